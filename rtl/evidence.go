@@ -1,0 +1,44 @@
+package rtl
+
+import "github.com/ompd-inspect/ompd-inspect/callbacks"
+
+// Evidence is what the layer above a runtime reader knows of a thread: its
+// registers and its native stack, with names where there are any. A runtime
+// reader knows what it means for its runtime. All of it may be absent.
+type Evidence struct {
+	Registers *callbacks.Registers // nil if unknown
+	// Futex is the address of the word that the thread sleeps on; null if it
+	// does not sleep in a futex call.
+	Futex callbacks.Address
+	// Syscall names the system call that the thread is in; empty if none.
+	Syscall string
+	// Frames is the native stack, innermost first, cut below the first user
+	// frame that called into the runtime, at least as far as it is known.
+	Frames []EvidenceFrame
+	// Entry is the call in user code that entered this runtime, nil if the
+	// thread is not inside it or the call could not be identified.
+	Entry *Entry
+}
+
+// EvidenceFrame is one frame of a native stack.
+type EvidenceFrame struct {
+	PC     uint64
+	CFA    uint64 // canonical frame address; the frame's stack memory ends here
+	Symbol string // function by the module's symbols; empty if it has none
+	Low    uint64 // entry of the function; 0 if unknown
+	Module string // base name of the module's file
+	Owned  bool   // the code belongs to the runtime that is asked
+}
+
+// Entry is a call of user code into a runtime.
+type Entry struct {
+	Function string // the runtime's exported function, such as __kmpc_barrier
+	By       string // how the name is known: "symbol of the frame", "call instruction", …
+	Return   uint64 // address in user code behind the call
+	// StackLow and StackHigh bound the stack memory of the runtime's frames
+	// below the call: [StackLow, StackHigh).
+	StackLow, StackHigh callbacks.Address
+	// Arg returns integer argument n (from 0) of the call where the calling
+	// code shows it, and whether it does.
+	Arg func(n int) (uint64, bool)
+}

@@ -1,0 +1,160 @@
+package rtl
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
+
+// Role is what a thread is in its current team.
+type Role string
+
+// The roles that the tool prints. A thread that the runtime does not know is
+// RoleNone.
+const (
+	RoleInitial Role = "initial" // the thread of an implicit outermost region
+	RolePrimary Role = "primary" // thread number 0 of a team that it forked, and not an initial thread
+	RoleWorker  Role = "worker"
+	RoleIdle    Role = "idle" // in the runtime's pool, in no team
+	RoleNone    Role = "none" // not an OpenMP thread
+)
+
+// ThreadInfo is what a runtime keeps of a thread.
+type ThreadInfo struct {
+	Number       int64              // the runtime's own number of the thread (libomp: gtid)
+	Pthread      callbacks.ThreadID // Kind is ThreadIDPthread
+	LWP          uint64             // kernel thread id if the runtime keeps it, else 0
+	Role         Role
+	ThreadNum    int // in the current team; -1 for an idle thread
+	HiddenHelper bool
+	StackBase    callbacks.Address // highest address of the stack as the runtime knows it; null if it does not
+	StackSize    uint64            // bytes; 0 if unknown
+}
+
+// ParallelInfo is what a runtime keeps of a parallel region.
+type ParallelInfo struct {
+	Level       int // nesting level, 0 for the implicit outermost region
+	ActiveLevel int // enclosing active regions, this one included
+	TeamSize    int
+	Serialized  bool              // executed by one thread only, inside another team's structure or its own
+	Function    callbacks.Address // outlined function; null if the runtime keeps none for this region
+	Source      SourceLocation    // of the construct, as the compiler told the runtime
+	Return      callbacks.Address // address in user code to which the fork returns; null if not kept
+	PrimaryNum  int               // thread number of the primary thread in the enclosing team; -1 if unknown
+	League      int               // number of teams of the league, 0 outside a teams construct
+}
+
+// SourceLocation is a place in the source as the compiler recorded it for the
+// runtime (libomp: ident_t.psource). Empty and 0 mean not recorded.
+type SourceLocation struct {
+	File     string
+	Function string
+	Line     int
+}
+
+// TaskKind is the kind of a task region.
+type TaskKind string
+
+// Kinds of tasks.
+const (
+	TaskInitial  TaskKind = "initial"
+	TaskImplicit TaskKind = "implicit"
+	TaskExplicit TaskKind = "explicit"
+	TaskTarget   TaskKind = "target"
+)
+
+// TaskState is where a task is in its life.
+type TaskState string
+
+// States of tasks.
+const (
+	TaskRunning   TaskState = "running"
+	TaskWaiting   TaskState = "waiting" // suspended at a scheduling point
+	TaskQueued    TaskState = "queued"  // ready, not yet started
+	TaskBlocked   TaskState = "blocked" // has unfinished predecessors
+	TaskCreated   TaskState = "created" // allocated, not yet handed to the scheduler
+	TaskCompleted TaskState = "completed"
+)
+
+// TaskInfo is what a runtime keeps of a task.
+type TaskInfo struct {
+	Kind               TaskKind
+	State              TaskState
+	Flags              []string          // tied, untied, final, merged, undeferred, detachable, proxy, …, in a fixed order
+	Function           callbacks.Address // outlined function; null if none is kept
+	Source             SourceLocation    // of the construct, as the compiler told the runtime
+	IncompleteChildren int               // children that are not finished; -1 if the runtime does not keep the number
+	Thread             handles.Thread    // the thread that executes it or has it suspended; zero if none or unknown
+	ThreadNum          int               // of an implicit task; -1 otherwise
+	Predecessors       int               // unfinished predecessors in the dependence graph; 0 if none
+	Priority           int
+	Frame              TaskFrame
+}
+
+// TaskFrame has the frames by which a task was entered and left
+// (ompd_get_task_frame). A null address is absent.
+type TaskFrame struct {
+	Exit, Enter           callbacks.Address
+	ExitFlags, EnterFlags uint32 // ompt_frame_flag_t: runtime 0, application 1, cfa 0x10, framepointer 0x20, stackaddress 0x30
+}
+
+// Scope is the scope of an ICV or of a handle (ompd_scope_t).
+type Scope uint8
+
+// The scopes of OpenMP 5.2.
+const (
+	ScopeGlobal       Scope = 1
+	ScopeAddressSpace Scope = 2
+	ScopeThread       Scope = 3
+	ScopeParallel     Scope = 4
+	ScopeImplicitTask Scope = 5
+	ScopeTask         Scope = 6
+)
+
+// String is the specification's name without its prefix.
+func (s Scope) String() string {
+	switch s {
+	case ScopeGlobal:
+		return "global"
+	case ScopeAddressSpace:
+		return "address_space"
+	case ScopeThread:
+		return "thread"
+	case ScopeParallel:
+		return "parallel"
+	case ScopeImplicitTask:
+		return "implicit_task"
+	case ScopeTask:
+		return "task"
+	}
+	return "unknown"
+}
+
+// Subject is what a variable is asked of: an address space, or one handle.
+type Subject struct {
+	Scope    Scope
+	Thread   handles.Thread   // for ScopeThread
+	Parallel handles.Parallel // for ScopeParallel
+	Task     handles.Task     // for ScopeTask and ScopeImplicitTask
+}
+
+// ICV describes an internal control variable.
+type ICV struct {
+	Name  string // the standard's name, such as "nthreads-var"
+	Scope Scope
+	Text  bool // the value is text only; integers have a text form too
+}
+
+// ICVValue is a value of an internal control variable.
+type ICVValue struct {
+	Int    int64
+	Text   string // always set: the value as people write it
+	Whole  bool   // Int is the whole value; false for lists, of which it is the first element
+	Source string // where it was read: field or global in the runtime's own names
+}
+
+// ControlVar is a control variable as it is in force.
+type ControlVar struct {
+	Name   string // environment variable's name, such as OMP_NUM_THREADS
+	Value  string
+	Source string // where it was read
+}

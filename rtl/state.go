@@ -1,0 +1,97 @@
+package rtl
+
+import "fmt"
+
+// State is the state of an OpenMP thread, with the values of ompt_state_t.
+type State uint32
+
+// The states of OpenMP 6.0.
+const (
+	StateWorkSerial                   State = 0x000
+	StateWorkParallel                 State = 0x001
+	StateWorkReduction                State = 0x002
+	StateWorkFreeAgent                State = 0x003
+	StateWorkInduction                State = 0x004
+	StateWaitBarrier                  State = 0x010
+	StateWaitBarrierImplicitParallel  State = 0x011
+	StateWaitBarrierImplicitWorkshare State = 0x012
+	StateWaitBarrierImplicit          State = 0x013
+	StateWaitBarrierExplicit          State = 0x014
+	StateWaitBarrierImplementation    State = 0x015
+	StateWaitBarrierTeams             State = 0x016
+	StateWaitTaskwait                 State = 0x020
+	StateWaitTaskgroup                State = 0x021
+	StateWaitMutex                    State = 0x040
+	StateWaitLock                     State = 0x041
+	StateWaitCritical                 State = 0x042
+	StateWaitAtomic                   State = 0x043
+	StateWaitOrdered                  State = 0x044
+	StateWaitTarget                   State = 0x080
+	StateWaitTargetMap                State = 0x081
+	StateWaitTargetUpdate             State = 0x082
+	StateIdle                         State = 0x100
+	StateOverhead                     State = 0x101
+	StateUndefined                    State = 0x102
+)
+
+// stateNames has the specification's names without the prefix ompt_state_.
+var stateNames = map[State]string{
+	StateWorkSerial: "work_serial", StateWorkParallel: "work_parallel", StateWorkReduction: "work_reduction",
+	StateWorkFreeAgent: "work_free_agent", StateWorkInduction: "work_induction",
+	StateWaitBarrier:                  "wait_barrier",
+	StateWaitBarrierImplicitParallel:  "wait_barrier_implicit_parallel",
+	StateWaitBarrierImplicitWorkshare: "wait_barrier_implicit_workshare",
+	StateWaitBarrierImplicit:          "wait_barrier_implicit",
+	StateWaitBarrierExplicit:          "wait_barrier_explicit",
+	StateWaitBarrierImplementation:    "wait_barrier_implementation",
+	StateWaitBarrierTeams:             "wait_barrier_teams",
+	StateWaitTaskwait:                 "wait_taskwait", StateWaitTaskgroup: "wait_taskgroup",
+	StateWaitMutex: "wait_mutex", StateWaitLock: "wait_lock", StateWaitCritical: "wait_critical",
+	StateWaitAtomic: "wait_atomic", StateWaitOrdered: "wait_ordered",
+	StateWaitTarget: "wait_target", StateWaitTargetMap: "wait_target_map", StateWaitTargetUpdate: "wait_target_update",
+	StateIdle: "idle", StateOverhead: "overhead", StateUndefined: "undefined",
+}
+
+// States are all states in ascending order of their values, the order in which
+// ompd_enumerate_states gives them.
+func States() []State {
+	return []State{
+		StateWorkSerial, StateWorkParallel, StateWorkReduction, StateWorkFreeAgent, StateWorkInduction,
+		StateWaitBarrier, StateWaitBarrierImplicitParallel, StateWaitBarrierImplicitWorkshare, StateWaitBarrierImplicit,
+		StateWaitBarrierExplicit, StateWaitBarrierImplementation, StateWaitBarrierTeams,
+		StateWaitTaskwait, StateWaitTaskgroup,
+		StateWaitMutex, StateWaitLock, StateWaitCritical, StateWaitAtomic, StateWaitOrdered,
+		StateWaitTarget, StateWaitTargetMap, StateWaitTargetUpdate,
+		StateIdle, StateOverhead, StateUndefined,
+	}
+}
+
+// String is the specification's name without its prefix, such as
+// "wait_barrier_explicit", or "state 0x…" for a value that it does not have.
+func (s State) String() string {
+	if n, ok := stateNames[s]; ok {
+		return n
+	}
+	return fmt.Sprintf("state %#x", uint32(s))
+}
+
+// Known tells whether the specification has this state.
+func (s State) Known() bool { _, ok := stateNames[s]; return ok }
+
+// Waiting tells whether a thread in this state waits for another thread or task.
+func (s State) Waiting() bool {
+	return s >= StateWaitBarrier && s <= StateWaitTargetUpdate
+}
+
+// ThreadState is the answer to "what is this thread doing".
+type ThreadState struct {
+	State    State
+	Tracked  bool   // the runtime's own state word says so; otherwise it is inferred
+	Evidence string // what the answer was read or inferred from, for people
+	// WaitID is the address of the object that the thread waits for (a lock,
+	// a barrier's counter, …) or 0 if it waits for none or it is unknown.
+	WaitID uint64
+	// WaitKind says what is at WaitID in one or two words ("critical", "lock",
+	// "barrier"); empty with no WaitID.
+	WaitKind string
+}

@@ -1,0 +1,112 @@
+package omptest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// keepUnused is how long a core that no test has asked for stays in the cache.
+const keepUnused = 3 * 24 * time.Hour
+
+// cacheDir is the root of everything that this package keeps between runs.
+func cacheDir(tb testing.TB) string {
+	tb.Helper()
+	if dir := os.Getenv("OMPD_CACHE"); dir != "" {
+		return dir
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		tb.Fatalf("no cache directory: set OMPD_CACHE: %v", err)
+	}
+	return filepath.Join(dir, "ompd-inspect")
+}
+
+// keyOf is a short name for the sum of all inputs.
+func keyOf(inputs ...any) string {
+	sum := sha256.New()
+	for _, in := range inputs {
+		fmt.Fprintf(sum, "%v\x00", in)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:20]
+}
+
+// hashFile is a hash of a file's content.
+func hashFile(tb testing.TB, path string) string {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return keyOf(string(data))
+}
+
+// cached returns the directory kind/name of the cache. If it is not there, fill makes its content
+// in a new directory first, which then appears under its name at once and whole. One process fills,
+// others wait. A fill that ends the test leaves nothing behind.
+func cached(tb testing.TB, kind, name string, fill func(dir string)) string {
+	tb.Helper()
+	parent := filepath.Join(cacheDir(tb), kind)
+	final := filepath.Join(parent, name)
+	if touch(final) {
+		return final
+	}
+	must(tb, os.MkdirAll(parent, 0o755))
+	unlock := lock(tb, filepath.Join(parent, "."+name+".lock"))
+	defer unlock()
+	if touch(final) {
+		return final
+	}
+	tmp, err := os.MkdirTemp(parent, ".new-"+name+"-")
+	must(tb, err)
+	defer os.RemoveAll(tmp)
+	must(tb, os.Chmod(tmp, 0o755))
+	fill(tmp)
+	must(tb, os.Rename(tmp, final))
+	return final
+}
+
+// touch marks a directory of the cache as used now; false if it is not there.
+func touch(dir string) bool {
+	now := time.Now()
+	return os.Chtimes(dir, now, now) == nil
+}
+
+// lock takes an exclusive lock that other processes see, and returns what releases it.
+func lock(tb testing.TB, path string) (unlock func()) {
+	tb.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	must(tb, err)
+	for err = syscall.EINTR; err == syscall.EINTR; {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	must(tb, err)
+	return func() { f.Close() }
+}
+
+// prune removes what is in a directory of the cache and has not been used for a while.
+func prune(tb testing.TB, kind string) {
+	tb.Helper()
+	parent := filepath.Join(cacheDir(tb), kind)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > keepUnused {
+			os.RemoveAll(filepath.Join(parent, e.Name()))
+		}
+	}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,87 @@
+package omptest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Build says how a program of testdata/programs is built.
+type Build struct {
+	Program string   // name without suffix: barrier
+	Flags   []string // for the compiler; none means -O1 -g
+	Strip   bool     // remove symbols and debug information afterwards
+}
+
+// Compile builds a program and returns the path of the executable, whose base name is the program's.
+// The compiler is $OMPD_CLANG or clang-16. Debian ships no static libomp, so a static executable
+// (also static-pie) is not possible; PIE (the default) and -no-pie are.
+func Compile(tb testing.TB, b Build) string {
+	tb.Helper()
+	if b.Flags == nil {
+		b.Flags = []string{"-O1", "-g"}
+	}
+	programs := Programs(tb)
+	source := findSource(tb, programs, b.Program)
+	compiler := compilerFor(tb, source)
+	inputs := []any{b.Program, b.Flags, b.Strip, compiler, hashFile(tb, source)}
+	for _, shared := range []string{"truth.h", "truth_fortran.c"} {
+		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
+	}
+	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
+		exe := filepath.Join(dir, b.Program)
+		build(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+		if b.Strip {
+			command(tb, dir, "strip", exe)
+		}
+	})
+	return filepath.Join(dir, b.Program)
+}
+
+// Programs is the directory testdata/programs of this module.
+func Programs(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	must(tb, err)
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "testdata", "programs")
+		}
+	}
+	tb.Fatal("the test runs outside of its module: no go.mod above the working directory")
+	return ""
+}
+
+func findSource(tb testing.TB, programs, name string) string {
+	tb.Helper()
+	for _, suffix := range []string{".c", ".cc", ".f90"} {
+		path := filepath.Join(programs, name+suffix)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	tb.Fatalf("no program %s in %s", name, programs)
+	return ""
+}
+
+// compilerFor finds the compiler for a source file.
+func compilerFor(tb testing.TB, source string) string {
+	tb.Helper()
+	name := "clang-16"
+	if set := os.Getenv("OMPD_CLANG"); set != "" {
+		name = set
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		tb.Fatalf("no compiler: %v: apt-get install clang-16 libomp-16-dev, or set OMPD_CLANG", err)
+	}
+	return path
+}
+
+// build compiles in the directory of the sources, so that debug information has their plain names.
+func build(tb testing.TB, programs, compiler, source, exe string, flags []string) {
+	tb.Helper()
+	args := append([]string{"-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror"}, flags...)
+	command(tb, programs, compiler, append(args, source, "-o", exe)...)
+}

@@ -1,0 +1,118 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// keepBlocks is the size on disk, in blocks of 512 bytes, up to which a core is kept in the cache.
+const keepBlocks = 128 << 20 / 512
+
+// Result is a core and the truth about it.
+type Result struct {
+	Core      string // path
+	TruthFile string // path of the JSON lines that Truth was read from
+	Truth     Truth
+	PID       int
+	Exe       string
+	Runtime   Runtime
+}
+
+// Dump runs a program until all its threads are in place, and makes a core of it. Equal runs share
+// one core; one that is big on disk lives only as long as the test.
+func Dump(tb testing.TB, r Run) *Result {
+	tb.Helper()
+	prune(tb, "cores")
+	inputs := []any{hashFile(tb, r.Exe), r.Exe, r.Runtime.Lib, r.Args, r.Env, r.Mode}
+	if r.Runtime.Lib != "" {
+		inputs = append(inputs, hashFile(tb, r.Runtime.Lib))
+	}
+	var big *Result
+	dir := cached(tb, "cores", keyOf(inputs...), func(dir string) {
+		dump(tb, r, dir)
+		core := filepath.Join(dir, "core")
+		if blocks(tb, core) > keepBlocks {
+			big = result(tb, r, dir)
+			moveTo(tb, big, tb.TempDir())
+		}
+	})
+	if big == nil {
+		if _, err := os.Stat(filepath.Join(dir, "core")); err == nil {
+			return result(tb, r, dir)
+		}
+		big = dumpBig(tb, r)
+	}
+	return big
+}
+
+// dumpBig makes a core that is known to be too big for the cache.
+func dumpBig(tb testing.TB, r Run) *Result {
+	tb.Helper()
+	dir := tb.TempDir()
+	dump(tb, r, dir)
+	return result(tb, r, dir)
+}
+
+func dump(tb testing.TB, r Run, dir string) {
+	tb.Helper()
+	switch r.Mode {
+	case Kernel, Segv:
+		crash(tb, r, dir)
+	case Gcore:
+		p := start(tb, r, dir)
+		defer p.Stop()
+		core := filepath.Join(dir, "core")
+		command(tb, dir, "gcore", "-o", core, fmt.Sprint(p.PID))
+		must(tb, os.Rename(fmt.Sprintf("%s.%d", core, p.PID), core))
+	default:
+		tb.Fatalf("mode %q makes no core: use Start", r.Mode)
+	}
+}
+
+func result(tb testing.TB, r Run, dir string) *Result {
+	tb.Helper()
+	path := filepath.Join(dir, "truth.jsonl")
+	truth, err := ReadTruth(path)
+	must(tb, err)
+	return &Result{Core: filepath.Join(dir, "core"), TruthFile: path, Truth: truth, PID: truth.Program.PID, Exe: r.Exe, Runtime: r.Runtime}
+}
+
+// moveTo moves the core out of the cache. The truth stays as the mark that it was too big.
+func moveTo(tb testing.TB, r *Result, dir string) {
+	tb.Helper()
+	to := filepath.Join(dir, "core")
+	if err := os.Rename(r.Core, to); err != nil {
+		command(tb, dir, "cp", "--sparse=always", r.Core, to)
+		must(tb, os.Remove(r.Core))
+	}
+	text, err := os.ReadFile(r.TruthFile)
+	must(tb, err)
+	r.Core, r.TruthFile = to, filepath.Join(dir, "truth.jsonl")
+	must(tb, os.WriteFile(r.TruthFile, text, 0o644))
+}
+
+func blocks(tb testing.TB, path string) int64 {
+	tb.Helper()
+	info, err := os.Stat(path)
+	must(tb, err)
+	return info.Sys().(*syscall.Stat_t).Blocks
+}
+
+// Gdb runs commands of gdb on a core, with no settings of the user, and returns what it prints.
+func Gdb(tb testing.TB, exe, core string, cmds ...string) string {
+	tb.Helper()
+	args := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load safe-path /"}
+	for _, c := range cmds {
+		args = append(args, "-ex", c)
+	}
+	out, err := exec.Command("gdb", append(args, exe, core)...).CombinedOutput()
+	if err != nil {
+		tb.Fatalf("gdb %s: %v: apt-get install gdb\n%s", strings.Join(cmds, "; "), err, out)
+	}
+	return string(out)
+}

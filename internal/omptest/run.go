@@ -1,0 +1,140 @@
+package omptest
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Mode is what is made of a running program.
+type Mode string
+
+// The modes of [Run]. A program that crashes by itself (crash_task and its like) is run as Kernel.
+const (
+	Kernel Mode = "abort" // a core that the kernel writes when the program aborts
+	Segv   Mode = "segv"  // a core that the kernel writes when the program touches address 0x10
+	Gcore  Mode = "gcore" // a core that gcore takes from the living program
+	Live   Mode = "live"  // the living program, for Start
+)
+
+// Run says what to run and on which runtime.
+type Run struct {
+	Exe     string
+	Runtime Runtime  // without Dir: the runtime that the dynamic loader finds
+	Args    []string // after the mode
+	Env     []string // NAME=value; nothing else of OpenMP is set
+	Mode    Mode
+}
+
+// Process is a living program whose threads are all in their places.
+type Process struct {
+	PID     int
+	Truth   Truth
+	Exe     string
+	Runtime Runtime
+	cmd     *exec.Cmd
+}
+
+// Start runs a program and returns when it is ready to be looked at. It is killed when the test ends.
+func Start(tb testing.TB, r Run) *Process {
+	tb.Helper()
+	return start(tb, r, tb.TempDir())
+}
+
+// Stop kills the program and waits for its end. A second call does nothing.
+func (p *Process) Stop() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// start is Start with the directory for the program's files.
+func start(tb testing.TB, r Run, dir string) *Process {
+	tb.Helper()
+	ready, theirs, err := os.Pipe()
+	must(tb, err)
+	defer ready.Close()
+	var output bytes.Buffer
+	cmd := r.command(dir, "wait")
+	cmd.Stdout, cmd.Stderr = &output, &output
+	cmd.ExtraFiles = []*os.File{theirs} // becomes descriptor 3
+	cmd.Env = append(cmd.Env, "OMPD_READY_FD=3")
+	err = cmd.Start()
+	theirs.Close()
+	must(tb, err)
+	p := &Process{PID: cmd.Process.Pid, Exe: r.Exe, Runtime: r.Runtime, cmd: cmd}
+	tb.Cleanup(p.Stop)
+	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "READY\n" {
+		p.Stop()
+		tb.Fatalf("%s on %s ended before it was ready: %v, %v\n%s", r.Exe, r.Runtime.Name, err, cmd.ProcessState, output.Bytes())
+	}
+	p.Truth, err = ReadTruth(filepath.Join(dir, "truth.jsonl"))
+	must(tb, err)
+	return p
+}
+
+// command is the program, run in dir with nothing in its environment that changes the runtime, and
+// with cores allowed. The shell replaces itself, so that the process is the program.
+func (r Run) command(dir, mode string) *exec.Cmd {
+	args := append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, r.Exe, mode}, r.Args...)
+	cmd := exec.Command("/bin/sh", args...)
+	cmd.Dir = dir
+	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
+		if v, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+v)
+		}
+	}
+	if r.Runtime.Dir != "" {
+		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+r.Runtime.Dir)
+	}
+	cmd.Env = append(cmd.Env, r.Env...)
+	cmd.Env = append(cmd.Env, "OMPD_TRUTH="+filepath.Join(dir, "truth.jsonl"))
+	return cmd
+}
+
+// crash runs a program that kills itself and leaves dir/core and dir/truth.jsonl.
+func crash(tb testing.TB, r Run, dir string) {
+	tb.Helper()
+	defer relativeCorePattern(tb)()
+	cmd := r.command(dir, string(r.Mode))
+	out, err := cmd.CombinedOutput()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !status.Signaled() || !status.CoreDump() {
+		tb.Fatalf("%s %s on %s left no core: %v\n%s", r.Exe, r.Mode, r.Runtime.Name, err, out)
+	}
+	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
+	if len(cores) != 1 {
+		tb.Fatalf("%s dumped, but %s has %d cores, want 1", r.Exe, dir, len(cores))
+	}
+	must(tb, os.Rename(cores[0], filepath.Join(dir, "core")))
+}
+
+// relativeCorePattern makes sure that the kernel writes cores into the working directory of the
+// program. Where they go elsewhere (a crash collector's pipe), it changes that for the time of one
+// dump, which only root may, and returns what restores it.
+func relativeCorePattern(tb testing.TB) (restore func()) {
+	tb.Helper()
+	const setting = "/proc/sys/kernel/core_pattern"
+	read := func() string {
+		data, err := os.ReadFile(setting)
+		must(tb, err)
+		return strings.TrimSpace(string(data))
+	}
+	if !strings.ContainsAny(read(), "|/") {
+		return func() {}
+	}
+	unlock := lock(tb, filepath.Join(cacheDir(tb), ".core_pattern.lock"))
+	old := read()
+	if err := os.WriteFile(setting, []byte("core"), 0o644); err != nil {
+		unlock()
+		tb.Fatalf("kernel cores go to %q: as root, run: sysctl kernel.core_pattern=core (%v)", old, err)
+	}
+	return func() {
+		_ = os.WriteFile(setting, []byte(old), 0o644)
+		unlock()
+	}
+}

@@ -1,0 +1,93 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// majors are the versions of LLVM whose OpenMP runtime Debian 12 ships.
+var majors = [...]int{14, 15, 16, 19}
+
+// Runtime is one OpenMP runtime, as the distribution ships it: stripped.
+type Runtime struct {
+	Name  string // as the tests show it: libomp-16
+	Major int    // LLVM's major version
+	Lib   string // path of libomp.so.5
+	Dir   string // the directory of Lib, for LD_LIBRARY_PATH
+}
+
+// Runtimes returns the runtimes of Debian's LLVM 14, 15, 16 and 19. One that cannot be fetched
+// fails the test.
+func Runtimes(tb testing.TB) []Runtime {
+	tb.Helper()
+	var all []Runtime
+	for _, major := range majors {
+		all = append(all, RuntimeOf(tb, major))
+	}
+	return all
+}
+
+// RuntimeOf returns Debian's runtime of one major version of LLVM.
+func RuntimeOf(tb testing.TB, major int) Runtime {
+	tb.Helper()
+	dir := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp5-%d", major)), llvmLib(major))
+	r := Runtime{Name: fmt.Sprintf("libomp-%d", major), Major: major, Lib: filepath.Join(dir, "libomp.so.5"), Dir: dir}
+	if _, err := os.Stat(r.Lib); err != nil {
+		tb.Fatalf("package libomp5-%d has no runtime: %v", major, err)
+	}
+	return r
+}
+
+// UnstrippedOMPD returns the path of LLVM's own OMPD library of a major version, from Debian's
+// libomp-N-dev. Before 19 it needs the libomp.so.5 of [RuntimeOf] to be found when it is loaded.
+func UnstrippedOMPD(tb testing.TB, major int) string {
+	tb.Helper()
+	path := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp-%d-dev", major)), llvmLib(major), "libompd.so")
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatalf("package libomp-%d-dev has no libompd.so: %v", major, err)
+	}
+	return path
+}
+
+func llvmLib(major int) string { return fmt.Sprintf("usr/lib/llvm-%d/lib", major) }
+
+// debianPackage returns a directory with the unpacked content of a package of the distribution. The
+// package is not installed, so that all versions lie side by side.
+func debianPackage(tb testing.TB, name string) string {
+	tb.Helper()
+	return cached(tb, "packages", name, func(dir string) {
+		if out, err := download(dir, name); err != nil {
+			update, _ := exec.Command("apt-get", "-q", "update").CombinedOutput()
+			if out, err = download(dir, name); err != nil {
+				tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", name, err, out, update)
+			}
+		}
+		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
+		if len(debs) != 1 {
+			tb.Fatalf("apt-get download %s left %d packages, want 1", name, len(debs))
+		}
+		command(tb, dir, "dpkg-deb", "-x", debs[0], dir)
+		must(tb, os.Remove(debs[0]))
+	})
+}
+
+func download(dir, name string) ([]byte, error) {
+	cmd := exec.Command("apt-get", "-q", "download", name)
+	cmd.Dir = dir
+	return cmd.CombinedOutput()
+}
+
+// command runs a program in a directory and returns what it printed; an error fails the test.
+func command(tb testing.TB, dir, name string, args ...string) string {
+	tb.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,149 @@
+package elfx
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+)
+
+// maxDynamic bounds the entries of a dynamic table. Real ones have some 30 plus
+// one for each needed library.
+const maxDynamic = 1 << 16
+
+// maxStrings bounds a string table that is found without section headers.
+const maxStrings = 1 << 30
+
+// dynamicTable is PT_DYNAMIC. It is empty if there is none, or none that can be
+// read.
+type dynamicTable struct {
+	entries []elf.Dyn64
+	strtab  []byte
+}
+
+func (f *File) parseDynamic() *dynamicTable {
+	t := &dynamicTable{}
+	for i := range f.progs {
+		p := &f.progs[i]
+		if p.Type != elf.PT_DYNAMIC {
+			continue
+		}
+		raw, err := f.bytesAt(p.Off, min(p.Filesz, maxDynamic*16))
+		if err != nil {
+			return t
+		}
+		t.entries = dynEntries(raw)
+		break
+	}
+	if addr, ok := t.get(elf.DT_STRTAB); ok {
+		size, ok := t.get(elf.DT_STRSZ)
+		if !ok {
+			size = maxStrings
+		}
+		t.strtab, _ = f.dataFrom(addr, size)
+	}
+	return t
+}
+
+// dynEntries decodes entries up to DT_NULL.
+func dynEntries(raw []byte) []elf.Dyn64 {
+	var list []elf.Dyn64
+	for ; len(raw) >= 16; raw = raw[16:] {
+		d := elf.Dyn64{Tag: int64(binary.LittleEndian.Uint64(raw)), Val: binary.LittleEndian.Uint64(raw[8:])}
+		if elf.DynTag(d.Tag) == elf.DT_NULL {
+			break
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+func (t *dynamicTable) get(tag elf.DynTag) (uint64, bool) {
+	for _, d := range t.entries {
+		if elf.DynTag(d.Tag) == tag {
+			return d.Val, true
+		}
+	}
+	return 0, false
+}
+
+// stringsOf returns the strings that all entries with tag name.
+func (t *dynamicTable) stringsOf(tag elf.DynTag) []string {
+	var list []string
+	for _, d := range t.entries {
+		if elf.DynTag(d.Tag) == tag {
+			list = append(list, string(cString(t.strtab, d.Val)))
+		}
+	}
+	return list
+}
+
+// Dynamic returns the value of the first entry of PT_DYNAMIC with that tag, as
+// it is in the file, and whether there is one.
+func (f *File) Dynamic(tag elf.DynTag) (uint64, bool) { return f.dynamic().get(tag) }
+
+// Needed are the names of the libraries that the file needs, in order.
+func (f *File) Needed() []string { return f.dynamic().stringsOf(elf.DT_NEEDED) }
+
+// Soname is the name that a library gives itself, empty if it gives none.
+func (f *File) Soname() string {
+	if s := f.dynamic().stringsOf(elf.DT_SONAME); len(s) > 0 {
+		return s[0]
+	}
+	return ""
+}
+
+// Reloc is a relocation with its symbol's name.
+type Reloc struct {
+	Offset uint64 // virtual address that the loader changes
+	Type   uint32 // elf.R_X86_64 or elf.R_AARCH64
+	Symbol string // empty if it has none
+	Addend int64
+}
+
+// Relocations are the entries of .rela.plt and then .rela.dyn; without section
+// headers, those that PT_DYNAMIC names.
+func (f *File) Relocations() ([]Reloc, error) {
+	syms, _ := f.dynsym()
+	var list []Reloc
+	found := false
+	for _, name := range []string{".rela.plt", ".rela.dyn"} {
+		if b, _, err := f.Section(name); err == nil {
+			list = append(list, relocs(b, syms)...)
+			found = true
+		}
+	}
+	if found {
+		return list, nil
+	}
+	for _, tags := range [][2]elf.DynTag{{elf.DT_JMPREL, elf.DT_PLTRELSZ}, {elf.DT_RELA, elf.DT_RELASZ}} {
+		addr, ok := f.Dynamic(tags[0])
+		size, sized := f.Dynamic(tags[1])
+		if !ok || !sized {
+			continue
+		}
+		b, err := f.dataFrom(addr, size)
+		if err != nil {
+			return list, fmt.Errorf("relocations: %w", err)
+		}
+		list = append(list, relocs(b, syms)...)
+	}
+	return list, nil
+}
+
+func relocs(b []byte, syms *symbolTable) []Reloc {
+	const size = 24
+	list := make([]Reloc, 0, len(b)/size)
+	for ; len(b) >= size; b = b[size:] {
+		info := binary.LittleEndian.Uint64(b[8:])
+		r := Reloc{
+			Offset: binary.LittleEndian.Uint64(b),
+			Type:   elf.R_TYPE64(info),
+			Addend: int64(binary.LittleEndian.Uint64(b[16:])),
+		}
+		if n := elf.R_SYM64(info); n != 0 && syms != nil && uint64(n) < syms.len() {
+			r.Symbol = string(syms.name(uint64(n)))
+		}
+		list = append(list, r)
+	}
+	return list
+}

@@ -1,0 +1,279 @@
+// Package elfx reads ELF files that may be damaged.
+//
+// It reads 64-bit little-endian files of the architectures of package
+// callbacks. Every count and size of a file is bounded, a table outside the
+// file is an error and never a panic, and the standard library's DWARF reader,
+// which is not hardened, is kept behind a recover. Files without section
+// headers and files with more than 65,535 program headers (PN_XNUM) are read
+// like any other.
+package elfx
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Errors that opening and reading a file answer with. Test with errors.Is.
+var (
+	// ErrNotELF says that the file does not begin like an ELF file.
+	ErrNotELF = errors.New("not an ELF file")
+	// ErrClass says that the file is an ELF file of a word size, byte order or
+	// machine that this module does not read; the message names it.
+	ErrClass = errors.New("ELF file of an unsupported kind")
+	// ErrTruncated says that a table lies outside the file.
+	ErrTruncated = errors.New("ELF file is truncated")
+	// ErrDamaged says that the content of a table is not possible.
+	ErrDamaged = errors.New("ELF file is damaged")
+	// ErrNoSection says that there is no such section, or that it has no
+	// bytes in the file.
+	ErrNoSection = errors.New("no such section")
+)
+
+// Sizes of the 64-bit structures, and the escape value of e_phnum.
+const (
+	ehdrSize = 64
+	phdrSize = 56
+	shdrSize = 64
+	pnXNum   = 0xffff
+)
+
+// maxHeaders bounds the numbers of program and section headers. A core has one
+// program header for each mapping, and vm.max_map_count, 65,530 by default, is
+// raised to a million by some databases.
+const maxHeaders = 1 << 21
+
+// File is an open ELF file. It is safe for concurrent use; tables are parsed
+// when they are first asked for and kept. A File does not own its image: its
+// slices are valid as long as the image is.
+type File struct {
+	img      callbacks.Image
+	data     []byte // the whole file, if the image has it in memory
+	typ      elf.Type
+	machine  elf.Machine
+	entry    uint64
+	progs    []elf.ProgHeader
+	sections []elf.SectionHeader
+
+	dynamic func() *dynamicTable
+	dynsym  func() (*symbolTable, error)
+	symtab  func() (*symbolTable, error)
+	index   func() *nameIndex
+
+	mu       sync.Mutex
+	unpacked map[string][]byte // decompressed sections, by name
+}
+
+// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass,
+// ErrTruncated or ErrDamaged, or the image's own. Section headers that are
+// missing or outside the file are not an error: the file then has none.
+func Open(img callbacks.Image) (*File, error) {
+	f := &File{img: img, unpacked: map[string][]byte{}}
+	if b, ok := img.(interface{ Bytes() []byte }); ok {
+		f.data = b.Bytes()
+	}
+	h, err := f.readHeader()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.readProgs(h); err != nil {
+		return nil, err
+	}
+	f.readSections(h)
+	f.dynamic = sync.OnceValue(f.parseDynamic)
+	f.dynsym = sync.OnceValues(f.findDynamicSymbols)
+	f.symtab = sync.OnceValues(f.findSymbols)
+	f.index = sync.OnceValue(f.buildIndex)
+	return f, nil
+}
+
+// Type is the kind of file: executable, shared object, core.
+func (f *File) Type() elf.Type { return f.typ }
+
+// Machine is the instruction set as the file names it.
+func (f *File) Machine() elf.Machine { return f.machine }
+
+// Arch is the instruction set as this module names it.
+func (f *File) Arch() callbacks.Arch { return archOf(f.machine) }
+
+// Entry is the virtual address of the entry point, 0 if there is none.
+func (f *File) Entry() uint64 { return f.entry }
+
+// Progs are the program headers in file order. The caller must not change
+// them.
+func (f *File) Progs() []elf.ProgHeader { return f.progs }
+
+// Sections are the section headers in file order, with index 0. They are empty
+// if the file has none. The caller must not change them.
+func (f *File) Sections() []elf.SectionHeader { return f.sections }
+
+// Image is the file's content.
+func (f *File) Image() callbacks.Image { return f.img }
+
+// header is what Open needs of the ELF header.
+type header struct {
+	phoff, shoff         uint64
+	phnum, shnum         uint64
+	phentsize, shentsize uint64
+	shstrndx             uint64
+	hasShs               bool
+}
+
+func (f *File) readHeader() (*header, error) {
+	ident, err := f.bytesAt(0, min(f.size(), ehdrSize))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIdent(ident); err != nil {
+		return nil, err
+	}
+	if len(ident) < ehdrSize {
+		return nil, fmt.Errorf("%w: it has %d bytes, its header needs %d", ErrTruncated, len(ident), ehdrSize)
+	}
+	le := binary.LittleEndian
+	f.typ = elf.Type(le.Uint16(ident[16:]))
+	f.machine = elf.Machine(le.Uint16(ident[18:]))
+	f.entry = le.Uint64(ident[24:])
+	if archOf(f.machine) == callbacks.ArchUnknown {
+		return nil, fmt.Errorf("%w: it is for %s; x86-64 and aarch64 are read", ErrClass, machineName(f.machine))
+	}
+	h := &header{
+		phoff: le.Uint64(ident[32:]), shoff: le.Uint64(ident[40:]),
+		phentsize: uint64(le.Uint16(ident[54:])), phnum: uint64(le.Uint16(ident[56:])),
+		shentsize: uint64(le.Uint16(ident[58:])), shnum: uint64(le.Uint16(ident[60:])),
+		shstrndx: uint64(le.Uint16(ident[62:])),
+	}
+	return h, f.resolveNumbers(h)
+}
+
+// resolveNumbers replaces the escape values of the header by the numbers that
+// section header 0 holds.
+func (f *File) resolveNumbers(h *header) error {
+	escaped := h.phnum == pnXNum
+	h.hasShs = h.shoff != 0 && h.shentsize == shdrSize
+	if !h.hasShs {
+		if escaped {
+			return fmt.Errorf("%w: the number of program headers is in section header 0, which it has not", ErrDamaged)
+		}
+		return nil
+	}
+	zero, err := f.bytesAt(h.shoff, shdrSize)
+	if err != nil {
+		h.hasShs = false
+		if escaped {
+			return fmt.Errorf("number of program headers: %w", err)
+		}
+		return nil
+	}
+	le := binary.LittleEndian
+	if escaped {
+		h.phnum = uint64(le.Uint32(zero[44:]))
+	}
+	if h.shnum == 0 {
+		h.shnum = le.Uint64(zero[32:])
+	}
+	if h.shstrndx == uint64(elf.SHN_XINDEX) {
+		h.shstrndx = uint64(le.Uint32(zero[40:]))
+	}
+	return nil
+}
+
+func checkIdent(b []byte) error {
+	if len(b) < elf.EI_NIDENT || string(b[:4]) != elf.ELFMAG {
+		return ErrNotELF
+	}
+	machine := "an unknown machine"
+	if class := elf.Class(b[elf.EI_CLASS]); class != elf.ELFCLASS64 || elf.Data(b[elf.EI_DATA]) != elf.ELFDATA2LSB {
+		bits, order := "64-bit", "little-endian"
+		bo := binary.ByteOrder(binary.LittleEndian)
+		if class == elf.ELFCLASS32 {
+			bits = "32-bit"
+		}
+		if elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2MSB {
+			order, bo = "big-endian", binary.BigEndian
+		}
+		if len(b) >= 20 {
+			machine = machineName(elf.Machine(bo.Uint16(b[18:])))
+		}
+		return fmt.Errorf("%w: it is %s %s for %s; 64-bit little-endian files for x86-64 and aarch64 are read", ErrClass, bits, order, machine)
+	}
+	return nil
+}
+
+func archOf(m elf.Machine) callbacks.Arch {
+	switch m {
+	case elf.EM_X86_64:
+		return callbacks.ArchX86_64
+	case elf.EM_AARCH64:
+		return callbacks.ArchAArch64
+	}
+	return callbacks.ArchUnknown
+}
+
+// machineName gives "386", "ppc64", "riscv": the name without its prefix.
+func machineName(m elf.Machine) string {
+	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
+}
+
+func (f *File) readProgs(h *header) error {
+	if h.phnum == 0 {
+		return nil
+	}
+	if h.phentsize != phdrSize || h.phnum > maxHeaders {
+		return fmt.Errorf("%w: %d program headers of %d bytes", ErrDamaged, h.phnum, h.phentsize)
+	}
+	raw, err := f.bytesAt(h.phoff, h.phnum*phdrSize)
+	if err != nil {
+		return fmt.Errorf("program headers: %w", err)
+	}
+	f.progs = make([]elf.ProgHeader, h.phnum)
+	le := binary.LittleEndian
+	for i := range f.progs {
+		p := raw[i*phdrSize:]
+		f.progs[i] = elf.ProgHeader{
+			Type: elf.ProgType(le.Uint32(p)), Flags: elf.ProgFlag(le.Uint32(p[4:])),
+			Off: le.Uint64(p[8:]), Vaddr: le.Uint64(p[16:]), Paddr: le.Uint64(p[24:]),
+			Filesz: le.Uint64(p[32:]), Memsz: le.Uint64(p[40:]), Align: le.Uint64(p[48:]),
+		}
+	}
+	return nil
+}
+
+// readSections reads the section headers if they are there in full. A file that
+// was cut keeps its program headers, which is what a target's loader needs.
+func (f *File) readSections(h *header) {
+	if !h.hasShs || h.shnum == 0 || h.shnum > maxHeaders {
+		return
+	}
+	raw, err := f.bytesAt(h.shoff, h.shnum*shdrSize)
+	if err != nil {
+		return
+	}
+	f.sections = make([]elf.SectionHeader, h.shnum)
+	names := make([]uint32, h.shnum)
+	le := binary.LittleEndian
+	for i := range f.sections {
+		s := raw[i*shdrSize:]
+		names[i] = le.Uint32(s)
+		f.sections[i] = elf.SectionHeader{
+			Type: elf.SectionType(le.Uint32(s[4:])), Flags: elf.SectionFlag(le.Uint64(s[8:])),
+			Addr: le.Uint64(s[16:]), Offset: le.Uint64(s[24:]), Size: le.Uint64(s[32:]), FileSize: le.Uint64(s[32:]),
+			Link: le.Uint32(s[40:]), Info: le.Uint32(s[44:]), Addralign: le.Uint64(s[48:]), Entsize: le.Uint64(s[56:]),
+		}
+	}
+	if h.shstrndx >= h.shnum {
+		return
+	}
+	strtab, err := f.rawSection(&f.sections[h.shstrndx])
+	if err != nil {
+		return
+	}
+	for i, off := range names {
+		f.sections[i].Name = string(cString(strtab, uint64(off)))
+	}
+}

@@ -1,0 +1,156 @@
+package elfx
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// maxName bounds the length of a string of a string table. C++ symbols of some
+// ten thousand bytes exist.
+const maxName = 1 << 16
+
+// OpenPath maps the file at path and opens it. Closing the closer ends the
+// validity of the File and of every slice that it gave.
+func OpenPath(path string) (*File, io.Closer, error) {
+	img, closer, err := MapFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := Open(img)
+	if err != nil {
+		closer.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, closer, nil
+}
+
+// MapFile maps a regular file read-only. The image has a method Bytes; it is
+// valid until the closer is closed.
+func MapFile(path string) (callbacks.Image, io.Closer, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	m := &mapped{}
+	if st.Size() == 0 {
+		return m, m, nil
+	}
+	if int64(int(st.Size())) != st.Size() {
+		return nil, nil, fmt.Errorf("%s: %d bytes are too many to map", path, st.Size())
+	}
+	m.b, err = syscall.Mmap(int(file.Fd()), 0, int(st.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: mmap: %w", path, err)
+	}
+	return m, m, nil
+}
+
+// mapped is a file that is mapped into memory.
+type mapped struct{ b []byte }
+
+func (m *mapped) Bytes() []byte { return m.b }
+func (m *mapped) Size() int64   { return int64(len(m.b)) }
+
+func (m *mapped) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(m.b).ReadAt(p, off)
+}
+
+func (m *mapped) Close() error {
+	if m.b == nil {
+		return nil
+	}
+	b := m.b
+	m.b = nil
+	return syscall.Munmap(b)
+}
+
+func (f *File) size() uint64 { return uint64(max(f.img.Size(), 0)) }
+
+// bytesAt returns n bytes of the file, as a part of the mapped file if it is
+// mapped and as a copy if it is not.
+func (f *File) bytesAt(off, n uint64) ([]byte, error) {
+	if size := f.size(); off > size || n > size-off {
+		return nil, fmt.Errorf("%w: it has %d bytes, offset %#x needs %d more", ErrTruncated, size, off, n)
+	}
+	if f.data != nil {
+		if off+n > uint64(len(f.data)) {
+			return nil, fmt.Errorf("%w: %d bytes are at hand, offset %#x needs %d more", ErrTruncated, len(f.data), off, n)
+		}
+		return f.data[off : off+n : off+n], nil
+	}
+	b := make([]byte, n)
+	if got, err := f.img.ReadAt(b, int64(off)); got < len(b) {
+		return nil, fmt.Errorf("offset %#x: %w", off, err)
+	}
+	return b, nil
+}
+
+// DataAt returns the n bytes of the file that a loader maps at virtual address
+// vaddr. Bytes that no PT_LOAD segment takes from the file are an error, also
+// the zeroed end of a segment.
+func (f *File) DataAt(vaddr uint64, n int) ([]byte, error) {
+	rest, err := f.segmentFrom(vaddr)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || uint64(n) > rest.size {
+		return nil, fmt.Errorf("%d bytes at %#x: the file backs %d of them", n, vaddr, rest.size)
+	}
+	return f.bytesAt(rest.off, uint64(n))
+}
+
+// span is a range of the file.
+type span struct{ off, size uint64 }
+
+// segmentFrom finds the file range from vaddr to the end of its segment.
+func (f *File) segmentFrom(vaddr uint64) (span, error) {
+	for i := range f.progs {
+		p := &f.progs[i]
+		if d := vaddr - p.Vaddr; isLoad(p) && vaddr >= p.Vaddr && d < p.Filesz {
+			if p.Off+d < d {
+				break
+			}
+			return span{p.Off + d, p.Filesz - d}, nil
+		}
+	}
+	return span{}, fmt.Errorf("no segment of the file has address %#x", vaddr)
+}
+
+// dataFrom returns the bytes from vaddr to the end of its segment, at most
+// limit.
+func (f *File) dataFrom(vaddr, limit uint64) ([]byte, error) {
+	s, err := f.segmentFrom(vaddr)
+	if err != nil {
+		return nil, err
+	}
+	if s.off >= f.size() {
+		return nil, fmt.Errorf("%w: segment of address %#x", ErrTruncated, vaddr)
+	}
+	return f.bytesAt(s.off, min(s.size, limit, f.size()-s.off))
+}
+
+// cString returns the string at off without its terminator; it is empty if off
+// is outside, and ends with the table if the terminator is missing.
+func cString(tab []byte, off uint64) []byte {
+	if off >= uint64(len(tab)) {
+		return nil
+	}
+	s := tab[off:min(uint64(len(tab)), off+maxName)]
+	if n := bytes.IndexByte(s, 0); n >= 0 {
+		s = s[:n]
+	}
+	return s
+}

@@ -1,0 +1,252 @@
+package elfx
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+)
+
+// maxChain bounds the symbols that one hash bucket is searched for, so that a
+// damaged table cannot make a lookup slow. Real chains have under 20.
+const maxChain = 1 << 14
+
+// maxProbe bounds the slots of the name index that are looked at for one name,
+// for the same reason.
+const maxProbe = 1 << 9
+
+// Lookup finds the definition of a symbol: among the dynamic symbols, through
+// the file's own hash table and with the default version, and then in .symtab,
+// global symbols before local ones. It costs under a microsecond, but for the
+// first search of a .symtab, which builds an index.
+func (f *File) Lookup(name string) (Symbol, bool) {
+	if s, ok := f.LookupDynamic(name); ok {
+		return s, true
+	}
+	return f.index().lookup(name)
+}
+
+// LookupDynamic finds the definition of a symbol among the dynamic symbols
+// only.
+func (f *File) LookupDynamic(name string) (Symbol, bool) {
+	t, err := f.dynsym()
+	if err != nil {
+		return Symbol{}, false
+	}
+	if addr, ok := f.Dynamic(elf.DT_GNU_HASH); ok {
+		return f.gnuLookup(t, addr, name)
+	}
+	return t.scan(name)
+}
+
+// take makes entry i the best match if it defines name, and if there was none or
+// it is a global symbol with the default version.
+func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
+	if i >= t.len() || string(t.name(i)) != name {
+		return
+	}
+	s := t.at(i)
+	if !s.Defined() {
+		return
+	}
+	v, _ := t.version(i)
+	if preferred := v&hiddenVersion == 0 && s.Bind != elf.STB_LOCAL; !*found || preferred {
+		s.Name = name
+		*best, *found = s, true
+	}
+}
+
+// scan searches a table that has no GNU hash table.
+func (t *symbolTable) scan(name string) (best Symbol, found bool) {
+	for i := range t.len() {
+		t.take(&best, &found, i, name)
+	}
+	return best, found
+}
+
+// gnuHash is the header of a DT_GNU_HASH table.
+type gnuHash struct {
+	buckets, symOffset, bloomSize, bloomShift uint32
+	bloom, bucket, chain                      uint64 // virtual addresses
+}
+
+func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
+	b, err := f.DataAt(addr, 16)
+	if err != nil {
+		return gnuHash{}, err
+	}
+	le := binary.LittleEndian
+	h := gnuHash{buckets: le.Uint32(b), symOffset: le.Uint32(b[4:]), bloomSize: le.Uint32(b[8:]), bloomShift: le.Uint32(b[12:])}
+	h.bloom = addr + 16
+	h.bucket = h.bloom + 8*uint64(h.bloomSize)
+	h.chain = h.bucket + 4*uint64(h.buckets)
+	if h.buckets == 0 || h.bloomSize == 0 {
+		return h, fmt.Errorf("%w: empty hash table", ErrDamaged)
+	}
+	return h, nil
+}
+
+func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol, found bool) {
+	h, err := f.gnuHeader(addr)
+	if err != nil {
+		return t.scan(name)
+	}
+	sum := gnuSum(name)
+	word, err := f.DataAt(h.bloom+8*uint64(sum/64%h.bloomSize), 8)
+	if err != nil {
+		return best, false
+	}
+	mask := uint64(1)<<(sum%64) | uint64(1)<<(sum>>(h.bloomShift%32)%64)
+	if binary.LittleEndian.Uint64(word)&mask != mask {
+		return best, false
+	}
+	first, err := f.DataAt(h.bucket+4*uint64(sum%h.buckets), 4)
+	if err != nil {
+		return best, false
+	}
+	i := binary.LittleEndian.Uint32(first)
+	for n := 0; n < maxChain && i >= h.symOffset && i != 0; n++ {
+		c, err := f.DataAt(h.chain+4*uint64(i-h.symOffset), 4)
+		if err != nil {
+			break
+		}
+		link := binary.LittleEndian.Uint32(c)
+		if link|1 == sum|1 {
+			t.take(&best, &found, uint64(i), name)
+		}
+		if link&1 != 0 {
+			break
+		}
+		i++
+	}
+	return best, found
+}
+
+// gnuSum is the hash function of DT_GNU_HASH.
+func gnuSum[T string | []byte](name T) uint32 {
+	h := uint32(5381)
+	for i := range len(name) {
+		h = h*33 + uint32(name[i])
+	}
+	return h
+}
+
+// hashLen tells the number of dynamic symbols from a hash table.
+func (f *File) hashLen() (uint64, error) {
+	if addr, ok := f.Dynamic(elf.DT_HASH); ok {
+		b, err := f.DataAt(addr, 8)
+		if err != nil {
+			return 0, err
+		}
+		return uint64(binary.LittleEndian.Uint32(b[4:])), nil
+	}
+	addr, ok := f.Dynamic(elf.DT_GNU_HASH)
+	if !ok {
+		return 0, fmt.Errorf("%w: no hash table", ErrDamaged)
+	}
+	h, err := f.gnuHeader(addr)
+	if err != nil {
+		return 0, err
+	}
+	return f.gnuLen(h)
+}
+
+// gnuLen walks the chain of the highest bucket to its end.
+func (f *File) gnuLen(h gnuHash) (uint64, error) {
+	b, err := f.dataFrom(h.bucket, 4*uint64(h.buckets))
+	if err != nil {
+		return 0, err
+	}
+	last := uint32(0)
+	for ; len(b) >= 4; b = b[4:] {
+		last = max(last, binary.LittleEndian.Uint32(b))
+	}
+	if last < h.symOffset {
+		return uint64(h.symOffset), nil
+	}
+	chain, err := f.dataFrom(h.chain+4*uint64(last-h.symOffset), 4*maxChain)
+	if err != nil {
+		return 0, err
+	}
+	for n := uint64(last) + 1; len(chain) >= 4; n, chain = n+1, chain[4:] {
+		if chain[0]&1 != 0 {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: hash chain without end", ErrDamaged)
+}
+
+// nameIndex is a hash table over the defined, named entries of .symtab.
+type nameIndex struct {
+	t     *symbolTable
+	slots []uint32 // index of an entry, 0 for none; linear probing
+}
+
+func (f *File) buildIndex() *nameIndex {
+	t, err := f.symtab()
+	if err != nil || t.len() > 1<<31 {
+		return &nameIndex{}
+	}
+	size := uint64(4)
+	for size < 2*t.len() {
+		size *= 2
+	}
+	x := &nameIndex{t: t, slots: make([]uint32, size)}
+	for i := uint64(1); i < t.len(); i++ {
+		b := t.raw[i*symSize:]
+		typ := elf.ST_TYPE(b[4])
+		if b[6]|b[7] != 0 && typ != elf.STT_SECTION && typ != elf.STT_FILE {
+			x.add(uint32(i))
+		}
+	}
+	return x
+}
+
+// add enters entry i; a name that is there already keeps its slot, which the
+// better binding gets.
+func (x *nameIndex) add(i uint32) {
+	name := x.t.name(uint64(i))
+	if len(name) == 0 {
+		return
+	}
+	at, ok := x.find(name)
+	if !ok {
+		return
+	}
+	slot := &x.slots[at]
+	if *slot == 0 || x.local(*slot) && !x.local(i) {
+		*slot = i
+	}
+}
+
+func (x *nameIndex) local(i uint32) bool {
+	return elf.ST_BIND(x.t.raw[uint64(i)*symSize+4]) == elf.STB_LOCAL
+}
+
+// find returns the slot that has name, or the empty one where it belongs; false
+// if neither is within maxProbe.
+func (x *nameIndex) find(name []byte) (uint64, bool) {
+	mask := uint64(len(x.slots) - 1)
+	at := uint64(gnuSum(name)) * 0x9e3779b97f4a7c15 >> 20 & mask
+	for range maxProbe {
+		if x.slots[at] == 0 || bytes.Equal(x.t.name(uint64(x.slots[at])), name) {
+			return at, true
+		}
+		at = (at + 1) & mask
+	}
+	return 0, false
+}
+
+func (x *nameIndex) lookup(name string) (Symbol, bool) {
+	if len(x.slots) == 0 || name == "" {
+		return Symbol{}, false
+	}
+	at, ok := x.find([]byte(name))
+	i := x.slots[at]
+	if !ok || i == 0 {
+		return Symbol{}, false
+	}
+	s := x.t.at(uint64(i))
+	s.Name = name
+	return s, true
+}

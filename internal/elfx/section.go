@@ -1,0 +1,135 @@
+package elfx
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxUnpacked bounds a decompressed section. The .debug_info of a browser, the
+// largest that is usual, is a little over 1 GiB.
+const maxUnpacked = 4 << 30
+
+// trustedRatio is the ratio of compression up to which the announced size is
+// allocated at once; beyond it, memory grows as the data arrives.
+const trustedRatio = 16
+
+// Section returns the content of the first section with that name,
+// decompressed, and its header. A section .zdebug_x is found by the name
+// .debug_x. No such section, or one without bytes in the file, is
+// ErrNoSection. The caller must not change the content.
+func (f *File) Section(name string) ([]byte, elf.SectionHeader, error) {
+	s, gnu := f.findSection(name)
+	if s == nil || s.Type == elf.SHT_NOBITS || s.Type == elf.SHT_NULL {
+		return nil, elf.SectionHeader{}, fmt.Errorf("%w: %s", ErrNoSection, name)
+	}
+	if !gnu && s.Flags&elf.SHF_COMPRESSED == 0 {
+		b, err := f.rawSection(s)
+		if err != nil {
+			return nil, *s, fmt.Errorf("section %s: %w", name, err)
+		}
+		return b, *s, nil
+	}
+	b, err := f.unpackedSection(s, gnu)
+	if err != nil {
+		return nil, *s, fmt.Errorf("section %s: %w", name, err)
+	}
+	h := *s
+	h.Size = uint64(len(b))
+	return b, h, nil
+}
+
+// findSection also tells whether the section is compressed in the old way of
+// GNU, with a name of its own.
+func (f *File) findSection(name string) (s *elf.SectionHeader, gnu bool) {
+	for i := range f.sections {
+		if f.sections[i].Name == name {
+			return &f.sections[i], false
+		}
+	}
+	if len(name) > 7 && name[:7] == ".debug_" {
+		s, _ = f.findSection(".zdebug_" + name[7:])
+	}
+	return s, s != nil
+}
+
+// rawSection returns the bytes of a section as they are in the file.
+func (f *File) rawSection(s *elf.SectionHeader) ([]byte, error) {
+	if s.Type == elf.SHT_NOBITS {
+		return nil, ErrNoSection
+	}
+	return f.bytesAt(s.Offset, s.Size)
+}
+
+func (f *File) unpackedSection(s *elf.SectionHeader, gnu bool) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b, ok := f.unpacked[s.Name]; ok {
+		return b, nil
+	}
+	raw, err := f.rawSection(s)
+	if err != nil {
+		return nil, err
+	}
+	b, err := unpack(raw, gnu)
+	if err == nil {
+		f.unpacked[s.Name] = b
+	}
+	return b, err
+}
+
+// unpack decompresses a section that begins with an Elf64_Chdr or, the old way
+// of GNU, with "ZLIB" and a big-endian size.
+func unpack(raw []byte, gnu bool) ([]byte, error) {
+	const chdrSize, gnuSize = 24, 12
+	if gnu {
+		if len(raw) < gnuSize || string(raw[:4]) != "ZLIB" {
+			return nil, fmt.Errorf("%w: compressed section without its header", ErrDamaged)
+		}
+		return inflate(elf.COMPRESS_ZLIB, raw[gnuSize:], binary.BigEndian.Uint64(raw[4:]))
+	}
+	if len(raw) < chdrSize {
+		return nil, fmt.Errorf("%w: compressed section without its header", ErrDamaged)
+	}
+	kind := elf.CompressionType(binary.LittleEndian.Uint32(raw))
+	return inflate(kind, raw[chdrSize:], binary.LittleEndian.Uint64(raw[8:]))
+}
+
+func inflate(kind elf.CompressionType, packed []byte, size uint64) ([]byte, error) {
+	if size > maxUnpacked {
+		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size, uint64(maxUnpacked))
+	}
+	var r io.Reader
+	switch kind {
+	case elf.COMPRESS_ZLIB:
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		r = z
+	case elf.COMPRESS_ZSTD:
+		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		r = z
+	default:
+		return nil, fmt.Errorf("%w: compression %v is not known", ErrDamaged, kind)
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(size, uint64(len(packed))*trustedRatio)) + bytes.MinRead)
+	if _, err := io.Copy(&b, io.LimitReader(r, int64(size))); err != nil {
+		return nil, err
+	}
+	if uint64(b.Len()) != size {
+		return nil, fmt.Errorf("%w: %d bytes decompressed, %d announced", ErrDamaged, b.Len(), size)
+	}
+	return b.Bytes(), nil
+}

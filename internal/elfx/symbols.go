@@ -1,0 +1,210 @@
+package elfx
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// symSize is the size of an Elf64_Sym.
+const symSize = 24
+
+// hiddenVersion marks, in .gnu.version, a version that is not the default.
+const hiddenVersion = 0x8000
+
+// Symbol is an entry of a symbol table.
+type Symbol struct {
+	Name    string
+	Version string // "GOMP_4.0"; empty if it has none
+	Value   uint64 // virtual address in the file, or offset in the TLS block
+	Size    uint64
+	Type    elf.SymType
+	Bind    elf.SymBind
+	Section elf.SectionIndex // SHN_UNDEF if it is defined elsewhere
+}
+
+// Defined tells whether the file itself defines the symbol.
+func (s *Symbol) Defined() bool { return s.Section != elf.SHN_UNDEF }
+
+// Symbols are the entries of .symtab without the first, empty one. A file
+// without a .symtab is ErrNoSection.
+func (f *File) Symbols() ([]Symbol, error) {
+	t, err := f.symtab()
+	if err != nil {
+		return nil, err
+	}
+	return t.all(), nil
+}
+
+// DynamicSymbols are the entries of the dynamic symbol table without the first,
+// empty one. They are found through PT_DYNAMIC if there are no section headers.
+// A file without a dynamic symbol table is ErrNoSection.
+func (f *File) DynamicSymbols() ([]Symbol, error) {
+	t, err := f.dynsym()
+	if err != nil {
+		return nil, err
+	}
+	return t.all(), nil
+}
+
+// symbolTable is a symbol table that was not decoded.
+type symbolTable struct {
+	raw      []byte
+	strtab   []byte
+	versions []byte // .gnu.version, or nil
+	names    map[uint16]string
+}
+
+func (t *symbolTable) len() uint64 { return uint64(len(t.raw)) / symSize }
+
+func (t *symbolTable) name(i uint64) []byte {
+	return cString(t.strtab, uint64(binary.LittleEndian.Uint32(t.raw[i*symSize:])))
+}
+
+// at decodes entry i without its name.
+func (t *symbolTable) at(i uint64) Symbol {
+	b := t.raw[i*symSize:]
+	s := Symbol{
+		Type:    elf.ST_TYPE(b[4]),
+		Bind:    elf.ST_BIND(b[4]),
+		Section: elf.SectionIndex(binary.LittleEndian.Uint16(b[6:])),
+		Value:   binary.LittleEndian.Uint64(b[8:]),
+		Size:    binary.LittleEndian.Uint64(b[16:]),
+	}
+	if v, ok := t.version(i); ok {
+		s.Version = t.names[v&^hiddenVersion]
+	}
+	return s
+}
+
+func (t *symbolTable) version(i uint64) (uint16, bool) {
+	if 2*i+2 > uint64(len(t.versions)) {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint16(t.versions[2*i:]), true
+}
+
+func (t *symbolTable) all() []Symbol {
+	if t.len() < 2 {
+		return nil
+	}
+	strtab := string(t.strtab) // one copy that all names share
+	list := make([]Symbol, t.len()-1)
+	for i := range list {
+		n := uint64(i) + 1
+		list[i] = t.at(n)
+		off := binary.LittleEndian.Uint32(t.raw[n*symSize:])
+		if size := len(t.name(n)); size > 0 {
+			list[i].Name = strtab[off : int(off)+size]
+		}
+	}
+	return list
+}
+
+func (f *File) findSymbols() (*symbolTable, error) { return f.sectionSymbols(elf.SHT_SYMTAB) }
+
+// sectionSymbols reads the symbol table in the first section of type typ.
+func (f *File) sectionSymbols(typ elf.SectionType) (*symbolTable, error) {
+	for i := range f.sections {
+		s := &f.sections[i]
+		if s.Type != typ {
+			continue
+		}
+		raw, err := f.rawSection(s)
+		if err != nil {
+			return nil, fmt.Errorf("section %s: %w", s.Name, err)
+		}
+		if int64(s.Link) >= int64(len(f.sections)) {
+			return nil, fmt.Errorf("%w: section %s has its strings in section %d", ErrDamaged, s.Name, s.Link)
+		}
+		strtab, err := f.rawSection(&f.sections[s.Link])
+		if err != nil {
+			return nil, fmt.Errorf("strings of section %s: %w", s.Name, err)
+		}
+		return &symbolTable{raw: raw, strtab: strtab}, nil
+	}
+	return nil, fmt.Errorf("%w: %v", ErrNoSection, typ)
+}
+
+// findDynamicSymbols prefers the section, whose length is certain.
+func (f *File) findDynamicSymbols() (*symbolTable, error) {
+	t, err := f.sectionSymbols(elf.SHT_DYNSYM)
+	if errors.Is(err, ErrNoSection) {
+		t, err = f.segmentSymbols()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if addr, ok := f.Dynamic(elf.DT_VERSYM); ok {
+		t.versions, _ = f.dataFrom(addr, 2*t.len())
+		t.names = map[uint16]string{}
+		f.versionDefinitions(t.names)
+		f.versionNeeds(t.names)
+	}
+	return t, nil
+}
+
+// segmentSymbols finds the table through PT_DYNAMIC; a hash table tells its
+// length.
+func (f *File) segmentSymbols() (*symbolTable, error) {
+	addr, ok := f.Dynamic(elf.DT_SYMTAB)
+	if !ok {
+		return nil, fmt.Errorf("%w: dynamic symbols", ErrNoSection)
+	}
+	n, err := f.hashLen()
+	if err != nil {
+		return nil, fmt.Errorf("number of dynamic symbols: %w", err)
+	}
+	raw, err := f.dataFrom(addr, n*symSize)
+	if err != nil {
+		return nil, fmt.Errorf("dynamic symbols: %w", err)
+	}
+	return &symbolTable{raw: raw, strtab: f.dynamic().strtab}, nil
+}
+
+// maxVersions bounds the versions of a library. glibc has about 50.
+const maxVersions = 1 << 12
+
+// versionDefinitions adds the names of the versions that the file defines
+// (Elf64_Verdef, each with its Elf64_Verdaux).
+func (f *File) versionDefinitions(names map[uint16]string) {
+	addr, ok := f.Dynamic(elf.DT_VERDEF)
+	for n := 0; ok && n < maxVersions; n++ {
+		def, err := f.DataAt(addr, 20)
+		if err != nil {
+			return
+		}
+		le := binary.LittleEndian
+		if aux, err := f.DataAt(addr+uint64(le.Uint32(def[12:])), 8); err == nil {
+			names[le.Uint16(def[4:])] = string(cString(f.dynamic().strtab, uint64(le.Uint32(aux))))
+		}
+		next := le.Uint32(def[16:])
+		addr, ok = addr+uint64(next), next != 0
+	}
+}
+
+// versionNeeds adds the names of the versions that the file needs of others
+// (Elf64_Verneed, each with several Elf64_Vernaux).
+func (f *File) versionNeeds(names map[uint16]string) {
+	addr, ok := f.Dynamic(elf.DT_VERNEED)
+	for n := 0; ok && n < maxVersions; {
+		need, err := f.DataAt(addr, 16)
+		if err != nil {
+			return
+		}
+		le := binary.LittleEndian
+		aux := addr + uint64(le.Uint32(need[8:]))
+		for range le.Uint16(need[2:]) {
+			a, err := f.DataAt(aux, 16)
+			if n++; err != nil || n > maxVersions {
+				break
+			}
+			names[le.Uint16(a[6:])] = string(cString(f.dynamic().strtab, uint64(le.Uint32(a[8:]))))
+			aux += uint64(le.Uint32(a[12:]))
+		}
+		next := le.Uint32(need[12:])
+		addr, ok = addr+uint64(next), next != 0
+		n++
+	}
+}

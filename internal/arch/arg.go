@@ -1,0 +1,75 @@
+package arch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// ValueKind tells where a value comes from.
+type ValueKind uint8
+
+// The kinds of values.
+const (
+	ValueConst        ValueKind = iota + 1 // the number N; in a non-PIE executable it may be an address
+	ValueAddress                           // the address N, computed relative to the instruction
+	ValueMemory                            // what is in memory at address N
+	ValueRegister                          // register Register as it is at the call, callee-saved or the stack pointer
+	ValueFrameAddress                      // the address Register + N
+	ValueFrameSlot                         // what is in memory at Register + N
+)
+
+// Value is what a program loads into a register before a call.
+type Value struct {
+	Kind     ValueKind
+	Register int    // DWARF number, for the last three kinds
+	N        uint64 // see the kinds
+	Size     int    // bytes that are loaded from memory, zero-extended: 4 or 8
+}
+
+// ErrNoRegister says that a register that a value depends on is not known.
+var ErrNoRegister = errors.New("register not known")
+
+// Resolve gives the value in a program whose calling frame has registers r: for
+// a call that has not returned, those that the unwinder restored for the
+// caller.
+func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, error) {
+	addr := v.N
+	switch v.Kind {
+	case ValueConst, ValueAddress:
+		return v.N, nil
+	case ValueRegister, ValueFrameAddress, ValueFrameSlot:
+		base, ok := r.Get(v.Register)
+		if !ok {
+			return 0, fmt.Errorf("argument in register %d: %w", v.Register, ErrNoRegister)
+		}
+		addr = base + v.N
+	}
+	if v.Kind != ValueMemory && v.Kind != ValueFrameSlot {
+		return addr, nil
+	}
+	p := make([]byte, v.Size)
+	if err := mem.ReadMemory(callbacks.At(addr), p); err != nil {
+		return 0, fmt.Errorf("argument in memory: %w", err)
+	}
+	return callbacks.Word(p), nil
+}
+
+// ArgBefore returns what the instructions before the call that returns to ret
+// load into integer argument register arg (0 is the first). fnLow is where the
+// function begins that makes the call; decoding starts there.
+//
+// Only straight-line code counts: a value is not ok if another call, a jump
+// target or an instruction of unknown effect lies between the load and the
+// call. Targets of jump tables are not seen. It is never ok on aarch64.
+func ArgBefore(a callbacks.Arch, mem callbacks.Memory, fnLow, ret uint64, arg int) (Value, bool) {
+	if a != callbacks.ArchX86_64 || arg < 0 || arg >= len(x86ArgRegs) {
+		return Value{}, false
+	}
+	s, ok := x86Scan(mem, fnLow, ret)
+	if !ok {
+		return Value{}, false
+	}
+	return s.valueOf(x86ArgRegs[arg])
+}

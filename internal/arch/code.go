@@ -1,0 +1,182 @@
+package arch
+
+import (
+	"encoding/binary"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// CallKind tells how a call instruction finds its target.
+type CallKind uint8
+
+// The kinds of calls.
+const (
+	CallDirect   CallKind = iota + 1 // to a fixed address
+	CallSlot                         // through a pointer at a fixed address, as -fno-plt has it
+	CallRegister                     // through a register, or memory that a register points to
+)
+
+// Call is a call instruction.
+type Call struct {
+	Kind CallKind
+	// Target is the address that is called (CallDirect), or the address of
+	// the pointer to it, usually a GOT slot (CallSlot); else 0.
+	Target uint64
+}
+
+// maxCall is the length of the longest call instruction: REX, opcode, ModRM,
+// SIB and a 32-bit displacement.
+const maxCall = 8
+
+// CallBefore decodes the call instruction that ends at the return address ret.
+// It is not ok if there is no call or the code cannot be read.
+func CallBefore(a callbacks.Arch, mem callbacks.Memory, ret uint64) (Call, bool) {
+	if a == callbacks.ArchAArch64 {
+		return arm64CallBefore(mem, ret)
+	}
+	if a != callbacks.ArchX86_64 || ret < maxCall {
+		return Call{}, false
+	}
+	b := readBefore(mem, ret)
+	n := len(b)
+	// From the most telling form to the least: a byte of another
+	// instruction can look like the short ones.
+	if n >= 5 && b[n-5] == 0xe8 {
+		t := ret + rel32(b[n-4:])
+		if readable(mem, t) {
+			return Call{CallDirect, t}, true
+		}
+	}
+	if n >= 6 && b[n-6] == 0xff && b[n-5] == 0x15 {
+		s := ret + rel32(b[n-4:])
+		if readable(mem, s) {
+			return Call{CallSlot, s}, true
+		}
+	}
+	for i := n - 2; i >= max(0, n-7); i-- {
+		if b[i] == 0xff && x86IndirectCallLen(b[i+1:]) == n-i {
+			return Call{Kind: CallRegister}, true
+		}
+	}
+	return Call{}, false
+}
+
+// x86IndirectCallLen is the length of the instruction FF /2 whose bytes after
+// the opcode are b, or 0 if b is none or is relative to rip.
+func x86IndirectCallLen(b []byte) int {
+	mod, reg, rm := b[0]>>6, b[0]>>3&7, b[0]&7
+	if reg != 2 || mod == 0 && rm == 5 {
+		return 0
+	}
+	n := 2
+	if mod != 3 && rm == 4 {
+		if len(b) < 2 {
+			return 0
+		}
+		n++
+		if mod == 0 && b[1]&7 == 5 {
+			n += 4
+		}
+	}
+	return n + [4]int{0, 1, 4, 0}[mod]
+}
+
+func rel32(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
+
+func readable(mem callbacks.Memory, addr uint64) bool {
+	var p [1]byte
+	return mem.ReadMemory(callbacks.At(addr), p[:]) == nil
+}
+
+// readBefore reads up to maxCall bytes before addr, fewer if a page begins in
+// between and the one before it cannot be read.
+func readBefore(mem callbacks.Memory, addr uint64) []byte {
+	b := make([]byte, maxCall)
+	if mem.ReadMemory(callbacks.At(addr-maxCall), b) == nil {
+		return b
+	}
+	if n := addr & (pageSize - 1); n > 0 && n < maxCall {
+		if mem.ReadMemory(callbacks.At(addr-n), b[:n]) == nil {
+			return b[:n]
+		}
+	}
+	return nil
+}
+
+// pageSize is the smallest page size of all architectures here; what can be
+// read changes only at its multiples.
+const pageSize = 4096
+
+// readFrom reads up to n bytes from addr, fewer if that would run into a page
+// that cannot be read.
+func readFrom(mem callbacks.Memory, addr uint64, n int) []byte {
+	b := make([]byte, n)
+	if mem.ReadMemory(callbacks.At(addr), b) == nil {
+		return b
+	}
+	got := 0
+	for got < n {
+		step := min(int(pageSize-(addr+uint64(got))&(pageSize-1)), n-got)
+		if mem.ReadMemory(callbacks.At(addr+uint64(got)), b[got:got+step]) != nil {
+			break
+		}
+		got += step
+	}
+	return b[:got]
+}
+
+// maxStub is more than the longest PLT stub that linkers write.
+const maxStub = 24
+
+// PLTSlot returns the address of the GOT slot that the PLT stub at addr jumps
+// through: .plt, .plt.sec and .plt.got of GNU ld, lld, gold and mold, with and
+// without endbr64 and bnd; on aarch64 with and without bti. It is not ok if
+// there is no such stub at addr.
+func PLTSlot(a callbacks.Arch, mem callbacks.Memory, addr uint64) (slot uint64, ok bool) {
+	b := readFrom(mem, addr, maxStub)
+	if a == callbacks.ArchAArch64 {
+		return arm64PLTSlot(b, addr)
+	}
+	if a != callbacks.ArchX86_64 {
+		return 0, false
+	}
+	i := skipEndbr(b)
+	if len(b) >= i+6 && b[i] == 0x41 && b[i+1] == 0xbb { // mold: mov $index, %r11d
+		i += 6
+	}
+	if len(b) > i && b[i] == 0xf2 { // bnd
+		i++
+	}
+	if len(b) < i+6 || b[i] != 0xff || b[i+1] != 0x25 {
+		return 0, false
+	}
+	return addr + uint64(i) + 6 + rel32(b[i+2:]), true
+}
+
+// skipEndbr is the length of an endbr64 at the start of b, or 0.
+func skipEndbr(b []byte) int {
+	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa {
+		return 4
+	}
+	return 0
+}
+
+// TailJump returns the target of the direct jump that is the first instruction
+// at addr (after an endbr64), as thunks have it.
+func TailJump(a callbacks.Arch, mem callbacks.Memory, addr uint64) (target uint64, ok bool) {
+	b := readFrom(mem, addr, maxStub)
+	if a == callbacks.ArchAArch64 {
+		return arm64TailJump(b, addr)
+	}
+	if a != callbacks.ArchX86_64 {
+		return 0, false
+	}
+	i := skipEndbr(b)
+	switch {
+	case len(b) >= i+5 && b[i] == 0xe9:
+		return addr + uint64(i) + 5 + rel32(b[i+1:]), true
+	case len(b) >= i+2 && b[i] == 0xeb:
+		return addr + uint64(i) + 2 + uint64(int64(int8(b[i+1]))), true
+	}
+	return 0, false
+}

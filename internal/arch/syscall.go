@@ -1,0 +1,115 @@
+package arch
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Numbers of futex(2).
+const (
+	x86Futex   = 202
+	arm64Futex = 98
+)
+
+// Operations of futex(2) that block, and the flags that may be added to them
+// (linux/futex.h).
+const (
+	futexWait       = 0
+	futexLockPI     = 6
+	futexWaitBitset = 9
+	futexRequeuePI  = 11
+	futexLockPI2    = 13
+
+	futexFlags = 128 | 256 // FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME
+)
+
+// maxErrno bounds what the kernel returns as an error: -4095 … -1.
+const maxErrno = 4095
+
+// Results with which an interrupted call stays in its registers until it is
+// started again or gives EINTR (linux/errno.h).
+var interrupted = [...]int64{
+	-4,   // EINTR
+	-512, // ERESTARTSYS
+	-513, // ERESTARTNOINTR
+	-514, // ERESTARTNOHAND
+	-516, // ERESTART_RESTARTBLOCK
+}
+
+// InSyscall tells whether the thread is inside of the system call that
+// r.Syscall names: it blocks there, or was interrupted there by the stop that
+// made its registers visible. It is false for a call that has returned a
+// result.
+func InSyscall(r *callbacks.Registers) bool {
+	if r.Syscall < 0 {
+		return false
+	}
+	const enosys = -38 // the kernel's placeholder until the call is done (x86-64)
+	result := int64(r.Values[0])
+	for _, e := range interrupted {
+		if result == e {
+			return true
+		}
+	}
+	return result == enosys
+}
+
+// IsFutexWait tells whether the thread waits in futex(2), and on which word.
+//
+// On aarch64 the result of the interrupted call has replaced the first
+// argument, so that the word is not known and ok is false.
+func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !InSyscall(r) {
+		return callbacks.Address{}, false
+	}
+	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
+	case futexWait, futexLockPI, futexWaitBitset, futexRequeuePI, futexLockPI2:
+		return callbacks.At(r.SyscallArgs[0]), true
+	}
+	return callbacks.Address{}, false
+}
+
+// SyscallName is the name of system call n if it is one that threads block or
+// die in, else "syscall n". A negative n is no call and gives "".
+func SyscallName(a callbacks.Arch, n int64) string {
+	if n < 0 {
+		return ""
+	}
+	names := x86Syscalls
+	if a == callbacks.ArchAArch64 {
+		names = arm64Syscalls
+	}
+	if s, ok := names[n]; ok {
+		return s
+	}
+	return fmt.Sprintf("syscall %d", n)
+}
+
+// Linux arch/x86/entry/syscalls/syscall_64.tbl.
+var x86Syscalls = map[int64]string{
+	0: "read", 1: "write", 7: "poll", 15: "rt_sigreturn", 16: "ioctl", 17: "pread64", 18: "pwrite64",
+	19: "readv", 20: "writev", 22: "pipe", 23: "select", 24: "sched_yield", 34: "pause", 35: "nanosleep",
+	42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg",
+	56: "clone", 60: "exit", 61: "wait4", 62: "kill", 65: "semop", 69: "msgsnd", 70: "msgrcv",
+	72: "fcntl", 73: "flock", 74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait", 130: "rt_sigsuspend",
+	200: "tkill", 202: "futex", 208: "io_getevents", 219: "restart_syscall", 220: "semtimedop",
+	230: "clock_nanosleep", 231: "exit_group", 232: "epoll_wait", 234: "tgkill", 242: "mq_timedsend",
+	243: "mq_timedreceive", 247: "waitid", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait",
+	288: "accept4", 299: "recvmmsg", 307: "sendmmsg", 333: "io_pgetevents", 426: "io_uring_enter",
+	435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake", 455: "futex_wait",
+}
+
+// Linux include/uapi/asm-generic/unistd.h.
+var arm64Syscalls = map[int64]string{
+	4: "io_getevents", 22: "epoll_pwait", 25: "fcntl", 29: "ioctl", 32: "flock", 63: "read", 64: "write",
+	65: "readv", 66: "writev", 67: "pread64", 68: "pwrite64", 72: "pselect6", 73: "ppoll", 82: "fsync",
+	83: "fdatasync", 93: "exit", 94: "exit_group", 95: "waitid", 98: "futex", 101: "nanosleep",
+	115: "clock_nanosleep", 124: "sched_yield", 128: "restart_syscall", 129: "kill", 130: "tkill",
+	131: "tgkill", 133: "rt_sigsuspend", 137: "rt_sigtimedwait", 139: "rt_sigreturn", 182: "mq_timedsend",
+	183: "mq_timedreceive", 188: "msgrcv", 189: "msgsnd", 192: "semtimedop", 193: "semop", 202: "accept",
+	203: "connect", 206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 220: "clone",
+	242: "accept4", 243: "recvmmsg", 260: "wait4", 269: "sendmmsg", 292: "io_pgetevents",
+	426: "io_uring_enter", 435: "clone3", 441: "epoll_pwait2", 449: "futex_waitv", 454: "futex_wake",
+	455: "futex_wait",
+}

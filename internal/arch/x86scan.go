@@ -1,0 +1,302 @@
+package arch
+
+import (
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+const (
+	// maxFunction bounds the code that is decoded to find the instructions
+	// before a call. Compilers write functions of some 100 KB at most.
+	maxFunction = 1 << 20
+	// scanAfter is how many bytes after the call are searched for jumps
+	// back to just before it (merged tails of other paths).
+	scanAfter = 4096
+	// maxWindow is the number of instructions before the call that are
+	// kept: arguments are loaded in fewer.
+	maxWindow = 32
+	// maxInst is the longest instruction of x86-64 in bytes.
+	maxInst = 15
+)
+
+// inst is a decoded instruction and its address.
+type inst struct {
+	x86asm.Inst
+	pc uint64
+}
+
+func (i *inst) end() uint64 { return i.pc + uint64(i.Len) }
+
+// target is where a direct jump or call goes.
+func (i *inst) target() (uint64, bool) {
+	rel, ok := i.Args[0].(x86asm.Rel)
+	return i.end() + uint64(int64(rel)), ok
+}
+
+// scan is the straight-line code that ends with a call.
+type scan struct {
+	window []inst // the last instructions before the call, oldest first
+	joins  map[uint64]bool
+	call   uint64 // address of the call
+}
+
+// x86Scan decodes from low to a little after the call that returns to ret.
+func x86Scan(mem callbacks.Memory, low, ret uint64) (*scan, bool) {
+	if ret <= low || ret-low > maxFunction {
+		return nil, false
+	}
+	code := readFrom(mem, low, int(ret-low)+scanAfter)
+	s := &scan{joins: map[uint64]bool{}}
+	var last []inst
+	for off := 0; off < len(code); {
+		d, err := decode(code[off:])
+		if err != nil || d.Len == 0 {
+			break
+		}
+		i := inst{d, low + uint64(off)}
+		off += d.Len
+		if t, ok := i.target(); ok && i.Op != x86asm.CALL && t < ret && ret-t <= maxWindow*maxInst {
+			s.joins[t] = true
+		}
+		if i.end() == ret {
+			if i.Op != x86asm.CALL {
+				return nil, false
+			}
+			s.call = i.pc
+			s.window = last[max(0, len(last)-maxWindow):]
+		}
+		if s.call == 0 {
+			if len(last) == 2*maxWindow {
+				last = append(last[:0], last[maxWindow:]...)
+			}
+			last = append(last, i)
+		}
+	}
+	return s, s.call != 0
+}
+
+// decode decodes one instruction. x86asm does not know endbr64, and takes
+// vzeroupper for an instruction with operands; either would put the following
+// instructions out of step.
+func decode(code []byte) (x86asm.Inst, error) {
+	if n := skipEndbr(code); n > 0 {
+		return x86asm.Inst{Op: x86asm.NOP, Len: n}, nil
+	}
+	if len(code) >= 3 && code[0] == 0xc5 && code[1]&0xfb == 0xf8 && code[2] == 0x77 {
+		return x86asm.Inst{Op: x86asm.VZEROUPPER, Len: 3}, nil
+	}
+	return x86asm.Decode(code, 64)
+}
+
+// valueOf returns what register reg holds at the call.
+func (s *scan) valueOf(reg x86asm.Reg) (Value, bool) {
+	v, copied, ok := s.trace(reg)
+	if ok {
+		return v, true
+	}
+	// Not known from the code, but perhaps copied from a register that
+	// still has it.
+	for _, c := range copied {
+		if calleeSaved(c.from) && !s.changes(c.from, c.at) {
+			return Value{Kind: ValueRegister, Register: dwarfOf(c.from)}, true
+		}
+	}
+	return Value{}, false
+}
+
+// moved says that instruction at of the window copied from a register.
+type moved struct {
+	from x86asm.Reg
+	at   int
+}
+
+// trace goes back from the call to the instruction that makes the value of
+// want, through copies from register to register, which it returns too.
+func (s *scan) trace(want x86asm.Reg) (v Value, copied []moved, ok bool) {
+	shift, shiftKnown := int64(0), true // what later instructions did to rsp
+	size := 8                           // how much of the value the copies kept
+	after := s.call                     // the instruction that follows
+	for k := len(s.window) - 1; k >= 0; k-- {
+		i := &s.window[k]
+		if s.joins[after] || endsBlock(i) {
+			break
+		}
+		after = i.pc
+		if !effectOn(i, want) {
+			d, known := stackMove(i)
+			shift, shiftKnown = shift+d, shiftKnown && known
+			continue
+		}
+		if next, n := copyOf(i, want); next != 0 {
+			size = min(size, n)
+			if size == 8 {
+				copied = append(copied, moved{next, k})
+			}
+			want = next
+			continue
+		}
+		v, ok := source(i, want)
+		ok = ok && s.holds(v, k, shiftKnown) && v.narrow(size)
+		return anchored(v, shift), copied, ok
+	}
+	return v, copied, false
+}
+
+// changes tells whether an instruction of the window from at on may change
+// reg.
+func (s *scan) changes(reg x86asm.Reg, at int) bool {
+	for n := at; n < len(s.window); n++ {
+		if effectOn(&s.window[n], reg) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds tells whether the base register of v, computed by instruction k, can
+// be known at the call.
+func (s *scan) holds(v Value, k int, shiftKnown bool) bool {
+	if v.Kind != ValueFrameAddress && v.Kind != ValueFrameSlot {
+		return true
+	}
+	if v.Register == callbacks.X86RSP {
+		return shiftKnown
+	}
+	base := regOf(v.Register)
+	return calleeSaved(base) && !s.changes(base, k)
+}
+
+// anchored is v with an offset to rsp as it is at the call, which later
+// instructions moved by shift.
+func anchored(v Value, shift int64) Value {
+	based := v.Kind == ValueFrameAddress || v.Kind == ValueFrameSlot
+	if based && v.Register == callbacks.X86RSP {
+		v.N -= uint64(shift)
+	}
+	return v
+}
+
+// endsBlock tells whether control does not simply pass i: what stands before
+// it says nothing, or registers are lost in it.
+func endsBlock(i *inst) bool {
+	switch i.Op {
+	case x86asm.CALL, x86asm.LCALL, x86asm.JMP, x86asm.LJMP, x86asm.RET, x86asm.LRET, x86asm.IRETQ,
+		x86asm.UD2, x86asm.HLT, x86asm.SYSCALL, x86asm.SYSENTER, x86asm.INT:
+		return true
+	}
+	return false
+}
+
+// stackMove is by how many bytes i moves rsp; not ok if that is not known.
+func stackMove(i *inst) (int64, bool) {
+	switch i.Op {
+	case x86asm.PUSH:
+		return -8, i.DataSize == 64
+	case x86asm.POP:
+		return 8, i.DataSize == 64
+	}
+	if !effectOn(i, x86asm.RSP) {
+		return 0, true
+	}
+	n, ok := i.Args[1].(x86asm.Imm)
+	if d, lea := i.Args[1].(x86asm.Mem); i.Op == x86asm.LEA && lea && d.Base == x86asm.RSP && d.Index == 0 {
+		return d.Disp, true
+	}
+	switch {
+	case ok && i.Op == x86asm.ADD:
+		return int64(n), true
+	case ok && i.Op == x86asm.SUB:
+		return -int64(n), true
+	}
+	return 0, false
+}
+
+// destination is the size in bytes of the part of reg that i writes as its
+// first operand, or 0 if that is not all of reg.
+func destination(i *inst, reg x86asm.Reg) int {
+	dst, ok := i.Args[0].(x86asm.Reg)
+	if !ok || full(dst) != reg || widthOf(dst) < 4 { // writing 4 bytes clears the rest
+		return 0
+	}
+	return widthOf(dst)
+}
+
+// copyOf is the register whose low bytes i copies to reg, and their number, or
+// 0. A copy of rsp is an address, which source knows.
+func copyOf(i *inst, reg x86asm.Reg) (from x86asm.Reg, size int) {
+	src, ok := i.Args[1].(x86asm.Reg)
+	size = destination(i, reg)
+	if !ok || i.Op != x86asm.MOV || widthOf(src) != size || src == x86asm.RSP {
+		return 0, 0
+	}
+	return full(src), size
+}
+
+// source reads the value that i, which changes reg, puts there.
+func source(i *inst, reg x86asm.Reg) (v Value, ok bool) {
+	size := destination(i, reg)
+	if size == 0 {
+		return v, false
+	}
+	switch a := i.Args[1].(type) {
+	case x86asm.Imm:
+		v = Value{Kind: ValueConst, N: uint64(a)}
+		return v, (i.Op == x86asm.MOV || i.Op == x86asm.OR && a == -1) && v.narrow(size)
+	case x86asm.Reg:
+		if i.Op == x86asm.MOV && a == x86asm.RSP {
+			return Value{Kind: ValueFrameAddress, Register: callbacks.X86RSP}, true
+		}
+		return Value{Kind: ValueConst}, i.Op == x86asm.XOR && i.Args[0] == a
+	case x86asm.Mem:
+		if i.Op == x86asm.MOV || i.Op == x86asm.LEA {
+			return memSource(i, a, size)
+		}
+	}
+	return v, false
+}
+
+// narrow makes v its low size bytes; not ok if v cannot say that.
+func (v *Value) narrow(size int) bool {
+	switch v.Kind {
+	case ValueConst:
+		if size == 4 {
+			v.N &= 0xffffffff
+		}
+	case ValueMemory, ValueFrameSlot:
+		v.Size = min(v.Size, size)
+	default:
+		return size == 8
+	}
+	return true
+}
+
+// memSource is the value of mov (a load) or lea (the address) of operand m.
+func memSource(i *inst, m x86asm.Mem, size int) (Value, bool) {
+	v := Value{N: uint64(m.Disp), Size: size, Kind: ValueFrameSlot}
+	if m.Segment != 0 || m.Index != 0 {
+		return v, false
+	}
+	lea := i.Op == x86asm.LEA
+	if lea {
+		v.Kind, v.Size = ValueFrameAddress, 0
+		if size != 8 {
+			return v, false
+		}
+	}
+	switch {
+	case m.Base == x86asm.RIP || m.Base == 0:
+		if m.Base != 0 {
+			v.N += i.end()
+		}
+		v.Kind = ValueMemory
+		if lea {
+			v.Kind = ValueAddress
+		}
+		return v, true
+	case widthOf(m.Base) == 8:
+		v.Register = dwarfOf(m.Base)
+		return v, v.Register >= 0
+	}
+	return v, false
+}

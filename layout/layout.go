@@ -1,0 +1,75 @@
+// Package layout knows where the fields and globals of a runtime lie, and who
+// said so.
+//
+// A runtime reader declares the fields that it needs, in the runtime's own
+// names; Resolve asks every Source for each of them and compares the answers.
+// Only this package knows how an offset was found.
+package layout
+
+import "errors"
+
+// ErrUnknown is what a Source answers for a name that it does not know; the next
+// source is asked.
+var ErrUnknown = errors.New("not known to this layout source")
+
+// Field is the place of a field in its structure.
+type Field struct {
+	Offset uint64 // bytes from the structure's start
+	Size   uint64 // bytes that hold the field: 1, 2, 4, 8, or the size of an aggregate
+	Mask   uint64 // for a bit field, its bits in the little-endian word of Size bytes at Offset; 0 for a whole field
+
+	absence *absence // why a field that Resolve left with Size 0 is not known
+}
+
+// Type is what is known of a structure as a whole.
+type Type struct {
+	Size uint64 // bytes
+
+	absence *absence // as in Field
+}
+
+// Source is one place where layouts come from: the runtime's OMPD symbols, the
+// same table found in memory, DWARF, accessor code, or checked-in integers.
+//
+// Laws: an answer is the source's own and complete, never mixed with another
+// source's; a name that the source does not know is an error that is ErrUnknown;
+// any other error means that the source is damaged, and is reported.
+// Types and fields are named as in the runtime's source, dots going into nested
+// structures (kmp_base_team_t, t_level; kmp_taskdata_t, td_icvs.nproc).
+type Source interface {
+	// Name is one word: symbols, memory, debuginfo, code or table.
+	Name() string
+	// Field returns the place of a field.
+	Field(typ, field string) (Field, error)
+	// Type returns what is known of a structure.
+	Type(typ string) (Type, error)
+	// Global returns the address in the target of one of the runtime's
+	// global variables.
+	Global(name string) (uint64, error)
+}
+
+// Report says where everything that was asked for lies, and who said so.
+type Report struct {
+	Entries []Entry
+}
+
+// Entry is one resolved, refused or missing name.
+type Entry struct {
+	Type   string // empty for a global variable
+	Name   string // field or global; empty for the size of a type
+	Field  Field  // of a field; for the size of a type, Size
+	Global uint64 // address, of a global variable
+
+	Optional bool // some versions of the runtime do not have it
+
+	Source string   // the source that gave it; empty if refused or missing
+	Agreed []string // other sources that gave the same
+	Claims []Claim  // all answers, if they differ
+	Err    error    // why it is refused or missing; nil otherwise
+}
+
+// Claim is what one source said.
+type Claim struct {
+	Source string
+	Value  string
+}

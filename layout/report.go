@@ -1,0 +1,51 @@
+package layout
+
+import "fmt"
+
+// Lookup returns the entry of a field, of the size of a type (empty name), or of
+// a global variable (empty type), and whether it was asked for.
+func (r Report) Lookup(typ, name string) (Entry, bool) {
+	for _, e := range r.Entries {
+		if e.Type == typ && e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Missing returns the entries that no source knew or that were refused. Optional
+// ones are left out unless sources disagree on them.
+func (r Report) Missing() []Entry {
+	var out []Entry
+	for _, e := range r.Entries {
+		if e.Err != nil && (!e.Optional || len(e.Claims) > 0) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// String is the entry's name as in a declaration: "type.field", "type" or the
+// global variable's name.
+func (e Entry) String() string { return entryName(e.Type, e.Name) }
+
+func entryName(typ, member string) string {
+	if typ == "" || member == "" {
+		return typ + member
+	}
+	return typ + "." + member
+}
+
+// agrees tells whether two answers for one name say the same.
+func (e Entry) agrees(o Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
+
+// value is the answer for people.
+func (e Entry) value() string {
+	switch {
+	case e.Type == "":
+		return fmt.Sprintf("%#x", e.Global)
+	case e.Name == "":
+		return fmt.Sprintf("%d bytes", e.Field.Size)
+	}
+	return e.Field.String()
+}

@@ -1,0 +1,152 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrConflict is why a name is refused that two sources place differently.
+var ErrConflict = errors.New("layout sources disagree")
+
+// errNothing is Resolve's error when no source knew any name.
+var errNothing = errors.New("no layout source knows anything of this runtime")
+
+// Resolver finds declared names through sources.
+type Resolver struct {
+	// Sources are asked for every name, in order of trust: the first one
+	// that knows a name gives it, the others agree with it or conflict.
+	Sources []Source
+	// Costly sources are asked for the names that Sources left open and for
+	// those that Check selects. They stand behind Sources in trust.
+	Costly []Source
+	// Check selects names of which Costly are always asked, to compare. Nil
+	// selects none. The arguments are those of Entry.
+	Check func(typ, name string) bool
+	// Judge settles a conflict by what the target's memory shows: it returns
+	// the index of the candidate that is right, or -1 if it cannot tell.
+	// Candidates differ, and each has Source set. Nil settles nothing.
+	Judge func(candidates []Entry) int
+}
+
+// Resolve fills dst through sources in order of trust. It is Resolver.Resolve
+// with Sources only.
+func Resolve(dst any, srcs ...Source) (Report, error) {
+	return (&Resolver{Sources: srcs}).Resolve(dst)
+}
+
+// Resolve fills the Field, Type and Global values of the structure that dst
+// points to, and of the structures nested in it.
+//
+// Each is named by a tag: `layout:"kmp_base_team_t.t_level"` on a Field,
+// `layout:"kmp_base_team_t"` on a Type, `layout:"global __kmp_threads"` on a
+// Global. A nested structure whose tag names a type, such as
+// `layout:"kmp_base_team_t"`, lends that type to its members: there a Field's
+// tag is the field alone, and a Type needs none. The option ",optional" marks a
+// name that some versions of a runtime do not have.
+//
+// A name that no source knows, or on which they disagree, stays unknown, and its
+// entry in the report says why. The error is for a dst that is declared wrongly
+// and for sources that know nothing at all.
+func (r *Resolver) Resolve(dst any) (Report, error) {
+	names, err := declared(dst)
+	if err != nil {
+		return Report{}, err
+	}
+	rep := Report{Entries: make([]Entry, 0, len(names))}
+	found := false
+	for _, n := range names {
+		e := r.resolve(n)
+		n.store(e)
+		rep.Entries = append(rep.Entries, e)
+		found = found || e.Err == nil
+	}
+	if !found {
+		return rep, errNothing
+	}
+	return rep, nil
+}
+
+// resolve asks the sources for one name and compares their answers.
+func (r *Resolver) resolve(n name) Entry {
+	var answers []Entry // those that know the name, in order of trust
+	var damage []Claim  // what the others said, apart from not knowing it
+	ask := func(srcs []Source) {
+		for _, s := range srcs {
+			e, err := n.ask(s)
+			switch {
+			case err == nil:
+				answers = append(answers, e)
+			case !errors.Is(err, ErrUnknown):
+				damage = append(damage, Claim{Source: s.Name(), Value: err.Error()})
+			}
+		}
+	}
+	ask(r.Sources)
+	if len(answers) == 0 || r.Check != nil && r.Check(n.typ, n.member) {
+		ask(r.Costly)
+	}
+	e := r.agree(n, answers)
+	e.Claims = append(e.Claims, damage...)
+	if e.Source == "" && len(damage) > 0 && len(answers) == 0 {
+		e.Err = &absence{n.String(), fmt.Errorf("source %s is damaged: %s", damage[0].Source, damage[0].Value)}
+	}
+	return e
+}
+
+// agree makes one entry of all answers.
+func (r *Resolver) agree(n name, answers []Entry) Entry {
+	e := Entry{Type: n.typ, Name: n.member, Optional: n.optional}
+	if len(answers) == 0 {
+		e.Err = &absence{n.String(), ErrUnknown}
+		return e
+	}
+	chosen := answers[0]
+	if slices.ContainsFunc(answers, func(a Entry) bool { return !a.agrees(chosen) }) {
+		for _, a := range answers {
+			e.Claims = append(e.Claims, Claim{Source: a.Source, Value: a.value()})
+		}
+		i := r.judge(answers)
+		if i < 0 || i >= len(answers) {
+			e.Err = &absence{n.String(), fmt.Errorf("%w: %s", ErrConflict, claims(e.Claims))}
+			return e
+		}
+		chosen = answers[i]
+	}
+	e.Field, e.Global, e.Source = chosen.Field, chosen.Global, chosen.Source
+	for _, a := range answers {
+		if a.Source != chosen.Source && a.agrees(chosen) {
+			e.Agreed = append(e.Agreed, a.Source)
+		}
+	}
+	return e
+}
+
+// judge asks Judge about one candidate for each distinct place, and gives the
+// index in answers.
+func (r *Resolver) judge(answers []Entry) int {
+	if r.Judge == nil {
+		return -1
+	}
+	var distinct []Entry
+	var index []int
+	for i, a := range answers {
+		if !slices.ContainsFunc(distinct, a.agrees) {
+			distinct, index = append(distinct, a), append(index, i)
+		}
+	}
+	i := r.Judge(distinct)
+	if i < 0 || i >= len(index) {
+		return -1
+	}
+	return index[i]
+}
+
+func claims(cs []Claim) string {
+	var s []string
+	for _, c := range cs {
+		s = append(s, c.Source+" says "+c.Value)
+	}
+	return strings.Join(s, ", ")
+}

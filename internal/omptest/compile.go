@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -15,7 +16,8 @@ type Build struct {
 }
 
 // Compile builds a program and returns the path of the executable, whose base name is the program's.
-// The compiler is $OMPD_CLANG or clang-16. Debian ships no static libomp, so a static executable
+// The compiler is $OMPD_CLANG or clang-16; for C++ $OMPD_CLANGXX or clang++-16; for Fortran
+// $OMPD_FLANG or flang-new-19, which takes fewer flags. Debian ships no static libomp, so a static executable
 // (also static-pie) is not possible; PIE (the default) and -no-pie are.
 func Compile(tb testing.TB, b Build) string {
 	tb.Helper()
@@ -68,20 +70,38 @@ func findSource(tb testing.TB, programs, name string) string {
 // compilerFor finds the compiler for a source file.
 func compilerFor(tb testing.TB, source string) string {
 	tb.Helper()
-	name := "clang-16"
-	if set := os.Getenv("OMPD_CLANG"); set != "" {
+	name, variable, need := "clang-16", "OMPD_CLANG", "clang-16 libomp-16-dev"
+	switch filepath.Ext(source) {
+	case ".cc":
+		name, variable = "clang++-16", "OMPD_CLANGXX"
+	case ".f90":
+		name, variable, need = "flang-new-19", "OMPD_FLANG", "flang-19"
+	}
+	if set := os.Getenv(variable); set != "" {
 		name = set
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		tb.Fatalf("no compiler: %v: apt-get install clang-16 libomp-16-dev, or set OMPD_CLANG", err)
+		tb.Fatalf("no compiler: %v: apt-get install %s, or set %s", err, need, variable)
 	}
 	return path
 }
 
 // build compiles in the directory of the sources, so that debug information has their plain names.
+// Fortran is linked with the part of truth.h that it calls, and with a fetched runtime: flang comes
+// without one.
 func build(tb testing.TB, programs, compiler, source, exe string, flags []string) {
 	tb.Helper()
-	args := append([]string{"-fopenmp", "-pthread", "-Wall", "-Wextra", "-Werror"}, flags...)
+	args := append([]string{"-fopenmp"}, flags...)
+	if filepath.Ext(source) == ".f90" {
+		dir := filepath.Dir(exe)
+		object := filepath.Join(dir, "truth.o")
+		clang := compilerFor(tb, "truth_fortran.c")
+		command(tb, programs, clang, append(slices.Clone(args), "-c", "truth_fortran.c", "-o", object)...)
+		must(tb, os.Symlink(RuntimeOf(tb, 16).Lib, filepath.Join(dir, "libomp.so")))
+		args = append(args, "-J", dir, "-L", dir, object)
+	} else {
+		args = append(args, "-pthread")
+	}
 	command(tb, programs, compiler, append(args, source, "-o", exe)...)
 }

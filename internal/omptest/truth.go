@@ -23,7 +23,7 @@ type ProgramTruth struct {
 	File         string `json:"file"`          // base name of the source
 	Mode         string `json:"mode"`          // abort, segv or wait
 	PID          int    `json:"pid"`           //
-	Threads      int    `json:"threads"`       // threads that registered; more may exist
+	LWPs         []int  `json:"lwps"`          // all threads of the process, registered or not
 	Signal       int    `json:"signal"`        // that kills the program; 0 in mode wait
 	CrashedLWP   int    `json:"crashed_lwp"`   // the thread that gets it
 	FaultAddress Hex    `json:"fault_address"` // for SIGSEGV
@@ -32,8 +32,9 @@ type ProgramTruth struct {
 // ThreadTruth is one thread, where it is and what omp_get_* told it there.
 //
 // Role is initial (the initial thread of a root, whatever region it is in now), primary (thread 0 of
-// its innermost team, and no root), worker, idle (in the pool; the numbers are those of the region it
-// left), or other (never in OpenMP; no number is set).
+// its innermost team, and no root), worker, helper (a hidden helper thread of the runtime; its numbers
+// are what it was told, but it is in no region of the program), idle (in the pool; the numbers are
+// those of the region it left), or other (never in OpenMP; no number is set).
 //
 // Function, File and Line are those of the innermost frame of user code, as debug information tells
 // them: for a thread in a wait, its construct or call. An empty Function means that no frame of user
@@ -94,7 +95,8 @@ type TaskTruth struct {
 // RegionTruth is one parallel region that is alive, derived from what its threads were told.
 type RegionTruth struct {
 	Root        int   // LWP of the initial thread
-	Path        []int // thread numbers of the ancestors, levels 0 to Level-1: with Root, the identity
+	TeamNum     int   // in a league of teams
+	Path        []int // thread numbers of the ancestors, levels 0 to Level-1: with Root and TeamNum, the identity
 	Level       int   // 0 is the implicit region of a root
 	TeamSize    int   //
 	ActiveLevel int   //
@@ -174,7 +176,7 @@ func (t Truth) Thread(lwp int) (ThreadTruth, bool) {
 func (t Truth) Regions() []RegionTruth {
 	regions := map[string]*RegionTruth{}
 	for _, th := range t.Threads {
-		if !th.OpenMP || th.Role == "idle" {
+		if !th.OpenMP || th.Role == "idle" || th.Role == "helper" {
 			continue
 		}
 		for level := range th.Sizes {
@@ -192,13 +194,13 @@ func (t Truth) Regions() []RegionTruth {
 		list = append(list, *r)
 	}
 	slices.SortFunc(list, func(a, b RegionTruth) int {
-		return cmp.Or(a.Level-b.Level, a.Root-b.Root, slices.Compare(a.Path, b.Path))
+		return cmp.Or(a.Level-b.Level, a.Root-b.Root, a.TeamNum-b.TeamNum, slices.Compare(a.Path, b.Path))
 	})
 	return list
 }
 
 func newRegion(th ThreadTruth, level int) *RegionTruth {
-	r := &RegionTruth{Root: th.Root, Path: th.Ancestors[:level], Level: level, TeamSize: th.Sizes[level]}
+	r := &RegionTruth{Root: th.Root, TeamNum: th.TeamNum, Path: th.Ancestors[:level], Level: level, TeamSize: th.Sizes[level]}
 	for _, size := range th.Sizes[1 : level+1] {
 		if size > 1 {
 			r.ActiveLevel++
@@ -209,14 +211,13 @@ func newRegion(th ThreadTruth, level int) *RegionTruth {
 	return r
 }
 
-// join enters a thread as a member, if it is one and not only a descendant of one.
+// join enters a thread as a member, if it is one and not only a descendant of one: thread 0 of every
+// inner region is the member itself.
 func (r *RegionTruth) join(th ThreadTruth) {
-	line, num := th.RegionLines[r.Level], th.Ancestors[r.Level]
-	if line == 0 && (r.Level > 0 || th.LWP != r.Root) {
+	num := th.Ancestors[r.Level]
+	if slices.Max(append([]int{0}, th.Ancestors[r.Level+1:]...)) > 0 || num >= len(r.Members) {
 		return
 	}
-	r.Line = line
-	if num >= 0 && num < len(r.Members) {
-		r.Members[num] = th.LWP
-	}
+	r.Line = th.RegionLines[r.Level]
+	r.Members[num] = th.LWP
 }

@@ -10,6 +10,7 @@ int main(int argc, char **argv) {
       truth_trigger("work_parallel", 3);
     TRUTH_SLEEP("wait_barrier_explicit", 0, __LINE__ + 1);
 #pragma omp barrier
+    TRUTH_NEVER();
   }
   return 0;
 }

@@ -18,6 +18,7 @@ int main(int argc, char **argv) {
     truth_until(&held);
     TRUTH_WAIT("wait_lock", &lock, __LINE__ + 1);
     omp_set_lock(&lock);
+    TRUTH_NEVER();
   }
   return 0;
 }

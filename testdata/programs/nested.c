@@ -13,6 +13,7 @@ static void inner(void) {
     }
     TRUTH_SLEEP("wait_barrier_explicit", 0, __LINE__ + 1);
 #pragma omp barrier
+    TRUTH_NEVER();
   }
 }
 

@@ -14,8 +14,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,7 @@ struct truth_thread {
   int sched_kind, sched_chunk, proc_bind, thread_limit, default_device, cancellation, num_procs;
   int team_num, num_teams, place_num, max_task_priority;
   size_t stacksize;
-  const char *state, *function, *file;
+  const char *state, *function, *file, *role; /* role: NULL if it follows from the rest */
   int line;
   uint64_t wait_id;
   volatile int place;
@@ -144,6 +146,10 @@ static inline void truth_enter(enum truth_place place, const char *state, uint64
   __atomic_store_n(&t->place, place, __ATOMIC_RELEASE);
 }
 
+/* TRUTH_ENV(name, value) at file scope sets a control of the runtime before main: code of main may
+ * start the runtime before its first statement. */
+#define TRUTH_ENV(name, value) \
+  __attribute__((constructor)) static void truth_env(void) { setenv(name, value, 1); }
 /* TRUTH_REGION(line of the pragma): first statement in a parallel region. */
 #define TRUTH_REGION(line) truth_region(line, getpid())
 /* TRUTH_WAIT: the thread enters, on the given line, a wait that may spin for ever. */
@@ -157,6 +163,9 @@ static inline void truth_enter(enum truth_place place, const char *state, uint64
 #define TRUTH_JOIN(line) truth_join(__func__, __FILE__, line, TRUTH_ASLEEP)
 /* TRUTH_JOIN_TASKS: the same in a region with tasks, where the runtime spins. */
 #define TRUTH_JOIN_TASKS(line) truth_join(__func__, __FILE__, line, TRUTH_SPINNING)
+/* TRUTH_NEVER: behind a wait, where no thread may arrive. It also keeps the compiler from making
+ * the call of the runtime a jump, which would leave no frame of user code. */
+#define TRUTH_NEVER() _exit(4)
 /* TRUTH_HOLD: the thread stays in user code for ever. */
 #define TRUTH_HOLD(state) truth_hold(state, 1)
 
@@ -190,29 +199,36 @@ static inline void truth_until(volatile int *flag) {
 
 static inline void truth_set(volatile int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
-/* truth_in_place tells whether t has reached its place: in pause(), in a futex on two looks that
- * show the same registers, or, where the runtime spins, after 5 ms of processor time in the wait. */
-static inline int truth_in_place(struct truth_thread *t) {
+/* truth_still tells whether a thread is in a system call, and was there with the same registers at
+ * the last look, whose line is in seen. */
+static inline int truth_still(int lwp, int call, char *seen, size_t size) {
   char path[64], now[128] = "";
-  int place = __atomic_load_n(&t->place, __ATOMIC_ACQUIRE), same;
+  int same;
+  snprintf(path, sizeof path, "/proc/self/task/%d/syscall", lwp);
+  FILE *f = fopen(path, "r");
+  if (!f)
+    return 0;
+  if (!fgets(now, sizeof now, f))
+    now[0] = 0;
+  fclose(f);
+  same = !strcmp(now, seen);
+  snprintf(seen, size, "%s", now);
+  return same && now[0] >= '0' && now[0] <= '9' && atoi(now) == call;
+}
+
+/* truth_in_place tells whether t has reached its place: in pause(), in a futex, or, where the
+ * runtime may spin, after 5 ms of processor time in the wait. */
+static inline int truth_in_place(struct truth_thread *t) {
+  int place = __atomic_load_n(&t->place, __ATOMIC_ACQUIRE);
   struct timespec used;
   clockid_t clock;
-  FILE *f;
   if (place == TRUTH_NOWHERE)
     return 0;
   if (place == TRUTH_SPINNING && !pthread_getcpuclockid((pthread_t)t->pthread, &clock) &&
       !clock_gettime(clock, &used) &&
       (used.tv_sec - t->entered.tv_sec) * 1000000000L + used.tv_nsec - t->entered.tv_nsec > 5000000)
     return 1;
-  snprintf(path, sizeof path, "/proc/self/task/%d/syscall", t->lwp);
-  if (!(f = fopen(path, "r")))
-    return 0;
-  if (!fgets(now, sizeof now, f))
-    now[0] = 0;
-  fclose(f);
-  same = !strcmp(now, t->seen);
-  memcpy(t->seen, now, sizeof now);
-  return same && atoi(now) == (place == TRUTH_HELD ? SYS_pause : SYS_futex) && now[0] != 'r';
+  return truth_still(t->lwp, place == TRUTH_HELD ? SYS_pause : SYS_futex, t->seen, sizeof t->seen);
 }
 
 /* truth_await returns when n threads other than the caller are in place. */
@@ -229,13 +245,49 @@ static inline void truth_await(int n) {
   }
 }
 
+/* truth_lwps lists all threads of the process; returns their number, at most n. */
+static inline int truth_lwps(int *lwps, int n) {
+  DIR *dir = opendir("/proc/self/task");
+  struct dirent *e;
+  int found = 0;
+  if (!dir)
+    _exit(3);
+  while (found < n && (e = readdir(dir)))
+    if (e->d_name[0] != '.')
+      lwps[found++] = atoi(e->d_name);
+  closedir(dir);
+  return found;
+}
+
+/* truth_settle returns when every other thread of the process, registered or not, sleeps in a
+ * futex: for threads that the runtime starts and that never run user code. */
+static inline void truth_settle(void) {
+  static int lwps[TRUTH_THREADS];
+  static char seen[TRUTH_THREADS][128];
+  struct timespec look = {0, 1000000};
+  int n, still;
+  do {
+    nanosleep(&look, NULL);
+    n = truth_lwps(lwps, TRUTH_THREADS);
+    still = 0;
+    for (int i = 0; i < n; i++)
+      still += lwps[i] == truth_tid() || truth_still(lwps[i], SYS_futex, seen[i], sizeof seen[i]);
+  } while (still < n);
+}
+
+static inline void truth_tasks_of(const char *kind, const char *state, long count, int line,
+                                  int lwp) {
+  size_t n = strlen(truth_extra);
+  snprintf(truth_extra + n, sizeof truth_extra - n,
+           "{\"kind\":\"task\",\"task_kind\":\"%s\",\"state\":\"%s\",\"count\":%ld,"
+           "\"line\":%d,\"lwp\":%d}\n",
+           kind, state, count, line, lwp);
+}
+
 /* truth_tasks expects count explicit tasks in a state, made by the task construct on a line;
  * lwp is the thread that runs them, or 0. */
 static inline void truth_tasks(const char *state, long count, int line, int lwp) {
-  size_t n = strlen(truth_extra);
-  snprintf(truth_extra + n, sizeof truth_extra - n,
-           "{\"kind\":\"task\",\"task_kind\":\"explicit\",\"state\":\"%s\",\"count\":%ld,"
-           "\"line\":%d,\"lwp\":%d}\n", state, count, line, lwp);
+  truth_tasks_of("explicit", state, count, line, lwp);
 }
 
 static inline void truth_list(FILE *f, const char *key, const int *v, int n) {
@@ -246,6 +298,8 @@ static inline void truth_list(FILE *f, const char *key, const int *v, int n) {
 }
 
 static inline const char *truth_role(const struct truth_thread *t) {
+  if (t->role)
+    return t->role;
   if (!t->openmp)
     return "other";
   if (!strcmp(t->state, "idle"))
@@ -286,6 +340,7 @@ static inline void truth_write_thread(FILE *f, const struct truth_thread *t) {
 static inline void truth_write(int dying) {
   const char *path = getenv("OMPD_TRUTH");
   FILE *f = path ? fopen(path, "w") : stdout;
+  static int lwps[TRUTH_THREADS];
   int segv = !strcmp(truth_mode, "segv");
   if (!f)
     _exit(3);
@@ -298,6 +353,7 @@ static inline void truth_write(int dying) {
   if (dying)
     fprintf(f, ",\"signal\":%d,\"crashed_lwp\":%d,\"fault_address\":\"%s\"", segv ? 11 : 6,
             truth_tid(), segv ? "0x10" : "");
+  truth_list(f, "lwps", lwps, truth_lwps(lwps, TRUTH_THREADS));
   fprintf(f, "}\n");
   if (fflush(f))
     _exit(3);

@@ -1,0 +1,20 @@
+/* A segmentation fault before the first call of the OpenMP runtime, which is loaded all the same. */
+#include "truth.h"
+
+static volatile int ready;
+
+__attribute__((noinline)) static void prepare(void) {
+  if (!ready)
+    truth_end();
+  ready++;
+}
+
+int main(int argc, char **argv) {
+  truth_init(argc, argv, __FILE__);
+  if (!strcmp(truth_mode, "abort"))
+    truth_mode = "segv";
+  prepare();
+#pragma omp parallel num_threads(2)
+  TRUTH_NEVER();
+  return 0;
+}

@@ -96,22 +96,26 @@ func (c *Cache) missing(base callbacks.Address, size uint64) uint64 {
 // fill reads and remembers n pages, or the first one if not all can be read. It
 // returns the first, nil if that cannot be read as a whole.
 func (c *Cache) fill(base callbacks.Address, n uint64) *page {
-	pages := make([]page, n)
-	if n > 1 {
-		whole := make([]byte, n*PageSize)
-		if c.under.ReadMemory(base, whole) != nil {
-			return c.fill(base, 1)
+	first := new(page)
+	if n == 1 {
+		if c.under.ReadMemory(base, first[:]) != nil {
+			return nil
 		}
-		for i := range pages {
-			copy(pages[i][:], whole[i*PageSize:])
+		c.put(base, first)
+		return first
+	}
+	whole := make([]byte, n*PageSize)
+	if c.under.ReadMemory(base, whole) != nil {
+		return c.fill(base, 1)
+	}
+	pg := first
+	for i := uint64(0); ; pg = new(page) {
+		copy(pg[:], whole[i*PageSize:])
+		c.put(base.Add(i*PageSize), pg)
+		if i++; i == n {
+			return first
 		}
-	} else if c.under.ReadMemory(base, pages[0][:]) != nil {
-		return nil
 	}
-	for i := range pages {
-		c.put(base.Add(uint64(i)*PageSize), &pages[i])
-	}
-	return &pages[0]
 }
 
 // get returns a remembered page, nil if there is none. Pages never change.

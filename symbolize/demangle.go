@@ -1,0 +1,76 @@
+package symbolize
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// maxMangled bounds the names that are demangled; what is longer is shown as it
+// is. Expression templates have symbols of some ten thousand bytes.
+const maxMangled = 1 << 14
+
+// maxDemangledPow bounds the demangled name to 2 to that power bytes.
+const maxDemangledPow = 16
+
+// Demangle returns the name of a symbol for people: C++ and Rust names
+// demangled, and procedures of Fortran modules as module::procedure. Any other
+// name is returned as it is.
+func Demangle(name string) string {
+	if len(name) > maxMangled {
+		return name
+	}
+	if s, ok := fortranName(name); ok {
+		return s
+	}
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") && !strings.HasPrefix(name, "__Z") {
+		return name
+	}
+	return demangle.Filter(name, demangle.MaxLength(maxDemangledPow))
+}
+
+// fortranName decodes the names of gfortran (__mod_MOD_proc) and of flang
+// (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc).
+func fortranName(name string) (string, bool) {
+	if rest, ok := strings.CutPrefix(name, "__"); ok {
+		if mod, proc, ok := strings.Cut(rest, "_MOD_"); ok && mod != "" && proc != "" {
+			return mod + "::" + proc, true
+		}
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(name, "_Q")
+	if !ok {
+		return "", false
+	}
+	if rest == "Qmain" {
+		return "main program", true
+	}
+	return flangName(rest)
+}
+
+// flangName decodes the scopes of flang: each is an upper-case letter (M module,
+// S submodule, F host procedure, P procedure) and a name in lower case.
+func flangName(s string) (string, bool) {
+	suffix := ""
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		s, suffix = s[:i], s[i:]
+	}
+	var parts []string
+	for s != "" {
+		if strings.IndexByte("MSFP", s[0]) < 0 {
+			return "", false
+		}
+		end := 1
+		for end < len(s) && (s[end] < 'A' || s[end] > 'Z') {
+			end++
+		}
+		if end == 1 && s[0] != 'F' { // "F" alone is the main program
+			return "", false
+		}
+		if end > 1 {
+			parts = append(parts, s[1:end])
+		}
+		s = s[end:]
+	}
+	return strings.Join(parts, "::") + suffix, len(parts) > 0
+}

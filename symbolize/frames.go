@@ -1,0 +1,187 @@
+package symbolize
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/symbolize/internal/dwarfx"
+)
+
+// code returns the frames at a file address, see Symbolizer.Code.
+func (m *module) code(addr uint64) ([]Frame, error) {
+	if f, ok := m.frames[addr]; ok {
+		return slices.Clone(f), nil
+	}
+	m.wantLines = true
+	var place dwarfx.Position
+	var calls []dwarfx.Inline
+	var fn *dwarfx.Func
+	u := m.unit(addr)
+	if u != nil {
+		place, _ = u.Line(addr)
+		if f, ok := u.Func(addr); ok {
+			fn = &f
+			calls = f.Inlined(addr)
+		}
+	}
+	var frames []Frame
+	for _, c := range slices.Backward(calls) {
+		f := inlinedFrame(u, c)
+		f.File, f.Line, f.Column = place.File, place.Line, place.Column
+		frames = append(frames, f)
+		place = dwarfx.Position{File: c.CallFile, Line: c.CallLine, Column: c.CallColumn}
+	}
+	f := m.frame(addr, fn)
+	f.File, f.Line, f.Column = place.File, place.Line, place.Column
+	frames = append(frames, f)
+	if err := m.trouble(f); err != nil {
+		return frames, err
+	}
+	if m.frames == nil || len(m.frames) >= maxFrames {
+		m.frames = map[uint64][]Frame{}
+	}
+	m.frames[addr] = slices.Clone(frames)
+	return frames, nil
+}
+
+// inlinedFrame is the frame of an inlined call without its place.
+func inlinedFrame(u *dwarfx.Unit, c dwarfx.Inline) Frame {
+	f := Frame{Linkage: c.Linkage, Inlined: true, Source: SourceDWARF, Artificial: c.Artificial}
+	if f.Linkage == "" {
+		f.Linkage = c.Name
+	}
+	f.Function = Demangle(f.Linkage)
+	if c.Name != "" && u.IsFortran() && plainFortran(f.Linkage) {
+		f.Function = c.Name
+	}
+	if f.Linkage == "" {
+		f.Source = SourceNone
+	}
+	return f
+}
+
+// function returns the real function at a file address, without its place.
+func (m *module) function(addr uint64) (Frame, error) {
+	f := m.frame(addr, nil)
+	return f, m.trouble(f)
+}
+
+// trouble is why a frame lacks what it lacks, if that is an error.
+func (m *module) trouble(f Frame) error {
+	if f.Linkage == "" && m.fileErr != nil {
+		return m.fileErr
+	}
+	if f.Line == 0 {
+		return m.damage()
+	}
+	return nil
+}
+
+// frame names the real function at a file address. fn is that function in the
+// debug information, nil if that was not looked at or has none. The symbol table
+// comes first, so that Function and Code agree.
+func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
+	s, ok := m.codeSymbolAt(addr)
+	if !ok {
+		return m.dwarfFrame(addr, fn)
+	}
+	f := Frame{Linkage: s.name, Low: s.low + m.mod.Bias, Offset: addr - s.low, Source: s.source}
+	name, cold := strings.CutSuffix(s.name, ".cold")
+	if cold {
+		f.Low = m.entry(name, s, addr, fn)
+	}
+	f.Function = Demangle(name)
+	if plainFortran(name) {
+		if n := m.fortranName(addr, fn); n != "" {
+			f.Function = n
+		}
+	}
+	kind, _ := Construct(name)
+	f.Artificial = kind != ""
+	if fn != nil && fn.Names().Artificial {
+		f.Artificial = true
+	}
+	return f
+}
+
+// dwarfFrame names a function that no symbol table has.
+func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
+	if fn == nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn == nil {
+		return Frame{}
+	}
+	n := fn.Names()
+	f := Frame{Linkage: n.Linkage, Low: fn.Low + m.mod.Bias, Offset: addr - fn.Low, Source: SourceDWARF, Artificial: n.Artificial}
+	if f.Linkage == "" {
+		f.Linkage = n.Name
+	}
+	f.Function = Demangle(f.Linkage)
+	if n.Name != "" && plainFortran(f.Linkage) && fn.Unit().IsFortran() {
+		f.Function = n.Name
+	}
+	return f
+}
+
+// entry is the address in the target where a function is entered whose cold
+// part has the symbol s.
+func (m *module) entry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+	if fn == nil && m.dwarf != nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn != nil {
+		return fn.Low + m.mod.Bias
+	}
+	if f := m.elf(); f != nil {
+		if hot, ok := f.Lookup(name); ok {
+			return hot.Value + m.mod.Bias
+		}
+	}
+	return s.low + m.mod.Bias
+}
+
+// dwarfFunc returns the function at a file address from the debug information,
+// nil if there is none.
+func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
+	u := m.unit(addr)
+	if u == nil {
+		return nil
+	}
+	if f, ok := u.Func(addr); ok {
+		return &f
+	}
+	return nil
+}
+
+// plainFortran tells the symbols that may be those of Fortran procedures whose
+// name in the source is another: what these are only the debug information
+// knows.
+func plainFortran(symbol string) bool {
+	return symbol == "MAIN__" || strings.HasSuffix(symbol, "_") && !strings.HasPrefix(symbol, "_")
+}
+
+// fortranName is the name in the source of the function at a file address if it
+// is Fortran, else empty.
+func (m *module) fortranName(addr uint64, fn *dwarfx.Func) string {
+	if fn == nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn == nil || !fn.Unit().IsFortran() {
+		return ""
+	}
+	return fn.Names().Name
+}
+
+// line returns the place in the source of a file address.
+func (m *module) line(addr uint64) (dwarfx.Position, error) {
+	m.wantLines = true
+	var p dwarfx.Position
+	if u := m.unit(addr); u != nil {
+		p, _ = u.Line(addr)
+	}
+	if p.Line == 0 {
+		return p, m.damage()
+	}
+	return p, nil
+}

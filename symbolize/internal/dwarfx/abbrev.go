@@ -1,0 +1,178 @@
+package dwarfx
+
+// kept numbers the attributes whose values an entry keeps.
+type kept uint8
+
+// The kept attributes; keepNone marks the others.
+const (
+	keepNone kept = iota
+	keepSibling
+	keepName
+	keepLinkage
+	keepLow
+	keepHigh
+	keepRanges
+	keepOrigin
+	keepSpec
+	keepDeclFile
+	keepDeclLine
+	keepCallFile
+	keepCallLine
+	keepCallColumn
+	keepArtificial
+	keepStmtList
+	keepCompDir
+	keepLanguage
+	keepStrBase
+	keepAddrBase
+	keepRangesBase
+	keptCount
+)
+
+// keepOf gives the place of an attribute.
+func keepOf(attr uint64) kept {
+	switch attr {
+	case atSibling:
+		return keepSibling
+	case atName:
+		return keepName
+	case atLinkageName, atMIPSLinkage:
+		return keepLinkage
+	case atLowPC:
+		return keepLow
+	case atHighPC:
+		return keepHigh
+	case atRanges:
+		return keepRanges
+	case atAbstractOrigin:
+		return keepOrigin
+	case atSpecification:
+		return keepSpec
+	case atDeclFile:
+		return keepDeclFile
+	case atDeclLine:
+		return keepDeclLine
+	case atArtificial:
+		return keepArtificial
+	}
+	return keepRare(attr)
+}
+
+// keepRare gives the place of an attribute that only few entries have.
+func keepRare(attr uint64) kept {
+	switch attr {
+	case atCallFile:
+		return keepCallFile
+	case atCallLine:
+		return keepCallLine
+	case atCallColumn:
+		return keepCallColumn
+	case atStmtList:
+		return keepStmtList
+	case atCompDir:
+		return keepCompDir
+	case atLanguage:
+		return keepLanguage
+	case atStrOffsetsBase:
+		return keepStrBase
+	case atAddrBase, atGNUAddrBase:
+		return keepAddrBase
+	case atRnglistsBase:
+		return keepRangesBase
+	}
+	return keepNone
+}
+
+// spec is one attribute of an abbreviation.
+type spec struct {
+	keep  kept
+	form  uint16
+	fixed int8  // bytes, or -1
+	value int64 // of formImplicit
+}
+
+// abbrev is the shape of entries.
+type abbrev struct {
+	tag      uint64
+	children bool
+	attrs    []spec
+	fixed    int // bytes of the whole entry after its code, or -1
+}
+
+// abbrevs is one abbreviation table. It is read only as far as codes were
+// asked for: the root entry of a unit nearly always uses the first.
+type abbrevs struct {
+	f    format
+	rest cursor
+	done bool
+	list []*abbrev          // codes 1, 2, …
+	more map[uint64]*abbrev // codes that are out of order
+}
+
+// get returns the abbreviation of a code, or nil if the table has none.
+func (t *abbrevs) get(code uint64) *abbrev {
+	for {
+		if code-1 < uint64(len(t.list)) {
+			return t.list[code-1]
+		}
+		if a := t.more[code]; a != nil || t.done {
+			return a
+		}
+		t.next()
+	}
+}
+
+// next reads one more abbreviation.
+func (t *abbrevs) next() {
+	code := t.rest.uleb()
+	if code == 0 || t.rest.bad {
+		t.done = true
+		return
+	}
+	a := &abbrev{tag: t.rest.uleb(), children: t.rest.u8() != 0}
+	for {
+		attr, form := t.rest.uleb(), t.rest.uleb()
+		var s spec
+		if form == formImplicit {
+			s.value = t.rest.sleb()
+		}
+		if attr == 0 && form == 0 {
+			break
+		}
+		if t.rest.bad || form > 0xffff || len(a.attrs) == maxAttrs {
+			t.done = true
+			return
+		}
+		s.keep, s.form = keepOf(attr), uint16(form)
+		s.fixed = int8(t.f.fixedSize(s.form))
+		if a.fixed >= 0 && s.fixed >= 0 {
+			a.fixed += int(s.fixed)
+		} else {
+			a.fixed = -1
+		}
+		a.attrs = append(a.attrs, s)
+	}
+	if code == uint64(len(t.list))+1 {
+		t.list = append(t.list, a)
+		return
+	}
+	if t.more == nil {
+		t.more = map[uint64]*abbrev{}
+	}
+	t.more[code] = a
+}
+
+// skip moves behind the attributes of an entry.
+func (a *abbrev) skip(c *cursor, f format) {
+	if a.fixed >= 0 {
+		c.take(uint64(a.fixed))
+		return
+	}
+	for i := range a.attrs {
+		if s := &a.attrs[i]; s.fixed >= 0 {
+			c.take(uint64(s.fixed))
+		} else {
+			f.read(c, s.form)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package dwarfx
+
+// value is one attribute as it is stored: what the number means depends on the
+// form. A zero form says that the entry has no such attribute.
+type value struct {
+	form uint16
+	u    uint64
+}
+
+// format is what the size of forms depends on.
+type format struct {
+	version  uint16
+	addrSize uint8
+	dw64     bool
+}
+
+// offsetSize is the size of a section offset in bytes.
+func (f format) offsetSize() int {
+	if f.dw64 {
+		return 8
+	}
+	return 4
+}
+
+// fixedSize is the number of bytes of a form, or -1 if the form has no fixed
+// size or is unknown.
+func (f format) fixedSize(form uint16) int {
+	switch form {
+	case formFlagPresent, formImplicit:
+		return 0
+	case formData1, formFlag, formRef1, formStrx1, formAddrx1:
+		return 1
+	case formData2, formRef2, formStrx2, formAddrx2:
+		return 2
+	case formStrx3, formAddrx3:
+		return 3
+	case formData4, formRef4, formStrx4, formAddrx4, formRefSup4:
+		return 4
+	case formData8, formRef8, formRefSig8, formRefSup8:
+		return 8
+	case formData16:
+		return 16
+	case formAddr:
+		return int(f.addrSize)
+	case formStrp, formLineStrp, formSecOffset, formStrpSup, formGNURefAlt, formGNUStrpAlt:
+		return f.offsetSize()
+	case formRefAddr:
+		if f.version <= 2 {
+			return int(f.addrSize)
+		}
+		return f.offsetSize()
+	}
+	return -1
+}
+
+// read reads a value of the given form. Strings that are in place are kept as
+// their position, blocks as 0. An unknown form makes the cursor bad: what
+// follows cannot be found.
+func (f format) read(c *cursor, form uint16) value {
+	if form == formIndirect {
+		form = uint16(c.uleb())
+	}
+	if n := f.fixedSize(form); n > 8 {
+		c.take(uint64(n))
+		return value{form: form}
+	} else if n >= 0 {
+		return value{form, c.uint(n)}
+	}
+	switch form {
+	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
+		return value{form, c.uleb()}
+	case formSdata:
+		return value{form, uint64(c.sleb())}
+	case formString:
+		pos := c.pos
+		c.skipString()
+		return value{form, uint64(pos)}
+	case formBlock, formExprloc:
+		c.take(c.uleb())
+	case formBlock1:
+		c.take(uint64(c.u8()))
+	case formBlock2:
+		c.take(uint64(c.u16()))
+	case formBlock4:
+		c.take(uint64(c.u32()))
+	default:
+		c.pos, c.bad = len(c.data), true
+	}
+	return value{form: form}
+}
+
+// isAddr tells the forms that hold or index an address.
+func (v value) isAddr() bool {
+	switch v.form {
+	case formAddr, formAddrx, formAddrx1, formAddrx2, formAddrx3, formAddrx4, formGNUAddrIndex:
+		return true
+	}
+	return false
+}
+
+// isRef tells the forms that refer to another entry of this file.
+func (v value) isRef() bool {
+	switch v.form {
+	case formRef1, formRef2, formRef4, formRef8, formRefUdata, formRefAddr:
+		return true
+	}
+	return false
+}
+
+// isAltRef tells the forms that refer to an entry of the supplementary file.
+func (v value) isAltRef() bool {
+	return v.form == formGNURefAlt || v.form == formRefSup4 || v.form == formRefSup8
+}

@@ -1,0 +1,156 @@
+package dwarfx
+
+// Func is a function that has code of its own.
+type Func struct {
+	u   *Unit
+	off uint64
+	Low uint64 // entry address
+}
+
+// Names are what debug information calls a function. Each may be empty.
+type Names struct {
+	Name    string // as in the source, without its scope
+	Linkage string // the symbol, where the compiler says it
+	// Artificial tells functions that the compiler made.
+	Artificial bool
+}
+
+// Inline is one call that was inlined.
+type Inline struct {
+	Names
+	CallFile             string // where the call stands
+	CallLine, CallColumn int
+}
+
+// Func returns the function that covers pc.
+func (u *Unit) Func(pc uint64) (Func, bool) {
+	u.scan()
+	s, ok := u.funcs.Find(pc)
+	if !ok {
+		return Func{}, false
+	}
+	f := Func{u: u, off: s.Value, Low: s.Low}
+	if e, ok := u.entry(s.Value); ok {
+		if v := e.vals[keepLow]; v.isAddr() {
+			f.Low = u.addr(v)
+		} else if r := e.ranges(); len(r) > 0 {
+			f.Low = r[0].low // the list starts with the part that is entered
+		}
+	}
+	return f, true
+}
+
+// Funcs calls yield with each function of the unit, by address.
+func (u *Unit) Funcs(yield func(low, high uint64, f Func) bool) {
+	u.scan()
+	for _, s := range u.funcs.All() {
+		if !yield(s.Low, s.High, Func{u: u, off: s.Value, Low: s.Low}) {
+			return
+		}
+	}
+}
+
+// scan finds the functions of the unit, wherever they are nested. It reads of
+// all other entries only what is needed to step over them.
+func (u *Unit) scan() {
+	if u.haveFuncs {
+		return
+	}
+	u.haveFuncs = true
+	c := u.cursor(u.dies)
+	for !c.bad && c.pos < len(c.data) {
+		off := uint64(c.pos)
+		a := u.shape(&c)
+		switch {
+		case a == nil:
+		case a.tag != tagSubprogram:
+			a.skip(&c, u.format)
+		default:
+			var e entry
+			u.values(&c, a, &e)
+			for _, r := range e.ranges() {
+				addCode(&u.funcs, r.low, r.high, off)
+			}
+		}
+	}
+	u.funcs.Seal()
+}
+
+// Names returns the names of the function.
+func (f Func) Names() Names {
+	e, _ := f.u.entry(f.off)
+	return e.names()
+}
+
+// Unit is the unit that the function belongs to.
+func (f Func) Unit() *Unit { return f.u }
+
+// Decl returns where the function was declared; line 0 if that is unknown.
+func (f Func) Decl() (file string, line int) {
+	e, ok := f.u.entry(f.off)
+	for range maxOrigins {
+		if !ok {
+			break
+		}
+		if v := e.vals[keepDeclLine]; v.form != 0 && v.u != 0 {
+			return e.u.file(e.vals[keepDeclFile].u), clampInt(v.u)
+		}
+		e, ok = e.origin()
+	}
+	return "", 0
+}
+
+// names follows an entry to its abstract origin and its declaration, until both
+// names are known.
+func (e entry) names() Names {
+	var n Names
+	ok := e.u != nil
+	for range maxOrigins {
+		if !ok {
+			break
+		}
+		if n.Name == "" {
+			n.Name = e.u.str(e.vals[keepName])
+		}
+		if n.Linkage == "" {
+			n.Linkage = e.u.str(e.vals[keepLinkage])
+		}
+		if v := e.vals[keepArtificial]; v.form == formFlagPresent || v.u != 0 {
+			n.Artificial = true
+		}
+		e, ok = e.origin()
+	}
+	return n
+}
+
+// origin returns the entry that e refers to for what it does not say itself.
+func (e *entry) origin() (entry, bool) {
+	v := e.vals[keepOrigin]
+	if v.form == 0 {
+		v = e.vals[keepSpec]
+	}
+	u := e.u
+	switch {
+	case v.isRef() && v.form != formRefAddr:
+		return u.entry(u.off + v.u)
+	case v.isRef():
+		u = u.d.unitAt(v.u)
+	case v.isAltRef() && u.d.alt != nil:
+		u = u.d.alt.unitAt(v.u)
+	default:
+		return entry{}, false
+	}
+	if u == nil {
+		return entry{}, false
+	}
+	return u.entry(v.u)
+}
+
+// clampInt makes an int of a number in a file; lines and columns beyond 2³¹ are
+// nonsense and become 0.
+func clampInt(v uint64) int {
+	if v > 1<<31-1 {
+		return 0
+	}
+	return int(v)
+}

@@ -1,0 +1,77 @@
+package dwarfx
+
+// Inlined returns the calls that were inlined in f at pc, the outermost first.
+func (f Func) Inlined(pc uint64) []Inline {
+	u := f.u
+	c := u.cursor(f.off)
+	if a := u.shape(&c); a == nil || !a.children {
+		return nil
+	} else {
+		a.skip(&c, u.format)
+	}
+	var list []Inline
+	// depth counts open entries below f; floor is the depth of the innermost
+	// inlined call that covers pc: nothing outside of it is of interest.
+	for depth, floor := 1, 1; depth >= floor && !c.bad && c.pos < len(c.data) && len(list) < maxInlined; {
+		a := u.shape(&c)
+		if a == nil {
+			depth--
+			continue
+		}
+		if a.tag != tagInlinedSubroutine && a.tag != tagSubprogram {
+			a.skip(&c, u.format)
+			if a.children {
+				depth++
+			}
+			continue
+		}
+		var e entry
+		u.values(&c, a, &e)
+		if a.tag == tagInlinedSubroutine && e.covers(pc) {
+			list = append(list, e.inline())
+			if !a.children {
+				break
+			}
+			depth++
+			floor = depth
+		} else if a.children {
+			u.skipChildren(&c, &e)
+		}
+	}
+	return list
+}
+
+// inline makes an Inline of an entry.
+func (e *entry) inline() Inline {
+	return Inline{
+		Names:      e.names(),
+		CallFile:   e.u.file(e.vals[keepCallFile].u),
+		CallLine:   clampInt(e.vals[keepCallLine].u),
+		CallColumn: clampInt(e.vals[keepCallColumn].u),
+	}
+}
+
+// skipChildren moves behind the children of e.
+func (u *Unit) skipChildren(c *cursor, e *entry) {
+	if v := e.vals[keepSibling]; v.isRef() {
+		to := u.off + v.u
+		if v.form == formRefAddr {
+			to = v.u
+		}
+		if to > uint64(c.pos) && to <= u.end {
+			c.pos = int(to)
+			return
+		}
+	}
+	for depth := 1; depth > 0 && !c.bad && c.pos < len(c.data); {
+		a := u.shape(c)
+		if a == nil {
+			depth--
+			continue
+		}
+		a.skip(c, u.format)
+		if a.children {
+			depth++
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package dwarfx
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// row says that code from addr on belongs to a place in the source.
+type row struct {
+	addr       uint64
+	file, line uint32
+	column     uint32
+}
+
+// Position is a place in the source. Line 0 says that the code belongs to no
+// line.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// Line returns the place in the source of the code at pc.
+func (u *Unit) Line(pc uint64) (Position, bool) {
+	t := u.lineTable()
+	if t == nil {
+		return Position{}, false
+	}
+	t.run()
+	s, ok := t.seqs.Find(pc)
+	if !ok {
+		return Position{}, false
+	}
+	rows := t.rows[s.Value[0]:s.Value[1]]
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > pc }) - 1
+	if i < 0 {
+		return Position{}, false
+	}
+	r := rows[i]
+	return Position{u.file(uint64(r.file)), int(r.line), int(r.column)}, true
+}
+
+// Standard opcodes of the line program.
+const (
+	lnsCopy          = 1
+	lnsAdvancePC     = 2
+	lnsAdvanceLine   = 3
+	lnsSetFile       = 4
+	lnsSetColumn     = 5
+	lnsConstAddPC    = 8
+	lnsFixedAdvance  = 9
+	lneEndSequence   = 1
+	lneSetAddress    = 2
+	lneDefineFile    = 3
+	maxAddressLength = 8
+)
+
+// run runs the line program once and keeps its rows by sequence.
+func (t *lineTable) run() {
+	if t.ran {
+		return
+	}
+	t.ran = true
+	m := machine{t: t}
+	m.reset()
+	for !t.c.bad && t.c.pos < len(t.c.data) && len(t.rows) < maxRows {
+		m.step(&t.c)
+	}
+	t.seqs.Seal()
+	t.c = cursor{}
+}
+
+// machine is the state of a running line program.
+type machine struct {
+	t     *lineTable
+	first int // index of the sequence's first row
+	row   row
+	line  int64
+}
+
+func (m *machine) reset() {
+	m.first = len(m.t.rows)
+	m.row = row{file: 1}
+	m.line = 1
+}
+
+// emit adds a row.
+func (m *machine) emit() {
+	m.row.line = uint32(clampInt(uint64(m.line)))
+	m.t.rows = append(m.t.rows, m.row)
+}
+
+// end closes a sequence at the current address.
+func (m *machine) end() {
+	t := m.t
+	rows := t.rows[m.first:]
+	byAddr := func(a, b row) int { return cmp.Compare(a.addr, b.addr) }
+	if !slices.IsSortedFunc(rows, byAddr) {
+		slices.SortStableFunc(rows, byAddr)
+	}
+	if len(rows) == 0 || discarded(rows[0].addr) || rows[0].addr >= m.row.addr {
+		t.rows = t.rows[:m.first]
+	} else {
+		t.seqs.Add(rows[0].addr, m.row.addr, [2]int{m.first, len(t.rows)})
+	}
+	m.reset()
+}
+
+// step runs one instruction.
+func (m *machine) step(c *cursor) {
+	t := m.t
+	op := c.u8()
+	if int(op) >= len(t.lengths) {
+		adjusted := op - uint8(len(t.lengths))
+		m.row.addr += uint64(adjusted/t.lineSpan) * t.minInst
+		m.line += t.lineBase + int64(adjusted%t.lineSpan)
+		m.emit()
+		return
+	}
+	switch op {
+	case 0:
+		m.extended(c)
+	case lnsCopy:
+		m.emit()
+	case lnsAdvancePC:
+		m.row.addr += c.uleb() * t.minInst
+	case lnsAdvanceLine:
+		m.line += c.sleb()
+	case lnsSetFile:
+		m.row.file = uint32(c.uleb())
+	case lnsSetColumn:
+		m.row.column = uint32(clampInt(c.uleb()))
+	case lnsConstAddPC:
+		m.row.addr += uint64((255-uint8(len(t.lengths)))/t.lineSpan) * t.minInst
+	case lnsFixedAdvance:
+		m.row.addr += uint64(c.u16())
+	default:
+		for range t.lengths[op] {
+			c.uleb()
+		}
+	}
+}
+
+// extended runs one extended instruction.
+func (m *machine) extended(c *cursor) {
+	n := c.uleb()
+	start := uint64(c.pos)
+	args := c.take(n)
+	if len(args) == 0 {
+		return
+	}
+	switch args[0] {
+	case lneEndSequence:
+		m.end()
+	case lneSetAddress:
+		a := cursor{data: args, pos: 1}
+		m.row.addr = a.uint(min(len(args)-1, maxAddressLength))
+	case lneDefineFile:
+		if a := (cursor{data: args, pos: 1}); len(m.t.files) < maxFiles {
+			a.skipString()
+			m.t.file4(&a, start+1)
+		}
+	}
+}

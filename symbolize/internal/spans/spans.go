@@ -1,0 +1,57 @@
+// Package spans finds what covers an address.
+package spans
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// Span says that Value covers the addresses [Low, High).
+type Span[T any] struct {
+	Low, High uint64
+	Value     T
+}
+
+// Set is a set of spans, which may overlap. The zero Set is empty.
+type Set[T any] struct {
+	list []Span[T]
+	top  []uint64 // top[i] is the highest end of list[:i+1]
+}
+
+// Add takes one more span; empty ones are not taken.
+func (s *Set[T]) Add(low, high uint64, v T) {
+	if low < high {
+		s.list = append(s.list, Span[T]{low, high, v})
+	}
+}
+
+// Seal sorts the spans; it must come between the last Add and the first Find.
+func (s *Set[T]) Seal() {
+	slices.Reverse(s.list)
+	slices.SortStableFunc(s.list, func(a, b Span[T]) int {
+		return cmp.Or(cmp.Compare(a.Low, b.Low), cmp.Compare(b.High, a.High))
+	})
+	s.top = make([]uint64, len(s.list))
+	var top uint64
+	for i, e := range s.list {
+		top = max(top, e.High)
+		s.top[i] = top
+	}
+}
+
+// All are the spans by address. The caller must not change them.
+func (s *Set[T]) All() []Span[T] { return s.list }
+
+// Find returns the span that covers a: of several the one that starts last,
+// which is the innermost if they nest; then the shortest; then the one that was
+// added first.
+func (s *Set[T]) Find(a uint64) (Span[T], bool) {
+	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].Low > a })
+	for i--; i >= 0 && s.top[i] > a; i-- {
+		if a < s.list[i].High {
+			return s.list[i], true
+		}
+	}
+	return Span[T]{}, false
+}

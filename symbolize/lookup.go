@@ -1,0 +1,183 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// nearSymbols are the functions that the module's own file names: those of
+// .symtab or, if it is stripped, of .dynsym and .gnu_debugdata.
+func (m *module) nearSymbols() *symbols {
+	if m.near != nil {
+		return m.near
+	}
+	m.near = &symbols{}
+	f := m.elf()
+	if f == nil {
+		return m.near
+	}
+	var tables []table
+	if list, err := f.Symbols(); err == nil {
+		tables = append(tables, table{list, SourceSymtab})
+	} else {
+		list, _ := f.DynamicSymbols()
+		tables = append(tables, table{list, SourceDynsym})
+		inner, err := miniDebug(f)
+		if err != nil {
+			m.note("%s: %v", m.mod.Path, err)
+		}
+		if inner != nil {
+			list, _ := inner.Symbols()
+			tables = append(tables, table{list, SourceMiniDebug})
+		}
+	}
+	m.near = newSymbols(f.Sections(), codeSymbol(f.Sections()), tables...)
+	return m.near
+}
+
+// farSymbols are the functions that the separate debug file names.
+func (m *module) farSymbols() *symbols {
+	if m.far != nil {
+		return m.far
+	}
+	m.far = &symbols{}
+	if f := m.debugFile(true); f != nil {
+		list, _ := f.Symbols()
+		m.far = newSymbols(f.Sections(), codeSymbol(f.Sections()), table{list, SourceSymtab})
+	}
+	return m.far
+}
+
+// stripped tells whether the module's own file has no full symbol table.
+func (m *module) stripped() bool {
+	f := m.elf()
+	return f == nil || !hasSection(f, ".symtab")
+}
+
+// codeSymbolAt returns the symbol of the function at a file address. The debug
+// file is searched only if the module's own symbols do not cover the address.
+func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
+	near := m.nearSymbols()
+	if s, ok := near.sized.Find(addr); ok {
+		return s.Value, true
+	}
+	if m.stripped() {
+		if s, ok := m.farSymbols().find(addr); ok {
+			return s, true
+		}
+		// Unsized exported symbols of a stripped file would name all the
+		// hidden functions behind them, too.
+		if s, ok := near.unsized.Find(addr); ok && s.Value.low == addr {
+			return s.Value, true
+		}
+		return nil, false
+	}
+	return near.find(addr)
+}
+
+// dataSymbol returns the variable at a file address.
+func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
+	if m.data == nil {
+		var tables []table
+		var sections []elf.SectionHeader
+		if f := m.elf(); f != nil {
+			sections = f.Sections()
+			list, err := f.Symbols()
+			if err != nil {
+				list, _ = f.DynamicSymbols()
+			}
+			tables = append(tables, table{list, SourceSymtab})
+		}
+		if m.stripped() {
+			if f := m.debugFile(true); f != nil {
+				list, _ := f.Symbols()
+				tables = append(tables, table{list, SourceSymtab})
+			}
+		}
+		m.data = newSymbols(sections, dataSymbol, tables...)
+	}
+	s, ok := m.data.find(addr)
+	if !ok {
+		return Symbol{}, false
+	}
+	return Symbol{Name: s.name, Module: m.mod, Offset: addr - s.low}, true
+}
+
+// lookup returns the address of a symbol in the target; it takes the lock.
+func (m *module) lookup(name string, network bool) (uint64, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.elf(); f != nil {
+		if s, ok := f.Lookup(name); ok {
+			return m.address(s)
+		}
+	}
+	if !m.stripped() {
+		return 0, false
+	}
+	if f := m.debugFile(network); f != nil {
+		if s, ok := f.Lookup(name); ok {
+			return m.address(s)
+		}
+	}
+	return 0, false
+}
+
+// address is where a symbol lies in the target; thread-local variables lie
+// nowhere in particular.
+func (m *module) address(s elfx.Symbol) (uint64, bool) {
+	switch {
+	case s.Type == elf.STT_TLS || !s.Defined():
+		return 0, false
+	case s.Section == elf.SHN_ABS:
+		return s.Value, true
+	}
+	return s.Value + m.mod.Bias, true
+}
+
+// exported returns the exported function at a file address.
+func (m *module) exported(addr uint64) (*symbol, bool) {
+	if m.dyn == nil {
+		m.dyn = &symbols{}
+		if f := m.elf(); f != nil {
+			list, _ := f.DynamicSymbols()
+			m.dyn = newSymbols(f.Sections(), codeSymbol(f.Sections()), table{list, SourceDynsym})
+		}
+	}
+	return m.dyn.find(addr)
+}
+
+// slotSymbol returns the symbol that the relocation at a file address binds.
+func (m *module) slotSymbol(addr uint64) (string, bool) {
+	if m.slots == nil {
+		m.slots = map[uint64]string{}
+		if f := m.elf(); f != nil {
+			list, _ := f.Relocations()
+			for _, r := range list {
+				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) {
+					name, _, _ := strings.Cut(r.Symbol, "@")
+					m.slots[r.Offset] = name
+				}
+			}
+		}
+	}
+	name, ok := m.slots[addr]
+	return name, ok
+}
+
+// bindsSlot tells the relocations that put the address of a symbol into a slot
+// of the GOT.
+func bindsSlot(a callbacks.Arch, typ uint32) bool {
+	switch a {
+	case callbacks.ArchX86_64:
+		t := elf.R_X86_64(typ)
+		return t == elf.R_X86_64_JMP_SLOT || t == elf.R_X86_64_GLOB_DAT
+	case callbacks.ArchAArch64:
+		t := elf.R_AARCH64(typ)
+		return t == elf.R_AARCH64_JUMP_SLOT || t == elf.R_AARCH64_GLOB_DAT
+	}
+	return false
+}

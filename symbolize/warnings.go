@@ -1,0 +1,46 @@
+package symbolize
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Warnings say what debug information was missing where source lines were asked
+// for, and what was found and left out, with the cure. Each is given once,
+// however often it was met; modules that lack the same share one.
+func (s *Symbolizer) Warnings() []string {
+	var list, missing []string
+	for _, m := range s.modules {
+		m.mu.Lock()
+		list = append(list, m.notes...)
+		if err := m.damage(); err != nil {
+			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again", m.mod.Path, err))
+		}
+		switch {
+		case !m.wantLines || m.dwarfData() != nil || m.mod.Path == "[vdso]":
+		case m.fileErr != nil:
+			list = append(list, fmt.Sprintf("%s: no functions and lines: %v", m.mod.Path, m.fileErr))
+		case m.mod.Main:
+			list = append(list, fmt.Sprintf("%s: no source lines: it has no debug information; compile it with -g", m.mod.Path))
+		default:
+			missing = append(missing, path.Base(m.mod.Path))
+		}
+		m.mu.Unlock()
+	}
+	if len(missing) > 0 {
+		list = append(list, fmt.Sprintf("%s: no source lines: no debug information, also not in %s; install the debug packages%s",
+			strings.Join(missing, ", "), strings.Join(s.finder.dirs, ", "), s.finder.servers.advice()))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// advice is what else helps than debug packages.
+func (s *servers) advice() string {
+	if len(s.URLs) > 0 {
+		return ""
+	}
+	return " or set DEBUGINFOD_URLS"
+}

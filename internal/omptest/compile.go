@@ -1,6 +1,7 @@
 package omptest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,7 @@ func Compile(tb testing.TB, b Build) string {
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
 	compiler := compilerFor(tb, source)
-	inputs := []any{b.Program, b.Flags, b.Strip, compiler, hashFile(tb, source)}
+	inputs := []any{b.Program, b.Flags, b.Strip, compiler, versionOf(tb, compiler), hashFile(tb, source)}
 	for _, shared := range []string{"truth.h", "truth_fortran.c"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
@@ -85,6 +86,14 @@ func compilerFor(tb testing.TB, source string) string {
 		tb.Fatalf("no compiler: %v: apt-get install %s, or set %s", err, need, variable)
 	}
 	return path
+}
+
+// versionOf tells apart two compilers that had the same path, by size and time of the file.
+func versionOf(tb testing.TB, compiler string) string {
+	tb.Helper()
+	info, err := os.Stat(compiler)
+	must(tb, err)
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
 // build compiles in the directory of the sources, so that debug information has their plain names.

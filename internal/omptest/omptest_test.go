@@ -206,6 +206,22 @@ func checkType(t *testing.T, exe string, fixed, stripped bool) {
 	}
 }
 
+// TestNoStaticRuntime earns that no static and no static-pie program is in the matrix: Debian ships
+// libomp only as a shared library.
+func TestNoStaticRuntime(t *testing.T) {
+	for _, major := range majors {
+		for _, name := range []string{"libomp5-%d", "libomp-%d-dev"} {
+			lib := filepath.Join(debianPackage(t, fmt.Sprintf(name, major)), llvmLib(major))
+			shared, _ := filepath.Glob(filepath.Join(lib, "libomp*.so*"))
+			static, _ := filepath.Glob(filepath.Join(lib, "lib*omp*.a"))
+			static = slices.DeleteFunc(static, func(path string) bool { return filepath.Base(path) == "libomptarget.devicertl.a" })
+			if len(shared) == 0 || len(static) > 0 {
+				t.Errorf("LLVM %d: shared %q, static %q; a static one belongs into TestBuilds", major, shared, static)
+			}
+		}
+	}
+}
+
 // TestRegions checks what is derived from the threads' own words, in the program that has most of it.
 func TestRegions(t *testing.T) {
 	exe := Compile(t, Build{Program: "serialized_nested"})

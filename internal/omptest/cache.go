@@ -107,6 +107,7 @@ func prune(tb testing.TB, kind string) {
 	}
 }
 
+// must ends the test on an error that no test can do anything about.
 func must(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {

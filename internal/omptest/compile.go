@@ -56,6 +56,7 @@ func Programs(tb testing.TB) string {
 	return ""
 }
 
+// findSource finds the one source of a program, in whatever language it is.
 func findSource(tb testing.TB, programs, name string) string {
 	tb.Helper()
 	for _, suffix := range []string{".c", ".cc", ".f90"} {

@@ -42,6 +42,7 @@ func Dump(tb testing.TB, r Run) *Result {
 		}
 	})
 	if big == nil {
+		// An entry without a core says that an earlier one was too big to keep.
 		if _, err := os.Stat(filepath.Join(dir, "core")); err == nil {
 			return result(tb, r, dir)
 		}
@@ -58,6 +59,7 @@ func dumpBig(tb testing.TB, r Run) *Result {
 	return result(tb, r, dir)
 }
 
+// dump leaves core and truth.jsonl in dir. What gcore looks at is stopped before dir moves.
 func dump(tb testing.TB, r Run, dir string) {
 	tb.Helper()
 	switch r.Mode {
@@ -74,6 +76,7 @@ func dump(tb testing.TB, r Run, dir string) {
 	}
 }
 
+// result reads the truth that lies beside a core.
 func result(tb testing.TB, r Run, dir string) *Result {
 	tb.Helper()
 	path := filepath.Join(dir, "truth.jsonl")
@@ -96,6 +99,7 @@ func moveTo(tb testing.TB, r *Result, dir string) {
 	must(tb, os.WriteFile(r.TruthFile, text, 0o644))
 }
 
+// blocks is what a file takes on disk, in units of 512 bytes: cores are sparse.
 func blocks(tb testing.TB, path string) int64 {
 	tb.Helper()
 	info, err := os.Stat(path)

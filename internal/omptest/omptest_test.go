@@ -71,6 +71,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
+// checkCore proves that the core is one, and of the process that wrote the truth.
 func checkCore(t *testing.T, r *Result) {
 	t.Helper()
 	f, err := elf.Open(r.Core)
@@ -191,6 +192,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
+// checkType proves that the flags of a build had their effect.
 func checkType(t *testing.T, exe string, fixed, stripped bool) {
 	t.Helper()
 	f, err := elf.Open(exe)

@@ -64,7 +64,7 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	cmd.ExtraFiles = []*os.File{theirs} // becomes descriptor 3
 	cmd.Env = append(cmd.Env, "OMPD_READY_FD=3")
 	err = cmd.Start()
-	theirs.Close()
+	theirs.Close() // so that the end of the program is the end of the pipe
 	must(tb, err)
 	p := &Process{PID: cmd.Process.Pid, Exe: r.Exe, Runtime: r.Runtime, cmd: cmd}
 	tb.Cleanup(p.Stop)
@@ -124,6 +124,7 @@ func relativeCorePattern(tb testing.TB) (restore func()) {
 		must(tb, err)
 		return strings.TrimSpace(string(data))
 	}
+	// A relative pattern needs nothing: the program runs in a directory of its own.
 	if !strings.ContainsAny(read(), "|/") {
 		return func() {}
 	}

@@ -52,6 +52,7 @@ func UnstrippedOMPD(tb testing.TB, major int) string {
 	return path
 }
 
+// llvmLib is where a package of Debian has the libraries of one version of LLVM.
 func llvmLib(major int) string { return fmt.Sprintf("usr/lib/llvm-%d/lib", major) }
 
 // debianPackage returns a directory with the unpacked content of a package of the distribution. The
@@ -74,6 +75,8 @@ func debianPackage(tb testing.TB, name string) string {
 	})
 }
 
+// download fetches a package of any version into dir; it needs no privileges, only current package
+// lists.
 func download(dir, name string) ([]byte, error) {
 	cmd := exec.Command("apt-get", "-q", "download", name)
 	cmd.Dir = dir

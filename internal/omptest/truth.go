@@ -137,6 +137,7 @@ func ReadTruth(path string) (Truth, error) {
 	return t, nil
 }
 
+// add reads one line. Sources are known by base name, as compilers write them in several ways.
 func (t *Truth) add(line []byte) error {
 	var kind struct{ Kind string }
 	if err := json.Unmarshal(line, &kind); err != nil {
@@ -199,6 +200,7 @@ func (t Truth) Regions() []RegionTruth {
 	return list
 }
 
+// newRegion is the region that th is in at a level, without members. A team of one is not active.
 func newRegion(th ThreadTruth, level int) *RegionTruth {
 	r := &RegionTruth{Root: th.Root, TeamNum: th.TeamNum, Path: th.Ancestors[:level], Level: level, TeamSize: th.Sizes[level]}
 	for _, size := range th.Sizes[1 : level+1] {

@@ -1,0 +1,57 @@
+package unwind
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// row is the rules of one code address, made ready for use. It is not changed
+// once it is made.
+type row struct {
+	module *callbacks.Module
+	how    How
+	high   uint64 // end of the function, as an address in the target
+	err    error  // there are no rules, and why
+
+	cfa    rule
+	ra     rule
+	regs   []regRule
+	signal bool // the code is a signal trampoline
+	signed bool // aarch64: the return address has an authentication code
+}
+
+// regRule is the rule of a register that has one.
+type regRule struct {
+	reg int
+	rule
+}
+
+// row runs the instructions of an FDE up to file address pc.
+func (f *fde) row(pc uint64, a callbacks.Arch) (*row, error) {
+	p := program{cie: f.cie, b: f.cie.insts}
+	if err := p.run(^uint64(0)); err != nil {
+		return nil, fmt.Errorf("rules at %#x: %w", pc, err)
+	}
+	initial := p.state
+	p.b, p.loc, p.initial = f.insts, f.low, &initial
+	if err := p.run(pc); err != nil {
+		return nil, fmt.Errorf("rules at %#x: %w", pc, err)
+	}
+	if p.ra >= callbacks.MaxRegister {
+		return nil, fmt.Errorf("rules at %#x: %w: return address in register %d", pc, ErrUnsupported, p.ra)
+	}
+	r := &row{cfa: p.state.cfa, ra: p.state.regs[p.ra], signal: p.signal, signed: p.state.signed}
+	for n, u := range p.state.regs {
+		if u.kind != ruleUnspecified {
+			r.regs = append(r.regs, regRule{n, u})
+		}
+	}
+	if r.ra.kind == ruleUnspecified || r.ra.kind == ruleSame {
+		if a != callbacks.ArchAArch64 {
+			return nil, fmt.Errorf("rules at %#x: %w: no rule for the return address", pc, ErrDamaged)
+		}
+		r.ra = rule{kind: ruleRegister, reg: uint8(p.ra)}
+	}
+	return r, nil
+}

@@ -1,0 +1,214 @@
+// Package unwind finds the native stacks of threads from the unwind tables of
+// their modules (.eh_frame, .debug_frame), without symbols or debug
+// information.
+//
+// Tables come from the module's file, or from the target's memory if no file is
+// at hand. Where there is no table the stack is continued by signal frames that
+// are recognised by their code, by frame pointers and by return addresses that
+// stand behind a call; such frames say so (How).
+package unwind
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// MaxFrames bounds the depth of a stack, whatever the caller asks for: an
+// endless recursion that filled an 8 MB stack is cut, not listed.
+const MaxFrames = 1 << 14
+
+// maxSignals bounds the signal frames of one stack. They may lead to any
+// address, so that a damaged stack could go round through them.
+const maxSignals = 64
+
+// maxRows bounds the cache of rules, at about 200 bytes each. A process that is
+// looked at for hours has no more program counters than this that matter.
+const maxRows = 1 << 16
+
+// Reasons why a stack ends before its outermost frame. Test with errors.Is.
+var (
+	// ErrNoUnwindInfo says that no table covers the program counter and that
+	// nothing plausible could be guessed.
+	ErrNoUnwindInfo = errors.New("no unwind information, and no plausible return address")
+	// ErrNotGrowing says that the next frame would lie below the one before
+	// it: the stack is damaged, or the table is wrong.
+	ErrNotGrowing = errors.New("stack does not grow towards its base")
+	// ErrTooDeep says that the stack has more frames than were asked for.
+	ErrTooDeep = errors.New("more frames than asked for")
+	// ErrDamaged says that a table has content that is not possible.
+	ErrDamaged = errors.New("damaged unwind information")
+	// ErrUnsupported says that a table uses what this package does not know.
+	ErrUnsupported = errors.New("unsupported unwind information")
+)
+
+// How tells what a frame was found by.
+type How uint8
+
+// The ways of finding a frame.
+const (
+	HowRegisters    How = iota // the registers of the thread: the innermost frame
+	HowEHFrame                 // .eh_frame of the frame before it
+	HowDebugFrame              // .debug_frame of the frame before it
+	HowSignal                  // what the kernel saved when it delivered a signal
+	HowFramePointer            // guessed: the frame pointer of the frame before it
+	HowLeaf                    // guessed: a return address on top of the stack
+)
+
+var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf"}
+
+// String names the way as the tool prints it.
+func (h How) String() string {
+	if int(h) < len(howNames) {
+		return howNames[h]
+	}
+	return "unknown"
+}
+
+// Guessed tells whether the frame is inferred, not read from a table.
+func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf }
+
+// Frame is one native stack frame.
+type Frame struct {
+	// PC is the instruction that runs or was interrupted (Exact), or the
+	// return address into this frame.
+	PC uint64
+	// CFA is the frame's canonical address: the value of the stack pointer
+	// before the call that made the frame. It is 0 if it is not known.
+	CFA uint64
+	// Registers are those of this frame: the thread's, then as restored
+	// from frame to frame. What a call may destroy is not known in the
+	// caller.
+	Registers callbacks.Registers
+	// Exact tells that PC is no return address: the frame is the innermost
+	// one, or was interrupted by a signal.
+	Exact bool
+	// Signal tells that this is the kernel's trampoline, to which a signal
+	// handler returns; the next frame is the interrupted one.
+	Signal bool
+	// Module is what PC lies in, or nil.
+	Module *callbacks.Module
+	// How tells what the frame was found by.
+	How How
+}
+
+// LookupPC returns the address to look up for function and line: PC, or for a
+// return address the byte before it, which belongs to the call.
+func (f Frame) LookupPC() uint64 { return lookupPC(f.PC, f.Exact) }
+
+func lookupPC(pc uint64, exact bool) uint64 {
+	if exact || pc == 0 {
+		return pc
+	}
+	return pc - 1
+}
+
+// Unwinder finds stacks in one target. It is safe for concurrent use; it keeps
+// the tables of modules and the rules of program counters that it has met.
+type Unwinder struct {
+	mem  callbacks.Memory
+	arch callbacks.Arch
+	mods []*module // ascending by address
+
+	mu   sync.RWMutex
+	rows map[uint64]*row // by lookup address
+}
+
+// New returns an unwinder for a target whose memory is mem and whose modules
+// are mods. Modules are opened when a stack first meets them.
+func New(mem callbacks.Memory, a callbacks.Arch, mods []*callbacks.Module) *Unwinder {
+	u := &Unwinder{mem: mem, arch: a, rows: map[uint64]*row{}}
+	for _, m := range mods {
+		u.mods = append(u.mods, &module{Module: m, mem: mem})
+	}
+	slices.SortStableFunc(u.mods, func(a, b *module) int { return cmp.Compare(a.Low.Offset, b.Low.Offset) })
+	return u
+}
+
+// Stack returns the frames of a thread with registers regs, innermost first, at
+// most max (MaxFrames if max is not positive). If the stack could not be
+// followed to its outermost frame, the error tells why; the frames up to there
+// are returned beside it.
+func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
+	if max <= 0 || max > MaxFrames {
+		max = MaxFrames
+	}
+	w := newWalk(u, regs)
+	defer w.done()
+	frames := make([]Frame, 0, min(max, 24))
+	for {
+		if len(frames) == max {
+			return frames, ErrTooDeep
+		}
+		frames = append(frames, Frame{})
+		more, err := w.step(&frames[len(frames)-1])
+		if err != nil || !more {
+			return frames, err
+		}
+	}
+}
+
+// FunctionBounds returns the range [low, high) of the function, or the part of
+// a function, that the unwind tables describe around pc.
+func (u *Unwinder) FunctionBounds(pc uint64) (low, high uint64, ok bool) {
+	m := u.module(pc)
+	if m == nil {
+		return 0, 0, false
+	}
+	f, _, err := m.fde(pc - m.Bias)
+	if err != nil {
+		return 0, 0, false
+	}
+	return f.low + m.Bias, f.high + m.Bias, true
+}
+
+// module returns the module that pc lies in, or nil.
+func (u *Unwinder) module(pc uint64) *module {
+	i, found := slices.BinarySearchFunc(u.mods, pc, func(m *module, pc uint64) int { return cmp.Compare(m.Low.Offset, pc) })
+	if !found {
+		i--
+	}
+	if i < 0 || !u.mods[i].Contains(callbacks.At(pc)) {
+		return nil
+	}
+	return u.mods[i]
+}
+
+// row returns the rules at lookup address pc, from the cache if they are there.
+// The rules of an address without table have no kind; they are never nil.
+func (u *Unwinder) row(pc uint64) *row {
+	u.mu.RLock()
+	r := u.rows[pc]
+	u.mu.RUnlock()
+	if r != nil {
+		return r
+	}
+	r = u.newRow(pc)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.rows) >= maxRows {
+		clear(u.rows)
+	}
+	u.rows[pc] = r
+	return r
+}
+
+func (u *Unwinder) newRow(pc uint64) *row {
+	m := u.module(pc)
+	if m == nil {
+		return &row{err: ErrNoUnwindInfo}
+	}
+	f, how, err := m.fde(pc - m.Bias)
+	if err != nil {
+		return &row{module: m.Module, err: err}
+	}
+	r, err := f.row(pc-m.Bias, u.arch)
+	if err != nil {
+		return &row{module: m.Module, err: err}
+	}
+	r.module, r.how, r.high = m.Module, how, f.high+m.Bias
+	return r
+}

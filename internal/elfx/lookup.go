@@ -33,10 +33,24 @@ func (f *File) LookupDynamic(name string) (Symbol, bool) {
 	if err != nil {
 		return Symbol{}, false
 	}
-	if addr, ok := f.Dynamic(elf.DT_GNU_HASH); ok {
-		return f.gnuLookup(t, addr, name)
+	addr, ok := f.Dynamic(elf.DT_GNU_HASH)
+	if !ok {
+		return t.scan(name, t.len())
 	}
-	return t.scan(name)
+	if s, ok := f.gnuLookup(t, addr, name); ok {
+		return s, true
+	}
+	return t.scan(name, t.locals())
+}
+
+// locals counts the local symbols at the table's beginning, which a hash table
+// leaves out. Linkers put thread-local variables of -fvisibility=hidden there.
+func (t *symbolTable) locals() uint64 {
+	n := uint64(1)
+	for n < t.len() && elf.ST_BIND(t.raw[n*symSize+4]) == elf.STB_LOCAL {
+		n++
+	}
+	return n
 }
 
 // take makes entry i the best match if it defines name, and if there was none or
@@ -56,9 +70,9 @@ func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
 	}
 }
 
-// scan searches a table that has no GNU hash table.
-func (t *symbolTable) scan(name string) (best Symbol, found bool) {
-	for i := range t.len() {
+// scan searches the first n entries.
+func (t *symbolTable) scan(name string, n uint64) (best Symbol, found bool) {
+	for i := range n {
 		t.take(&best, &found, i, name)
 	}
 	return best, found
@@ -89,7 +103,7 @@ func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol, found bool) {
 	h, err := f.gnuHeader(addr)
 	if err != nil {
-		return t.scan(name)
+		return t.scan(name, t.len())
 	}
 	sum := gnuSum(name)
 	word, err := f.DataAt(h.bloom+8*uint64(sum/64%h.bloomSize), 8)

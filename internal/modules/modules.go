@@ -1,0 +1,277 @@
+// Package modules finds the executable and the libraries that are mapped in a
+// target, the files that they were mapped from, and symbols in them.
+//
+// It asks a target for nothing but memory and what the kernel told the program:
+// the auxiliary vector and, where there is one, the list of mapped files. So it
+// serves cores and living processes alike. Every file is checked against the
+// target's memory by build ID before it is believed.
+package modules
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// Errors that say why a module has no file. Test with errors.Is.
+var (
+	// ErrNoFile says that no file was found for a module.
+	ErrNoFile = errors.New("file not found")
+	// ErrMismatch says that the file that was found is not the one that the
+	// target mapped.
+	ErrMismatch = errors.New("not the file that the program ran")
+	// ErrUnproven says that a file was used although neither it nor the
+	// target's memory has a build ID.
+	ErrUnproven = errors.New("used without proof that it is the file that the program ran")
+)
+
+// vdsoPath is the path of the kernel's own module.
+const vdsoPath = "[vdso]"
+
+// Options tell where files are. The zero value looks where the target says.
+type Options struct {
+	Exe       string   // the executable, wherever the target had it
+	Sysroot   string   // directory that stands for "/" of the target
+	DebugDirs []string // directories with .build-id/xx/… trees
+}
+
+// Facts are what a target tells about itself.
+type Facts struct {
+	Memory callbacks.Memory
+	Arch   callbacks.Arch
+	// Auxv is the auxiliary vector, by AT_ number.
+	Auxv map[uint64]uint64
+	// Files are the mappings of files, ascending; empty if the target does
+	// not say. Others are ignored.
+	Files []callbacks.Mapping
+	// VDSOEnd is the end of the mapping of the vdso, 0 if unknown.
+	VDSOEnd uint64
+}
+
+// Numbers of the auxiliary vector.
+const (
+	atPHDR        = 3
+	atPHNUM       = 5
+	atBASE        = 7
+	atENTRY       = 9
+	atEXECFN      = 31
+	atSYSINFOEHDR = 33
+)
+
+// Table is the list of modules of a target that does not run. It is safe for
+// concurrent use.
+type Table struct {
+	facts   Facts
+	opts    Options
+	entries []*entry // link order, executable first
+	byLow   []*entry
+	libc    func() *descriptors
+
+	mu      sync.Mutex
+	closers []io.Closer
+}
+
+// entry is a module and what is known of it beside.
+type entry struct {
+	mod     callbacks.Module
+	names   []string   // other paths under which the target knows it
+	linkMap uint64     // address of its struct link_map, 0 if it has none
+	dynamic uint64     // address of its dynamic section (l_ld), 0 if unknown
+	memory  *elfx.File // its headers as the target's memory has them, or nil
+	file    *elfx.File // nil if no file is at hand
+	debug   func() *elfx.File
+}
+
+// Find lists the modules of a target. It always succeeds: what could not be
+// found is said by Module.Err, and by Err for all of them.
+func Find(f Facts, o Options) *Table {
+	t := &Table{facts: f, opts: o}
+	t.libc = sync.OnceValue(t.findDescriptors)
+	main := t.findMain()
+	t.entries = append(t.entries, main)
+	for _, l := range t.linkMaps(main) {
+		t.addLinked(main, l)
+	}
+	t.addVDSO()
+	t.addMapped()
+	t.byLow = slices.Clone(t.entries)
+	slices.SortFunc(t.byLow, func(a, b *entry) int { return cmp.Compare(a.mod.Low.Offset, b.mod.Low.Offset) })
+	return t
+}
+
+// Close unmaps all files. Images of the modules are not valid after it.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for _, c := range t.closers {
+		errs = append(errs, c.Close())
+	}
+	t.closers = nil
+	return errors.Join(errs...)
+}
+
+// Modules are the loaded modules in link order, the executable first. The error
+// joins those of the modules.
+func (t *Table) Modules() ([]*callbacks.Module, error) {
+	list := make([]*callbacks.Module, len(t.entries))
+	var errs []error
+	for i, e := range t.entries {
+		list[i] = &e.mod
+		errs = append(errs, e.mod.Err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// Main is the executable.
+func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
+
+// addLinked adds the module of a link map, unless it is one that is known.
+func (t *Table) addLinked(main *entry, l linkMap) {
+	if main.linkMap == 0 && (l.name == "" || l.dynamic != 0 && l.dynamic == main.dynamic) {
+		main.linkMap = l.at
+		return
+	}
+	if vdso := t.facts.Auxv[atSYSINFOEHDR]; vdso != 0 && l.dynamic-vdso < maxVDSO {
+		return
+	}
+	e := &entry{linkMap: l.at, dynamic: l.dynamic}
+	e.mod.Bias = l.addr
+	e.mod.Path = l.name
+	if m := t.mappingAt(l.dynamic); m != nil {
+		e.names = append(e.names, m.File)
+		if !strings.HasPrefix(l.name, "/") {
+			e.mod.Path = m.File
+		}
+		t.readHeaders(e, t.startOf(m))
+	} else {
+		t.readHeaders(e, l.addr)
+	}
+	t.complete(e)
+	t.entries = append(t.entries, e)
+}
+
+// addMapped adds the executable files that are mapped but that no link map
+// names: all libraries if the loader's list is lost, else those of other
+// namespaces.
+func (t *Table) addMapped() {
+	for i := range t.facts.Files {
+		m := &t.facts.Files[i]
+		if m.FileOffset != 0 || t.known(m.Low) {
+			continue
+		}
+		e := &entry{names: []string{m.File}}
+		e.mod.Path = m.File
+		t.readHeaders(e, m.Low.Offset)
+		if e.memory == nil || e.memory.Type() != elf.ET_DYN {
+			continue
+		}
+		e.mod.Bias = m.Low.Offset - firstVaddr(e.memory)
+		if d, ok := dynamicOf(e.memory); ok {
+			e.dynamic = e.mod.Bias + d
+		}
+		t.complete(e)
+		t.entries = append(t.entries, e)
+	}
+}
+
+func (t *Table) known(a callbacks.Address) bool {
+	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
+}
+
+// complete opens the file of an entry whose bias is known, and fills in the
+// bounds and the build ID.
+func (t *Table) complete(e *entry) {
+	if e.memory != nil {
+		e.mod.BuildID = e.memory.BuildID()
+	}
+	t.search(e)
+	source := e.memory
+	if source == nil {
+		source = e.file
+	}
+	if source != nil {
+		e.setBounds(source)
+	} else if m := t.mappingAt(e.dynamic); m != nil {
+		e.mod.Low, e.mod.High = callbacks.At(t.startOf(m)), m.High
+	}
+	if e.mod.BuildID == nil && e.file != nil {
+		e.mod.BuildID = e.file.BuildID()
+	}
+	e.debug = sync.OnceValue(func() *elfx.File { return t.debugFile(e) })
+}
+
+// setBounds takes the bounds of the mapped segments from the program headers.
+func (e *entry) setBounds(f *elfx.File) {
+	low, high := ^uint64(0), uint64(0)
+	for _, p := range f.Progs() {
+		if p.Type == elf.PT_LOAD {
+			low = min(low, (p.Vaddr+e.mod.Bias)&^(pageSize-1))
+			high = max(high, p.Vaddr+p.Memsz+e.mod.Bias)
+		}
+	}
+	if low < high {
+		e.mod.Low, e.mod.High = callbacks.At(low), callbacks.At((high+pageSize-1)&^(pageSize-1))
+	}
+}
+
+// mappingAt returns the mapping of a file that has address a, nil if there is
+// none.
+func (t *Table) mappingAt(a uint64) *callbacks.Mapping {
+	i, found := slices.BinarySearchFunc(t.facts.Files, a, func(m callbacks.Mapping, a uint64) int {
+		return cmp.Compare(m.Low.Offset, a)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || a == 0 || a >= t.facts.Files[i].High.Offset {
+		return nil
+	}
+	return &t.facts.Files[i]
+}
+
+// startOf is the address where the file that m maps a part of has its first
+// byte: the nearest mapping of that file below m that begins at offset 0.
+func (t *Table) startOf(m *callbacks.Mapping) uint64 {
+	for i := len(t.facts.Files) - 1; i >= 0; i-- {
+		f := &t.facts.Files[i]
+		if f.Low.Offset <= m.Low.Offset && f.File == m.File && f.FileOffset == 0 {
+			return f.Low.Offset
+		}
+	}
+	return 0
+}
+
+// at returns the module that has address a, nil if there is none.
+func (t *Table) at(a callbacks.Address) *entry {
+	i, found := slices.BinarySearchFunc(t.byLow, a.Offset, func(e *entry, a uint64) int {
+		return cmp.Compare(e.mod.Low.Offset, a)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || !t.byLow[i].mod.Contains(a) {
+		return nil
+	}
+	return t.byLow[i]
+}
+
+// named tells whether file names the module: by path or by base name. An empty
+// file names every module.
+func (e *entry) named(file string) bool {
+	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" && file == path.Base(e.mod.File) {
+		return true
+	}
+	if slices.ContainsFunc(e.names, func(n string) bool { return file == n || file == path.Base(n) }) {
+		return true
+	}
+	return e.file != nil && file == e.file.Soname()
+}

@@ -1,0 +1,236 @@
+// Package corefile reads ELF cores: those that the Linux kernel writes, those of
+// gdb's gcore, and others that follow the kernel's example. A *Core is a
+// callbacks.Target with registers, modules and mappings.
+//
+// A core holds only part of a program's memory. What the kernel left out because
+// it is unchanged in a file is read from that file, if its build ID is the one
+// that the program ran; everything else that is not there is an error with its
+// address, never a zero.
+package corefile
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/pagecache"
+)
+
+// Errors that Open answers with. Test with errors.Is.
+var (
+	// ErrNotCore says that the file is something else; the message names it.
+	ErrNotCore = errors.New("not a core")
+	// ErrArch says that the core is of a word size, byte order or machine that
+	// this module does not read; the message names it.
+	ErrArch = errors.New("core of an unsupported architecture")
+	// ErrTruncated says that the file ends before what is needed. It is also
+	// the cause of faults at addresses whose bytes were cut off.
+	ErrTruncated = errors.New("the core file is truncated")
+	// ErrTooBig says that a compressed core is larger than Options.MaxUnpacked.
+	ErrTooBig = errors.New("decompressed core is too big")
+)
+
+// Options tell where files are and how far to go. The zero value finds
+// everything where the core says.
+type Options struct {
+	// Exe is the executable. It is used only if its build ID is the core's.
+	Exe string
+	// Sysroot is the directory that stands for "/" of the program's system.
+	Sysroot string
+	// DebugDirs are directories with .build-id trees, such as /usr/lib/debug.
+	DebugDirs []string
+	// MaxUnpacked bounds the size of a decompressed core in bytes; 0 means
+	// DefaultMaxUnpacked.
+	MaxUnpacked int64
+	// Progress, if not nil, is called several times a second with the number
+	// of bytes that were decompressed, once that takes over a second.
+	Progress func(done int64)
+}
+
+// Info is what a core tells about the program's end.
+type Info struct {
+	PID         int    // 0 if the core does not say
+	ProcessName string // at most 15 bytes, as the kernel keeps it
+	Args        string // the command line's first 79 bytes
+	Executable  string // path of the executable, as the program saw it
+
+	Signal       int               // that ended the program; 0 if it was alive
+	SignalCode   int               // si_code
+	FaultAddress callbacks.Address // meaningful only if HasFault
+	HasFault     bool              // the signal was for a memory access or instruction
+	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
+
+	Producer  string   // "kernel", "gcore" or "unknown"
+	Truncated bool     // bytes of memory are missing at the end of the file
+	Warnings  []string // what is odd about the core, with causes
+}
+
+// Core is an open core. It is safe for concurrent use.
+type Core struct {
+	file    *os.File
+	path    string
+	arch    callbacks.Arch
+	notes   *notes
+	threads []thread
+	byLWP   map[uint64]int
+	regions []region
+	cache   *pagecache.Cache
+	mods    *modules.Table
+	info    Info
+}
+
+var (
+	_ callbacks.Target         = (*Core)(nil)
+	_ callbacks.RegisterReader = (*Core)(nil)
+	_ callbacks.ModuleLister   = (*Core)(nil)
+	_ callbacks.MappingLister  = (*Core)(nil)
+)
+
+// Open opens a core, also one that is compressed with zstd, lz4, xz or gzip. It
+// reads headers, notes and the loader's lists, and maps the modules' files; its
+// cost does not depend on the size of the core. The error is ErrNotCore,
+// ErrArch, ErrTruncated, ErrTooBig or that of the file.
+func Open(path string, opts Options) (*Core, error) {
+	if opts.Exe != "" {
+		if _, err := os.Stat(opts.Exe); err != nil {
+			return nil, fmt.Errorf("executable: %w", err)
+		}
+	}
+	file, err := openFile(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &Core{file: file, path: path}
+	if err := c.read(opts); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// openFile opens a regular file, and a temporary one with its content if it is
+// compressed.
+func openFile(path string, opts Options) (*os.File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := file.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, cureNotCore)
+	}
+	if err == nil && st.Size() == 0 {
+		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore, cureNotCore)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	unpack := unpackerOf(file)
+	if unpack == nil {
+		return file, nil
+	}
+	defer file.Close()
+	plain, err := unpackFile(file, unpack, opts)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %s: %w", path, err)
+	}
+	return plain, nil
+}
+
+// read fills in the Core from its file.
+func (c *Core) read(opts Options) error {
+	st, err := c.file.Stat()
+	if err != nil {
+		return err
+	}
+	img := fileImage{c.file, st.Size()}
+	f, err := elfx.Open(img)
+	if err != nil {
+		return c.refuse(img, err)
+	}
+	if f.Type() != elf.ET_CORE {
+		return fmt.Errorf("%s: %w: %s", c.path, ErrNotCore, describeELF(f))
+	}
+	c.arch = f.Arch()
+	c.notes = readNotes(f, img)
+	if err := c.readThreads(st.Size()); err != nil {
+		return err
+	}
+	c.readRegions(f, st.Size())
+	c.cache = pagecache.New(&memory{core: c})
+	c.mods = modules.Find(c.facts(), modules.Options{Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs})
+	c.cache = pagecache.New(&memory{core: c, mods: c.mods, wroteBack: dumpsWritten(c.regions)})
+	c.fillInfo()
+	return nil
+}
+
+// facts are what the core knows for finding modules.
+func (c *Core) facts() modules.Facts {
+	f := modules.Facts{Memory: c.cache, Arch: c.arch, Auxv: c.notes.auxv, Files: c.notes.files}
+	if r := c.regionAt(c.notes.auxv[auxvVDSO]); r != nil {
+		f.VDSOEnd = r.high
+	}
+	return f
+}
+
+// Close closes the core and unmaps the files of its modules. Their images must
+// not be used after it.
+func (c *Core) Close() error { return errors.Join(c.mods.Close(), c.file.Close()) }
+
+// Info tells what the core says about the program's end.
+func (c *Core) Info() Info {
+	info := c.info
+	info.Warnings = slices.Clone(info.Warnings)
+	return info
+}
+
+// Arch is the architecture of the program.
+func (c *Core) Arch() callbacks.Arch { return c.arch }
+
+// Modules are the modules that the loader had in its lists, and those that are
+// mapped beside; the executable is first.
+func (c *Core) Modules() ([]*callbacks.Module, error) { return c.mods.Modules() }
+
+// Symbol finds a global symbol in the files of the modules.
+func (c *Core) Symbol(name, file string) (callbacks.Address, error) {
+	return c.mods.Symbol(name, file)
+}
+
+// ThreadSymbol finds a thread's own instance of a thread-local symbol. Both
+// kinds of thread identifier will do.
+func (c *Core) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
+	var tp uint64
+	switch t.Kind {
+	case callbacks.ThreadIDLWP:
+		i, ok := c.byLWP[t.Value]
+		if !ok {
+			return callbacks.Address{}, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
+		}
+		tp = c.threads[i].regs.ThreadPointer
+	case callbacks.ThreadIDPthread:
+		var err error
+		if tp, err = c.mods.ThreadPointer(t.Value); err != nil {
+			return callbacks.Address{}, err
+		}
+		if !slices.ContainsFunc(c.threads, func(t thread) bool { return t.regs.ThreadPointer == tp }) {
+			return callbacks.Address{}, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
+		}
+	default:
+		return callbacks.Address{}, fmt.Errorf("%v: %w", t, callbacks.ErrUnsupportedKind)
+	}
+	return c.mods.ThreadSymbol(tp, name, file)
+}
+
+// fileImage is the core's file as an image.
+type fileImage struct {
+	*os.File
+	size int64
+}
+
+func (f fileImage) Size() int64 { return f.size }

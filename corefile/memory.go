@@ -1,0 +1,209 @@
+package corefile
+
+import (
+	"cmp"
+	"debug/elf"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+)
+
+// region is one mapping of the program. Regions are ascending and do not
+// overlap.
+type region struct {
+	low, high uint64 // [low, high)
+	perm      callbacks.Perm
+	offset    uint64 // in the core, of the byte at low
+	captured  uint64 // bytes that the core says to have
+	have      uint64 // of these, those that the file really has
+	file      string // that is mapped here; empty for anonymous memory
+	fileOff   uint64 // in file, of the byte at low
+}
+
+// errCut is the cause of faults in memory that was cut off.
+var errCut = fmt.Errorf("%w: %w", callbacks.ErrNotCaptured, ErrTruncated)
+
+// readRegions lists the segments of the core, and the mappings of files that
+// gcore gives no segment.
+func (c *Core) readRegions(f *elfx.File, size int64) {
+	var list []region
+	missing := uint64(0)
+	for _, p := range f.Progs() {
+		memsz := max(p.Memsz, p.Filesz)
+		if p.Type != elf.PT_LOAD || memsz == 0 || p.Vaddr+memsz < p.Vaddr {
+			continue
+		}
+		r := region{
+			low: p.Vaddr, high: p.Vaddr + memsz, perm: callbacks.Perm(p.Flags & 7),
+			offset: p.Off, captured: p.Filesz, have: p.Filesz,
+		}
+		if p.Off > uint64(size) {
+			r.have = 0
+		} else {
+			r.have = min(p.Filesz, uint64(size)-p.Off)
+		}
+		missing += r.captured - r.have
+		list = append(list, r)
+	}
+	c.regions = mergeFiles(flatten(list), c.notes.files)
+	if missing > 0 {
+		c.info.Truncated = true
+		c.warn("the core is truncated: %d bytes of memory are missing; %s", missing, cureTruncated)
+	}
+	if c.notes.lost {
+		c.info.Truncated = true
+		c.warn("the core is truncated within its notes: threads or files may be missing; %s", cureTruncated)
+	}
+	if len(c.notes.files) == 0 {
+		c.warn("the core has no list of mapped files (NT_FILE note); modules are found through the loader's list alone")
+	}
+}
+
+// flatten sorts the regions and cuts those that overlap: of two, the one that
+// begins later wins where both are.
+func flatten(list []region) []region {
+	slices.SortStableFunc(list, func(a, b region) int { return cmp.Compare(a.low, b.low) })
+	out := list[:0]
+	for _, r := range list {
+		for n := len(out); n > 0 && out[n-1].high > r.low; n = len(out) {
+			if out[n-1].low < r.low {
+				out[n-1].high = r.low
+				break
+			}
+			out = out[:n-1]
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// mergeFiles gives regions the names of their files, and adds the mapped ranges
+// that have no region.
+func mergeFiles(list []region, files []callbacks.Mapping) []region {
+	out := make([]region, 0, len(list)+len(files))
+	for _, m := range files {
+		at := m.Low.Offset
+		for len(list) > 0 && list[0].high <= at {
+			out, list = append(out, list[0]), list[1:]
+		}
+		for at < m.High.Offset {
+			gap := m.High.Offset
+			if len(list) > 0 {
+				gap = min(gap, max(list[0].low, at))
+			}
+			if at < gap {
+				out = append(out, region{low: at, high: gap, perm: callbacks.PermRead, file: m.File, fileOff: m.FileOffset + at - m.Low.Offset})
+				at = gap
+				continue
+			}
+			r := list[0]
+			r.file, r.fileOff = m.File, m.FileOffset+r.low-m.Low.Offset
+			list[0] = r
+			if at = r.high; r.high <= m.High.Offset {
+				out, list = append(out, r), list[1:]
+			}
+		}
+	}
+	return append(out, list...)
+}
+
+// dumpsWritten tells whether the core has private memory that was written. Then
+// memory of that kind that it does not have was never written.
+func dumpsWritten(list []region) bool {
+	return slices.ContainsFunc(list, func(r region) bool { return r.perm&callbacks.PermWrite != 0 && r.captured > 0 })
+}
+
+// regionAt returns the region that has address a, nil if there is none.
+func (c *Core) regionAt(a uint64) *region {
+	i, found := slices.BinarySearchFunc(c.regions, a, func(r region, a uint64) int { return cmp.Compare(r.low, a) })
+	if !found {
+		i--
+	}
+	if i < 0 || a >= c.regions[i].high {
+		return nil
+	}
+	return &c.regions[i]
+}
+
+// Mappings are the mappings of the program, ascending.
+func (c *Core) Mappings() []callbacks.Mapping {
+	list := make([]callbacks.Mapping, len(c.regions))
+	for i, r := range c.regions {
+		list[i] = callbacks.Mapping{Low: callbacks.At(r.low), High: callbacks.At(r.high), Perm: r.perm, File: r.file, FileOffset: r.fileOff}
+	}
+	return list
+}
+
+// ReadMemory fills p with the program's memory from address a on.
+func (c *Core) ReadMemory(a callbacks.Address, p []byte) error { return c.cache.ReadMemory(a, p) }
+
+// memory reads what the core has and then what the modules' files have.
+type memory struct {
+	core      *Core
+	mods      *modules.Table // nil: only what the core has
+	wroteBack bool           // the core has the private memory that was written
+}
+
+func (m *memory) ReadMemory(a callbacks.Address, p []byte) error {
+	for len(p) > 0 {
+		r := m.core.regionAt(a.Offset)
+		if r == nil || a.Segment != 0 {
+			return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
+		}
+		at := a.Offset - r.low
+		n := min(uint64(len(p)), r.high-a.Offset)
+		var err error
+		if at < r.have {
+			n, err = m.readCore(r, at, p[:min(n, r.have-at)])
+		} else {
+			n, err = m.readFile(r, at, p[:n])
+		}
+		if err != nil {
+			return &callbacks.FaultError{Address: a.Add(n), Err: err}
+		}
+		a, p = a.Add(n), p[n:]
+	}
+	return nil
+}
+
+func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
+	n, err := m.core.file.ReadAt(p, int64(r.offset+at))
+	if n == len(p) {
+		err = nil
+	}
+	return uint64(n), err
+}
+
+// readFile reads what the core does not have: the unchanged bytes of a module's
+// file, and zeros in a module's zero-initialised data that was never written.
+// Nothing else is zero for certain: memory can be excluded from cores.
+func (m *memory) readFile(r *region, at uint64, p []byte) (uint64, error) {
+	reason := callbacks.ErrNotCaptured
+	cut := at < r.captured
+	if cut {
+		reason = errCut
+		p = p[:min(uint64(len(p)), r.captured-at)]
+	}
+	if m.mods == nil {
+		return 0, reason
+	}
+	piece, ok := m.mods.PieceAt(callbacks.At(r.low + at))
+	if !ok || (piece.Writable || r.perm&callbacks.PermWrite != 0) && (cut || !m.wroteBack) {
+		return 0, reason
+	}
+	known := len(m.core.notes.files) > 0
+	if n := min(len(p), len(piece.Data)); n > 0 {
+		if known && (r.file == "" || r.fileOff+at != piece.Offset) {
+			return 0, reason
+		}
+		return uint64(copy(p, piece.Data[:n])), nil
+	}
+	if n := min(uint64(len(p)), piece.Zero); n > 0 && r.file == "" {
+		clear(p[:n])
+		return n, nil
+	}
+	return 0, reason
+}

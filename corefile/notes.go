@@ -1,0 +1,280 @@
+package corefile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"io"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// Types of the notes that are read, of <linux/elf.h>.
+const (
+	ntPRSTATUS   = 1
+	ntPRPSINFO   = 3
+	ntAUXV       = 6
+	ntSIGINFO    = 0x53494749
+	ntFILE       = 0x46494c45
+	ntARMTLS     = 0x401
+	ntARMSyscall = 0x404
+	ntARMPACMask = 0x406
+)
+
+// auxvVDSO is AT_SYSINFO_EHDR.
+const auxvVDSO = 33
+
+// maxNotes bounds the notes of a core: four for each of the four million
+// threads that the kernel can have (PID_MAX_LIMIT).
+const maxNotes = 1 << 24
+
+// maxDesc bounds a note that is read. The largest is NT_FILE, which the kernel
+// keeps under 4 MiB.
+const maxDesc = 64 << 20
+
+// noteWindow is what is read at once: a thread's registers come with the header
+// of the note after them, and the 11 KiB of vector registers are passed by.
+const noteWindow = 1024
+
+// notes is the content of a core's note segments.
+type notes struct {
+	first   uint32 // type of the first note
+	named   bool   // the notes have owners
+	lost    bool   // a note segment ends behind the end of the file
+	threads []threadNotes
+	process *processNote
+	signal  *signalNote
+	auxv    map[uint64]uint64
+	files   []callbacks.Mapping
+}
+
+// threadNotes are the notes of one thread, undecoded.
+type threadNotes struct {
+	status           []byte // NT_PRSTATUS
+	tls, syscall, pa []byte // aarch64
+}
+
+type processNote struct {
+	pid        int
+	name, args string
+}
+
+type signalNote struct {
+	signal, code int
+	address      uint64
+}
+
+// readNotes reads all note segments. A damaged note ends its segment.
+func readNotes(f *elfx.File, img callbacks.Image) *notes {
+	n := &notes{}
+	left := maxNotes
+	for _, p := range f.Progs() {
+		if p.Type != elf.PT_NOTE {
+			continue
+		}
+		r := &noteReader{r: img, off: p.Off, end: p.Off + p.Filesz}
+		if size := uint64(img.Size()); p.Filesz > size || p.Off > size-p.Filesz {
+			n.lost, r.end = true, size
+		}
+		for left > 0 && r.next() {
+			left--
+			n.add(r)
+		}
+	}
+	return n
+}
+
+// add takes over the note that r is at.
+func (n *notes) add(r *noteReader) {
+	if n.first == 0 {
+		n.first, n.named = r.typ, r.owner != ""
+	}
+	switch r.owner {
+	case "CORE", "LINUX", "":
+	default:
+		return
+	}
+	switch r.typ {
+	case ntPRSTATUS:
+		n.threads = append(n.threads, threadNotes{status: r.desc()})
+	case ntPRPSINFO:
+		n.process = decodeProcess(r.desc())
+	case ntSIGINFO:
+		if n.signal == nil { // gcore writes one for each thread
+			n.signal = decodeSignal(r.desc())
+		}
+	case ntAUXV:
+		n.auxv = decodeAuxv(r.desc())
+	case ntFILE:
+		n.files = decodeFiles(r.desc())
+	case ntARMTLS, ntARMSyscall, ntARMPACMask:
+		n.addToThread(r)
+	}
+}
+
+// addToThread takes over a note that belongs to the NT_PRSTATUS before it.
+func (n *notes) addToThread(r *noteReader) {
+	if len(n.threads) == 0 {
+		return
+	}
+	t := &n.threads[len(n.threads)-1]
+	switch r.typ {
+	case ntARMTLS:
+		t.tls = r.desc()
+	case ntARMSyscall:
+		t.syscall = r.desc()
+	case ntARMPACMask:
+		t.pa = r.desc()
+	}
+}
+
+// noteReader walks over the notes of a segment and reads only those that are
+// asked for.
+type noteReader struct {
+	r        io.ReaderAt
+	off, end uint64 // next note, end of the segment
+	window   []byte // file content from start on
+	start    uint64
+
+	owner      string
+	typ        uint32
+	descOff, n uint64
+}
+
+// next goes to the next note; false if there is none.
+func (r *noteReader) next() bool {
+	const head = 12
+	b, ok := r.bytes(r.off, head)
+	if !ok {
+		return false
+	}
+	le := binary.LittleEndian
+	owner, desc := uint64(le.Uint32(b)), uint64(le.Uint32(b[4:]))
+	r.typ = le.Uint32(b[8:])
+	if owner == 0 && desc == 0 && r.typ == 0 {
+		return false // padding after the last note
+	}
+	name, ok := r.bytes(r.off+head, min(owner, 16))
+	if !ok {
+		return false
+	}
+	r.owner = strings.TrimRight(string(name), "\x00")
+	r.descOff, r.n = r.off+align4(head+owner), desc
+	if r.descOff > r.end || desc > r.end-r.descOff {
+		return false
+	}
+	r.off = r.descOff + align4(desc)
+	return true
+}
+
+func align4(n uint64) uint64 { return (n + 3) &^ 3 }
+
+// desc returns a copy of the note's content; nil if it is too long or cannot be
+// read.
+func (r *noteReader) desc() []byte {
+	if r.n > maxDesc {
+		return nil
+	}
+	b, ok := r.bytes(r.descOff, r.n)
+	if !ok {
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
+
+// bytes returns n bytes of the segment at off, from the window if they are
+// there.
+func (r *noteReader) bytes(off, n uint64) ([]byte, bool) {
+	if off > r.end || n > r.end-off {
+		return nil, false
+	}
+	if off < r.start || off+n > r.start+uint64(len(r.window)) {
+		size := min(max(n, noteWindow), r.end-off)
+		if uint64(cap(r.window)) < size {
+			r.window = make([]byte, size)
+		}
+		r.window, r.start = r.window[:size], off
+		if got, _ := r.r.ReadAt(r.window, int64(off)); uint64(got) < size {
+			r.window = r.window[:got]
+		}
+		if uint64(len(r.window)) < n {
+			return nil, false
+		}
+	}
+	return r.window[off-r.start:][:n], true
+}
+
+// decodeProcess reads struct elf_prpsinfo.
+func decodeProcess(b []byte) *processNote {
+	const size, pid, name, args = 136, 24, 40, 56
+	if len(b) < size {
+		return nil
+	}
+	return &processNote{
+		pid:  int(int32(callbacks.Word(b[pid : pid+4]))),
+		name: upToNUL(b[name:args]),
+		args: strings.TrimRight(upToNUL(b[args:size]), " "),
+	}
+}
+
+func upToNUL(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}
+
+// decodeSignal reads siginfo_t.
+func decodeSignal(b []byte) *signalNote {
+	if len(b) < 24 {
+		return nil
+	}
+	return &signalNote{
+		signal:  int(int32(callbacks.Word(b[:4]))),
+		code:    int(int32(callbacks.Word(b[8:12]))),
+		address: callbacks.Word(b[16:24]),
+	}
+}
+
+// decodeAuxv reads pairs of numbers up to AT_NULL.
+func decodeAuxv(b []byte) map[uint64]uint64 {
+	const maxAuxv = 256 // the kernel has some 20
+	m := map[uint64]uint64{}
+	for ; len(b) >= 16 && len(m) < maxAuxv; b = b[16:] {
+		key := callbacks.Word(b[:8])
+		if key == 0 {
+			break
+		}
+		m[key] = callbacks.Word(b[8:16])
+	}
+	return m
+}
+
+// decodeFiles reads the list of mapped files: a count, a page size, for each
+// file start, end and offset in pages, and then the names. Entries that are not
+// ascending are left out.
+func decodeFiles(b []byte) []callbacks.Mapping {
+	const head, entry = 16, 24
+	if len(b) < head {
+		return nil
+	}
+	count, page := callbacks.Word(b[:8]), callbacks.Word(b[8:16])
+	if count > uint64(len(b)-head)/entry {
+		return nil
+	}
+	names := strings.Split(string(b[head+count*entry:]), "\x00")
+	list := make([]callbacks.Mapping, 0, count)
+	last := uint64(0)
+	for i := range min(int(count), len(names)) {
+		e := b[head+i*entry:]
+		low, high := callbacks.Word(e[:8]), callbacks.Word(e[8:16])
+		if low < last || high <= low {
+			continue
+		}
+		last = high
+		list = append(list, callbacks.Mapping{
+			Low: callbacks.At(low), High: callbacks.At(high),
+			File: names[i], FileOffset: callbacks.Word(e[16:24]) * page,
+		})
+	}
+	return list
+}

@@ -1,0 +1,170 @@
+package corefile
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+)
+
+// Offsets in struct elf_prstatus, which are those of every 64-bit Linux.
+const (
+	statusSignal = 12
+	statusLWP    = 32
+	statusRegs   = 112
+)
+
+// Signals that come with an address in siginfo_t.
+const (
+	sigILL  = 4
+	sigTRAP = 5
+	sigBUS  = 7
+	sigFPE  = 8
+	sigSEGV = 11
+)
+
+// sigSTOP is the signal that gcore stops a program by.
+const sigSTOP = 19
+
+// siKernel is the si_code of a fault whose address the processor did not tell.
+const siKernel = 0x80
+
+// thread is one thread of the core.
+type thread struct {
+	lwp    uint64
+	signal int
+	regs   callbacks.Registers
+}
+
+// readThreads decodes the notes of all threads.
+func (c *Core) readThreads(size int64) error {
+	c.byLWP = make(map[uint64]int, len(c.notes.threads))
+	for _, n := range c.notes.threads {
+		t, err := decodeThread(c.arch, n)
+		if err != nil {
+			c.warn("a thread could not be read: %v", err)
+			continue
+		}
+		if _, twice := c.byLWP[t.lwp]; twice {
+			c.warn("the core has LWP %d twice; the second is ignored", t.lwp)
+			continue
+		}
+		c.byLWP[t.lwp] = len(c.threads)
+		c.threads = append(c.threads, t)
+	}
+	if len(c.threads) > 0 {
+		return nil
+	}
+	if c.notes.lost {
+		return fmt.Errorf("%s: %w: it has %d bytes, which end before the threads' registers: %s", c.path, ErrTruncated, size, cureTruncated)
+	}
+	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, cureNotCore)
+}
+
+func decodeThread(a callbacks.Arch, n threadNotes) (thread, error) {
+	if len(n.status) < statusRegs {
+		return thread{}, fmt.Errorf("NT_PRSTATUS has %d bytes", len(n.status))
+	}
+	t := thread{
+		lwp:    callbacks.Word(n.status[statusLWP : statusLWP+4]),
+		signal: int(callbacks.Word(n.status[statusSignal : statusSignal+2])),
+	}
+	var err error
+	if t.regs, err = arch.FromUserRegs(a, n.status[statusRegs:]); err != nil {
+		return t, fmt.Errorf("LWP %d: %w", t.lwp, err)
+	}
+	if len(n.tls) >= 8 {
+		t.regs.ThreadPointer = callbacks.Word(n.tls[:8])
+	}
+	if len(n.syscall) >= 4 {
+		arch.SetSyscall(&t.regs, int64(int32(callbacks.Word(n.syscall[:4]))))
+	}
+	if len(n.pa) >= 16 { // data mask, then the mask for code addresses
+		t.regs.PACMask = callbacks.Word(n.pa[8:16])
+	}
+	return t, nil
+}
+
+// ThreadIDs lists the threads in the core's order; the kernel puts the one that
+// died first. A thread that was just being born has pthread_t 0.
+func (c *Core) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
+	list := make([]callbacks.ThreadID, len(c.threads))
+	for i := range c.threads {
+		t := &c.threads[i]
+		switch kind {
+		case callbacks.ThreadIDLWP:
+			list[i] = callbacks.LWP(t.lwp)
+		case callbacks.ThreadIDPthread:
+			v, err := c.mods.Pthread(t.regs.ThreadPointer)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = callbacks.Pthread(v)
+		default:
+			return nil, fmt.Errorf("%v: %w", kind, callbacks.ErrUnsupportedKind)
+		}
+	}
+	return list, nil
+}
+
+// Registers returns the registers of a thread, which must be of kind LWP.
+func (c *Core) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
+	if t.Kind != callbacks.ThreadIDLWP {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)
+	}
+	i, ok := c.byLWP[t.Value]
+	if !ok {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrNoThread)
+	}
+	return c.threads[i].regs, nil
+}
+
+// fillInfo gathers what Info tells.
+func (c *Core) fillInfo() {
+	n := c.notes
+	c.info.Producer = "unknown"
+	switch {
+	case n.named && n.first == ntPRSTATUS:
+		c.info.Producer = "kernel"
+	case n.named && n.first == ntPRPSINFO:
+		c.info.Producer = "gcore"
+	}
+	if n.process != nil {
+		c.info.PID, c.info.ProcessName, c.info.Args = n.process.pid, n.process.name, n.process.args
+	}
+	c.info.Executable = c.mods.Main().Path
+	c.info.Signal = c.threads[0].signal
+	if s := n.signal; s != nil && s.signal != 0 {
+		c.info.Signal, c.info.SignalCode = s.signal, s.code
+		c.info.HasFault = hasAddress(s)
+		if c.info.HasFault {
+			c.info.FaultAddress = callbacks.At(s.address)
+		}
+	}
+	if c.info.Signal == sigSTOP && c.info.Producer == "gcore" {
+		c.info.Signal, c.info.SignalCode = 0, 0 // it was alive
+	}
+	if c.info.Signal != 0 {
+		c.info.CrashedLWP = c.threads[0].lwp
+	}
+	if n.auxv == nil {
+		c.warn("the core has no auxiliary vector; the executable and its libraries may not be found")
+	}
+}
+
+func hasAddress(s *signalNote) bool {
+	switch s.signal {
+	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:
+		return s.code > 0 && s.code != siKernel
+	}
+	return false
+}
+
+// maxWarnings bounds the list for cores that are damaged throughout.
+const maxWarnings = 100
+
+func (c *Core) warn(format string, args ...any) {
+	if len(c.info.Warnings) < maxWarnings {
+		c.info.Warnings = append(c.info.Warnings, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,275 @@
+package accesspath
+
+import "github.com/ompd-inspect/ompd-inspect/callbacks"
+
+// noReturn names the functions of the C library that end a path.
+var noReturn = map[string]bool{
+	"__stack_chk_fail": true, "abort": true, "exit": true, "_exit": true, "__assert_fail": true,
+	"_Unwind_Resume": true, "__cxa_throw": true, "__cxa_rethrow": true,
+}
+
+// target is what the address of a call or a jump leads to.
+func (x *explorer) target(to *Expr) Target {
+	var t Target
+	switch {
+	case to.kind == kindGlobal || to.kind == kindConst:
+		t.Entry = to.val
+	case to.kind == kindLoad && to.a.kind == kindGlobal:
+		t.Slot = to.a.val
+	default:
+		return t
+	}
+	if x.cfg.Resolve == nil {
+		return t
+	}
+	if r, ok := x.cfg.Resolve(max(t.Entry, t.Slot)); ok {
+		t.Name = r.Name
+		if t.Entry == 0 {
+			t.Entry = r.Entry
+		}
+	}
+	return t
+}
+
+// call runs through a call, or takes its result as it is.
+func (x *explorer) call(s *state, t Target, tls bool, next uint64) (End, bool) {
+	name := x.stub(t)
+	tls = tls || name == "__tls_get_addr"
+	first := s.regs[x.abi.args[0]]
+	switch {
+	case noReturn[name]:
+		return EndStop, true
+	case tls && first.kind == kindGlobal:
+		x.clobber(s, leaf(kindTLSVar, first.val))
+	case t.Slot != 0 && s.regs[x.abi.result].isGlobal(t.Slot):
+		s.regs[x.abi.result] = leaf(kindTLSDesc, t.Slot) // keeps all other registers
+	case t.Entry != 0 && x.cfg.Follow != nil && x.cfg.Follow(t) && len(s.frames) <= x.cfg.Bounds.Depth &&
+		s.regs[x.abi.sp].kind == kindStack:
+		sp := add(s.regs[x.abi.sp], constant(-x.abi.linkBytes))
+		s.regs[x.abi.sp] = sp
+		s.frames = append(s.frames, frame{next, sp.val})
+		s.pc = t.Entry
+		return EndReturn, false
+	default:
+		x.opaque(s, t)
+		if x.begins(next) {
+			return EndStop, true
+		}
+	}
+	s.pc = next
+	return EndReturn, false
+}
+
+// begins tells whether a function seems to begin at pc, so that the call before
+// it does not return: behind padding, at an address to which compilers align
+// functions, the stack grows. Code within a function seldom does that right
+// after a call; without this, a path would run on through the next functions.
+func (x *explorer) begins(pc uint64) bool {
+	for range maxPadding {
+		in, ok := x.fetch(pc)
+		switch {
+		case !ok:
+			return false
+		case pc%functionAlign == 0 && len(in.uops) > 0:
+			return x.grows(in)
+		case len(in.uops) > 0:
+			return false
+		}
+		pc += uint64(in.length)
+	}
+	return false
+}
+
+// Padding between functions is a few long instructions that do nothing, up to
+// the next multiple of 16.
+const (
+	maxPadding    = 4
+	functionAlign = 16
+)
+
+// grows tells whether the first thing that an instruction does is to move the
+// stack pointer down.
+func (x *explorer) grows(in instruction) bool {
+	for _, u := range in.uops {
+		if u.code == uBinary && u.op == opSub && u.dst == x.abi.sp {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Expr) isGlobal(a uint64) bool { return e.kind == kindGlobal && e.val == a }
+
+// stub is the name that a direct call's target passes the call on to, if that
+// is a jump through a pointer, as in a procedure linkage table; else "".
+func (x *explorer) stub(t Target) string {
+	if t.Entry == 0 || t.Name != "" || x.cfg.Resolve == nil {
+		return t.Name
+	}
+	name, ok := x.stubs[t.Entry]
+	if !ok {
+		name = x.readStub(t.Entry)
+		x.stubs[t.Entry] = name
+	}
+	return name
+}
+
+func (x *explorer) readStub(entry uint64) string {
+	s := newState(x.abi, entry)
+	for range 4 { // a branch target marker, an address in one or two steps, the jump
+		in, ok := x.fetch(s.pc)
+		if !ok {
+			return ""
+		}
+		for i := range in.uops {
+			u := &in.uops[i]
+			switch {
+			case u.code == uJump:
+				return x.target(s.value(u.a)).Name
+			case u.code >= uSelect && u.code <= uReturn:
+				return ""
+			}
+			s.apply(u)
+		}
+		s.pc += uint64(in.length)
+	}
+	return ""
+}
+
+// opaque is a call whose code is not followed.
+func (x *explorer) opaque(s *state, t Target) {
+	t.Name = x.stub(t)
+	c := Call{Target: t, Args: make([]*Expr, len(x.abi.args))}
+	for i, r := range x.abi.args {
+		c.Args[i] = s.regs[r]
+	}
+	s.escape(c.Args)
+	s.path.Calls = append(s.path.Calls, c)
+	result := leaf(kindCall, 0)
+	result.callee = &c
+	x.clobber(s, result)
+}
+
+// clobber gives the registers the values that they have after a call.
+func (x *explorer) clobber(s *state, result *Expr) {
+	for i := range s.regs[:temp0] {
+		if x.abi.keep&(1<<i) == 0 {
+			s.regs[i] = leaf(kindUnknown, 0)
+		}
+	}
+	s.flags = flagState{}
+	s.regs[x.abi.result] = result
+}
+
+// leave returns to the caller. The stack pointer must be what it was at the
+// callee's entry: if not, the code ran on behind a call that does not return.
+func (x *explorer) leave(s *state) (End, bool) {
+	f := s.frames[len(s.frames)-1]
+	sp := s.regs[x.abi.sp]
+	if sp.kind != kindStack || sp.val != f.sp {
+		return EndStop, true
+	}
+	if len(s.frames) == 1 {
+		return EndReturn, true
+	}
+	s.frames = s.frames[:len(s.frames)-1]
+	s.regs[x.abi.sp] = leaf(kindStack, sp.val+x.abi.linkBytes)
+	s.pc = f.pc
+	return EndReturn, false
+}
+
+// jump continues at an address: of this function, of another one that takes
+// its place, or of one of the cases of a table.
+func (x *explorer) jump(s *state, to *Expr) (End, bool) {
+	if to.kind == kindGlobal || to.kind == kindConst {
+		return EndLoop, x.jumpTo(s, to.val)
+	}
+	t := x.target(to)
+	switch {
+	case noReturn[t.Name]:
+		return EndStop, true
+	case t.Entry != 0:
+		return EndLoop, x.jumpTo(s, t.Entry)
+	case t.Slot != 0: // a call in the place of a return
+		x.opaque(s, t)
+		return x.leave(s)
+	}
+	return x.cases(s, to)
+}
+
+// cases forks for every entry of a jump table.
+func (x *explorer) cases(s *state, to *Expr) (End, bool) {
+	table, index, relative := jumpTable(to)
+	if index == nil {
+		return EndUnknown, true
+	}
+	count := s.limit(index)
+	if count == 0 || count > uint64(x.cfg.Bounds.Cases) {
+		return EndUnknown, true
+	}
+	size := uint64(8)
+	if relative {
+		size = 4
+	}
+	words := make([]byte, count*size)
+	if x.cfg.Mem.ReadMemory(callbacks.At(table), words) != nil {
+		return EndUnknown, true
+	}
+	enter := func(t *state, i uint64) (tooOften bool) {
+		target := callbacks.Word(words[i*size : (i+1)*size])
+		if relative {
+			target = table + extendWord(target, 4, true)
+		}
+		t.assume(Cond{EQ, index, constant(i)})
+		return x.jumpTo(t, target)
+	}
+	for i := uint64(1); i < count; i++ {
+		if t := s.fork(); !enter(t, i) {
+			x.push(t)
+		}
+	}
+	return EndLoop, enter(s, 0)
+}
+
+// jumpTable takes apart the address of a table's entry: the table's address,
+// the index, and whether entries are distances from the table.
+func jumpTable(to *Expr) (table uint64, index *Expr, relative bool) {
+	entry := to
+	if to.isBinary(opAdd) {
+		entry, relative = to.b, true
+		if to.a.kind != kindGlobal {
+			return 0, nil, false
+		}
+	}
+	size := uint64(8)
+	if relative {
+		size = 4
+	}
+	if entry.kind != kindLoad || uint64(entry.size) != size || !entry.a.isBinary(opAdd) {
+		return 0, nil, false
+	}
+	base, scaled := entry.a.a, entry.a.b
+	if base.kind != kindGlobal || relative && base.val != to.a.val ||
+		!scaled.isBinary(opMul) || !scaled.b.isConst(size) {
+		return 0, nil, false
+	}
+	return base.val, scaled.a, relative
+}
+
+// limit is the number of values that e can have on this path, from 0 on; 0 if
+// no condition limits it.
+func (s *state) limit(e *Expr) uint64 {
+	for i := len(s.path.Conds) - 1; i >= 0; i-- {
+		c := s.path.Conds[i]
+		if c.A == nil || c.B.kind != kindConst || !c.A.Equal(e) {
+			continue
+		}
+		switch c.Op {
+		case ULE:
+			return c.B.val + 1
+		case ULT:
+			return c.B.val
+		}
+	}
+	return 0
+}

@@ -1,0 +1,167 @@
+package accesspath
+
+// RootKind is what a chain of pointers starts from.
+type RootKind uint8
+
+// The roots of a chain.
+const (
+	RootGlobal  RootKind = iota // a variable at Root.Address
+	RootTLS                     // the thread pointer: offsets count from there (local-exec)
+	RootTLSSlot                 // the thread pointer plus the word, or what the descriptor resolves to, at Root.Address
+	RootTLSVar                  // the thread-local variable whose module and offset words are at Root.Address
+	RootArg                     // the integer argument of index Root.Arg
+	RootCall                    // what Root.Call returned
+)
+
+// Root is what a chain of pointers starts from.
+type Root struct {
+	Kind    RootKind
+	Address uint64
+	Arg     int
+	Call    *Call
+}
+
+// Step is one dereference: the Size bytes at Offset from where the chain has got
+// to, sign-extended if Signed. Index is what else is added to the address, as of
+// an array's element; nil if there is nothing.
+type Step struct {
+	Offset uint64
+	Size   uint8
+	Signed bool
+	Index  *Expr
+}
+
+// Chain is a value as the programmer wrote it: root->field->field.
+type Chain struct {
+	Root  Root
+	Steps []Step // at least one
+	// Mask has the bits of the last load that matter; 0 if all do.
+	Mask uint64
+}
+
+// Offset is the offset of step i from the end; 0 is the last.
+func (c Chain) Offset(i int) uint64 { return c.Steps[len(c.Steps)-1-i].Offset }
+
+// Chain takes e apart if it is a chain of pointers ending in a load. Extensions,
+// masks, shifts to the right and comparisons with 0 around the last load are
+// looked through: they tell which bits of it matter.
+func (e *Expr) Chain() (Chain, bool) {
+	e, _, mask := e.core()
+	if e.kind != kindLoad {
+		return Chain{}, false
+	}
+	c, ok := e.pointers()
+	if mask &= width(e.size); mask != width(e.size) {
+		c.Mask = mask
+	}
+	return c, ok
+}
+
+// core is the load within e, by how many bits e is shifted against it, and the
+// bits of it that e depends on.
+func (e *Expr) core() (inner *Expr, shift, mask uint64) {
+	switch {
+	case e.kind == kindExtend:
+		inner, shift, mask = e.a.core()
+		return inner, shift, mask & (width(e.size) << (shift & 63))
+	case e.kind == kindCompare && e.b.isConst(0):
+		return e.a.core()
+	case e.isBinary(opAnd) && e.b.kind == kindConst:
+		inner, shift, mask = e.a.core()
+		return inner, shift, mask & (e.b.val << (shift & 63))
+	case e.isBinary(opShr) && e.b.kind == kindConst:
+		inner, shift, mask = e.a.core()
+		shift += e.b.val
+		return inner, shift, mask & (^uint64(0) << (shift & 63))
+	}
+	return e, 0, ^uint64(0)
+}
+
+// pointers takes a load apart, from the root on.
+func (e *Expr) pointers() (Chain, bool) {
+	var c Chain
+	step := Step{Size: e.size, Signed: e.signed}
+	terms, offset := e.a.terms(nil)
+	step.Offset = offset
+	i := baseOf(terms)
+	if i < 0 {
+		return c, false
+	}
+	base := terms[i]
+	rest := append(terms[:i:i], terms[i+1:]...)
+	if base.kind == kindLoad {
+		inner, ok := base.pointers()
+		if !ok {
+			return c, false
+		}
+		c = inner
+	} else {
+		c.Root, rest = rootOf(base, rest)
+	}
+	for _, t := range rest {
+		if step.Index != nil {
+			t = add(step.Index, t)
+		}
+		step.Index = t
+	}
+	c.Steps = append(c.Steps, step)
+	return c, true
+}
+
+// terms splits a sum in its variable terms and its constant.
+func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
+	switch {
+	case e.kind == kindConst:
+		return list, e.val
+	case e.isBinary(opAdd):
+		list, ca := e.a.terms(list)
+		list, cb := e.b.terms(list)
+		return list, ca + cb
+	}
+	return append(list, e), 0
+}
+
+// baseOf is the index of the term that is the pointer, or -1. A word that is
+// loaded beside the thread pointer or a global is a distance, not a pointer.
+func baseOf(terms []*Expr) int {
+	best := -1
+	for i, t := range terms {
+		switch t.kind {
+		case kindGlobal, kindTLSBase, kindTLSVar:
+			return i
+		case kindArg, kindCall:
+			if best < 0 {
+				best = i
+			}
+		case kindLoad:
+			if t.size == 8 && (best < 0 || terms[best].kind != kindLoad) {
+				best = i
+			}
+		}
+	}
+	return best
+}
+
+// rootOf is the root that a term stands for, and the terms that are left.
+func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
+	switch base.kind {
+	case kindTLSVar:
+		return Root{Kind: RootTLSVar, Address: base.val}, rest
+	case kindArg:
+		return Root{Kind: RootArg, Arg: int(base.val)}, rest
+	case kindCall:
+		return Root{Kind: RootCall, Call: base.callee}, rest
+	case kindGlobal:
+		return Root{Kind: RootGlobal, Address: base.val}, rest
+	}
+	for i, t := range rest {
+		slot := t.val
+		if t.kind == kindLoad && t.size == 8 && t.a.kind == kindGlobal {
+			slot = t.a.val
+		} else if t.kind != kindTLSDesc {
+			continue
+		}
+		return Root{Kind: RootTLSSlot, Address: slot}, append(rest[:i:i], rest[i+1:]...)
+	}
+	return Root{Kind: RootTLS}, rest
+}

@@ -1,6 +1,10 @@
 package accesspath
 
-import "github.com/ompd-inspect/ompd-inspect/callbacks"
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
 
 // noReturn names the functions of the C library that end a path.
 var noReturn = map[string]bool{
@@ -172,7 +176,7 @@ func (x *explorer) leave(s *state) (End, bool) {
 	if len(s.frames) == 1 {
 		return EndReturn, true
 	}
-	s.frames = s.frames[:len(s.frames)-1]
+	s.frames = slices.Clip(s.frames[:len(s.frames)-1]) // forks share what is behind
 	s.regs[x.abi.sp] = leaf(kindStack, sp.val+x.abi.linkBytes)
 	s.pc = f.pc
 	return EndReturn, false

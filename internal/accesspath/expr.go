@@ -1,5 +1,7 @@
 package accesspath
 
+import "math/bits"
+
 // kind tells the forms of an expression apart.
 type kind uint8
 
@@ -125,6 +127,9 @@ func binary(op operator, a, b *Expr) *Expr {
 	if e := identity(op, a, b); e != nil {
 		return e
 	}
+	if op == opAnd && b.kind != kindConst {
+		a, b = lowPart(a, bytesOf(b.bits())), lowPart(b, bytesOf(a.bits()))
+	}
 	return node(Expr{kind: kindBinary, op: op, a: a, b: b})
 }
 
@@ -140,6 +145,8 @@ func identity(op operator, a, b *Expr) *Expr {
 		return nil
 	case op == opAnd:
 		return mask(a, b.val)
+	case op == opOr && b.val == ^uint64(0):
+		return b
 	case b.val == 0 && op == opMul:
 		return b
 	case b.val == 0, b.val == 1 && op == opMul:
@@ -183,6 +190,9 @@ func (e *Expr) bits() uint64 {
 	}
 	return ^uint64(0)
 }
+
+// bytesOf is how many bytes hold all bits of a set.
+func bytesOf(set uint64) uint8 { return uint8(bits.Len64(set)+7) / 8 }
 
 // width is the mask of the low n bytes.
 func width(n uint8) uint64 {
@@ -259,8 +269,8 @@ func extend(a *Expr, size uint8, signed bool) *Expr {
 			return extend(a.a, size, signed)
 		}
 	case kindBinary:
-		if b := lowPart(a, size); b != a {
-			return extend(b, size, signed)
+		if a = lowPart(a, size); a.kind != kindBinary {
+			return extend(a, size, signed)
 		}
 	}
 	if !signed && a.bits()&^width(size) == 0 {
@@ -272,15 +282,30 @@ func extend(a *Expr, size uint8, signed bool) *Expr {
 	return node(Expr{kind: kindExtend, size: size, signed: signed, a: a})
 }
 
-// lowPart is a simpler expression with the same low size bytes as a, or a.
+// lowPart is a simpler expression with the same low size bytes as a, or a: what
+// the operation's upper bits were made of, such as the rest of a register of
+// which a byte was written, does not matter.
 func lowPart(a *Expr, size uint8) *Expr {
 	switch {
-	case a.op == opAdd && a.b.kind == kindConst && a.a.kind == kindExtend && a.a.size >= size:
-		return add(a.a.a, constant(extendWord(a.b.val, size, true)))
-	case a.op == opOr && a.a.bits()&width(size) == 0: // a register's byte was written
-		return a.b
+	case a.kind == kindExtend && a.size >= size:
+		return lowPart(a.a, size)
+	case a.kind != kindBinary || a.op == opShr || a.op == opSar || a.op == opShl:
+		return a
+	case a.op == opAnd && a.b.kind == kindConst && a.b.val&width(size) == width(size):
+		return lowPart(a.a, size)
+	case a.op == opAnd && a.b.kind == kindConst && a.b.val&width(size) == 0:
+		return constant(0)
 	}
-	return a
+	x, y := lowPart(a.a, size), a.b
+	if y.kind != kindConst {
+		y = lowPart(y, size)
+	} else if v := extendWord(y.val, size, true); a.op == opAdd && v != y.val {
+		y = constant(v)
+	}
+	if x == a.a && y == a.b {
+		return a
+	}
+	return binary(a.op, x, y)
 }
 
 // load is the memory content at addr. The word at the thread pointer is the

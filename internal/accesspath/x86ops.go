@@ -126,6 +126,12 @@ func (l *x86lift) move() bool {
 	case x86asm.POP:
 		l.pop(temp0)
 		l.write(0, reg(temp0))
+	case x86asm.SHLX:
+		l.shift(opShl)
+	case x86asm.SHRX:
+		l.shift(opShr)
+	case x86asm.SARX:
+		l.shift(opSar)
 	case x86asm.LEAVE:
 		l.set(rsp, reg(rbp))
 		l.pop(rbp)
@@ -193,10 +199,35 @@ func (l *x86lift) compare() bool {
 		l.write(0, reg(temp0))
 	case x86asm.IMUL:
 		return l.multiply(size)
+	case x86asm.ADC, x86asm.SBB:
+		l.withCarry(size)
 	default:
 		return false
 	}
 	return true
+}
+
+// withCarry lifts an addition or subtraction that the carry takes part in.
+func (l *x86lift) withCarry(size uint8) {
+	op := opAdd
+	if l.inst.Op == x86asm.SBB {
+		op = opSub
+	}
+	a, b := l.read(0, temp0), l.read(1, temp1)
+	l.binary(op, temp0, a, b, size)
+	l.emit(uop{code: uSetIf, cc: condition{op: NE, bit: true}, dst: temp1})
+	l.binary(op, temp0, reg(temp0), reg(temp1), size)
+	l.flags(flagsResult, reg(temp0), number(0), size)
+	l.write(0, reg(temp0))
+}
+
+// shift lifts the shifts that leave the flags and have three arguments.
+func (l *x86lift) shift(op operator) {
+	size := l.size(0)
+	a, b := l.read(1, temp0), l.read(2, temp1)
+	l.binary(opAnd, temp1, b, number(uint64(size)*8-1), 8)
+	l.binary(op, temp0, a, reg(temp1), size)
+	l.write(0, reg(temp0))
 }
 
 // multiply lifts the forms of IMUL with two and three arguments.

@@ -1,0 +1,72 @@
+package accesspath
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// builds are the ways that the differential test's program is compiled.
+var builds = []string{
+	"gcc -O2 -no-pie -fcf-protection", "gcc -O1 -fPIE -pie -fstack-protector-all", "gcc -Os -fPIE -pie", "gcc -O0 -no-pie",
+	"clang-16 -O2 -fPIE -pie", "clang-16 -O1 -no-pie", "clang-16 -O0 -fPIE -pie", "clang-16 -O3 -march=haswell -fno-plt -fPIE -pie",
+}
+
+// TestDifferential asks the processor and the executor the same: what functions
+// return, for many arguments.
+func TestDifferential(t *testing.T) {
+	for _, build := range builds {
+		t.Run(build, func(t *testing.T) {
+			t.Parallel()
+			exe := filepath.Join(t.TempDir(), "functions")
+			words := append(strings.Fields(build), "-fwrapv", "-o", exe, "testdata/functions.c")
+			if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", words, err, out)
+			}
+			out, err := exec.Command(exe).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			differential(t, openLibrary(t, exe), out)
+		})
+	}
+}
+
+// differential evaluates each line of the program's output.
+func differential(t *testing.T, l *library, out []byte) {
+	cfg := l.config()
+	cfg.Follow = func(c Target) bool { return c.Name == "" } // not the C library's
+	paths := map[string][]Path{}
+	wrong := map[string]int{}
+	lines := 0
+	for sc := bufio.NewScanner(bytes.NewReader(out)); sc.Scan(); lines++ {
+		var name string
+		var a, b, want int64
+		if _, err := fmt.Sscan(sc.Text(), &name, &a, &b, &want); err != nil {
+			t.Fatalf("%q: %v", sc.Text(), err)
+		}
+		if _, ok := paths[name]; !ok {
+			s, ok := l.file.Lookup(name)
+			if !ok {
+				t.Fatalf("no function %s", name)
+			}
+			var err error
+			if paths[name], err = Run(cfg, s.Value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := EvalPaths(paths[name], Env{Mem: l, Args: []uint64{uint64(a), uint64(b)}})
+		if err != nil || int64(got) != want {
+			if wrong[name]++; wrong[name] == 1 {
+				t.Errorf("%s(%d, %d) = %d, error %v, want %d", name, a, b, int64(got), err, want)
+			}
+		}
+	}
+	if lines < 30000 || len(paths) < 40 {
+		t.Errorf("only %d results of %d functions", lines, len(paths))
+	}
+}

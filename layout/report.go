@@ -37,10 +37,10 @@ func entryName(typ, member string) string {
 }
 
 // agrees tells whether two answers for one name say the same.
-func (e Entry) agrees(o Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
+func (e *Entry) agrees(o *Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
 
 // value is the answer for people.
-func (e Entry) value() string {
+func (e *Entry) value() string {
 	switch {
 	case e.Type == "":
 		return fmt.Sprintf("%#x", e.Global)

@@ -18,8 +18,8 @@ type Resolver struct {
 	// Sources are asked for every name, in order of trust: the first one
 	// that knows a name gives it, the others agree with it or conflict.
 	Sources []Source
-	// Costly sources are asked for the names that Sources left open and for
-	// those that Check selects. They stand behind Sources in trust.
+	// Costly are those of Sources that are asked only for the names that the
+	// others left open and for those that Check selects.
 	Costly []Source
 	// Check selects names of which Costly are always asked, to compare. Nil
 	// selects none. The arguments are those of Entry.
@@ -70,40 +70,51 @@ func (r *Resolver) Resolve(dst any) (Report, error) {
 
 // resolve asks the sources for one name and compares their answers.
 func (r *Resolver) resolve(n name) Entry {
-	var answers []Entry // those that know the name, in order of trust
-	var damage []Claim  // what the others said, apart from not knowing it
-	ask := func(srcs []Source) {
-		for _, s := range srcs {
+	answers := make([]*Entry, len(r.Sources)) // of those that know the name
+	known := false
+	var damage []Claim // what the others said, apart from not knowing it
+	why := ErrUnknown  // the last reason for not knowing it
+	ask := func(costly bool) {
+		for i, s := range r.Sources {
+			if slices.Contains(r.Costly, s) != costly {
+				continue
+			}
 			e, err := n.ask(s)
 			switch {
 			case err == nil:
-				answers = append(answers, e)
-			case !errors.Is(err, ErrUnknown):
+				answers[i], known = &e, true
+			case errors.Is(err, ErrUnknown):
+				if err != ErrUnknown {
+					why = err
+				}
+			default:
 				damage = append(damage, Claim{Source: s.Name(), Value: err.Error()})
 			}
 		}
 	}
-	ask(r.Sources)
-	if len(answers) == 0 || r.Check != nil && r.Check(n.typ, n.member) {
-		ask(r.Costly)
+	ask(false)
+	if !known || r.Check != nil && r.Check(n.typ, n.member) {
+		ask(true)
+	}
+	answers = slices.DeleteFunc(answers, func(e *Entry) bool { return e == nil })
+	if len(answers) == 0 {
+		e := Entry{Type: n.typ, Name: n.member, Optional: n.optional, Claims: damage}
+		if len(damage) > 0 {
+			why = fmt.Errorf("source %s is damaged: %s", damage[0].Source, damage[0].Value)
+		}
+		e.Err = &absence{n.String(), why}
+		return e
 	}
 	e := r.agree(n, answers)
 	e.Claims = append(e.Claims, damage...)
-	if e.Source == "" && len(damage) > 0 && len(answers) == 0 {
-		e.Err = &absence{n.String(), fmt.Errorf("source %s is damaged: %s", damage[0].Source, damage[0].Value)}
-	}
 	return e
 }
 
-// agree makes one entry of all answers.
-func (r *Resolver) agree(n name, answers []Entry) Entry {
+// agree makes one entry of all answers, of which there is at least one.
+func (r *Resolver) agree(n name, answers []*Entry) Entry {
 	e := Entry{Type: n.typ, Name: n.member, Optional: n.optional}
-	if len(answers) == 0 {
-		e.Err = &absence{n.String(), ErrUnknown}
-		return e
-	}
 	chosen := answers[0]
-	if slices.ContainsFunc(answers, func(a Entry) bool { return !a.agrees(chosen) }) {
+	if slices.ContainsFunc(answers, func(a *Entry) bool { return !a.agrees(chosen) }) {
 		for _, a := range answers {
 			e.Claims = append(e.Claims, Claim{Source: a.Source, Value: a.value()})
 		}
@@ -125,15 +136,15 @@ func (r *Resolver) agree(n name, answers []Entry) Entry {
 
 // judge asks Judge about one candidate for each distinct place, and gives the
 // index in answers.
-func (r *Resolver) judge(answers []Entry) int {
+func (r *Resolver) judge(answers []*Entry) int {
 	if r.Judge == nil {
 		return -1
 	}
 	var distinct []Entry
 	var index []int
 	for i, a := range answers {
-		if !slices.ContainsFunc(distinct, a.agrees) {
-			distinct, index = append(distinct, a), append(index, i)
+		if !slices.ContainsFunc(distinct, func(d Entry) bool { return a.agrees(&d) }) {
+			distinct, index = append(distinct, *a), append(index, i)
 		}
 	}
 	i := r.Judge(distinct)

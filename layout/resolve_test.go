@@ -148,7 +148,7 @@ func TestCostlySourcesAreSpared(t *testing.T) {
 		types: map[string]uint64{"team": 1, "task": 1}}
 	costly := &fake{name: "costly", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}}, globals: map[string]uint64{"threads": 8}}
 	var d declaration
-	r := Resolver{Sources: []Source{cheap}, Costly: []Source{costly}, Check: func(typ, name string) bool { return typ == "team" && name == "level" }}
+	r := Resolver{Sources: []Source{costly, cheap}, Costly: []Source{costly}, Check: func(typ, name string) bool { return typ == "team" && name == "level" }}
 	rep, err := r.Resolve(&d)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestCostlySourcesAreSpared(t *testing.T) {
 	if got := strings.Join(costly.asked, " "); got != "team.level threads task.flags.final" {
 		t.Errorf("the costly source was asked for %q", got)
 	}
-	if e, _ := rep.Lookup("team", "level"); e.Source != "cheap" || len(e.Agreed) != 1 {
+	if e, _ := rep.Lookup("team", "level"); e.Source != "costly" || len(e.Agreed) != 1 {
 		t.Errorf("checked entry: %+v", e)
 	}
 }

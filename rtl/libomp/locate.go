@@ -1,0 +1,126 @@
+package libomp
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Options say where the layout of a runtime may come from.
+type Options struct {
+	// Only names the layout sources that may answer: symbols, memory,
+	// debuginfo, code, table. Empty means all.
+	Only []string
+	// Full asks the costly sources (debuginfo, code) for everything, to
+	// compare, and not only for what the others left open.
+	Full bool
+	// Debug gives the debug information of a module. It is called at most
+	// once, and only if something is asked of it; nil means that there is
+	// none.
+	Debug func(*callbacks.Module) (*dwarf.Data, error)
+}
+
+// Located is a runtime whose layout is known.
+type Located struct {
+	Layout   Layout
+	Report   layout.Report
+	Identity rtl.Identity // without what the runtime's own variables say
+}
+
+// Locate finds out where the fields and globals of the runtime in mod lie. A
+// runtime that is loaded but not used yet is ErrNotInitialized. One of which too
+// little is known to read even its threads is callbacks.Incompatible; apart from
+// these, what is open is in the report. With Options.Only, both are not checked.
+func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
+	memory := newMemorySource(t, mod)
+	cheap := []layout.Source{newSymbolSource(t, mod), memory}
+	costly := costlySources(t, mod, o)
+	table := newTableSource(t.Arch(), cheap, costly)
+	r := layout.Resolver{
+		Sources: o.allowed(slices.Concat(cheap, costly, []layout.Source{table})),
+		Check:   isKey,
+		Judge:   (&judge{target: t, sources: cheap, memory: memory}).decide,
+	}
+	if !o.Full {
+		r.Costly = costly
+	}
+	loc := &Located{}
+	var err error
+	loc.Report, err = r.Resolve(&loc.Layout)
+	if len(o.Only) > 0 {
+		loc.Identity = identify(t, mod, table.take())
+		return loc, err
+	}
+	if e := initialized(t, &loc.Layout, memory); e != nil {
+		return nil, e
+	}
+	if err == nil {
+		err = loc.Layout.keysKnown()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("libomp layout: %w", errors.Join(err, callbacks.Incompatible))
+	}
+	loc.Identity = identify(t, mod, table.take())
+	return loc, nil
+}
+
+// costlySources are the sources that parse debug information or execute code.
+func costlySources(t callbacks.Target, mod *callbacks.Module, o Options) []layout.Source {
+	var out []layout.Source
+	if types, ok := t.(callbacks.Types); ok {
+		out = append(out, layout.Types(types, mod.Path))
+	} else if o.Debug != nil {
+		load := func() (*dwarf.Data, error) { return o.Debug(mod) }
+		out = append(out, layout.DWARF(load, mod.Bias))
+	}
+	return out
+}
+
+// allowed leaves the sources that Only names.
+func (o Options) allowed(srcs []layout.Source) []layout.Source {
+	if len(o.Only) == 0 {
+		return srcs
+	}
+	return slices.DeleteFunc(srcs, func(s layout.Source) bool {
+		name, _, _ := strings.Cut(s.Name(), " ")
+		return !slices.Contains(o.Only, name)
+	})
+}
+
+// isKey selects the names on which most of the rest hangs: all sources are
+// always asked for them.
+func isKey(typ, name string) bool {
+	switch typ + "." + name {
+	case "kmp_base_info_t.th_team", "kmp_base_info_t.th_current_task", "kmp_base_team_t.t_level", ".__kmp_threads":
+		return true
+	}
+	return false
+}
+
+// keysKnown is the error of a name without which nothing can be read.
+func (l *Layout) keysKnown() error {
+	return errors.Join(l.Globals.Threads.Err(), l.Thread.Team.Err(), l.Thread.CurrentTask.Err(),
+		l.Team.Level.Err(), l.Team.Nproc.Err(), l.Team.Threads.Err())
+}
+
+// initialized tells whether the runtime has set itself up.
+func initialized(t callbacks.Target, l *Layout, memory *memorySource) error {
+	if !l.Globals.Threads.Known() {
+		memory.scan()
+		if errors.Is(memory.poolErr, ErrNotInitialized) {
+			return memory.poolErr
+		}
+		return nil
+	}
+	threads, err := layout.ReadUint(t, l.Globals.Threads.Address, 8)
+	if err == nil && threads == 0 {
+		return ErrNotInitialized
+	}
+	return nil
+}

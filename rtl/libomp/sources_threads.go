@@ -1,0 +1,133 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+// ErrNotInitialized says that the runtime is loaded, but that the program has
+// made no OpenMP call yet: there is nothing to read.
+var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialised: the program has made no OpenMP call yet: %w", callbacks.Unavailable)
+
+// maxThreads bounds the length of __kmp_threads. The runtime itself refuses more
+// than 32,768 threads by default (KMP_MAX_NTH).
+const maxThreads = 1 << 20
+
+// checkedThreads is how many threads are looked at to confirm __kmp_threads.
+const checkedThreads = 16
+
+// poolRelation tells how far the runtime's globals lie from __kmp_thread_pool,
+// which it exports. They are declared next to each other in kmp_global.cpp, the
+// same in all releases; still, what lies there is confirmed before it is
+// believed.
+func poolRelation() map[string]int64 {
+	return map[string]int64{
+		"__kmp_threads": -0x48, "__kmp_root": -0x40, "__kmp_nth": -8, "__kmp_all_nth": -4,
+		"__kmp_thread_pool": 0, "__kmp_team_pool": 8,
+	}
+}
+
+// findThreads finds the globals around __kmp_thread_pool. Where the symbol is
+// not there, the pair of __kmp_threads and __kmp_root is searched in memory.
+func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
+	pool, err := moduleSymbol(s.target, s.module, "__kmp_thread_pool")
+	if err == nil {
+		err = s.confirm(pool)
+	} else {
+		pool, err = s.searchThreads(parts)
+	}
+	if err != nil {
+		return err
+	}
+	for name, distance := range poolRelation() {
+		s.globals[name] = pool.Add(uint64(distance))
+	}
+	return nil
+}
+
+// confirm tells by the live data whether __kmp_threads lies where it should if
+// __kmp_thread_pool is at pool.
+func (s *memorySource) confirm(pool callbacks.Address) error {
+	low := poolRelation()["__kmp_threads"]
+	r := layout.ReadSize(s.target, pool.Add(uint64(low)), uint64(8-low))
+	at := func(name string, size uint64) layout.Field {
+		return layout.Field{Offset: uint64(poolRelation()[name] - low), Size: size}
+	}
+	threads, root := r.Uint(at("__kmp_threads", 8)), r.Uint(at("__kmp_root", 8))
+	count := r.Int(at("__kmp_all_nth", 4))
+	switch {
+	case r.Err() != nil:
+		return fmt.Errorf("globals around __kmp_thread_pool: %w", r.Err())
+	case threads == 0 && root == 0 && count == 0:
+		return ErrNotInitialized
+	}
+	capacity, ok := arrayLength(threads, root)
+	if !ok || count < 0 || uint64(count) > capacity {
+		return fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are not plausible", count, threads, root)
+	}
+	return s.confirmArray(callbacks.At(threads), capacity)
+}
+
+// arrayLength is the length of __kmp_threads: the array that __kmp_root points
+// to lies directly behind it, in the same allocation.
+func arrayLength(threads, root uint64) (uint64, bool) {
+	n := (root - threads) / 8
+	return n, threads != 0 && root > threads && threads%8 == 0 && root%8 == 0 && n <= maxThreads
+}
+
+// confirmArray looks at the first threads of the array: each must know its own
+// index.
+func (s *memorySource) confirmArray(threads callbacks.Address, capacity uint64) error {
+	gtid := s.gtidField()
+	n := min(capacity, layout.MaxRecord/8)
+	r := layout.ReadSize(s.target, threads, n*8)
+	seen := 0
+	for i := range n {
+		info := r.Address(layout.Field{Offset: i * 8, Size: 8})
+		if info.IsNull() || seen == checkedThreads {
+			continue
+		}
+		seen++
+		got := layout.Read(s.target, info, gtid)
+		if id := got.Uint(gtid); got.Err() != nil || id != i {
+			return fmt.Errorf("__kmp_threads[%d] at %v has the number %d (%v)", i, threads, id, got.Err())
+		}
+	}
+	if r.Err() != nil || seen == 0 {
+		return fmt.Errorf("__kmp_threads at %v holds no thread (%v)", threads, r.Err())
+	}
+	return nil
+}
+
+// gtidField is where a thread has its number: directly behind its number in the
+// team, which the description has, in all releases.
+func (s *memorySource) gtidField() layout.Field {
+	tid, err := s.Field("kmp_base_info_t", "th_info.ds.ds_tid")
+	if err != nil {
+		tid = layout.Field{Offset: 32, Size: 4} // of all releases so far, for a runtime built without OMPD
+	}
+	return layout.Field{Offset: tid.End(), Size: tid.Size}
+}
+
+// searchThreads finds __kmp_threads in a runtime without any symbol.
+func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.Address, err error) {
+	found := 0
+	search(s.target, parts, 16, func(low callbacks.Address, data []byte) {
+		for i := -low.Offset % 8; i+16 <= uint64(len(data)); i += 8 {
+			if _, ok := arrayLength(callbacks.Word(data[i:i+8]), callbacks.Word(data[i+8:i+16])); !ok {
+				continue
+			}
+			at := low.Add(i - uint64(poolRelation()["__kmp_threads"]))
+			if s.confirm(at) == nil {
+				pool = at
+				found++
+			}
+		}
+	})
+	if found != 1 {
+		return pool, fmt.Errorf("%d places in the runtime's memory look like __kmp_threads: %w", found, layout.ErrUnknown)
+	}
+	return pool, nil
+}

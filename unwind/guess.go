@@ -29,14 +29,29 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 		f.Signal = true
 		return true, w.fromSignalFrame(f)
 	}
-	called := w.exact && f.Module == nil // a call to nowhere changed nothing but the PC
-	if w.leaf(f, !called) || w.framePointer(f) || w.leaf(f, false) {
+	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
+	if w.leaf(f, !strayed) || w.framePointer(f) || w.leaf(f, false) {
 		return true, w.moved(f.CFA, false, w.how)
 	}
 	if errors.Is(r.err, ErrNoUnwindInfo) {
 		return false, r.err
 	}
 	return false, fmt.Errorf("%w: %w", ErrNoUnwindInfo, r.err)
+}
+
+// executable tells whether the target may run what is at pc. Where it does not
+// say, modules are taken for code and everything else for none.
+func (w *walk) executable(pc uint64) bool {
+	l, ok := w.mem.(callbacks.MappingLister)
+	if !ok {
+		return w.module(pc) != nil
+	}
+	for _, m := range l.Mappings() {
+		if pc >= m.Low.Offset && pc < m.High.Offset {
+			return m.Perm&callbacks.PermExec != 0
+		}
+	}
+	return false
 }
 
 // fromSignalFrame restores what the kernel saved. f.CFA is the interrupted

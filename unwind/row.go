@@ -11,8 +11,9 @@ import (
 type row struct {
 	module *callbacks.Module
 	how    How
-	high   uint64 // end of the function, as an address in the target
-	err    error  // there are no rules, and why
+	err    error // there are no rules, and why
+
+	low, high uint64 // the function, as addresses in the target
 
 	cfa    rule
 	ra     rule

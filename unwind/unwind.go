@@ -138,17 +138,17 @@ func (u *Unwinder) Stack(regs callbacks.Registers, max int) ([]Frame, error) {
 	}
 	w := newWalk(u, regs)
 	defer w.done()
-	frames := make([]Frame, 0, min(max, 24))
-	for {
-		if len(frames) == max {
-			return frames, ErrTooDeep
+	for more := true; more; {
+		if len(w.frames) == max {
+			return slices.Clone(w.frames), ErrTooDeep
 		}
-		frames = append(frames, Frame{})
-		more, err := w.step(&frames[len(frames)-1])
-		if err != nil || !more {
-			return frames, err
+		w.frames = append(w.frames, Frame{})
+		var err error
+		if more, err = w.step(&w.frames[len(w.frames)-1]); err != nil {
+			return slices.Clone(w.frames), err
 		}
 	}
+	return slices.Clone(w.frames), nil
 }
 
 // FunctionBounds returns the range [low, high) of the function, or the part of
@@ -209,6 +209,6 @@ func (u *Unwinder) newRow(pc uint64) *row {
 	if err != nil {
 		return &row{module: m.Module, err: err}
 	}
-	r.module, r.how, r.high = m.Module, how, f.high+m.Bias
+	r.module, r.how, r.low, r.high = m.Module, how, f.low+m.Bias, f.high+m.Bias
 	return r
 }

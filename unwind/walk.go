@@ -13,6 +13,7 @@ import (
 type walk struct {
 	*Unwinder
 	stack   stackReader
+	frames  []Frame // those so far; kept for the next walk
 	regs    callbacks.Registers
 	exact   bool
 	how     How
@@ -20,6 +21,10 @@ type walk struct {
 	lastCFA uint64 // of the frame before, 0 if it does not bind
 	signals int
 }
+
+// keptFrames is the length of a list of frames up to which it is kept for the
+// next walk. Usual stacks have 5 to 50.
+const keptFrames = 128
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
@@ -33,6 +38,10 @@ func newWalk(u *Unwinder, regs callbacks.Registers) *walk {
 
 func (w *walk) done() {
 	w.Unwinder, w.stack.mem = nil, nil
+	clear(w.frames) // they point to modules
+	if w.frames = w.frames[:0]; cap(w.frames) > keptFrames {
+		w.frames = nil
+	}
 	walks.Put(w)
 }
 
@@ -40,18 +49,39 @@ func (w *walk) done() {
 // there is one.
 func (w *walk) step(f *Frame) (more bool, err error) {
 	f.PC, f.Exact, f.How, f.Registers = w.regs.PC(), w.exact, w.how, w.regs
-	r := w.row(f.LookupPC())
+	r := w.rules(f.PC)
 	f.Module = r.module
 	w.depth++
-	if r.err == nil && !(r.high == f.PC && !w.exact && !r.signal && w.trampoline(f.PC)) {
-		more, err = w.follow(f, r)
-	} else {
+	switch {
+	case r.err != nil:
 		more, err = w.withoutTable(f, r)
+	case r.low == f.PC && !f.Exact && !r.signal:
+		// Nothing called this function: it is the base of a coroutine.
+	default:
+		more, err = w.follow(f, r)
 	}
 	if err != nil {
 		return false, fmt.Errorf("frame %d at %#x%s: %w", w.depth-1, f.PC, inModule(f.Module), err)
 	}
 	return more && w.regs.PC() != 0, nil
+}
+
+// rules returns the rules for the next frame, whose program counter is pc.
+func (w *walk) rules(pc uint64) *row {
+	r := w.row(lookupPC(pc, w.exact))
+	if w.exact || r.err == nil && r.high != pc {
+		return r
+	}
+	// Before pc there is nothing, or another function. Either that ends
+	// with a call that does not return, or pc was made up: the entry of a
+	// coroutine, or a signal trampoline.
+	if _, call := arch.CallBefore(w.arch, w.mem, pc); call {
+		return r
+	}
+	if entry := w.row(pc); entry.err == nil && entry.low == pc || w.trampoline(pc) {
+		return entry
+	}
+	return r
 }
 
 func inModule(m *callbacks.Module) string {

@@ -1,0 +1,239 @@
+package ompd
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// The fake runtime is at one stop of one program: an initial thread a with a
+// worker b in a region of two, an idle thread c, and an explicit task that b
+// executes.
+var (
+	stamp = handles.Stamp{Space: 3, Epoch: 7}
+
+	threadA = handles.Thread{Stamp: stamp, Info: callbacks.At(0xa0)}
+	threadB = handles.Thread{Stamp: stamp, Info: callbacks.At(0xb0)}
+	threadC = handles.Thread{Stamp: stamp, Info: callbacks.At(0xc0)}
+
+	region0 = handles.Parallel{Stamp: stamp, Team: callbacks.At(0x1000)}
+	region1 = handles.Parallel{Stamp: stamp, Team: callbacks.At(0x2000), Level: 1}
+
+	initial   = handles.Task{Stamp: stamp, Data: callbacks.At(0x100)}
+	implicitA = handles.Task{Stamp: stamp, Data: callbacks.At(0x200), Level: 1}
+	implicitB = handles.Task{Stamp: stamp, Data: callbacks.At(0x300), Level: 1}
+	explicit  = handles.Task{Stamp: stamp, Data: callbacks.At(0x400), Level: 1}
+	// unreadable is in the runtime's lists, but its memory is not at hand.
+	unreadable = handles.Thread{Stamp: stamp, Info: callbacks.At(0xbad0)}
+)
+
+// icvs of the fake, with every scope and kind that matters.
+var fakeICVs = []rtl.ICV{
+	{Name: "num-procs-var", Scope: rtl.ScopeAddressSpace},
+	{Name: "nthreads-var", Scope: rtl.ScopeTask},
+	{Name: "thread-limit-var", Scope: rtl.ScopeTask},
+	{Name: "dyn-var", Scope: rtl.ScopeThread},
+	{Name: "max-active-levels-var", Scope: rtl.ScopeTask},
+	{Name: "run-sched-var", Scope: rtl.ScopeTask, Text: true},
+	{Name: "bind-var", Scope: rtl.ScopeTask},
+	{Name: "final-task-var", Scope: rtl.ScopeTask},
+	{Name: "levels-var", Scope: rtl.ScopeParallel},
+}
+
+var fakeValues = map[string]rtl.ICVValue{
+	"num-procs-var":         {Int: 2, Text: "2", Whole: true},
+	"nthreads-var":          {Int: 3, Text: "3,2"},
+	"thread-limit-var":      {Int: 99, Text: "99", Whole: true},
+	"dyn-var":               {Int: 1, Text: "true", Whole: true},
+	"max-active-levels-var": {Int: 4, Text: "4", Whole: true},
+	"run-sched-var":         {Text: "monotonic:dynamic,8"},
+	"bind-var":              {Int: 4, Text: "spread", Whole: true},
+	"final-task-var":        {Int: 1, Text: "true", Whole: true},
+	"levels-var":            {Int: 1, Text: "1", Whole: true},
+}
+
+type fakeRuntime struct {
+	broken   bool // lists an unreadable thread
+	tracking bool
+}
+
+var _ rtl.Runtime = (*fakeRuntime)(nil)
+
+func (f *fakeRuntime) Identity() rtl.Identity {
+	return rtl.Identity{Family: "fake", Name: "fake runtime", OMPVersion: 201611, Tracking: f.tracking}
+}
+func (f *fakeRuntime) Layout() layout.Report { return layout.Report{} }
+func (f *fakeRuntime) Stamp() handles.Stamp  { return stamp }
+func (f *fakeRuntime) Owns(pc uint64) bool   { return pc == 0x42 }
+
+func (f *fakeRuntime) Threads() iter.Seq2[handles.Thread, error] {
+	return func(yield func(handles.Thread, error) bool) {
+		if f.broken && !yield(unreadable, nil) {
+			return
+		}
+		for _, h := range []handles.Thread{threadA, threadB, threadC} {
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fakeRuntime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	if h == unreadable {
+		return rtl.ThreadInfo{}, &callbacks.FaultError{Address: h.Info, Err: callbacks.ErrNotCaptured}
+	}
+	return rtl.ThreadInfo{Pthread: callbacks.Pthread(h.Info.Offset * 16)}, nil
+}
+
+func (f *fakeRuntime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
+	if h == threadC {
+		return handles.Parallel{}, fmt.Errorf("idle thread: %w", callbacks.Unavailable)
+	}
+	return region1, nil
+}
+
+func (f *fakeRuntime) CurrentTask(h handles.Thread) (handles.Task, error) {
+	switch h {
+	case threadA:
+		return implicitA, nil
+	case threadB:
+		return explicit, nil
+	}
+	return handles.Task{}, fmt.Errorf("idle thread: %w", callbacks.Unavailable)
+}
+
+func (f *fakeRuntime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	if ev == nil && !f.tracking {
+		return rtl.ThreadState{}, fmt.Errorf("no evidence: %w", callbacks.NeedsStateTracking)
+	}
+	return rtl.ThreadState{State: rtl.StateWaitLock, WaitID: 0x77, Tracked: f.tracking}, nil
+}
+
+func (f *fakeRuntime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	if h == region0 {
+		return rtl.ParallelInfo{TeamSize: 1}, nil
+	}
+	return rtl.ParallelInfo{Level: 1, ActiveLevel: 1, TeamSize: 2, Function: callbacks.At(0x401000)}, nil
+}
+
+func (f *fakeRuntime) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
+	if h == region0 {
+		return handles.Parallel{}, fmt.Errorf("level 0: %w", callbacks.Unavailable)
+	}
+	return region0, nil
+}
+
+func (f *fakeRuntime) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
+	return member(h, n, threadA, threadA, threadB)
+}
+
+func (f *fakeRuntime) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
+	return member(h, n, initial, implicitA, implicitB)
+}
+
+// member is member n of the region; the first of all is region 0's.
+func member[H any](h handles.Parallel, n int, all ...H) (H, error) {
+	in := all[1:]
+	if h == region0 {
+		in = all[:1]
+	}
+	if n < 0 || n >= len(in) {
+		var none H
+		return none, fmt.Errorf("thread number %d of %d: %w", n, len(in), callbacks.BadInput)
+	}
+	return in[n], nil
+}
+
+func (f *fakeRuntime) ExplicitTasks(handles.Parallel) iter.Seq2[handles.Task, error] {
+	return func(yield func(handles.Task, error) bool) { yield(explicit, nil) }
+}
+
+func (f *fakeRuntime) Task(h handles.Task) (rtl.TaskInfo, error) {
+	switch h {
+	case initial:
+		return rtl.TaskInfo{Kind: rtl.TaskInitial, ThreadNum: 0}, nil
+	case explicit:
+		return rtl.TaskInfo{Kind: rtl.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB, ThreadNum: -1,
+			Frame: rtl.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
+	}
+	return rtl.TaskInfo{Kind: rtl.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
+}
+
+func (f *fakeRuntime) GeneratingTask(h handles.Task) (handles.Task, error) {
+	if h == initial {
+		return handles.Task{}, fmt.Errorf("initial task: %w", callbacks.Unavailable)
+	}
+	return initial, nil
+}
+
+func (f *fakeRuntime) SchedulingTask(handles.Task) (handles.Task, error) { return implicitB, nil }
+
+func (f *fakeRuntime) TaskParallel(h handles.Task) (handles.Parallel, error) {
+	if h == initial {
+		return region0, nil
+	}
+	return region1, nil
+}
+
+func (f *fakeRuntime) WaitsFor(handles.Task) ([]handles.Task, error) {
+	return []handles.Task{implicitB}, nil
+}
+func (f *fakeRuntime) ICVs() []rtl.ICV { return fakeICVs }
+
+func (f *fakeRuntime) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
+	if v := fakeICVs[id-1]; v.Scope != s.Scope {
+		return rtl.ICVValue{}, fmt.Errorf("asked for %s with scope %v", v.Name, s.Scope)
+	}
+	return fakeValues[fakeICVs[id-1].Name], nil
+}
+
+func (f *fakeRuntime) ControlVars() ([]rtl.ControlVar, error) {
+	return []rtl.ControlVar{{Name: "OMP_NUM_THREADS", Value: "3,2"}, {Name: "OMP_DYNAMIC", Value: "true"}}, nil
+}
+
+func (f *fakeRuntime) ToolData(s rtl.Subject) (uint64, error) { return 0x1234, nil }
+
+// fakeTarget has threads a, b, c and one that is not an OpenMP thread.
+type fakeTarget struct {
+	callbacks.Target // nil: its memory and symbols are never asked for
+	noPthreads       bool
+}
+
+func (f fakeTarget) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
+	var ids []callbacks.ThreadID
+	for i, info := range []uint64{0xa0, 0xb0, 0xc0, 0xd0} {
+		if kind == callbacks.ThreadIDLWP {
+			ids = append(ids, callbacks.LWP(uint64(101+i)))
+		} else {
+			ids = append(ids, callbacks.Pthread(info*16))
+		}
+	}
+	if kind == callbacks.ThreadIDPthread && f.noPthreads {
+		return nil, callbacks.ErrUnsupportedKind
+	}
+	return ids, nil
+}
+
+func fake() *Process { return newProcess(&fakeRuntime{}, fakeTarget{}) }
+
+// wantRC fails the test unless err has return code rc.
+func wantRC(t *testing.T, err error, rc callbacks.RC) {
+	t.Helper()
+	if got := RCOf(err); got != rc {
+		t.Errorf("%v: return code %v, want %v", err, got, rc)
+	}
+}
+
+// want fails the test unless got is w and there is no error.
+func want[T comparable](t *testing.T, got T, err error, w T) {
+	t.Helper()
+	if err != nil || got != w {
+		t.Errorf("got %v, %v; want %v", got, err, w)
+	}
+}

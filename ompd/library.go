@@ -1,0 +1,122 @@
+package ompd
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// apiVersions are the versions of the OMPD interface that can be asked for:
+// OpenMP 5.0, 5.1, 5.2 and 6.0, in the form of the macro _OPENMP. Their routines
+// differ only in what was added.
+var apiVersions = []int64{201811, 202011, 202111, 202411}
+
+// Library is the OMPD library as a tool loads it: initialised once, then asked
+// for the address spaces of targets, then finalised. The zero value is not
+// initialised. A tool that needs no lifetime calls Open.
+type Library struct {
+	mu      sync.Mutex
+	session *session // nil unless initialised
+}
+
+// session is the time from Initialize to Finalize.
+type session struct{ over atomic.Bool }
+
+func (s *session) isOver() bool { return s != nil && s.over.Load() }
+
+// Initialize is ompd_initialize: it begins the use of the library in one version
+// of the interface, such as 202111. A version that this library cannot speak is
+// callbacks.Unsupported; a second call without Finalize is callbacks.Error. The
+// callbacks come with each target (see ProcessInitialize), so that one library
+// serves many.
+func (l *Library) Initialize(version int64) error {
+	const routine = "ompd_initialize"
+	if err := l.Compatible(version); err != nil {
+		return fail(routine, nil, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session != nil {
+		return fail(routine, nil, fmt.Errorf("initialised already: %w", callbacks.Error))
+	}
+	l.session = new(session)
+	return nil
+}
+
+// Compatible is ompd_get_version_compatibility of the 2013 draft, section 8.7:
+// whether this library speaks a version of the interface. The error is
+// callbacks.Unsupported and tells the versions that it speaks.
+func (l *Library) Compatible(version int64) error {
+	if slices.Contains(apiVersions, version) {
+		return nil
+	}
+	return fmt.Errorf("API version %d, not one of %d: %w", version, apiVersions, callbacks.Unsupported)
+}
+
+// APIVersion is ompd_get_api_version: the latest version of the interface that
+// the library speaks, in the form of the macro _OPENMP.
+func (l *Library) APIVersion() int64 { return slices.Max(apiVersions) }
+
+// VersionString is ompd_get_version_string: name, version and revision of this
+// library.
+func (l *Library) VersionString() string {
+	text := "ompd-inspect"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return text
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == modulePath && m.Version != "" {
+			text += " " + m.Version
+		}
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text
+}
+
+// modulePath is the path of the module that this package is in.
+const modulePath = "github.com/ompd-inspect/ompd-inspect"
+
+// ProcessInitialize is ompd_process_initialize: the address spaces of all OpenMP
+// runtimes in target t, whose methods are the callbacks. It is Open with the
+// library's lifetime: callbacks.BadInput without a target, callbacks.Unsupported
+// before Initialize.
+func (l *Library) ProcessInitialize(t callbacks.Target, opts Options) ([]*Process, error) {
+	const routine = "ompd_process_initialize"
+	if t == nil {
+		return nil, fail(routine, nil, fmt.Errorf("no target: %w", callbacks.BadInput))
+	}
+	l.mu.Lock()
+	s := l.session
+	l.mu.Unlock()
+	if s == nil {
+		return nil, fail(routine, nil, fmt.Errorf("the library is not initialised: %w", callbacks.Unsupported))
+	}
+	ps, err := Open(t, opts)
+	for _, p := range ps {
+		p.session = s
+	}
+	return ps, fail(routine, nil, err)
+}
+
+// Finalize is ompd_finalize: it ends the use of the library. All its address
+// spaces answer callbacks.StaleHandle from then on. Without Initialize, or after
+// another Finalize, it is callbacks.Unsupported.
+func (l *Library) Finalize() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		return fail("ompd_finalize", nil, fmt.Errorf("the library is not initialised: %w", callbacks.Unsupported))
+	}
+	l.session.over.Store(true)
+	l.session = nil
+	return nil
+}

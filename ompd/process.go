@@ -1,0 +1,112 @@
+package ompd
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Process is the address space of one OpenMP runtime in a target at one stop
+// (ompd_address_space_handle_t). It may be used by several goroutines at once.
+// It is an rtl.Runtime too: the joined information where the standard has one
+// routine per value.
+type Process struct {
+	rt       rtl.Runtime
+	target   callbacks.Target
+	session  *session // nil if opened without a Library
+	released atomic.Bool
+	native   func() *nativeThreads // made at its first use
+}
+
+var _ rtl.Runtime = (*Process)(nil)
+
+// newProcess makes the address space of rt in t.
+func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
+	p := &Process{rt: rt, target: t}
+	p.native = sync.OnceValue(func() *nativeThreads { return matchThreads(p.rt, t) })
+	return p
+}
+
+// String names the address space by its number and its runtime.
+func (p *Process) String() string {
+	if p == nil || p.rt == nil {
+		return "no address space"
+	}
+	return fmt.Sprintf("address space %d, %s", p.rt.Stamp().Space, p.rt.Identity().Name)
+}
+
+// Identity names the runtime.
+func (p *Process) Identity() rtl.Identity { return p.rt.Identity() }
+
+// Layout says where the runtime's fields and globals lie and who said so.
+func (p *Process) Layout() layout.Report { return p.rt.Layout() }
+
+// Stamp is the stamp that all handles of this address space carry.
+func (p *Process) Stamp() handles.Stamp { return p.rt.Stamp() }
+
+// Owns tells whether the code address pc belongs to the runtime.
+func (p *Process) Owns(pc uint64) bool { return p.rt.Owns(pc) }
+
+// Release is ompd_rel_address_space_handle. There is no memory to release; from
+// then on every routine answers callbacks.StaleHandle.
+func (p *Process) Release() error {
+	_, err := query(p, "ompd_rel_address_space_handle", p, func(rtl.Runtime, *Process) (bool, error) {
+		return p.released.Swap(true), nil
+	})
+	return err
+}
+
+// DeviceInitialize is ompd_device_initialize: the address space of a device that
+// is not the host. No device is supported: callbacks.Unsupported, or
+// callbacks.BadInput without an identifier.
+func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
+	return query(p, "ompd_device_initialize", p, func(rtl.Runtime, *Process) (*Process, error) {
+		if len(id) == 0 {
+			return nil, fmt.Errorf("no device identifier: %w", callbacks.BadInput)
+		}
+		return nil, fmt.Errorf("device of kind %d: only the host is supported: %w", kind, callbacks.Unsupported)
+	})
+}
+
+// ThreadDevice is ompd_get_device_from_thread: the address space that a thread
+// executes in, which is always this one, the host's.
+func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
+	return query(p, "ompd_get_device_from_thread", h, func(rtl.Runtime, handles.Thread) (*Process, error) { return p, nil })
+}
+
+// OMPVersion is ompd_get_omp_version: the version of the OpenMP API that the
+// runtime implements, in the form of the macro _OPENMP.
+func (p *Process) OMPVersion() (int64, error) {
+	return query(p, "ompd_get_omp_version", p, func(rt rtl.Runtime, _ *Process) (int64, error) {
+		if v := rt.Identity().OMPVersion; v != 0 {
+			return v, nil
+		}
+		return 0, fmt.Errorf("the runtime's version of OpenMP was not found: %w", callbacks.Unavailable)
+	})
+}
+
+// specifications are the versions of OpenMP by their dates.
+var specifications = map[int64]string{
+	200805: "3.0", 201107: "3.1", 201307: "4.0", 201511: "4.5", 201611: "5.0 preview 1",
+	201811: "5.0", 202011: "5.1", 202111: "5.2", 202411: "6.0",
+}
+
+// OMPVersionString is ompd_get_omp_version_string, such as "OpenMP 5.0 preview 1
+// (201611)".
+func (p *Process) OMPVersionString() (string, error) {
+	return query(p, "ompd_get_omp_version_string", p, func(rtl.Runtime, *Process) (string, error) {
+		v, err := p.OMPVersion()
+		if err != nil {
+			return "", err
+		}
+		if name, ok := specifications[v]; ok {
+			return fmt.Sprintf("OpenMP %s (%d)", name, v), nil
+		}
+		return fmt.Sprintf("OpenMP (%d)", v), nil
+	})
+}

@@ -1,0 +1,113 @@
+package ompd
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// query asks the runtime of p one question about h, which is checked here and
+// nowhere else. Every error names the routine and the handle. A value that comes
+// with an error (callbacks.Incomplete) is passed on beside it.
+func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(rtl.Runtime, H) (R, error)) (R, error) {
+	if err := p.check(h); err != nil {
+		var none R
+		return none, fail(routine, h, err)
+	}
+	r, err := ask(p.rt, h)
+	return r, fail(routine, h, err)
+}
+
+// walk is query for a question that is answered by a list.
+func walk[H fmt.Stringer, T any](p *Process, routine string, h H, ask func(rtl.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := p.check(h); err != nil {
+			var none T
+			yield(none, fail(routine, h, err))
+			return
+		}
+		for v, err := range ask(p.rt, h) {
+			if !yield(v, fail(routine, h, err)) {
+				return
+			}
+		}
+	}
+}
+
+// check tells whether h is a handle of p, and p one of a library in use.
+func (p *Process) check(h fmt.Stringer) error {
+	switch {
+	case p == nil || p.rt == nil:
+		return fmt.Errorf("no address space: %w", callbacks.StaleHandle)
+	case p.released.Load():
+		return fmt.Errorf("the address space handle was released: %w", callbacks.StaleHandle)
+	case p.session.isOver():
+		return fmt.Errorf("the library was finalised: %w", callbacks.StaleHandle)
+	}
+	switch h := h.(type) {
+	case *Process:
+		return nil
+	case handles.Thread:
+		return p.checkHandle(h.Stamp, h.Info)
+	case handles.Parallel:
+		return p.checkHandle(h.Stamp, h.Team)
+	case handles.Task:
+		return p.checkHandle(h.Stamp, h.Data)
+	case subject:
+		of, err := h.handle(p)
+		if err != nil {
+			return err
+		}
+		return p.check(of)
+	}
+	return fmt.Errorf("%T is not a handle: %w", h, callbacks.BadInput)
+}
+
+// checkHandle checks what all handles have: a place, and the stamp of this
+// address space at this stop.
+func (p *Process) checkHandle(s handles.Stamp, at callbacks.Address) error {
+	own := p.rt.Stamp()
+	switch {
+	case at.IsNull():
+		return fmt.Errorf("null handle: %w", callbacks.StaleHandle)
+	case s.Space != own.Space:
+		return fmt.Errorf("handle of address space %d, not of %d: %w", s.Space, own.Space, callbacks.StaleHandle)
+	case s.Epoch != own.Epoch:
+		return fmt.Errorf("handle of stop %d, the target is at stop %d: %w", s.Epoch, own.Epoch, callbacks.StaleHandle)
+	}
+	return nil
+}
+
+// subject is an rtl.Subject as the handle that it has.
+type subject rtl.Subject
+
+// handle is the one handle of the subject's scope.
+func (s subject) handle(p *Process) (fmt.Stringer, error) {
+	switch s.Scope {
+	case rtl.ScopeGlobal, rtl.ScopeAddressSpace:
+		return p, nil
+	case rtl.ScopeThread:
+		return s.Thread, nil
+	case rtl.ScopeParallel:
+		return s.Parallel, nil
+	case rtl.ScopeImplicitTask, rtl.ScopeTask:
+		return s.Task, nil
+	}
+	return nil, fmt.Errorf("scope %d: %w", s.Scope, callbacks.BadInput)
+}
+
+// String is the scope, and the handle where the scope has one.
+func (s subject) String() string {
+	switch s.Scope {
+	case rtl.ScopeThread:
+		return s.Thread.String()
+	case rtl.ScopeParallel:
+		return s.Parallel.String()
+	case rtl.ScopeImplicitTask, rtl.ScopeTask:
+		return s.Task.String()
+	}
+	return s.Scope.String()
+}

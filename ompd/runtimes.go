@@ -1,0 +1,62 @@
+package ompd
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
+)
+
+// This file is the only one that names runtimes.
+
+// Options say how to open the runtimes of a target. The zero value suits a core.
+type Options struct {
+	// Epoch is the number of the target's stop; handles of another are stale.
+	Epoch uint32
+	// Sources names the layout sources that may answer: symbols, memory,
+	// debuginfo, code, table. Empty means all.
+	Sources []string
+	// Full asks the costly sources for everything, to compare, and not only for
+	// what the others left open.
+	Full bool
+	// Debug gives the debug information of a module, if there is any. It is
+	// called at most once for each, and only if something is asked of it; nil
+	// means that there is none.
+	Debug func(*callbacks.Module) (*dwarf.Data, error)
+}
+
+// family opens all runtimes of one kind in a target. The first gets the stamp, the
+// next ones following spaces. None is no error.
+type family func(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error)
+
+// families are the kinds of runtimes that this library knows.
+func families() []family { return []family{openLibomp} }
+
+func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
+	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
+}
+
+// Open finds every OpenMP runtime in target t and makes one address space of
+// each. Errors of runtimes that are there but cannot be read, or that the program
+// has not used yet (callbacks.Unavailable), are joined beside those that can. A
+// target without any runtime is callbacks.Incompatible.
+func Open(t callbacks.Target, o Options) ([]*Process, error) {
+	var ps []*Process
+	var errs []error
+	for _, open := range families() {
+		rts, err := open(t, handles.Stamp{Space: uint16(len(ps) + 1), Epoch: o.Epoch}, o)
+		for _, rt := range rts {
+			ps = append(ps, newProcess(rt, t))
+		}
+		errs = append(errs, err)
+	}
+	err := errors.Join(errs...)
+	if err == nil && len(ps) == 0 {
+		err = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.Incompatible)
+	}
+	return ps, err
+}

@@ -1,0 +1,133 @@
+package ompd
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// NextState is ompd_enumerate_states: the state after current, and whether more
+// follow. The first call passes rtl.StateUndefined, later ones the state that
+// they got; the last state is rtl.StateUndefined itself. An unknown state is
+// callbacks.BadInput.
+func (p *Process) NextState(current rtl.State) (next rtl.State, more bool, err error) {
+	states := rtl.States()
+	next, err = query(p, "ompd_enumerate_states", p, func(rtl.Runtime, *Process) (rtl.State, error) {
+		i := slices.Index(states, current)
+		if i < 0 {
+			return 0, fmt.Errorf("%v: %w", current, callbacks.BadInput)
+		}
+		return states[(i+1)%len(states)], nil
+	})
+	return next, err == nil && next != states[len(states)-1], err
+}
+
+// ICVs lists the internal control variables; the number of each is its position,
+// from 1.
+func (p *Process) ICVs() []rtl.ICV { return p.rt.ICVs() }
+
+// NextICV is ompd_enumerate_icvs: number, name and scope of the variable after
+// number current, and whether more follow. The first call passes 0, later ones
+// the number that they got. After the last variable comes number 0, with more
+// false. An unknown number is callbacks.BadInput.
+func (p *Process) NextICV(current int) (next int, icv rtl.ICV, more bool, err error) {
+	icv, err = query(p, "ompd_enumerate_icvs", p, func(rt rtl.Runtime, _ *Process) (rtl.ICV, error) {
+		all := rt.ICVs()
+		switch {
+		case current < 0 || current > len(all):
+			return rtl.ICV{}, fmt.Errorf("variable number %d: %w", current, callbacks.BadInput)
+		case current == len(all):
+			return rtl.ICV{}, nil
+		}
+		next, more = current+1, current+1 < len(all)
+		return all[current], nil
+	})
+	return next, icv, more, err
+}
+
+// ICV reads variable number id for a subject of the variable's own scope, in all
+// its forms. Another scope is callbacks.Incompatible, an unknown number
+// callbacks.BadInput.
+func (p *Process) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
+	return query(p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue, error) { return readICV(rt, id, s) })
+}
+
+// ICVFromScope is ompd_get_icv_from_scope: a variable as an integer. A variable
+// that is no integer is callbacks.Incompatible; of a list, the first element is
+// returned with callbacks.Incomplete.
+func (p *Process) ICVFromScope(s rtl.Subject, id int) (int64, error) {
+	return query(p, "ompd_get_icv_from_scope", subject(s), func(rt rtl.Runtime, s subject) (int64, error) {
+		v, err := readICV(rt, id, s)
+		switch {
+		case err != nil:
+			return 0, err
+		case rt.ICVs()[id-1].Text:
+			return 0, fmt.Errorf("%s is no integer: %w", rt.ICVs()[id-1].Name, callbacks.Incompatible)
+		case !v.Whole:
+			return v.Int, fmt.Errorf("%s is a list, %s: %w", rt.ICVs()[id-1].Name, v.Text, callbacks.Incomplete)
+		}
+		return v.Int, nil
+	})
+}
+
+// ICVStringFromScope is ompd_get_icv_string_from_scope: a variable as people
+// write it.
+func (p *Process) ICVStringFromScope(s rtl.Subject, id int) (string, error) {
+	return query(p, "ompd_get_icv_string_from_scope", subject(s), func(rt rtl.Runtime, s subject) (string, error) {
+		v, err := readICV(rt, id, s)
+		return v.Text, err
+	})
+}
+
+// readICV reads a variable whose number and scope it checks.
+func readICV(rt rtl.Runtime, id int, s subject) (rtl.ICVValue, error) {
+	all := rt.ICVs()
+	if id < 1 || id > len(all) {
+		return rtl.ICVValue{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)
+	}
+	if v := all[id-1]; v.Scope != s.Scope {
+		return rtl.ICVValue{}, fmt.Errorf("%s has scope %v, not %v: %w", v.Name, v.Scope, s.Scope, callbacks.Incompatible)
+	}
+	return rt.ICV(id, rtl.Subject(s))
+}
+
+// ToolData is ompd_get_tool_data: the word that an OMPT tool in the program left
+// for a thread, region or task; as a number and as a pointer it is the same word.
+func (p *Process) ToolData(s rtl.Subject) (uint64, error) {
+	return query(p, "ompd_get_tool_data", subject(s), func(rt rtl.Runtime, s subject) (uint64, error) {
+		return rt.ToolData(rtl.Subject(s))
+	})
+}
+
+// ControlVars are the control variables as they are in force, with where each was
+// read.
+func (p *Process) ControlVars() ([]rtl.ControlVar, error) {
+	return query(p, "ControlVars", p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar, error) { return rt.ControlVars() })
+}
+
+// DisplayControlVars is ompd_get_display_control_vars: the control variables as
+// they are in force, each as NAME=value.
+func (p *Process) DisplayControlVars() ([]string, error) {
+	return query(p, "ompd_get_display_control_vars", p, func(rt rtl.Runtime, _ *Process) ([]string, error) {
+		vars, err := rt.ControlVars()
+		lines := make([]string, 0, len(vars))
+		for _, v := range vars {
+			lines = append(lines, v.Name+"="+v.Value)
+		}
+		return lines, err
+	})
+}
+
+// ReleaseDisplayControlVars is ompd_rel_display_control_vars. There is nothing to
+// release; a nil list is callbacks.BadInput.
+func (p *Process) ReleaseDisplayControlVars(vars []string) error {
+	_, err := query(p, "ompd_rel_display_control_vars", p, func(rtl.Runtime, *Process) (struct{}, error) {
+		if vars == nil {
+			return struct{}{}, fmt.Errorf("no list: %w", callbacks.BadInput)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}

@@ -1,0 +1,175 @@
+package ompd
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// ThreadIDKind is a kind of native thread identifier and its size in bytes.
+type ThreadIDKind struct {
+	Kind callbacks.IDKind
+	Size uint64
+}
+
+// idSizes are the sizes in bytes that an identifier of a kind may have, the usual
+// one first. An LWP is a pid_t, which debuggers also pass as a long.
+var idSizes = map[callbacks.IDKind][]uint64{
+	callbacks.ThreadIDPthread: {8},
+	callbacks.ThreadIDLWP:     {8, 4},
+}
+
+// DecodeID makes an identifier of its bytes as they cross the C interface. A
+// kind other than pthread and LWP is callbacks.Unsupported, a wrong size
+// callbacks.BadInput.
+func DecodeID(kind callbacks.IDKind, raw []byte) (callbacks.ThreadID, error) {
+	err := checkID(kind, uint64(len(raw)))
+	return callbacks.ThreadID{Kind: kind, Value: callbacks.Word(raw)}, err
+}
+
+// EncodeID is the reverse of DecodeID, into size bytes.
+func EncodeID(id callbacks.ThreadID, size uint64) ([]byte, error) {
+	if err := checkID(id.Kind, size); err != nil {
+		return nil, err
+	}
+	return binary.LittleEndian.AppendUint64(nil, id.Value)[:size], nil
+}
+
+func checkID(kind callbacks.IDKind, size uint64) error {
+	sizes, ok := idSizes[kind]
+	if !ok {
+		return fmt.Errorf("%v: %w", kind, callbacks.Unsupported)
+	}
+	for _, s := range sizes {
+		if s == size {
+			return nil
+		}
+	}
+	return fmt.Errorf("%v of %d bytes, not %d: %w", kind, size, sizes[0], callbacks.BadInput)
+}
+
+// ThreadIDKinds is ompd_get_device_thread_id_kinds: the kinds of identifiers by
+// which this target's threads can be found and named.
+func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
+	return query(p, "ompd_get_device_thread_id_kinds", p, func(rtl.Runtime, *Process) ([]ThreadIDKind, error) {
+		kinds := []ThreadIDKind{{callbacks.ThreadIDPthread, idSizes[callbacks.ThreadIDPthread][0]}}
+		if p.native().lwpErr == nil {
+			kinds = append(kinds, ThreadIDKind{callbacks.ThreadIDLWP, idSizes[callbacks.ThreadIDLWP][0]})
+		}
+		return kinds, nil
+	})
+}
+
+// ThreadHandle is ompd_get_thread_handle: the OpenMP thread that is the native
+// thread id. A thread that is not an OpenMP thread is callbacks.Unavailable, a
+// kind that the target cannot tell is callbacks.Unsupported.
+func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
+	return query(p, "ompd_get_thread_handle", p, func(rtl.Runtime, *Process) (handles.Thread, error) {
+		return p.native().find(id)
+	})
+}
+
+// ThreadID is ompd_get_thread_id: the native thread that is OpenMP thread h. A
+// kind that the target cannot tell is callbacks.Unsupported.
+func (p *Process) ThreadID(h handles.Thread, kind callbacks.IDKind) (callbacks.ThreadID, error) {
+	return query(p, "ompd_get_thread_id", h, func(rt rtl.Runtime, h handles.Thread) (callbacks.ThreadID, error) {
+		info, err := rt.Thread(h)
+		if err != nil {
+			return callbacks.ThreadID{}, err
+		}
+		return p.native().id(info, kind)
+	})
+}
+
+// nativeThreads matches the target's threads with the runtime's, once for a stop:
+// the runtime keeps pthread_t values, the target knows the LWP of each.
+type nativeThreads struct {
+	handles map[callbacks.ThreadID]handles.Thread
+	lwps    map[uint64]uint64 // by pthread_t
+	lwpErr  error             // why the target's LWPs cannot be matched; nil if they can
+	err     error             // of OpenMP threads that could not be read
+}
+
+func matchThreads(rt rtl.Runtime, t callbacks.Target) *nativeThreads {
+	n := &nativeThreads{handles: map[callbacks.ThreadID]handles.Thread{}, lwps: map[uint64]uint64{}}
+	n.lwpErr = n.addTarget(t)
+	for h, err := range rt.Threads() {
+		var info rtl.ThreadInfo
+		if err == nil {
+			info, err = rt.Thread(h)
+		}
+		if err != nil {
+			n.err = errors.Join(n.err, err)
+			continue
+		}
+		for _, kind := range []callbacks.IDKind{callbacks.ThreadIDPthread, callbacks.ThreadIDLWP} {
+			id, err := n.id(info, kind)
+			if _, taken := n.handles[id]; err == nil && !taken {
+				n.handles[id] = h
+			}
+		}
+	}
+	return n
+}
+
+// addTarget learns which LWP has which pthread_t; the two lists of the target are
+// parallel.
+func (n *nativeThreads) addTarget(t callbacks.Target) error {
+	pthreads, err := t.ThreadIDs(callbacks.ThreadIDPthread)
+	if err != nil {
+		return fmt.Errorf("pthreads of the target: %w", err)
+	}
+	lwps, err := t.ThreadIDs(callbacks.ThreadIDLWP)
+	if err != nil {
+		return fmt.Errorf("LWPs of the target: %w", err)
+	}
+	if len(lwps) != len(pthreads) {
+		return fmt.Errorf("the target lists %d LWPs but %d pthreads: %w", len(lwps), len(pthreads), callbacks.CallbackError)
+	}
+	for i, id := range pthreads {
+		if id.Value != 0 { // a thread that had no thread pointer yet, or no longer
+			n.lwps[id.Value] = lwps[i].Value
+		}
+	}
+	return nil
+}
+
+// find is the OpenMP thread that is native thread id.
+func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
+	h, ok := n.handles[id]
+	switch {
+	case ok:
+		return h, nil
+	case idSizes[id.Kind] == nil:
+		return h, fmt.Errorf("%v: %w", id, callbacks.Unsupported)
+	case id.Kind == callbacks.ThreadIDLWP && n.lwpErr != nil:
+		return h, fmt.Errorf("%v: %w: %w", id, callbacks.Unsupported, n.lwpErr)
+	case n.err != nil:
+		return h, fmt.Errorf("%v is none of the OpenMP threads that could be read: %w: %w", id, callbacks.Unavailable, n.err)
+	}
+	return h, fmt.Errorf("%v is not an OpenMP thread: %w", id, callbacks.Unavailable)
+}
+
+// id is the native identifier of an OpenMP thread.
+func (n *nativeThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
+	switch kind {
+	case callbacks.ThreadIDPthread:
+		return info.Pthread, nil
+	case callbacks.ThreadIDLWP:
+		lwp, ok := n.lwps[info.Pthread.Value]
+		switch {
+		case info.LWP != 0:
+			return callbacks.LWP(info.LWP), nil
+		case ok:
+			return callbacks.LWP(lwp), nil
+		case n.lwpErr != nil:
+			return callbacks.ThreadID{}, fmt.Errorf("%w: %w", callbacks.Unsupported, n.lwpErr)
+		}
+		return callbacks.ThreadID{}, fmt.Errorf("%v is none of the target's threads: %w", info.Pthread, callbacks.Unavailable)
+	}
+	return callbacks.ThreadID{}, fmt.Errorf("%v: %w", kind, callbacks.Unsupported)
+}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
@@ -116,7 +117,7 @@ func Open(path string, opts Options) (*Core, error) {
 // openFile opens a regular file, and a temporary one with its content if it is
 // compressed.
 func openFile(path string, opts Options) (*os.File, error) {
-	file, err := os.Open(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +174,9 @@ func (c *Core) read(opts Options) error {
 // facts are what the core knows for finding modules.
 func (c *Core) facts() modules.Facts {
 	f := modules.Facts{Memory: c.cache, Arch: c.arch, Auxv: c.notes.auxv, Files: c.notes.files}
+	if c.notes.process != nil {
+		f.Command = c.notes.process.args
+	}
 	if r := c.regionAt(c.notes.auxv[auxvVDSO]); r != nil {
 		f.VDSOEnd = r.high
 	}

@@ -32,7 +32,8 @@ func OpenPath(path string) (*File, io.Closer, error) {
 // MapFile maps a regular file read-only. The image has a method Bytes; it is
 // valid until the closer is closed.
 func MapFile(path string) (callbacks.Image, io.Closer, error) {
-	file, err := os.Open(path)
+	// Paths may come from a target: a pipe must not block, nor a device move.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}

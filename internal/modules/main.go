@@ -97,10 +97,14 @@ func (e *entry) setMainBias(f *elfx.File, phdr, entryPoint uint64) {
 	}
 }
 
-// execName is the path that the program was started by, if it is absolute.
+// execName is the path that the program was started by, if it is absolute: as
+// the kernel left it on the stack, or else the first word of the command line.
 func (t *Table) execName() string {
 	name, err := t.readString(t.facts.Auxv[atEXECFN])
-	if err != nil || !path.IsAbs(name) {
+	if err != nil || name == "" {
+		name, _, _ = strings.Cut(t.facts.Command, " ")
+	}
+	if !path.IsAbs(name) {
 		return ""
 	}
 	return name

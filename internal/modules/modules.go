@@ -52,6 +52,8 @@ type Facts struct {
 	// Files are the mappings of files, ascending; empty if the target does
 	// not say. Others are ignored.
 	Files []callbacks.Mapping
+	// Command is the command line, or its beginning; empty if unknown.
+	Command string
 	// VDSOEnd is the end of the mapping of the vdso, 0 if unknown.
 	VDSOEnd uint64
 }
@@ -274,4 +276,16 @@ func (e *entry) named(file string) bool {
 		return true
 	}
 	return e.file != nil && file == e.file.Soname()
+}
+
+// LinkMapAddresses are the addresses of the loader's struct link_map of each
+// module that has one, in link order.
+func (t *Table) LinkMapAddresses() []uint64 {
+	var list []uint64
+	for _, e := range t.entries {
+		if e.linkMap != 0 {
+			list = append(list, e.linkMap)
+		}
+	}
+	return list
 }

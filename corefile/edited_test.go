@@ -1,0 +1,195 @@
+package corefile
+
+import (
+	"debug/elf"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+)
+
+// TestUnusualCores writes a kernel core anew in the ways of other programs, and
+// asks the same questions.
+func TestUnusualCores(t *testing.T) {
+	p := runPlain(t, "abort")
+	for _, tt := range []struct {
+		name   string
+		change func(t *testing.T, e *edit)
+		warns  string
+	}{
+		{"headers behind the data", func(*testing.T, *edit) {}, ""},
+		{"notes without owner", func(_ *testing.T, e *edit) { e.changeNotes(func(n *elfx.Note) { n.Owner = "" }) }, ""},
+		{"no list of files", func(_ *testing.T, e *edit) {
+			e.keepNotes(func(n elfx.Note) bool { return n.Type != ntFILE })
+		}, "NT_FILE"},
+		{"only registers and auxiliary vector", func(_ *testing.T, e *edit) {
+			e.keepNotes(func(n elfx.Note) bool { return n.Type == ntPRSTATUS || n.Type == ntAUXV })
+		}, "NT_FILE"},
+		{"two note segments", func(_ *testing.T, e *edit) {
+			half := len(e.notes[0]) / 2
+			e.notes = [][]elfx.Note{e.notes[0][:half], e.notes[0][half:]}
+		}, ""},
+		{"foreign notes between", func(_ *testing.T, e *edit) {
+			e.notes[0] = append([]elfx.Note{{Owner: "SOMEONE", Type: ntPRSTATUS, Desc: make([]byte, 99)}, {Owner: "LONGER THAN ANY OWNER", Type: 1}}, e.notes[0]...)
+		}, ""},
+		{"70,000 program headers", func(_ *testing.T, e *edit) {
+			for i := range uint64(70000) {
+				e.loads = append(e.loads, elf.Prog64{Type: uint32(elf.PT_LOAD), Vaddr: 1<<46 + i*8192, Memsz: 4096})
+			}
+		}, ""},
+		{"no ELF headers in the core", func(t *testing.T, e *edit) {
+			for _, m := range modulesOf(t, p.core) {
+				if m.Path != "[vdso]" {
+					e.drop(m.Low.Offset)
+				}
+			}
+		}, ""},
+		{"the loader's list is lost", func(t *testing.T, e *edit) {
+			for _, a := range open(t, p.core, Options{}).mods.LinkMapAddresses()[1:] {
+				e.poke(t, a+24, 0x1234)
+				break
+			}
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := takeApart(t, p.core)
+			tt.change(t, e)
+			c := open(t, e.write(t), Options{})
+			checkSymbols(t, c, p)
+			checkThreads(t, c, p)
+			if w := strings.Join(c.Info().Warnings, "; "); !strings.Contains(w, tt.warns) || tt.warns == "" && w != "" {
+				t.Errorf("warnings %q, want %q", w, tt.warns)
+			}
+			want, got := modulesOf(t, p.core), modulesIn(c)
+			if !slices.EqualFunc(want, got, func(a, b *callbacks.Module) bool { return a.Low == b.Low && a.Bias == b.Bias && filepath.Base(a.File) == filepath.Base(b.File) }) {
+				t.Errorf("modules %v\nwant %v", pathsOf(got), pathsOf(want))
+			}
+		})
+	}
+}
+
+func modulesIn(c *Core) []*callbacks.Module {
+	list, _ := c.Modules()
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b *callbacks.Module) int { return int(int64(a.Low.Sub(b.Low)) >> 12) })
+	return list
+}
+
+func modulesOf(t testing.TB, core string) []*callbacks.Module {
+	t.Helper()
+	return modulesIn(open(t, core, Options{}))
+}
+
+func pathsOf(list []*callbacks.Module) (paths []string) {
+	for _, m := range list {
+		paths = append(paths, m.Low.String()+" "+m.Path+" "+m.File)
+	}
+	return paths
+}
+
+// TestCircularList makes the loader's list point back to its head.
+func TestCircularList(t *testing.T) {
+	p := runPlain(t, "abort")
+	list := open(t, p.core, Options{}).mods.LinkMapAddresses()
+	for _, next := range []uint64{list[0], list[len(list)-1], list[1]} {
+		e := takeApart(t, p.core)
+		e.poke(t, list[len(list)-1]+24, next)
+		c := open(t, e.write(t), Options{})
+		if got := c.mods.LinkMapAddresses(); !slices.Equal(got, list) {
+			t.Errorf("%d entries of a circular list, want %d", len(got), len(list))
+		}
+		checkThreads(t, c, p)
+	}
+}
+
+// TestAbsurdNumbers puts numbers into notes that no program has.
+func TestAbsurdNumbers(t *testing.T) {
+	p := runPlain(t, "abort")
+	for _, v := range []uint64{1 << 31, 1 << 62, ^uint64(0)} {
+		e := takeApart(t, p.core)
+		e.changeNotes(func(n *elfx.Note) {
+			switch n.Type {
+			case ntFILE:
+				putWord(n.Desc, v) // the number of files
+			case ntAUXV:
+				for b := n.Desc; len(b) >= 16; b = b[16:] {
+					if k := callbacks.Word(b[:8]); k == 5 || k == 31 { // AT_PHNUM, AT_EXECFN
+						putWord(b[8:], v)
+					}
+				}
+			}
+		})
+		c := open(t, e.write(t), Options{})
+		checkSymbols(t, c, p)
+		checkThreads(t, c, p)
+	}
+}
+
+func putWord(b []byte, v uint64) {
+	for i := range 8 {
+		b[i] = byte(v >> (8 * i))
+	}
+}
+
+// TestFilesNotAtHand moves, replaces and forges the executable.
+func TestFilesNotAtHand(t *testing.T) {
+	p := runPlain(t, "abort", "-Wl,--build-id=0xfeedfacefeedface")
+	dir := t.TempDir()
+	kept := copyFile(t, p.exe, filepath.Join(dir, "kept"))
+	rooted := filepath.Join(dir, "root")
+	copyFile(t, p.exe, filepath.Join(rooted, p.exe))
+	debug := filepath.Join(dir, "debug")
+	copyFile(t, p.exe, filepath.Join(debug, ".build-id", "fe", "edfacefeedface"))
+	other := cc(t, filepath.Join(dir, "other"), "testdata/plain.c", "-O0", "-Wl,--build-id=0x1111")
+
+	check := func(name string, o Options, want error, says ...string) {
+		t.Helper()
+		c := open(t, p.core, o)
+		list, _ := c.Modules()
+		m := list[0]
+		if !errors.Is(m.Err, want) || (m.Image == nil) != (want != nil) {
+			t.Errorf("%s: image %v, error %v; want %v", name, m.Image != nil, m.Err, want)
+		}
+		for _, s := range says {
+			if m.Err == nil || !strings.Contains(m.Err.Error(), s) {
+				t.Errorf("%s: %v; want %q in it", name, m.Err, s)
+			}
+		}
+		if want == nil {
+			checkSymbols(t, c, p)
+			return
+		}
+		// What the core has can be read, what only the file had cannot.
+		var b [4]byte
+		if err := c.ReadMemory(callbacks.At(p.globalData), b[:]); err != nil || b[0] != 77 {
+			t.Errorf("%s: data: %v", name, err)
+		}
+		if err := c.ReadMemory(callbacks.At(p.constant+4096), b[:]); !errors.Is(err, callbacks.ErrNotCaptured) {
+			t.Errorf("%s: a constant: %v, want ErrNotCaptured", name, err)
+		}
+		if _, err := c.Symbol("global_data", ""); !errors.Is(err, callbacks.ErrNoSymbol) {
+			t.Errorf("%s: a symbol: %v, want ErrNoSymbol", name, err)
+		}
+	}
+	check("in its place", Options{}, nil)
+	check("another by --exe", Options{Exe: other}, modules.ErrMismatch, "1111", "feedfacefeedface", "--exe PATH", other)
+	if err := os.Remove(p.exe); err != nil {
+		t.Fatal(err)
+	}
+	check("missing", Options{}, modules.ErrNoFile, p.exe, "--exe PATH")
+	check("the right one by --exe", Options{Exe: kept}, nil)
+	check("below a system root", Options{Sysroot: rooted}, nil)
+	check("by build ID", Options{DebugDirs: []string{debug}}, nil)
+	copyFile(t, other, p.exe)
+	check("replaced", Options{}, modules.ErrMismatch, "1111", "feedfacefeedface", "--exe PATH")
+
+	if _, err := Open(p.core, Options{Exe: filepath.Join(dir, "none")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an --exe that is not there: %v", err)
+	}
+}

@@ -38,6 +38,7 @@ type ParallelInfo struct {
 	Serialized  bool              // executed by one thread only, inside another team's structure or its own
 	Function    callbacks.Address // outlined function; null if the runtime keeps none for this region
 	Source      SourceLocation    // of the construct, as the compiler told the runtime
+	Hint        bool              // Function and Source are of the region that the team forked last, which may be over: a frame of Function proves them
 	Return      callbacks.Address // address in user code to which the fork returns; null if not kept
 	PrimaryNum  int               // thread number of the primary thread in the enclosing team; -1 if unknown
 	League      int               // number of teams of the league, 0 outside a teams construct

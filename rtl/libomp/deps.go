@@ -1,0 +1,250 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+// maxGraph bounds the number of tasks that wait for others, and of dependences,
+// of one team. A million of either takes some 50 MB here.
+const maxGraph = 1 << 20
+
+// errGraph is what a walk over more than that ends with.
+var errGraph = fmt.Errorf("more than %d tasks or dependences: %w", maxGraph, callbacks.Incomplete)
+
+// graph is who waits for whom among the tasks of a team.
+type graph struct {
+	before map[uint64][]uint64 // task → unfinished tasks that it waits for
+	err    error
+}
+
+// depnode is a copy of a kmp_depnode_t.
+type depnode struct {
+	task          callbacks.Address // kmp_taskdata_t; null for a finished task
+	successors    callbacks.Address
+	npredecessors int64
+}
+
+func (rt *runtime) depnode(a callbacks.Address) (depnode, error) {
+	f := &rt.l.Depnode
+	r := layout.Read(rt.mem, a, f.Successors, f.Task, f.Npredecessors)
+	d := depnode{r.Address(f.Task), r.Address(f.Successors), r.Int(f.Npredecessors)}
+	if err := r.Err(); err != nil {
+		return d, fmt.Errorf("dependence node at %v: %w", a, err)
+	}
+	// The node points to the kmp_task_t, which lies behind its kmp_taskdata_t.
+	if !d.task.IsNull() {
+		d.task = d.task.Add(-rt.l.Taskdata.Size.Size)
+	}
+	return d, nil
+}
+
+// successors yields the tasks that wait for the task with the dependence node at
+// a, directly or not.
+func (w *walk) successors(a callbacks.Address) error {
+	todo := []callbacks.Address{a}
+	for len(todo) > 0 {
+		next := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		found, err := w.direct(next)
+		if err != nil {
+			return err
+		}
+		todo = append(todo, found...)
+	}
+	return nil
+}
+
+// direct yields the tasks that wait for the task with the node at a itself. It
+// returns the nodes of those that it saw for the first time. The list of a
+// finished task is freed and not followed.
+func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error) {
+	d, err := w.rt.depnode(a)
+	if err != nil || d.task.IsNull() {
+		return nil, err
+	}
+	f := &w.rt.l.DepnodeList
+	for p := d.successors; !p.IsNull(); {
+		r := layout.Read(w.rt.mem, p, f.Node, f.Next)
+		node := r.Address(f.Node)
+		if err := r.Err(); err != nil {
+			return nil, fmt.Errorf("successors of the task at %v: %w", d.task, err)
+		}
+		p = r.Address(f.Next)
+		if w.steps++; w.steps > maxGraph {
+			return nil, errGraph
+		}
+		ok, err := w.waiting(node, d.task)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			fresh = append(fresh, node)
+		}
+	}
+	return fresh, nil
+}
+
+// waiting yields the task with the node at a if it waits for others and was not
+// yielded before. before is one of the tasks that it waits for, if it is known.
+func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
+	d, err := w.rt.depnode(a)
+	if err != nil || d.task.IsNull() || d.npredecessors < 1 {
+		return false, err
+	}
+	if w.graph != nil && !before.IsNull() {
+		w.graph.before[d.task.Offset] = append(w.graph.before[d.task.Offset], before.Offset)
+	}
+	if w.blocked[a.Offset] {
+		return false, nil
+	}
+	w.blocked[a.Offset] = true
+	t, err := w.rt.task(d.task)
+	if err != nil {
+		return false, fmt.Errorf("task that waits for others: %w", err)
+	}
+	if !w.belongs(t) || t.rec.Bool(w.rt.l.Taskdata.FlagStarted) {
+		return true, nil
+	}
+	if !w.yield(handles.Task{Stamp: w.rt.stamp, Data: t.addr}, nil) {
+		w.stopped = true
+		return false, errStop
+	}
+	return true, nil
+}
+
+// hashed yields the tasks that wait for a task which no thread runs and which is
+// in no queue, such as a detached one. They are in the table in which their
+// generating task looks up dependences.
+func (w *walk) hashed() error {
+	var errs []error
+	for n := range w.region.size() {
+		errs = append(errs, w.table(w.rt.implicitTask(w.region.team, n)))
+	}
+	for a := range w.begun {
+		errs = append(errs, w.table(callbacks.At(a)))
+	}
+	return errors.Join(errs...)
+}
+
+// table yields the waiting tasks in the kmp_dephash_t of the task at a.
+func (w *walk) table(a callbacks.Address) error {
+	t, err := w.rt.task(a)
+	if err != nil {
+		return err
+	}
+	hash := t.rec.Address(w.rt.l.Taskdata.Dephash)
+	if hash.IsNull() || w.region.team.addr != t.team {
+		return nil
+	}
+	f := &w.rt.l.Dephash
+	r := layout.Read(w.rt.mem, hash, f.Buckets, f.Length)
+	buckets, n := r.Address(f.Buckets), r.Uint(f.Length)
+	if err := r.Err(); err != nil {
+		return fmt.Errorf("dependences of the task at %v: %w", a, err)
+	}
+	if n > maxGraph {
+		return errGraph
+	}
+	for i := range n {
+		p, err := layout.ReadUint(w.rt.mem, buckets.Add(8*i), 8)
+		if err == nil {
+			err = w.bucket(callbacks.At(p))
+		}
+		if err != nil {
+			return fmt.Errorf("dependences of the task at %v: %w", a, err)
+		}
+	}
+	return nil
+}
+
+// bucket follows one list of kmp_dephash_entry_t.
+func (w *walk) bucket(a callbacks.Address) error {
+	f := &w.rt.l.DephashEntry
+	for !a.IsNull() {
+		if w.steps++; w.steps > maxGraph {
+			return errGraph
+		}
+		r := layout.Read(w.rt.mem, a, f.LastOut, f.LastSet, f.NextInBucket)
+		out, set := r.Address(f.LastOut), r.Address(f.LastSet)
+		a = r.Address(f.NextInBucket)
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if err := w.node(out); err != nil {
+			return err
+		}
+		if err := w.nodeList(set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodeList handles each node of a kmp_depnode_list_t.
+func (w *walk) nodeList(a callbacks.Address) error {
+	f := &w.rt.l.DepnodeList
+	for !a.IsNull() {
+		if w.steps++; w.steps > maxGraph {
+			return errGraph
+		}
+		r := layout.Read(w.rt.mem, a, f.Node, f.Next)
+		node := r.Address(f.Node)
+		a = r.Address(f.Next)
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if err := w.node(node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// node yields the task with the node at a if it waits, and those that wait for it.
+func (w *walk) node(a callbacks.Address) error {
+	if a.IsNull() || w.blocked[a.Offset] {
+		return nil
+	}
+	if _, err := w.waiting(a, callbacks.Address{}); err != nil {
+		return err
+	}
+	return w.successors(a)
+}
+
+// WaitsFor returns the unfinished tasks that t depends on.
+func (rt *runtime) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	fd, err := rt.lookup(h)
+	if err != nil {
+		return nil, err
+	}
+	if rt.predecessors(fd.task) == 0 {
+		return nil, nil
+	}
+	g := rt.graph(fd.regions[0])
+	var ts []handles.Task
+	for _, a := range g.before[fd.addr.Offset] {
+		ts = append(ts, handles.Task{Stamp: rt.stamp, Data: callbacks.At(a)})
+	}
+	return ts, g.err
+}
+
+// graph learns who waits for whom in the region's team, once.
+func (rt *runtime) graph(g region) *graph {
+	if found, ok := rt.graphs.get(g.team.addr.Offset); ok {
+		return found
+	}
+	gr := &graph{before: map[uint64][]uint64{}}
+	w := rt.newWalk(g, func(_ handles.Task, err error) bool {
+		gr.err = errors.Join(gr.err, err)
+		return true
+	})
+	w.graph = gr
+	w.run()
+	rt.graphs.put(g.team.addr.Offset, gr)
+	return gr
+}

@@ -1,0 +1,252 @@
+package libomp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// maxList bounds lists of one value for each nesting level. They come from an
+// environment variable, which is no longer than a few MiB.
+const maxList = 1 << 16
+
+func boolText(v int64) string {
+	if v != 0 {
+		return "true"
+	}
+	return "false"
+}
+
+func enabledText(v int64) string {
+	if v != 0 {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+// named gives the name of value v, or the number for one without a name.
+func named(v int64, names ...string) string {
+	if v >= 0 && v < int64(len(names)) {
+		return names[v]
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// offloadText names values of kmp_target_offload_kind_t.
+func offloadText(v int64) string { return named(v, "disabled", "default", "mandatory") }
+
+// policyText names values of enum library_type: turnaround is an active policy,
+// throughput a passive one.
+func policyText(v int64) string { return named(v, "none", "serial", "active", "passive") }
+
+// bindText names values of kmp_proc_bind_t.
+func bindText(v int64) string {
+	return named(v, "false", "true", "primary", "close", "spread", "intel", "default")
+}
+
+// infiniteBlocktime is KMP_MAX_BLOCKTIME: a waiting thread never sleeps.
+const infiniteBlocktime = 1<<31 - 1
+
+func blocktimeText(v int64) string {
+	if v == infiniteBlocktime {
+		return "infinite"
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// allocatorText names the predefined values of omp_allocator_handle_t.
+func allocatorText(v int64) string {
+	switch {
+	case v >= 0 && v <= 8:
+		return named(v, "omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
+			"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc")
+	}
+	return fmt.Sprintf("%#x", uint64(v))
+}
+
+// list is a value that has one element for the current level and one for each
+// deeper one.
+func list(first int64, rest []int64, whole bool, text func(int64) string, source string) rtl.ICVValue {
+	parts := []string{text(first)}
+	for _, v := range rest {
+		parts = append(parts, text(v))
+	}
+	return rtl.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
+}
+
+// deeper reads the elements behind that of the given level of a list with one
+// 4-byte integer for each level.
+func (rt *runtime) deeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
+	r := layout.Read(rt.mem, a, values, used)
+	array, n := r.Address(values), r.Int(used)
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	if n > maxList {
+		return nil, fmt.Errorf("list of %d elements: %w", n, callbacks.Incomplete)
+	}
+	first := int64(level) + 1
+	if array.IsNull() || first >= n {
+		return nil, nil
+	}
+	var vs []int64
+	words := make([]byte, 4*(n-first))
+	if err := rt.mem.ReadMemory(array.Add(uint64(4*first)), words); err != nil {
+		return nil, err
+	}
+	for ; len(words) > 0; words = words[4:] {
+		vs = append(vs, int64(int32(callbacks.Word(words[:4]))))
+	}
+	return vs, nil
+}
+
+// nthreadsVar is the number of threads for the next level and the levels inside
+// it: the task has the first, a list of the runtime the others.
+func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
+	first := fd.rec.Int(rt.l.Taskdata.IcvNproc)
+	if err := fd.rec.Err(); err != nil {
+		return rtl.ICVValue{}, err
+	}
+	decimal := func(v int64) string { return strconv.FormatInt(v, 10) }
+	g := fd.regions[0]
+	a, from := rt.l.Globals.NestedNth.Address, "__kmp_nested_nth"
+	// Since LLVM 19 the team points to its list. Before that, there is one for all.
+	if f := rt.l.Team.NestedNth; f.Known() {
+		if own := g.team.rec.Address(f); !own.IsNull() {
+			a, from = own, "t_nested_nth"
+		}
+	}
+	if a.IsNull() {
+		return list(first, nil, false, decimal, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil
+	}
+	rest, err := rt.deeper(a, rt.l.NestedNth.Nth, rt.l.NestedNth.Used, g.level)
+	if err != nil {
+		return list(first, nil, false, decimal, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from, err)), nil
+	}
+	return list(first, rest, true, decimal, "td_icvs.nproc, "+from), nil
+}
+
+// bindVar is the binding policy for the next level and the levels inside it.
+func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
+	first := fd.rec.Int(rt.l.Taskdata.IcvProcBind)
+	if err := fd.rec.Err(); err != nil {
+		return rtl.ICVValue{}, err
+	}
+	g := rt.l.Globals.NestedProcBind
+	if !g.Known() {
+		return list(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: __kmp_nested_proc_bind was not found"), nil
+	}
+	rest, err := rt.deeper(g.Address, rt.l.NestedBind.BindTypes, rt.l.NestedBind.Used, fd.regions[0].level)
+	if err != nil {
+		return list(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v", err)), nil
+	}
+	return list(first, rest, true, bindText, "td_icvs.proc_bind, __kmp_nested_proc_bind"), nil
+}
+
+// Bits of enum sched_type that modify a schedule.
+const (
+	schedMonotonic    = 1 << 29
+	schedNonmonotonic = 1 << 30
+)
+
+// runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE
+// would have it.
+func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
+	f := &rt.l.Taskdata
+	kind, chunk := fd.rec.Int(f.IcvSchedType), fd.rec.Int(f.IcvSchedChunk)
+	return rtl.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, fd.rec.Err()
+}
+
+// schedule is the text of an enum sched_type and its chunk size, which is below 1
+// if there is none.
+func schedule(kind, chunk int64) string {
+	text := ""
+	switch {
+	case kind&schedMonotonic != 0:
+		text = "monotonic:"
+	case kind&schedNonmonotonic != 0:
+		text = "nonmonotonic:"
+	}
+	kind &^= schedMonotonic | schedNonmonotonic
+	switch kind {
+	case 33, 34, 40, 41, 45: // chunked, plain, greedy, balanced
+		text += "static"
+	case 35:
+		text += "dynamic"
+	case 36, 42, 43, 46: // by iterations, analytical, simd
+		text += "guided"
+	case 38:
+		text += "auto"
+	case 39:
+		text += "trapezoidal"
+	case 44:
+		text += "static_steal"
+	default:
+		text += fmt.Sprintf("kind %d", kind)
+	}
+	if plain := kind == 34 || kind == 38 || kind == 40 || kind == 41; chunk > 0 && !plain {
+		text += "," + strconv.FormatInt(chunk, 10)
+	}
+	return text
+}
+
+// threadLimit is omp_get_thread_limit.
+func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
+	f := &rt.l.Taskdata
+	if f.IcvTaskThreadLimit.Known() {
+		if v := fd.rec.Int(f.IcvTaskThreadLimit); v > 0 {
+			return number(v, nil, "td_icvs.task_thread_limit"), fd.rec.Err()
+		}
+	}
+	v := fd.rec.Int(f.IcvThreadLimit)
+	return number(v, nil, "td_icvs.thread_limit"), fd.rec.Err()
+}
+
+func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
+	v := int64(0)
+	if !fd.explicit {
+		v = 1
+	}
+	return number(v, boolText, "td_flags.tasktype"), nil
+}
+
+// threadNum is omp_get_thread_num.
+func (rt *runtime) threadNum(th *thread, gs []region) (rtl.ICVValue, error) {
+	if len(gs) == 0 {
+		return rtl.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
+	}
+	return number(int64(th.tid), nil, "ds_tid"), nil
+}
+
+func (rt *runtime) defAllocator(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
+	v := r.Int(rt.l.Thread.DefAllocator)
+	return number(v, allocatorText, "th_def_allocator"), r.Err()
+}
+
+// placeAssignment is omp_get_place_num; below 0 the thread is bound to no place.
+func (rt *runtime) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
+	v := r.Int(rt.l.Thread.CurrentPlace)
+	if r.Err() == nil && v < 0 {
+		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v, callbacks.Unavailable)
+	}
+	return number(v, nil, "th_current_place"), r.Err()
+}
+
+// placePartition is the range of places that the thread may use. Behind the last
+// place comes the first.
+func (rt *runtime) placePartition(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
+	first, last := r.Int(rt.l.Thread.FirstPlace), r.Int(rt.l.Thread.LastPlace)
+	if r.Err() == nil && (first < 0 || last < 0) {
+		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first, callbacks.Unavailable)
+	}
+	return rtl.ICVValue{
+		Int: first, Text: fmt.Sprintf("%d-%d", first, last), Whole: first == last, Source: "th_first_place, th_last_place",
+	}, r.Err()
+}

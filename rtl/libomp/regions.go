@@ -1,0 +1,179 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
+
+// region is a parallel region: a team at one of the levels that it serves.
+//
+// A team serves several levels where serialized regions nest (the runtime counts
+// them in t_serialized), and where a team of a league is in a parallel region:
+// the same team then is that of the league's initial region, one level up.
+type region struct {
+	team  *team
+	level int
+	// initial marks the implicit region of a root, and that of a team of a league.
+	initial bool
+	// bridge marks the team of the primary threads of a league, which stands
+	// between its teams and the region around the teams construct. It is a
+	// region of the program only while threads wait in it for each other.
+	bridge bool
+	// league is the number of teams of the league, 0 outside a teams construct;
+	// teamNum is the number of this region's team in it.
+	league, teamNum int
+}
+
+func (rt *runtime) parallelHandle(g region) handles.Parallel {
+	return handles.Parallel{Stamp: rt.stamp, Team: g.team.addr, Level: uint32(g.level)}
+}
+
+// innermost tells whether the team is in this region and in no region inside it.
+func (g region) innermost() bool { return g.level == g.team.level }
+
+// size is the number of threads of the region.
+func (g region) size() int {
+	if g.initial || g.team.serialized > 0 {
+		return 1
+	}
+	return g.team.nproc
+}
+
+// activeLevel is omp_get_active_level in the region. A team that serves several
+// levels counts its own region, if that is active, in the innermost one only.
+func (g region) activeLevel() int {
+	if g.team.serialized > 0 || g.innermost() {
+		return g.team.activeLevel
+	}
+	return max(0, g.team.activeLevel-(g.team.level-g.level))
+}
+
+// regions returns the regions that th is in, innermost first, down to the
+// implicit region of its root. It is empty for an idle thread.
+func (rt *runtime) regions(th *thread) ([]region, error) {
+	gs, err := rt.chain(th)
+	if err != nil || len(gs) == 0 {
+		return nil, err
+	}
+	return withoutBridges(gs), nil
+}
+
+// withoutBridges leaves out the regions around the first that are only bridges.
+func withoutBridges(gs []region) []region {
+	kept := gs[:1:1]
+	for _, g := range gs[1:] {
+		if !g.bridge {
+			kept = append(kept, g)
+		}
+	}
+	return kept
+}
+
+// chain returns the regions that th is in, bridges included.
+func (rt *runtime) chain(th *thread) ([]region, error) {
+	ts, err := rt.ancestors(th.team)
+	if err != nil {
+		return nil, fmt.Errorf("thread with gtid %d: %w", th.gtid, err)
+	}
+	outer := len(ts)
+	if th.inTeams() {
+		outer = leagueParent(ts, th.teamsLevel)
+	}
+	if why := rt.idle(th, ts, outer); why != "" {
+		return nil, nil
+	}
+	var gs []region
+	for i, t := range ts {
+		g := region{team: t, initial: i+1 == len(ts)}
+		low := 0
+		if i+1 < len(ts) {
+			low = ts[i+1].level + 1
+		}
+		if outer < len(ts) && i < outer {
+			g.league, g.teamNum = max(1, th.nteams), leagueNum(ts, outer)
+			g.initial = holdsInitial(ts, i, outer)
+			g.bridge = !g.initial && i == outer-1
+			if g.initial || g.bridge {
+				low = th.teamsLevel
+			}
+		}
+		gs = g.appendLevels(gs, low)
+	}
+	if len(gs) > maxNesting {
+		return nil, fmt.Errorf("thread with gtid %d is in %d regions: %w", th.gtid, len(gs), callbacks.StaleHandle)
+	}
+	return gs, nil
+}
+
+// appendLevels adds the regions of g's team from its level down to low. Only the
+// lowest can be an initial region.
+func (g region) appendLevels(gs []region, low int) []region {
+	initial := g.initial
+	for g.level = g.team.level; g.level >= low; g.level-- {
+		g.initial = initial && g.level == low
+		gs = append(gs, g)
+	}
+	return gs
+}
+
+// leagueParent returns the index in ts of the team that encountered the teams
+// construct at the given level: the outermost of that level. It is len(ts) if
+// there is none.
+func leagueParent(ts []*team, level int) int {
+	for i := len(ts) - 1; i > 0; i-- {
+		if ts[i].level == level {
+			return i
+		}
+	}
+	return len(ts)
+}
+
+// bothLeague tells whether the team of the league's primary threads,
+// ts[outer-1], is also the league's only team: it is serialized and serves both.
+func bothLeague(ts []*team, outer int) bool { return ts[outer-1].serialized >= 2 }
+
+// holdsInitial tells whether ts[i] serves the initial region of a team of the
+// league: ts[outer-1] if it is that team too, ts[outer-2] otherwise.
+func holdsInitial(ts []*team, i, outer int) bool {
+	if bothLeague(ts, outer) {
+		return i == outer-1
+	}
+	return i == outer-2
+}
+
+// leagueNum is the number in the league of the team that ts are in.
+func leagueNum(ts []*team, outer int) int {
+	if outer < 2 || bothLeague(ts, outer) {
+		return 0
+	}
+	return ts[outer-2].masterTid
+}
+
+// find returns the regions around the one that h names, itself first. A handle
+// whose team its primary thread has left is stale.
+func (rt *runtime) find(h handles.Parallel) ([]region, error) {
+	if h.Stamp != rt.stamp {
+		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	t, err := rt.team(h.Team)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", h, err)
+	}
+	primary, err := rt.member(t, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", h, errors.Join(err, callbacks.StaleHandle))
+	}
+	gs, err := rt.chain(primary)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", h, err)
+	}
+	for i, g := range gs {
+		if g.team.addr == h.Team && g.level == int(h.Level) {
+			return withoutBridges(gs[i:]), nil
+		}
+	}
+	return nil, fmt.Errorf("%v: its primary thread is not in it: %w", h, callbacks.StaleHandle)
+}

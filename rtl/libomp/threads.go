@@ -1,0 +1,283 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+const (
+	// maxSlots bounds __kmp_threads. Linux has at most 4 Mi threads
+	// (PID_MAX_LIMIT), and the array grows by doubling.
+	maxSlots = 8 << 20
+	// defaultHidden is the number of hidden helper threads that the runtime
+	// reserves if LIBOMP_NUM_HIDDEN_HELPER_THREADS does not say otherwise:
+	// their gtids are 1 to 8.
+	defaultHidden = 8
+)
+
+// thread is a copy of a kmp_info_t.
+type thread struct {
+	addr       callbacks.Address
+	rec        *layout.Record
+	gtid, tid  int
+	team, root callbacks.Address
+	task       callbacks.Address // th_current_task
+	inPool     bool
+	microtask  callbacks.Address // of the teams construct, null outside of one
+	teamsLevel int               // level of the teams construct
+	nteams     int
+}
+
+func (th *thread) inTeams() bool { return !th.microtask.IsNull() }
+
+// readSlots reads __kmp_threads.
+func (rt *runtime) readSlots() error {
+	g := &rt.l.Globals
+	if err := g.Threads.Err(); err != nil {
+		return err
+	}
+	array, err := layout.ReadUint(rt.mem, g.Threads.Address, 8)
+	if err != nil {
+		return fmt.Errorf("__kmp_threads: %w", err)
+	}
+	if array == 0 {
+		return fmt.Errorf("__kmp_threads is null: %w", ErrNotInitialized)
+	}
+	n, err := rt.capacity(array)
+	if err != nil {
+		return err
+	}
+	words := make([]byte, 8*n)
+	if err := rt.mem.ReadMemory(callbacks.At(array), words); err != nil {
+		return fmt.Errorf("__kmp_threads of %d elements: %w", n, errors.Join(err, callbacks.DeviceReadError))
+	}
+	rt.slots = make([]callbacks.Address, n)
+	for i := range rt.slots {
+		p := callbacks.Word(words[8*i : 8*i+8])
+		rt.slots[i] = callbacks.At(p)
+		if p != 0 {
+			rt.gtids[p] = i
+		}
+	}
+	return nil
+}
+
+// capacity is the number of elements of __kmp_threads, whose elements are at
+// array. Where the runtime's own variable cannot be found, it follows from
+// __kmp_root, which the runtime puts right behind in the same allocation.
+func (rt *runtime) capacity(array uint64) (int64, error) {
+	g := &rt.l.Globals
+	n, err := rt.globalInt(g.ThreadsCapacity, 4)
+	if err != nil {
+		root, e := rt.globalInt(g.Root, 8)
+		if e != nil {
+			return 0, fmt.Errorf("length of __kmp_threads: %w", errors.Join(err, e))
+		}
+		n = (root - int64(array)) / 8
+	}
+	if n < 1 || n > maxSlots {
+		return 0, fmt.Errorf("__kmp_threads has %d elements, not 1 to %d: %w", n, maxSlots, callbacks.Incompatible)
+	}
+	return n, nil
+}
+
+// thread reads the thread whose kmp_info_t is at a, or takes it from the reads
+// before.
+func (rt *runtime) thread(a callbacks.Address) (*thread, error) {
+	if th, ok := rt.known.get(a.Offset); ok {
+		return th, nil
+	}
+	gtid, ok := rt.gtids[a.Offset]
+	if !ok {
+		return nil, fmt.Errorf("thread at %v is not in __kmp_threads: %w", a, callbacks.StaleHandle)
+	}
+	th, err := rt.readThread(a, gtid)
+	if err != nil {
+		return nil, fmt.Errorf("thread with gtid %d at %v: %w", gtid, a, err)
+	}
+	rt.known.put(a.Offset, th)
+	return th, nil
+}
+
+func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
+	f := &rt.l.Thread
+	if err := f.Size.Err(); err != nil {
+		return nil, err
+	}
+	r := layout.ReadSize(rt.mem, a, f.Size.Size)
+	th := &thread{
+		addr:       a,
+		rec:        r,
+		gtid:       int(r.Int(f.Gtid)),
+		tid:        int(r.Int(f.Tid)),
+		team:       r.Address(f.Team),
+		root:       r.Address(f.Root),
+		task:       r.Address(f.CurrentTask),
+		inPool:     r.Bool(f.InPool),
+		microtask:  r.Address(f.TeamsMicrotask),
+		teamsLevel: int(r.Int(f.TeamsLevel)),
+		nteams:     int(r.Int(f.TeamsSizeNteams)),
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	// A thread that is being created is in the array before it has its number.
+	if fresh := th.gtid == 0 && th.team.IsNull(); th.gtid != gtid && !fresh {
+		return nil, fmt.Errorf("ds_gtid is %d: %w", th.gtid, callbacks.StaleHandle)
+	}
+	th.gtid = gtid
+	return th, nil
+}
+
+// idle says why th is in no region now; it is empty for a thread that is in
+// one. ts are the teams around th, ts[outer] the one that encountered a teams
+// construct.
+//
+// A worker of a hot team keeps th_team while it waits in the fork barrier for the
+// next region. Its team is in a region only while the team's primary thread is.
+func (rt *runtime) idle(th *thread, ts []*team, outer int) string {
+	switch {
+	case th.team.IsNull() || len(ts) == 0:
+		return "th_team is null"
+	case th.inPool:
+		return "th_in_pool is set"
+	case th.task.IsNull():
+		return "th_current_task is null"
+	case th.tid == 0 || ts[0].serialized > 0:
+		return ""
+	case th.tid >= ts[0].nproc:
+		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d", th.tid, ts[0].nproc)
+	case outer >= 2 && outer < len(ts) && ts[0].level == th.teamsLevel:
+		return "its team of the league is in no parallel region"
+	}
+	return rt.ended(ts[0])
+}
+
+// ended says why the region of team t is over, seen from its workers; it is empty
+// if it is not.
+func (rt *runtime) ended(t *team) string {
+	primary, err := rt.member(t, 0)
+	if err != nil {
+		return fmt.Sprintf("the primary thread of its team cannot be read: %v", err)
+	}
+	around, err := rt.ancestors(primary.team)
+	for _, a := range around {
+		if a.addr == t.addr {
+			return ""
+		}
+	}
+	if err != nil {
+		return fmt.Sprintf("the team of its primary thread cannot be read: %v", err)
+	}
+	return fmt.Sprintf("its hot team at %v is in no region: the primary thread (gtid %d) left it", t.addr, primary.gtid)
+}
+
+// Threads yields all threads in __kmp_threads.
+func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
+	return func(yield func(handles.Thread, error) bool) {
+		for _, a := range rt.slots {
+			if a.IsNull() {
+				continue
+			}
+			_, err := rt.thread(a)
+			if !yield(handles.Thread{Stamp: rt.stamp, Info: a}, err) {
+				return
+			}
+		}
+	}
+}
+
+// byHandle reads the thread that h names.
+func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
+	if h.Stamp != rt.stamp {
+		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	return rt.thread(h.Info)
+}
+
+// Thread reads one thread.
+func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	th, err := rt.byHandle(h)
+	if err != nil {
+		return rtl.ThreadInfo{}, err
+	}
+	f := &rt.l.Thread
+	info := rtl.ThreadInfo{
+		Number:    int64(th.gtid),
+		Pthread:   callbacks.Pthread(th.rec.Uint(f.Pthread)),
+		Role:      rtl.RoleIdle,
+		ThreadNum: -1,
+		StackBase: th.rec.Address(f.Stackbase),
+		StackSize: th.rec.Uint(f.Stacksize),
+	}
+	if err := th.rec.Err(); err != nil {
+		return info, err
+	}
+	gs, err := rt.regions(th)
+	info.HiddenHelper = rt.hiddenHelper(th, gs)
+	if len(gs) > 0 {
+		info.ThreadNum = th.tid
+		info.Role = rt.role(th)
+	}
+	return info, err
+}
+
+// role is the role of a thread that is in a region.
+func (rt *runtime) role(th *thread) rtl.Role {
+	f := &rt.l.Root
+	r := layout.Read(rt.mem, th.root, f.UberThread)
+	if uber := r.Address(f.UberThread); r.Err() == nil && uber == th.addr {
+		return rtl.RoleInitial
+	}
+	if th.tid == 0 {
+		return rtl.RolePrimary
+	}
+	return rtl.RoleWorker
+}
+
+// hiddenHelper tells whether th is one of the threads that the runtime keeps for
+// deferred target tasks. Their gtids are reserved, if there are any; a team of
+// theirs executes a function of the runtime.
+func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
+	reserved, err := rt.globalInt(rt.l.Globals.HiddenHelperThreadsNum, 4)
+	if err == nil {
+		return th.gtid >= 1 && int64(th.gtid) <= reserved
+	}
+	if th.gtid < 1 || th.gtid > defaultHidden || len(gs) == 0 {
+		return false
+	}
+	for _, g := range gs {
+		if g.level == 1 && rt.Owns(g.team.rec.Uint(rt.l.Team.Pkfn)) {
+			return true
+		}
+	}
+	return false
+}
+
+// CurrentParallel is ompd_get_curr_parallel_handle.
+func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
+	gs, err := rt.regionsOf(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	return rt.parallelHandle(gs[0]), nil
+}
+
+// regionsOf returns the regions that the thread is in; none is an error.
+func (rt *runtime) regionsOf(h handles.Thread) ([]region, error) {
+	th, err := rt.byHandle(h)
+	if err != nil {
+		return nil, err
+	}
+	gs, err := rt.regions(th)
+	if err == nil && len(gs) == 0 {
+		err = fmt.Errorf("thread with gtid %d is idle and in no region: %w", th.gtid, callbacks.Unavailable)
+	}
+	return gs, err
+}

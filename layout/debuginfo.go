@@ -74,7 +74,8 @@ func (s *dwarfSource) Type(typ string) (t Type, err error) {
 	return t, fmt.Errorf("debug information gives %s %d bytes", typ, d.Size())
 }
 
-// Global is a variable with a fixed address.
+// Global is a variable whose entry has its address. Clang's DWARF 5 has addresses
+// in a table that the entry points into; such variables are left to symbols.
 func (s *dwarfSource) Global(name string) (a uint64, err error) {
 	defer recovered(&err)
 	for {

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -68,7 +69,7 @@ func (m *module) function(addr uint64) (Frame, error) {
 
 // trouble is why a frame lacks what it lacks, if that is an error.
 func (m *module) trouble(f Frame) error {
-	if f.Linkage == "" && m.fileErr != nil {
+	if f.Linkage == "" && m.fileErr != nil && m.debug == nil {
 		return m.fileErr
 	}
 	if f.Line == 0 {
@@ -90,14 +91,16 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 	if cold {
 		f.Low = m.entry(name, s, addr, fn)
 	}
-	f.Function = Demangle(name)
-	if plainFortran(name) {
-		if n := m.fortranName(addr, fn); n != "" {
-			f.Function = n
+	if !s.asked {
+		s.asked = true
+		s.shown = Demangle(name)
+		if plainFortran(name) {
+			s.shown = cmp.Or(m.fortranName(addr, fn), s.shown)
 		}
+		kind, _ := Construct(name)
+		s.outlined = kind != ""
 	}
-	kind, _ := Construct(name)
-	f.Artificial = kind != ""
+	f.Function, f.Artificial = s.shown, s.outlined
 	if fn != nil && fn.Names().Artificial {
 		f.Artificial = true
 	}

@@ -2,9 +2,11 @@ package symbolize
 
 import (
 	"debug/elf"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,4 +128,51 @@ func copyFile(t testing.TB, from, to string) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// need skips the test if a tool that not every machine has is missing. gcc,
+// clang-16, llvm-16 and binutils are on every machine that runs the tests.
+func need(t testing.TB, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skipf("%s is not installed", tool)
+	}
+}
+
+// split strips a copy of file and returns it and the file with its debug
+// information.
+func split(t testing.TB, file string) (stripped, debug string) {
+	t.Helper()
+	dir := t.TempDir()
+	stripped, debug = filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, filepath.Base(file)+".debug")
+	run(t, "objcopy", "--only-keep-debug", file, debug)
+	run(t, "objcopy", "--strip-all", "--add-gnu-debuglink="+debug, file, stripped)
+	return stripped, debug
+}
+
+// buildID returns the build ID of a file in hexadecimal.
+func buildID(t testing.TB, file string) string {
+	t.Helper()
+	return hex.EncodeToString(load(t, file, 0).BuildID)
+}
+
+// sameFrames checks that two symbolizers, for a program and for the same in
+// another form, say the same of its code.
+func sameFrames(t *testing.T, file string, got, want *Symbolizer) {
+	t.Helper()
+	for _, pc := range text(t, file, 200) {
+		g, err1 := got.Code(pc + bias)
+		w, err2 := want.Code(pc + bias)
+		if err1 != nil || err2 != nil || !slices.Equal(g, w) {
+			t.Fatalf("%#x: %+v, %v; want %+v, %v", pc, g, err1, w, err2)
+		}
+	}
+}
+
+// noWarnings checks that there are no warnings.
+func noWarnings(t *testing.T, s *Symbolizer) {
+	t.Helper()
+	if w := s.Warnings(); len(w) > 0 {
+		t.Errorf("warnings %q, want none", w)
+	}
 }

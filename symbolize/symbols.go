@@ -17,6 +17,9 @@ type symbol struct {
 	sized     bool // the symbol table says where it ends
 	rank      uint8
 	source    Source
+	asked     bool   // whether the rest was filled in
+	shown     string // the name for people
+	outlined  bool   // from an OpenMP construct
 }
 
 // symbols finds the symbol that covers an address.
@@ -47,53 +50,54 @@ type table struct {
 // newSymbols makes an index of those symbols in tables that keep takes; keep
 // also ranks them, lower is better. sections bound symbols without a size.
 func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool), tables ...table) *symbols {
+	type key struct {
+		low uint64
+		i   int
+	}
 	var all []symbol
+	var keys []key // what is sorted, being small
 	for _, t := range tables {
+		all, keys = slices.Grow(all, len(t.list)), slices.Grow(keys, len(t.list))
 		for i := range t.list {
 			s := &t.list[i]
 			if rank, ok := keep(s); ok && s.Name != "" && s.Value+s.Size >= s.Value {
-				all = append(all, symbol{s.Name, s.Value, s.Value + s.Size, s.Size > 0, rank, t.source})
+				keys = append(keys, key{s.Value, len(all)})
+				all = append(all, symbol{name: s.Name, low: s.Value, high: s.Value + s.Size, sized: s.Size > 0, rank: rank, source: t.source})
 			}
 		}
 	}
-	slices.SortFunc(all, better)
+	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.low, b.low) })
 	t := &symbols{}
-	for i := range all {
-		s := &all[i]
-		if i > 0 && all[i-1].low == s.low {
+	for len(keys) > 0 {
+		best, n := &all[keys[0].i], 1
+		for ; n < len(keys) && keys[n].low == best.low; n++ {
+			if s := &all[keys[n].i]; better(s, best) < 0 {
+				best = s
+			}
+		}
+		if keys = keys[n:]; best.sized {
+			t.sized.Add(best.low, best.high, best)
 			continue
 		}
-		if s.sized {
-			t.sized.Add(s.low, s.high, s)
-			continue
+		best.high = sectionEnd(sections, best.low)
+		if len(keys) > 0 {
+			best.high = min(best.high, keys[0].low)
 		}
-		s.high = min(sectionEnd(sections, s.low), nextLow(all[i:]))
-		t.unsized.Add(s.low, s.high, s)
+		t.unsized.Add(best.low, best.high, best)
 	}
 	t.sized.Seal()
 	t.unsized.Seal()
 	return t
 }
 
-// nextLow is the address of the first symbol that is not at the address of the
-// first in list.
-func nextLow(list []symbol) uint64 {
-	for i := range list {
-		if list[i].low > list[0].low {
-			return list[i].low
-		}
-	}
-	return ^uint64(0)
-}
-
-// better orders symbols by address, and those at one address so that the one to
-// show comes first. The order is total, so that the choice does not depend on
-// the order of the table.
-func better(a, b symbol) int {
+// better orders the symbols at one address so that the one to show comes first.
+// The order is total, so that the choice does not depend on the order of the
+// table.
+func better(a, b *symbol) int {
 	return cmp.Or(
-		cmp.Compare(a.low, b.low),
 		boolCompare(b.sized, a.sized),
 		cmp.Compare(a.rank, b.rank),
+		cmp.Compare(b.high, a.high),
 		cmp.Compare(underscores(a.name), underscores(b.name)),
 		cmp.Compare(len(a.name), len(b.name)),
 		strings.Compare(a.name, b.name),

@@ -81,6 +81,9 @@ func (d *Data) Unit(pc uint64) *Unit {
 	if !d.rooted {
 		d.rooted = true
 		for _, u := range d.units {
+			if u.listed {
+				continue
+			}
 			for _, r := range u.ranges() {
 				addCode(&d.byRoot, r.low, r.high, u)
 			}
@@ -138,6 +141,7 @@ func (d *Data) readAranges() {
 			return
 		}
 		if version == 2 && addrSize == 8 && segment == 0 && u != nil {
+			u.listed = true
 			c.take(uint64(-(c.pos - off) & 15)) // pairs are aligned in their set
 			for low := c.u64(); !c.bad; low = c.u64() {
 				if size := c.u64(); !c.bad && low+size > low {

@@ -22,22 +22,42 @@ type Position struct {
 
 // Line returns the place in the source of the code at pc.
 func (u *Unit) Line(pc uint64) (Position, bool) {
-	t := u.lineTable()
-	if t == nil {
-		return Position{}, false
-	}
-	t.run()
-	s, ok := t.seqs.Find(pc)
-	if !ok {
-		return Position{}, false
-	}
-	rows := t.rows[s.Value[0]:s.Value[1]]
+	rows := u.sequence(pc)
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > pc }) - 1
 	if i < 0 {
 		return Position{}, false
 	}
-	r := rows[i]
-	return Position{u.file(uint64(r.file)), int(r.line), int(r.column)}, true
+	return u.position(rows[i]), true
+}
+
+// FirstLine is like Line, but of several rows for the same address it takes the
+// first: at the entry of a function that is the one for the function itself,
+// before what was moved or inlined there.
+func (u *Unit) FirstLine(pc uint64) (Position, bool) {
+	rows := u.sequence(pc)
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= pc })
+	if i == len(rows) || rows[i].addr != pc {
+		return u.Line(pc)
+	}
+	return u.position(rows[i]), true
+}
+
+// sequence returns the rows of the sequence that covers pc.
+func (u *Unit) sequence(pc uint64) []row {
+	t := u.lineTable()
+	if t == nil {
+		return nil
+	}
+	t.run()
+	s, ok := t.seqs.Find(pc)
+	if !ok {
+		return nil
+	}
+	return t.rows[s.Value[0]:s.Value[1]]
+}
+
+func (u *Unit) position(r row) Position {
+	return Position{u.file(uint64(r.file)), int(r.line), int(r.column)}
 }
 
 // Standard opcodes of the line program.

@@ -29,6 +29,7 @@ type lineTable struct {
 type lineFile struct {
 	name value
 	dir  uint64
+	path string // once it was asked for
 }
 
 // header reads the header of a line table that starts at c.
@@ -95,7 +96,7 @@ func (t *lineTable) file4(c *cursor, pos uint64) {
 	dir := c.uleb()
 	c.uleb() // time
 	c.uleb() // size
-	t.files = append(t.files, lineFile{value{formString, pos}, dir})
+	t.files = append(t.files, lineFile{name: value{formString, pos}, dir: dir})
 }
 
 // entries5 reads directories and files as DWARF 5 has them.
@@ -143,10 +144,22 @@ func (u *Unit) file(n uint64) string {
 	if t == nil || n >= uint64(len(t.files)) {
 		return ""
 	}
-	e := t.files[n]
+	e := &t.files[n]
+	if e.path == "" {
+		e.path = t.path(e)
+	}
+	return e.path
+}
+
+// path puts the path of a file together.
+func (t *lineTable) path(e *lineFile) string {
+	u := t.u
 	name := u.strIn(e.name, ".debug_line")
-	if name == "" || path.IsAbs(name) {
-		return name
+	if name == "" {
+		return ""
+	}
+	if path.IsAbs(name) {
+		return path.Clean(name)
 	}
 	var dir string
 	if e.dir < uint64(len(t.dirs)) {

@@ -13,6 +13,7 @@ type Unit struct {
 	dies     uint64 // offset of the first entry
 	format   format
 	abbrevs  *abbrevs
+	listed   bool // .debug_aranges has the unit's code
 
 	haveRoot bool
 	root     entry

@@ -28,10 +28,15 @@ func (s *Set[T]) Add(low, high uint64, v T) {
 
 // Seal sorts the spans; it must come between the last Add and the first Find.
 func (s *Set[T]) Seal() {
-	slices.Reverse(s.list)
-	slices.SortStableFunc(s.list, func(a, b Span[T]) int {
-		return cmp.Or(cmp.Compare(a.Low, b.Low), cmp.Compare(b.High, a.High))
-	})
+	order := func(a, b Span[T]) int {
+		if a.Low != b.Low {
+			return cmp.Compare(a.Low, b.Low)
+		}
+		return cmp.Compare(b.High, a.High)
+	}
+	if !slices.IsSortedFunc(s.list, order) {
+		slices.SortStableFunc(s.list, order)
+	}
 	s.top = make([]uint64, len(s.list))
 	var top uint64
 	for i, e := range s.list {
@@ -49,9 +54,13 @@ func (s *Set[T]) All() []Span[T] { return s.list }
 func (s *Set[T]) Find(a uint64) (Span[T], bool) {
 	i := sort.Search(len(s.list), func(i int) bool { return s.list[i].Low > a })
 	for i--; i >= 0 && s.top[i] > a; i-- {
-		if a < s.list[i].High {
-			return s.list[i], true
+		if a >= s.list[i].High {
+			continue
 		}
+		for i > 0 && s.list[i-1].Low == s.list[i].Low && s.list[i-1].High == s.list[i].High {
+			i--
+		}
+		return s.list[i], true
 	}
 	return Span[T]{}, false
 }

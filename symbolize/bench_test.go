@@ -1,0 +1,81 @@
+package symbolize
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// cold measures the first question to a new symbolizer.
+func cold(b *testing.B, file string, ask func(*Symbolizer) error) {
+	b.Helper()
+	mods := []*callbacks.Module{load(b, file, bias)}
+	b.ReportAllocs()
+	for b.Loop() {
+		s := New(mods, Options{})
+		if err := ask(s); err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+}
+
+// BenchmarkColdLine is the first source line of a small program.
+func BenchmarkColdLine(b *testing.B) {
+	for _, compiler := range []string{"gcc", "clang-16"} {
+		b.Run(compiler, func(b *testing.B) {
+			file := compile(b, "constructs.c", compiler, "-g", "-O1")
+			pc := address(b, file, "main") + 4
+			cold(b, file, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
+		})
+	}
+}
+
+// BenchmarkColdCode is the first frames of a small C program and of one of C++
+// with many headers.
+func BenchmarkColdCode(b *testing.B) {
+	for _, source := range []string{"constructs.c", "shapes.cc"} {
+		b.Run(source, func(b *testing.B) {
+			file := compile(b, source, "clang++-16", "-g", "-O2", "-xc++")
+			pc := address(b, file, "main") + 4
+			cold(b, file, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
+		})
+	}
+}
+
+// BenchmarkColdFunction is the first name in the C library and in the largest
+// one at hand.
+func BenchmarkColdFunction(b *testing.B) {
+	for _, lib := range []string{"libc.so.6", "libstdc++.so.6", "/usr/lib/llvm-16/lib/libLLVM-16.so.1"} {
+		b.Run(lib[strings.LastIndexByte(lib, '/')+1:], func(b *testing.B) {
+			file := strings.TrimSpace(run(b, "gcc", "-print-file-name="+lib))
+			pc := text(b, file, 2)[1] + bias
+			cold(b, file, func(s *Symbolizer) error { _, err := s.Function(pc); return err })
+		})
+	}
+}
+
+// BenchmarkWarm are repeated questions about addresses that were not asked for
+// before, and about the same.
+func BenchmarkWarm(b *testing.B) {
+	file := compile(b, "shapes.cc", "clang++-16", "-g", "-O2")
+	pcs := text(b, file, 1000)
+	warm := func(name string, ask func(s *Symbolizer, pc uint64) error) {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, file)
+			if err := ask(s, pcs[0]+bias); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if err := ask(s, pcs[i%len(pcs)]+bias); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	warm("code", func(s *Symbolizer, pc uint64) error { _, err := s.Code(pc); return err })
+	warm("function", func(s *Symbolizer, pc uint64) error { _, err := s.Function(pc); return err })
+	warm("line", func(s *Symbolizer, pc uint64) error { _, _, err := s.Line(pc); return err })
+}

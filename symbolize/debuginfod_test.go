@@ -1,0 +1,199 @@
+package symbolize
+
+import (
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// server answers /buildid/ID/debuginfo with handle and counts the questions.
+func server(t *testing.T, id string, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
+	t.Helper()
+	asked = new(atomic.Int32)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Method != http.MethodGet || r.URL.Path != "/buildid/"+id+"/debuginfo" {
+			t.Errorf("asked for %s %s", r.Method, r.URL)
+		}
+		handle(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, asked
+}
+
+// debuginfod returns options that ask servers only.
+func debuginfod(t *testing.T, cache string, urls ...string) Options {
+	return Options{DebugDirs: []string{t.TempDir()}, Debuginfod: Debuginfod{URLs: urls, CacheDir: cache, Timeout: time.Minute}}
+}
+
+// strippedAlone returns a program, its stripped copy, alone in its directory,
+// and its debug file.
+func strippedAlone(t *testing.T) (full, stripped, debug string) {
+	t.Helper()
+	full = program(t)
+	made, debug := split(t, full)
+	return full, copyFile(t, made, filepath.Join(t.TempDir(), "small")), debug
+}
+
+func TestDebuginfod(t *testing.T) {
+	full, stripped, debug := strippedAlone(t)
+	id := buildID(t, full)
+	none, askedNone := server(t, id, http.NotFound)
+	url, asked := server(t, id, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, debug) })
+	cache := t.TempDir()
+	o := debuginfod(t, cache, none, url+"/")
+	s := openWith(t, o, load(t, stripped, bias))
+	if asked.Load() != 0 {
+		t.Error("a server was asked before anything was needed")
+	}
+	sameFrames(t, full, s, open(t, full))
+	noWarnings(t, s)
+	if asked.Load() != 1 || askedNone.Load() != 1 {
+		t.Errorf("the servers were asked %d and %d times, want once each", askedNone.Load(), asked.Load())
+	}
+	wantCache(t, cache, filepath.Join(id, "debuginfo"))
+
+	s = openWith(t, o, load(t, stripped, bias))
+	sameFrames(t, full, s, open(t, full))
+	if asked.Load() != 1 {
+		t.Error("the server was asked for what the cache has")
+	}
+
+	o.Debuginfod.Disabled = true
+	s = openWith(t, o, load(t, stripped, bias))
+	wantNothing(t, s, full)
+
+	s = openWith(t, debuginfod(t, "", url), load(t, stripped, bias))
+	sameFrames(t, full, s, open(t, full))
+	if asked.Load() != 2 {
+		t.Errorf("without a cache the server was asked %d times, want 1", asked.Load()-1)
+	}
+}
+
+// TestDebuginfodForNames checks that servers are not asked for names that the
+// module exports, nor for symbols of any module.
+func TestDebuginfodForNames(t *testing.T) {
+	lib := compile(t, "small.cc", "clang++-16", "-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=sha1")
+	made, _ := split(t, lib)
+	stripped := copyFile(t, made, filepath.Join(t.TempDir(), "small"))
+	url, asked := server(t, buildID(t, lib), http.NotFound)
+	s := openWith(t, debuginfod(t, "", url), load(t, stripped, bias))
+	if f, err := s.Function(address(t, lib, "c_name") + 1); err != nil || f.Function != "c_name" || f.Source != SourceDynsym {
+		t.Errorf("c_name: %+v, %v", f, err)
+	}
+	if _, ok := s.Lookup("no_such_symbol", ""); ok || asked.Load() != 0 {
+		t.Errorf("found %v, server asked %d times; want neither", ok, asked.Load())
+	}
+	if _, ok := s.Lookup("no_such_symbol", "small"); ok || asked.Load() != 1 {
+		t.Errorf("found %v, server asked %d times; want once for a module that is named", ok, asked.Load())
+	}
+}
+
+func TestDebuginfodTroubles(t *testing.T) {
+	full, stripped, debug := strippedAlone(t)
+	b, err := os.ReadFile(debug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := program(t, "-DOTHER", "-O2")
+	for name, tt := range map[string]struct {
+		handle  http.HandlerFunc
+		warning string
+	}{
+		"not found": {http.NotFound, "install"},
+		"error": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "sorry", http.StatusBadGateway) },
+			"502 Bad Gateway"},
+		"wrong build ID": {func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, other) },
+			"belongs to another build"},
+		"not a program": {func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>login please</html>")) },
+			"not an ELF file"},
+		"truncated": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			w.Write(b[:1000])
+		}, "unexpected EOF"},
+		"cut without a length": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Write(b[:40])
+			w.(http.Flusher).Flush()
+		}, "ELF file is truncated"},
+		"too large": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99999999999")
+			w.WriteHeader(http.StatusOK)
+		}, "over the limit"},
+		"redirects to itself": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
+			"stopped after 10 redirects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			url, _ := server(t, buildID(t, full), tt.handle)
+			s := openWith(t, debuginfod(t, cache, url), load(t, stripped, bias))
+			wantNothing(t, s, full)
+			wantWarning(t, s, tt.warning)
+			wantCache(t, cache)
+		})
+	}
+}
+
+// TestDebuginfodSilence has servers that stop: before the answer, and within.
+func TestDebuginfodSilence(t *testing.T) {
+	full, stripped, debug := strippedAlone(t)
+	for name, head := range map[string]int{"at once": 0, "within": 1000} {
+		t.Run(name, func(t *testing.T) {
+			b, err := os.ReadFile(debug)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			url, asked := server(t, buildID(t, full), func(w http.ResponseWriter, r *http.Request) {
+				if head > 0 {
+					w.Write(b[:head])
+					w.(http.Flusher).Flush()
+				}
+				<-done
+			})
+			o := debuginfod(t, t.TempDir(), url)
+			o.Debuginfod.Timeout = 50 * time.Millisecond
+			second := load(t, stripped, 2*bias)
+			s := openWith(t, o, load(t, stripped, bias), second)
+			wantNothing(t, s, full)
+			wantWarning(t, s, "silent for 50ms")
+			if head == 0 {
+				s.Code(address(t, full, "main") + bias)
+				wantWarning(t, s, "is not asked again; --no-debuginfod asks none")
+				if asked.Load() != 1 {
+					t.Errorf("a silent server was asked %d times, want once", asked.Load())
+				}
+			}
+			close(done)
+		})
+	}
+}
+
+func TestDebuginfodNobodyThere(t *testing.T) {
+	full, stripped, _ := strippedAlone(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	s := openWith(t, debuginfod(t, "", gone.URL, "http://[bad"), load(t, stripped, bias))
+	wantNothing(t, s, full)
+	wantWarning(t, s, "connection refused")
+}
+
+// wantCache checks which files a cache has, at the most one.
+func wantCache(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	var got []string
+	filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			got = append(got, strings.TrimPrefix(p, dir+"/"))
+		}
+		return err
+	})
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the cache has %q, want %q", got, want)
+	}
+}

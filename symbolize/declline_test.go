@@ -1,0 +1,106 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// directives are the lines of testdata/constructs.c that have a directive from
+// which compilers outline a function.
+func directives(t *testing.T) map[int]string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", "constructs.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[int]string{}
+	for i, s := range strings.Split(string(b), "\n") {
+		if _, kind, ok := strings.Cut(s, "#pragma omp "); ok && !strings.HasPrefix(kind, "for") {
+			lines[i+1] = strings.Fields(kind)[0]
+		}
+	}
+	if len(lines) != 4 {
+		t.Fatalf("directives %v, want 4", lines)
+	}
+	return lines
+}
+
+// TestDeclLine checks that for each outlined function, whatever made it, the
+// line of the directive is found, and that each directive has its function.
+func TestDeclLine(t *testing.T) {
+	lines := directives(t)
+	for _, compiler := range []string{"clang-14", "clang-16", "clang-19", "gcc"} {
+		for _, flags := range []string{"-g -O0", "-g -O2", "-g -O2 -fPIC -gdwarf-4", "-g -O1 -fno-inline", "-g -O0 -no-pie"} {
+			t.Run(compiler+flags, func(t *testing.T) {
+				file := openmp(t, compiler, strings.Fields(flags)...)
+				s := open(t, file)
+				found := map[int]int{}
+				for name, entry := range outlined(t, file) {
+					path, line, err := s.DeclLine(entry)
+					want := lines[line]
+					kind, parent := Construct(name)
+					if err != nil || want == "" || filepath.Base(path) != "constructs.c" || kind != want && kind != "outlined" {
+						t.Errorf("%s is a %s of %s, declared at %s:%d (%s), %v", name, kind, parent, path, line, want, err)
+					}
+					found[line]++
+				}
+				if len(found) != len(lines) {
+					t.Errorf("functions found for lines %v, want for each of %v", found, lines)
+				}
+			})
+		}
+	}
+}
+
+// openmp compiles testdata/constructs.c; the library is found by the one
+// compiler that this machine has a library for.
+func openmp(t *testing.T, compiler string, flags ...string) string {
+	t.Helper()
+	object := compile(t, "constructs.c", compiler, append(flags, "-fopenmp", "-c")...)
+	out := filepath.Join(t.TempDir(), "constructs")
+	link := []string{"-fopenmp", "-o", out, object}
+	for _, f := range flags {
+		if f == "-no-pie" {
+			link = append(link, f)
+		}
+	}
+	linker := "clang-16"
+	if compiler == "gcc" {
+		linker = "gcc"
+	}
+	run(t, linker, link...)
+	return out
+}
+
+// outlined returns the functions of a file that were outlined, by name.
+func outlined(t *testing.T, file string) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]uint64{}
+	for _, s := range list {
+		if kind, _ := Construct(s.Name); kind != "" && elf.ST_TYPE(s.Info) == elf.STT_FUNC && !strings.Contains(s.Name, "privates_map") {
+			found[s.Name] = s.Value + bias
+		}
+	}
+	return found
+}
+
+func TestDeclLineOfPlainFunction(t *testing.T) {
+	for _, compiler := range []string{"clang-16", "gcc"} {
+		file := openmp(t, compiler, "-g", "-O1")
+		if path, line, err := open(t, file).DeclLine(address(t, file, "main")); err != nil || line != 7 || filepath.Base(path) != "constructs.c" {
+			t.Errorf("%s: main is declared at %s:%d, %v; want constructs.c:7", compiler, path, line, err)
+		}
+	}
+}

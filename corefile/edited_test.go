@@ -67,7 +67,9 @@ func TestUnusualCores(t *testing.T) {
 				t.Errorf("warnings %q, want %q", w, tt.warns)
 			}
 			want, got := modulesOf(t, p.core), modulesIn(c)
-			if !slices.EqualFunc(want, got, func(a, b *callbacks.Module) bool { return a.Low == b.Low && a.Bias == b.Bias && filepath.Base(a.File) == filepath.Base(b.File) }) {
+			if !slices.EqualFunc(want, got, func(a, b *callbacks.Module) bool {
+				return a.Low == b.Low && a.Bias == b.Bias && filepath.Base(a.File) == filepath.Base(b.File)
+			}) {
 				t.Errorf("modules %v\nwant %v", pathsOf(got), pathsOf(want))
 			}
 		})

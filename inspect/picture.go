@@ -1,0 +1,215 @@
+// Package inspect joins what an OpenMP runtime keeps, the native stacks and the
+// source lines of a target into one plain picture. The printers (text, JSON,
+// gRPC) only print it.
+//
+// The picture is the JSON contract of the tool (proto/picture.schema.json):
+// addresses are strings "0x…", what is absent is missing and never 0, and each
+// part that could not be read has its error beside it.
+package inspect
+
+// Schema names the version of the JSON form of a Picture. The number before the
+// point changes when a consumer of the former version would break.
+const Schema = "ompd-inspect/picture/1.0"
+
+// Picture is everything that was asked for of a target.
+type Picture struct {
+	Schema   string    `json:"schema"`
+	Target   Target    `json:"target"`
+	Runtimes []Runtime `json:"runtimes,omitempty"`
+	Threads  []Thread  `json:"threads,omitempty"`
+	Regions  []Region  `json:"regions,omitempty"`
+	Tasks    []Task    `json:"tasks,omitempty"`
+	ICVs     []ICV     `json:"icvs,omitempty"`
+	// ControlVars are the control variables in force.
+	ControlVars []ControlVar `json:"control_vars,omitempty"`
+	// Stacks are the user-model stacks, merged.
+	Stacks []MergedStack `json:"stacks,omitempty"`
+	// Layout says where everything lies in the runtimes' memory.
+	Layout []LayoutEntry `json:"layout,omitempty"`
+	// Checks are what doctor found.
+	Checks   []Check  `json:"checks,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Target says what was looked at.
+type Target struct {
+	Kind         string  `json:"kind"` // core
+	Path         string  `json:"path,omitempty"`
+	PID          int     `json:"pid,omitempty"`
+	Executable   string  `json:"executable,omitempty"`
+	Arch         string  `json:"arch"`
+	Signal       string  `json:"signal,omitempty"`        // such as SIGSEGV; missing if none was recorded
+	FaultAddress *Hex    `json:"fault_address,omitempty"` // of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP
+	CrashedLWP   int     `json:"crashed_lwp,omitempty"`   // the thread that got the signal
+	Producer     string  `json:"producer,omitempty"`      // who wrote the core: kernel, gcore
+	Command      string  `json:"command,omitempty"`       // command line, as far as the core keeps it
+	Threads      int     `json:"threads"`                 // native threads
+	Place        *Place  `json:"place,omitempty"`         // where the crashed thread was in OpenMP terms
+	Frames       []Frame `json:"frames,omitempty"`        // the crashed thread's user stack
+}
+
+// Place is a thread's place in OpenMP terms.
+type Place struct {
+	Role      string `json:"role"`
+	ThreadNum *int   `json:"thread_num,omitempty"`
+	TeamSize  *int   `json:"team_size,omitempty"`
+	Level     *int   `json:"level,omitempty"`
+	Region    ID     `json:"region,omitempty"`
+	Task      ID     `json:"task,omitempty"`
+	State     string `json:"state,omitempty"`
+}
+
+// Runtime is one OpenMP runtime in the target.
+type Runtime struct {
+	ID         string `json:"id"` // such as libomp, or libomp-2 for the second of its kind
+	Name       string `json:"name"`
+	Version    string `json:"version,omitempty"`
+	VersionBy  string `json:"version_by,omitempty"`
+	OMPVersion int64  `json:"openmp,omitempty"` // value of _OPENMP
+	Path       string `json:"path,omitempty"`
+	BuildID    string `json:"build_id,omitempty"`
+	Layout     string `json:"layout"` // where its layout came from, in one line
+	Tracking   bool   `json:"state_tracking"`
+}
+
+// ID names a region or a task within one picture; equal IDs of pictures of one
+// stop name the same thing.
+type ID string
+
+// Thread is one native thread of the target, or one that only the runtime knows.
+type Thread struct {
+	LWP         int         `json:"lwp,omitempty"`
+	Pthread     *Hex        `json:"pthread,omitempty"`
+	Runtime     string      `json:"runtime,omitempty"` // ID of the runtime that knows it
+	Number      *int64      `json:"number,omitempty"`  // the runtime's own number (libomp: gtid)
+	Role        string      `json:"role"`
+	ThreadNum   *int        `json:"thread_num,omitempty"`
+	TeamSize    *int        `json:"team_size,omitempty"`
+	Level       *int        `json:"level,omitempty"`
+	ActiveLevel *int        `json:"active_level,omitempty"`
+	Levels      []LevelInfo `json:"levels,omitempty"` // outermost (level 0) first
+	Region      ID          `json:"region,omitempty"`
+	Task        ID          `json:"task,omitempty"`
+	State       *State      `json:"state,omitempty"`
+	WaitID      *Hex        `json:"wait_id,omitempty"`
+	WaitKind    string      `json:"wait_kind,omitempty"`
+	WaitName    string      `json:"wait_name,omitempty"` // symbol at wait_id, if there is one
+	Hidden      bool        `json:"hidden_helper,omitempty"`
+	Crashed     bool        `json:"crashed,omitempty"`
+	Stack       []Frame     `json:"stack,omitempty"`      // native, innermost first
+	UserStack   []Frame     `json:"user_stack,omitempty"` // user model, innermost first
+	Errors      []string    `json:"errors,omitempty"`
+}
+
+// LevelInfo is a thread's place at one nesting level.
+type LevelInfo struct {
+	Level     int  `json:"level"`
+	ThreadNum *int `json:"thread_num,omitempty"`
+	TeamSize  *int `json:"team_size,omitempty"`
+	Region    ID   `json:"region,omitempty"`
+}
+
+// State is what a thread does, in the standard's words without the prefix.
+type State struct {
+	Name     string `json:"name"`
+	Source   string `json:"source"` // tracked or inferred
+	Evidence string `json:"evidence,omitempty"`
+}
+
+// Frame is one frame of a stack.
+type Frame struct {
+	Kind     string `json:"kind"` // user, runtime, system, pseudo; see the Frame… constants
+	Function string `json:"function,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	PC       *Hex   `json:"pc,omitempty"`
+	Offset   uint64 `json:"offset,omitempty"` // from the function's entry, bytes
+	Module   string `json:"module,omitempty"`
+	Inlined  bool   `json:"inlined,omitempty"`
+	How      string `json:"how,omitempty"` // set if the frame was guessed: by what
+	// LWP is set on the first frame that belongs to another thread: the one
+	// that forked the region in which the frames above run.
+	LWP int `json:"lwp,omitempty"`
+	// Construct is what the function was outlined from, such as "parallel" or
+	// "task"; empty for a plain function.
+	Construct string `json:"construct,omitempty"`
+	// In is the function of the program in which that construct stands.
+	In string `json:"in,omitempty"`
+}
+
+// Kinds of frames.
+const (
+	FrameUser    = "user"
+	FrameRuntime = "runtime" // code of an OpenMP runtime, or called by it
+	FrameSystem  = "system"  // C library, loader, thread start
+	FramePseudo  = "pseudo"  // stands for what the runtime is doing
+)
+
+// Region is one parallel region; every level has one, serialized ones too.
+type Region struct {
+	ID          ID       `json:"id"`
+	Runtime     string   `json:"runtime,omitempty"`
+	Parent      ID       `json:"parent,omitempty"`
+	Level       int      `json:"level"`
+	ActiveLevel int      `json:"active_level"`
+	TeamSize    int      `json:"team_size"`
+	Serialized  bool     `json:"serialized"`
+	League      int      `json:"league,omitempty"` // teams in the league, inside a teams construct
+	Function    *Code    `json:"function,omitempty"`
+	Threads     []int    `json:"threads"` // LWPs by thread number; those that are elsewhere now are left out
+	Errors      []string `json:"errors,omitempty"`
+}
+
+// Code is a function and the source line of the construct that it was made from.
+type Code struct {
+	Address  *Hex   `json:"address,omitempty"`
+	Name     string `json:"name,omitempty"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	LineFrom string `json:"line_from,omitempty"` // how the line is known: runtime, debug information, call site
+}
+
+// Task is one task region.
+type Task struct {
+	ID                 ID       `json:"id"`
+	Runtime            string   `json:"runtime,omitempty"`
+	Kind               string   `json:"kind"`
+	State              string   `json:"state"`
+	Parent             ID       `json:"parent,omitempty"`
+	Region             ID       `json:"region,omitempty"`
+	Thread             int      `json:"thread,omitempty"` // LWP that runs it or has it suspended
+	ThreadNum          *int     `json:"thread_num,omitempty"`
+	Function           *Code    `json:"function,omitempty"`
+	Flags              []string `json:"flags,omitempty"`
+	IncompleteChildren *int     `json:"incomplete_children,omitempty"`
+	WaitsFor           []ID     `json:"waits_for,omitempty"`
+	Predecessors       int      `json:"predecessors,omitempty"` // unfinished ones, by the runtime's own count
+	Errors             []string `json:"errors,omitempty"`
+}
+
+// ICV is one internal control variable at one place.
+type ICV struct {
+	Name    string `json:"name"`
+	Scope   string `json:"scope"`
+	Runtime string `json:"runtime,omitempty"`
+	Thread  int    `json:"thread,omitempty"` // LWP, for scope thread
+	Region  ID     `json:"region,omitempty"` // for scope parallel
+	Task    ID     `json:"task,omitempty"`   // for scope task and implicit_task
+	Value   string `json:"value,omitempty"`
+	Source  string `json:"source,omitempty"`
+	Error   string `json:"error,omitempty"` // why there is no value
+}
+
+// ControlVar is one control variable as it is in force.
+type ControlVar struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// MergedStack is one user-model stack and the threads that have it.
+type MergedStack struct {
+	Count   int     `json:"count"`
+	Threads []int   `json:"threads"` // LWPs
+	Frames  []Frame `json:"frames"`
+}

@@ -1,0 +1,263 @@
+package inspect
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// stack is a native stack, cut in segments.
+type stack struct {
+	frames []unwind.Frame
+	kinds  []frameKind
+	err    error
+}
+
+// frameKind is what a frame's code belongs to.
+type frameKind uint8
+
+const (
+	kindUser    frameKind = iota
+	kindRuntime           // an OpenMP runtime, or code that it called
+	kindSystem            // the C library and what starts threads
+)
+
+func (k frameKind) String() string {
+	switch k {
+	case kindRuntime:
+		return FrameRuntime
+	case kindSystem:
+		return FrameSystem
+	}
+	return FrameUser
+}
+
+// stackOf returns the native stack of n, unwound at most once.
+func (in *Inspector) stackOf(n *native) *stack {
+	if n.stack != nil {
+		return n.stack
+	}
+	n.stack = &stack{}
+	regs := in.registers(n)
+	if regs == nil || in.cfg.Unwinder == nil {
+		return n.stack
+	}
+	frames, err := in.cfg.Unwinder.Stack(*regs, MaxFrames)
+	n.stack.frames, n.stack.err = frames, err
+	if err != nil {
+		n.errs = append(n.errs, err)
+	}
+	n.stack.kinds = in.classify(frames)
+	return n.stack
+}
+
+// classify says what each frame belongs to. Code of the C library that the
+// runtime called is the runtime's.
+func (in *Inspector) classify(frames []unwind.Frame) []frameKind {
+	kinds := make([]frameKind, len(frames))
+	for i, f := range frames {
+		kinds[i] = in.kindOf(f)
+	}
+	for i := len(frames) - 2; i >= 0; i-- {
+		if kinds[i] == kindSystem && kinds[i+1] == kindRuntime {
+			kinds[i] = kindRuntime
+		}
+	}
+	return kinds
+}
+
+func (in *Inspector) kindOf(f unwind.Frame) frameKind {
+	pc := f.LookupPC()
+	for _, rt := range in.runtimes {
+		if rt.Owns(pc) {
+			return kindRuntime
+		}
+	}
+	if f.Module == nil || isSystem(f.Module) {
+		return kindSystem
+	}
+	if f.Module.Main && in.startsProgram(pc) {
+		return kindSystem
+	}
+	return kindUser
+}
+
+// startsProgram tells whether pc is in the code that calls main.
+func (in *Inspector) startsProgram(pc uint64) bool {
+	if in.cfg.Symbolizer == nil {
+		return false
+	}
+	f, err := in.cfg.Symbolizer.Function(pc)
+	return err == nil && (f.Function == "_start" || strings.HasPrefix(f.Function, "__libc_start"))
+}
+
+// systemModules are the libraries whose frames people do not call theirs.
+var systemModules = []string{"libc.so", "libpthread.so", "ld-linux", "libdl.so", "libm.so", "librt.so", "ld-musl", "libc-"}
+
+func isSystem(m *callbacks.Module) bool {
+	base := filepath.Base(m.Path)
+	if base == "[vdso]" {
+		return true
+	}
+	for _, p := range systemModules {
+		if strings.HasPrefix(base, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// evidence gathers what the state of n can be inferred from.
+func (in *Inspector) evidence(n *native) *rtl.Evidence {
+	regs := in.registers(n)
+	if regs == nil {
+		return nil
+	}
+	ev := &rtl.Evidence{Registers: regs}
+	if regs.Syscall >= 0 {
+		ev.Syscall = arch.SyscallName(regs.Arch, regs.Syscall)
+	}
+	if w, ok := arch.IsFutexWait(regs); ok {
+		ev.Futex = w
+	}
+	st := in.stackOf(n)
+	top := st.topSegment()
+	for i := 0; i < min(top+1, len(st.frames)); i++ {
+		ev.Frames = append(ev.Frames, in.evidenceFrame(n, st, i))
+	}
+	if top > 0 && top < len(st.frames) && st.kinds[top] == kindUser {
+		ev.Entry = in.entry(st, top)
+	}
+	return ev
+}
+
+// topSegment returns the number of frames of the runtime segment at the top of
+// the stack; 0 if the innermost frame is not the runtime's.
+func (st *stack) topSegment() int {
+	n := 0
+	for n < len(st.kinds) && st.kinds[n] == kindRuntime {
+		n++
+	}
+	return n
+}
+
+func (in *Inspector) evidenceFrame(n *native, st *stack, i int) rtl.EvidenceFrame {
+	f := st.frames[i]
+	ef := rtl.EvidenceFrame{PC: f.PC, CFA: f.CFA}
+	if f.Module != nil {
+		ef.Module = filepath.Base(f.Module.Path)
+	}
+	ef.Owned = n.rt != nil && n.rt.Owns(f.LookupPC())
+	if in.cfg.Symbolizer != nil {
+		if name, low, ok := in.cfg.Symbolizer.Exported(f.LookupPC()); ok {
+			ef.Symbol, ef.Low = name, low
+		}
+	}
+	return ef
+}
+
+// entry describes the call by which frame user, the innermost one of user code,
+// entered the runtime.
+func (in *Inspector) entry(st *stack, user int) *rtl.Entry {
+	ret := st.frames[user].PC
+	e := &rtl.Entry{
+		Return:    ret,
+		StackLow:  callbacks.At(st.frames[0].Registers.SP()),
+		StackHigh: callbacks.At(st.frames[user-1].CFA),
+	}
+	e.Function, e.By = in.calledFunction(st, user)
+	regs := st.frames[user].Registers
+	e.Arg = func(n int) (uint64, bool) { return in.argument(ret, n, regs) }
+	return e
+}
+
+// calledFunction names the function that frame user called.
+func (in *Inspector) calledFunction(st *stack, user int) (name, by string) {
+	if name := in.callTarget(st.frames[user].PC); name != "" {
+		return name, "call instruction"
+	}
+	if in.cfg.Symbolizer == nil {
+		return "", ""
+	}
+	if name, _, ok := in.cfg.Symbolizer.Exported(st.frames[user-1].LookupPC()); ok {
+		return name, "symbol of the frame"
+	}
+	return "", ""
+}
+
+// callTarget names what the call instruction before the return address ret
+// calls, or "".
+func (in *Inspector) callTarget(ret uint64) string {
+	sym := in.cfg.Symbolizer
+	a := in.cfg.Target.Arch()
+	call, ok := arch.CallBefore(a, in.cfg.Target, ret)
+	if !ok || sym == nil {
+		return ""
+	}
+	slot := call.Target
+	if call.Kind == arch.CallDirect {
+		if name := entryName(sym, call.Target); name != "" {
+			return name
+		}
+		if slot, ok = arch.PLTSlot(a, in.cfg.Target, call.Target); !ok {
+			return ""
+		}
+	} else if call.Kind != arch.CallSlot {
+		return ""
+	}
+	if name, ok := sym.SlotSymbol(slot); ok {
+		return name
+	}
+	return ""
+}
+
+// entryName returns the name of the function that starts at addr.
+func entryName(sym *symbolize.Symbolizer, addr uint64) string {
+	f, err := sym.Function(addr)
+	if err != nil || f.Low != addr {
+		return ""
+	}
+	return f.Linkage
+}
+
+// argument returns integer argument n of the call that returns to ret, if the
+// calling code shows it.
+func (in *Inspector) argument(ret uint64, n int, regs callbacks.Registers) (uint64, bool) {
+	low, _, ok := in.cfg.Unwinder.FunctionBounds(ret - 1)
+	if !ok {
+		return 0, false
+	}
+	a := in.cfg.Target.Arch()
+	v, ok := arch.ArgBefore(a, in.cfg.Target, low, ret, n)
+	if !ok {
+		return 0, false
+	}
+	r, err := v.Resolve(&regs, in.cfg.Target)
+	return r, err == nil
+}
+
+// lookup names the code at the lookup address pc, innermost inlined frame first.
+// The C library gets function names only: its debug information is large, and
+// its lines are not what people look for.
+func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
+	if fs, ok := in.code[pc]; ok {
+		return fs
+	}
+	var fs []symbolize.Frame
+	switch sym := in.cfg.Symbolizer; {
+	case sym == nil:
+	case kind == kindSystem:
+		if f, err := sym.Function(pc); err == nil {
+			fs = append(fs, f)
+		}
+	default:
+		fs, _ = sym.Code(pc) // a frame without a name is shown by its address
+	}
+	in.code[pc] = fs
+	return fs
+}

@@ -1,0 +1,120 @@
+package inspect
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// taskID is the name of a task in the picture.
+func taskID(h handles.Task) ID {
+	switch {
+	case h.IsZero():
+		return ""
+	case h.Level == 0:
+		return ID(h.Data.String())
+	}
+	return ID(fmt.Sprintf("%v/%d", h.Data, h.Level))
+}
+
+// Tasks yields every task that the runtimes keep: for each region, outer ones
+// first, its implicit tasks and then the explicit ones of its team. Nothing is
+// remembered of a task that was yielded but its handle's hash, so that a million
+// tasks need little memory.
+func (in *Inspector) Tasks() iter.Seq[Task] {
+	return func(yield func(Task) bool) {
+		seen := map[handles.Task]struct{}{}
+		for _, v := range in.regions.all() {
+			if v.err == nil && !in.regionTasks(v, seen, yield) {
+				return
+			}
+		}
+	}
+}
+
+func (in *Inspector) regionTasks(v *regionView, seen map[handles.Task]struct{}, yield func(Task) bool) bool {
+	for i := range min(v.info.TeamSize, maxTeam) {
+		h, err := v.rt.TaskInParallel(v.h, i)
+		if err != nil {
+			in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
+			continue
+		}
+		if _, dup := seen[h]; dup {
+			continue
+		}
+		seen[h] = struct{}{}
+		if !yield(in.task(v, h)) {
+			return false
+		}
+	}
+	for h, err := range v.rt.ExplicitTasks(v.h) {
+		if err != nil {
+			in.warn("explicit tasks of region %s: %v", regionID(v.h), err)
+			continue
+		}
+		if _, dup := seen[h]; dup {
+			continue
+		}
+		seen[h] = struct{}{}
+		if !yield(in.task(v, h)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (in *Inspector) task(v *regionView, h handles.Task) Task {
+	t := Task{ID: taskID(h), Runtime: v.rt.id, Region: regionID(v.h)}
+	info, err := v.rt.Task(h)
+	if err != nil {
+		t.Errors = append(t.Errors, err.Error())
+		return t
+	}
+	t.Kind, t.State, t.Flags = string(info.Kind), string(info.State), info.Flags
+	t.Predecessors = info.Predecessors
+	if info.IncompleteChildren >= 0 {
+		t.IncompleteChildren = &info.IncompleteChildren
+	}
+	if info.ThreadNum >= 0 {
+		t.ThreadNum = &info.ThreadNum
+	}
+	if n := in.byHandle[info.Thread]; n != nil {
+		t.Thread = n.lwp
+	}
+	if p, err := v.rt.GeneratingTask(h); err == nil {
+		t.Parent = taskID(p)
+	}
+	t.Function = in.taskCode(v, info)
+	if info.State == rtl.TaskBlocked {
+		in.fillWaits(&t, v.rt, h)
+	}
+	return t
+}
+
+func (in *Inspector) fillWaits(t *Task, rt *runtimeView, h handles.Task) {
+	waits, err := rt.WaitsFor(h)
+	for _, w := range waits {
+		t.WaitsFor = append(t.WaitsFor, taskID(w))
+	}
+	if err != nil {
+		t.Errors = append(t.Errors, err.Error())
+	}
+}
+
+// taskCode names a task's function and the source line of its construct; an
+// implicit task has those of its region.
+func (in *Inspector) taskCode(v *regionView, info rtl.TaskInfo) *Code {
+	switch info.Kind {
+	case rtl.TaskInitial:
+		return nil
+	case rtl.TaskImplicit:
+		return in.regionCode(v)
+	}
+	c := in.codeAt(info.Function, info.Source)
+	if c.Address == nil && c.Line == 0 {
+		return nil
+	}
+	return c
+}

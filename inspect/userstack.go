@@ -1,0 +1,265 @@
+package inspect
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// pseudoFrames name what the runtime is doing, in the words of the collector
+// interface's user model where it has them.
+var pseudoFrames = map[rtl.State]string{
+	rtl.StateIdle:                         "<OMP-idle>",
+	rtl.StateOverhead:                     "<OMP-overhead>",
+	rtl.StateUndefined:                    "<OMP-overhead>",
+	rtl.StateWaitBarrier:                  "<OMP-barrier>",
+	rtl.StateWaitBarrierExplicit:          "<OMP-explicit_barrier>",
+	rtl.StateWaitBarrierImplicit:          "<OMP-implicit_barrier>",
+	rtl.StateWaitBarrierImplicitParallel:  "<OMP-implicit_barrier>",
+	rtl.StateWaitBarrierImplicitWorkshare: "<OMP-implicit_barrier>",
+	rtl.StateWaitBarrierImplementation:    "<OMP-implicit_barrier>",
+	rtl.StateWaitBarrierTeams:             "<OMP-implicit_barrier>",
+	rtl.StateWaitTaskwait:                 "<OMP-taskwait>",
+	rtl.StateWaitTaskgroup:                "<OMP-taskgroup_wait>",
+	rtl.StateWaitMutex:                    "<OMP-mutex_wait>",
+	rtl.StateWaitLock:                     "<OMP-lock_wait>",
+	rtl.StateWaitCritical:                 "<OMP-critical_section_wait>",
+	rtl.StateWaitAtomic:                   "<OMP-atomic_section_wait>",
+	rtl.StateWaitOrdered:                  "<OMP-ordered_section_wait>",
+	rtl.StateWorkReduction:                "<OMP-reduction>",
+	rtl.StateWaitTarget:                   "<OMP-target_wait>",
+	rtl.StateWaitTargetMap:                "<OMP-target_wait>",
+	rtl.StateWaitTargetUpdate:             "<OMP-target_wait>",
+}
+
+// userStack is the stack of n in the user's model of the program: runtime frames
+// hidden and replaced by one pseudo-frame for what the runtime is doing, and a
+// worker's stack continued into the stack of the thread that forked its region.
+func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
+	if state == rtl.StateIdle {
+		return []Frame{{Kind: FramePseudo, Function: pseudoFrames[state]}}
+	}
+	st := in.stackOf(n)
+	var out []Frame
+	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
+		out = append(out, Frame{Kind: FramePseudo, Function: name})
+	}
+	out = append(out, in.userFrames(st, 0)...)
+	return mergeOutlined(in.continueInForker(n, n.chain, out))
+}
+
+// userFrames are the frames of st from frame number from on, without those of
+// runtimes and of thread starts.
+func (in *Inspector) userFrames(st *stack, from int) []Frame {
+	last := len(st.kinds) - 1
+	for last >= 0 && st.kinds[last] != kindUser {
+		last--
+	}
+	var out []Frame
+	for i := from; i <= last; i++ {
+		if st.kinds[i] != kindRuntime {
+			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+		}
+	}
+	return out
+}
+
+// continueInForker appends to a worker's frames those of the thread that forked
+// the region in which the worker's own stack begins, and so on outwards. chain
+// has the regions of n that matter, innermost first.
+func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out []Frame) []Frame {
+	for range MaxLevels {
+		own := in.ownRegion(n, chain)
+		if own < 0 {
+			return out
+		}
+		v := in.regions.get(n.rt, chain[own])
+		p := in.regions.primary(v)
+		if p == nil || p == n {
+			return out
+		}
+		user, ok := in.forkPoint(p, v)
+		if !ok {
+			n.errs = appendOnce(n.errs, errNoForkFrame)
+			return out
+		}
+		more := append(in.tailCallers(p, v, user), in.userFrames(in.stackOf(p), user)...)
+		if len(more) > 0 {
+			more[0].LWP = p.lwp
+		}
+		out = append(out, more...)
+		n, chain = p, chain[own+1:]
+	}
+	return out
+}
+
+// tailCallers are the outlined functions of the regions that enclose v on p's
+// stack and have no frame there, since their last call, the fork, was a jump.
+func (in *Inspector) tailCallers(p *native, v *regionView, user int) []Frame {
+	var out []Frame
+	st := in.stackOf(p)
+	last := len(p.chain)
+	if own := in.ownRegion(p, p.chain); own >= 0 {
+		last = own + 1
+	}
+	for i := slices.Index(p.chain, v.h) + 1; i < last; i++ {
+		outer := in.regions.get(p.rt, p.chain[i])
+		fn := outer.info.Function
+		if fn.IsNull() || outer.info.Serialized || in.hasFunction(st, user, fn.Offset) {
+			return out
+		}
+		c := in.regionCode(outer)
+		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: "no frame: it forked by a jump"}
+		f.Construct, f.In = symbolize.Construct(c.Name)
+		out = append(out, f)
+	}
+	return out
+}
+
+// hasFunction tells whether a frame of st from number from on is of the function
+// at entry.
+func (in *Inspector) hasFunction(st *stack, from int, entry uint64) bool {
+	for i := from; i < len(st.frames); i++ {
+		if st.kinds[i] == kindUser && in.functionEntry(st.frames[i]) == entry {
+			return true
+		}
+	}
+	return false
+}
+
+// ownRegion returns the index in chain of the region in which the stack of n
+// begins: the innermost one of which n is not thread 0. It is -1 for a thread
+// whose stack begins in serial code.
+func (in *Inspector) ownRegion(n *native, chain []handles.Parallel) int {
+	for i, h := range chain {
+		if num, ok := in.threadNumAt(n, h); ok && num > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// threadNumAt returns the number of n in region h of its chain.
+func (in *Inspector) threadNumAt(n *native, h handles.Parallel) (int, bool) {
+	i := slices.Index(n.chain, h)
+	switch {
+	case i < 0:
+		return 0, false
+	case i == 0:
+		return n.info.ThreadNum, n.info.ThreadNum >= 0
+	}
+	inner := in.regions.get(n.rt, n.chain[i-1])
+	if inner.err != nil || inner.info.PrimaryNum < 0 {
+		return 0, false
+	}
+	return inner.info.PrimaryNum, true
+}
+
+// forkFrame returns the user frame that forked region v.
+func (in *Inspector) forkFrame(v *regionView) (Frame, bool) {
+	p := in.regions.primary(v)
+	if p == nil {
+		return Frame{}, false
+	}
+	user, ok := in.forkPoint(p, v)
+	st := in.stackOf(p)
+	if !ok || user >= len(st.kinds) || st.kinds[user] != kindUser {
+		return Frame{}, false
+	}
+	fs := in.frames(st.frames[user], kindUser)
+	return fs[0], fs[0].Line != 0
+}
+
+// forkPoint returns the index of the frame of p's stack that forked region v. It
+// is that of a frame which is not user code if the fork was the last call of an
+// outlined function that the runtime had called itself.
+//
+// The regions of p are matched with its stack from the outside in: an active
+// region's outlined function is the outermost function of a run of user frames
+// whose caller is the runtime. A serialized region may have no such frame, and a
+// region whose function ended with a jump to the fork has none either.
+func (in *Inspector) forkPoint(p *native, v *regionView) (int, bool) {
+	st := in.stackOf(p)
+	at := slices.Index(p.chain, v.h)
+	if at < 0 {
+		return 0, false
+	}
+	first := len(p.chain) - 1
+	if own := in.ownRegion(p, p.chain); own > at {
+		first = own - 1
+	}
+	next := len(st.frames) - 1
+	for i := first; i >= at; i-- {
+		fn := in.regions.get(p.rt, p.chain[i]).info.Function
+		if fn.IsNull() {
+			continue
+		}
+		outlined, caller, ok := in.findFork(st, next, fn.Offset)
+		if !ok {
+			continue
+		}
+		if i == at {
+			return caller, true
+		}
+		next = outlined
+	}
+	return 0, false
+}
+
+// findFork looks, from frame number from inwards, for a frame of the function at
+// entry that was called by a runtime. It returns the frame's number and that of
+// the frame which called the runtime.
+func (in *Inspector) findFork(st *stack, from int, entry uint64) (outlined, caller int, ok bool) {
+	for i := from; i >= 0; i-- {
+		if st.kinds[i] != kindUser || i+1 >= len(st.kinds) || st.kinds[i+1] != kindRuntime || in.functionEntry(st.frames[i]) != entry {
+			continue
+		}
+		u := i + 1
+		for u < len(st.kinds) && st.kinds[u] == kindRuntime {
+			u++
+		}
+		return i, u, true
+	}
+	return 0, 0, false
+}
+
+// functionEntry returns the entry address of the function that frame f is in.
+func (in *Inspector) functionEntry(f unwind.Frame) uint64 {
+	if low, _, ok := in.cfg.Unwinder.FunctionBounds(f.LookupPC()); ok {
+		return low
+	}
+	if in.cfg.Symbolizer != nil {
+		if s, err := in.cfg.Symbolizer.Function(f.LookupPC()); err == nil {
+			return s.Low
+		}
+	}
+	return 0
+}
+
+// frames turns one native frame into the frames that people see: inlined
+// functions first.
+func (in *Inspector) frames(f unwind.Frame, kind frameKind) []Frame {
+	base := Frame{Kind: kind.String(), PC: hexPtr(f.PC), How: howGuessed(f.How)}
+	if f.Module != nil {
+		base.Module = filepath.Base(f.Module.Path)
+	}
+	names := in.lookup(f.LookupPC(), kind)
+	if len(names) == 0 {
+		return []Frame{base}
+	}
+	out := make([]Frame, len(names))
+	for i, s := range names {
+		out[i] = base
+		out[i].Function, out[i].File, out[i].Line = s.Function, s.File, s.Line
+		out[i].Inlined = s.Inlined
+		if !s.Inlined {
+			out[i].Offset = s.Offset
+		}
+		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
+	}
+	return out
+}

@@ -195,3 +195,39 @@ func TestFilesNotAtHand(t *testing.T) {
 		t.Errorf("an --exe that is not there: %v", err)
 	}
 }
+
+// TestAArch64Notes reads the notes that only aarch64 has.
+func TestAArch64Notes(t *testing.T) {
+	status := make([]byte, 112+34*8+8)
+	status[32] = 99 // pr_pid
+	word := func(v uint64) []byte {
+		b := make([]byte, 8)
+		putWord(b, v)
+		return b
+	}
+	for i := range 33 { // x0 … x30, sp, pc
+		putWord(status[112+8*i:], uint64(1000+i))
+	}
+	const mask = 0x007f << 48
+	putWord(status[112+8*32:], 0x4000|mask)
+	header := make([]byte, 64)
+	copy(header, "\x7fELF\x02\x01\x01")
+	header[16], header[18], header[54] = byte(elf.ET_CORE), byte(elf.EM_AARCH64), 56
+	e := &edit{b: header, notes: [][]elfx.Note{{
+		{Owner: "CORE", Type: ntPRSTATUS, Desc: status},
+		{Owner: "LINUX", Type: ntARMTLS, Desc: append(word(0x7000), word(0)...)},
+		{Owner: "LINUX", Type: ntARMSyscall, Desc: []byte{98, 0, 0, 0}},
+		{Owner: "LINUX", Type: ntARMPACMask, Desc: append(word(1), word(mask)...)},
+	}}}
+	c := open(t, e.write(t), Options{})
+	r, err := c.Registers(callbacks.LWP(99))
+	if err != nil || c.Arch() != callbacks.ArchAArch64 {
+		t.Fatalf("%v, %v", c.Arch(), err)
+	}
+	if r.PC() != 0x4000 || r.SP() != 1031 || r.ThreadPointer != 0x7000 || r.Syscall != 98 || r.SyscallArgs[1] != 1001 {
+		t.Errorf("pc %#x, sp %d, tp %#x, system call %d %v", r.PC(), r.SP(), r.ThreadPointer, r.Syscall, r.SyscallArgs)
+	}
+	if _, err := c.ThreadIDs(callbacks.ThreadIDPthread); !errors.Is(err, callbacks.ErrUnsupportedKind) {
+		t.Errorf("pthread_t without a libc at hand: %v, want ErrUnsupportedKind", err)
+	}
+}

@@ -43,9 +43,15 @@ func runPlain(t testing.TB, mode string, flags ...string) *program {
 
 func runExe(t testing.TB, exe, mode string) *program {
 	t.Helper()
-	p := &program{exe: exe}
+	return runCommand(t, mode, exe)
+}
+
+// runCommand runs a command that ends with the program.
+func runCommand(t testing.TB, mode string, command ...string) *program {
+	t.Helper()
+	p := &program{exe: command[len(command)-1]}
 	dir := t.TempDir()
-	cmd := exec.Command(exe, mode)
+	cmd := exec.Command(command[0], append(command[1:], mode)...)
 	cmd.Dir = dir
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -122,6 +122,26 @@ func TestThreadStorageOfLibraries(t *testing.T) {
 	}
 }
 
+// TestRunByLoader runs a program as an argument of the loader, which is then
+// what the kernel takes for the executable.
+func TestRunByLoader(t *testing.T) {
+	exe := cc(t, filepath.Join(t.TempDir(), "plain"), "testdata/plain.c")
+	loader := open(t, runExe(t, exe, "abort").core, Options{})
+	list, err := loader.Modules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ld := list[len(list)-2].File // before the vdso
+	p := runCommand(t, "abort", ld, exe)
+	p.exe = exe
+	c := open(t, p.core, Options{})
+	checkSymbols(t, c, p)
+	checkThreads(t, c, p)
+	if c.Info().Executable != exe {
+		t.Errorf("the executable is %s, want %s", c.Info().Executable, exe)
+	}
+}
+
 // TestSeparateSymbols strips an executable and keeps its symbols in a tree of
 // debug files.
 func TestSeparateSymbols(t *testing.T) {

@@ -23,8 +23,12 @@ func (f *File) Lookup(name string) (Symbol, bool) {
 	if s, ok := f.LookupDynamic(name); ok {
 		return s, true
 	}
-	return f.index().lookup(name)
+	return f.LookupStatic(name)
 }
+
+// LookupStatic finds the definition of a symbol in .symtab only. It is the one
+// for files of separate debug information, whose other tables are empty.
+func (f *File) LookupStatic(name string) (Symbol, bool) { return f.index().lookup(name) }
 
 // LookupDynamic finds the definition of a symbol among the dynamic symbols
 // only.

@@ -75,9 +75,28 @@ func (t *Table) walk(list []linkMap, seen map[uint64]bool, debug uint64) []linkM
 	return list
 }
 
+// isLoader tells whether the module is the loader itself.
+func (e *entry) isLoader() bool { return e.debugSymbol() != 0 }
+
+// debugSymbol is the address of the loader's own struct r_debug, 0 in any other
+// module.
+func (e *entry) debugSymbol() uint64 {
+	if e.file == nil {
+		return 0
+	}
+	s, ok := e.file.LookupDynamic("_r_debug")
+	if !ok || s.Type != elf.STT_OBJECT {
+		return 0
+	}
+	return e.mod.Bias + s.Value
+}
+
 // debugAddress is the value of DT_DEBUG, which the loader writes into the
-// executable's dynamic section.
+// executable's dynamic section. The loader itself has none.
 func (t *Table) debugAddress(main *entry) (uint64, error) {
+	if a := main.debugSymbol(); a != 0 {
+		return a, nil
+	}
 	if main.dynamic == 0 {
 		return 0, fmt.Errorf("the executable has no dynamic section")
 	}

@@ -75,7 +75,7 @@ func (t *Table) findMain() *entry {
 		t.complete(e)
 		if e.file != nil {
 			e.setMainBias(e.file, phdr, entryPoint)
-			e.setBounds(e.file)
+			e.setBounds()
 		}
 	}
 	return e
@@ -133,7 +133,7 @@ func (t *Table) addVDSO() {
 		e.mod.Image = img
 		e.mod.BuildID = e.file.BuildID()
 		e.mod.Bias = base - firstVaddr(e.file)
-		e.setBounds(e.file)
+		e.setBounds()
 	}
 	t.entries = append(t.entries, e)
 }

@@ -98,8 +98,12 @@ func Find(f Facts, o Options) *Table {
 	t := &Table{facts: f, opts: o}
 	t.libc = sync.OnceValue(t.findDescriptors)
 	main := t.findMain()
+	list := t.linkMaps(main)
+	if len(list) > 0 && main.isLoader() && list[0].dynamic != main.dynamic {
+		main = t.linked(list[0], true) // run as "ld.so program"
+	}
 	t.entries = append(t.entries, main)
-	for _, l := range t.linkMaps(main) {
+	for _, l := range list {
 		t.addLinked(main, l)
 	}
 	t.addVDSO()
@@ -140,14 +144,17 @@ func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
 func (t *Table) addLinked(main *entry, l linkMap) {
 	if main.linkMap == 0 && (l.name == "" || l.dynamic != 0 && l.dynamic == main.dynamic) {
 		main.linkMap = l.at
-		return
 	}
-	if vdso := t.facts.Auxv[atSYSINFOEHDR]; vdso != 0 && l.dynamic-vdso < maxVDSO {
-		return
+	vdso := t.facts.Auxv[atSYSINFOEHDR]
+	if main.linkMap != l.at && (vdso == 0 || l.dynamic-vdso >= maxVDSO) {
+		t.entries = append(t.entries, t.linked(l, false))
 	}
+}
+
+// linked makes the module of a link map.
+func (t *Table) linked(l linkMap, main bool) *entry {
 	e := &entry{linkMap: l.at, dynamic: l.dynamic}
-	e.mod.Bias = l.addr
-	e.mod.Path = l.name
+	e.mod.Bias, e.mod.Path, e.mod.Main = l.addr, l.name, main
 	if m := t.mappingAt(l.dynamic); m != nil {
 		e.names = append(e.names, m.File)
 		if !strings.HasPrefix(l.name, "/") {
@@ -158,7 +165,7 @@ func (t *Table) addLinked(main *entry, l linkMap) {
 		t.readHeaders(e, l.addr)
 	}
 	t.complete(e)
-	t.entries = append(t.entries, e)
+	return e
 }
 
 // addMapped adds the executable files that are mapped but that no link map
@@ -196,12 +203,8 @@ func (t *Table) complete(e *entry) {
 		e.mod.BuildID = e.memory.BuildID()
 	}
 	t.search(e)
-	source := e.memory
-	if source == nil {
-		source = e.file
-	}
-	if source != nil {
-		e.setBounds(source)
+	if len(e.progs()) > 0 {
+		e.setBounds()
 	} else if m := t.mappingAt(e.dynamic); m != nil {
 		e.mod.Low, e.mod.High = callbacks.At(t.startOf(m)), m.High
 	}
@@ -211,10 +214,21 @@ func (t *Table) complete(e *entry) {
 	e.debug = sync.OnceValue(func() *elfx.File { return t.debugFile(e) })
 }
 
+// progs are the program headers: those in memory or, failing these, the file's.
+func (e *entry) progs() []elf.ProgHeader {
+	switch {
+	case e.memory != nil:
+		return e.memory.Progs()
+	case e.file != nil:
+		return e.file.Progs()
+	}
+	return nil
+}
+
 // setBounds takes the bounds of the mapped segments from the program headers.
-func (e *entry) setBounds(f *elfx.File) {
+func (e *entry) setBounds() {
 	low, high := ^uint64(0), uint64(0)
-	for _, p := range f.Progs() {
+	for _, p := range e.progs() {
 		if p.Type == elf.PT_LOAD {
 			low = min(low, (p.Vaddr+e.mod.Bias)&^(pageSize-1))
 			high = max(high, p.Vaddr+p.Memsz+e.mod.Bias)

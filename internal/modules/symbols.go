@@ -73,7 +73,7 @@ func (e *entry) lookup(name string) (elfx.Symbol, bool) {
 		return elfx.Symbol{}, false
 	}
 	if d := e.debug(); d != nil {
-		return d.Lookup(name)
+		return d.LookupStatic(name)
 	}
 	return elfx.Symbol{}, false
 }

@@ -54,7 +54,7 @@ func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, e
 // mainBlock is the executable's block. On x86-64 it ends at the thread pointer
 // (variant II); on aarch64 it begins after the two words there (variant I).
 func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
-	for _, p := range e.file.Progs() {
+	for _, p := range e.progs() {
 		if p.Type != elf.PT_TLS {
 			continue
 		}

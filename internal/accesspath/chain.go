@@ -39,8 +39,8 @@ type Chain struct {
 	Mask uint64
 }
 
-// Offset is the offset of step i from the end; 0 is the last.
-func (c Chain) Offset(i int) uint64 { return c.Steps[len(c.Steps)-1-i].Offset }
+// Last is the last step: where the value itself lies.
+func (c Chain) Last() Step { return c.Steps[len(c.Steps)-1] }
 
 // Chain takes e apart if it is a chain of pointers ending in a load. Extensions,
 // masks, shifts to the right and comparisons with 0 around the last load are
@@ -164,4 +164,32 @@ func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
 		return Root{Kind: RootTLSSlot, Address: slot}, append(rest[:i:i], rest[i+1:]...)
 	}
 	return Root{Kind: RootTLS}, rest
+}
+
+// Cell is the cell that the store writes, as the load that would read it.
+func (s Store) Cell() *Expr { return load(s.Address, s.Size, false) }
+
+// OfArg tells whether e is computed of constants and one argument, and which.
+func (e *Expr) OfArg() (arg int, ok bool) {
+	arg = -1
+	ok = e.onlyArg(&arg) && arg >= 0
+	return arg, ok
+}
+
+// onlyArg collects the arguments in e; false if there are other parts, or
+// several arguments.
+func (e *Expr) onlyArg(arg *int) bool {
+	switch e.kind {
+	case kindConst:
+		return true
+	case kindArg:
+		same := *arg < 0 || *arg == int(e.val)
+		*arg = int(e.val)
+		return same
+	case kindExtend:
+		return e.a.onlyArg(arg)
+	case kindBinary:
+		return e.a.onlyArg(arg) && e.b.onlyArg(arg)
+	}
+	return false
 }

@@ -90,7 +90,7 @@ func TestChain(t *testing.T) {
 		{extend(binary(opShr, flags, constant(8)), 1, false), 0xff00},
 	} {
 		c, ok := tt.e.Chain()
-		if !ok || c.Root.Address != 0x1000 || len(c.Steps) != 3 || c.Steps[1].Index == nil || c.Offset(0) != 4 || c.Mask != tt.mask {
+		if !ok || c.Root.Address != 0x1000 || len(c.Steps) != 3 || c.Steps[1].Index == nil || c.Last().Offset != 4 || c.Mask != tt.mask {
 			t.Errorf("%v: chain %+v, want mask %#x", tt.e, c, tt.mask)
 		}
 	}

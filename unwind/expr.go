@@ -165,6 +165,9 @@ func (m *machine) register(n uint64) uint64 {
 
 func (m *machine) deref(size int) {
 	addr := m.pop()
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		m.b.fail("word size %d", size)
+	}
 	if m.b.err != nil {
 		return
 	}

@@ -26,7 +26,7 @@ func (w *walk) trampoline(pc uint64) bool {
 // withoutTable goes to the caller of a frame that no table covers.
 func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 	if w.trampoline(f.PC) {
-		f.Signal = true
+		f.Signal, f.Exact = true, true
 		return true, w.fromSignalFrame(f)
 	}
 	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
@@ -147,9 +147,13 @@ func (w *walk) framePointer(f *Frame) bool {
 }
 
 // plausible tells whether ret looks like a return address: it stands behind a
-// call, or in a module whose code cannot be read.
+// call, at the entry of a coroutine or a signal trampoline, or in a module whose
+// code cannot be read.
 func (w *walk) plausible(ret uint64) bool {
-	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok {
+	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok || w.trampoline(ret) {
+		return true
+	}
+	if r := w.row(ret); r.err == nil && r.low == ret {
 		return true
 	}
 	var p [1]byte

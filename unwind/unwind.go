@@ -73,8 +73,8 @@ func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf }
 
 // Frame is one native stack frame.
 type Frame struct {
-	// PC is the instruction that runs or was interrupted (Exact), or the
-	// return address into this frame.
+	// PC is the instruction that runs, was interrupted or is next (Exact),
+	// or the return address into this frame.
 	PC uint64
 	// CFA is the frame's canonical address: the value of the stack pointer
 	// before the call that made the frame. It is 0 if it is not known.
@@ -83,8 +83,9 @@ type Frame struct {
 	// from frame to frame. What a call may destroy is not known in the
 	// caller.
 	Registers callbacks.Registers
-	// Exact tells that PC is no return address: the frame is the innermost
-	// one, or was interrupted by a signal.
+	// Exact tells that no call led away from PC: the frame is the innermost
+	// one, or was interrupted by a signal, or is a signal trampoline or the
+	// entry of a coroutine.
 	Exact bool
 	// Signal tells that this is the kernel's trampoline, to which a signal
 	// handler returns; the next frame is the interrupted one.

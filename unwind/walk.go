@@ -56,7 +56,7 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 	case r.err != nil:
 		more, err = w.withoutTable(f, r)
 	case r.low == f.PC && !f.Exact && !r.signal:
-		// Nothing called this function: it is the base of a coroutine.
+		f.Exact = true // nothing called this function: it is the base of a coroutine
 	default:
 		more, err = w.follow(f, r)
 	}
@@ -97,7 +97,7 @@ func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	f.CFA, f.Signal = cfa, r.signal
+	f.CFA, f.Signal, f.Exact = cfa, r.signal, f.Exact || r.signal
 	if r.ra.kind == ruleUndefined {
 		return false, nil // the outermost frame
 	}

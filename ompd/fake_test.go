@@ -110,7 +110,7 @@ func (f *fakeRuntime) CurrentTask(h handles.Thread) (handles.Task, error) {
 
 func (f *fakeRuntime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
 	if ev == nil && !f.tracking {
-		return rtl.ThreadState{}, fmt.Errorf("no evidence: %w", callbacks.NeedsStateTracking)
+		return rtl.ThreadState{State: rtl.StateUndefined}, nil
 	}
 	return rtl.ThreadState{State: rtl.StateWaitLock, WaitID: 0x77, Tracked: f.tracking}, nil
 }

@@ -1,8 +1,10 @@
 package ompd
 
 import (
+	"fmt"
 	"iter"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
@@ -39,14 +41,20 @@ func (p *Process) ReleaseThread(h handles.Thread) error {
 }
 
 // State is ompd_get_state: what a thread does and what it waits for. ev is what
-// the caller knows of the thread's registers and stack; nil if nothing. A runtime
-// that keeps no states needs it to infer them, or else answers
+// the caller knows of the thread's registers and stack; nil if nothing. What a
+// runtime that keeps no states cannot tell without it is
 // callbacks.NeedsStateTracking.
 func (p *Process) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
-	return query(p, "ompd_get_state", h, func(rt rtl.Runtime, h handles.Thread) (rtl.ThreadState, error) { return rt.State(h, ev) })
+	return query(p, "ompd_get_state", h, func(rt rtl.Runtime, h handles.Thread) (rtl.ThreadState, error) {
+		s, err := rt.State(h, ev)
+		if err == nil && ev == nil && s.State == rtl.StateUndefined && !rt.Identity().Tracking {
+			err = fmt.Errorf("the runtime was not started with OMP_DEBUG=enabled: %w", callbacks.NeedsStateTracking)
+		}
+		return s, err
+	})
 }
 
-// comparable handles have an order.
+// ordered are handles.
 type ordered[H any] interface {
 	String() string
 	Compare(H) int

@@ -1,0 +1,159 @@
+package ompd
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// openCore makes a core of a program and opens its one runtime.
+func openCore(t *testing.T, program string, rt omptest.Runtime, env ...string) (*Process, *omptest.Result) {
+	t.Helper()
+	exe := omptest.Compile(t, omptest.Build{Program: program})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
+	core, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { core.Close() })
+	var l Library
+	if err := l.Initialize(202111); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Finalize() })
+	ps, err := l.ProcessInitialize(core, Options{Epoch: 1})
+	if err != nil || len(ps) != 1 {
+		t.Fatalf("%d runtimes, want 1: %v", len(ps), err)
+	}
+	return ps[0], r
+}
+
+// TestCores compares with what the programs' threads were told by omp_get_*.
+func TestCores(t *testing.T) {
+	for _, rt := range omptest.Runtimes(t) {
+		for _, c := range [][]string{{"nested"}, {"pthreads"}, {"serialized_nested"}, {"serialized_nested", "OMP_DEBUG=enabled"}, {"teams", "OMP_DEBUG=enabled"}} {
+			t.Run(strings.Join(append(c, rt.Name), "/"), func(t *testing.T) {
+				p, r := openCore(t, c[0], rt, c[1:]...)
+				inRegion := 0
+				for _, w := range r.Truth.Threads {
+					h, err := p.ThreadHandle(callbacks.LWP(uint64(w.LWP)))
+					if !w.OpenMP {
+						wantRC(t, err, callbacks.Unavailable)
+						continue
+					}
+					if err != nil {
+						t.Error(err)
+						continue
+					}
+					byPthread, err := p.ThreadHandle(callbacks.Pthread(uint64(w.Pthread)))
+					want(t, byPthread, err, h)
+					id, err := p.ThreadID(h, callbacks.ThreadIDLWP)
+					want(t, id, err, callbacks.LWP(uint64(w.LWP)))
+					if w.Role != "idle" {
+						inRegion++
+						checkThread(t, p, h, w)
+					}
+				}
+				if inRegion < 2 {
+					t.Errorf("%d threads in a region, want 2 or more", inRegion)
+				}
+			})
+		}
+	}
+}
+
+// checkThread asks the per-variable routines of the draft about a thread.
+func checkThread(t *testing.T, p *Process, h handles.Thread, w omptest.ThreadTruth) {
+	t.Helper()
+	region, err := p.CurrentParallel(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := p.CurrentTask(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		got  func() (any, error)
+		want any
+	}{
+		"level":             {as(p.Level, region), w.Level},
+		"active level":      {as(p.ActiveLevel, region), w.ActiveLevel},
+		"team size":         {as(p.NumThreads, region), w.TeamSize},
+		"thread number":     {as(p.ThreadNum, task), w.ThreadNum},
+		"in parallel":       {as(p.InParallel, task), w.InParallel != 0},
+		"in final":          {as(p.InFinal, task), w.InFinal != 0},
+		"dynamic":           {as(p.Dynamic, task), w.Dynamic != 0},
+		"nested":            {as(p.Nested, task), w.MaxActiveLevels > 1},
+		"max threads":       {as(p.MaxThreads, task), int64(w.MaxThreads)},
+		"max active levels": {as(p.MaxActiveLevels, task), int64(w.MaxActiveLevels)},
+		"thread limit":      {as(p.ThreadLimit, task), int64(w.ThreadLimit)},
+		"schedule": {func() (any, error) { s, err := p.Schedule(task); return s.Kind, err },
+			[]string{"", "static", "dynamic", "guided", "auto"}[w.ScheduleKind&7]},
+	} {
+		if got, err := c.got(); err != nil || got != c.want {
+			t.Errorf("LWP %d, %s: %v, %v; want %v", w.LWP, name, got, err, c.want)
+		}
+	}
+	checkMembers(t, p, h, region, w)
+}
+
+// as asks ask about h.
+func as[H, R any](ask func(H) (R, error), h H) func() (any, error) {
+	return func() (any, error) { return ask(h) }
+}
+
+// checkMembers asks who is in the region of thread h, and how deep it lies.
+func checkMembers(t *testing.T, p *Process, h handles.Thread, region handles.Parallel, w omptest.ThreadTruth) {
+	t.Helper()
+	threads, err := p.ThreadsInParallel(region)
+	if err != nil || len(threads) != w.TeamSize || threads[w.ThreadNum] != h {
+		t.Errorf("LWP %d is number %d of %v, %v", w.LWP, w.ThreadNum, threads, err)
+	}
+	tasks, err := p.ImplicitTasks(region)
+	if err != nil || len(tasks) != w.TeamSize {
+		t.Errorf("LWP %d: implicit tasks %v, %v", w.LWP, tasks, err)
+	}
+	var sizes []int
+	for r := region; ; {
+		info, err := p.Parallel(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append([]int{info.TeamSize}, sizes...)
+		if info.Level == 0 { // a league's teams lie in another region of level 0
+			break
+		}
+		if r, err = p.EnclosingParallel(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(sizes) != fmt.Sprint(w.Sizes) {
+		t.Errorf("LWP %d: team sizes outwards %v, want %v", w.LWP, sizes, w.Sizes)
+	}
+}
+
+// TestNoRuntime opens a target in which no OpenMP runtime is found.
+func TestNoRuntime(t *testing.T) {
+	_, r := openCore(t, "barrier", omptest.RuntimeOf(t, 16))
+	core, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	ps, err := Open(noRuntime{core}, Options{})
+	wantRC(t, err, callbacks.Incompatible)
+	want(t, len(ps), nil, 0)
+}
+
+// noRuntime is a target whose modules are hidden.
+type noRuntime struct{ callbacks.Target }
+
+func (noRuntime) Symbol(string, string) (callbacks.Address, error) {
+	return callbacks.Address{}, callbacks.ErrNoSymbol
+}

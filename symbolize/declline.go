@@ -35,12 +35,15 @@ func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
 // of the directive, but the debug twin of a parallel region at its block: then
 // the function that calls the twin has the line. gcc declares what it outlines
 // (_omp_fn) nowhere, but gives the directive's line to its first instruction.
+// flang does neither; there it is the first line that the code has.
 func (m *module) findDecl(addr uint64) dwarfx.Position {
 	u := m.unit(addr)
 	if u == nil {
 		return dwarfx.Position{}
 	}
+	high := addr + 1
 	if f, ok := u.Func(addr); ok && f.Low == addr {
+		high = f.High
 		if isDebugTwin(f.Names().Name) {
 			if w, ok := m.callerOfTwin(u, addr); ok {
 				f = w
@@ -50,7 +53,7 @@ func (m *module) findDecl(addr uint64) dwarfx.Position {
 			return dwarfx.Position{File: file, Line: line}
 		}
 	}
-	p, _ := u.FirstLine(addr)
+	p, _ := u.FirstLine(addr, high)
 	return p
 }
 
@@ -62,11 +65,11 @@ func (m *module) arch() callbacks.Arch {
 	return callbacks.ArchUnknown
 }
 
-// text returns the code of a function from the module's file; nil if it is not
-// at hand.
-func (m *module) text(low, high, limit uint64) []byte {
+// text returns the code of a small function from the module's file; nil if it
+// is not at hand.
+func (m *module) text(low, high uint64) []byte {
 	f := m.elf()
-	if f == nil || high <= low || high-low > limit {
+	if f == nil || high <= low || high-low > maxWrapper {
 		return nil
 	}
 	b, err := f.DataAt(low, int(high-low))
@@ -78,21 +81,18 @@ func (m *module) text(low, high, limit uint64) []byte {
 
 // callerOfTwin returns the outlined function of a unit that calls or jumps to
 // the debug twin that is entered at addr.
-func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (found dwarfx.Func, ok bool) {
-	arch := m.arch()
-	u.Funcs(func(low, high uint64, f dwarfx.Func) bool {
-		code := m.text(low, high, maxWrapper)
-		if code == nil || low == addr || !calls(arch, code, low, addr) {
-			return true
+func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
+	for f := range u.Funcs {
+		code := m.text(f.Low, f.High)
+		if code == nil || f.Low == addr || !calls(m.arch(), code, f.Low, addr) {
+			continue
 		}
 		name := f.Names().Name
-		if kind, _ := Construct(name); kind == "" || isDebugTwin(name) {
-			return true
+		if kind, _ := Construct(name); kind != "" && !isDebugTwin(name) {
+			return f, true
 		}
-		found, ok = f, true
-		return false
-	})
-	return found, ok
+	}
+	return dwarfx.Func{}, false
 }
 
 // calls tells whether code, which lies at low, has a direct call or jump to

@@ -182,7 +182,9 @@ func TestSplitDWARF(t *testing.T) {
 	for _, flag := range []string{"-gdwarf-4", "-gdwarf-5"} {
 		for _, compiler := range []string{"g++", "clang++-16"} {
 			full := compile(t, "small.cc", compiler, flag, "-O0")
-			skeleton := compile(t, "small.cc", compiler, flag, "-O0", "-gsplit-dwarf")
+			object := compile(t, "small.cc", compiler, flag, "-O0", "-gsplit-dwarf", "-c")
+			skeleton := object + ".linked"
+			run(t, compiler, "-o", skeleton, object)
 			a, b := open(t, skeleton), open(t, full)
 			for _, name := range []string{"main", "c_name", "_ZL4failPKc", "_Z4walkPKii"} {
 				got, err1 := a.Code(address(t, skeleton, name) + 4)

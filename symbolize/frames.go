@@ -95,7 +95,7 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 		s.asked = true
 		s.shown = Demangle(name)
 		if plainFortran(name) {
-			s.shown = cmp.Or(m.fortranName(addr, fn), s.shown)
+			s.shown = cmp.Or(m.fortranName(name, addr, fn), s.shown)
 		}
 		kind, _ := Construct(name)
 		s.outlined = kind != ""
@@ -121,8 +121,8 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 		f.Linkage = n.Name
 	}
 	f.Function = Demangle(f.Linkage)
-	if n.Name != "" && plainFortran(f.Linkage) && fn.Unit().IsFortran() {
-		f.Function = n.Name
+	if plainFortran(f.Linkage) {
+		f.Function = cmp.Or(m.fortranName(f.Linkage, addr, fn), f.Function)
 	}
 	return f
 }
@@ -158,22 +158,37 @@ func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
 }
 
 // plainFortran tells the symbols that may be those of Fortran procedures whose
-// name in the source is another: what these are only the debug information
+// name in the source is another: that of the program, external ones (solve_) and
+// those inside another (solve.0). What they are only the debug information
 // knows.
 func plainFortran(symbol string) bool {
-	return symbol == "MAIN__" || strings.HasSuffix(symbol, "_") && !strings.HasPrefix(symbol, "_")
+	if symbol == "MAIN__" {
+		return true
+	}
+	if strings.HasPrefix(symbol, "_") {
+		return false
+	}
+	rest := strings.TrimRight(symbol, "0123456789")
+	if rest != symbol && strings.HasSuffix(rest, ".") {
+		kind, _ := Construct(symbol)
+		return kind == ""
+	}
+	return strings.HasSuffix(symbol, "_")
 }
 
-// fortranName is the name in the source of the function at a file address if it
-// is Fortran, else empty.
-func (m *module) fortranName(addr uint64, fn *dwarfx.Func) string {
+// fortranName is the name in the source of the function at a file address whose
+// symbol is plainFortran, or empty if it is not Fortran.
+func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string {
 	if fn == nil {
 		fn = m.dwarfFunc(addr)
 	}
 	if fn == nil || !fn.Unit().IsFortran() {
 		return ""
 	}
-	return fn.Names().Name
+	if symbol == "MAIN__" {
+		return fn.Names().Name
+	}
+	return strings.TrimRight(strings.TrimRight(symbol, "0123456789"), "._")
 }
 
 // line returns the place in the source of a file address.

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -60,19 +59,36 @@ func TestAgainstLLVM(t *testing.T) {
 	} {
 		t.Run(tt.compiler+tt.flags, func(t *testing.T) {
 			file := compile(t, "shapes.cc", tt.compiler, strings.Fields(tt.flags)...)
-			s := open(t, file)
-			addrs := text(t, file, 1000)
-			values := symbolValues(t, file)
-			for i, want := range oracle(t, file, addrs) {
-				got, err := s.Code(addrs[i] + bias)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if d := difference(got, want, values); d != "" {
-					t.Errorf("%#x: %s\n got %+v\nwant %+v", addrs[i], d, got, want)
-				}
-			}
+			agree(t, file)
 		})
+	}
+}
+
+// TestAgainstLLVMOnAArch64 compares on the other architecture.
+func TestAgainstLLVMOnAArch64(t *testing.T) {
+	need(t, "ld.lld-16")
+	for _, flag := range []string{"-O0", "-O2"} {
+		object := compile(t, "small.cc", "clang++-16", "--target=aarch64-linux-gnu", "-g", flag, "-fPIC", "-c")
+		file := filepath.Join(t.TempDir(), "small")
+		run(t, "ld.lld-16", "-shared", "-o", file, object)
+		agree(t, file)
+	}
+}
+
+// agree checks that llvm-symbolizer and the package agree on a file.
+func agree(t *testing.T, file string) {
+	t.Helper()
+	s := open(t, file)
+	addrs := text(t, file, 1000)
+	values := symbolValues(t, file)
+	for i, want := range oracle(t, file, addrs) {
+		got, err := s.Code(addrs[i] + bias)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := difference(got, want, values); d != "" {
+			t.Errorf("%#x: %s\n got %+v\nwant %+v", addrs[i], d, got, want)
+		}
 	}
 }
 
@@ -104,14 +120,7 @@ func TestOldCompression(t *testing.T) {
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
 	run(t, "objcopy", "--decompress-debug-sections", packed, plain)
-	a, b := open(t, packed), open(t, plain)
-	for _, pc := range text(t, packed, 500) {
-		got, err1 := a.Code(pc + bias)
-		want, err2 := b.Code(pc + bias)
-		if err1 != nil || err2 != nil || !slices.Equal(got, want) {
-			t.Fatalf("%#x: %+v, %v; want %+v, %v", pc, got, err1, want, err2)
-		}
-	}
+	sameFrames(t, packed, open(t, packed), open(t, plain))
 }
 
 // difference tells the first difference between frames. These are none:

@@ -1,4 +1,3 @@
-#include <stdio.h>
 int x;
 static void leaf(int n)
 {

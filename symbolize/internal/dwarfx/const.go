@@ -107,9 +107,12 @@ const (
 	// maxInlined bounds the depth of inlining at one address; compilers stop
 	// far earlier, at about 100.
 	maxInlined = 512
-	// maxRanges bounds the range list of one entry; the largest units of big
-	// C++ libraries have some ten thousand.
-	maxRanges = 1 << 20
+	// maxRanges bounds the entries of range lists that one question reads; the
+	// largest units of big C++ libraries have some ten thousand.
+	maxRanges = 1 << 22
+	// maxString bounds a name or a path; expression templates have names of
+	// some ten thousand bytes.
+	maxString = 1 << 16
 	// maxRows bounds the line table of one unit; the largest generated
 	// sources have some hundred thousand rows.
 	maxRows = 1 << 22

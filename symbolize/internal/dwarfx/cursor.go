@@ -119,9 +119,10 @@ func (c *cursor) sleb() int64 {
 	}
 }
 
-// cstring reads a string up to its terminating zero.
+// cstring reads a string up to its terminating zero; one that is too long is
+// damage.
 func (c *cursor) cstring() string {
-	n := bytes.IndexByte(c.data[c.pos:], 0)
+	n := bytes.IndexByte(c.data[c.pos:min(len(c.data), c.pos+maxString)], 0)
 	if n < 0 {
 		c.pos, c.bad = len(c.data), true
 		return ""

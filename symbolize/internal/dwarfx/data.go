@@ -26,6 +26,7 @@ type Data struct {
 	err    error
 	units  []*Unit
 	tables map[tableKey]*abbrevs
+	budget int // entries of range lists that the question may still read
 
 	ready     bool
 	byAranges spans.Set[*Unit]
@@ -75,6 +76,7 @@ func (d *Data) section(name string) []byte {
 // none.
 func (d *Data) Unit(pc uint64) *Unit {
 	d.prepare()
+	d.budget = maxRanges
 	if s, ok := d.byAranges.Find(pc); ok {
 		return s.Value
 	}

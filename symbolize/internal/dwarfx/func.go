@@ -4,7 +4,9 @@ package dwarfx
 type Func struct {
 	u   *Unit
 	off uint64
-	Low uint64 // entry address
+	// Low is where the function is entered. High is the end of the part that
+	// was asked for.
+	Low, High uint64
 }
 
 // Names are what debug information calls a function. Each may be empty.
@@ -29,7 +31,7 @@ func (u *Unit) Func(pc uint64) (Func, bool) {
 	if !ok {
 		return Func{}, false
 	}
-	f := Func{u: u, off: s.Value, Low: s.Low}
+	f := Func{u: u, off: s.Value, Low: s.Low, High: s.High}
 	if e, ok := u.entry(s.Value); ok {
 		if v := e.vals[keepLow]; v.isAddr() {
 			f.Low = u.addr(v)
@@ -40,11 +42,12 @@ func (u *Unit) Func(pc uint64) (Func, bool) {
 	return f, true
 }
 
-// Funcs calls yield with each function of the unit, by address.
-func (u *Unit) Funcs(yield func(low, high uint64, f Func) bool) {
+// Funcs yields the functions of the unit by address; one that has several parts
+// is there once for each, with the bounds of the part.
+func (u *Unit) Funcs(yield func(Func) bool) {
 	u.scan()
 	for _, s := range u.funcs.All() {
-		if !yield(s.Low, s.High, Func{u: u, off: s.Value, Low: s.Low}) {
+		if !yield(Func{u: u, off: s.Value, Low: s.Low, High: s.High}) {
 			return
 		}
 	}
@@ -57,6 +60,7 @@ func (u *Unit) scan() {
 		return
 	}
 	u.haveFuncs = true
+	u.d.budget = maxRanges
 	c := u.cursor(u.dies)
 	for !c.bad && c.pos < len(c.data) {
 		off := uint64(c.pos)

@@ -3,6 +3,7 @@ package dwarfx
 // Inlined returns the calls that were inlined in f at pc, the outermost first.
 func (f Func) Inlined(pc uint64) []Inline {
 	u := f.u
+	u.d.budget = maxRanges
 	c := u.cursor(f.off)
 	if a := u.shape(&c); a == nil || !a.children {
 		return nil

@@ -30,16 +30,19 @@ func (u *Unit) Line(pc uint64) (Position, bool) {
 	return u.position(rows[i]), true
 }
 
-// FirstLine is like Line, but of several rows for the same address it takes the
-// first: at the entry of a function that is the one for the function itself,
-// before what was moved or inlined there.
-func (u *Unit) FirstLine(pc uint64) (Position, bool) {
-	rows := u.sequence(pc)
-	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= pc })
-	if i == len(rows) || rows[i].addr != pc {
-		return u.Line(pc)
+// FirstLine returns the first place in the source that the code from low to high
+// has. Of several rows for one address it takes the first: at the entry of a
+// function that is the one for the function itself, before what was moved or
+// inlined there.
+func (u *Unit) FirstLine(low, high uint64) (Position, bool) {
+	rows := u.sequence(low)
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= low })
+	for ; i < len(rows) && rows[i].addr < high; i++ {
+		if rows[i].line != 0 {
+			return u.position(rows[i]), true
+		}
 	}
-	return u.position(rows[i]), true
+	return u.Line(low)
 }
 
 // sequence returns the rows of the sequence that covers pc.

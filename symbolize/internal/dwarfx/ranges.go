@@ -70,7 +70,7 @@ func (u *Unit) oldRanges(off uint64) []pcRange {
 	c := at(u.d.section(".debug_ranges"), off)
 	base := u.lowPC()
 	var list []pcRange
-	for len(list) < maxRanges {
+	for ; u.d.budget > 0; u.d.budget-- {
 		low, high := c.u64(), c.u64()
 		switch {
 		case c.bad:
@@ -84,6 +84,7 @@ func (u *Unit) oldRanges(off uint64) []pcRange {
 			list = append(list, pcRange{base + low, base + high})
 		}
 	}
+	u.damagedRanges(off)
 	return list
 }
 
@@ -92,7 +93,7 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 	c := at(u.d.section(".debug_rnglists"), off)
 	base := u.lowPC()
 	var list []pcRange
-	for len(list) < maxRanges {
+	for ; u.d.budget > 0; u.d.budget-- {
 		var r pcRange
 		switch kind := c.u8(); kind {
 		case 0: // end of list
@@ -130,6 +131,7 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 			list = append(list, r)
 		}
 	}
+	u.damagedRanges(off)
 	return list
 }
 

@@ -8,9 +8,9 @@ import (
 )
 
 // Find returns the modules of t that hold a runtime of LLVM's kind: those that
-// define its entry points, whatever the file's name is. Where there is none, an
-// executable may have the runtime linked in and be stripped; its memory tells.
-// No runtime is no error.
+// define its entry points, whatever the file's name is. Where there is none, a
+// runtime may be linked into a stripped file, or its own file may not be at
+// hand; the memory of the modules tells. No runtime is no error.
 func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
@@ -25,7 +25,7 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	}
 	if len(found) == 0 {
 		for _, mod := range mods {
-			if mod.Main && newMemorySource(t, mod).present() {
+			if newMemorySource(t, mod).present() {
 				found = append(found, mod)
 			}
 		}

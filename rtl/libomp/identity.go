@@ -55,9 +55,13 @@ func (s span) String() string {
 	return fmt.Sprintf("%d-%d", s.low, s.high)
 }
 
-// exported bounds the release by what the module exports.
+// exported bounds the release by what the module exports. A module that exports
+// nothing can be of any.
 func exported(t callbacks.Target, mod *callbacks.Module) span {
 	var s span
+	if !defines(t, mod, "__kmpc_fork_call") {
+		return s
+	}
 	for _, m := range markers() {
 		if !defines(t, mod, m.symbol) {
 			s.high = m.release - 1
@@ -72,15 +76,11 @@ func exported(t callbacks.Target, mod *callbacks.Module) span {
 // two that fit, and those after the newest, are not in the table and may fit
 // just as well.
 func (fp *fingerprint) span() span {
-	if len(fp.rows) == 0 {
+	if !fp.exact {
 		return span{}
 	}
-	number := func(row int) int {
-		n, _ := strconv.Atoi(fp.table.releases[row]) // parseTable has seen to it
-		return n
-	}
 	last := fp.rows[len(fp.rows)-1]
-	s := span{number(fp.rows[0]), number(last)}
+	s := span{fp.table.number(fp.rows[0]), fp.table.number(last)}
 	if last == len(fp.table.releases)-1 {
 		s.high = 0
 	}
@@ -94,13 +94,12 @@ var pathRelease = regexp.MustCompile(`(?:llvm|libomp)[-/]?([1-9][0-9])\b`)
 // where that leaves several, from its path, and then from the layouts that fit.
 func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
 	id := rtl.Identity{Family: "libomp", Name: "LLVM OpenMP runtime", Module: mod}
-	var s span
-	if defines(t, mod, "__kmpc_fork_call") {
-		s = exported(t, mod)
+	s := exported(t, mod)
+	if s != (span{}) {
 		id.VersionBy = "exported functions"
 	}
 	refine := func(o span, by string) {
-		if both := s.and(o); both != s && s.low != s.high {
+		if both := s.and(o); both != s && (s.low != s.high || s.high == 0) {
 			s = both
 			id.VersionBy = strings.TrimPrefix(id.VersionBy+" and "+by, " and ")
 		}

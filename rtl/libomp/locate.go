@@ -41,11 +41,15 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 	memory := newMemorySource(t, mod)
 	cheap := []layout.Source{newSymbolSource(t, mod), memory}
 	costly := costlySources(t, mod, o)
-	table := newTableSource(t.Arch(), cheap, costly)
+	j := &judge{target: t, sources: cheap, memory: memory}
+	table := &tableSource{
+		arch: t.Arch(), evidence: cheap, costly: costly,
+		bounds: func() span { return exported(t, mod) }, confirm: j.allows,
+	}
 	r := layout.Resolver{
 		Sources: o.allowed(slices.Concat(cheap, costly, []layout.Source{table})),
 		Check:   isKey,
-		Judge:   (&judge{target: t, sources: cheap, memory: memory}).decide,
+		Judge:   j.decide,
 	}
 	if !o.Full {
 		r.Costly = costly

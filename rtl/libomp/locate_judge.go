@@ -1,12 +1,14 @@
 package libomp
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
-// judge settles conflicts between layout sources by invariants of the runtime's
-// live data. It knows one for each of a few names on which the rest hangs.
+// judge asks the runtime's live data. It knows an invariant for each of a few
+// names on which the rest hangs.
 type judge struct {
 	target  callbacks.Target
 	sources []layout.Source
@@ -18,7 +20,7 @@ type judge struct {
 func (j *judge) decide(candidates []layout.Entry) int {
 	winner := -1
 	for i, c := range candidates {
-		if !j.confirms(c) {
+		if confirmed, ok := j.confirms(c); !ok || !confirmed {
 			continue
 		}
 		if winner >= 0 {
@@ -29,48 +31,103 @@ func (j *judge) decide(candidates []layout.Entry) int {
 	return winner
 }
 
-// confirms tests one candidate. A name without an invariant is not confirmed.
-func (j *judge) confirms(c layout.Entry) bool {
-	const threads = "__kmp_threads"
-	if c.Type == "" && c.Name == threads {
-		return j.memory.confirm(callbacks.At(c.Global).Add(uint64(-poolRelation()[threads]))) == nil
+// allows tells whether the memory speaks against a place.
+func (j *judge) allows(n fieldName, f layout.Field) bool {
+	confirmed, ok := j.confirms(layout.Entry{Type: n.typ, Name: n.field, Field: f})
+	return confirmed || !ok
+}
+
+// confirms tests one place; ok tells whether there is an invariant for it.
+func (j *judge) confirms(c layout.Entry) (confirmed, ok bool) {
+	if c.Type == "" && c.Name == "__kmp_threads" {
+		_, err := j.memory.confirm(callbacks.At(c.Global).Add(uint64(-poolRelation()[c.Name])))
+		return err == nil, true
 	}
-	tid, team, members := j.field("kmp_base_info_t", "th_info.ds.ds_tid"), j.field("kmp_base_info_t", "th_team"), j.field("kmp_base_team_t", "t_threads")
+	test := j.invariant(c)
+	if test == nil {
+		return false, false
+	}
+	return j.everyThread(test), true
+}
+
+// invariant is what holds for every thread if a field is where c says.
+func (j *judge) invariant(c layout.Entry) func(info callbacks.Address) bool {
+	tid, team := j.field("kmp_base_info_t", "th_info.ds.ds_tid"), j.field("kmp_base_info_t", "th_team")
+	members := j.field("kmp_base_team_t", "t_threads")
 	switch c.Type + "." + c.Name {
+	case "kmp_base_info_t.th_info.ds.ds_gtid":
+		return func(callbacks.Address) bool { return c.Field == j.memory.gtidField() } // which was confirmed
 	case "kmp_base_info_t.th_info.ds.ds_tid":
-		tid = c.Field
+		return func(info callbacks.Address) bool { return j.member(info, team, members, c.Field) }
 	case "kmp_base_info_t.th_team":
-		team = c.Field
+		return func(info callbacks.Address) bool { return j.member(info, c.Field, members, tid) }
 	case "kmp_base_team_t.t_threads":
-		members = c.Field
+		return func(info callbacks.Address) bool { return j.member(info, team, c.Field, tid) }
+	case "kmp_base_info_t.th_serial_team":
+		return func(info callbacks.Address) bool { return j.member(info, c.Field, members, layout.Field{}) }
 	case "kmp_base_info_t.th_current_task":
-		return j.everyThread(func(info callbacks.Address) bool { return j.taskOf(info, c.Field, team) })
-	default:
-		return false
+		return func(info callbacks.Address) bool { return j.taskOf(info, c.Field, team) }
+	case "kmp_base_info_t.th_task_team":
+		return func(info callbacks.Address) bool { return j.taskTeamOf(info, c.Field, team) }
+	case "kmp_base_info_t.th_next_pool", "kmp_base_info_t.th_team_master":
+		return func(info callbacks.Address) bool { return j.isThread(j.pointer(info, c.Field)) }
+	case "kmp_base_info_t.th_cg_roots":
+		return func(info callbacks.Address) bool {
+			group := j.pointer(info, c.Field)
+			return group.IsNull() || j.isThread(j.pointer(group, layout.Field{Size: 8}))
+		}
 	}
-	return j.everyThread(func(info callbacks.Address) bool {
-		r := layout.Read(j.target, info, tid, team)
-		if r.Address(team).IsNull() {
-			return r.Err() == nil
-		}
-		list, err := layout.ReadUint(j.target, r.Address(team).Add(members.Offset), 8)
-		if err != nil || r.Err() != nil {
-			return false
-		}
-		self, err := layout.ReadUint(j.target, callbacks.At(list).Add(8*r.Uint(tid)), 8)
-		return err == nil && self == info.Offset
-	})
+	return nil
+}
+
+// unreadable stands for a pointer that cannot be read. Nothing is there.
+var unreadable = callbacks.At(1)
+
+// pointer reads a field; unreadable if it cannot.
+func (j *judge) pointer(at callbacks.Address, f layout.Field) callbacks.Address {
+	r := layout.Read(j.target, at, f)
+	if a := r.Address(f); r.Err() == nil {
+		return a
+	}
+	return unreadable
+}
+
+// isThread tells whether a is null or one of the threads, as far as they were
+// looked at.
+func (j *judge) isThread(a callbacks.Address) bool {
+	j.memory.scan()
+	return a.IsNull() || slices.Contains(j.memory.live, a) || len(j.memory.live) == checkedThreads && a != unreadable
+}
+
+// member tells whether a thread's team has the thread as its member. An unknown
+// number in the team counts as 0.
+func (j *judge) member(info callbacks.Address, team, members, tid layout.Field) bool {
+	home := j.pointer(info, team)
+	if home.IsNull() {
+		return true
+	}
+	n := uint64(0)
+	if tid.Known() {
+		r := layout.Read(j.target, info, tid)
+		n = r.Uint(tid)
+	}
+	return j.pointer(j.pointer(home, members), layout.Field{Offset: n % maxThreads * 8, Size: 8}) == info
 }
 
 // taskOf tells whether a thread's current task belongs to its team.
 func (j *judge) taskOf(info callbacks.Address, task, team layout.Field) bool {
-	r := layout.Read(j.target, info, task, team)
-	if r.Address(team).IsNull() {
-		return r.Err() == nil
+	home := j.pointer(info, team)
+	return home.IsNull() || j.pointer(j.pointer(info, task), j.field("kmp_taskdata_t", "td_team")) == home
+}
+
+// taskTeamOf tells whether a thread's task team is one of its team's two.
+func (j *judge) taskTeamOf(info callbacks.Address, taskTeam, team layout.Field) bool {
+	home, mine := j.pointer(info, team), j.pointer(info, taskTeam)
+	if home.IsNull() || mine.IsNull() {
+		return true
 	}
-	home := j.field("kmp_taskdata_t", "td_team")
-	data := layout.Read(j.target, r.Address(task), home)
-	return data.Address(home) == r.Address(team) && data.Err() == nil && r.Err() == nil
+	const pair = 424 // t_task_team, in all releases so far
+	return mine == j.pointer(home, layout.Field{Offset: pair, Size: 8}) || mine == j.pointer(home, layout.Field{Offset: pair + 8, Size: 8})
 }
 
 // field is what the most trusted source says.
@@ -87,26 +144,10 @@ func (j *judge) field(typ, field string) layout.Field {
 // is confirmed.
 func (j *judge) everyThread(test func(info callbacks.Address) bool) bool {
 	j.memory.scan()
-	at, ok := j.memory.globals["__kmp_threads"]
-	if !ok {
-		return false
-	}
-	list, err := layout.ReadUint(j.target, at, 8)
-	if err != nil {
-		return false
-	}
-	tested := 0
-	for i := range uint64(checkedThreads) {
-		info, err := layout.ReadUint(j.target, callbacks.At(list).Add(8*i), 8)
-		if err != nil {
-			break
-		}
-		if info == 0 {
-			continue
-		}
-		if tested++; !test(callbacks.At(info)) {
+	for _, info := range j.memory.live {
+		if !test(info) {
 			return false
 		}
 	}
-	return tested > 0
+	return len(j.memory.live) > 0
 }

@@ -39,23 +39,37 @@ __kmp_affinity_format __kmp_tool_libraries __kmp_tool_verbose_init __kmp_tool om
 __kmp_nested_nth kmp_nested_proc_bind_t __kmp_nested_proc_bind int char __kmp_gtid __kmp_nth`
 )
 
-// ompdWords are the names of the variables in the order of memory.
-func ompdWords() []string {
-	var access, sizes, words []string
+// ompdWord names one variable. The size of a structure has no field.
+type ompdWord struct {
+	kind       string // access, sizeof or bitfield
+	typ, field string
+}
+
+// symbol is the variable's name.
+func (w ompdWord) symbol() string {
+	if w.field == "" {
+		return "ompd_" + w.kind + "__" + w.typ
+	}
+	return "ompd_" + w.kind + "__" + w.typ + "__" + w.field
+}
+
+// ompdWords are the variables in the order of memory.
+func ompdWords() []ompdWord {
+	var access, sizes []ompdWord
 	for line := range strings.Lines(ompdAccess) {
 		w := strings.Fields(line)
 		for _, field := range w[1:] {
-			access = append(access, "ompd_access__"+w[0]+"__"+field)
-			sizes = append(sizes, "ompd_sizeof__"+w[0]+"__"+field)
+			access = append(access, ompdWord{"access", w[0], field})
+			sizes = append(sizes, ompdWord{"sizeof", w[0], field})
 		}
 	}
-	words = append(access, sizes...)
+	words := append(access, sizes...)
 	bits := strings.Fields(ompdBits)
 	for _, b := range bits[1:] {
-		words = append(words, "ompd_bitfield__"+bits[0]+"__"+b)
+		words = append(words, ompdWord{"bitfield", bits[0], b})
 	}
 	for _, t := range strings.Fields(ompdSizes) {
-		words = append(words, "ompd_sizeof__"+t)
+		words = append(words, ompdWord{"sizeof", t, ""})
 	}
 	return words
 }
@@ -94,9 +108,9 @@ func memberTypes(typ, field string) string {
 }
 
 // ompdTable answers from the runtime's OMPD description. word gives the value of
-// one variable by its name; it is ErrUnknown for one that is not there.
+// one variable; it is ErrUnknown for one that is not there.
 type ompdTable struct {
-	word func(name string) (uint64, error)
+	word func(ompdWord) (uint64, error)
 }
 
 // Field composes a path of fields.
@@ -115,15 +129,15 @@ func (t ompdTable) Field(typ, path string) (layout.Field, error) {
 
 // member is a field that the description has by itself.
 func (t ompdTable) member(typ, field string) (layout.Field, error) {
-	if mask, err := t.word("ompd_bitfield__" + typ + "__" + field); err == nil && mask != 0 {
+	if mask, err := t.word(ompdWord{"bitfield", typ, field}); err == nil && mask != 0 {
 		whole, err := t.Type(typ)
 		return layout.Field{Size: whole.Size, Mask: mask}, err
 	}
-	offset, err := t.word("ompd_access__" + typ + "__" + field)
+	offset, err := t.word(ompdWord{"access", typ, field})
 	if err != nil {
 		return layout.Field{}, err
 	}
-	size, err := t.word("ompd_sizeof__" + typ + "__" + field)
+	size, err := t.word(ompdWord{"sizeof", typ, field})
 	if err != nil {
 		return layout.Field{}, err
 	}
@@ -138,7 +152,7 @@ func (t ompdTable) member(typ, field string) (layout.Field, error) {
 
 // Type is the size of a structure.
 func (t ompdTable) Type(typ string) (layout.Type, error) {
-	size, err := t.word("ompd_sizeof__" + typ)
+	size, err := t.word(ompdWord{"sizeof", typ, ""})
 	switch {
 	case err != nil:
 		return layout.Type{}, err
@@ -176,16 +190,16 @@ func (s *symbolSource) Global(name string) (uint64, error) {
 
 // variable reads one variable of the description. If the first is not there,
 // none is looked for.
-func (s *symbolSource) variable(name string) (uint64, error) {
+func (s *symbolSource) variable(w ompdWord) (uint64, error) {
 	if !s.asked {
 		s.asked = true
-		_, err := moduleSymbol(s.target, s.module, "ompd_sizeof__kmp_info_t")
+		_, err := moduleSymbol(s.target, s.module, ompdWord{"sizeof", "kmp_info_t", ""}.symbol())
 		s.absent = err != nil
 	}
 	if s.absent {
 		return 0, layout.ErrUnknown
 	}
-	a, err := moduleSymbol(s.target, s.module, name)
+	a, err := moduleSymbol(s.target, s.module, w.symbol())
 	if err != nil {
 		return 0, err
 	}

@@ -26,10 +26,11 @@ type memorySource struct {
 	target callbacks.Target
 	module *callbacks.Module
 
-	words   map[string]uint64            // the description
+	words   map[ompdWord]uint64          // the description
 	globals map[string]callbacks.Address // of both kinds
 	scanErr error                        // why there is no description
 	poolErr error                        // why there are no globals behind the exported one
+	live    []callbacks.Address          // the first threads
 	scanned bool
 }
 
@@ -42,9 +43,9 @@ func newMemorySource(t callbacks.Target, mod *callbacks.Module) *memorySource {
 // Name is "memory".
 func (s *memorySource) Name() string { return "memory" }
 
-func (s *memorySource) lookup(name string) (uint64, error) {
+func (s *memorySource) lookup(w ompdWord) (uint64, error) {
 	s.scan()
-	if v, ok := s.words[name]; ok {
+	if v, ok := s.words[w]; ok {
 		return v, nil
 	}
 	if s.scanErr != nil {
@@ -91,7 +92,7 @@ func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 	names := ompdWords()
 	pattern := needle()
 	before := 0 // words in front of the masks
-	for !bytes.HasPrefix([]byte(names[before]), []byte("ompd_bitfield__")) {
+	for names[before].kind != "bitfield" {
 		before++
 	}
 	var hits []callbacks.Address
@@ -115,7 +116,7 @@ func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 	low := hits[0].Add(-uint64(before) * 8)
 	globals := ompdGlobals()
 	r := layout.ReadSize(s.target, low, uint64(len(names)+len(globals))*8)
-	words := make(map[string]uint64, len(names))
+	words := make(map[ompdWord]uint64, len(names))
 	for i, name := range names {
 		words[name] = r.Uint(layout.Field{Offset: uint64(i) * 8, Size: 8})
 	}
@@ -133,9 +134,9 @@ func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 }
 
 // checkDescription looks for contradictions in what the runtime says of itself.
-func checkDescription(words map[string]uint64) error {
-	t := ompdTable{word: func(name string) (uint64, error) {
-		if v, ok := words[name]; ok {
+func checkDescription(words map[ompdWord]uint64) error {
+	t := ompdTable{word: func(w ompdWord) (uint64, error) {
+		if v, ok := words[w]; ok {
 			return v, nil
 		}
 		return 0, layout.ErrUnknown
@@ -156,9 +157,9 @@ func checkDescription(words map[string]uint64) error {
 			return fmt.Errorf("%s.%s at %v is not inside of %d bytes: %w", n.typ, n.field, f, whole.Size, errGarbage)
 		}
 	}
-	for _, start := range []string{"ompd_access__kmp_info_t__th", "ompd_access__kmp_root_t__r", "ompd_access__kmp_team_p__t"} {
+	for _, start := range []ompdWord{{"access", "kmp_info_t", "th"}, {"access", "kmp_root_t", "r"}, {"access", "kmp_team_p", "t"}} {
 		if words[start] != 0 {
-			return fmt.Errorf("%s is %d: %w", start, words[start], errGarbage)
+			return fmt.Errorf("%s is %d: %w", start.symbol(), words[start], errGarbage)
 		}
 	}
 	return nil

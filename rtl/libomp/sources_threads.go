@@ -15,9 +15,6 @@ var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialised: the p
 // than 32,768 threads by default (KMP_MAX_NTH).
 const maxThreads = 1 << 20
 
-// checkedThreads is how many threads are looked at to confirm __kmp_threads.
-const checkedThreads = 16
-
 // poolRelation tells how far the runtime's globals lie from __kmp_thread_pool,
 // which it exports. They are declared next to each other in kmp_global.cpp, the
 // same in all releases; still, what lies there is confirmed before it is
@@ -33,10 +30,11 @@ func poolRelation() map[string]int64 {
 // not there, the pair of __kmp_threads and __kmp_root is searched in memory.
 func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
 	pool, err := moduleSymbol(s.target, s.module, "__kmp_thread_pool")
-	if err == nil {
-		err = s.confirm(pool)
-	} else {
+	if err != nil {
 		pool, err = s.searchThreads(parts)
+	}
+	if err == nil {
+		s.live, err = s.confirm(pool)
 	}
 	if err != nil {
 		return err
@@ -48,8 +46,8 @@ func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
 }
 
 // confirm tells by the live data whether __kmp_threads lies where it should if
-// __kmp_thread_pool is at pool.
-func (s *memorySource) confirm(pool callbacks.Address) error {
+// __kmp_thread_pool is at pool. It returns the first threads.
+func (s *memorySource) confirm(pool callbacks.Address) ([]callbacks.Address, error) {
 	low := poolRelation()["__kmp_threads"]
 	r := layout.ReadSize(s.target, pool.Add(uint64(low)), uint64(8-low))
 	at := func(name string, size uint64) layout.Field {
@@ -59,13 +57,13 @@ func (s *memorySource) confirm(pool callbacks.Address) error {
 	count := r.Int(at("__kmp_all_nth", 4))
 	switch {
 	case r.Err() != nil:
-		return fmt.Errorf("globals around __kmp_thread_pool: %w", r.Err())
+		return nil, fmt.Errorf("globals around __kmp_thread_pool: %w", r.Err())
 	case threads == 0 && root == 0 && count == 0:
-		return ErrNotInitialized
+		return nil, ErrNotInitialized
 	}
 	capacity, ok := arrayLength(threads, root)
 	if !ok || count < 0 || uint64(count) > capacity {
-		return fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are not plausible", count, threads, root)
+		return nil, fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are not plausible", count, threads, root)
 	}
 	return s.confirmArray(callbacks.At(threads), capacity)
 }
@@ -77,28 +75,30 @@ func arrayLength(threads, root uint64) (uint64, bool) {
 	return n, threads != 0 && root > threads && threads%8 == 0 && root%8 == 0 && n <= maxThreads
 }
 
-// confirmArray looks at the first threads of the array: each must know its own
-// index.
-func (s *memorySource) confirmArray(threads callbacks.Address, capacity uint64) error {
+// checkedThreads is how many threads are looked at.
+const checkedThreads = 16
+
+// confirmArray looks at the first threads of the array, which has holes: each
+// must know its own index.
+func (s *memorySource) confirmArray(threads callbacks.Address, capacity uint64) (live []callbacks.Address, err error) {
 	gtid := s.gtidField()
 	n := min(capacity, layout.MaxRecord/8)
 	r := layout.ReadSize(s.target, threads, n*8)
-	seen := 0
 	for i := range n {
 		info := r.Address(layout.Field{Offset: i * 8, Size: 8})
-		if info.IsNull() || seen == checkedThreads {
+		if info.IsNull() || len(live) == checkedThreads {
 			continue
 		}
-		seen++
 		got := layout.Read(s.target, info, gtid)
 		if id := got.Uint(gtid); got.Err() != nil || id != i {
-			return fmt.Errorf("__kmp_threads[%d] at %v has the number %d (%v)", i, threads, id, got.Err())
+			return nil, fmt.Errorf("__kmp_threads[%d] at %v has the number %d (%v)", i, threads, id, got.Err())
 		}
+		live = append(live, info)
 	}
-	if r.Err() != nil || seen == 0 {
-		return fmt.Errorf("__kmp_threads at %v holds no thread (%v)", threads, r.Err())
+	if r.Err() != nil || len(live) == 0 {
+		return nil, fmt.Errorf("__kmp_threads at %v holds no thread (%v)", threads, r.Err())
 	}
-	return nil
+	return live, nil
 }
 
 // gtidField is where a thread has its number: directly behind its number in the
@@ -120,7 +120,7 @@ func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.
 				continue
 			}
 			at := low.Add(i - uint64(poolRelation()["__kmp_threads"]))
-			if s.confirm(at) == nil {
+			if _, err := s.confirm(at); err == nil {
 				pool = at
 				found++
 			}

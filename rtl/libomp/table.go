@@ -17,17 +17,28 @@ var tableX86 string
 // table has the layouts of some releases, as checked in.
 type table struct {
 	releases []string
-	types    map[string][]layout.Field // size of a structure for each release
-	fields   map[fieldName][]layout.Field
-	order    []fieldName // as in the text; an empty field is the structure
+	places   map[fieldName]places
+	order    []fieldName // as in the text
 }
 
 // fieldName names a field, or a structure if field is empty.
 type fieldName struct{ typ, field string }
 
+// places has the place of a name in each release, or one place if it is the same
+// in all; a size of 0 is a release without such a name. Of a structure, it has
+// the size.
+type places []layout.Field
+
+func (p places) in(row int) layout.Field {
+	if len(p) == 1 {
+		return p[0]
+	}
+	return p[row]
+}
+
 // parseTable reads the form that the text's own head describes.
 func parseTable(text string) (*table, error) {
-	t := &table{types: map[string][]layout.Field{}, fields: map[fieldName][]layout.Field{}}
+	t := &table{places: map[fieldName]places{}}
 	typ := ""
 	for n, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
@@ -47,32 +58,27 @@ func parseTable(text string) (*table, error) {
 		name := fieldName{typ: typ}
 		if line[0] == ' ' {
 			name.field = words[0]
-			t.fields[name] = places
-		} else {
-			t.types[typ] = places
 		}
+		t.places[name] = places
 		t.order = append(t.order, name)
 	}
 	return t, nil
 }
 
 // parsePlaces reads one place for all n releases, or n of them.
-func parsePlaces(words []string, n int) ([]layout.Field, error) {
+func parsePlaces(words []string, n int) (places, error) {
 	if len(words) != 1 && len(words) != n || n == 0 {
 		return nil, fmt.Errorf("%d places for %d releases", len(words), n)
 	}
-	var places []layout.Field
+	all := make(places, 0, len(words))
 	for _, w := range words {
 		f, err := parsePlace(w)
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, f)
+		all = append(all, f)
 	}
-	if len(places) < n {
-		places = slices.Repeat(places, n)
-	}
-	return places, nil
+	return all, nil
 }
 
 // parsePlace reads "offset:size&mask", "offset:size", "size" or "-".
@@ -104,12 +110,18 @@ const minFingerprint = 4
 // tableSource answers from the releases whose layout the target shows. Which
 // they are is decided by what other sources say of the target, never by a
 // version number: a release stays if all that they know equals its row. Where
-// several stay, they must agree on a name. Where none stays, a name is answered
-// that lies at the same distance from the same known neighbour in all releases.
+// several stay, they must agree on a name.
+//
+// Where none stays, the target is of a release that the table does not have. Its
+// neighbours are then asked, and a name is answered only if it lies at the same
+// place in both, or close to the same known name, and if the target's memory
+// does not speak against it.
 type tableSource struct {
 	arch     callbacks.Arch
-	evidence []layout.Source // asked for all that the table has
-	costly   []layout.Source // asked too if the evidence is not enough
+	evidence []layout.Source                    // asked for all that the table has
+	costly   []layout.Source                    // asked too if the evidence is not enough
+	bounds   func() span                        // releases that the target may be of
+	confirm  func(fieldName, layout.Field) bool // what the memory says of a derived place
 	*fingerprint
 }
 
@@ -117,43 +129,35 @@ type tableSource struct {
 type fingerprint struct {
 	table *table
 	known map[fieldName]layout.Field // what the evidence gave
-	rows  []int                      // the releases that equal it
+	rows  []int                      // the releases that equal it, or else its neighbours
+	exact bool                       // the releases equal it
+	name  string                     // of the source
 	err   error
 }
 
-func newTableSource(arch callbacks.Arch, evidence, costly []layout.Source) *tableSource {
-	return &tableSource{arch: arch, evidence: evidence, costly: costly}
-}
-
 // Name is "table" and the releases that speak.
-func (s *tableSource) Name() string {
-	fp := s.take()
-	if len(fp.rows) == 0 {
-		return "table"
-	}
-	return "table " + strings.Join(fp.releases(), "/")
-}
+func (s *tableSource) Name() string { return s.take().name }
 
 // take compares once.
 func (s *tableSource) take() *fingerprint {
 	if s.fingerprint == nil {
-		s.fingerprint = takeFingerprint(s.arch, s.evidence, s.costly)
+		s.fingerprint = s.compare()
 	}
 	return s.fingerprint
 }
 
-func takeFingerprint(arch callbacks.Arch, evidence, costly []layout.Source) *fingerprint {
-	fp := &fingerprint{known: map[fieldName]layout.Field{}}
-	if arch != callbacks.ArchX86_64 {
-		fp.err = fmt.Errorf("no table for %v: %w", arch, layout.ErrUnknown)
+func (s *tableSource) compare() *fingerprint {
+	fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "table"}
+	if s.arch != callbacks.ArchX86_64 {
+		fp.err = fmt.Errorf("no table for %v: %w", s.arch, layout.ErrUnknown)
 		return fp
 	}
 	if fp.table, fp.err = parseTable(tableX86); fp.err != nil {
 		return fp
 	}
-	fp.gather(evidence)
+	fp.gather(s.evidence)
 	if len(fp.known) < minFingerprint {
-		fp.gather(costly)
+		fp.gather(s.costly)
 	}
 	if len(fp.known) < minFingerprint {
 		fp.err = fmt.Errorf("too little is known of the target to choose from the table: %w", layout.ErrUnknown)
@@ -161,10 +165,45 @@ func takeFingerprint(arch callbacks.Arch, evidence, costly []layout.Source) *fin
 	}
 	for row := range fp.table.releases {
 		if fp.matches(row) {
-			fp.rows = append(fp.rows, row)
+			fp.rows, fp.exact = append(fp.rows, row), true
 		}
 	}
+	if fp.exact {
+		fp.name = "table " + fp.releases("/")
+	} else {
+		fp.rows = fp.table.around(s.bounds())
+		fp.name = "table near " + fp.releases("/")
+	}
 	return fp
+}
+
+// around are the rows next to a release that is not in the table and of which
+// only bounds are known: from the last below them to the first above. All rows
+// count where there is none on one side.
+func (t *table) around(bounds span) []int {
+	first, last := -1, -1
+	for row := range t.releases {
+		if t.number(row) <= bounds.low {
+			first = row
+		}
+		if last < 0 && bounds.high != 0 && t.number(row) >= bounds.high {
+			last = row
+		}
+	}
+	if first < 0 || last <= first {
+		first, last = 0, len(t.releases)-1
+	}
+	var rows []int
+	for row := first; row <= last; row++ {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// number is the release of a row.
+func (t *table) number(row int) int {
+	n, _ := strconv.Atoi(t.releases[row]) // parseTable has seen to it
+	return n
 }
 
 // gather asks for all that the table has.
@@ -179,6 +218,11 @@ func (fp *fingerprint) gather(evidence []layout.Source) {
 			}
 		}
 	}
+	// The union is as large as the structure in it, which has no size of its
+	// own in the runtime's description.
+	if f, ok := fp.known[fieldName{"kmp_info_t", ""}]; ok {
+		fp.known[fieldName{"kmp_base_info_t", ""}] = f
+	}
 }
 
 // ask asks for a field, or for the size of a structure.
@@ -192,112 +236,115 @@ func ask(src layout.Source, n fieldName) (layout.Field, error) {
 
 func (fp *fingerprint) matches(row int) bool {
 	for n, f := range fp.known {
-		if fp.table.places(n)[row] != f {
+		if fp.table.places[n].in(row) != f {
 			return false
 		}
 	}
 	return true
 }
 
-func (fp *fingerprint) releases() []string {
+// releases lists the releases that speak.
+func (fp *fingerprint) releases(separator string) string {
 	var out []string
 	for _, row := range fp.rows {
 		out = append(out, fp.table.releases[row])
 	}
-	return out
-}
-
-// places has the place of a name in each release, nil if the table has no such
-// name.
-func (t *table) places(n fieldName) []layout.Field {
-	if n.field == "" {
-		return t.types[n.typ]
-	}
-	return t.fields[n]
+	return strings.Join(out, separator)
 }
 
 // Field answers from the releases that match.
 func (s *tableSource) Field(typ, field string) (layout.Field, error) {
-	return s.take().place(fieldName{typ, field})
+	return s.place(fieldName{typ, field})
 }
 
 // Type answers from the releases that match.
 func (s *tableSource) Type(typ string) (layout.Type, error) {
-	f, err := s.take().place(fieldName{typ: typ})
+	f, err := s.place(fieldName{typ: typ})
 	return layout.Type{Size: f.Size}, err
 }
 
 // Global knows none: addresses are not the same in two builds.
 func (s *tableSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
 
-func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
+func (s *tableSource) place(n fieldName) (layout.Field, error) {
+	fp := s.take()
 	if fp.err != nil {
 		return layout.Field{}, fp.err
 	}
-	places := fp.table.places(n)
-	if places == nil {
-		return layout.Field{}, layout.ErrUnknown
+	all := fp.table.places[n].of(fp.rows)
+	f, ok := all.same()
+	if !ok && !fp.exact {
+		f, ok = fp.derive(n, all)
 	}
-	if len(fp.rows) == 0 {
-		return fp.derive(n, places)
-	}
-	f := places[fp.rows[0]]
-	for _, row := range fp.rows[1:] {
-		if places[row] != f {
-			return layout.Field{}, fmt.Errorf("releases %s differ: %w", strings.Join(fp.releases(), " and "), layout.ErrUnknown)
+	if !ok {
+		if len(all) < 2 {
+			return layout.Field{}, layout.ErrUnknown
 		}
+		return layout.Field{}, fmt.Errorf("releases %s differ: %w", fp.releases(" and "), layout.ErrUnknown)
 	}
-	if !f.Known() {
-		return layout.Field{}, layout.ErrUnknown
+	if !fp.exact && s.confirm != nil && !s.confirm(n, f) {
+		return layout.Field{}, fmt.Errorf("the place in releases %s does not fit the target's memory: %w", fp.releases(" and "), layout.ErrUnknown)
 	}
 	return f, nil
 }
 
+// maxDistance is how far from a known name, in bytes, an unknown one may be to
+// be derived from it.
+const maxDistance = 64
+
 // derive places a name for a release that the table does not have: where it lies
-// at one distance from a known neighbour in all releases, so it does here.
-// Neighbours that contradict each other leave it unknown.
-func (fp *fingerprint) derive(n fieldName, places []layout.Field) (layout.Field, error) {
-	if same(places) {
-		return places[0], nil
-	}
-	var derived []layout.Field
+// at one small distance from a known name in both neighbours, so it does here.
+// Known names that contradict each other leave it unknown.
+func (fp *fingerprint) derive(n fieldName, all places) (layout.Field, bool) {
+	var derived places
 	for anchor, at := range fp.known {
 		if n.field == "" || anchor.typ != n.typ {
 			continue
 		}
-		if d, ok := distance(places, fp.table.places(anchor), anchor.field == ""); ok {
-			f := places[0]
-			f.Offset = at.Offset + d
-			if anchor.field == "" {
-				f.Offset = at.Size + d
-			}
-			derived = append(derived, f)
+		base := at.Offset
+		if anchor.field == "" {
+			base = at.Size
+		}
+		if d, ok := distance(all, fp.table.places[anchor].of(fp.rows), anchor.field == ""); ok {
+			derived = append(derived, layout.Field{Offset: base + d, Size: all[0].Size, Mask: all[0].Mask})
 		}
 	}
-	if len(derived) == 0 || !same(derived) {
-		return layout.Field{}, fmt.Errorf("a release that is not in the table: %w", layout.ErrUnknown)
-	}
-	return derived[0], nil
+	return derived.same()
 }
 
-// same tells whether all releases have one place.
-func same(places []layout.Field) bool {
-	return places[0].Known() && !slices.ContainsFunc(places, func(f layout.Field) bool { return f != places[0] })
+// of are the places in some releases.
+func (p places) of(rows []int) places {
+	if p == nil {
+		return nil
+	}
+	out := make(places, len(rows))
+	for i, row := range rows {
+		out[i] = p.in(row)
+	}
+	return out
+}
+
+// same is the one place that all have, and whether there is one.
+func (p places) same() (layout.Field, bool) {
+	if len(p) == 0 || slices.ContainsFunc(p, func(f layout.Field) bool { return f != p[0] }) {
+		return layout.Field{}, false
+	}
+	return p[0], p[0].Known()
 }
 
 // distance is how far a name lies behind an anchor, or behind the end of the
-// structure, if that is the same in all releases.
-func distance(places, anchors []layout.Field, fromEnd bool) (uint64, bool) {
+// structure, if that is the same in all and small.
+func distance(all, anchors places, fromEnd bool) (uint64, bool) {
 	var d uint64
-	for i, f := range places {
+	for i, f := range all {
 		from := anchors[i].Offset
 		if fromEnd {
 			from = anchors[i].Size
 		}
-		if !f.Known() || !anchors[i].Known() || f.Size != places[0].Size || f.Mask != places[0].Mask || i > 0 && f.Offset-from != d {
+		if !f.Known() || !anchors[i].Known() || f.Size != all[0].Size || f.Mask != all[0].Mask || i > 0 && f.Offset-from != d {
 			return 0, false
 		}
 		d = f.Offset - from
 	}
-	return d, true
+	return d, d+maxDistance <= 2*maxDistance
 }

@@ -1,0 +1,251 @@
+package libomp
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+// TestLocate finds everything on the distributions' stripped runtimes.
+func TestLocate(t *testing.T) {
+	for _, rt := range omptest.Runtimes(t) {
+		c, mod := coreOf(t, "nested", rt)
+		loc, err := Locate(c, mod, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rowOf(t, rt.Major)
+		known := 0
+		for _, e := range loc.Report.Entries {
+			want := r.field(e.Type, e.Name)
+			if e.Err == nil && e.Type != "" {
+				known++
+				if e.Field != want {
+					t.Errorf("%s: %s at %v from %s, want %v", rt.Name, e, e.Field, e.Source, want)
+				}
+			}
+			if open := e.Err != nil && want.Known(); open && e.String() != "kmp_taskdata_t.td_flags.hidden_helper" {
+				t.Errorf("%s: %v", rt.Name, e.Err)
+			}
+		}
+		if known < 290 {
+			t.Errorf("%s: %d fields and types are known", rt.Name, known)
+		}
+		l := &loc.Layout.Globals
+		for name, g := range map[string]layout.Global{"Threads": l.Threads, "Root": l.Root, "ThreadPool": l.ThreadPool, "TeamPool": l.TeamPool,
+			"Nth": l.Nth, "AllNth": l.AllNth, "OmpdState": l.OmpdState, "OmpdEnvBlock": l.OmpdEnvBlock, "OmpdEnvBlockSize": l.OmpdEnvBlockSize} {
+			if !g.Known() {
+				t.Errorf("%s: global %s: %v", rt.Name, name, g.Err())
+			}
+		}
+		if id := loc.Identity; id.Version != strconv.Itoa(rt.Major) || id.Family != "libomp" || id.Module != mod || id.VersionBy == "" {
+			t.Errorf("%s: identity %+v", rt.Name, id)
+		}
+		if e, _ := loc.Report.Lookup("kmp_base_info_t", "th_team"); e.Source != "memory" || !slices.ContainsFunc(e.Agreed, func(s string) bool { return strings.HasPrefix(s, "table ") }) {
+			t.Errorf("%s: th_team is from %q, agreed %q", rt.Name, e.Source, e.Agreed)
+		}
+	}
+}
+
+// TestEachSourceAlone switches all sources off but one.
+func TestEachSourceAlone(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
+	unstripped := &altered{Core: c, symbols: described(t, c, mod)}
+	r := rowOf(t, 16)
+	for source, least := range map[string]int{"symbols": 60, "memory": 60, "table": 280} {
+		loc, err := Locate(unstripped, mod, Options{Only: []string{source}})
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		given := 0
+		for _, e := range loc.Report.Entries {
+			if e.Err != nil || e.Type == "" {
+				continue
+			}
+			given++
+			if by, _, _ := strings.Cut(e.Source, " "); by != source || len(e.Agreed) != 0 || e.Field != r.field(e.Type, e.Name) {
+				t.Errorf("%s alone: %s at %v from %s", source, e, e.Field, e.Source)
+			}
+		}
+		if given < least {
+			t.Errorf("%s alone gave %d names, want %d", source, given, least)
+		}
+	}
+	if _, err := Locate(c, mod, Options{Only: []string{"symbols"}}); err != nil {
+		t.Errorf("the exported symbols of a stripped runtime: %v", err)
+	}
+}
+
+// TestSourcesThatDisagree lets the symbols say something else than the memory.
+func TestSourcesThatDisagree(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
+	symbols := described(t, c, mod)
+	other := symbols["ompd_access__kmp_desc_base_t__ds_thread"] // has 24
+	for _, settled := range []string{"ompd_access__kmp_base_info_t__th_team", "ompd_access__kmp_base_info_t__th_current_task", "ompd_access__kmp_base_team_t__t_threads"} {
+		a := &altered{Core: c, symbols: map[string]callbacks.Address{}}
+		for name, at := range symbols {
+			a.symbols[name] = at
+		}
+		a.symbols[settled] = other
+		loc, err := Locate(a, mod, Options{Only: []string{"symbols", "memory"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Split(settled, "__")
+		e, _ := loc.Report.Lookup(name[1], name[2])
+		if e.Source != "memory" || len(e.Claims) != 2 || e.Field != rowOf(t, 16).field(name[1], name[2]) {
+			t.Errorf("%s is not settled by the live data: %v %v %v", settled, e.Field, e.Claims, e.Err)
+		}
+	}
+	a := &altered{Core: c, symbols: symbols}
+	a.symbols["ompd_access__kmp_task_t__routine"] = other
+	loc, err := Locate(a, mod, Options{Only: []string{"symbols", "memory"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := loc.Layout.Task.Routine
+	if f.Known() || !errors.Is(f.Err(), layout.ErrConflict) || !strings.Contains(f.Err().Error(), "symbols says +24:8, memory says +8:8") {
+		t.Errorf("kmp_task_t.routine is %v, %v", f, f.Err())
+	}
+}
+
+func TestNotInitialized(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 19))
+	at := described(t, c, mod)
+	fresh := &altered{Core: c}
+	for _, w := range ompdWords() {
+		fresh.poke(at[w.symbol()], 0, 8)
+	}
+	for name := range poolRelation() {
+		fresh.poke(at[name], 0, 4)
+		fresh.poke(at[name].Add(4), 0, 4)
+	}
+	if _, err := Locate(fresh, mod, Options{}); !errors.Is(err, ErrNotInitialized) || !errors.Is(err, callbacks.Unavailable) {
+		t.Errorf("stripped: %v", err)
+	}
+	fresh.symbols = at
+	if _, err := Locate(fresh, mod, Options{}); !errors.Is(err, ErrNotInitialized) {
+		t.Errorf("with symbols: %v", err)
+	}
+}
+
+// TestUnknownRelease moves a field, as a release would that the table lacks.
+func TestUnknownRelease(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
+	at := described(t, c, mod)
+	a := &altered{Core: c}
+	a.poke(at["ompd_sizeof__kmp_base_info_t__th_info"], 56, 8)
+	loc, err := Locate(a, mod, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, r := &loc.Layout, rowOf(t, 16)
+	for name, f := range map[string]layout.Field{"th_task_team": l.Thread.TaskTeam, "th_serial_team": l.Thread.SerialTeam, "th_info.ds.ds_gtid": l.Thread.Gtid, "th_cg_roots": l.Thread.CgRoots} {
+		if f != r.field("kmp_base_info_t", name) {
+			t.Errorf("%s is %v, %v; want %v", name, f, f.Err(), r.field("kmp_base_info_t", name))
+		}
+	}
+	if e, _ := loc.Report.Lookup("kmp_base_info_t", "th_task_team"); e.Source != "table near 16/19" {
+		t.Errorf("th_task_team is from %q", e.Source)
+	}
+	if l.Thread.HotTeams.Known() || !strings.Contains(l.Thread.HotTeams.Err().Error(), "16 and 19 differ") {
+		t.Errorf("th_hot_teams is %v, %v", l.Thread.HotTeams, l.Thread.HotTeams.Err())
+	}
+	if got := loc.Identity.Version; got != "16" {
+		t.Errorf("version %q, from the path", got)
+	}
+}
+
+// TestFind looks for the runtime in targets that show less and less.
+func TestFind(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 15))
+	whole, err := Locate(c, mod, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripped := &altered{Core: c, mute: true}
+	exported := &altered{Core: c}
+	for name, target := range map[string]callbacks.Target{
+		"no symbol at all":    stripped,
+		"no list of mappings": struct{ targetWithModules }{exported},
+		"callbacks only":      struct{ callbacks.Target }{exported},
+	} {
+		mods, err := Find(target)
+		if err != nil || len(mods) != 1 {
+			t.Errorf("%s: found %v, %v", name, mods, err)
+			continue
+		}
+		loc, err := Locate(target, mods[0], Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i, e := range loc.Report.Entries {
+			want := whole.Report.Entries[i]
+			if (e.Err == nil) != (want.Err == nil) || e.Field != want.Field || e.Global != want.Global {
+				t.Errorf("%s: %s is %v %#x, %v; want %v %#x", name, e, e.Field, e.Global, e.Err, want.Field, want.Global)
+			}
+		}
+		if loc.Identity.Version != "15" {
+			t.Errorf("%s: version %q by %s", name, loc.Identity.Version, loc.Identity.VersionBy)
+		}
+	}
+	masks := described(t, c, mod)["ompd_bitfield__kmp_tasking_flags_t__final"]
+	stripped.poke(masks, 3, 8)
+	if mods, err := Find(stripped); len(mods) != 0 || err != nil {
+		t.Errorf("without masks and symbols: %v, %v", mods, err)
+	}
+	if mods, err := Find(struct{ callbacks.Target }{stripped}); len(mods) != 0 || err != nil {
+		t.Errorf("callbacks without a runtime: %v, %v", mods, err)
+	}
+}
+
+// targetWithModules lists modules, but no mappings.
+type targetWithModules interface {
+	callbacks.Target
+	callbacks.ModuleLister
+}
+
+func TestSpan(t *testing.T) {
+	for s, want := range map[span]string{{}: "", {16, 16}: "16", {14, 15}: "14-15", {22, 0}: "22 or newer", {0, 14}: "14 or older"} {
+		if s.String() != want {
+			t.Errorf("%v is %q, want %q", [2]int{s.low, s.high}, s, want)
+		}
+	}
+	for _, c := range [][3]span{{{}, {16, 16}, {16, 16}}, {{19, 21}, {19, 0}, {19, 21}}, {{22, 0}, {19, 0}, {22, 0}}, {{16, 18}, {19, 19}, {16, 18}}, {{0, 14}, {14, 14}, {14, 14}}} {
+		if got := c[0].and(c[1]); got != c[2] {
+			t.Errorf("%v and %v is %v, want %v", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// TestUnlistedBounds keeps the module of a bare target from being searched whole.
+func TestUnlistedBounds(t *testing.T) {
+	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
+	everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+	parts := writable(struct{ callbacks.Target }{c}, everywhere)
+	if len(parts) != 1 || parts[0].High.Sub(parts[0].Low) != 2*aroundPool || !mod.Contains(parts[0].Low.Add(aroundPool)) {
+		t.Errorf("searched are %v", parts)
+	}
+}
+
+func BenchmarkLocate(b *testing.B) {
+	c, _ := coreOf(b, "nested", omptest.RuntimeOf(b, 19))
+	for b.Loop() {
+		mods, err := Find(c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Locate(c, mods[0], Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

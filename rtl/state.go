@@ -94,4 +94,7 @@ type ThreadState struct {
 	// WaitKind says what is at WaitID in one or two words ("critical", "lock",
 	// "barrier"); empty with no WaitID.
 	WaitKind string
+	// WaitVariable is the address of the program's own variable of the lock
+	// or critical section at WaitID, or 0 if there is none or it is unknown.
+	WaitVariable uint64
 }

@@ -109,6 +109,7 @@ func TestWhatThreadsWereTold(t *testing.T) {
 					s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
 					s.checkThreads(t)
 					s.checkTasks(t)
+					s.checkStates(t, env != nil)
 				})
 			}
 		}
@@ -240,5 +241,33 @@ func (s *subject) checkTasks(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("tasks that the program does not know: %v", got)
+	}
+}
+
+// checkStates holds states against those that the program put its threads in,
+// and locks against the program's variables.
+func (s *subject) checkStates(t *testing.T, tracking bool) {
+	w := newWitness(t, s)
+	for _, want := range s.truth.Threads {
+		h, ok := s.threads[want.LWP]
+		if !ok || want.State == "" {
+			continue
+		}
+		st, err := s.State(h, w.evidence(t, want.LWP))
+		if err != nil || st.State.String() != want.State || st.Evidence == "" {
+			t.Errorf("LWP %d: state %v (%s, %v), the program says %s", want.LWP, st.State, st.Evidence, err, want.State)
+		}
+		if want.WaitID != 0 && (st.WaitID == 0 || st.WaitVariable != uint64(want.WaitID)) {
+			t.Errorf("LWP %d: waits for %#x, variable %#x; the program says %#x (%s)", want.LWP, st.WaitID, st.WaitVariable, uint64(want.WaitID), st.Evidence)
+		}
+		if st.Tracked && !tracking {
+			t.Errorf("LWP %d: state %v is tracked, but the runtime keeps none", want.LWP, st.State)
+		}
+		bare, err := s.State(h, nil)
+		if err != nil || bare.Evidence == "" {
+			t.Errorf("LWP %d without evidence: %v (%s, %v)", want.LWP, bare.State, bare.Evidence, err)
+		}
+		t.Logf("LWP %d: %v tracked %t wait %#x %s variable %#x (%#x): %s BARE %v %s", want.LWP, st.State, st.Tracked, st.WaitID, st.WaitKind,
+			st.WaitVariable, uint64(want.WaitID), st.Evidence, bare.State, bare.Evidence)
 	}
 }

@@ -27,8 +27,9 @@ type runtime struct {
 	rep   layout.Report
 	id    rtl.Identity
 
-	slots []callbacks.Address // __kmp_threads, null where a gtid is free
-	gtids map[uint64]int      // address of a kmp_info_t → gtid
+	slots  []callbacks.Address // __kmp_threads, null where a gtid is free
+	gtids  map[uint64]int      // address of a kmp_info_t → gtid
+	sorted []uint64            // the addresses, ascending
 
 	known   cache[*thread]
 	teams   cache[*team]
@@ -68,6 +69,7 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o Opti
 	if err := rt.readSlots(); err != nil {
 		return nil, err
 	}
+	rt.sortThreads()
 	rt.identify()
 	return rt, nil
 }

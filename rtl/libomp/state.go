@@ -1,20 +1,113 @@
 package libomp
 
 import (
+	"fmt"
+
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // State says what the thread does.
-func (rt *runtime) State(h handles.Thread, _ *rtl.Evidence) (rtl.ThreadState, error) {
-	st := rtl.ThreadState{State: rtl.StateUndefined}
+//
+// Where the runtime keeps a state word, that is believed if nothing that was seen
+// contradicts it. It goes stale (idle threads keep that of the barrier that they
+// came from) and leaves out much (taskwait, taskgroup, reductions; a wait for a
+// critical section shows as one for a lock), so it is held against what the
+// fields and the stack say.
+func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	undefined := rtl.ThreadState{State: rtl.StateUndefined}
 	th, err := rt.byHandle(h)
 	if err != nil {
-		return st, err
+		return undefined, err
 	}
 	gs, err := rt.regions(th)
-	if err == nil && len(gs) == 0 {
-		st = rtl.ThreadState{State: rtl.StateIdle, Evidence: "in no region"}
+	if err != nil {
+		return undefined, err
 	}
-	return st, err
+	var in inference
+	if len(gs) == 0 {
+		in = inference{rtl.ThreadState{State: rtl.StateIdle, Evidence: rt.idleText(th)}, true}
+	} else {
+		in = rt.observe(th, gs, ev).infer()
+	}
+	if !rt.id.Tracking {
+		return in.ThreadState, nil
+	}
+	return rt.crossCheck(th, in), nil
+}
+
+// idleText says why a thread is idle.
+func (rt *runtime) idleText(th *thread) string {
+	ts, err := rt.ancestors(th.team)
+	if err != nil {
+		return err.Error()
+	}
+	outer := len(ts)
+	if th.inTeams() {
+		outer = leagueParent(ts, th.teamsLevel)
+	}
+	return rt.idle(th, ts, outer)
+}
+
+// crossCheck holds the runtime's own state word against the inference.
+func (rt *runtime) crossCheck(th *thread, in inference) rtl.ThreadState {
+	f := &rt.l.Thread
+	r := layout.Read(rt.mem, th.addr, f.OmptState, f.OmptWaitId)
+	word, wait := rtl.State(r.Uint(f.OmptState)), r.Uint(f.OmptWaitId)
+	if r.Err() != nil {
+		return in.ThreadState
+	}
+	st := in.ThreadState
+	switch {
+	case word == in.State || in.sure && generalizes(word, in.State):
+		st.Tracked = true
+		st.Evidence = join(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
+		if st.WaitID == 0 && word.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(word)
+		}
+	case !in.sure && word.Known():
+		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v", word)}
+		if word.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(word)
+		}
+	default:
+		st.Evidence = join(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or not kept for this wait", word))
+		if word == rtl.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(st.State)
+		}
+	}
+	return st
+}
+
+// generalizes tells whether word is a name, obsolete since OpenMP 5.1, for a group
+// of states that s is one of.
+func generalizes(word, s rtl.State) bool {
+	implicit := s == rtl.StateWaitBarrierImplicitParallel || s == rtl.StateWaitBarrierImplicitWorkshare
+	switch word {
+	case rtl.StateWaitBarrier:
+		return implicit || s == rtl.StateWaitBarrierExplicit || s == rtl.StateWaitBarrierImplementation
+	case rtl.StateWaitBarrierImplicit:
+		return implicit
+	}
+	return false
+}
+
+// waitKind says what a thread in state s waits for.
+func waitKind(s rtl.State) string {
+	switch {
+	case s == rtl.StateWaitCritical:
+		return "critical"
+	case s == rtl.StateWaitOrdered:
+		return "ordered"
+	case s == rtl.StateWaitAtomic:
+		return "atomic"
+	case s == rtl.StateWaitLock, s == rtl.StateWaitMutex:
+		return "lock"
+	case s == rtl.StateWaitTaskwait:
+		return "taskwait"
+	case s == rtl.StateWaitTaskgroup:
+		return "taskgroup"
+	}
+	return "barrier"
 }

@@ -1,0 +1,299 @@
+package libomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// inference is what the runtime's fields and the thread's stack say.
+type inference struct {
+	rtl.ThreadState
+	// sure tells that it follows from what was seen, not from the absence of
+	// signs.
+	sure bool
+}
+
+// observer looks at one thread that is in a region.
+type observer struct {
+	rt   *runtime
+	th   *thread
+	gs   []region
+	cur  *task // nil if it cannot be read
+	ev   *rtl.Evidence
+	at   place
+	kind entryKind
+}
+
+func (rt *runtime) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
+	o := &observer{rt: rt, th: th, gs: gs, ev: ev, at: placeOf(ev)}
+	if t, err := rt.task(th.task); err == nil {
+		o.cur = t
+	}
+	if o.at == placeEntry {
+		o.kind = kindOfEntry(ev.Entry.Function)
+	}
+	return o
+}
+
+// infer says what the thread does.
+func (o *observer) infer() inference {
+	if in, ok := o.marked(); ok {
+		return in
+	}
+	switch o.at {
+	case placeUser:
+		return o.working("its innermost frame is user code", true)
+	case placeEntry:
+		return o.inCall()
+	case placeRuntime:
+		return o.withoutCall()
+	}
+	return o.fieldsOnly()
+}
+
+// working is the state of a thread that executes the program's code.
+func (o *observer) working(why string, sure bool) inference {
+	s := rtl.StateWorkSerial
+	if o.gs[0].level > 0 {
+		s = rtl.StateWorkParallel
+	}
+	return inference{rtl.ThreadState{State: s, Evidence: why}, sure}
+}
+
+func (o *observer) overhead(why string, sure bool) inference {
+	return inference{rtl.ThreadState{State: rtl.StateOverhead, Evidence: why}, sure}
+}
+
+func waiting(s rtl.State, kind string, id callbacks.Address, evidence ...string) inference {
+	in := inference{rtl.ThreadState{State: s, Evidence: join(evidence...)}, true}
+	if !id.IsNull() {
+		in.WaitID, in.WaitKind = id.Offset, kind
+	}
+	return in
+}
+
+// join makes one text of those parts that are not empty.
+func join(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// call tells which function of the runtime the thread is in, and how that is
+// known.
+func (o *observer) call() string {
+	if o.at != placeEntry {
+		return ""
+	}
+	text := "called " + o.ev.Entry.Function
+	if o.ev.Entry.By != "" {
+		text += " (" + o.ev.Entry.By + ")"
+	}
+	return text
+}
+
+// sleeping tells how the thread sleeps or gives way, if it does. It supports a
+// conclusion and is never one: a thread may spin.
+func (o *observer) sleeping() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case !o.ev.Futex.IsNull():
+		return fmt.Sprintf("sleeps in futex at %v", o.ev.Futex)
+	case o.ev.Syscall == "sched_yield":
+		return "spins with sched_yield"
+	}
+	return ""
+}
+
+// marked is decided by the mark that the runtime keeps in a task while its thread
+// waits in a taskwait, or at the end of a taskgroup, and runs no other task.
+func (o *observer) marked() (inference, bool) {
+	if o.cur == nil || o.rt.taskwaiter(o.cur) != o.th.gtid {
+		return inference{}, false
+	}
+	f := &o.rt.l.Taskdata
+	children := o.cur.rec.Int(f.IncompleteChildTasks)
+	group, count := o.group()
+	text := fmt.Sprintf("td_taskwait_thread of its task is %d, gtid+1", o.th.gtid+1)
+	if s := o.rt.source(o.cur.rec.Address(f.TaskwaitIdent)); s.Line > 0 {
+		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
+	}
+	// A taskwait would be over if no child is unfinished.
+	if o.kind == entryTaskgroup || o.at != placeEntry && children == 0 && count > 0 {
+		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
+			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
+	}
+	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, fmt.Sprintf("%d children unfinished", children), o.call()), true
+}
+
+// group is the taskgroup of the current task and the number of its unfinished
+// tasks.
+func (o *observer) group() (callbacks.Address, int64) {
+	group := o.cur.rec.Address(o.rt.l.Taskdata.Taskgroup)
+	if group.IsNull() {
+		return group, 0
+	}
+	f := o.rt.l.Taskgroup.Count
+	return group, layout.Read(o.rt.mem, group, f).Int(f)
+}
+
+// inCall decides by the function of the runtime that user code called.
+func (o *observer) inCall() inference {
+	switch o.kind {
+	case entryBarrier:
+		s, why := o.rt.barrierState(o.th)
+		return o.barrier(s, plainBarrier, why)
+	case entryExplicit:
+		return o.barrier(rtl.StateWaitBarrierExplicit, plainBarrier)
+	case entryWorkshare:
+		return o.barrier(rtl.StateWaitBarrierImplicitWorkshare, plainBarrier)
+	case entryReduce:
+		return o.reduction()
+	case entryFork:
+		return o.forked(rtl.StateWaitBarrierImplicitParallel)
+	case entryTeams:
+		return o.forked(rtl.StateWaitBarrierTeams)
+	case entryTaskwait:
+		return waiting(rtl.StateWaitTaskwait, "taskwait", o.curAddr(), o.call(), o.sleeping())
+	case entryTaskgroup:
+		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+	case entryLock:
+		return o.locked(rtl.StateWaitLock, "lock")
+	case entryCritical:
+		return o.locked(rtl.StateWaitCritical, "critical")
+	case entryAtomic:
+		return o.locked(rtl.StateWaitAtomic, "atomic")
+	case entryOrdered:
+		return waiting(rtl.StateWaitOrdered, "ordered", o.orderedID(), o.call(), o.sleeping())
+	}
+	return o.overhead(o.call(), true)
+}
+
+func (o *observer) curAddr() callbacks.Address {
+	if o.cur == nil {
+		return callbacks.Address{}
+	}
+	return o.cur.addr
+}
+
+// barrier is the state s at the barrier of kind b, with what the counters say.
+func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference {
+	list, err := o.rt.arrivals(o.th, o.gs[0].team)
+	if err != nil {
+		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
+	}
+	a := list[b]
+	return waiting(s, "barrier", a.counter, append([]string{a.String()}, append(why, o.call(), o.sleeping())...)...)
+}
+
+// reduction tells a wait for the lock of a reduction from a wait at its barrier.
+func (o *observer) reduction() inference {
+	if o.spins() {
+		return o.locked(rtl.StateWaitCritical, "reduction")
+	}
+	if b, why, ok := o.rt.waitFlag(o.th, o.ev); ok {
+		return o.barrier(rtl.StateWaitBarrierImplementation, b, why)
+	}
+	if in := o.locked(rtl.StateWaitCritical, "reduction"); in.WaitID != 0 {
+		return in
+	}
+	return o.barrier(rtl.StateWaitBarrierImplementation, reductionBarrier)
+}
+
+// spins tells whether the thread is in the queue of a queuing lock.
+func (o *observer) spins() bool {
+	f := o.rt.l.Thread.SpinHere
+	r := layout.Read(o.rt.mem, o.th.addr, f)
+	return r.Bool(f) && r.Err() == nil
+}
+
+// forked tells the wait at the end of a region from its beginning. The runtime
+// keeps in th_ident the place of the construct that the thread called it for.
+func (o *observer) forked(s rtl.State) inference {
+	if b, why, ok := o.rt.waitFlag(o.th, o.ev); ok && b == forkjoinBarrier {
+		return o.barrier(s, b, why)
+	}
+	tf, f := o.rt.l.Team.Ident, o.rt.l.Thread.Ident
+	tr := layout.Read(o.rt.mem, o.gs[0].team.addr, tf)
+	r := layout.Read(o.rt.mem, o.th.addr, f)
+	same := tr.Address(tf) == r.Address(f) && tr.Err() == nil && r.Err() == nil
+	if same && o.gs[0].team.serialized == 0 {
+		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
+	}
+	return o.overhead(join(o.call(), "forms a team: th_ident is not that of its region"), true)
+}
+
+// locked is the state s of a thread that waits for a lock, which is looked for.
+func (o *observer) locked(s rtl.State, kind string) inference {
+	w, ok := o.rt.findLock(o.th, o.ev, o.kind)
+	if !ok {
+		return waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
+	}
+	in := waiting(s, kind, w.lock, w.text, o.call(), o.sleeping())
+	in.WaitVariable = w.variable.Offset
+	return in
+}
+
+// orderedID is what a thread in an ordered loop waits for.
+func (o *observer) orderedID() callbacks.Address {
+	d, f := o.rt.l.Thread.Dispatch, o.rt.l.Disp.DispatchShCurrent
+	r := layout.Read(o.rt.mem, o.th.addr, d)
+	dr := layout.Read(o.rt.mem, r.Address(d), f)
+	if sh := dr.Address(f); r.Err() == nil && dr.Err() == nil && !sh.IsNull() {
+		return sh
+	}
+	return o.gs[0].team.addr.Add(o.rt.l.Team.Ordered.Offset)
+}
+
+// withoutCall is for a thread in the runtime below which no user code is: a
+// worker at the end of its region, or before its beginning.
+func (o *observer) withoutCall() inference {
+	if o.th.tid == 0 && o.gs[0].league == 0 {
+		return o.overhead("in the runtime, called by no user code", false)
+	}
+	s := rtl.StateWaitBarrierImplicitParallel
+	if o.gs[0].bridge || o.gs[0].initial {
+		s = rtl.StateWaitBarrierTeams
+	}
+	_, why, _ := o.rt.waitFlag(o.th, o.ev)
+	return o.barrier(s, forkjoinBarrier, why, "in the runtime, called by no user code, while its region is alive")
+}
+
+// fieldsOnly decides without a stack.
+func (o *observer) fieldsOnly() inference {
+	if o.spins() {
+		return waiting(rtl.StateWaitLock, "", callbacks.Address{}, "th_spin_here is set: the thread is in the queue of a lock")
+	}
+	if o.cur != nil && o.cur.explicit {
+		return o.working("th_current_task is an explicit task", false)
+	}
+	if o.gs[0].team.serialized > 0 {
+		return o.working("nothing in the runtime's fields says that it waits", false)
+	}
+	b, why, ok := o.rt.waitFlag(o.th, nil)
+	list, err := o.rt.arrivals(o.th, o.gs[0].team)
+	for _, a := range list {
+		if !ok && err == nil && a.waits() {
+			b, ok = a.kind, true
+		}
+	}
+	switch {
+	case !ok:
+		return o.working("nothing in the runtime's fields says that it waits", false)
+	case b == forkjoinBarrier:
+		return o.barrier(rtl.StateWaitBarrierImplicitParallel, b, why)
+	case b == reductionBarrier:
+		return o.barrier(rtl.StateWaitBarrierImplementation, b, why)
+	}
+	s, text := o.rt.barrierState(o.th)
+	return o.barrier(s, b, why, text)
+}

@@ -237,4 +237,5 @@ type fileImage struct {
 	size int64
 }
 
+// Size is the length of the file when it was opened.
 func (f fileImage) Size() int64 { return f.size }

@@ -31,6 +31,9 @@ func TestUnusualCores(t *testing.T) {
 		{"only registers and auxiliary vector", func(_ *testing.T, e *edit) {
 			e.keepNotes(func(n elfx.Note) bool { return n.Type == ntPRSTATUS || n.Type == ntAUXV })
 		}, "NT_FILE"},
+		{"no auxiliary vector", func(_ *testing.T, e *edit) {
+			e.keepNotes(func(n elfx.Note) bool { return n.Type != ntAUXV })
+		}, "auxiliary vector"},
 		{"two note segments", func(_ *testing.T, e *edit) {
 			half := len(e.notes[0]) / 2
 			e.notes = [][]elfx.Note{e.notes[0][:half], e.notes[0][half:]}
@@ -68,7 +71,7 @@ func TestUnusualCores(t *testing.T) {
 			}
 			want, got := modulesOf(t, p.core), modulesIn(c)
 			if !slices.EqualFunc(want, got, func(a, b *callbacks.Module) bool {
-				return a.Low == b.Low && a.Bias == b.Bias && filepath.Base(a.File) == filepath.Base(b.File)
+				return a.Low == b.Low && a.Bias == b.Bias && (a.Image == nil) == (b.Image == nil) && filepath.Base(a.File) == filepath.Base(b.File)
 			}) {
 				t.Errorf("modules %v\nwant %v", pathsOf(got), pathsOf(want))
 			}

@@ -147,6 +147,7 @@ type memory struct {
 	wroteBack bool           // the core has the private memory that was written
 }
 
+// ReadMemory fills p region by region.
 func (m *memory) ReadMemory(a callbacks.Address, p []byte) error {
 	for len(p) > 0 {
 		r := m.core.regionAt(a.Offset)
@@ -169,6 +170,7 @@ func (m *memory) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
+// readCore reads what the core has of a region, from its byte at on.
 func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
 	n, err := m.core.file.ReadAt(p, int64(r.offset+at))
 	if n == len(p) {

@@ -63,6 +63,7 @@ func describeBytes(img callbacks.Image) string {
 	return "it is not an ELF file"
 }
 
+// isText tells whether s looks like the beginning of a UTF-8 text.
 func isText(s string) bool {
 	if cut := strings.LastIndexFunc(s, func(r rune) bool { return r != utf8.RuneError }); cut >= 0 && len(s)-cut <= utf8.UTFMax+1 {
 		s = s[:cut] // a character may be cut at the end

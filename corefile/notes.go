@@ -55,11 +55,13 @@ type threadNotes struct {
 	tls, syscall, pa []byte // aarch64
 }
 
+// processNote is NT_PRPSINFO.
 type processNote struct {
 	pid        int
 	name, args string
 }
 
+// signalNote is NT_SIGINFO of the thread that died.
 type signalNote struct {
 	signal, code int
 	address      uint64
@@ -168,6 +170,7 @@ func (r *noteReader) next() bool {
 	return true
 }
 
+// align4 rounds up to the alignment of notes, which is 4 in every core.
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
 
 // desc returns a copy of the note's content; nil if it is too long or cannot be
@@ -218,6 +221,7 @@ func decodeProcess(b []byte) *processNote {
 	}
 }
 
+// upToNUL is the string in an array of bytes.
 func upToNUL(b []byte) string {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return s

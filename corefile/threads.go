@@ -61,6 +61,7 @@ func (c *Core) readThreads(size int64) error {
 	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, cureNotCore)
 }
 
+// decodeThread decodes NT_PRSTATUS and what aarch64 has beside it.
 func decodeThread(a callbacks.Arch, n threadNotes) (thread, error) {
 	if len(n.status) < statusRegs {
 		return thread{}, fmt.Errorf("NT_PRSTATUS has %d bytes", len(n.status))
@@ -152,6 +153,8 @@ func (c *Core) fillInfo() {
 	}
 }
 
+// hasAddress tells whether si_addr is an address: the kernel raised the signal and
+// knew where.
 func hasAddress(s *signalNote) bool {
 	switch s.signal {
 	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:
@@ -163,6 +166,7 @@ func hasAddress(s *signalNote) bool {
 // maxWarnings bounds the list for cores that are damaged throughout.
 const maxWarnings = 100
 
+// warn adds to what Info tells.
 func (c *Core) warn(format string, args ...any) {
 	if len(c.info.Warnings) < maxWarnings {
 		c.info.Warnings = append(c.info.Warnings, fmt.Sprintf(format, args...))

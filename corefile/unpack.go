@@ -52,6 +52,7 @@ func unpackerOf(r io.ReaderAt) unpacker {
 	return nil
 }
 
+// openZstd reads .zst, as systemd-coredump writes it today.
 func openZstd(r io.Reader) (io.Reader, func(), error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
@@ -60,13 +61,16 @@ func openZstd(r io.Reader) (io.Reader, func(), error) {
 	return z, z.Close, nil
 }
 
+// openLZ4 reads .lz4, as systemd-coredump wrote it before.
 func openLZ4(r io.Reader) (io.Reader, func(), error) { return lz4.NewReader(r), func() {}, nil }
 
+// openXZ reads .xz, as systemd-coredump wrote it at first.
 func openXZ(r io.Reader) (io.Reader, func(), error) {
 	z, err := xz.NewReader(r)
 	return z, func() {}, err
 }
 
+// openGzip reads .gz, as crash collectors of some vendors write it.
 func openGzip(r io.Reader) (io.Reader, func(), error) {
 	z, err := gzip.NewReader(r)
 	return z, func() {}, err

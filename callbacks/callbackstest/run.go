@@ -136,6 +136,7 @@ func checkPieces(t *testing.T, mem callbacks.Memory, a callbacks.Address, n int)
 	wg.Wait()
 }
 
+// checkSymbols looks up what is there and what is not.
 func checkSymbols(t *testing.T, target callbacks.Target, k Known) {
 	for _, file := range []string{"", "libc.so.6", "no such file"} {
 		if a, err := target.Symbol(noName, file); !errors.Is(err, callbacks.ErrNoSymbol) {
@@ -157,6 +158,7 @@ func checkSymbols(t *testing.T, target callbacks.Target, k Known) {
 	}
 }
 
+// checkThreads compares the lists of both kinds of identifier.
 func checkThreads(t *testing.T, target callbacks.Target, k Known) {
 	lwps, err := target.ThreadIDs(callbacks.ThreadIDLWP)
 	if err != nil && !errors.Is(err, callbacks.ErrUnsupportedKind) {
@@ -185,6 +187,8 @@ func checkThreads(t *testing.T, target callbacks.Target, k Known) {
 	checkThreadSymbols(t, target, k, lwps, pthreads)
 }
 
+// checkThreadSymbols checks that each thread has an instance of its own, the same by
+// both identifiers.
 func checkThreadSymbols(t *testing.T, target callbacks.Target, k Known, lwps, pthreads []callbacks.ThreadID) {
 	instances := map[callbacks.Address]callbacks.ThreadID{}
 	for i, id := range append(lwps[:len(lwps):len(lwps)], pthreads...) {
@@ -218,6 +222,7 @@ func checkThreadSymbols(t *testing.T, target callbacks.Target, k Known, lwps, pt
 	}
 }
 
+// checkRegisters asks for the registers of each thread and of one that is not there.
 func checkRegisters(t *testing.T, target callbacks.Target, r callbacks.RegisterReader) {
 	lwps, err := target.ThreadIDs(callbacks.ThreadIDLWP)
 	if err != nil {
@@ -234,6 +239,7 @@ func checkRegisters(t *testing.T, target callbacks.Target, r callbacks.RegisterR
 	}
 }
 
+// checkModules checks the modules' order and that one without a file says why.
 func checkModules(t *testing.T, target callbacks.Target, l callbacks.ModuleLister, k Known) {
 	list, err := l.Modules()
 	failed := false

@@ -20,6 +20,7 @@ type dynamicTable struct {
 	strtab  []byte
 }
 
+// parseDynamic reads PT_DYNAMIC and finds the strings that it names.
 func (f *File) parseDynamic() *dynamicTable {
 	t := &dynamicTable{}
 	for i := range f.progs {
@@ -57,6 +58,7 @@ func dynEntries(raw []byte) []elf.Dyn64 {
 	return list
 }
 
+// get returns the value of the first entry with that tag.
 func (t *dynamicTable) get(tag elf.DynTag) (uint64, bool) {
 	for _, d := range t.entries {
 		if elf.DynTag(d.Tag) == tag {
@@ -130,6 +132,7 @@ func (f *File) Relocations() ([]Reloc, error) {
 	return list, nil
 }
 
+// relocs decodes a table of Elf64_Rela.
 func relocs(b []byte, syms *symbolTable) []Reloc {
 	const size = 24
 	list := make([]Reloc, 0, len(b)/size)

@@ -121,9 +121,10 @@ type header struct {
 	phnum, shnum         uint64
 	phentsize, shentsize uint64
 	shstrndx             uint64
-	hasShs               bool
+	sectioned            bool // there is a table of section headers
 }
 
+// readHeader reads and checks the ELF header.
 func (f *File) readHeader() (*header, error) {
 	ident, err := f.bytesAt(0, min(f.size(), ehdrSize))
 	if err != nil {
@@ -155,8 +156,8 @@ func (f *File) readHeader() (*header, error) {
 // section header 0 holds.
 func (f *File) resolveNumbers(h *header) error {
 	escaped := h.phnum == pnXNum
-	h.hasShs = h.shoff != 0 && h.shentsize == shdrSize
-	if !h.hasShs {
+	h.sectioned = h.shoff != 0 && h.shentsize == shdrSize
+	if !h.sectioned {
 		if escaped {
 			return fmt.Errorf("%w: the number of program headers is in section header 0, which it has not", ErrDamaged)
 		}
@@ -164,7 +165,7 @@ func (f *File) resolveNumbers(h *header) error {
 	}
 	zero, err := f.bytesAt(h.shoff, shdrSize)
 	if err != nil {
-		h.hasShs = false
+		h.sectioned = false
 		if escaped {
 			return fmt.Errorf("number of program headers: %w", err)
 		}
@@ -183,6 +184,7 @@ func (f *File) resolveNumbers(h *header) error {
 	return nil
 }
 
+// checkIdent refuses what is not a 64-bit little-endian ELF file, and names it.
 func checkIdent(b []byte) error {
 	if len(b) < elf.EI_NIDENT || string(b[:4]) != elf.ELFMAG {
 		return ErrNotELF
@@ -205,6 +207,7 @@ func checkIdent(b []byte) error {
 	return nil
 }
 
+// archOf is ArchUnknown for all machines that this module does not read.
 func archOf(m elf.Machine) callbacks.Arch {
 	switch m {
 	case elf.EM_X86_64:
@@ -220,6 +223,7 @@ func machineName(m elf.Machine) string {
 	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
 }
 
+// readProgs reads the program headers; all must be in the file.
 func (f *File) readProgs(h *header) error {
 	if h.phnum == 0 {
 		return nil
@@ -247,7 +251,7 @@ func (f *File) readProgs(h *header) error {
 // readSections reads the section headers if they are there in full. A file that
 // was cut keeps its program headers, which is what a target's loader needs.
 func (f *File) readSections(h *header) {
-	if !h.hasShs || h.shnum == 0 || h.shnum > maxHeaders {
+	if !h.sectioned || h.shnum == 0 || h.shnum > maxHeaders {
 		return
 	}
 	raw, err := f.bytesAt(h.shoff, h.shnum*shdrSize)

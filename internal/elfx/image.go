@@ -2,6 +2,7 @@ package elfx
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
 	"io"
 	"os"
@@ -62,13 +63,18 @@ func MapFile(path string) (callbacks.Image, io.Closer, error) {
 // mapped is a file that is mapped into memory.
 type mapped struct{ b []byte }
 
+// Bytes is the whole file. It must not be written to.
 func (m *mapped) Bytes() []byte { return m.b }
-func (m *mapped) Size() int64   { return int64(len(m.b)) }
 
+// Size is the length of the file when it was mapped.
+func (m *mapped) Size() int64 { return int64(len(m.b)) }
+
+// ReadAt copies a part of the file.
 func (m *mapped) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(m.b).ReadAt(p, off)
 }
 
+// Close unmaps the file. A second call does nothing.
 func (m *mapped) Close() error {
 	if m.b == nil {
 		return nil
@@ -112,6 +118,8 @@ func (f *File) DataAt(vaddr uint64, n int) ([]byte, error) {
 	}
 	return f.bytesAt(rest.off, uint64(n))
 }
+
+func isLoad(p *elf.ProgHeader) bool { return p.Type == elf.PT_LOAD }
 
 // span is a range of the file.
 type span struct{ off, size uint64 }

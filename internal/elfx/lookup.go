@@ -88,6 +88,7 @@ type gnuHash struct {
 	bloom, bucket, chain                      uint64 // virtual addresses
 }
 
+// gnuHeader reads the header at addr and finds the three arrays behind it.
 func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 	b, err := f.DataAt(addr, 16)
 	if err != nil {
@@ -104,6 +105,8 @@ func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 	return h, nil
 }
 
+// gnuLookup asks the Bloom filter, then walks the chain of the name's bucket. A chain
+// ends with an odd entry; all versions of a name are in one chain.
 func (f *File) gnuLookup(t *symbolTable, addr uint64, name string) (best Symbol, found bool) {
 	h, err := f.gnuHeader(addr)
 	if err != nil {
@@ -200,6 +203,7 @@ type nameIndex struct {
 	slots []uint32 // index of an entry, 0 for none; linear probing
 }
 
+// buildIndex enters all of .symtab that a search by name may want.
 func (f *File) buildIndex() *nameIndex {
 	t, err := f.symtab()
 	if err != nil || t.len() > 1<<31 {
@@ -237,6 +241,7 @@ func (x *nameIndex) add(i uint32) {
 	}
 }
 
+// local tells whether entry i is a local symbol.
 func (x *nameIndex) local(i uint32) bool {
 	return elf.ST_BIND(x.t.raw[uint64(i)*symSize+4]) == elf.STB_LOCAL
 }
@@ -255,6 +260,7 @@ func (x *nameIndex) find(name []byte) (uint64, bool) {
 	return 0, false
 }
 
+// lookup returns the entry that has the name.
 func (x *nameIndex) lookup(name string) (Symbol, bool) {
 	if len(x.slots) == 0 || name == "" {
 		return Symbol{}, false

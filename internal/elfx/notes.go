@@ -101,5 +101,3 @@ func (f *File) Interp() string {
 	}
 	return ""
 }
-
-func isLoad(p *elf.ProgHeader) bool { return p.Type == elf.PT_LOAD }

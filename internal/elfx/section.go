@@ -66,6 +66,7 @@ func (f *File) rawSection(s *elf.SectionHeader) ([]byte, error) {
 	return f.bytesAt(s.Offset, s.Size)
 }
 
+// unpackedSection decompresses a section once and keeps it.
 func (f *File) unpackedSection(s *elf.SectionHeader, gnu bool) ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,6 +101,7 @@ func unpack(raw []byte, gnu bool) ([]byte, error) {
 	return inflate(kind, raw[chdrSize:], binary.LittleEndian.Uint64(raw[8:]))
 }
 
+// inflate decompresses a section that announces size bytes and must have as many.
 func inflate(kind elf.CompressionType, packed []byte, size uint64) ([]byte, error) {
 	if size > maxUnpacked {
 		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size, uint64(maxUnpacked))

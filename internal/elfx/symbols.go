@@ -56,8 +56,10 @@ type symbolTable struct {
 	names    map[uint16]string
 }
 
+// len counts the entries, with the empty one at index 0.
 func (t *symbolTable) len() uint64 { return uint64(len(t.raw)) / symSize }
 
+// name is the name of entry i, as a part of the string table.
 func (t *symbolTable) name(i uint64) []byte {
 	return cString(t.strtab, uint64(binary.LittleEndian.Uint32(t.raw[i*symSize:])))
 }
@@ -78,6 +80,7 @@ func (t *symbolTable) at(i uint64) Symbol {
 	return s
 }
 
+// version is the entry of .gnu.version for entry i.
 func (t *symbolTable) version(i uint64) (uint16, bool) {
 	if 2*i+2 > uint64(len(t.versions)) {
 		return 0, false
@@ -85,6 +88,7 @@ func (t *symbolTable) version(i uint64) (uint16, bool) {
 	return binary.LittleEndian.Uint16(t.versions[2*i:]), true
 }
 
+// all decodes the table.
 func (t *symbolTable) all() []Symbol {
 	if t.len() < 2 {
 		return nil
@@ -102,6 +106,7 @@ func (t *symbolTable) all() []Symbol {
 	return list
 }
 
+// findSymbols reads .symtab.
 func (f *File) findSymbols() (*symbolTable, error) { return f.sectionSymbols(elf.SHT_SYMTAB) }
 
 // sectionSymbols reads the symbol table in the first section of type typ.

@@ -2,7 +2,9 @@ package modules
 
 import (
 	"debug/elf"
+	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -26,8 +28,10 @@ type memoryImage struct {
 	base uint64
 }
 
+// Size is an upper bound: where the mapping ends, reads fail.
 func (m memoryImage) Size() int64 { return maxHeaderPages }
 
+// ReadAt reads the target at the file offset that the first segment maps.
 func (m memoryImage) ReadAt(p []byte, off int64) (int, error) {
 	if err := m.mem.ReadMemory(callbacks.At(m.base+uint64(off)), p); err != nil {
 		return 0, err
@@ -45,56 +49,74 @@ func (t *Table) readHeaders(e *entry, base uint64) {
 	}
 }
 
-// findMain finds the executable. Its headers lie right before the program
-// headers that the kernel names in AT_PHDR; if they are not in memory, the
-// entry point that the file has tells the bias.
+// findMain finds the executable: the file that is mapped where the kernel found
+// its program headers or its entry point or, if the kernel's word is lost, the
+// one with the name of the command.
 func (t *Table) findMain() *entry {
 	e := &entry{}
 	e.mod.Main = true
-	phdr, entryPoint := t.facts.Auxv[atPHDR], t.facts.Auxv[atENTRY]
-	m := t.mappingAt(phdr)
-	if m == nil {
-		m = t.mappingAt(entryPoint)
-	}
-	if m != nil {
-		e.mod.Path = m.File
-		t.readHeaders(e, t.startOf(m))
-	} else if phdr != 0 {
-		const ehdrSize = 64
-		t.readHeaders(e, phdr-ehdrSize)
-	}
-	if name := t.execName(); e.mod.Path == "" {
+	name := t.execName()
+	base := t.mainBase(e, name)
+	t.readHeaders(e, base)
+	if e.mod.Path == "" {
 		e.mod.Path = name
 	} else if name != "" {
 		e.names = append(e.names, name)
 	}
 	if e.memory != nil {
-		e.setMainBias(e.memory, phdr, entryPoint)
+		e.setMainBias(e.memory, base, t.facts.Auxv[atENTRY])
 		t.complete(e)
-	} else {
-		t.complete(e)
-		if e.file != nil {
-			e.setMainBias(e.file, phdr, entryPoint)
-			e.setBounds()
-		}
+		return e
 	}
+	t.complete(e)
+	if e.file != nil && !e.setMainBias(e.file, base, t.facts.Auxv[atENTRY]) {
+		e.file, e.mod.File, e.mod.Image = nil, "", nil
+		e.mod.Err = &Error{e.mod.Path, errors.New("where it is mapped is not known"), "the target has neither auxiliary vector nor list of files"}
+	}
+	e.setBounds()
 	return e
 }
 
-// setMainBias compares the entry point, or where the program headers are, in
-// the target and in the file.
-func (e *entry) setMainBias(f *elfx.File, phdr, entryPoint uint64) {
+// mainBase is the address of the executable's first byte, 0 if it is not known.
+// A mapping of the file gives the path, too. Without one, the headers lie right
+// before the program headers.
+func (t *Table) mainBase(e *entry, name string) uint64 {
+	phdr := t.facts.Auxv[atPHDR]
+	m := t.mappingAt(phdr)
+	if m == nil {
+		m = t.mappingAt(t.facts.Auxv[atENTRY])
+	}
+	if i := slices.IndexFunc(t.facts.Files, func(f callbacks.Mapping) bool { return f.File == name }); m == nil && i >= 0 {
+		m = &t.facts.Files[i]
+	}
+	if m != nil {
+		e.mod.Path = m.File
+		return t.startOf(m)
+	}
+	const ehdrSize = 64
+	if phdr < ehdrSize {
+		return 0
+	}
+	return phdr - ehdrSize
+}
+
+// setMainBias compares the entry point, or the address of the first byte, in the
+// target and in the file. It is false if the target tells neither.
+func (e *entry) setMainBias(f *elfx.File, base, entryPoint uint64) bool {
 	if f.Type() == elf.ET_DYN {
-		if entryPoint != 0 && f.Entry() != 0 {
+		switch {
+		case entryPoint != 0 && f.Entry() != 0:
 			e.mod.Bias = entryPoint - f.Entry()
-		} else if phdr != 0 {
-			const ehdrSize = 64
-			e.mod.Bias = phdr - ehdrSize - firstVaddr(f)
+		case base != 0:
+			e.mod.Bias = base - firstVaddr(f)
+		default:
+			return false
 		}
 	}
 	if d, ok := dynamicOf(f); ok {
 		e.dynamic = e.mod.Bias + d
 	}
+	return true
 }
 
 // execName is the path that the program was started by, if it is absolute: as
@@ -112,7 +134,7 @@ func (t *Table) execName() string {
 
 // addVDSO adds the kernel's module, with a copy of its image.
 func (t *Table) addVDSO() {
-	base := t.facts.Auxv[atSYSINFOEHDR]
+	base := t.vdso
 	if base == 0 {
 		return
 	}
@@ -159,6 +181,7 @@ type byteImage struct {
 	b []byte
 }
 
+// Bytes is the whole content.
 func (m byteImage) Bytes() []byte { return m.b }
 
 // firstVaddr is the virtual address at which a file has its first byte.

@@ -36,6 +36,9 @@ var (
 // vdsoPath is the path of the kernel's own module.
 const vdsoPath = "[vdso]"
 
+// vdsoName is what the loader's list calls it, on x86-64 and aarch64.
+const vdsoName = "linux-vdso.so.1"
+
 // Options tell where files are. The zero value looks where the target says.
 type Options struct {
 	Exe       string   // the executable, wherever the target had it
@@ -61,8 +64,6 @@ type Facts struct {
 // Numbers of the auxiliary vector.
 const (
 	atPHDR        = 3
-	atPHNUM       = 5
-	atBASE        = 7
 	atENTRY       = 9
 	atEXECFN      = 31
 	atSYSINFOEHDR = 33
@@ -75,6 +76,7 @@ type Table struct {
 	opts    Options
 	entries []*entry // link order, executable first
 	byLow   []*entry
+	vdso    uint64 // address of the kernel's module, 0 if there is none
 	libc    func() *descriptors
 
 	mu      sync.Mutex
@@ -95,7 +97,7 @@ type entry struct {
 // Find lists the modules of a target. It always succeeds: what could not be
 // found is said by Module.Err, and by Err for all of them.
 func Find(f Facts, o Options) *Table {
-	t := &Table{facts: f, opts: o}
+	t := &Table{facts: f, opts: o, vdso: f.Auxv[atSYSINFOEHDR]}
 	t.libc = sync.OnceValue(t.findDescriptors)
 	main := t.findMain()
 	list := t.linkMaps(main)
@@ -145,8 +147,10 @@ func (t *Table) addLinked(main *entry, l linkMap) {
 	if main.linkMap == 0 && (l.name == "" || l.dynamic != 0 && l.dynamic == main.dynamic) {
 		main.linkMap = l.at
 	}
-	vdso := t.facts.Auxv[atSYSINFOEHDR]
-	if main.linkMap != l.at && (vdso == 0 || l.dynamic-vdso >= maxVDSO) {
+	if t.vdso == 0 && l.name == vdsoName {
+		t.vdso = l.addr
+	}
+	if main.linkMap != l.at && (t.vdso == 0 || l.dynamic-t.vdso >= maxVDSO) {
 		t.entries = append(t.entries, t.linked(l, false))
 	}
 }
@@ -192,6 +196,7 @@ func (t *Table) addMapped() {
 	}
 }
 
+// known tells whether a module that was found lies at a.
 func (t *Table) known(a callbacks.Address) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
 }

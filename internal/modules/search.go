@@ -68,6 +68,7 @@ func (t *Table) search(e *entry) {
 	e.mod.Err = &Error{e.mod.Path, refused, t.cure(e)}
 }
 
+// keep remembers what Close has to close.
 func (t *Table) keep(c interface{ Close() error }) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,10 +151,12 @@ func readable(f *elfx.File) bool {
 	return true
 }
 
+// loads are the program headers of the mapped segments.
 func loads(f *elfx.File) []elf.ProgHeader {
 	return slices.DeleteFunc(slices.Clone(f.Progs()), func(p elf.ProgHeader) bool { return p.Type != elf.PT_LOAD })
 }
 
+// idText is a build ID as error messages give it.
 func idText(id []byte) string {
 	if id == nil {
 		return "none"
@@ -235,6 +238,8 @@ func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
 	return Piece{}, false
 }
 
+// samePage tells whether vaddr lies in the rest of the last page of a segment
+// that is not writable: the loader maps whole pages of the file.
 func samePage(vaddr uint64, p elf.ProgHeader) bool {
 	return p.Flags&elf.PF_W == 0 && vaddr < (p.Vaddr+p.Filesz+pageSize-1)&^(pageSize-1)
 }

@@ -49,13 +49,12 @@ func (c *Core) readRegions(f *elfx.File, size int64) {
 		list = append(list, r)
 	}
 	c.regions = mergeFiles(flatten(list), c.notes.files)
-	if missing > 0 {
-		c.info.Truncated = true
+	c.info.Truncated = missing > 0 || c.notes.lost
+	switch {
+	case c.notes.lost:
+		c.warn("the core is truncated within its notes: threads, files and %d bytes of memory are missing; %s", missing, cureTruncated)
+	case missing > 0:
 		c.warn("the core is truncated: %d bytes of memory are missing; %s", missing, cureTruncated)
-	}
-	if c.notes.lost {
-		c.info.Truncated = true
-		c.warn("the core is truncated within its notes: threads or files may be missing; %s", cureTruncated)
 	}
 	if len(c.notes.files) == 0 {
 		c.warn("the core has no list of mapped files (NT_FILE note); modules are found through the loader's list alone")

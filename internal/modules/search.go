@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/hex"
 	"errors"
@@ -26,10 +27,11 @@ type Error struct {
 
 // Error gives cause and cure.
 func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %v", cmp.Or(e.Path, "the executable, whose name is lost"), e.Err)
 	if e.Cure == "" {
-		return fmt.Sprintf("%s: %v", e.Path, e.Err)
+		return text
 	}
-	return fmt.Sprintf("%s: %v: %s", e.Path, e.Err, e.Cure)
+	return text + ": " + e.Cure
 }
 
 // Unwrap returns the cause.
@@ -50,8 +52,11 @@ func (t *Table) search(e *entry) {
 		}
 		if err != nil && !errors.Is(err, ErrUnproven) {
 			closer.Close()
+			if refused == nil && name != e.mod.Path {
+				err = fmt.Errorf("%s is %w", name, err)
+			}
 			if refused == nil {
-				refused = fmt.Errorf("%s is %w", name, err)
+				refused = err
 			}
 			continue
 		}

@@ -9,12 +9,17 @@ __attribute__((noinline)) static void prepare(void) {
   ready++;
 }
 
+/* Apart, so that main has nothing of OpenMP that the compiler could do early. */
+__attribute__((noinline)) static void work(void) {
+#pragma omp parallel num_threads(2)
+  TRUTH_NEVER();
+}
+
 int main(int argc, char **argv) {
   truth_init(argc, argv, __FILE__);
   if (!strcmp(truth_mode, "abort"))
     truth_mode = "segv";
   prepare();
-#pragma omp parallel num_threads(2)
-  TRUTH_NEVER();
+  work();
   return 0;
 }

@@ -18,7 +18,7 @@ int main(int argc, char **argv) {
     TRUTH_REGION(__LINE__ - 2);
     if (omp_get_thread_num() == 0) {
 #pragma omp target nowait
-      on_helper(__LINE__ - 2);
+      on_helper(__LINE__ - 1);
       truth_until(&started);
       truth_trigger("work_parallel", 2);
     }

@@ -1,0 +1,44 @@
+# ompd-inspect: `make` prints what there is.
+GO ?= go
+BIN := bin/ompd-inspect
+# Debian packages: compilers, a debugger, and the tools that tests compare with.
+PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 gcc g++ libc6-dev gdb binutils zstd lz4 xz-utils
+TEST_TIMEOUT := 20m
+
+.PHONY: help build deps demo test bench lint fuzz clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+
+build: ## build bin/ompd-inspect, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/ompd-inspect
+
+deps: ## install the Debian packages that demo and test need
+	@missing=; for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "install by hand:$$missing" >&2; exit 1; fi; \
+	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	echo "installing:$$missing"; \
+	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+demo: deps build ## make a hanging OpenMP program's core and inspect it
+	testdata/demo/run.sh $(BIN)
+
+test: deps ## run all tests (programs are built and dumped on the way)
+	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+
+bench: deps build ## time the tool against gdb on the same cores, and its parts
+	$(GO) test -run '^$$' -bench . -benchtime 20x ./corefile ./unwind ./symbolize ./rtl/... ./cmd/...
+
+lint: ## gofmt, go vet and staticcheck
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+fuzz: ## fuzz each parser for a while (FUZZTIME=30s)
+	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -h -o '^func Fuzz[A-Za-z0-9_]*' $$p/*_test.go | cut -c6-); do \
+	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),30s) $$p || exit 1; done; done
+
+clean: ## remove what build made
+	rm -rf bin

@@ -1,0 +1,87 @@
+// Command ompd-inspect shows what an OpenMP program is doing, from the outside:
+// which threads, in which regions and tasks, waiting for what.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses. They are documented in the README and in the help text.
+const (
+	exitOK    = 0
+	exitError = 1 // the target could not be read
+	exitUsage = 2 // the command line is wrong
+)
+
+// gcPercent lets the heap of this short-lived process grow further than usual
+// before memory is collected.
+const gcPercent = 400
+
+// usageError is an error of the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func main() {
+	debug.SetGCPercent(gcPercent)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run executes one command line and returns the exit status.
+func run(args []string, stdout, stderr *os.File) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.command()
+	root.SetArgs(withDefaultVerb(root, args))
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintf(stderr, "ompd-inspect: %v\n", err)
+	}
+	var usage usageError
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown ") {
+		fmt.Fprintln(stderr, "`ompd-inspect --help` shows the verbs and flags")
+		return exitUsage
+	}
+	return exitError
+}
+
+// withDefaultVerb makes `ompd-inspect core.1234` mean `ompd-inspect report
+// core.1234`.
+func withDefaultVerb(root *cobra.Command, args []string) []string {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if strings.HasPrefix(arg, "-") {
+			if f := root.PersistentFlags().Lookup(strings.TrimLeft(arg, "-")); f != nil && f.Value.Type() != "bool" {
+				// the flag's value is the next word: it is not a verb
+				if i+2 < len(args) {
+					return append(args[:i+2:i+2], withDefaultVerb(root, args[i+2:])...)
+				}
+				return args
+			}
+			continue
+		}
+		for _, c := range append(root.Commands(), builtin...) {
+			if c.Name() == arg || c.HasAlias(arg) {
+				return args
+			}
+		}
+		return append([]string{"report"}, args...)
+	}
+	return args
+}
+
+// builtin are the verbs that cobra adds when it executes.
+var builtin = []*cobra.Command{{Use: "help"}, {Use: "completion"}, {Use: cobra.ShellCompRequestCmd}, {Use: cobra.ShellCompNoDescRequestCmd}}

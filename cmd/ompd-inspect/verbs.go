@@ -1,0 +1,215 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/text"
+)
+
+// version is the tool's version; the linker sets it in releases.
+var version = "0.1.0-dev"
+
+// errReported is an error whose message is already printed.
+var errReported = errors.New("already reported")
+
+// app is one run of the tool: its outputs and the values of its flags.
+type app struct {
+	stdout, stderr *os.File
+	open           openOptions
+	json           bool
+	color          string
+	native         bool
+}
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ompd-inspect [verb] CORE",
+		Short: "See what an OpenMP program is doing, from the outside",
+		Long: `ompd-inspect shows the threads, parallel regions, tasks, control variables and
+stacks of an OpenMP program from its core file: on the runtime as distributions
+ship it, without debug packages and without having prepared the program.
+
+  ompd-inspect core.1234            the whole report
+  ompd-inspect threads core.1234    one part of it
+
+Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := root.PersistentFlags()
+	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not where the core says")
+	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
+	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "directory of separate debug files (may be repeated)")
+	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "ask no debuginfod server, even if DEBUGINFOD_URLS is set")
+	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json)")
+	f.StringVar(&a.color, "color", "auto", "auto, always or never")
+	for _, v := range a.verbs() {
+		root.AddCommand(v)
+	}
+	return root
+}
+
+// verbs are the verbs in the order of the help text.
+func (a *app) verbs() []*cobra.Command {
+	report := a.verb("report", "What died, threads, regions, tasks and stacks (the default)", inspect.ReportParts(), a.printReport)
+	report.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, text.Threads)
+	threads.Flags().BoolVar(&a.native, "native", false, "add native stacks to the JSON form")
+	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, a.printStacks)
+	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	return []*cobra.Command{
+		report, threads,
+		a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions),
+		a.tasksVerb(), a.icvsVerb(), stacks, a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
+	}
+}
+
+// verb makes a verb that prints parts of a picture of one target.
+func (a *app) verb(name, short string, want inspect.Parts, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
+	return a.pictureVerb(name, short, func(in *inspect.Inspector) *inspect.Picture {
+		want.Native = a.native
+		return in.Picture(want)
+	}, func(p *text.Printer, pic *inspect.Picture) {
+		show(p, pic)
+		if name != "report" {
+			text.Warnings(p, pic)
+		}
+	})
+}
+
+// pictureVerb makes a verb that makes a picture and prints it as text or JSON.
+func (a *app) pictureVerb(name, short string, picture func(*inspect.Inspector) *inspect.Picture, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " CORE", Short: short, Args: oneTarget,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withTarget(args[0], func(in *inspect.Inspector) error {
+				pic := picture(in)
+				if a.json {
+					return a.printJSON(pic)
+				}
+				p, err := a.printer()
+				if err != nil {
+					return err
+				}
+				show(p, pic)
+				return p.Err()
+			})
+		},
+	}
+}
+
+// oneTarget checks that there is exactly one target on the command line.
+func oneTarget(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return usageError{fmt.Errorf("%s: which core? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
+	}
+	return usageError{fmt.Errorf("%s: one core at a time, not %d", cmd.Name(), len(args))}
+}
+
+func (a *app) printReport(p *text.Printer, pic *inspect.Picture) {
+	text.Report(p, pic)
+	if a.native {
+		text.NativeStacks(p, pic)
+	}
+}
+
+func (a *app) printStacks(p *text.Printer, pic *inspect.Picture) {
+	if a.native {
+		text.NativeStacks(p, pic)
+		return
+	}
+	text.Stacks(p, pic)
+}
+
+func (a *app) icvsVerb() *cobra.Command {
+	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read", func(in *inspect.Inspector) *inspect.Picture {
+		return in.Picture(inspect.Parts{ICVs: true})
+	}, func(p *text.Printer, pic *inspect.Picture) {
+		text.ICVs(p, pic)
+		text.Warnings(p, pic)
+	})
+}
+
+func (a *app) layoutVerb() *cobra.Command {
+	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed", func(in *inspect.Inspector) *inspect.Picture {
+		pic := in.Picture(inspect.Parts{})
+		pic.Layout = in.Layout()
+		return pic
+	}, text.Layout)
+	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: symbols, memory, debuginfo, code, table (may be repeated)")
+	a.open.fullLayout = cmd
+	return cmd
+}
+
+func (a *app) doctorVerb() *cobra.Command {
+	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the cure", func(in *inspect.Inspector) *inspect.Picture {
+		pic := in.Picture(inspect.Parts{})
+		pic.Checks = in.Doctor()
+		pic.Warnings = in.Warnings()
+		return pic
+	}, text.Doctor)
+}
+
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "The version of this tool, and what it reads", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				Schema  string `json:"schema"`
+				Reads   string `json:"reads"`
+			}{version, "", inspect.Schema, "LLVM libomp 14-23, x86-64 Linux cores"}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				v.Go = info.GoVersion
+			}
+			if a.json {
+				return a.printJSON(v)
+			}
+			_, err := fmt.Fprintf(a.stdout, "ompd-inspect %s (%s)\nschema %s\nreads %s\n", v.Version, v.Go, v.Schema, v.Reads)
+			return err
+		},
+	}
+}
+
+// printer returns a printer that fits the standard output.
+func (a *app) printer() (*text.Printer, error) {
+	fd := int(a.stdout.Fd())
+	tty := term.IsTerminal(fd)
+	width := text.NoLimit
+	if tty {
+		if w, _, err := term.GetSize(fd); err == nil {
+			width = w
+		}
+	}
+	switch a.color {
+	case "auto":
+		return text.New(a.stdout, tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", width), nil
+	case "always":
+		return text.New(a.stdout, true, width), nil
+	case "never":
+		return text.New(a.stdout, false, width), nil
+	}
+	return nil, usageError{fmt.Errorf("--color %q: it is auto, always or never", a.color)}
+}
+
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

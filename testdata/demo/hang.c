@@ -1,0 +1,48 @@
+// A program that hangs as real ones do: two threads of a team lock two locks in
+// opposite order, the others wait for them at a barrier, and tasks stay queued.
+#include <omp.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static omp_lock_t accounts, journal;
+static volatile int held;
+
+static void transfer(omp_lock_t *first, omp_lock_t *second) {
+  omp_set_lock(first);
+  __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST);
+  while (held < 2) // both hold their first lock: from here nobody can go on
+    usleep(100);
+  omp_set_lock(second);
+  omp_unset_lock(second);
+  omp_unset_lock(first);
+}
+
+static void update(int account) { printf("account %d\n", account); }
+
+static void settle(void) {
+#pragma omp parallel num_threads(4)
+  {
+    int me = omp_get_thread_num();
+    if (me == 0)
+      transfer(&accounts, &journal);
+    else if (me == 1)
+      transfer(&journal, &accounts);
+    else
+      while (held < 2)
+        usleep(100);
+    if (me == 2)
+      for (int i = 0; i < 5; i++) {
+#pragma omp task firstprivate(i) depend(inout : held)
+        update(i);
+      }
+#pragma omp barrier
+  }
+}
+
+int main(void) {
+  omp_init_lock(&accounts);
+  omp_init_lock(&journal);
+  settle();
+  puts("settled");
+  return 0;
+}

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,6 +41,30 @@ func BenchmarkColdCode(b *testing.B) {
 			file := compile(b, source, "clang++-16", "-g", "-O2", "-xc++")
 			pc := address(b, file, "main") + 4
 			cold(b, file, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
+		})
+	}
+}
+
+// BenchmarkColdLarge is the first line and the first frames of a library of
+// many units, 80 of gcc, with .debug_aranges, or 80 of clang, without.
+func BenchmarkColdLarge(b *testing.B) {
+	const units = 80
+	for _, compiler := range []string{"g++", "clang++-16"} {
+		object := compile(b, "shapes.cc", compiler, "-g", "-O2", "-fPIC", "-c")
+		lib := object + ".so"
+		link := []string{"-shared", "-Wl,--unresolved-symbols=ignore-all", "-o", lib}
+		for i := range units {
+			copied := fmt.Sprintf("%s.%d.o", object, i)
+			run(b, "objcopy", fmt.Sprintf("--prefix-symbols=unit%d_", i), object, copied)
+			link = append(link, copied)
+		}
+		run(b, compiler, link...)
+		pc := text(b, lib, 2)[1] + bias
+		b.Run(compiler+"/line", func(b *testing.B) {
+			cold(b, lib, func(s *Symbolizer) error { _, _, err := s.Line(pc); return err })
+		})
+		b.Run(compiler+"/code", func(b *testing.B) {
+			cold(b, lib, func(s *Symbolizer) error { _, err := s.Code(pc); return err })
 		})
 	}
 }

@@ -33,6 +33,7 @@ type servers struct {
 	down map[string]bool // servers that did not answer once
 }
 
+// newServers fills in what the caller left open.
 func newServers(d Debuginfod) *servers {
 	if d.Timeout <= 0 {
 		d.Timeout = defaultSilence
@@ -76,6 +77,7 @@ func (s *servers) cached(id []byte) string {
 	return filepath.Join(s.CacheDir, hex.EncodeToString(id), "debuginfo")
 }
 
+// isDown tells whether a server did not answer once.
 func (s *servers) isDown(url string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,6 +139,7 @@ type patient struct {
 	alive func()
 }
 
+// Read reads, and tells that the server is alive if something came.
 func (p *patient) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	if n > 0 {

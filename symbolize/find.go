@@ -28,6 +28,7 @@ type finder struct {
 	servers *servers
 }
 
+// newFinder puts the directories in order.
 func newFinder(o Options) *finder {
 	f := &finder{sysroot: o.Sysroot, servers: newServers(o.Debuginfod)}
 	dirs := o.DebugDirs
@@ -61,6 +62,7 @@ func (f *finder) local(m *module) *debugFile {
 	if own == nil {
 		return nil
 	}
+	// A link with directories would lead out of the places that are searched.
 	name, crc, ok := own.DebugLink()
 	if !ok || name != path.Base(name) {
 		return nil
@@ -75,6 +77,7 @@ func (f *finder) local(m *module) *debugFile {
 
 // linkPaths are the places where the file that a debug link names may lie.
 func (f *finder) linkPaths(m *module, name string) []string {
+	// The file may lie elsewhere here than in the target.
 	here := filepath.Dir(m.mod.File)
 	there := path.Dir(m.mod.Path)
 	list := []string{filepath.Join(here, ".debug", name)}
@@ -126,6 +129,7 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 			return df
 		}
 	}
+	// Servers have these files by build ID like any other debug file.
 	if df, _ := f.servers.fetch(id); df != nil {
 		return df
 	}

@@ -25,6 +25,8 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 			calls = f.Inlined(addr)
 		}
 	}
+	// The line table has the place of the innermost call; each call has the
+	// place where it stands in the next.
 	var frames []Frame
 	for _, c := range slices.Backward(calls) {
 		f := inlinedFrame(u, c)
@@ -36,7 +38,7 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 	f.File, f.Line, f.Column = place.File, place.Line, place.Column
 	frames = append(frames, f)
 	if err := m.trouble(f); err != nil {
-		return frames, err
+		return frames, err // not remembered: it is rare
 	}
 	if m.frames == nil || len(m.frames) >= maxFrames {
 		m.frames = map[uint64][]Frame{}
@@ -91,7 +93,7 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 	if cold {
 		f.Low = m.entry(name, s, addr, fn)
 	}
-	if !s.asked {
+	if !s.asked { // demangling is slow
 		s.asked = true
 		s.shown = Demangle(name)
 		if plainFortran(name) {

@@ -19,6 +19,7 @@ func (m *module) nearSymbols() *symbols {
 	if f == nil {
 		return m.near
 	}
+	// .symtab repeats what .dynsym has; the other two complement each other.
 	var tables []table
 	if list, err := f.Symbols(); err == nil {
 		tables = append(tables, table{list, SourceSymtab})
@@ -115,6 +116,7 @@ func (m *module) lookup(name string, network bool) (uint64, bool) {
 			return m.address(s)
 		}
 	}
+	// What a full symbol table does not have the debug file has not either.
 	if !m.stripped() {
 		return 0, false
 	}

@@ -20,6 +20,7 @@ type memoryImage struct {
 	b []byte
 }
 
+// Bytes is the content; package elfx uses it without a copy.
 func (m memoryImage) Bytes() []byte { return m.b }
 
 // miniDebug returns the small ELF file that some distributions put, compressed,

@@ -33,16 +33,18 @@ type module struct {
 	alt       *debugFile
 	wantLines bool // source lines were asked for
 
-	near, far, data, dyn *symbols
-	slots                map[uint64]string
-	frames               map[uint64][]Frame
-	decls                map[uint64]dwarfx.Position
-	notes                []string
+	near, far *symbols // functions of the module's file, of its debug file
+	data, dyn *symbols // variables, exported functions
+	slots     map[uint64]string
+	frames    map[uint64][]Frame // answers of code
+	decls     map[uint64]dwarfx.Position
+	notes     []string // warnings
 }
 
 // searched tells how far a search for a separate debug file went.
 type searched uint8
 
+// How far: not at all, on this machine, and on servers too.
 const (
 	searchedNowhere searched = iota
 	searchedHere
@@ -63,6 +65,7 @@ func (m *module) elf() *elfx.File {
 	return m.file
 }
 
+// openFile opens the module's own file or says why it cannot.
 func (m *module) openFile() {
 	if m.mod.Image == nil {
 		m.fileErr = m.mod.Err

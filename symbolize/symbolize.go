@@ -213,7 +213,7 @@ func (s *Symbolizer) DeclLine(entry uint64) (file string, line int, err error) {
 
 // Data returns the data symbol that covers the address.
 func (s *Symbolizer) Data(addr uint64) (sym Symbol, ok bool) {
-	s.locked(addr, func(m *module, a uint64) error {
+	_ = s.locked(addr, func(m *module, a uint64) error {
 		sym, ok = m.dataSymbol(a)
 		return nil
 	})
@@ -238,7 +238,7 @@ func (s *Symbolizer) Lookup(name, module string) (addr uint64, ok bool) {
 // SlotSymbol returns the name of the symbol that the dynamic linker binds the
 // pointer at the target address slot to (relocations JUMP_SLOT and GLOB_DAT).
 func (s *Symbolizer) SlotSymbol(slot uint64) (name string, ok bool) {
-	s.locked(slot, func(m *module, addr uint64) error {
+	_ = s.locked(slot, func(m *module, addr uint64) error {
 		name, ok = m.slotSymbol(addr)
 		return nil
 	})
@@ -249,7 +249,7 @@ func (s *Symbolizer) SlotSymbol(slot uint64) (name string, ok bool) {
 // target. Of several names at one address it is the one that people use:
 // without leading underscores, short.
 func (s *Symbolizer) Exported(pc uint64) (name string, low uint64, ok bool) {
-	s.locked(pc, func(m *module, addr uint64) error {
+	_ = s.locked(pc, func(m *module, addr uint64) error {
 		if f, found := m.exported(addr); found {
 			name, low, ok = f.name, f.low+m.mod.Bias, true
 		}

@@ -105,6 +105,7 @@ func better(a, b *symbol) int {
 	)
 }
 
+// boolCompare orders false before true.
 func boolCompare(a, b bool) int {
 	switch {
 	case a == b:

@@ -19,6 +19,7 @@ func (s *Symbolizer) Warnings() []string {
 			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again", m.mod.Path, err))
 		}
 		switch {
+		// The kernel's own library has no debug information anywhere.
 		case !m.wantLines || m.dwarfData() != nil || m.mod.Path == "[vdso]":
 		case m.fileErr != nil:
 			list = append(list, fmt.Sprintf("%s: no functions and lines: %v", m.mod.Path, m.fileErr))

@@ -94,7 +94,7 @@ type spec struct {
 // abbrev is the shape of entries.
 type abbrev struct {
 	tag      uint64
-	children bool
+	children bool // a list of children follows the entry
 	attrs    []spec
 	fixed    int // bytes of the whole entry after its code, or -1
 }
@@ -103,8 +103,8 @@ type abbrev struct {
 // asked for: the root entry of a unit nearly always uses the first.
 type abbrevs struct {
 	f    format
-	rest cursor
-	done bool
+	rest cursor             // what was not read yet
+	done bool               // nothing is left, or the rest is damaged
 	list []*abbrev          // codes 1, 2, …
 	more map[uint64]*abbrev // codes that are out of order
 }
@@ -122,7 +122,8 @@ func (t *abbrevs) get(code uint64) *abbrev {
 	}
 }
 
-// next reads one more abbreviation.
+// next reads one more abbreviation: a code, a tag, and pairs of attribute and
+// form up to a pair of zeros.
 func (t *abbrevs) next() {
 	code := t.rest.uleb()
 	if code == 0 || t.rest.bad {
@@ -168,6 +169,7 @@ func (a *abbrev) skip(c *cursor, f format) {
 		c.take(uint64(a.fixed))
 		return
 	}
+	// This is the hottest loop: most entries of a unit are only stepped over.
 	for i := range a.attrs {
 		if s := &a.attrs[i]; s.fixed >= 0 {
 			c.take(uint64(s.fixed))

@@ -1,15 +1,15 @@
 package dwarfx
 
-// Tags of the entries that are looked at.
+// Tags of the entries that are looked at (DW_TAG_…).
 const (
 	tagCompileUnit       = 0x11
 	tagInlinedSubroutine = 0x1d
 	tagSubprogram        = 0x2e
-	tagPartialUnit       = 0x3c
 	tagSkeletonUnit      = 0x4a
 )
 
-// Attributes that are kept, see keepOf.
+// Attributes that are kept, see keepOf (DW_AT_…). Addresses of old split units
+// and old linkage names have numbers of vendors.
 const (
 	atSibling        = 0x01
 	atName           = 0x03
@@ -35,7 +35,7 @@ const (
 	atGNUAddrBase    = 0x2133
 )
 
-// Forms.
+// Forms: how the value of an attribute is stored (DW_FORM_…).
 const (
 	formAddr         = 0x01
 	formBlock2       = 0x03
@@ -86,7 +86,7 @@ const (
 	formGNUStrpAlt   = 0x1f21
 )
 
-// Kinds of units (DWARF 5).
+// Kinds of units (DW_UT_…); before DWARF 5 the kind is that of the section.
 const (
 	utCompile  = 1
 	utType     = 2

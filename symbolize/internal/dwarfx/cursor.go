@@ -34,6 +34,7 @@ func (c *cursor) take(n uint64) []byte {
 	return b
 }
 
+// u8 reads one byte.
 func (c *cursor) u8() uint8 {
 	if c.pos >= len(c.data) {
 		c.bad = true
@@ -44,6 +45,7 @@ func (c *cursor) u8() uint8 {
 	return b
 }
 
+// u16 reads two bytes.
 func (c *cursor) u16() uint16 {
 	if b := c.take(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
@@ -51,6 +53,7 @@ func (c *cursor) u16() uint16 {
 	return 0
 }
 
+// u32 reads four bytes.
 func (c *cursor) u32() uint32 {
 	if b := c.take(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
@@ -58,6 +61,7 @@ func (c *cursor) u32() uint32 {
 	return 0
 }
 
+// u64 reads eight bytes.
 func (c *cursor) u64() uint64 {
 	if b := c.take(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
@@ -82,7 +86,8 @@ func (c *cursor) offset(dw64 bool) uint64 {
 	return uint64(c.u32())
 }
 
-// unitLength reads the initial length of a unit and tells the format.
+// unitLength reads the initial length of a unit and tells the format: the
+// 64-bit one has an escape value before a longer length.
 func (c *cursor) unitLength() (n uint64, dw64 bool) {
 	n = uint64(c.u32())
 	if n == 0xffffffff {

@@ -21,19 +21,20 @@ type Sections func(name string) ([]byte, error)
 // Data is the debug information of one file. It is not safe for concurrent use.
 type Data struct {
 	load   Sections
-	alt    *Data
-	secs   map[string][]byte
-	err    error
-	units  []*Unit
+	alt    *Data             // what dwz split off, or nil
+	secs   map[string][]byte // sections that were loaded
+	err    error             // the first damage
+	units  []*Unit           // by offset
 	tables map[tableKey]*abbrevs
 	budget int // entries of range lists that the question may still read
 
-	ready     bool
+	ready     bool // units and byAranges are there
 	byAranges spans.Set[*Unit]
-	rooted    bool
+	rooted    bool // byRoot is there, too
 	byRoot    spans.Set[*Unit]
 }
 
+// tableKey names an abbreviation table; units share tables only if sizes agree.
 type tableKey struct {
 	off uint64
 	f   format
@@ -73,7 +74,8 @@ func (d *Data) section(name string) []byte {
 }
 
 // Unit returns the unit whose code covers the file address pc; nil if there is
-// none.
+// none. It looks into .debug_aranges first, and then at the root entries of
+// those units that are not listed there: compilers do not all write it.
 func (d *Data) Unit(pc uint64) *Unit {
 	d.prepare()
 	d.budget = maxRanges

@@ -9,9 +9,9 @@ type value struct {
 
 // format is what the size of forms depends on.
 type format struct {
-	version  uint16
-	addrSize uint8
-	dw64     bool
+	version  uint16 // of DWARF
+	addrSize uint8  // bytes of an address
+	dw64     bool   // the 64-bit format: section offsets have 8 bytes
 }
 
 // offsetSize is the size of a section offset in bytes.

@@ -3,7 +3,7 @@ package dwarfx
 // Func is a function that has code of its own.
 type Func struct {
 	u   *Unit
-	off uint64
+	off uint64 // of its entry
 	// Low is where the function is entered. High is the end of the part that
 	// was asked for.
 	Low, High uint64
@@ -20,11 +20,14 @@ type Names struct {
 // Inline is one call that was inlined.
 type Inline struct {
 	Names
-	CallFile             string // where the call stands
+	// CallFile, CallLine and CallColumn are where the call stands, in the
+	// function that it was inlined into.
+	CallFile             string
 	CallLine, CallColumn int
 }
 
-// Func returns the function that covers pc.
+// Func returns the function that covers pc. Of functions that the linker folded
+// into one it is the first of the unit.
 func (u *Unit) Func(pc uint64) (Func, bool) {
 	u.scan()
 	s, ok := u.funcs.Find(pc)
@@ -66,7 +69,7 @@ func (u *Unit) scan() {
 		off := uint64(c.pos)
 		a := u.shape(&c)
 		switch {
-		case a == nil:
+		case a == nil: // the end of a list of children
 		case a.tag != tagSubprogram:
 			a.skip(&c, u.format)
 		default:

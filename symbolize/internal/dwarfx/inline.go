@@ -1,6 +1,9 @@
 package dwarfx
 
 // Inlined returns the calls that were inlined in f at pc, the outermost first.
+// It reads the entries below f in order and steps over inlined calls that do not
+// cover pc and over functions that lie inside f. Lexical blocks are entered
+// whatever their ranges say: compilers get those wrong more often.
 func (f Func) Inlined(pc uint64) []Inline {
 	u := f.u
 	u.d.budget = maxRanges
@@ -54,6 +57,7 @@ func (e *entry) inline() Inline {
 
 // skipChildren moves behind the children of e.
 func (u *Unit) skipChildren(c *cursor, e *entry) {
+	// gcc says where the next sibling is, clang does not.
 	if v := e.vals[keepSibling]; v.isRef() {
 		to := u.off + v.u
 		if v.form == formRefAddr {

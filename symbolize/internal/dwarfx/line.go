@@ -59,6 +59,7 @@ func (u *Unit) sequence(pc uint64) []row {
 	return t.rows[s.Value[0]:s.Value[1]]
 }
 
+// position resolves the file of a row.
 func (u *Unit) position(r row) Position {
 	return Position{u.file(uint64(r.file)), int(r.line), int(r.column)}
 }
@@ -78,7 +79,8 @@ const (
 	maxAddressLength = 8
 )
 
-// run runs the line program once and keeps its rows by sequence.
+// run runs the line program once and keeps its rows by sequence. Sequences of
+// discarded code and unfinished ones are dropped.
 func (t *lineTable) run() {
 	if t.ran {
 		return
@@ -101,6 +103,7 @@ type machine struct {
 	line  int64
 }
 
+// reset begins a sequence.
 func (m *machine) reset() {
 	m.first = len(m.t.rows)
 	m.row = row{file: 1}
@@ -113,7 +116,8 @@ func (m *machine) emit() {
 	m.t.rows = append(m.t.rows, m.row)
 }
 
-// end closes a sequence at the current address.
+// end closes a sequence at the current address. Rows ought to ascend; where they
+// do not they are sorted, and of equal addresses the last stays last.
 func (m *machine) end() {
 	t := m.t
 	rows := t.rows[m.first:]
@@ -129,7 +133,8 @@ func (m *machine) end() {
 	m.reset()
 }
 
-// step runs one instruction.
+// step runs one instruction. An opcode from opcode_base on advances address and
+// line at once and adds a row.
 func (m *machine) step(c *cursor) {
 	t := m.t
 	op := c.u8()

@@ -13,19 +13,20 @@ type lineTable struct {
 	c       cursor // the line program
 	version uint16
 
-	minInst  uint64
-	lineBase int64
-	lineSpan uint8
+	minInst  uint64  // bytes of the shortest instruction
+	lineBase int64   // the least line advance of a special opcode
+	lineSpan uint8   // the number of line advances of special opcodes
 	lengths  []uint8 // operands of the standard opcodes, from opcode 0
 
 	dirs  []value
 	files []lineFile
 
-	ran  bool
+	ran  bool // rows and seqs are there
 	rows []row
 	seqs spans.Set[[2]int] // first and last row, exclusive
 }
 
+// lineFile is a file that a line table names.
 type lineFile struct {
 	name value
 	dir  uint64

@@ -53,6 +53,7 @@ func (u *Unit) rangeList(v value) []pcRange {
 	return u.newRanges(off)
 }
 
+// damagedRanges remembers that a range list does not end.
 func (u *Unit) damagedRanges(off uint64) {
 	u.d.fail(fmt.Errorf("damaged range list at %#x of the unit at %#x", off, u.off))
 }
@@ -65,7 +66,8 @@ func (u *Unit) lowPC() uint64 {
 	return 0
 }
 
-// oldRanges reads a list of .debug_ranges (DWARF 2 to 4).
+// oldRanges reads a list of .debug_ranges (DWARF 2 to 4): pairs of addresses up
+// to a pair of zeros; a pair that starts with all ones sets the base.
 func (u *Unit) oldRanges(off uint64) []pcRange {
 	c := at(u.d.section(".debug_ranges"), off)
 	base := u.lowPC()
@@ -88,7 +90,8 @@ func (u *Unit) oldRanges(off uint64) []pcRange {
 	return list
 }
 
-// newRanges reads a list of .debug_rnglists (DWARF 5).
+// newRanges reads a list of .debug_rnglists (DWARF 5): entries of several kinds
+// (DW_RLE_…) up to one that ends the list.
 func (u *Unit) newRanges(off uint64) []pcRange {
 	c := at(u.d.section(".debug_rnglists"), off)
 	base := u.lowPC()
@@ -111,6 +114,7 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 			r.high = r.low + c.uleb()
 		case 4: // offset_pair
 			low, high := c.uleb(), c.uleb()
+			// A base of 0 is usual: then the offsets are addresses.
 			if discarded(base) && base != 0 {
 				continue
 			}

@@ -16,7 +16,7 @@ type Unit struct {
 	listed   bool // .debug_aranges has the unit's code
 
 	haveRoot bool
-	root     entry
+	root     entry // of the unit itself
 
 	haveFuncs bool
 	funcs     spans.Set[uint64] // offsets of subprogram entries

@@ -138,7 +138,7 @@ type program struct {
 	got  map[string]uint64 // slot by name of the symbol that it is for
 }
 
-func compilers(t *testing.T) []string {
+func compilers(t testing.TB) []string {
 	var found []string
 	for _, c := range []string{"gcc", "clang", "clang-14", "clang-16", "clang-19"} {
 		if p, err := exec.LookPath(c); err == nil {
@@ -151,7 +151,7 @@ func compilers(t *testing.T) []string {
 	return found
 }
 
-func build(t *testing.T, cc, source string, flags ...string) program {
+func build(t testing.TB, cc, source string, flags ...string) program {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "a.so")
 	args := append(append([]string{"-o", out}, flags...), filepath.Join("testdata", source))
@@ -195,7 +195,7 @@ func build(t *testing.T, cc, source string, flags ...string) program {
 
 // eachCall gives the return address of every call in the function fn whose
 // target is the function callee.
-func (p program) returns(t *testing.T, fn string) []uint64 {
+func (p program) returns(t testing.TB, fn string) []uint64 {
 	t.Helper()
 	s, ok := p.syms[fn]
 	if !ok {

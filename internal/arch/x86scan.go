@@ -12,7 +12,7 @@ const (
 	maxFunction = 1 << 20
 	// scanAfter is how many bytes after the call are searched for jumps
 	// back to just before it (merged tails of other paths).
-	scanAfter = 4096
+	scanAfter = 1024
 	// maxWindow is the number of instructions before the call that are
 	// kept: arguments are loaded in fewer.
 	maxWindow = 32
@@ -28,12 +28,6 @@ type inst struct {
 
 func (i *inst) end() uint64 { return i.pc + uint64(i.Len) }
 
-// target is where a direct jump or call goes.
-func (i *inst) target() (uint64, bool) {
-	rel, ok := i.Args[0].(x86asm.Rel)
-	return i.end() + uint64(int64(rel)), ok
-}
-
 // scan is the straight-line code that ends with a call.
 type scan struct {
 	window []inst // the last instructions before the call, oldest first
@@ -41,39 +35,56 @@ type scan struct {
 	call   uint64 // address of the call
 }
 
-// x86Scan decodes from low to a little after the call that returns to ret.
+// x86Scan walks from low to a little after the call that returns to ret, and
+// decodes the instructions before the call.
 func x86Scan(mem callbacks.Memory, low, ret uint64) (*scan, bool) {
 	if ret <= low || ret-low > maxFunction {
 		return nil, false
 	}
-	code := readFrom(mem, low, int(ret-low)+scanAfter)
+	code, length := readFrom(mem, low, int(ret-low)+scanAfter), int(ret-low)
 	s := &scan{joins: map[uint64]bool{}}
-	var last []inst
+	starts := [maxWindow + 1]int{} // of the last instructions, a ring
+	count := 0
 	for off := 0; off < len(code); {
-		d, err := decode(code[off:])
-		if err != nil || d.Len == 0 {
-			break
+		n, jump := x86Length(code[off:])
+		if n == 0 && off < length {
+			return nil, false
 		}
-		i := inst{d, low + uint64(off)}
-		off += d.Len
-		if t, ok := i.target(); ok && i.Op != x86asm.CALL && t < ret && ret-t <= maxWindow*maxInst {
-			s.joins[t] = true
+		if off < length {
+			starts[count%len(starts)] = off
+			count++
 		}
-		if i.end() == ret {
-			if i.Op != x86asm.CALL {
-				return nil, false
-			}
-			s.call = i.pc
-			s.window = last[max(0, len(last)-maxWindow):]
+		off += max(n, 1)
+		to := off + int(jump)
+		if jump != 0 && to < length && to > length-maxWindow*maxInst {
+			s.joins[low+uint64(to)] = true
 		}
-		if s.call == 0 {
-			if len(last) == 2*maxWindow {
-				last = append(last[:0], last[maxWindow:]...)
-			}
-			last = append(last, i)
+		if off-n < length && off > length {
+			return nil, false // ret is not the end of an instruction
 		}
 	}
-	return s, s.call != 0
+	if len(code) < length {
+		return nil, false
+	}
+	for k := max(0, count-len(starts)); k < count; k++ {
+		off := starts[k%len(starts)]
+		d, err := decode(code[off:length])
+		if err != nil {
+			return nil, false
+		}
+		s.window = append(s.window, inst{d, low + uint64(off)})
+	}
+	return s, s.splitCall()
+}
+
+// splitCall takes the call off the end of the window.
+func (s *scan) splitCall() bool {
+	n := len(s.window) - 1
+	if n < 0 || s.window[n].Op != x86asm.CALL {
+		return false
+	}
+	s.call, s.window = s.window[n].pc, s.window[:n]
+	return true
 }
 
 // decode decodes one instruction. x86asm does not know endbr64, and takes

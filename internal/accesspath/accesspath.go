@@ -129,6 +129,8 @@ func lifterFor(a callbacks.Arch) lifter {
 	switch a {
 	case callbacks.ArchX86_64:
 		return x86{}
+	case callbacks.ArchAArch64:
+		return a64{}
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
 package accesspath
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-)
 
 // noReturn names the functions of the C library that end a path.
 var noReturn = map[string]bool{
@@ -69,23 +66,23 @@ func (x *explorer) call(s *state, t Target, tls bool, next uint64) (End, bool) {
 // functions, the stack grows. Code within a function seldom does that right
 // after a call; without this, a path would run on through the next functions.
 func (x *explorer) begins(pc uint64) bool {
+	aligned := false
 	for range maxPadding {
 		in, ok := x.fetch(pc)
+		aligned = aligned || pc%functionAlign == 0
 		switch {
 		case !ok:
 			return false
-		case pc%functionAlign == 0 && len(in.uops) > 0:
-			return x.grows(in)
 		case len(in.uops) > 0:
-			return false
+			return aligned && x.grows(in)
 		}
 		pc += uint64(in.length)
 	}
 	return false
 }
 
-// Padding between functions is a few long instructions that do nothing, up to
-// the next multiple of 16.
+// Padding between functions is a few instructions that do nothing, up to the
+// next multiple of 16; the mark of a branch target may follow.
 const (
 	maxPadding    = 4
 	functionAlign = 16
@@ -120,7 +117,7 @@ func (x *explorer) stub(t Target) string {
 
 func (x *explorer) readStub(entry uint64) string {
 	s := newState(x.abi, entry)
-	for range 4 { // a branch target marker, an address in one or two steps, the jump
+	for range 5 { // the mark of a branch target, an address in up to three steps, the jump
 		in, ok := x.fetch(s.pc)
 		if !ok {
 			return ""
@@ -201,79 +198,3 @@ func (x *explorer) jump(s *state, to *Expr) (End, bool) {
 	return x.cases(s, to)
 }
 
-// cases forks for every entry of a jump table.
-func (x *explorer) cases(s *state, to *Expr) (End, bool) {
-	table, index, relative := jumpTable(to)
-	if index == nil {
-		return EndUnknown, true
-	}
-	count := s.limit(index)
-	if count == 0 || count > uint64(x.cfg.Bounds.Cases) {
-		return EndUnknown, true
-	}
-	size := uint64(8)
-	if relative {
-		size = 4
-	}
-	words := make([]byte, count*size)
-	if x.cfg.Mem.ReadMemory(callbacks.At(table), words) != nil {
-		return EndUnknown, true
-	}
-	enter := func(t *state, i uint64) (tooOften bool) {
-		target := callbacks.Word(words[i*size : (i+1)*size])
-		if relative {
-			target = table + extendWord(target, 4, true)
-		}
-		t.assume(Cond{EQ, index, constant(i)})
-		return x.jumpTo(t, target)
-	}
-	for i := uint64(1); i < count; i++ {
-		if t := s.fork(); !enter(t, i) {
-			x.push(t)
-		}
-	}
-	return EndLoop, enter(s, 0)
-}
-
-// jumpTable takes apart the address of a table's entry: the table's address,
-// the index, and whether entries are distances from the table.
-func jumpTable(to *Expr) (table uint64, index *Expr, relative bool) {
-	entry := to
-	if to.isBinary(opAdd) {
-		entry, relative = to.b, true
-		if to.a.kind != kindGlobal {
-			return 0, nil, false
-		}
-	}
-	size := uint64(8)
-	if relative {
-		size = 4
-	}
-	if entry.kind != kindLoad || uint64(entry.size) != size || !entry.a.isBinary(opAdd) {
-		return 0, nil, false
-	}
-	base, scaled := entry.a.a, entry.a.b
-	if base.kind != kindGlobal || relative && base.val != to.a.val ||
-		!scaled.isBinary(opMul) || !scaled.b.isConst(size) {
-		return 0, nil, false
-	}
-	return base.val, scaled.a, relative
-}
-
-// limit is the number of values that e can have on this path, from 0 on; 0 if
-// no condition limits it.
-func (s *state) limit(e *Expr) uint64 {
-	for i := len(s.path.Conds) - 1; i >= 0; i-- {
-		c := s.path.Conds[i]
-		if c.A == nil || c.B.kind != kindConst || !c.A.Equal(e) {
-			continue
-		}
-		switch c.Op {
-		case ULE:
-			return c.B.val + 1
-		case ULT:
-			return c.B.val
-		}
-	}
-	return 0
-}

@@ -8,52 +8,55 @@ const blockSize = 256
 // code is the instructions of a target, read in blocks and remembered.
 type code struct {
 	mem    callbacks.Memory
-	blocks map[uint64][]byte
-	buf    [16]byte
+	blocks map[uint64][]byte // nil for a block that cannot be read as a whole
 }
 
-// at gives up to n bytes from pc, at least one. n is at most 16.
+// at gives up to n bytes from pc, at least one.
 func (c *code) at(pc uint64, n int) ([]byte, error) {
-	base := pc &^ (blockSize - 1)
-	b, err := c.block(base)
-	if err != nil {
-		return nil, err
+	off := pc & (blockSize - 1)
+	b := c.block(pc - off)
+	if b == nil {
+		return c.piecemeal(pc, n)
 	}
-	off := int(pc - base)
-	if off+n <= len(b) {
-		return b[off : off+n], nil
+	b = b[off:]
+	if len(b) >= n {
+		return b[:n], nil
 	}
-	if off >= len(b) {
-		return nil, c.mem.ReadMemory(callbacks.At(pc), c.buf[:1])
+	if rest, err := c.at(pc+uint64(len(b)), n-len(b)); err == nil {
+		b = append(b[:len(b):len(b)], rest...)
 	}
-	k := copy(c.buf[:n], b[off:])
-	if len(b) == blockSize {
-		if rest, err := c.block(base + blockSize); err == nil {
-			k += copy(c.buf[k:n], rest)
-		}
-	}
-	return c.buf[:k], nil
+	return b, nil
 }
 
-// block gives the readable bytes from base up to the end of its block.
-func (c *code) block(base uint64) ([]byte, error) {
-	if b, ok := c.blocks[base]; ok {
+// block gives the bytes from base up to the end of its block, or nil.
+func (c *code) block(base uint64) []byte {
+	b, ok := c.blocks[base]
+	if !ok {
+		b = make([]byte, blockSize)
+		if c.mem.ReadMemory(callbacks.At(base), b) != nil {
+			b = nil
+		}
+		if c.blocks == nil {
+			c.blocks = map[uint64][]byte{}
+		}
+		c.blocks[base] = b
+	}
+	return b
+}
+
+// piecemeal reads at the edge of what is readable.
+func (c *code) piecemeal(pc uint64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if c.mem.ReadMemory(callbacks.At(pc), b) == nil {
 		return b, nil
 	}
-	b := make([]byte, blockSize)
-	if err := c.mem.ReadMemory(callbacks.At(base), b); err != nil {
-		n := 0
-		for n < blockSize && c.mem.ReadMemory(callbacks.At(base+uint64(n)), b[n:n+1]) == nil {
-			n++
+	for i := range b {
+		if err := c.mem.ReadMemory(callbacks.At(pc+uint64(i)), b[i:i+1]); err != nil {
+			if i == 0 {
+				return nil, err
+			}
+			return b[:i], nil
 		}
-		if n == 0 {
-			return nil, err
-		}
-		b = b[:n]
 	}
-	if c.blocks == nil {
-		c.blocks = map[uint64][]byte{}
-	}
-	c.blocks[base] = b
 	return b, nil
 }

@@ -36,6 +36,34 @@ func TestDifferential(t *testing.T) {
 	}
 }
 
+// crossBuilds are the ways that the program is compiled for another processor.
+var crossBuilds = []string{"-O0", "-O1", "-O2 -mbranch-protection=standard", "-O3 -march=armv8.2-a", "-Os -fPIC"}
+
+// TestDifferentialAArch64 holds the executor for aarch64 against what the same
+// functions return on this processor.
+func TestDifferentialAArch64(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "functions")
+	if out, err := exec.Command("gcc", "-O1", "-fwrapv", "-o", exe, "testdata/functions.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(exe).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range crossBuilds {
+		t.Run(build, func(t *testing.T) {
+			t.Parallel()
+			lib := filepath.Join(t.TempDir(), "functions")
+			args := append([]string{"--target=aarch64-linux-gnu", "-DFUNCTIONS_ONLY", "-ffreestanding", "-nostdlib", "-static",
+				"-Wl,--entry=helper", "-fuse-ld=lld", "-fwrapv", "-o", lib, "testdata/functions.c"}, strings.Fields(build)...)
+			if msg, err := exec.Command("clang-16", args...).CombinedOutput(); err != nil {
+				t.Fatalf("clang-16 %v: %v\n%s", args, err, msg)
+			}
+			differential(t, openLibrary(t, lib), out)
+		})
+	}
+}
+
 // differential evaluates each line of the program's output.
 func differential(t *testing.T, l *library, out []byte) {
 	cfg := l.config()

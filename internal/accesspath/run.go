@@ -86,6 +86,10 @@ func (x *explorer) execute(s *state, in instruction) (End, bool) {
 		switch u.code {
 		case uSelect:
 			x.choose(s, u)
+		case uSkip:
+			x.skip(s, u)
+		case uEnd:
+			s.next = len(in.uops)
 		case uBranch:
 			s.next = 0
 			return x.branch(s, u, next)
@@ -180,6 +184,23 @@ func (x *explorer) choose(s *state, u *uop) {
 	}
 	s.assume(s.cond(u.cc).negate())
 	s.regs[u.dst] = extend(b, u.size, false)
+}
+
+// skip leaves out some micro-operations if a condition holds.
+func (x *explorer) skip(s *state, u *uop) {
+	c := s.cond(u.cc)
+	yes, no := x.split(s, c)
+	if yes && no {
+		t := s.fork()
+		t.assume(c.negate())
+		x.push(t)
+	}
+	if yes {
+		s.assume(c)
+		s.next += int(u.scale)
+		return
+	}
+	s.assume(c.negate())
 }
 
 // branch takes one side of a branch and leaves the other to a fork.

@@ -143,6 +143,8 @@ func (s *state) escape(args []*Expr) {
 func (s *state) cond(cc condition) Cond {
 	f := s.flags
 	switch {
+	case f.kind == flagsGiven:
+		return given(f.a.val, cc)
 	case f.kind == flagsBit && cc.bit:
 		return Cond{cc.op, binary(opAnd, binary(opShr, f.a, f.b), constant(1)), constant(0)}
 	case f.kind == flagsUnknown || f.kind == flagsBit || cc.bit && f.kind != flagsCompare && f.kind != flagsLogic:
@@ -158,6 +160,34 @@ func (s *state) cond(cc condition) Cond {
 		return Cond{}
 	}
 	return s.ordered(cc.op, f.a, f.b, f.size)
+}
+
+// given is the condition cc on flags of known value: one that is decided.
+func given(flags uint64, cc condition) Cond {
+	n, z, c, v := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
+	op, holds := cc.op, false
+	switch op {
+	case CondUnknown:
+		return Cond{}
+	case NE, GE, LE, UGE, ULE:
+		op = op.negate()
+	}
+	switch op {
+	case EQ:
+		holds = z
+	case LT:
+		holds = n && (cc.sign || !v) || !n && v && !cc.sign
+	case GT:
+		holds = !z && n == v
+	case ULT:
+		holds = !c
+	case UGT:
+		holds = c && !z
+	}
+	if holds == (op == cc.op) {
+		return Cond{EQ, constant(0), constant(0)}
+	}
+	return Cond{EQ, constant(0), constant(1)}
 }
 
 // ordered compares the low size bytes of a and b.

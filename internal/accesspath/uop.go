@@ -26,6 +26,8 @@ const (
 	uFlags                 // the flags become those of kind flags for (a, b)
 	uSetIf                 // dst = 1 if cond else 0
 	uSelect                // dst = a if cond, else b; forks
+	uSkip                  // leave out the next scale micro-operations if cond; forks
+	uEnd                   // leave out the rest of the instruction
 	uBranch                // continue at a if cond, else with the next instruction; forks
 	uJump                  // continue at a
 	uCall                  // call a
@@ -43,6 +45,7 @@ const (
 	flagsLogic            // a, with carry and overflow clear
 	flagsResult           // a, with carry and overflow unknown
 	flagsBit              // carry is bit b of a
+	flagsGiven            // a is negative, zero, carry, overflow as bits 3 to 0
 )
 
 // operand is an input of a micro-operation: a register, a number or an address

@@ -1,7 +1,5 @@
 // Functions of many shapes for a differential test: the program prints what each
 // returns for many arguments; the test evaluates their access paths for the same.
-#include <stdio.h>
-
 #define FUNCTION(name) __attribute__((noinline)) long name(long a, long b)
 
 struct inner { short s; signed char c; unsigned flags_a : 3, flags_b : 11, flags_c : 1; };
@@ -100,6 +98,9 @@ FUNCTION(through_pointer) { long v = a; long *volatile p = &v; *p += 3; return v
 	f(local_array) f(local_bytes) f(dense) f(dense_int) f(sparse) f(count_down) f(halves) f(helper) f(calls) f(passes_on) \
 	f(through_pointer)
 
+#ifndef FUNCTIONS_ONLY
+#include <stdio.h>
+
 int main(void) {
 	static const long values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 100, 127, 128, 255, 1000, 0x7fffffff, 0x80000000L,
 	    0xffffffffL, 0x100000000L, 1L << 62, -1, -2, -8, -100, -128, -129, -32769, -0x80000000L, -0x100000001L};
@@ -112,3 +113,4 @@ int main(void) {
 	}
 	return 0;
 }
+#endif

@@ -24,9 +24,6 @@ const (
 	futexFlags = 128 | 256 // FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME
 )
 
-// maxErrno bounds what the kernel returns as an error: -4095 … -1.
-const maxErrno = 4095
-
 // Results with which an interrupted call stays in its registers until it is
 // started again or gives EINTR (linux/errno.h).
 var interrupted = [...]int64{

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -48,17 +49,22 @@ func oracle(t *testing.T, file string, addrs []uint64) [][]answer {
 // TestAgainstLLVM asks llvm-symbolizer and the package about the same addresses:
 // all frames, functions, files, lines and columns must agree.
 func TestAgainstLLVM(t *testing.T) {
+	pwd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		compiler string
 		flags    string
 	}{
 		{"g++", "-g -O0"}, {"g++", "-g -O2"}, {"g++", "-g -O2 -flto"}, {"g++", "-g -O2 -no-pie -gz=zlib"},
 		{"g++", "-gdwarf-4 -O3 -ffunction-sections -Wl,--gc-sections"}, {"g++", "-gdwarf-3 -gdwarf64 -O2"},
-		{"clang++-16", "-g -O0"}, {"clang++-16", "-g -O2 -gz=zstd"}, {"clang++-16", "-gdwarf-4 -O2 -fdebug-types-section"},
+		{"g++", "-g -O1 -fdebug-prefix-map=PWD=./mapped"}, {"g++", "-gdwarf-4 -O1 -fdebug-prefix-map=PWD=./mapped"},
+		{"clang++-16", "-g -O1 -fdebug-prefix-map=PWD=./mapped"}, {"clang++-16", "-g -O0"}, {"clang++-16", "-g -O2 -gz=zstd"}, {"clang++-16", "-gdwarf-4 -O2 -fdebug-types-section"},
 		{"clang++-16", "-g -O2 -gdwarf-aranges -ffunction-sections -Wl,--gc-sections"}, {"clang++-16", "-gline-tables-only -O2"},
 	} {
 		t.Run(tt.compiler+tt.flags, func(t *testing.T) {
-			file := compile(t, "shapes.cc", tt.compiler, strings.Fields(tt.flags)...)
+			file := compile(t, "shapes.cc", tt.compiler, strings.Fields(strings.ReplaceAll(tt.flags, "PWD", pwd))...)
 			agree(t, file)
 		})
 	}

@@ -172,15 +172,13 @@ func dataSymbol(s *elfx.Symbol) (uint8, bool) {
 	return bindRank(s.Bind), s.Type == elf.STT_OBJECT || s.Type == elf.STT_COMMON
 }
 
-// bindRank prefers global to weak to local symbols.
+// bindRank prefers global and weak symbols to local ones. Weak ones are no worse:
+// in the C library sched_yield is weak and __sched_yield is global.
 func bindRank(b elf.SymBind) uint8 {
-	switch b {
-	case elf.STB_GLOBAL, elf.STB_LOOS: // STB_GNU_UNIQUE
-		return 0
-	case elf.STB_WEAK:
+	if b == elf.STB_LOCAL {
 		return 1
 	}
-	return 2
+	return 0
 }
 
 // mappingSymbol tells the symbols that mark code and data on ARM ($x, $d.1) and

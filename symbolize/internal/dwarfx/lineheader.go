@@ -166,7 +166,9 @@ func (t *lineTable) path(e *lineFile) string {
 	if e.dir < uint64(len(t.dirs)) {
 		dir = u.strIn(t.dirs[e.dir], ".debug_line")
 	}
-	if !path.IsAbs(dir) {
+	// Directory 0 is the compilation directory itself, which may be relative if
+	// the build mapped its path away.
+	if !path.IsAbs(dir) && (e.dir != 0 || dir == "") {
 		dir = path.Join(u.compDir(), dir)
 	}
 	return path.Join(dir, name)

@@ -70,7 +70,7 @@ type Inspector struct {
 	byHandle map[handles.Thread]*native
 	regions  *regionTable
 	code     map[uint64][]symbolize.Frame
-	names    map[handles.Task]ID
+	parent   map[uint64]string
 	warned   map[string]bool
 	warnings []string
 }
@@ -100,7 +100,7 @@ type native struct {
 func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
-		code: map[uint64][]symbolize.Frame{}, names: map[handles.Task]ID{}, warned: map[string]bool{},
+		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
 	}
 	in.regions = newRegionTable(in)
 	for _, w := range cfg.Warnings {

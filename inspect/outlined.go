@@ -1,6 +1,10 @@
 package inspect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
 
 // A construct of the program is one frame to people, but compilers make up to
 // two functions of it: clang's wrapper and the body with the debug information
@@ -8,27 +12,57 @@ import "strings"
 
 // mergeOutlined makes one frame of each construct, and tells in which function
 // of the program it stands.
-func mergeOutlined(fs []Frame) []Frame {
+func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 	out := fs[:0:0]
 	for _, f := range fs {
 		if len(out) > 0 && wraps(f, out[len(out)-1]) {
 			body := &out[len(out)-1]
-			body.Construct, body.Inlined = f.Construct, f.Inlined
+			body.Construct, body.Inlined, body.entry = f.Construct, f.Inlined, f.entry
 			continue
 		}
 		out = append(out, f)
 	}
-	for i := len(out) - 2; i >= 0; i-- {
-		f, caller := &out[i], out[i+1]
-		if f.In != "" || f.Construct != "parallel" || caller.Kind != FrameUser {
+	for i := len(out) - 1; i >= 0; i-- {
+		f := &out[i]
+		if f.Construct == "" || f.In != "" {
 			continue
 		}
-		f.In = caller.Function
-		if caller.Construct != "" {
-			f.In = caller.In
+		f.In = in.parents()[f.entry]
+		if f.In == "" && f.Construct == "parallel" && i+1 < len(out) && out[i+1].Kind == FrameUser {
+			if f.In = out[i+1].In; out[i+1].Construct == "" {
+				f.In = out[i+1].Function
+			}
 		}
 	}
 	return out
+}
+
+// parents has, by the entry of an outlined function, the function of the program
+// that has its construct, as the compiler told the runtime: of all regions and
+// of the tasks that threads are in.
+func (in *Inspector) parents() map[uint64]string {
+	if in.parent != nil {
+		return in.parent
+	}
+	in.parent = map[uint64]string{}
+	for _, v := range in.regions.all() {
+		if fn := v.info.Function; !fn.IsNull() && v.info.Source.Function != "" {
+			in.parent[fn.Offset] = v.info.Source.Function
+		}
+	}
+	for _, n := range in.natives {
+		if len(n.chain) == 0 {
+			continue
+		}
+		h, err := n.rt.CurrentTask(n.h)
+		if err != nil {
+			continue
+		}
+		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit && info.Source.Function != "" {
+			in.parent[info.Function.Offset] = info.Source.Function
+		}
+	}
+	return in.parent
 }
 
 // wraps tells whether frame outer is only the compiler's wrapper of frame body.
@@ -38,4 +72,45 @@ func wraps(outer, body Frame) bool {
 	}
 	return strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__") ||
 		outer.Construct == "task" && body.Construct != "task"
+}
+
+// serializedCode names the function of a serialized region for which the runtime
+// keeps none, since a region inside it is executed on the same team: from the
+// stack of the one thread that executes them all. Each serialized region has one
+// outlined frame there, unless its call was a jump; then nothing is said.
+func (in *Inspector) serializedCode(v *regionView) *Code {
+	p := in.regions.primary(v)
+	if p == nil || v.info.TeamSize != 1 {
+		return nil
+	}
+	at := 0
+	levels := 0 // regions that p itself executes the functions of
+	for i, h := range p.chain {
+		if h == v.h {
+			at = i
+		}
+		if h.Level > 0 {
+			levels++
+		}
+		if num, ok := in.threadNumAt(p, h); ok && num > 0 {
+			break
+		}
+	}
+	st := in.stackOf(p)
+	fs := in.mergeOutlined(in.userFrames(st, 0))
+	var outlined []int
+	for i, f := range fs {
+		if f.Construct == "parallel" {
+			outlined = append(outlined, i)
+		}
+	}
+	if len(outlined) != levels || at >= len(outlined) {
+		return nil
+	}
+	f := fs[outlined[at]]
+	c := &Code{Name: f.Function, Address: hexPtr(f.entry)}
+	if next := outlined[at] + 1; next < len(fs) {
+		c.File, c.Line, c.LineFrom = fs[next].File, fs[next].Line, "call site"
+	}
+	return c
 }

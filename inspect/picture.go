@@ -135,6 +135,8 @@ type Frame struct {
 	Construct string `json:"construct,omitempty"`
 	// In is the function of the program in which that construct stands.
 	In string `json:"in,omitempty"`
+
+	entry uint64 // of the native function, on its outermost frame
 }
 
 // Kinds of frames.

@@ -163,7 +163,7 @@ func (in *Inspector) regionCode(v *regionView) *Code {
 		}
 	}
 	if c.Address == nil && c.Line == 0 && c.Name == "" {
-		return nil
+		return in.serializedCode(v)
 	}
 	return c
 }

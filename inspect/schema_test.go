@@ -54,6 +54,9 @@ func compare(t *testing.T, name string, s schema, typ reflect.Type) {
 	t.Helper()
 	fields := map[string]bool{}
 	for f := range typ.Fields() {
+		if !f.IsExported() {
+			continue
+		}
 		tag, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 		fields[tag] = true
 		if _, ok := s.Properties[tag]; !ok {

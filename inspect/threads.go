@@ -91,8 +91,8 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 	if ts.Tracked {
 		t.State.Source = "tracked"
 	}
-	t.WaitID, t.WaitKind = hexPtr(ts.WaitID), ts.WaitKind
-	t.WaitName = in.dataName(ts.WaitID)
+	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
+	t.WaitID, t.WaitKind, t.WaitName = hexPtr(wait), ts.WaitKind, in.dataName(wait)
 	return ts.State
 }
 

@@ -49,7 +49,7 @@ func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
 		out = append(out, Frame{Kind: FramePseudo, Function: name})
 	}
 	out = append(out, in.userFrames(st, 0)...)
-	return mergeOutlined(in.continueInForker(n, n.chain, out))
+	return in.mergeOutlined(in.continueInForker(n, n.chain, out))
 }
 
 // userFrames are the frames of st from frame number from on, without those of
@@ -84,7 +84,9 @@ func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out [
 		}
 		user, ok := in.forkPoint(p, v)
 		if !ok {
-			n.errs = appendOnce(n.errs, errNoForkFrame)
+			if !n.rt.Owns(v.info.Function.Offset) { // a team of the runtime's own was forked by no user code
+				n.errs = appendOnce(n.errs, errNoForkFrame)
+			}
 			return out
 		}
 		more := append(in.tailCallers(p, v, user), in.userFrames(in.stackOf(p), user)...)
@@ -113,7 +115,7 @@ func (in *Inspector) tailCallers(p *native, v *regionView, user int) []Frame {
 			return out
 		}
 		c := in.regionCode(outer)
-		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: "no frame: it forked by a jump"}
+		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: "no frame: it forked by a jump", entry: fn.Offset}
 		f.Construct, f.In = symbolize.Construct(c.Name)
 		out = append(out, f)
 	}
@@ -185,7 +187,7 @@ func (in *Inspector) forkFrame(v *regionView) (Frame, bool) {
 func (in *Inspector) forkPoint(p *native, v *regionView) (int, bool) {
 	st := in.stackOf(p)
 	at := slices.Index(p.chain, v.h)
-	if at < 0 {
+	if at < 0 || v.info.Function.IsNull() {
 		return 0, false
 	}
 	first := len(p.chain) - 1
@@ -193,19 +195,24 @@ func (in *Inspector) forkPoint(p *native, v *regionView) (int, bool) {
 		first = own - 1
 	}
 	next := len(st.frames) - 1
-	for i := first; i >= at; i-- {
+	for i := first; i >= 0; i-- {
 		fn := in.regions.get(p.rt, p.chain[i]).info.Function
 		if fn.IsNull() {
 			continue
 		}
 		outlined, caller, ok := in.findFork(st, next, fn.Offset)
-		if !ok {
-			continue
-		}
-		if i == at {
+		switch {
+		case !ok:
+		case i <= at: // further in: the function of v itself ended with a jump to the fork of this one
 			return caller, true
+		default:
+			next = outlined
 		}
-		next = outlined
+	}
+	// The outlined function has returned: p waits at the region's end, in the
+	// call that forked it.
+	if top := st.topSegment(); at == 0 && top > 0 {
+		return top, true
 	}
 	return 0, false
 }
@@ -257,7 +264,7 @@ func (in *Inspector) frames(f unwind.Frame, kind frameKind) []Frame {
 		out[i].Function, out[i].File, out[i].Line = s.Function, s.File, s.Line
 		out[i].Inlined = s.Inlined
 		if !s.Inlined {
-			out[i].Offset = s.Offset
+			out[i].Offset, out[i].entry = s.Offset, s.Low
 		}
 		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
 	}

@@ -133,7 +133,7 @@ func summary(p *Printer, pic *inspect.Picture) {
 	}
 	var groups []*group
 	for _, t := range pic.Threads {
-		if t.Runtime == "" || t.State == nil || t.State.Name == "idle" {
+		if t.Runtime == "" || t.State == nil || t.State.Name == "idle" || t.Hidden && t.Task == "" {
 			continue
 		}
 		what := t.State.Name

@@ -1,5 +1,6 @@
 // A program that hangs as real ones do: two threads of a team lock two locks in
-// opposite order, the others wait for them at a barrier, and tasks stay queued.
+// opposite order, a task waits for one of the locks, other tasks for that task, and
+// the rest of the team for all of them at a barrier.
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -7,17 +8,21 @@
 static omp_lock_t accounts, journal;
 static volatile int held;
 
-static void transfer(omp_lock_t *first, omp_lock_t *second) {
+__attribute__((noinline)) static void transfer(omp_lock_t *first, omp_lock_t *second) {
   omp_set_lock(first);
   __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST);
   while (held < 2) // both hold their first lock: from here nobody can go on
     usleep(100);
-  omp_set_lock(second);
+  omp_set_lock(second); // never returns
   omp_unset_lock(second);
   omp_unset_lock(first);
 }
 
-static void update(int account) { printf("account %d\n", account); }
+__attribute__((noinline)) static void update(int account) {
+  omp_set_lock(&accounts);
+  printf("account %d\n", account);
+  omp_unset_lock(&accounts);
+}
 
 static void settle(void) {
 #pragma omp parallel num_threads(4)

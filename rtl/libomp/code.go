@@ -107,7 +107,7 @@ func (s *codeSource) start() (uint64, error) {
 		if p.Result == nil {
 			continue
 		}
-		c, ok := p.Result.Chain()
+		c, ok := s.chain(p.Result)
 		if ok && ofThread(c) && len(p.Calls) > 0 {
 			s.threads, s.gtid = c.Root.Address, p.Calls[0].Entry
 			return s.threads, nil
@@ -119,8 +119,7 @@ func (s *codeSource) start() (uint64, error) {
 // ofThread tells whether a chain starts from an element of an array of pointers
 // that a global variable points to.
 func ofThread(c accesspath.Chain) bool {
-	return c.Root.Kind == accesspath.RootGlobal && len(c.Steps) >= 2 &&
-		c.Steps[0].Index == nil && c.Steps[0].Offset == 0 && c.Steps[0].Size == 8 &&
+	return c.Root.Kind == accesspath.RootGlobal && len(c.Steps) >= 2 && isPointer(c.Steps[0]) &&
 		c.Steps[1].Index != nil && c.Steps[1].Offset == 0 && c.Steps[1].Size == 8
 }
 
@@ -165,7 +164,7 @@ func (s *codeSource) apply(r *codeRule) codeResult {
 	if err != nil {
 		return codeResult{err: err}
 	}
-	chains := r.chains(paths)
+	chains := s.chains(r, paths)
 	if _, ok := strings.CutPrefix(r.path, "global "); ok {
 		return r.global(chains)
 	}
@@ -186,7 +185,7 @@ func (s *codeSource) apply(r *codeRule) codeResult {
 
 // chains gives the access paths that may be the rule's. The paths through a
 // function share the expressions of their common beginning.
-func (r *codeRule) chains(paths []accesspath.Path) []accesspath.Chain {
+func (s *codeSource) chains(r *codeRule, paths []accesspath.Path) []accesspath.Chain {
 	var chains []accesspath.Chain
 	seen := map[*accesspath.Expr]bool{}
 	for _, p := range paths {
@@ -195,13 +194,31 @@ func (r *codeRule) chains(paths []accesspath.Path) []accesspath.Chain {
 				continue
 			}
 			seen[e] = true
-			if c, ok := e.Chain(); ok && (r.size == 0 || c.Last().Size == r.size) {
+			if c, ok := s.chain(e); ok && (r.size == 0 || c.Last().Size == r.size) {
 				chains = append(chains, c)
 			}
 		}
 	}
 	return chains
 }
+
+// chain takes an expression apart. Code may find a variable through a pointer
+// that the loader set (the global offset table): a pointer in the runtime's
+// module to a place in the runtime's module. That step is left out.
+func (s *codeSource) chain(e *accesspath.Expr) (accesspath.Chain, bool) {
+	c, ok := e.Chain()
+	if !ok || c.Root.Kind != accesspath.RootGlobal || len(c.Steps) < 2 || !isPointer(c.Steps[0]) {
+		return c, ok
+	}
+	p, err := layout.ReadUint(s.target, callbacks.At(c.Root.Address), 8)
+	if err == nil && s.module.Contains(callbacks.At(p)) {
+		c.Root.Address, c.Steps = p, c.Steps[1:]
+	}
+	return c, true
+}
+
+// isPointer tells whether a step reads the pointer at the place itself.
+func isPointer(s accesspath.Step) bool { return s.Offset == 0 && s.Size == 8 && s.Index == nil }
 
 // global is the one variable that is all there is in the chains.
 func (r *codeRule) global(chains []accesspath.Chain) codeResult {

@@ -33,7 +33,7 @@ func codeCore(tb testing.TB, r omptest.Runtime) (*corefile.Core, *callbacks.Modu
 
 // since lists the rules whose function or field came with a release.
 var since = map[string]int{
-	"td_icvs.task_thread_limit": 19, "td_flags.tasktype": 19, // omp_in_explicit_task
+	"td_icvs.task_thread_limit": 19, "td_flags.tasktype": 16, // omp_in_explicit_task
 }
 
 // TestCodeFields compares every field that code tells with what all other

@@ -62,8 +62,8 @@ func (r *Resolver) Resolve(dst any) (Report, error) {
 		rep.Entries = append(rep.Entries, e)
 		found = found || e.Err == nil
 	}
-	if !found {
-		return rep, errNothing
+	if !found && len(names) > 0 {
+		return rep, fmt.Errorf("%w: %w", errNothing, rep.Entries[0].Err)
 	}
 	return rep, nil
 }
@@ -82,7 +82,8 @@ func (r *Resolver) resolve(n name) Entry {
 			e, err := n.ask(s)
 			switch {
 			case err == nil:
-				answers[i], known = &e, true
+				answer := e // so that only answers are allocated
+				answers[i], known = &answer, true
 			case errors.Is(err, ErrUnknown):
 				if err != ErrUnknown {
 					why = err

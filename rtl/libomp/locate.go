@@ -83,7 +83,7 @@ func costlySources(t callbacks.Target, mod *callbacks.Module, o Options) []layou
 		load := func() (*dwarf.Data, error) { return o.Debug(mod) }
 		out = append(out, layout.DWARF(load, mod.Bias))
 	}
-	return out
+	return append(out, newCodeSource(t, mod))
 }
 
 // allowed leaves the sources that Only names.

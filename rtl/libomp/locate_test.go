@@ -48,8 +48,14 @@ func TestLocate(t *testing.T) {
 		if id := loc.Identity; id.Version != strconv.Itoa(rt.Major) || id.Family != "libomp" || id.Module != mod || id.VersionBy == "" {
 			t.Errorf("%s: identity %+v", rt.Name, id)
 		}
-		if e, _ := loc.Report.Lookup("kmp_base_info_t", "th_team"); e.Source != "memory" || !slices.ContainsFunc(e.Agreed, func(s string) bool { return strings.HasPrefix(s, "table ") }) {
-			t.Errorf("%s: th_team is from %q, agreed %q", rt.Name, e.Source, e.Agreed)
+		for _, key := range []fieldName{{"kmp_base_info_t", "th_team"}, {"kmp_base_info_t", "th_current_task"}, {"kmp_base_team_t", "t_level"}} {
+			e, _ := loc.Report.Lookup(key.typ, key.field)
+			if e.Source != "memory" || len(e.Agreed) != 2 || e.Agreed[0] != "code" || !strings.HasPrefix(e.Agreed[1], "table ") {
+				t.Errorf("%s: %s is from %q, agreed %q", rt.Name, e, e.Source, e.Agreed)
+			}
+		}
+		if e, _ := loc.Report.Lookup("", "__kmp_threads"); e.Source != "memory" || !slices.Equal(e.Agreed, []string{"code"}) {
+			t.Errorf("%s: __kmp_threads is from %q, agreed %q", rt.Name, e.Source, e.Agreed)
 		}
 	}
 }
@@ -59,7 +65,7 @@ func TestEachSourceAlone(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	unstripped := &altered{Core: c, symbols: described(t, c, mod)}
 	r := rowOf(t, 16)
-	for source, least := range map[string]int{"symbols": 60, "memory": 60, "table": 280} {
+	for source, least := range map[string]int{"symbols": 60, "memory": 60, "code": 30, "table": 280} {
 		loc, err := Locate(unstripped, mod, Options{Only: []string{source}})
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
@@ -137,6 +143,61 @@ func TestNotInitialized(t *testing.T) {
 	}
 }
 
+// TestDescriptionIsMissing reads a runtime by its code and the table alone, and
+// refuses one without symbols.
+func TestDescriptionIsMissing(t *testing.T) {
+	for _, rt := range omptest.Runtimes(t) {
+		c, mod := coreOf(t, "nested", rt)
+		a := &altered{Core: c}
+		a.poke(described(t, c, mod)["ompd_bitfield__kmp_tasking_flags_t__final"], 3, 8)
+		loc, err := Locate(a, mod, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rowOf(t, rt.Major)
+		given := map[string]int{}
+		for _, e := range loc.Report.Entries {
+			if e.Err == nil && e.Type != "" {
+				by, _, _ := strings.Cut(e.Source, " ")
+				given[by]++
+				if e.Field != r.field(e.Type, e.Name) {
+					t.Errorf("%s: %s at %v from %s", rt.Name, e, e.Field, e.Source)
+				}
+			}
+		}
+		if given["code"] == 0 || given["table"] < 240 || given["memory"] != 0 {
+			t.Errorf("%s: names by source: %v", rt.Name, given)
+		}
+		a.mute = true
+		if _, err := Locate(a, mod, Options{}); !errors.Is(err, callbacks.Incompatible) {
+			t.Errorf("%s: without symbols: %v", rt.Name, err)
+		}
+	}
+}
+
+// TestFullReport compares all sources for all names.
+func TestFullReport(t *testing.T) {
+	for _, rt := range omptest.Runtimes(t) {
+		c, mod := coreOf(t, "nested", rt)
+		loc, err := Locate(c, mod, Options{Full: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := map[string]int{}
+		for _, e := range loc.Report.Entries {
+			if len(e.Claims) != 0 {
+				t.Errorf("%s: %s: %v", rt.Name, e, e.Claims)
+			}
+			for _, by := range append(e.Agreed, e.Source) {
+				said[strings.Fields(by + " none")[0]]++
+			}
+		}
+		if said["memory"] < 70 || said["code"] < 40 || said["table"] < 290 {
+			t.Errorf("%s: names by source: %v", rt.Name, said)
+		}
+	}
+}
+
 // TestUnknownRelease moves a field, as a release would that the table lacks.
 func TestUnknownRelease(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
@@ -190,6 +251,9 @@ func TestFind(t *testing.T) {
 		}
 		for i, e := range loc.Report.Entries {
 			want := whole.Report.Entries[i]
+			if want.Source == "code" && e.Source == "" {
+				continue // the functions are found by their symbols
+			}
 			if (e.Err == nil) != (want.Err == nil) || e.Field != want.Field || e.Global != want.Global {
 				t.Errorf("%s: %s is %v %#x, %v; want %v %#x", name, e, e.Field, e.Global, e.Err, want.Field, want.Global)
 			}

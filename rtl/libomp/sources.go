@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -129,11 +130,10 @@ func (t ompdTable) Field(typ, path string) (layout.Field, error) {
 
 // member is a field that the description has by itself.
 func (t ompdTable) member(typ, field string) (layout.Field, error) {
-	if mask, err := t.word(ompdWord{"bitfield", typ, field}); err == nil && mask != 0 {
-		whole, err := t.Type(typ)
-		return layout.Field{Size: whole.Size, Mask: mask}, err
-	}
 	offset, err := t.word(ompdWord{"access", typ, field})
+	if errors.Is(err, layout.ErrUnknown) {
+		return t.bits(typ, field)
+	}
 	if err != nil {
 		return layout.Field{}, err
 	}
@@ -148,6 +148,19 @@ func (t ompdTable) member(typ, field string) (layout.Field, error) {
 		return layout.Field{}, fmt.Errorf("%s.%s at %d with %d bytes is beyond the bound of %d", typ, field, offset, size, layout.MaxRecord)
 	}
 	return layout.Field{Offset: offset, Size: size}, nil
+}
+
+// bits is a bit field in the one word that its structure is.
+func (t ompdTable) bits(typ, field string) (layout.Field, error) {
+	mask, err := t.word(ompdWord{"bitfield", typ, field})
+	if err != nil {
+		return layout.Field{}, err
+	}
+	if mask == 0 {
+		return layout.Field{}, layout.ErrUnknown
+	}
+	whole, err := t.Type(typ)
+	return layout.Field{Size: whole.Size, Mask: mask}, err
 }
 
 // Type is the size of a structure.

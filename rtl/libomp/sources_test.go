@@ -196,7 +196,7 @@ func TestGarbage(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 19))
 	parts := writable(c, mod)
 	random := rand.New(rand.NewPCG(1, 2))
-	located, refused := 0, 0
+	located := 0
 	for range 60 {
 		a := &altered{Core: c}
 		for range 1 + random.IntN(200) {
@@ -207,13 +207,11 @@ func TestGarbage(t *testing.T) {
 		if (loc == nil) == (err == nil) {
 			t.Fatalf("%v and %v", loc, err)
 		}
-		if err != nil {
-			refused++
-			continue
+		if err == nil {
+			located++
 		}
-		located++
 	}
-	if located == 0 || refused == 0 {
-		t.Errorf("%d located, %d refused: the changes are too many or too few", located, refused)
+	if located < 30 {
+		t.Errorf("only %d of 60 damaged runtimes could be read by what was left", located)
 	}
 }

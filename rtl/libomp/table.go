@@ -38,9 +38,12 @@ func (p places) in(row int) layout.Field {
 
 // parseTable reads the form that the text's own head describes.
 func parseTable(text string) (*table, error) {
-	t := &table{places: map[fieldName]places{}}
+	lines := strings.Count(text, "\n")
+	t := &table{places: make(map[fieldName]places, lines), order: make([]fieldName, 0, lines)}
 	typ := ""
-	for n, line := range strings.Split(text, "\n") {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || strings.HasPrefix(line, "#"):
@@ -53,7 +56,7 @@ func parseTable(text string) (*table, error) {
 		}
 		places, err := parsePlaces(words[1:], len(t.releases))
 		if err != nil || typ == "" {
-			return nil, fmt.Errorf("layout table, line %d: %q: %w", n+1, line, err)
+			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
 		}
 		name := fieldName{typ: typ}
 		if line[0] == ' ' {
@@ -107,6 +110,9 @@ func parsePlace(w string) (f layout.Field, err error) {
 // release is believed to be the target's; every other source gives more.
 const minFingerprint = 4
 
+// knownNames is about how many places the runtime's own description gives.
+const knownNames = 128
+
 // tableSource answers from the releases whose layout the target shows. Which
 // they are is decided by what other sources say of the target, never by a
 // version number: a release stays if all that they know equals its row. Where
@@ -147,7 +153,7 @@ func (s *tableSource) take() *fingerprint {
 }
 
 func (s *tableSource) compare() *fingerprint {
-	fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "table"}
+	fp := &fingerprint{known: make(map[fieldName]layout.Field, knownNames), name: "table"}
 	if s.arch != callbacks.ArchX86_64 {
 		fp.err = fmt.Errorf("no table for %v: %w", s.arch, layout.ErrUnknown)
 		return fp

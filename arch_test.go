@@ -26,7 +26,7 @@ var imports = map[string][]string{
 	"rtl":                     {"callbacks", "handles", "layout"},
 	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"ompd":                    {"callbacks", "handles", "layout", "rtl"},
-	"ompd/runtimes.go":        {"rtl/libomp"},
+	"ompd/runtimes.go":        {"rtl/libomp", "rtl/libgomp"},
 	"internal/accesspath":     {"callbacks"},
 	"internal/arch":           {"callbacks"},
 	"internal/elfx":           {"callbacks"},
@@ -38,6 +38,9 @@ var imports = map[string][]string{
 	"inspect":                 {"callbacks", "handles", "layout", "rtl", "unwind", "symbolize", "internal/arch"},
 	"internal/text":           {"inspect"},
 	"internal/omptest":        nil,
+	"internal/oracle":         nil,
+	"live":                    {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
+	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"cmd/ompd-inspect":        {"corefile", "inspect", "internal/text", "ompd", "rtl", "symbolize", "unwind"},
 }
 

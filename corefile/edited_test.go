@@ -70,13 +70,15 @@ func TestUnusualCores(t *testing.T) {
 				t.Errorf("warnings %q, want %q", w, tt.warns)
 			}
 			want, got := modulesOf(t, p.core), modulesIn(c)
-			if !slices.EqualFunc(want, got, func(a, b *callbacks.Module) bool {
-				return a.Low == b.Low && a.Bias == b.Bias && (a.Image == nil) == (b.Image == nil) && filepath.Base(a.File) == filepath.Base(b.File)
-			}) {
+			if !slices.EqualFunc(want, got, sameModule) {
 				t.Errorf("modules %v\nwant %v", pathsOf(got), pathsOf(want))
 			}
 		})
 	}
+}
+
+func sameModule(a, b *callbacks.Module) bool {
+	return a.Low == b.Low && a.Bias == b.Bias && (a.Image == nil) == (b.Image == nil) && filepath.Base(a.File) == filepath.Base(b.File)
 }
 
 func modulesIn(c *Core) []*callbacks.Module {

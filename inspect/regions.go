@@ -182,6 +182,9 @@ func (in *Inspector) codeAt(addr callbacks.Address, src rtl.SourceLocation) *Cod
 	if f, err := sym.Function(addr.Offset); err == nil && f.Function != "" {
 		c.Name = f.Function
 	}
+	if in.owned(addr.Offset) {
+		return c
+	}
 	file, line, err := sym.DeclLine(addr.Offset)
 	switch {
 	case err != nil || line == 0:

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -73,10 +74,8 @@ func (in *Inspector) classify(frames []unwind.Frame) []frameKind {
 
 func (in *Inspector) kindOf(f unwind.Frame) frameKind {
 	pc := f.LookupPC()
-	for _, rt := range in.runtimes {
-		if rt.Owns(pc) {
-			return kindRuntime
-		}
+	if in.owned(pc) {
+		return kindRuntime
 	}
 	if f.Module == nil || isSystem(f.Module) {
 		return kindSystem
@@ -85,6 +84,11 @@ func (in *Inspector) kindOf(f unwind.Frame) frameKind {
 		return kindSystem
 	}
 	return kindUser
+}
+
+// owned tells whether the code at pc is that of an OpenMP runtime.
+func (in *Inspector) owned(pc uint64) bool {
+	return slices.ContainsFunc(in.runtimes, func(rt *runtimeView) bool { return rt.Owns(pc) })
 }
 
 // startsProgram tells whether pc is in the code that calls main.
@@ -242,8 +246,8 @@ func (in *Inspector) argument(ret uint64, n int, regs callbacks.Registers) (uint
 }
 
 // lookup names the code at the lookup address pc, innermost inlined frame first.
-// The C library gets function names only: its debug information is large, and
-// its lines are not what people look for.
+// The C library and the runtimes get function names only: their debug information
+// is large where it is installed, and their lines are not what people look for.
 func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	if fs, ok := in.code[pc]; ok {
 		return fs
@@ -251,7 +255,7 @@ func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	var fs []symbolize.Frame
 	switch sym := in.cfg.Symbolizer; {
 	case sym == nil:
-	case kind == kindSystem:
+	case kind != kindUser:
 		if f, err := sym.Function(pc); err == nil {
 			fs = append(fs, f)
 		}

@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -25,7 +26,7 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	}
 	if len(found) == 0 {
 		for _, mod := range mods {
-			if newMemorySource(t, mod).present() {
+			if mayHold(mod.Image) && newMemorySource(t, mod).present() {
 				found = append(found, mod)
 			}
 		}
@@ -55,4 +56,30 @@ func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
 func (s *memorySource) present() bool {
 	s.scan()
 	return s.scanErr == nil
+}
+
+// setting is an environment variable that every runtime of LLVM's kind reads:
+// its name is in the file's constants.
+const setting = "KMP_BLOCKTIME"
+
+// mayHold tells whether a module's file may have a runtime linked in. One that
+// is not at hand may.
+func mayHold(img callbacks.Image) bool {
+	if img == nil {
+		return true
+	}
+	if whole, ok := img.(interface{ Bytes() []byte }); ok {
+		return bytes.Contains(whole.Bytes(), []byte(setting))
+	}
+	buf := make([]byte, min(img.Size(), searchChunk))
+	for off := int64(0); off < img.Size(); off += int64(len(buf) - len(setting)) {
+		n, err := img.ReadAt(buf, off)
+		if bytes.Contains(buf[:n], []byte(setting)) {
+			return true
+		}
+		if err != nil || n <= len(setting) {
+			break
+		}
+	}
+	return false
 }

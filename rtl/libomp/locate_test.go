@@ -313,3 +313,31 @@ func BenchmarkLocate(b *testing.B) {
 		}
 	}
 }
+
+// wholeImage and partImage are files of both kinds.
+type wholeImage struct{ partImage }
+
+func (w wholeImage) Bytes() []byte { return []byte(w.text) }
+
+type partImage struct{ text string }
+
+func (p partImage) Size() int64 { return int64(len(p.text)) }
+func (p partImage) ReadAt(b []byte, off int64) (int, error) {
+	return strings.NewReader(p.text).ReadAt(b, off)
+}
+
+func TestMayHold(t *testing.T) {
+	if !mayHold(nil) {
+		t.Error("a file that is not at hand holds no runtime")
+	}
+	for _, filler := range []int{0, 10, searchChunk - 5, searchChunk, 3*searchChunk - len(setting)} {
+		with := partImage{strings.Repeat("x", filler) + setting + "yy"}
+		without := partImage{strings.Repeat("x", filler) + setting[1:] + "yy"}
+		if !mayHold(with) || !mayHold(wholeImage{with}) || mayHold(without) || mayHold(wholeImage{without}) {
+			t.Errorf("behind %d bytes: %v %v %v %v", filler, mayHold(with), mayHold(wholeImage{with}), mayHold(without), mayHold(wholeImage{without}))
+		}
+	}
+	if mayHold(partImage{}) {
+		t.Error("an empty file holds a runtime")
+	}
+}

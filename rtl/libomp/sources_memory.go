@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -196,13 +197,16 @@ func writable(t callbacks.Target, mod *callbacks.Module) []callbacks.Mapping {
 }
 
 // search shows what can be read of parts to see, chunk by chunk; chunks overlap
-// by width-1 bytes, so that nothing of width bytes is missed or seen twice.
+// by width-1 bytes, so that nothing of width bytes is missed or seen twice. What
+// is shown is only good during the call.
 func search(mem callbacks.Memory, parts []callbacks.Mapping, width int, see func(low callbacks.Address, data []byte)) {
 	budget := uint64(maxWritable)
+	buf := make([]byte, 0, width)
 	for _, p := range parts {
 		for low := p.Low; low.Offset < p.High.Offset && budget > 0; {
 			n := min(p.High.Sub(low), searchChunk+uint64(width)-1, budget)
-			data, step := readable(mem, low, make([]byte, n))
+			buf = slices.Grow(buf[:0], int(n))
+			data, step := readable(mem, low, buf[:n])
 			step = min(step, searchChunk)
 			see(low, data)
 			budget -= min(budget, step)

@@ -79,7 +79,7 @@ func TestMatrix(t *testing.T) {
 }
 
 // output runs the tool in this process and returns what it printed.
-func output(t *testing.T, args ...string) (status int, stdout, stderr string) {
+func output(t testing.TB, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	dir := t.TempDir()
 	var files []*os.File
@@ -104,7 +104,7 @@ func output(t *testing.T, args ...string) (status int, stdout, stderr string) {
 }
 
 // pictureOf is the report of a core as JSON has it.
-func pictureOf(t *testing.T, core string, flags ...string) *inspect.Picture {
+func pictureOf(t testing.TB, core string, flags ...string) *inspect.Picture {
 	t.Helper()
 	status, out, errs := output(t, append([]string{"report", "--json", core}, flags...)...)
 	if status != exitOK {

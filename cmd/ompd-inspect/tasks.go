@@ -40,13 +40,13 @@ func (a *app) tasksVerb() *cobra.Command {
 func (a *app) streamTasks(in *inspect.Inspector) error {
 	w := bufio.NewWriterSize(a.stdout, 1<<16)
 	pic := in.Picture(inspect.Parts{})
-	fields := []struct {
-		name  string
-		value any
-	}{{"schema", pic.Schema}, {"target", pic.Target}, {"runtimes", pic.Runtimes}}
+	fields := []field{{"schema", pic.Schema}, {"target", pic.Target}}
+	if len(pic.Runtimes) > 0 {
+		fields = append(fields, field{"runtimes", pic.Runtimes})
+	}
 	sep := "{\n"
 	for _, f := range fields {
-		if err := writeField(w, sep, f.name, f.value); err != nil {
+		if err := f.write(w, sep); err != nil {
 			return err
 		}
 		sep = ",\n"
@@ -65,7 +65,7 @@ func (a *app) streamTasks(in *inspect.Inspector) error {
 		}
 		sep = ",\n    "
 	}
-	if err := writeField(w, "\n  ],\n", "warnings", append([]string{}, in.Warnings()...)); err != nil {
+	if err := (field{"warnings", append([]string{}, in.Warnings()...)}).write(w, "\n  ],\n"); err != nil {
 		return err
 	}
 	if _, err := w.WriteString("\n}\n"); err != nil {
@@ -74,11 +74,18 @@ func (a *app) streamTasks(in *inspect.Inspector) error {
 	return w.Flush()
 }
 
-func writeField(w io.Writer, sep, name string, value any) error {
-	b, err := json.MarshalIndent(value, "  ", "  ")
+// field is a key of the outermost object and its value.
+type field struct {
+	name  string
+	value any
+}
+
+// write prints the field behind a separator.
+func (f field) write(w io.Writer, sep string) error {
+	b, err := json.MarshalIndent(f.value, "  ", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, sep+"  \""+name+"\": "+string(b))
+	_, err = io.WriteString(w, sep+"  \""+f.name+"\": "+string(b))
 	return err
 }

@@ -2,7 +2,6 @@ package accesspath
 
 import "slices"
 
-
 // noReturn names the functions of the C library that end a path.
 var noReturn = map[string]bool{
 	"__stack_chk_fail": true, "abort": true, "exit": true, "_exit": true, "__assert_fail": true,
@@ -197,4 +196,3 @@ func (x *explorer) jump(s *state, to *Expr) (End, bool) {
 	}
 	return x.cases(s, to)
 }
-

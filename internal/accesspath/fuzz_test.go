@@ -31,6 +31,8 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte("\xe8\xfb\xff\xff\xff\xc3"), byte(4))                         // calls itself
 	f.Add([]byte("\x83\xff\x05\x77\x02\xff\x24\xfd\x00\x10\x00\x00"), byte(5)) // a jump table
 	f.Add([]byte("\x66\x66\x48\xe8\x00\x00\x00\x00\xc3"), byte(6))
+	f.Add([]byte("\x00\x08\x40\xb9\xc0\x03\x5f\xd6"), byte(32))                                 // ldr w0,[x0,8]; ret
+	f.Add([]byte("\xfd\x7b\xbf\xa9\x40\x00\x40\x7a\x41\x00\x00\x54\xc0\x03\x5f\xd6"), byte(33)) // stp; ccmp; b.ne; ret
 	f.Fuzz(func(t *testing.T, code []byte, mode byte) {
 		cfg := Config{Arch: callbacks.ArchX86_64, Mem: bytesAt{0x1000, code}}
 		cfg.Bounds = Bounds{Steps: 2000, Paths: 64, Visits: int(mode & 3), Depth: 4, Edges: int(mode >> 2 & 3), Cases: 16}

@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -213,5 +214,41 @@ func TestGarbage(t *testing.T) {
 	}
 	if located < 30 {
 		t.Errorf("only %d of 60 damaged runtimes could be read by what was left", located)
+	}
+}
+
+// holed is memory of which a page is missing.
+type holed struct {
+	low, hole uint64
+	data      []byte
+}
+
+func (h holed) ReadMemory(a callbacks.Address, p []byte) error {
+	if end := a.Offset + uint64(len(p)); a.Offset < h.hole+pageSize && end > h.hole {
+		return &callbacks.FaultError{Address: callbacks.At(max(a.Offset, h.hole)), Err: callbacks.ErrUnmapped}
+	}
+	copy(p, h.data[a.Offset-h.low:])
+	return nil
+}
+
+func TestSearch(t *testing.T) {
+	const low = 0x10000
+	n := uint64(len(needle()))
+	for _, start := range []uint64{0, searchChunk - 8, searchChunk - n, searchChunk, 2*searchChunk - n} {
+		for _, hole := range []uint64{pageSize, searchChunk - 2*pageSize, searchChunk + pageSize} {
+			h := holed{low, low + hole, make([]byte, 2*searchChunk)}
+			copy(h.data[start:], needle())
+			hits := 0
+			search(h, []callbacks.Mapping{{Low: callbacks.At(low), High: callbacks.At(low + 2*searchChunk)}}, int(n), func(at callbacks.Address, data []byte) {
+				for i := bytes.Index(data, needle()); i >= 0; i = -1 {
+					if hits++; at.Add(uint64(i)).Offset != low+start {
+						t.Errorf("found at %v, want %#x", at.Add(uint64(i)), low+start)
+					}
+				}
+			})
+			if hits != 1 {
+				t.Errorf("needle at %#x, hole at %#x: %d hits", start, hole, hits)
+			}
+		}
 	}
 }

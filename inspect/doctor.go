@@ -57,7 +57,7 @@ func (in *Inspector) checkModules() []Check {
 	}
 	mods, err := lister.Modules()
 	if err != nil {
-		return []Check{{Name: "files", Status: CheckPartly, Detail: err.Error()}}
+		return []Check{{Name: "files", Status: CheckPartly, Detail: message(err)}}
 	}
 	var out []Check
 	have := 0
@@ -94,14 +94,20 @@ func status(have, want int) string {
 }
 
 func (in *Inspector) checkRuntimes() []Check {
-	if len(in.runtimes) == 0 {
+	var out []Check
+	for _, d := range in.cfg.Dormant {
+		out = append(out, Check{
+			Name: "runtime " + d.Identity.Family, Status: CheckPartly, Detail: d.Error(),
+			Cure: "nothing is wrong: what the program did so far is not OpenMP; `ompd-inspect stacks " + in.cfg.About.Path + "` shows it",
+		})
+	}
+	if len(in.runtimes) == 0 && len(out) == 0 {
 		return []Check{{
 			Name: "OpenMP runtime", Status: CheckMissing,
 			Detail: "no module of this program exports an OpenMP runtime that this version reads (LLVM libomp)",
 			Cure:   "if the program uses one, give the files: --exe PATH, --sysroot DIR",
 		}}
 	}
-	var out []Check
 	for _, rt := range in.runtimes {
 		r := runtimeOf(rt)
 		out = append(out, Check{

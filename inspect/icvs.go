@@ -47,7 +47,7 @@ func (in *Inspector) icvsOf(rt *runtimeView) []ICV {
 func readICV(rt *runtimeView, id int, s rtl.Subject, where ICV) ICV {
 	v, err := rt.ICV(id, s)
 	if err != nil {
-		where.Error = err.Error()
+		where.Error = reason(err, where.Name)
 		return where
 	}
 	where.Value, where.Source = v.Text, v.Source

@@ -51,13 +51,15 @@ type Config struct {
 	Target callbacks.Target
 	// Runtimes are the OpenMP runtimes that were found in it.
 	Runtimes []rtl.Runtime
+	// Dormant are runtimes that are loaded and not used yet.
+	Dormant []*rtl.Dormant
 	// Symbolizer names code; nil leaves everything unnamed.
 	Symbolizer *symbolize.Symbolizer
 	// Unwinder walks stacks; nil leaves stacks out, and states are then
 	// inferred from the runtime's own fields only.
 	Unwinder *unwind.Unwinder
 	// Warnings of whoever opened the target; the picture repeats them.
-	Warnings []string
+	Warnings []error
 }
 
 // Inspector makes pictures of one target at one stop. It reads lazily and
@@ -103,8 +105,8 @@ func New(cfg Config) (*Inspector, error) {
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
 	}
 	in.regions = newRegionTable(in)
-	for _, w := range cfg.Warnings {
-		in.warn("%s", w)
+	for _, err := range cfg.Warnings {
+		in.warn("%s", message(err))
 	}
 	seen := map[string]int{}
 	for _, rt := range cfg.Runtimes {

@@ -135,7 +135,7 @@ func (in *Inspector) region(v *regionView) Region {
 		Threads: []int{},
 	}
 	if v.err != nil {
-		r.Errors = append(r.Errors, v.err.Error())
+		r.Errors = append(r.Errors, message(v.err))
 		return r
 	}
 	for _, m := range in.regions.threads(v) {
@@ -144,7 +144,7 @@ func (in *Inspector) region(v *regionView) Region {
 		}
 	}
 	for _, err := range v.memberErrs {
-		r.Errors = append(r.Errors, err.Error())
+		r.Errors = append(r.Errors, message(err))
 	}
 	if v.h.Level > 0 {
 		r.Function = in.regionCode(v)

@@ -17,6 +17,11 @@ func (in *Inspector) Picture(want Parts) *Picture {
 	for _, rt := range in.runtimes {
 		p.Runtimes = append(p.Runtimes, runtimeOf(rt))
 	}
+	for _, d := range in.cfg.Dormant {
+		r := identityOf(d.Identity)
+		r.ID, r.Layout = d.Identity.Family, "none: not initialised, the program has made no OpenMP call yet"
+		p.Runtimes = append(p.Runtimes, r)
+	}
 	if want.Threads || want.Stacks {
 		p.Threads = in.Threads(want.Native)
 		in.completeTarget(p)
@@ -85,11 +90,13 @@ func (in *Inspector) Warnings() []string {
 
 // runtimeOf describes a runtime and where its layout came from.
 func runtimeOf(rt *runtimeView) Runtime {
-	id := rt.Identity()
-	r := Runtime{
-		ID: rt.id, Name: id.Name, Version: id.Version, VersionBy: id.VersionBy,
-		OMPVersion: id.OMPVersion, Tracking: id.Tracking, Layout: layoutLine(rt.Layout()),
-	}
+	r := identityOf(rt.Identity())
+	r.ID, r.Layout = rt.id, layoutLine(rt.Layout())
+	return r
+}
+
+func identityOf(id rtl.Identity) Runtime {
+	r := Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion, Tracking: id.Tracking}
 	if id.Module != nil {
 		r.Path, r.BuildID = id.Module.Path, hex.EncodeToString(id.Module.BuildID)
 	}

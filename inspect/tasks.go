@@ -69,7 +69,7 @@ func (in *Inspector) task(v *regionView, h handles.Task) Task {
 	t := Task{ID: taskID(h), Runtime: v.rt.id, Region: regionID(v.h)}
 	info, err := v.rt.Task(h)
 	if err != nil {
-		t.Errors = append(t.Errors, err.Error())
+		t.Errors = append(t.Errors, message(err))
 		return t
 	}
 	t.Kind, t.State, t.Flags = string(info.Kind), string(info.State), info.Flags
@@ -99,7 +99,7 @@ func (in *Inspector) fillWaits(t *Task, rt *runtimeView, h handles.Task) {
 		t.WaitsFor = append(t.WaitsFor, taskID(w))
 	}
 	if err != nil {
-		t.Errors = append(t.Errors, err.Error())
+		t.Errors = append(t.Errors, message(err))
 	}
 }
 

@@ -70,7 +70,7 @@ func (in *Inspector) thread(n *native, native bool) Thread {
 		}
 	}
 	for _, err := range n.errs {
-		t.Errors = append(t.Errors, err.Error())
+		t.Errors = append(t.Errors, message(err))
 	}
 	return t
 }

@@ -40,6 +40,10 @@ func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runti
 	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
 }
 
+// ErrNoRuntime says that a target has no OpenMP runtime that this library reads.
+// It is callbacks.Incompatible.
+var ErrNoRuntime = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.Incompatible)
+
 // Open finds every OpenMP runtime in target t and makes one address space of
 // each. Errors of runtimes that are there but cannot be read, or that the program
 // has not used yet (callbacks.Unavailable), are joined beside those that can. A
@@ -56,7 +60,7 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 	}
 	err := errors.Join(errs...)
 	if err == nil && len(ps) == 0 {
-		err = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.Incompatible)
+		err = ErrNoRuntime
 	}
 	return ps, err
 }

@@ -60,16 +60,41 @@ func (a *app) inspector(core *corefile.Core, path string) (*inspect.Inspector, e
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}
-	cfg.Warnings = warnings(core, modErr, rtErr)
+	cfg.Warnings, cfg.Dormant = sortErrors(core, modErr, rtErr)
 	return inspect.New(cfg)
 }
 
-func warnings(core *corefile.Core, errs ...error) []string {
-	out := core.Info().Warnings
-	for _, err := range errs {
-		if err != nil {
-			out = append(out, strings.Split(err.Error(), "\n")...)
+// sortErrors tells runtimes that the program has not used yet from what else is
+// worth a warning.
+func sortErrors(core *corefile.Core, errs ...error) (warnings []error, dormant []*rtl.Dormant) {
+	for _, w := range core.Info().Warnings {
+		warnings = append(warnings, errors.New(w))
+	}
+	for _, err := range flat(errors.Join(errs...)) {
+		var d *rtl.Dormant
+		switch {
+		case errors.As(err, &d):
+			dormant = append(dormant, d)
+		case errors.Is(err, ompd.ErrNoRuntime): // the header says so
+		default:
+			warnings = append(warnings, err)
 		}
+	}
+	return warnings, dormant
+}
+
+// flat takes joined errors apart.
+func flat(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if err == nil {
+			return nil
+		}
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, flat(e)...)
 	}
 	return out
 }

@@ -16,7 +16,7 @@ const maxListed = 16
 // Report prints the whole picture, most important first.
 func Report(p *Printer, pic *inspect.Picture) {
 	Header(p, pic)
-	if len(pic.Runtimes) == 0 {
+	if !slices.ContainsFunc(pic.Threads, func(t inspect.Thread) bool { return t.Runtime != "" }) {
 		Stacks(p, pic)
 		Warnings(p, pic)
 		return
@@ -113,6 +113,10 @@ func runtimes(p *Printer, pic *inspect.Picture) {
 		p.linef("%s none found in this core; `ompd-inspect doctor %s` says why", p.bold("runtime"), pic.Target.Path)
 	}
 	for _, r := range pic.Runtimes {
+		if strings.HasPrefix(r.Layout, "none") {
+			p.wrapped(p.bold("runtime")+" ", fmt.Sprintf("%s, %s: %s", r.Name, r.Path, strings.TrimPrefix(r.Layout, "none: ")))
+			continue
+		}
 		name := r.Name
 		if r.Version != "" {
 			name += " " + r.Version

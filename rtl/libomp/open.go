@@ -50,7 +50,11 @@ func Open(t callbacks.Target, stamp handles.Stamp, o Options) ([]rtl.Runtime, er
 	var errs []error
 	for _, mod := range mods {
 		rt, err := open(t, mod, stamp, o)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNotInitialized):
+			errs = append(errs, &rtl.Dormant{Identity: rtl.Identity{Family: "libomp", Name: "LLVM OpenMP runtime", Module: mod}})
+			continue
+		case err != nil:
 			errs = append(errs, fmt.Errorf("libomp in %s: %w", mod.Path, err))
 			continue
 		}

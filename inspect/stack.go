@@ -49,6 +49,9 @@ func (in *Inspector) stackOf(n *native) *stack {
 		return n.stack
 	}
 	frames, err := in.cfg.Unwinder.Stack(*regs, MaxFrames)
+	if len(frames) > 0 && in.startsThread(frames[len(frames)-1].LookupPC()) {
+		err = nil // the outermost function of a thread has no tables for its caller
+	}
 	n.stack.frames, n.stack.err = frames, err
 	if err != nil {
 		n.errs = append(n.errs, err)
@@ -100,6 +103,15 @@ func (in *Inspector) startsProgram(pc uint64) bool {
 	return err == nil && (f.Function == "_start" || strings.HasPrefix(f.Function, "__libc_start"))
 }
 
+// startsThread tells whether pc is in the function in which threads begin.
+func (in *Inspector) startsThread(pc uint64) bool {
+	if in.cfg.Symbolizer == nil {
+		return false
+	}
+	f, err := in.cfg.Symbolizer.Function(pc)
+	return err == nil && slices.Contains([]string{"clone", "clone3", "__clone", "__clone3", "__clone_internal"}, f.Function)
+}
+
 // systemModules are the libraries whose frames people do not call theirs.
 var systemModules = []string{"libc.so", "libpthread.so", "ld-linux", "libdl.so", "libm.so", "librt.so", "ld-musl", "libc-"}
 
@@ -131,8 +143,12 @@ func (in *Inspector) evidence(n *native) *rtl.Evidence {
 	}
 	st := in.stackOf(n)
 	top := st.topSegment()
-	for i := 0; i < min(top+1, len(st.frames)); i++ {
+	ev.Outside = len(st.kinds) > 0 && !slices.ContainsFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
+	for i := range st.frames {
 		ev.Frames = append(ev.Frames, in.evidenceFrame(n, st, i))
+		if st.kinds[i] == kindUser {
+			break
+		}
 	}
 	if top > 0 && top < len(st.frames) && st.kinds[top] == kindUser {
 		ev.Entry = in.entry(st, top)

@@ -95,8 +95,12 @@ func (in *Inspector) task(v *regionView, h handles.Task) Task {
 
 func (in *Inspector) fillWaits(t *Task, rt *runtimeView, h handles.Task) {
 	waits, err := rt.WaitsFor(h)
+	seen := map[handles.Task]bool{} // a list of the target that is damaged may name a task often
 	for _, w := range waits {
-		t.WaitsFor = append(t.WaitsFor, taskID(w))
+		if !seen[w] {
+			seen[w] = true
+			t.WaitsFor = append(t.WaitsFor, taskID(w))
+		}
 	}
 	if err != nil {
 		t.Errors = append(t.Errors, message(err))

@@ -15,6 +15,9 @@ type Evidence struct {
 	// Frames is the native stack, innermost first, cut below the first user
 	// frame that called into the runtime, at least as far as it is known.
 	Frames []EvidenceFrame
+	// Outside tells that the whole stack is the C library's: neither user code
+	// nor a runtime is on it, as while a thread is being started.
+	Outside bool
 	// Entry is the call in user code that entered this runtime, nil if the
 	// thread is not inside it or the call could not be identified.
 	Entry *Entry

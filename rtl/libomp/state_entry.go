@@ -76,6 +76,7 @@ const (
 	placeUser                 // in user code, or in a library that it called
 	placeEntry                // in the runtime, called by user code that is known
 	placeRuntime              // in the runtime, with no call of user code
+	placeOutside              // in the C library alone: being started, or ended
 )
 
 // systemLibraries are those into which both user code and the runtime go to wait:
@@ -93,6 +94,9 @@ func systemFrame(f rtl.EvidenceFrame) bool {
 
 // placeOf tells where the stack says that the thread is.
 func placeOf(ev *rtl.Evidence) place {
+	if ev != nil && ev.Outside {
+		return placeOutside
+	}
 	switch {
 	case ev == nil:
 		return placeUnknown

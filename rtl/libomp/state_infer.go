@@ -45,6 +45,8 @@ func (o *observer) infer() inference {
 		return in
 	}
 	switch o.at {
+	case placeOutside:
+		return o.overhead("the C library is starting or ending the thread", true)
 	case placeUser:
 		return o.working("its innermost frame is user code", true)
 	case placeEntry:

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -49,8 +50,11 @@ func run(args []string, stdout, stderr *os.File) int {
 		fmt.Fprintf(stderr, "ompd-inspect: %v\n", err)
 	}
 	var usage usageError
-	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown ") {
+	wrong := errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown ")
+	if wrong || errors.Is(err, fs.ErrNotExist) { // a verb that is spelled wrongly looks like a core that is not there
 		fmt.Fprintln(stderr, "`ompd-inspect --help` shows the verbs and flags")
+	}
+	if wrong {
 		return exitUsage
 	}
 	return exitError

@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -42,6 +45,7 @@ ship it, without debug packages and without having prepared the program.
   ompd-inspect threads core.1234    one part of it
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
+		Version:       version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -117,6 +121,14 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	case 0:
 		return usageError{fmt.Errorf("%s: which core? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
 	}
+	for _, c := range cmd.Root().Commands() {
+		if slices.Contains(args, c.Name()) {
+			return usageError{fmt.Errorf("the verb comes first: `ompd-inspect %s core.1234`", c.Name())}
+		}
+	}
+	if _, err := os.Stat(args[0]); cmd.CalledAs() == "report" && errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf("%s is neither a verb nor a core", args[0])}
+	}
 	return usageError{fmt.Errorf("%s: one core at a time, not %d", cmd.Name(), len(args))}
 }
 
@@ -150,7 +162,17 @@ func (a *app) layoutVerb() *cobra.Command {
 		pic.Layout = in.Layout()
 		return pic
 	}, text.Layout)
-	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: symbols, memory, debuginfo, code, table (may be repeated)")
+	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
+	list := strings.Join(names, ", ")
+	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		for _, s := range a.open.sources {
+			if !slices.Contains(names, s) {
+				return usageError{fmt.Errorf("--source %q: it is one of %s", s, list)}
+			}
+		}
+		return nil
+	}
 	a.open.fullLayout = cmd
 	return cmd
 }

@@ -118,7 +118,10 @@ func (in *Inspector) fillPlace(t *Thread, n *native) {
 	} else if !errors.Is(err, callbacks.Unavailable) {
 		n.errs = append(n.errs, err)
 	}
-	for i := len(n.chain) - 1; i >= 0; i-- {
+	// In a league, the initial task of each team starts a new level 0: what is
+	// further out is the region that encloses the league.
+	outermost := max(0, slices.IndexFunc(n.chain, func(h handles.Parallel) bool { return h.Level == 0 }))
+	for i := outermost; i >= 0; i-- {
 		t.Levels = append(t.Levels, in.levelInfo(n, n.chain[i]))
 	}
 	inner := t.Levels[len(t.Levels)-1]

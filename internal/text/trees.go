@@ -43,13 +43,13 @@ func regionTree(p *Printer, children map[inspect.ID][]inspect.Region, parent ins
 }
 
 func regionLine(p *Printer, r inspect.Region) string {
+	if r.Level == 0 && r.Parent != "" {
+		return fmt.Sprintf("one team of a league of %d (level 0): %s", r.League, members(r))
+	}
 	if r.Level == 0 {
 		return "serial code (level 0): " + members(r)
 	}
 	kind := "parallel"
-	if r.League > 1 {
-		kind = fmt.Sprintf("teams (league of %d)", r.League)
-	}
 	if r.Serialized {
 		kind += ", serialized"
 	}

@@ -68,7 +68,7 @@ func icvs() []icv {
 		globalICV("wait-policy-var", "__kmp_library", 4, policyText, func(g *globals) layout.Global { return g.Library }),
 		missingICV("available-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
 		{ICV: rtl.ICV{Name: "implicit-task-var", Scope: rtl.ScopeTask}, task: (*runtime).implicitVar},
-		taskICV("kmp-blocktime-var", "td_icvs.blocktime", blocktimeText, func(l *Layout) layout.Field { return l.Taskdata.IcvBlocktime }),
+		{ICV: rtl.ICV{Name: "kmp-blocktime-var", Scope: rtl.ScopeTask}, task: (*runtime).blocktime},
 	}
 }
 

@@ -51,11 +51,19 @@ func bindText(v int64) string {
 // infiniteBlocktime is KMP_MAX_BLOCKTIME: a waiting thread never sleeps.
 const infiniteBlocktime = 1<<31 - 1
 
-func blocktimeText(v int64) string {
-	if v == infiniteBlocktime {
-		return "infinite"
+// blocktime is how long a waiting thread of the task spins before it sleeps.
+func (rt *runtime) blocktime(fd found) (rtl.ICVValue, error) {
+	v := fd.rec.Int(rt.l.Taskdata.IcvBlocktime)
+	// Since LLVM 19 the field is in microseconds. Before that, it is in milliseconds.
+	unit := "ms"
+	if rt.l.Taskdata.IcvTaskThreadLimit.Known() {
+		unit = "us"
 	}
-	return strconv.FormatInt(v, 10)
+	text := strconv.FormatInt(v, 10) + unit
+	if v == infiniteBlocktime {
+		text = "infinite"
+	}
+	return rtl.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, fd.rec.Err()
 }
 
 // allocatorText names the predefined values of omp_allocator_handle_t.

@@ -23,7 +23,7 @@ type codeSource struct {
 	target callbacks.Target
 	module *callbacks.Module
 
-	paths   map[string][]accesspath.Path // by function
+	paths   map[string][]accesspath.Path // by function, and whether calls were run through
 	threads uint64                       // address of __kmp_threads
 	gtid    uint64                       // the runtime's function that gives the calling thread's number
 	results map[int]codeResult           // by rule
@@ -125,7 +125,11 @@ func ofThread(c accesspath.Chain) bool {
 
 // run gives the paths of an exported function.
 func (s *codeSource) run(function string, through bool) ([]accesspath.Path, error) {
-	if p, ok := s.paths[function]; ok {
+	key := function
+	if through {
+		key += " through"
+	}
+	if p, ok := s.paths[key]; ok {
 		return p, nil
 	}
 	entry, err := moduleSymbol(s.target, s.module, function)
@@ -140,7 +144,7 @@ func (s *codeSource) run(function string, through bool) ([]accesspath.Path, erro
 	if err != nil { // no code at hand, or code that cannot be read
 		return nil, fmt.Errorf("%w: %v", layout.ErrUnknown, err)
 	}
-	s.paths[function] = paths
+	s.paths[key] = paths
 	return paths, nil
 }
 

@@ -49,7 +49,7 @@ func (in *Inspector) stackOf(n *native) *stack {
 		return n.stack
 	}
 	frames, err := in.cfg.Unwinder.Stack(*regs, MaxFrames)
-	if len(frames) > 0 && in.startsThread(frames[len(frames)-1].LookupPC()) {
+	if err != nil && len(frames) > 0 && in.startsThread(frames[len(frames)-1].LookupPC()) {
 		err = nil // the outermost function of a thread has no tables for its caller
 	}
 	n.stack.frames, n.stack.err = frames, err
@@ -173,7 +173,7 @@ func (in *Inspector) evidenceFrame(n *native, st *stack, i int) rtl.EvidenceFram
 		ef.Module = filepath.Base(f.Module.Path)
 	}
 	ef.Owned = n.rt != nil && n.rt.Owns(f.LookupPC())
-	if in.cfg.Symbolizer != nil {
+	if in.cfg.Symbolizer != nil && ef.Owned {
 		if name, low, ok := in.cfg.Symbolizer.Exported(f.LookupPC()); ok {
 			ef.Symbol, ef.Low = name, low
 		}

@@ -27,7 +27,7 @@ type Evidence struct {
 type EvidenceFrame struct {
 	PC     uint64
 	CFA    uint64 // canonical frame address; the frame's stack memory ends here
-	Symbol string // function by the module's symbols; empty if it has none
+	Symbol string // exported function of the runtime; empty if it has none or the code is not the runtime's
 	Low    uint64 // entry of the function; 0 if unknown
 	Module string // base name of the module's file
 	Owned  bool   // the code belongs to the runtime that is asked

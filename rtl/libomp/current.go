@@ -33,7 +33,7 @@ func (rt *runtime) readHolders() map[uint64]holder {
 		m[th.task.Offset] = holder{th, true}
 	}
 	for _, th := range rt.members() {
-		for t := range rt.around(th) {
+		for t := range rt.taskChain(th) {
 			if t.addr == th.task || !rt.suspended(t) {
 				continue
 			}
@@ -78,9 +78,9 @@ func (rt *runtime) members() []*thread {
 	return ths
 }
 
-// around yields the current task of th and the tasks around it, outwards, while
+// taskChain yields the current task of th and the tasks around it, outwards, while
 // they are explicit and bind to the same team; an unreadable task ends it.
-func (rt *runtime) around(th *thread) func(func(*task) bool) {
+func (rt *runtime) taskChain(th *thread) func(func(*task) bool) {
 	return func(yield func(*task) bool) {
 		a := th.task
 		for range maxTaskDepth {
@@ -162,7 +162,7 @@ func (rt *runtime) SchedulingTask(h handles.Task) (handles.Task, error) {
 		return handles.Task{}, fmt.Errorf("%v was not scheduled in place of another task: %w", h, callbacks.Unavailable)
 	}
 	seen := false
-	for t := range rt.around(th) {
+	for t := range rt.taskChain(th) {
 		if seen && rt.suspended(t) && rt.holders()[t.addr.Offset].th == th {
 			return rt.handleOf(t)
 		}

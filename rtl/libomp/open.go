@@ -31,10 +31,11 @@ type runtime struct {
 	gtids  map[uint64]int      // address of a kmp_info_t → gtid
 	sorted []uint64            // the addresses, ascending
 
-	known   cache[*thread]
-	teams   cache[*team]
+	known   cache[uint64, *thread]
+	teams   cache[uint64, *team]
+	around  cache[handles.Parallel, []region]
 	holders func() map[uint64]holder // see current.go
-	graphs  cache[*graph]            // by team, see deps.go
+	graphs  cache[uint64, *graph]    // by team, see deps.go
 }
 
 // Open reads the runtimes of LLVM's kind in t. No such runtime is no error: the
@@ -125,28 +126,28 @@ func (rt *runtime) Owns(pc uint64) bool {
 	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.At(pc))
 }
 
-// cache keeps what was read of structures, by their address.
-type cache[T any] struct {
+// cache keeps what was read.
+type cache[K comparable, T any] struct {
 	mu sync.Mutex
-	m  map[uint64]T
+	m  map[K]T
 }
 
 // maxCached bounds each cache. A program with more threads or teams is read
 // again and again, not wrongly.
 const maxCached = 1 << 16
 
-func (c *cache[T]) get(a uint64) (T, bool) {
+func (c *cache[K, T]) get(a K) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.m[a]
 	return v, ok
 }
 
-func (c *cache[T]) put(a uint64, v T) {
+func (c *cache[K, T]) put(a K, v T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m == nil {
-		c.m = map[uint64]T{}
+		c.m = map[K]T{}
 	}
 	if len(c.m) < maxCached {
 		c.m[a] = v

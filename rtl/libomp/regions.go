@@ -158,6 +158,9 @@ func (rt *runtime) find(h handles.Parallel) ([]region, error) {
 	if h.Stamp != rt.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
+	if gs, ok := rt.around.get(h); ok {
+		return gs, nil
+	}
 	t, err := rt.team(h.Team)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
@@ -172,7 +175,9 @@ func (rt *runtime) find(h handles.Parallel) ([]region, error) {
 	}
 	for i, g := range gs {
 		if g.team.addr == h.Team && g.level == int(h.Level) {
-			return withoutBridges(gs[i:]), nil
+			gs = withoutBridges(gs[i:])
+			rt.around.put(h, gs)
+			return gs, nil
 		}
 	}
 	return nil, fmt.Errorf("%v: its primary thread is not in it: %w", h, callbacks.StaleHandle)

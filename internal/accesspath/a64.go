@@ -25,7 +25,7 @@ func (a64) lift(code []byte, pc uint64) (instruction, bool) {
 		return instruction{}, false
 	}
 	w := uint32(code[0]) | uint32(code[1])<<8 | uint32(code[2])<<16 | uint32(code[3])<<24
-	l := a64lift{w: w, pc: pc, size: 4 + 4*uint8(w>>31)}
+	l := a64lift{w: w, pc: pc, size: 4 + 4*uint8(w>>31), uops: make([]uop, 0, 4)}
 	if !l.lift() {
 		return instruction{}, false
 	}

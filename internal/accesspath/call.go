@@ -35,17 +35,17 @@ func (x *explorer) target(to *Expr) Target {
 func (x *explorer) call(s *state, t Target, tls bool, next uint64) (End, bool) {
 	name := x.stub(t)
 	tls = tls || name == "__tls_get_addr"
-	first := s.regs[x.abi.args[0]]
+	first := s.content(x.abi.args[0])
 	switch {
 	case noReturn[name]:
 		return EndStop, true
 	case tls && first.kind == kindGlobal:
 		x.clobber(s, leaf(kindTLSVar, first.val))
-	case t.Slot != 0 && s.regs[x.abi.result].isGlobal(t.Slot):
+	case t.Slot != 0 && s.content(x.abi.result).isGlobal(t.Slot):
 		s.regs[x.abi.result] = leaf(kindTLSDesc, t.Slot) // keeps all other registers
 	case t.Entry != 0 && x.cfg.Follow != nil && x.cfg.Follow(t) && len(s.frames) <= x.cfg.Bounds.Depth &&
-		s.regs[x.abi.sp].kind == kindStack:
-		sp := add(s.regs[x.abi.sp], constant(-x.abi.linkBytes))
+		s.content(x.abi.sp).kind == kindStack:
+		sp := add(s.content(x.abi.sp), constant(-x.abi.linkBytes))
 		s.regs[x.abi.sp] = sp
 		s.frames = append(s.frames, frame{next, sp.val})
 		s.pc = t.Entry
@@ -141,7 +141,7 @@ func (x *explorer) opaque(s *state, t Target) {
 	t.Name = x.stub(t)
 	c := Call{Target: t, Args: make([]*Expr, len(x.abi.args))}
 	for i, r := range x.abi.args {
-		c.Args[i] = s.regs[r]
+		c.Args[i] = s.content(r)
 	}
 	s.escape(c.Args)
 	s.path.Calls = append(s.path.Calls, c)
@@ -154,7 +154,7 @@ func (x *explorer) opaque(s *state, t Target) {
 func (x *explorer) clobber(s *state, result *Expr) {
 	for i := range s.regs[:temp0] {
 		if x.abi.keep&(1<<i) == 0 {
-			s.regs[i] = leaf(kindUnknown, 0)
+			s.regs[i] = nil
 		}
 	}
 	s.flags = flagState{}
@@ -165,7 +165,7 @@ func (x *explorer) clobber(s *state, result *Expr) {
 // callee's entry: if not, the code ran on behind a call that does not return.
 func (x *explorer) leave(s *state) (End, bool) {
 	f := s.frames[len(s.frames)-1]
-	sp := s.regs[x.abi.sp]
+	sp := s.content(x.abi.sp)
 	if sp.kind != kindStack || sp.val != f.sp {
 		return EndStop, true
 	}

@@ -33,7 +33,7 @@ func (x *explorer) run(s *state) {
 		x.work = x.work[1:]
 		s.path.End = x.follow(s)
 		if s.path.End == EndReturn {
-			s.path.Result = s.regs[x.abi.result]
+			s.path.Result = s.content(x.abi.result)
 		}
 		x.paths = append(x.paths, s.path)
 	}
@@ -118,7 +118,7 @@ func (s *state) apply(u *uop) {
 	case uSet:
 		s.regs[u.dst] = extend(s.value(u.a), u.size, u.signed)
 	case uInsert:
-		kept := binary(opAnd, s.regs[u.dst], constant(^width(u.size)))
+		kept := binary(opAnd, s.content(u.dst), constant(^width(u.size)))
 		s.regs[u.dst] = binary(opOr, kept, extend(s.value(u.a), u.size, false))
 	case uBinary:
 		s.regs[u.dst] = arithmetic(u.op, s.value(u.a), s.value(u.b), u.size)
@@ -133,7 +133,7 @@ func (s *state) apply(u *uop) {
 	case uSetIf:
 		s.regs[u.dst] = compare(s.cond(u.cc))
 	case uForget:
-		s.regs[u.dst] = leaf(kindUnknown, 0)
+		s.regs[u.dst] = nil
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *state) address(u *uop) *Expr {
 		e = add(s.value(u.a), e)
 	}
 	if u.b.isReg() {
-		e = add(e, binary(opMul, s.regs[u.b.reg], constant(uint64(u.scale))))
+		e = add(e, binary(opMul, s.content(u.b.reg), constant(uint64(u.scale))))
 	}
 	if u.tls {
 		e = add(leaf(kindTLSBase, 0), e)

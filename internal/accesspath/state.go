@@ -27,7 +27,7 @@ type frame struct {
 type state struct {
 	pc     uint64
 	next   int // index of the next micro-operation at pc
-	regs   [registers]*Expr
+	regs   [registers]*Expr // nil for a value that is not followed and was not used yet
 	flags  flagState
 	stack  []slot
 	frames []frame
@@ -59,11 +59,19 @@ func (s *state) fork() *state {
 	return &t
 }
 
+// content is the value of a register.
+func (s *state) content(r register) *Expr {
+	if s.regs[r] == nil {
+		s.regs[r] = leaf(kindUnknown, 0)
+	}
+	return s.regs[r]
+}
+
 // value is the content of an operand.
 func (s *state) value(o operand) *Expr {
 	switch {
 	case o.isReg():
-		return s.regs[o.reg]
+		return s.content(o.reg)
 	case o.abs:
 		return global(o.val)
 	}

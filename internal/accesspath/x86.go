@@ -37,7 +37,7 @@ func (x86) lift(code []byte, pc uint64) (instruction, bool) {
 	if err != nil || inst.Len <= 0 || inst.Len > len(code) {
 		return instruction{}, false
 	}
-	l := x86lift{inst: inst, next: pc + uint64(inst.Len)}
+	l := x86lift{inst: inst, next: pc + uint64(inst.Len), uops: make([]uop, 0, 4)}
 	l.lift()
 	return instruction{length: inst.Len, uops: l.uops, tlsCall: inst.Op == x86asm.CALL && isTLSCall(code)}, true
 }

@@ -26,7 +26,7 @@ type frame struct {
 // state is the machine at one point of one path.
 type state struct {
 	pc     uint64
-	next   int // index of the next micro-operation at pc
+	next   int              // index of the next micro-operation at pc
 	regs   [registers]*Expr // nil for a value that is not followed and was not used yet
 	flags  flagState
 	stack  []slot

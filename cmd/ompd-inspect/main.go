@@ -65,7 +65,7 @@ func run(args []string, stdout, stderr *os.File) int {
 func withDefaultVerb(root *cobra.Command, args []string) []string {
 	for i, arg := range args {
 		if arg == "--" {
-			break
+			return append([]string{"report"}, args...)
 		}
 		if strings.HasPrefix(arg, "-") {
 			if f := root.PersistentFlags().Lookup(strings.TrimLeft(arg, "-")); f != nil && f.Value.Type() != "bool" {

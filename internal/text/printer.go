@@ -172,5 +172,5 @@ func row(cells []string, width []int) string {
 			b.WriteString(strings.Repeat(" ", width[i]-visible(c)+2))
 		}
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), " ")
 }

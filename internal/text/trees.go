@@ -86,7 +86,7 @@ func NativeStacks(p *Printer, pic *inspect.Picture) {
 		for i, f := range t.Stack {
 			pc := "                  "
 			if f.PC != nil {
-				pc = fmt.Sprintf("%#018x", uint64(*f.PC))
+				pc = fmt.Sprintf("0x%016x", uint64(*f.PC))
 			}
 			p.linef("  #%-2d %s %s", i, pc, frameLine(p, f))
 		}

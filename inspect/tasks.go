@@ -21,11 +21,11 @@ func taskID(h handles.Task) ID {
 
 // Tasks yields every task that the runtimes keep: for each region, outer ones
 // first, its implicit tasks and then the explicit ones of its team. Nothing is
-// remembered of a task that was yielded but its handle's hash, so that a million
-// tasks need little memory.
+// remembered of an explicit task that was yielded but its address, so that a
+// million tasks need little memory.
 func (in *Inspector) Tasks() iter.Seq[Task] {
 	return func(yield func(Task) bool) {
-		seen := map[handles.Task]struct{}{}
+		seen := seenTasks{map[handles.Task]struct{}{}, map[uint64]struct{}{}}
 		for _, v := range in.regions.all() {
 			if v.err == nil && !in.regionTasks(v, seen, yield) {
 				return
@@ -34,17 +34,24 @@ func (in *Inspector) Tasks() iter.Seq[Task] {
 	}
 }
 
-func (in *Inspector) regionTasks(v *regionView, seen map[handles.Task]struct{}, yield func(Task) bool) bool {
+// seenTasks are the tasks that were yielded: implicit ones by handle, since the
+// regions of a team may share one structure, and explicit ones by its address.
+type seenTasks struct {
+	implicit map[handles.Task]struct{}
+	explicit map[uint64]struct{}
+}
+
+func (in *Inspector) regionTasks(v *regionView, seen seenTasks, yield func(Task) bool) bool {
 	for i := range min(v.info.TeamSize, maxTeam) {
 		h, err := v.rt.TaskInParallel(v.h, i)
 		if err != nil {
 			in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
 			continue
 		}
-		if _, dup := seen[h]; dup {
+		if _, dup := seen.implicit[h]; dup {
 			continue
 		}
-		seen[h] = struct{}{}
+		seen.implicit[h] = struct{}{}
 		if !yield(in.task(v, h)) {
 			return false
 		}
@@ -54,10 +61,10 @@ func (in *Inspector) regionTasks(v *regionView, seen map[handles.Task]struct{}, 
 			in.warn("explicit tasks of region %s: %v", regionID(v.h), err)
 			continue
 		}
-		if _, dup := seen[h]; dup {
+		if _, dup := seen.explicit[h.Data.Offset]; dup {
 			continue
 		}
-		seen[h] = struct{}{}
+		seen.explicit[h.Data.Offset] = struct{}{}
 		if !yield(in.task(v, h)) {
 			return false
 		}

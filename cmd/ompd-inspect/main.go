@@ -21,8 +21,12 @@ const (
 )
 
 // gcPercent lets the heap of this short-lived process grow further than usual
-// before memory is collected.
-const gcPercent = 400
+// before memory is collected, but not beyond memoryLimit bytes if that can be
+// helped: a program may have a million tasks.
+const (
+	gcPercent   = 400
+	memoryLimit = 96 << 20
+)
 
 // usageError is an error of the command line.
 type usageError struct{ err error }
@@ -32,6 +36,7 @@ func (e usageError) Unwrap() error { return e.err }
 
 func main() {
 	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(memoryLimit)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -88,6 +88,7 @@ type native struct {
 	lwp     int
 	pthread uint64
 	regs    *callbacks.Registers
+	asked   bool // for the registers
 	rt      *runtimeView
 	h       handles.Thread
 	info    rtl.ThreadInfo
@@ -122,6 +123,17 @@ func New(cfg Config) (*Inspector, error) {
 	}
 	in.matchThreads()
 	return in, nil
+}
+
+// Target is what the Inspector works on.
+func (in *Inspector) Target() callbacks.Target { return in.cfg.Target }
+
+// Describe says what the target is, and what is odd about it as a whole.
+func (in *Inspector) Describe(about Target, warnings ...error) {
+	in.cfg.About = about
+	for _, err := range warnings {
+		in.warn("%s", message(err))
+	}
 }
 
 func (in *Inspector) warn(format string, args ...any) {
@@ -182,7 +194,7 @@ func (in *Inspector) matchThread(rt *runtimeView, h handles.Thread, byPthread ma
 	switch {
 	case n == nil:
 		n = &native{pthread: info.Pthread.Value}
-		n.errs = append(n.errs, fmt.Errorf("the runtime's thread %d is not among the target's threads", info.Number))
+		n.errs = append(n.errs, errors.New("it is not among the threads of the target: not yet started, ended, or not dumped"))
 		in.natives = append(in.natives, n)
 	case n.rt == rt:
 		in.warn("%s: threads %d and %d both claim pthread %#x", rt.id, n.info.Number, info.Number, n.pthread)
@@ -235,16 +247,17 @@ func (in *Inspector) chainOf(n *native) []handles.Parallel {
 
 // registers returns the registers of n, or nil.
 func (in *Inspector) registers(n *native) *callbacks.Registers {
-	if n.regs != nil || n.lwp == 0 {
+	if n.asked || n.lwp == 0 {
 		return n.regs
 	}
+	n.asked = true
 	rr, ok := in.cfg.Target.(callbacks.RegisterReader)
 	if !ok {
 		return nil
 	}
 	regs, err := rr.Registers(callbacks.LWP(uint64(n.lwp)))
 	if err != nil {
-		n.errs = append(n.errs, fmt.Errorf("registers: %w", err))
+		n.errs = append(n.errs, err)
 		return nil
 	}
 	n.regs = &regs

@@ -33,7 +33,7 @@ type Picture struct {
 
 // Target says what was looked at.
 type Target struct {
-	Kind         string  `json:"kind"` // core
+	Kind         string  `json:"kind"` // core or process
 	Path         string  `json:"path,omitempty"`
 	PID          int     `json:"pid,omitempty"`
 	Executable   string  `json:"executable,omitempty"`
@@ -46,6 +46,16 @@ type Target struct {
 	Threads      int     `json:"threads"`                 // native threads
 	Place        *Place  `json:"place,omitempty"`         // where the crashed thread was in OpenMP terms
 	Frames       []Frame `json:"frames,omitempty"`        // the crashed thread's user stack
+	Pause        *Pause  `json:"pause,omitempty"`         // of a process: what looking at it cost it
+}
+
+// Pause is what looking at a process cost it.
+type Pause struct {
+	Threads      int   `json:"threads"`             // that were stopped at once; 0 if none was
+	Stops        int   `json:"stops"`               // how often
+	Microseconds int64 `json:"microseconds"`        // all stops together
+	Unsettled    int   `json:"unsettled,omitempty"` // words that changed while they were read
+	Running      int   `json:"running,omitempty"`   // threads that ran while they were looked at
 }
 
 // Place is a thread's place in OpenMP terms.

@@ -45,6 +45,13 @@ func (in *Inspector) Picture(want Parts) *Picture {
 	return p
 }
 
+// Complete adds to a picture what became known after it was made: what looking at
+// the target cost, and the warnings since.
+func (in *Inspector) Complete(p *Picture) {
+	p.Target.Pause = in.cfg.About.Pause
+	p.Warnings = in.Warnings()
+}
+
 // someTasks are the first MaxTasks tasks.
 func (in *Inspector) someTasks() []Task {
 	var out []Task

@@ -16,7 +16,7 @@ var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[Frame](): "frame", reflect.TypeFor[Region](): "region", reflect.TypeFor[Code](): "code",
 	reflect.TypeFor[Task](): "task", reflect.TypeFor[ICV](): "icv", reflect.TypeFor[ControlVar](): "control_var",
 	reflect.TypeFor[MergedStack](): "merged_stack", reflect.TypeFor[LayoutEntry](): "layout_entry",
-	reflect.TypeFor[Claim](): "claim", reflect.TypeFor[Check](): "check",
+	reflect.TypeFor[Claim](): "claim", reflect.TypeFor[Pause](): "pause", reflect.TypeFor[Check](): "check",
 }
 
 type schema struct {

@@ -62,7 +62,9 @@ func (in *Inspector) thread(n *native, native bool) Thread {
 	if n.rt != nil {
 		state = in.fillOpenMP(&t, n)
 	}
-	t.UserStack = in.userStack(n, state)
+	if n.lwp != 0 {
+		t.UserStack = in.userStack(n, state)
+	}
 	if native {
 		st := in.stackOf(n)
 		for i, f := range st.frames {
@@ -82,6 +84,9 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 		t.Role = string(n.info.Role)
 	}
 	in.fillPlace(t, n)
+	if n.lwp == 0 {
+		return rtl.StateUndefined // nothing tells what a thread does that is not there
+	}
 	ts, err := n.rt.State(n.h, in.evidence(n))
 	if err != nil {
 		n.errs = append(n.errs, err)

@@ -32,11 +32,13 @@ func Report(p *Printer, pic *inspect.Picture) {
 // Header says what died, where, and which runtime was found.
 func Header(p *Printer, pic *inspect.Picture) {
 	t := pic.Target
-	what := "core of " + cmp.Or(t.Executable, t.Command, t.Path)
+	what := t.Kind + " of " + cmp.Or(t.Executable, t.Command, t.Path)
 	if t.PID != 0 {
 		what += fmt.Sprintf(" (pid %d)", t.PID)
 	}
 	switch {
+	case t.Pause != nil:
+		p.linef("%s: %s", p.bold(what), pause(*t.Pause))
 	case t.Signal != "" && t.CrashedLWP != 0:
 		s := p.bad(t.Signal)
 		if t.FaultAddress != nil {
@@ -50,6 +52,18 @@ func Header(p *Printer, pic *inspect.Picture) {
 		p.linef("%s: taken while it ran, no signal", p.bold(what))
 	}
 	runtimes(p, pic)
+}
+
+// pause says what looking at a process cost it.
+func pause(s inspect.Pause) string {
+	if s.Threads == 0 {
+		return "running, no thread was stopped"
+	}
+	out := fmt.Sprintf("running, stopped %s for %.1f ms", count(s.Threads, "thread"), float64(s.Microseconds)/1000)
+	if s.Stops > 1 {
+		out += fmt.Sprintf(" in %d stops", s.Stops)
+	}
+	return out
 }
 
 func crashPlace(p *Printer, pic *inspect.Picture) {
@@ -201,7 +215,7 @@ func Threads(p *Printer, pic *inspect.Picture) {
 	p.table(t)
 	for _, th := range pic.Threads {
 		for _, e := range th.Errors {
-			p.wrapped(fmt.Sprintf("  %s LWP %d: ", p.note("!"), th.LWP), e)
+			p.wrapped(fmt.Sprintf("  %s %s: ", p.note("!"), threadName(th)), e)
 		}
 	}
 }

@@ -95,6 +95,14 @@ func waitsOn(t inspect.Thread) string {
 	return strings.TrimSpace(s + " " + t.WaitID.String())
 }
 
+// threadName names a thread, also one that only the runtime still knows.
+func threadName(t inspect.Thread) string {
+	if t.LWP == 0 && t.Number != nil {
+		return fmt.Sprintf("the runtime's thread %d", *t.Number)
+	}
+	return fmt.Sprintf("LWP %d", t.LWP)
+}
+
 // roleName is the role as the thread table has it.
 func roleName(t inspect.Thread) string {
 	switch {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ompd-inspect": main})
+	testscript.Main(m, map[string]func(){"ompd-inspect": main, "resident": resident})
 }
 
 // TestScripts runs the command lines of testdata/script. Set UPDATE=1 to take

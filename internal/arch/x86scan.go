@@ -284,7 +284,8 @@ func (v *Value) narrow(size int) bool {
 
 // memSource is the value of mov (a load) or lea (the address) of operand m.
 func memSource(i *inst, m x86asm.Mem, size int) (Value, bool) {
-	v := Value{N: uint64(m.Disp), Size: size, Kind: ValueFrameSlot}
+	// The decoder does not extend the sign of a displacement without a base register.
+	v := Value{N: uint64(int64(int32(m.Disp))), Size: size, Kind: ValueFrameSlot}
 	if m.Segment != 0 || m.Index != 0 {
 		return v, false
 	}

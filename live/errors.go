@@ -1,0 +1,184 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Errors that say why a process cannot be looked at. Test with errors.Is; the
+// message of the *Error around them has the cause and what to type.
+var (
+	// ErrNoProcess says that no process has that number.
+	ErrNoProcess = errors.New("no such process")
+	// ErrZombie says that the process has ended and only waits for its parent.
+	ErrZombie = errors.New("it has ended")
+	// ErrKernelThread says that it is a thread of the kernel.
+	ErrKernelThread = errors.New("it is a thread of the kernel")
+	// ErrArch says that the program is of a word size or machine that this
+	// module does not read.
+	ErrArch = errors.New("program of an unsupported architecture")
+	// ErrPermission says that the kernel does not let this user look.
+	ErrPermission = errors.New("permission denied")
+	// ErrTraced says that another debugger holds the process.
+	ErrTraced = errors.New("another debugger holds it")
+	// ErrExited says that the process ended while it was looked at.
+	ErrExited = errors.New("it ended while it was looked at")
+	// ErrExec says that the process became another program while it was
+	// looked at.
+	ErrExec = errors.New("it became another program while it was looked at")
+	// ErrStuck says that threads did not stop in time.
+	ErrStuck = errors.New("it did not stop in time")
+	// ErrRunning says that a thread's registers are not known because it is
+	// running.
+	ErrRunning = errors.New("the thread is running")
+	// ErrTooBig says that what would have to be read in one stop is too much.
+	ErrTooBig = errors.New("too much memory for one stop")
+)
+
+// Error says why a process cannot be looked at.
+type Error struct {
+	PID   int
+	Err   error  // one of the errors of this package
+	Cause string // what is behind it; may be empty
+	Cure  string // what to type; may be empty
+}
+
+// Error gives the process, the reason, the cause and the cure.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("process %d: %v", e.PID, e.Err)
+	for _, more := range []string{e.Cause, e.Cure} {
+		if more != "" {
+			s += ": " + more
+		}
+	}
+	return s
+}
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// capSysPtrace is the bit of CAP_SYS_PTRACE.
+const capSysPtrace = 1 << unix.CAP_SYS_PTRACE
+
+// isDenied tells whether the kernel refused for lack of permission.
+func isDenied(err error) bool {
+	return errors.Is(err, fs.ErrPermission)
+}
+
+// noProcess says that pid is not here, and where a process is that has this
+// number inside of a container.
+func noProcess(pid int) error {
+	e := &Error{PID: pid, Err: ErrNoProcess, Cure: "ompd-inspect ps lists those that can be looked at"}
+	if inside := insideContainers(pid); len(inside) > 0 {
+		e.Cause = "it is the number that a process has in its container"
+		e.Cure = "from here, type: ompd-inspect " + strings.Join(inside, " or ")
+	}
+	return e
+}
+
+// insideContainers are the processes that have number pid in a namespace of
+// their own.
+func insideContainers(pid int) []string {
+	var list []string
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		here, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if st, err := readStatus(here); err == nil && len(st.nsPIDs) > 1 && st.nsPIDs[len(st.nsPIDs)-1] == pid {
+			list = append(list, strconv.Itoa(here))
+		}
+	}
+	return list
+}
+
+// denied explains why the kernel refused to let this process look at pid. The
+// order is that in which a user meets the reasons.
+func denied(pid int) error {
+	e := &Error{PID: pid, Err: ErrPermission}
+	me, err := readStatus(os.Getpid())
+	it, err2 := readStatus(pid)
+	if err != nil || err2 != nil {
+		return e
+	}
+	sudo := fmt.Sprintf("sudo ompd-inspect %d", pid)
+	scope := ptraceScope()
+	switch {
+	case scope >= 3:
+		e.Cause = "kernel.yama.ptrace_scope is 3, which forbids everybody to look into processes until the next boot"
+		e.Cure = "let the program write a core when it aborts, and look at that"
+	case me.capabilities&capSysPtrace != 0:
+		e.Cause = "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do"
+		e.Cure = "run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
+	case me.uids[1] == 0:
+		e.Cause = "this container runs without CAP_SYS_PTRACE"
+		e.Cure = "start it by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
+	case slices.Max(it.uids[:3]) != me.uids[1] || slices.Min(it.uids[:3]) != me.uids[1]:
+		e.Cause = fmt.Sprintf("it belongs to %s, you are %s", userName(it.uids[1]), userName(me.uids[1]))
+		e.Cure = sudo
+	case scope == 2:
+		e.Cause = "kernel.yama.ptrace_scope is 2, which lets only root look into processes"
+		e.Cure = sudo
+	case protected(pid, it):
+		e.Cause = "it protects itself (set-user-ID, file capabilities or prctl PR_SET_DUMPABLE)"
+		e.Cure = sudo
+	case scope == 1:
+		e.Cause = "kernel.yama.ptrace_scope is 1, which lets a process be looked at by its parents only"
+		e.Cure = sudo + ", or until the next boot: sudo sysctl kernel.yama.ptrace_scope=0"
+	default:
+		e.Cause = "the kernel refused, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do"
+		e.Cure = sudo
+	}
+	return e
+}
+
+// ptraceScope is the setting of the Yama module, 0 if there is none.
+func ptraceScope() int {
+	b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return n
+}
+
+// protected tells whether the process is not dumpable: the kernel then gives
+// its files in /proc to root.
+func protected(pid int, st *status) bool {
+	var s syscall.Stat_t
+	return syscall.Stat(procPath(pid, "maps"), &s) == nil && int(s.Uid) != st.uids[1]
+}
+
+// userName is the name of a user, or its number.
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(uid)
+}
+
+// traced says who holds pid.
+func traced(pid, tracer int) error {
+	return &Error{PID: pid, Err: ErrTraced,
+		Cause: fmt.Sprintf("%s, process %d", tracerName(tracer), tracer),
+		Cure:  fmt.Sprintf("interrupt the program there and type it again, or leave it running and type: ompd-inspect --no-stop %d", pid),
+	}
+}
+
+func tracerName(pid int) string {
+	if st, err := readStatus(pid); err == nil {
+		return st.name
+	}
+	return "a process outside of this container"
+}

@@ -1,0 +1,195 @@
+package live
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// childMode is the variable that makes the test's own executable a tool that
+// looks at the process whose number it has.
+const childMode = "OMPD_LIVE_CHILD"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childMode); mode != "" {
+		os.Exit(child(mode))
+	}
+	os.Exit(m.Run())
+}
+
+// child is the tool: "look PID" looks for ever, "open PID" tells the error of
+// Open and Look.
+func child(mode string) int {
+	var what string
+	var pid int
+	if _, err := fmt.Sscan(mode, &what, &pid); err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	p, err := Open(pid, Options{})
+	for n := 0; err == nil; n++ {
+		_, err = p.Look(background, readFrames)
+		if what == "open" {
+			break
+		}
+		if n == 0 {
+			fmt.Println("LOOKING")
+		}
+	}
+	if err != nil {
+		fmt.Println("ERROR", err)
+	}
+	return 0
+}
+
+// tool starts the test's own executable as the tool.
+func tool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", childMode, what, pid))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	cmd.Dir = "/"
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, bufio.NewReader(out)
+}
+
+// program is a running program of testdata.
+type program struct {
+	t   testing.TB
+	cmd *exec.Cmd
+	pid int
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// compile builds a program of testdata in a directory that everybody can read.
+func compile(t testing.TB, source string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	exe := filepath.Join(dir, strings.TrimSuffix(source, filepath.Ext(source)))
+	args := append([]string{"-O2", "-g", "-pthread", "-o", exe, filepath.Join("testdata", source)}, flags...)
+	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+		t.Fatalf("cc %v: %v: apt-get install gcc\n%s", args, err, out)
+	}
+	for ; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			break
+		}
+	}
+	return exe
+}
+
+// run starts a program and waits until it is ready.
+func run(t testing.TB, as *syscall.Credential, exe string, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command(exe, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	cmd.Dir = "/"
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t: t, cmd: cmd, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	p.expect("READY")
+	return p
+}
+
+func startProgram(t testing.TB, source string, args ...string) *program {
+	t.Helper()
+	return run(t, nil, compile(t, source), args...)
+}
+
+// expect reads the next line of output.
+func (p *program) expect(want string) {
+	p.t.Helper()
+	if got := line(p.t, p.out); got != want {
+		p.t.Fatalf("the program printed %q, want %q", got, want)
+	}
+}
+
+func line(t testing.TB, r *bufio.Reader) string {
+	t.Helper()
+	s, err := r.ReadString('\n')
+	if err != nil && err != io.EOF {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+// finish lets the program go on and end by itself, and expects that it found
+// nothing wrong.
+func (p *program) finish() {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, "x\n"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.expect("OK")
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// state is the letter of ps(1).
+func state(t testing.TB, pid int) string {
+	t.Helper()
+	fields, err := statFields(procPath(pid, "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fields[0]
+}
+
+// progress reads the program's counter.
+func progress(t testing.TB, target callbacks.Target) uint64 {
+	t.Helper()
+	n, err := readProgress(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func readProgress(target callbacks.Target) (uint64, error) {
+	a, err := target.Symbol("progress", "")
+	if err != nil {
+		return 0, err
+	}
+	var b [8]byte
+	err = target.ReadMemory(a, b[:])
+	return binary.LittleEndian.Uint64(b[:]), err
+}
+
+// moves waits until the program's counter has moved on.
+func moves(t testing.TB, p *Process) {
+	t.Helper()
+	for before := progress(t, p); progress(t, p) == before; {
+		if err := p.ended(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// maxRehearsals is how often a question is asked of the running program before
+// the first stop, if the answer is an error each time: because a structure was
+// just changing, say, so that what is behind it was not read.
+const maxRehearsals = 2
+
+// maxStops is how often the program is stopped for copies before it is stopped
+// for the whole time of an answer. Programs whose structures stay where they
+// are need one or two.
+const maxStops = 4
+
+// Pause says what an answer cost the process, and what of it is not certain.
+type Pause struct {
+	// Threads is the number of threads that were stopped at once; 0 if none
+	// was.
+	Threads int
+	// Duration is the time of all stops together, each from the first thread
+	// that was told to stop to the last that went on. Longest is that of the
+	// longest stop.
+	Duration, Longest time.Duration
+	// Stops is the number of stops.
+	Stops int
+	// Held tells that the copies were never complete, because the program
+	// moved its structures about, and that it stood still for the whole time
+	// of the last answer.
+	Held bool
+	// Unsettled are the addresses of the words that were read and changed
+	// meanwhile, each of 8 bytes. It is empty if the process was stopped.
+	Unsettled []callbacks.Address
+	// Running are the threads whose registers are not known, or not certain,
+	// because they ran.
+	Running []callbacks.ThreadID
+}
+
+// add counts a stop.
+func (p *Pause) add(threads int, d time.Duration) {
+	p.Threads = max(p.Threads, threads)
+	p.Duration += d
+	p.Longest = max(p.Longest, d)
+	p.Stops++
+}
+
+// Look gets an answer to the question f about one moment of the process. It
+// calls f several times, each time with another target, which also is a
+// callbacks.RegisterReader, ModuleLister and MappingLister; the result of the
+// last call is the answer, and its target stays valid until Close. The calls
+// before serve to find out what f reads; their errors do not count.
+//
+// If the process was opened with NoStop, or is held by a debugger that has
+// stopped it, no thread is stopped; Pause then tells what is not certain.
+//
+// The error is that of the last call of f, or an *Error: ErrExited, ErrExec,
+// ErrTraced, ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
+func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pause, error) {
+	if h := p.lasting(); h != nil {
+		return Pause{Threads: len(h.view.threads)}, f(h.view)
+	}
+	if err := p.refresh(); err != nil {
+		return Pause{}, p.because(err)
+	}
+	l := &looker{p: p, ctx: ctx, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
+	for again, n := true, 0; again && n < maxRehearsals; n++ {
+		var err error
+		if again, err = l.rehearse(); err != nil {
+			return l.pause, p.because(err)
+		}
+	}
+	stopped, err := p.heldElsewhere()
+	if err != nil {
+		return l.pause, err
+	}
+	look := l.stopping
+	if p.opts.NoStop || stopped {
+		look = l.unstopped
+	}
+	answer, err := look()
+	if err != nil {
+		return l.pause, p.because(err)
+	}
+	return l.pause, answer
+}
+
+// because prefers the end of the process as the reason of an error.
+func (p *Process) because(err error) error {
+	if end := p.ended(); end != nil {
+		return end
+	}
+	return err
+}
+
+// heldElsewhere tells whether another debugger holds the process and has
+// stopped it. It is an error if it holds it and lets it run.
+func (p *Process) heldElsewhere() (bool, error) {
+	st, err := readStatus(p.pid)
+	if err != nil {
+		return false, p.because(p.refused(err))
+	}
+	if st.tracer == 0 || p.opts.NoStop || isOwnThread(st.tracer) {
+		return false, nil
+	}
+	tids, err := taskIDs(p.pid)
+	if err != nil {
+		return false, p.because(p.refused(err))
+	}
+	for _, tid := range tids {
+		fields, err := statFields(taskPath(p.pid, tid, "stat"))
+		if err == nil && fields[0] != "t" && fields[0] != "T" && fields[0] != "Z" && fields[0] != "X" {
+			return false, traced(p.pid, st.tracer)
+		}
+	}
+	return true, nil
+}
+
+// looker is one call of Look.
+type looker struct {
+	p     *Process
+	ctx   context.Context
+	f     func(callbacks.Target) error
+	want  wanted
+	pause Pause
+}
+
+// rehearse asks the question of the running process, for the memory that it
+// reads. The answer is of no use, as what changes while it is read may be
+// nonsense; it tells whether to rehearse again.
+func (l *looker) rehearse() (again bool, err error) {
+	if err := l.ctx.Err(); err != nil {
+		return false, err
+	}
+	threads, err := l.p.peek()
+	if err != nil {
+		return false, err
+	}
+	r := l.p.reader(nil, nil)
+	again = l.f(l.p.view(r, threads)) != nil
+	l.want.rehearsed(r, threads)
+	return again, l.p.ended()
+}
+
+// stopping answers from copies that were made while all threads were stopped.
+func (l *looker) stopping() (answer, err error) {
+	for range maxStops {
+		before, _ := l.p.layout()
+		s, threads, err := l.p.capture(l.ctx, l.want, &l.pause)
+		if errors.Is(err, ErrTooBig) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := l.p.refresh(); err != nil {
+			return nil, err
+		}
+		if end := l.p.ended(); end != nil {
+			return nil, end
+		}
+		r := l.p.reader(s, nil)
+		r.before = before
+		answer = l.f(l.p.view(r, threads))
+		if len(r.missed) == 0 {
+			return answer, nil
+		}
+		l.want.missed(r)
+	}
+	return l.holding()
+}
+
+// holding answers while all threads are stopped.
+func (l *looker) holding() (answer, err error) {
+	l.pause.Held = true
+	err = l.p.stopped(l.ctx, &l.pause, func(t *tracer) error {
+		if err := l.p.refresh(); err != nil {
+			return err
+		}
+		answer = l.f(l.p.view(l.p.reader(nil, nil), t.threads(l.p)))
+		return nil
+	})
+	return answer, err
+}
+
+// unstopped answers from two copies that are made one after the other while the
+// threads run, or are stopped by someone else.
+func (l *looker) unstopped() (answer, err error) {
+	for round := 1; ; round++ {
+		a, b, threads, err := l.p.captureTwice(l.want)
+		if err != nil {
+			return nil, err
+		}
+		if end := l.p.ended(); end != nil {
+			return nil, end
+		}
+		r := l.p.reader(a, b)
+		answer = l.f(l.p.view(r, threads))
+		l.pause.Running = nil
+		for _, t := range threads {
+			if t.err != nil {
+				l.pause.Running = append(l.pause.Running, callbacks.LWP(t.lwp))
+			}
+		}
+		l.pause.Unsettled = r.unsettled(round == maxStops)
+		if len(r.missed) == 0 || round == maxStops {
+			return answer, nil
+		}
+		l.want.missed(r)
+	}
+}
+
+// unsettled are the words that changed while they were read. In the last round
+// nothing is known of the blocks that were read once.
+func (r *reader) unsettled(last bool) []callbacks.Address {
+	words := maps.Clone(r.changed)
+	if last {
+		for a := range r.missed {
+			words[a] = struct{}{}
+		}
+	}
+	var list []callbacks.Address
+	for _, a := range slices.Sorted(maps.Keys(words)) {
+		list = append(list, callbacks.At(a))
+	}
+	return list
+}

@@ -1,0 +1,264 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
+)
+
+// unmapped is an address below the lowest that Linux maps programs to, and
+// above the first page.
+var unmapped = callbacks.At(0x8000)
+
+// known is what the kit asks of programs of many.c on libomp.
+var known = callbackstest.Known{Symbol: "omp_get_thread_num", ThreadSymbol: "__kmp_gtid", Unmapped: unmapped}
+
+func TestProcessPassesTheKit(t *testing.T) {
+	p := openProcess(t, startMany(t, 6).PID, Options{})
+	t.Run("running", func(t *testing.T) { callbackstest.Run(t, p, known) })
+	if err := p.Stop(background); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("stopped", func(t *testing.T) { callbackstest.Run(t, p, known) })
+	if err := p.Resume(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLookPassesTheKit asks the kit's questions of the target of a look, of a
+// program that is busy: from a snapshot, they all fit together.
+func TestLookPassesTheKit(t *testing.T) {
+	for _, noStop := range []bool{false, true} {
+		p := openProcess(t, startMany(t, 6).PID, Options{NoStop: noStop})
+		peekBlocked(t, p)
+		var last callbacks.Target
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			last = target
+			return readFrames(target)
+		})
+		if err != nil || (pause.Threads == 0) != noStop || len(pause.Unsettled)+len(pause.Running) > 0 {
+			t.Fatalf("%+v, %v", pause, err)
+		}
+		callbackstest.Run(t, last, known)
+	}
+}
+
+// TestCopyIsOfOneMoment reads a counter twice, with many other reads between.
+func TestCopyIsOfOneMoment(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	var values []uint64
+	calls := 0
+	for range 20 {
+		var first, second uint64
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			calls++
+			first = progress(t, target)
+			err := readFrames(target)
+			second = progress(t, target)
+			return err
+		})
+		if err != nil || first != second || pause.Stops == 0 || pause.Held || pause.Duration < pause.Longest || pause.Longest <= 0 {
+			t.Fatalf("%d, then %d; %+v, %v", first, second, pause, err)
+		}
+		values = append(values, first)
+		moves(t, p)
+	}
+	if !slices.IsSorted(values) || values[0] == values[len(values)-1] {
+		t.Errorf("the counter went %v", values)
+	}
+	if calls < 2*20 {
+		t.Errorf("%d calls for 20 looks, want a rehearsal and an answer for each", calls)
+	}
+	prog.finish()
+}
+
+// TestMorePages asks a question that reads a page which it did not read before,
+// as long as there are some: the look is repeated, and at last made in a stop.
+func TestMorePages(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	unused := callbacks.Address{} // the far end of a thread's stack
+	for _, m := range p.maps {
+		if m.Perm == callbacks.PermRead|callbacks.PermWrite && m.High.Sub(m.Low) >= 8<<20 {
+			unused = m.Low
+		}
+	}
+	for _, c := range []struct {
+		calls, stops int
+		held         bool
+	}{{1, 1, false}, {2, 2, false}, {3, 3, false}, {1000, maxStops + 1, true}} {
+		n := 0
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			n++
+			before := progress(t, target)
+			var b [1]byte
+			if err := target.ReadMemory(unused.Add(uint64(min(n, c.calls)*os.Getpagesize())), b[:]); err != nil {
+				return err
+			}
+			if n == 1+maxStops+1 && progress(t, target) != before {
+				t.Error("the program moved while it was held")
+			}
+			return nil
+		})
+		if err != nil || pause.Stops != c.stops || pause.Held != c.held {
+			t.Errorf("%d calls with another page: %+v, %v; want %d stops, held %v", c.calls, pause, err, c.stops, c.held)
+		}
+	}
+	prog.finish()
+}
+
+// TestErrorOfTheAnswer returns the last call's error and not an earlier one.
+func TestErrorOfTheAnswer(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	early, late := errors.New("early"), errors.New("late")
+	n := 0
+	_, err := p.Look(background, func(callbacks.Target) error {
+		if n++; n <= maxRehearsals {
+			return early
+		}
+		return late
+	})
+	if err != late {
+		t.Errorf("%v, want %v", err, late)
+	}
+	prog.finish()
+}
+
+// TestNoStop looks at a busy program without stopping it: what moves is told.
+func TestNoStop(t *testing.T) {
+	prog := startProgram(t, "become.c", "exit")
+	p := openProcess(t, prog.pid, Options{NoStop: true})
+	counter, err := p.Symbol("progress", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for n := 0; n < 1000 && !seen; n++ {
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			progress(t, target)
+			return nil
+		})
+		if err != nil || pause.Threads != 0 || pause.Stops != 0 || pause.Duration != 0 {
+			t.Fatalf("%+v, %v", pause, err)
+		}
+		for _, a := range pause.Unsettled {
+			if a != counter {
+				t.Fatalf("%v is unsettled, but was not read; the counter is at %v", a, counter)
+			}
+			seen = true
+		}
+		if len(pause.Running) == 0 {
+			t.Error("no thread of a busy program runs")
+		}
+	}
+	if !seen {
+		t.Error("the counter was never unsettled")
+	}
+}
+
+// peekBlocked peeks when all threads have come to where they block.
+func peekBlocked(t *testing.T, p *Process) []thread {
+	for {
+		list, err := p.peek()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(list, func(th thread) bool { return th.err != nil }) {
+			return list
+		}
+	}
+}
+
+// TestWithoutStopAsWithStop compares what is known of blocked threads without a
+// stop with what a stop shows.
+func TestWithoutStopAsWithStop(t *testing.T) {
+	p := openProcess(t, startMany(t, 20).PID, Options{})
+	peeked := peekBlocked(t, p)
+	if err := p.Stop(background); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Resume()
+	pointers := 0
+	for _, th := range peeked {
+		want, err := p.Registers(callbacks.LWP(th.lwp))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := th.regs
+		if got.ThreadPointer != want.ThreadPointer {
+			t.Errorf("LWP %d: thread pointer %#x, want %#x", th.lwp, got.ThreadPointer, want.ThreadPointer)
+		} else {
+			pointers++
+		}
+		if got.PC() != want.PC() || got.SP() != want.SP() || got.Syscall != want.Syscall || got.SyscallArgs != want.SyscallArgs {
+			t.Errorf("LWP %d: pc %#x sp %#x syscall %d%x, want %#x %#x %d%x", th.lwp,
+				got.PC(), got.SP(), got.Syscall, got.SyscallArgs, want.PC(), want.SP(), want.Syscall, want.SyscallArgs)
+		}
+	}
+	if pointers < 20 {
+		t.Errorf("only %d thread pointers agree", pointers)
+	}
+}
+
+// TestDeepSleep looks at a program with a thread that cannot be stopped.
+func TestDeepSleep(t *testing.T) {
+	prog := startProgram(t, "deep.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range 3 {
+		threads := 0
+		pause, err := p.Look(background, func(target callbacks.Target) error {
+			ids, err := target.ThreadIDs(callbacks.ThreadIDLWP)
+			threads = len(ids)
+			for _, id := range ids {
+				regs, regsErr := target.(callbacks.RegisterReader).Registers(id)
+				if regsErr == nil && (regs.PC() == 0 || regs.SP() == 0 || regs.ThreadPointer == 0) {
+					regsErr = fmt.Errorf("%v: pc %#x, sp %#x, thread pointer %#x", id, regs.PC(), regs.SP(), regs.ThreadPointer)
+				}
+				err = errors.Join(err, regsErr)
+			}
+			return err
+		})
+		if err != nil || threads != 3 || pause.Threads != 3 {
+			t.Fatalf("%d threads, %+v, %v", threads, pause, err)
+		}
+		moves(t, p)
+	}
+	prog.finish()
+}
+
+// TestTogether looks at one process from several goroutines at once.
+func TestTogether(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 10 {
+				if pause, err := p.Look(background, readFrames); err != nil || pause.Threads != 6 {
+					t.Errorf("%+v, %v", pause, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := p.Stop(background); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	pause, err := p.Look(background, func(target callbacks.Target) error { calls++; return readFrames(target) })
+	if err != nil || calls != 1 || pause.Threads != 6 || pause.Stops != 0 {
+		t.Errorf("a look in a stop: %d calls, %+v, %v", calls, pause, err)
+	}
+	if err := p.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	prog.finish()
+}

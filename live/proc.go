@@ -1,0 +1,277 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// maxThreads bounds the threads of one process that are looked at. Linux allows
+// four million threads in all; programs of a hundred thousand exist.
+const maxThreads = 1 << 18
+
+// procPath is the path of a file of process or thread id.
+func procPath(id int, name string) string { return "/proc/" + strconv.Itoa(id) + "/" + name }
+
+// status is what /proc/PID/status tells.
+type status struct {
+	name         string
+	state        byte
+	tgid         int
+	tracer       int
+	threads      int
+	uids         [4]int // real, effective, saved, file system
+	nsPIDs       []int  // its number in each PID namespace, the innermost last
+	capabilities uint64 // effective
+	switches     uint64 // how often it left a processor
+}
+
+func readStatus(id int) (*status, error) { return readStatusFile(procPath(id, "status")) }
+
+func readStatusFile(path string) (*status, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	st := &status{}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		value = strings.TrimSpace(value)
+		words := strings.Fields(value)
+		switch key {
+		case "Name":
+			st.name = value
+		case "State":
+			if value != "" {
+				st.state = value[0]
+			}
+		case "Tgid":
+			st.tgid = number(value)
+		case "TracerPid":
+			st.tracer = number(value)
+		case "Threads":
+			st.threads = number(value)
+		case "Uid":
+			for i := range min(len(words), len(st.uids)) {
+				st.uids[i] = number(words[i])
+			}
+		case "NSpid":
+			for _, w := range words {
+				st.nsPIDs = append(st.nsPIDs, number(w))
+			}
+		case "CapEff":
+			st.capabilities, _ = strconv.ParseUint(value, 16, 64)
+		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
+			st.switches += uint64(number(value))
+		}
+	}
+	return st, nil
+}
+
+// number reads a decimal number that the kernel wrote.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// statFields are the fields of /proc/PID/stat from the state on, which is
+// number 3 of proc(5). The name before may contain anything.
+func statFields(path string) ([]string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	end := bytes.LastIndexByte(b, ')')
+	fields := strings.Fields(string(b[end+1:]))
+	if end < 0 || len(fields) < statLast-statState+1 {
+		return nil, fmt.Errorf("%s: only %d fields", path, len(fields))
+	}
+	return fields, nil
+}
+
+// Fields of /proc/PID/stat by their numbers in proc(5).
+const (
+	statState     = 3
+	statFlags     = 9
+	statUser      = 14
+	statSystem    = 15
+	statStart     = 22
+	statProcessor = 39
+	statLast      = statProcessor
+)
+
+// isKernelThread tells threads of the kernel from processes.
+func isKernelThread(pid int) bool {
+	const kthread = 0x00200000 // PF_KTHREAD of linux/sched.h
+	fields, err := statFields(procPath(pid, "stat"))
+	return err == nil && number(fields[statFlags-statState])&kthread != 0
+}
+
+// taskIDs lists the threads of a process. They come in the order in which they
+// were born.
+func taskIDs(pid int) ([]int, error) {
+	dir, err := os.Open(procPath(pid, "task"))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if len(names) == 0 && err == nil {
+		err = unix.ESRCH
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(names) > maxThreads {
+		return nil, fmt.Errorf("%d threads, more than %d", len(names), maxThreads)
+	}
+	ids := make([]int, 0, len(names))
+	for _, n := range names {
+		ids = append(ids, number(n))
+	}
+	return ids, nil
+}
+
+// taskPath is the path of a file of thread tid of process pid.
+func taskPath(pid, tid int, name string) string {
+	return procPath(pid, "task/"+strconv.Itoa(tid)+"/"+name)
+}
+
+// mapping is a line of /proc/PID/maps.
+type mapping struct {
+	callbacks.Mapping
+	name   string // path, or a name such as [stack]
+	dev    string // major:minor
+	inode  uint64
+	shared bool
+}
+
+// readMaps reads the mappings of a process or a thread.
+func readMaps(id int) ([]mapping, error) {
+	b, err := os.ReadFile(procPath(id, "maps"))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]mapping, 0, bytes.Count(b, []byte("\n")))
+	for line := range bytes.Lines(b) {
+		m, err := parseMapping(strings.TrimSuffix(string(line), "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", procPath(id, "maps"), err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// parseMapping reads "low-high perms offset dev inode   path". The kernel
+// writes a newline in a path as \012.
+func parseMapping(line string) (mapping, error) {
+	var m mapping
+	var word [5]string
+	rest := line
+	for i := range word {
+		word[i], rest, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
+	}
+	low, high, _ := strings.Cut(word[0], "-")
+	l, err1 := strconv.ParseUint(low, 16, 64)
+	h, err2 := strconv.ParseUint(high, 16, 64)
+	off, err3 := strconv.ParseUint(word[2], 16, 64)
+	inode, err4 := strconv.ParseUint(word[4], 10, 64)
+	if err := errors.Join(err1, err2, err3, err4); err != nil || len(word[1]) != 4 || l >= h {
+		return m, fmt.Errorf("mapping %q is not of the known form", line)
+	}
+	m.Low, m.High, m.FileOffset, m.inode = callbacks.At(l), callbacks.At(h), off, inode
+	m.dev, m.name = word[3], strings.ReplaceAll(strings.TrimLeft(rest, " "), `\012`, "\n")
+	for i, p := range []callbacks.Perm{callbacks.PermRead, callbacks.PermWrite, callbacks.PermExec} {
+		if word[1][i] != '-' {
+			m.Perm |= p
+		}
+	}
+	m.shared = word[1][3] == 's'
+	if filepath.IsAbs(m.name) && inode != 0 {
+		m.File = m.name
+	}
+	return m, nil
+}
+
+// mappingAt returns the mapping that has address a, nil if there is none.
+func mappingAt(list []mapping, a uint64) *mapping {
+	i, found := slices.BinarySearchFunc(list, a, func(m mapping, a uint64) int {
+		switch {
+		case a < m.Low.Offset:
+			return 1
+		case a >= m.High.Offset:
+			return -1
+		}
+		return 0
+	})
+	if !found {
+		return nil
+	}
+	return &list[i]
+}
+
+// filesOf are the mappings of files.
+func filesOf(list []mapping) []callbacks.Mapping {
+	var files []callbacks.Mapping
+	for _, m := range list {
+		if m.File != "" {
+			files = append(files, m.Mapping)
+		}
+	}
+	return files
+}
+
+// readAuxv reads the auxiliary vector.
+func readAuxv(id int) (map[uint64]uint64, error) {
+	b, err := os.ReadFile(procPath(id, "auxv"))
+	if err != nil {
+		return nil, err
+	}
+	v := map[uint64]uint64{}
+	for ; len(b) >= 16; b = b[16:] {
+		v[callbacks.Word(b[:8])] = callbacks.Word(b[8:16])
+	}
+	return v, nil
+}
+
+// readCmdline reads the arguments of a process, the program first.
+func readCmdline(id int) []string {
+	b, _ := os.ReadFile(procPath(id, "cmdline"))
+	if len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
+
+// sameNamespace tells whether process id is in this process's namespace of that
+// kind, such as mnt. If nobody may know, it is taken to be.
+func sameNamespace(id int, kind string) bool {
+	mine, err1 := os.Readlink("/proc/self/ns/" + kind)
+	its, err2 := os.Readlink(procPath(id, "ns/"+kind))
+	return err1 != nil || err2 != nil || mine == its
+}
+
+// rootOf is the directory under which this process finds the files of process
+// id, empty if both have the same root.
+func rootOf(id int) string {
+	if root, err := os.Readlink(procPath(id, "root")); sameNamespace(id, "mnt") && (err != nil || root == "/") {
+		return ""
+	}
+	return procPath(id, "root")
+}
+
+// isGone tells whether err says that a process or thread is not there any more.
+func isGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
+}

@@ -1,0 +1,146 @@
+package live
+
+import (
+	"context"
+	"os"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// hold is a stop that lasts until Resume.
+type hold struct {
+	view    *view
+	release chan struct{}
+	done    chan struct{}
+	pause   Pause
+}
+
+// Stop stops all threads until Resume. A second call does nothing. Whoever can
+// ask in one piece should use Look, which stops the process much shorter.
+func (p *Process) Stop(ctx context.Context) error {
+	if p.lasting() != nil {
+		return nil
+	}
+	h := &hold{release: make(chan struct{}), done: make(chan struct{})}
+	ready := make(chan error, 1)
+	go func() {
+		defer close(h.done)
+		err := p.stopped(ctx, &h.pause, func(t *tracer) error {
+			err := p.refresh()
+			h.view = p.view(p.mem, t.threads(p))
+			ready <- err
+			<-h.release
+			return nil
+		})
+		if err != nil {
+			ready <- p.because(err)
+		}
+	}()
+	err := <-ready
+	if err != nil {
+		close(h.release)
+		<-h.done
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = h
+	return nil
+}
+
+// Resume lets the threads go on that Stop stopped, and waits until they may.
+func (p *Process) Resume() error {
+	p.mu.Lock()
+	h := p.held
+	p.held = nil
+	p.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	close(h.release)
+	<-h.done
+	return nil
+}
+
+// lasting is the stop that Stop began, nil if there is none.
+func (p *Process) lasting() *hold {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// now is the process as it is at the moment.
+func (p *Process) now() (*view, error) {
+	if h := p.lasting(); h != nil {
+		return h.view, nil
+	}
+	if err := p.refresh(); err != nil {
+		return nil, p.because(err)
+	}
+	threads, err := p.peek()
+	if err != nil {
+		return nil, p.because(err)
+	}
+	return p.view(p.mem, threads), nil
+}
+
+// Arch is the architecture of the program.
+func (p *Process) Arch() callbacks.Arch { return p.arch }
+
+// ReadMemory fills b with the memory of this moment from address a on.
+func (p *Process) ReadMemory(a callbacks.Address, b []byte) error { return p.mem.ReadMemory(a, b) }
+
+// Symbol finds a global symbol in the files of the modules.
+func (p *Process) Symbol(name, file string) (callbacks.Address, error) {
+	_, mods := p.layout()
+	return mods.Symbol(name, file)
+}
+
+// ThreadSymbol finds a thread's own instance of a thread-local symbol. Both
+// kinds of thread identifier will do.
+func (p *Process) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.Address, error) {
+	v, err := p.now()
+	if err != nil {
+		return callbacks.Address{}, err
+	}
+	return v.ThreadSymbol(t, name, file)
+}
+
+// ThreadIDs lists the threads in the order of their birth. While they run, a
+// thread whose pthread_t is not known has 0.
+func (p *Process) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
+	v, err := p.now()
+	if err != nil {
+		return nil, err
+	}
+	return v.ThreadIDs(kind)
+}
+
+// Registers returns the registers of a thread, which must be of kind LWP. While
+// the threads run, those of a thread that waits in the kernel are known in
+// part, and the others are ErrRunning.
+func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
+	if h := p.lasting(); h != nil {
+		return h.view.Registers(t)
+	}
+	v := p.view(p.mem, nil)
+	if _, err := os.Stat(taskPath(p.pid, int(t.Value), "syscall")); err == nil && t.Kind == callbacks.ThreadIDLWP {
+		pointers := p.threadPointers()
+		v = p.view(p.mem, []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])})
+	}
+	return v.Registers(t)
+}
+
+// Modules are the modules that the loader has in its lists, and those that are
+// mapped beside; the executable is first.
+func (p *Process) Modules() ([]*callbacks.Module, error) {
+	_, mods := p.layout()
+	return mods.Modules()
+}
+
+// Mappings are the mappings of the process, ascending, as they were last read:
+// by Open, Look, Stop, or a question about threads.
+func (p *Process) Mappings() []callbacks.Mapping {
+	list, _ := p.layout()
+	return publicMaps(list)
+}

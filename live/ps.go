@@ -1,0 +1,258 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// Classify tells the family of the runtime that a module holds, given a
+// function that tells whether the module defines a symbol; not ok if it holds
+// none.
+type Classify func(defines func(symbol string) bool) (family string, ok bool)
+
+// Candidate is a process that can be looked at.
+type Candidate struct {
+	PID        int
+	User       string
+	Executable string   // path, as the process sees it
+	Command    []string // the arguments, the program first
+	State      byte     // as in ps(1)
+	Threads    int
+	Started    time.Time
+	// CPU is the number of processors that the process kept busy: over its
+	// whole life, or over the time that was given to Processes.
+	CPU      float64
+	Runtimes []RuntimeModule
+}
+
+// RuntimeModule is a module of a process that holds a runtime.
+type RuntimeModule struct {
+	Family string // what Classify called it
+	Path   string // as the process sees it
+	File   string // where this process can open it
+}
+
+// Processes lists the processes of this machine that have a module which
+// classify knows, by process number. A process is not stopped and its memory is
+// not read; the executable's symbol table tells of runtimes that are linked
+// statically, unless it is stripped.
+//
+// If sample is not 0, Processes takes that long to measure CPU. hidden is the
+// number of processes that could not be looked at for lack of permission.
+func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden int, err error) {
+	s := &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, dir := range dirs {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if c, err := s.process(pid); isDenied(err) {
+			hidden++
+		} else if err == nil && len(c.Runtimes) > 0 {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Compare(a.PID, b.PID) })
+	return list, hidden, measure(ctx, list, sample)
+}
+
+// fileID is a file by what the kernel tells about its mapping.
+type fileID struct {
+	dev   string
+	inode uint64
+}
+
+// verdict is what is known of a file.
+type verdict struct {
+	family string
+	ok     bool
+	mtime  time.Time
+}
+
+// search remembers files that several processes have mapped.
+type search struct {
+	classify Classify
+	known    map[fileID]verdict
+	boot     time.Time
+}
+
+// process looks at one process.
+func (s *search) process(pid int) (Candidate, error) {
+	maps, err := readMaps(pid)
+	if err != nil || len(maps) == 0 {
+		return Candidate{}, err
+	}
+	exe, _ := os.Readlink(procPath(pid, "exe"))
+	c := Candidate{PID: pid, Executable: strings.TrimSuffix(exe, deletedSuffix)}
+	seen := map[fileID]bool{}
+	for _, m := range maps {
+		id := fileID{m.dev, m.inode}
+		if m.File == "" || m.Perm&callbacks.PermExec == 0 || seen[id] {
+			continue
+		}
+		seen[id] = true
+		file := rootOf(pid) + m.File
+		if m.File == exe {
+			file = procPath(pid, "exe")
+		}
+		if v := s.file(id, file, m.File == exe); v.ok {
+			c.Runtimes = append(c.Runtimes, RuntimeModule{v.family, m.File, file})
+		}
+	}
+	if len(c.Runtimes) == 0 {
+		return c, nil
+	}
+	return c, s.describe(&c)
+}
+
+// file tells whether a file holds a runtime.
+func (s *search) file(id fileID, path string, main bool) verdict {
+	st, err := os.Stat(path)
+	if err != nil {
+		return verdict{}
+	}
+	if v, ok := s.known[id]; ok && v.mtime.Equal(st.ModTime()) {
+		return v
+	}
+	v := verdict{mtime: st.ModTime()}
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == id.inode { // else it was replaced
+		if f, closer, err := elfx.OpenPath(path); err == nil {
+			v.family, v.ok = s.classify(func(name string) bool { return defines(f, name, main) })
+			closer.Close()
+		}
+	}
+	s.known[id] = v
+	return v
+}
+
+// defines tells whether a file defines a symbol: for others to use, or, if it
+// is an executable, at all.
+func defines(f *elfx.File, name string, main bool) bool {
+	if s, ok := f.LookupDynamic(name); ok && s.Defined() {
+		return true
+	}
+	if !main {
+		return false
+	}
+	s, ok := f.Lookup(name)
+	return ok && s.Defined()
+}
+
+// describe fills in what is told of a candidate.
+func (s *search) describe(c *Candidate) error {
+	st, err := readStatus(c.PID)
+	if err != nil {
+		return err
+	}
+	fields, err := statFields(procPath(c.PID, "stat"))
+	if err != nil {
+		return err
+	}
+	c.User, c.State, c.Threads, c.Command = userName(st.uids[1]), st.state, st.threads, readCmdline(c.PID)
+	c.Started = s.boot.Add(ticks(fields[statStart-statState]))
+	if age := time.Since(c.Started); age > 0 {
+		c.CPU = cpuTime(fields).Seconds() / age.Seconds()
+	}
+	return nil
+}
+
+// measure replaces CPU by what was used during sample.
+func measure(ctx context.Context, list []Candidate, sample time.Duration) error {
+	if sample <= 0 || len(list) == 0 {
+		return nil
+	}
+	used := func(pid int) time.Duration {
+		fields, err := statFields(procPath(pid, "stat"))
+		if err != nil {
+			return 0
+		}
+		return cpuTime(fields)
+	}
+	before := make([]time.Duration, len(list))
+	for i, c := range list {
+		before[i] = used(c.PID)
+	}
+	start := time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(sample):
+	}
+	for i := range list {
+		list[i].CPU = max(0, (used(list[i].PID)-before[i]).Seconds()/time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// tick is the unit of times in /proc/PID/stat, USER_HZ, which is 100 on all
+// architectures of this module.
+const tick = 10 * time.Millisecond
+
+func ticks(field string) time.Duration { return time.Duration(number(field)) * tick }
+
+// cpuTime is the time that a process or thread has used.
+func cpuTime(fields []string) time.Duration {
+	return ticks(fields[statUser-statState]) + ticks(fields[statSystem-statState])
+}
+
+// bootTime is when the machine was started.
+func bootTime() time.Time {
+	b, _ := os.ReadFile("/proc/stat")
+	for line := range strings.Lines(string(b)) {
+		if s, ok := strings.CutPrefix(line, "btime "); ok {
+			return time.Unix(int64(number(strings.TrimSpace(s))), 0)
+		}
+	}
+	return time.Time{}
+}
+
+// Usage is what the kernel counts for a thread.
+type Usage struct {
+	Thread    callbacks.ThreadID // of kind LWP
+	Name      string             // at most 15 bytes
+	State     byte               // as in ps(1)
+	User      time.Duration      // of processor time, in steps of 10 ms
+	System    time.Duration      // the same, in the kernel
+	Switches  uint64             // how often it left a processor
+	Processor int                // that it runs on or last ran on
+}
+
+// Usage tells what each thread used until now. It stops nothing. Threads that
+// end meanwhile are left out.
+func (p *Process) Usage() ([]Usage, error) {
+	tids, err := taskIDs(p.pid)
+	if err != nil {
+		return nil, p.because(p.refused(err))
+	}
+	list := make([]Usage, 0, len(tids))
+	for _, tid := range tids {
+		fields, err1 := statFields(taskPath(p.pid, tid, "stat"))
+		st, err2 := readStatusFile(taskPath(p.pid, tid, "status"))
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		list = append(list, Usage{
+			Thread: callbacks.LWP(uint64(tid)), Name: st.name, State: st.state, Switches: st.switches,
+			User: ticks(fields[statUser-statState]), System: ticks(fields[statSystem-statState]),
+			Processor: number(fields[statProcessor-statState]),
+		})
+	}
+	return list, nil
+}

@@ -1,0 +1,325 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+var background = context.Background()
+
+// startMany starts a program of n threads that wait at a barrier.
+func startMany(tb testing.TB, n int) *omptest.Process {
+	tb.Helper()
+	return omptest.Start(tb, omptest.Run{
+		Exe: omptest.Compile(tb, omptest.Build{Program: "many"}), Runtime: omptest.RuntimeOf(tb, 16),
+		Mode: omptest.Live, Args: []string{fmt.Sprint(n)},
+	})
+}
+
+func openProcess(tb testing.TB, pid int, o Options) *Process {
+	tb.Helper()
+	p, err := Open(pid, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { p.Close() })
+	return p
+}
+
+// readFrames reads what every look at stacks reads.
+func readFrames(t callbacks.Target) error {
+	ids, err := t.ThreadIDs(callbacks.ThreadIDLWP)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		regs, err := t.(callbacks.RegisterReader).Registers(id)
+		if err != nil {
+			return err
+		}
+		var b [1024]byte
+		if err := t.ReadMemory(callbacks.At(regs.SP()), b[:512]); err != nil {
+			return err
+		}
+		if err := t.ReadMemory(callbacks.At(regs.ThreadPointer), b[:64]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rounds is how often a program is stopped in a test; a soak test does more.
+func rounds(normal int) int {
+	if n, err := fmt.Sscan(os.Getenv("OMPD_SOAK_ROUNDS"), &normal); n == 1 && err == nil {
+		return normal
+	}
+	return normal
+}
+
+// TestManyRoundsDisturbNothing stops a busy program again and again; it checks
+// its own results, and that no queued signal is lost or changed.
+func TestManyRoundsDisturbNothing(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range rounds(200) {
+		pause, err := p.Look(background, readFrames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pause.Threads != 6 {
+			t.Fatalf("%d threads were stopped, want 6", pause.Threads)
+		}
+	}
+	moves(t, p)
+	prog.finish()
+}
+
+// TestSystemCallsGoOn stops threads that block in system calls, which must not
+// notice.
+func TestSystemCallsGoOn(t *testing.T) {
+	prog := startProgram(t, "blocked.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range 50 {
+		if _, err := p.Look(background, readFrames); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prog.finish()
+}
+
+// TestStopHolds checks that nothing moves between Stop and Resume.
+func TestStopHolds(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range 20 {
+		if err := p.Stop(background); err != nil {
+			t.Fatal(err)
+		}
+		before := progress(t, p)
+		for range 1000 {
+			if now := progress(t, p); now != before {
+				t.Fatalf("the counter went from %d to %d in a stop", before, now)
+			}
+		}
+		if s := state(t, prog.pid); s != "t" {
+			t.Errorf("state %s in a stop", s)
+		}
+		if err := readFrames(p); err != nil {
+			t.Error(err)
+		}
+		if err := p.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		moves(t, p)
+	}
+	prog.finish()
+}
+
+// stopBy waits until a program is stopped by sig, as a shell does.
+func (p *program) stopBy(sig unix.Signal) {
+	p.t.Helper()
+	if err := unix.Kill(p.pid, syscall.Signal(sig)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.stoppedBy(sig)
+}
+
+func (p *program) stoppedBy(sig unix.Signal) {
+	p.t.Helper()
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(p.pid, &ws, unix.WUNTRACED, nil); err != nil || !ws.Stopped() || ws.StopSignal() != sig {
+		p.t.Fatalf("waiting for %v: %v, %v", sig, ws, err)
+	}
+}
+
+func TestStoppedProgramStaysStopped(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGTSTP} {
+		prog := startProgram(t, "busy.c")
+		p := openProcess(t, prog.pid, Options{})
+		prog.stopBy(sig)
+		for range 20 {
+			pause, err := p.Look(background, readFrames)
+			if err != nil || pause.Threads != 6 {
+				t.Fatalf("%+v, %v", pause, err)
+			}
+		}
+		// The threads go back to where they were on their own time.
+		for state(t, prog.pid) != "T" {
+		}
+		before := progress(t, p)
+		for range 1000 {
+			if now := progress(t, p); now != before {
+				t.Fatalf("the stopped program went on from %d to %d", before, now)
+			}
+		}
+		if err := unix.Kill(prog.pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		moves(t, p)
+		prog.finish()
+	}
+}
+
+// TestSignalsInAStop sends signals to a program while it is held.
+func TestSignalsInAStop(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	hold := func(f func()) {
+		t.Helper()
+		if err := p.Stop(background); err != nil {
+			t.Fatal(err)
+		}
+		f()
+		if err := p.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(func() { unix.Kill(prog.pid, unix.SIGSTOP) })
+	prog.stoppedBy(unix.SIGSTOP)
+	hold(func() { unix.Kill(prog.pid, unix.SIGCONT) })
+	moves(t, p)
+	hold(func() {
+		unix.Kill(prog.pid, unix.SIGSTOP)
+		unix.Kill(prog.pid, unix.SIGCONT)
+	})
+	moves(t, p)
+	prog.finish()
+
+	prog = startProgram(t, "busy.c")
+	p = openProcess(t, prog.pid, Options{})
+	hold(func() { unix.Kill(prog.pid, unix.SIGTERM) })
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(prog.pid, &ws, 0, nil); err != nil || ws.Signal() != unix.SIGTERM {
+		t.Errorf("the program ended by %v (%v), want SIGTERM", ws, err)
+	}
+}
+
+// TestKilledTool kills the tool at random moments. The program must run on, free
+// of any tracer, and lose no signal.
+func TestKilledTool(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range rounds(25) {
+		cmd, out := tool(t, "look", prog.pid, nil)
+		if got := line(t, out); got != "LOOKING" {
+			t.Fatalf("the tool said %q", got)
+		}
+		<-time.After(time.Duration(rand.IntN(5000)) * time.Microsecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		tids, err := taskIDs(prog.pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tid := range tids {
+			st, err := readStatusFile(taskPath(prog.pid, tid, "status"))
+			if err != nil || st.tracer != 0 || st.state == 't' || st.state == 'T' {
+				t.Fatalf("thread %d: state %c, tracer %d, %v", tid, st.state, st.tracer, err)
+			}
+		}
+		moves(t, p)
+	}
+	prog.finish()
+}
+
+// TestChurn looks at a program that makes and ends threads all the time.
+func TestChurn(t *testing.T) {
+	prog := startProgram(t, "churn.c")
+	p := openProcess(t, prog.pid, Options{})
+	for range rounds(100) {
+		var lwps []callbacks.ThreadID
+		pause, err := p.Look(background, func(target callbacks.Target) (err error) {
+			if lwps, err = target.ThreadIDs(callbacks.ThreadIDLWP); err != nil {
+				return err
+			}
+			return readFrames(target)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// main, the chains, and what they made.
+		if len(lwps) < 4 || pause.Threads < 4 {
+			t.Fatalf("only %d threads: %+v", len(lwps), pause)
+		}
+	}
+	moves(t, p)
+	prog.finish()
+}
+
+// TestEndInTheMiddle lets a program end, or become another one, while it is
+// looked at.
+func TestEndInTheMiddle(t *testing.T) {
+	exe := compile(t, "become.c")
+	for what, want := range map[string]error{"exec": ErrExec, "exit": ErrExited} {
+		for range rounds(10) {
+			prog := run(t, nil, exe, what)
+			p := openProcess(t, prog.pid, Options{})
+			moves(t, p)
+			go prog.in.Write([]byte("x"))
+			var err error
+			for err == nil {
+				_, err = p.Look(background, readFrames)
+			}
+			if !errors.Is(err, want) {
+				t.Fatalf("%s: %v, want %v", what, err, want)
+			}
+			if what == "exec" {
+				prog.expect("READY") // the new program runs
+			} else if err := prog.cmd.Wait(); err != nil {
+				t.Errorf("exit: %v", err)
+			}
+			p.Close()
+		}
+	}
+}
+
+// TestCancel gives up a stop before it begins.
+func TestCancel(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	if _, err := p.Look(ctx, readFrames); !errors.Is(err, context.Canceled) {
+		t.Errorf("a canceled look: %v", err)
+	}
+	prog.finish()
+}
+
+// BenchmarkStop measures the pause of a look that reads every thread's registers,
+// a frame of its stack and its thread-local storage.
+func BenchmarkStop(b *testing.B) {
+	for _, n := range []int{4, 64, 256} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := openProcess(b, startMany(b, n).PID, Options{})
+			var pauses []time.Duration
+			stops := 0
+			for b.Loop() {
+				pause, err := p.Look(b.Context(), readFrames)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if pause.Threads < n {
+					b.Fatalf("%d threads stopped", pause.Threads)
+				}
+				stops += pause.Stops
+				pauses = append(pauses, pause.Longest)
+			}
+			slices.Sort(pauses)
+			b.ReportMetric(float64(pauses[len(pauses)/2].Microseconds()), "µs-pause-median")
+			b.ReportMetric(float64(pauses[len(pauses)*99/100].Microseconds()), "µs-pause-p99")
+			b.ReportMetric(float64(stops)/float64(b.N), "stops/op")
+		})
+	}
+}

@@ -1,0 +1,161 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+)
+
+// thread is one thread of the process.
+type thread struct {
+	lwp  uint64
+	regs callbacks.Registers
+	err  error // why regs are not known
+	// switches counts how often it left a processor; set by peekSettled.
+	switches uint64
+}
+
+// view is the process as one memory and one list of threads show it.
+type view struct {
+	p       *Process
+	mem     callbacks.Memory
+	threads []thread
+	byLWP   map[uint64]int
+	maps    []mapping
+	mods    *modules.Table
+}
+
+var (
+	_ callbacks.Target         = (*view)(nil)
+	_ callbacks.RegisterReader = (*view)(nil)
+	_ callbacks.ModuleLister   = (*view)(nil)
+	_ callbacks.MappingLister  = (*view)(nil)
+)
+
+func (p *Process) view(mem callbacks.Memory, threads []thread) *view {
+	v := &view{p: p, mem: mem, threads: threads, byLWP: make(map[uint64]int, len(threads))}
+	v.maps, v.mods = p.layout()
+	for i, t := range threads {
+		v.byLWP[t.lwp] = i
+	}
+	return v
+}
+
+func (v *view) Arch() callbacks.Arch { return v.p.arch }
+
+func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }
+
+func (v *view) Modules() ([]*callbacks.Module, error) { return v.mods.Modules() }
+
+func (v *view) Mappings() []callbacks.Mapping { return publicMaps(v.maps) }
+
+func publicMaps(maps []mapping) []callbacks.Mapping {
+	list := make([]callbacks.Mapping, len(maps))
+	for i, m := range maps {
+		list[i] = m.Mapping
+	}
+	return list
+}
+
+func (v *view) Symbol(name, file string) (callbacks.Address, error) { return v.mods.Symbol(name, file) }
+
+func (v *view) ThreadSymbol(t callbacks.ThreadID, name, file string) (a callbacks.Address, err error) {
+	tp, err := v.threadPointer(t)
+	if err != nil {
+		return a, err
+	}
+	v.p.lens.through(v.mem, func() { a, err = v.mods.ThreadSymbol(tp, name, file) })
+	return a, err
+}
+
+// threadPointer is the thread pointer of a thread that exists; both kinds of
+// identifier will do.
+func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
+	switch t.Kind {
+	case callbacks.ThreadIDLWP:
+		i, ok := v.byLWP[t.Value]
+		if !ok {
+			return 0, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
+		}
+		return v.threads[i].regs.ThreadPointer, nil
+	case callbacks.ThreadIDPthread:
+		tp, err := v.mods.ThreadPointer(t.Value)
+		if err != nil {
+			return 0, err
+		}
+		if !slices.ContainsFunc(v.threads, func(t thread) bool { return t.regs.ThreadPointer == tp }) {
+			return 0, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
+		}
+		return tp, nil
+	}
+	return 0, fmt.Errorf("%v: %w", t, callbacks.ErrUnsupportedKind)
+}
+
+func (v *view) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
+	list := make([]callbacks.ThreadID, len(v.threads))
+	for i, t := range v.threads {
+		switch kind {
+		case callbacks.ThreadIDLWP:
+			list[i] = callbacks.LWP(t.lwp)
+		case callbacks.ThreadIDPthread:
+			id, err := v.mods.Pthread(t.regs.ThreadPointer)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = callbacks.Pthread(id)
+		default:
+			return nil, fmt.Errorf("%v: %w", kind, callbacks.ErrUnsupportedKind)
+		}
+	}
+	return list, nil
+}
+
+func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
+	if t.Kind != callbacks.ThreadIDLWP {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)
+	}
+	i, ok := v.byLWP[t.Value]
+	if !ok {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrNoThread)
+	}
+	if err := v.threads[i].err; err != nil {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, err)
+	}
+	return v.threads[i].regs, nil
+}
+
+// lens is the memory that the modules' table reads through: the running
+// process, or what a view shows while it is asked for a thread-local variable.
+type lens struct {
+	asking sync.Mutex // held while a view is asked
+	mu     sync.Mutex
+	now    callbacks.Memory
+}
+
+// ReadMemory fills p from address a.
+func (l *lens) ReadMemory(a callbacks.Address, p []byte) error {
+	l.mu.Lock()
+	mem := l.now
+	l.mu.Unlock()
+	return mem.ReadMemory(a, p)
+}
+
+// through runs f with everything read from mem.
+func (l *lens) through(mem callbacks.Memory, f func()) {
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	defer l.set(l.set(mem))
+	f()
+}
+
+// set changes the memory and returns the one before.
+func (l *lens) set(mem callbacks.Memory) callbacks.Memory {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.now
+	l.now = mem
+	return old
+}

@@ -42,7 +42,9 @@ var imports = map[string][]string{
 	"live":                    {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"proto/ompd/v1":           nil,
-	"cmd/ompd-inspect":        {"corefile", "inspect", "internal/text", "ompd", "rtl", "symbolize", "unwind"},
+	"internal/wire":           {"inspect", "proto/ompd/v1"},
+	"server":                  {"callbacks", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
+	"cmd/ompd-inspect":        {"callbacks", "corefile", "inspect", "internal/text", "live", "ompd", "rtl", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

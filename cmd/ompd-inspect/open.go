@@ -1,17 +1,14 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
-
-	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
@@ -25,51 +22,79 @@ type openOptions struct {
 	debugDirs    []string
 	noDebuginfod bool
 	sources      []string
-	fullLayout   *cobra.Command // the verb for which every source is asked for every field
+	noStop       bool
+	fullLayout   bool // every source is asked for every field
 }
 
 // debuginfodTimeout bounds one question to a debuginfod server.
 const debuginfodTimeout = 10 * time.Second
 
-// withTarget opens the core, gives f an inspector of it, and closes it.
-func (a *app) withTarget(path string, f func(*inspect.Inspector) error) (err error) {
-	core, err := corefile.Open(path, corefile.Options{
-		Exe: a.open.exe, Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, Progress: a.progress("unpacking " + path),
+// withTarget opens the target that name names and looks at it: read makes an
+// inspector ask all that is needed, once or more, and show prints the answer of
+// the last time.
+func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*inspect.Inspector) error) (err error) {
+	t, err := a.openTarget(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	var in *inspect.Inspector
+	var sym *symbolize.Symbolizer
+	defer func() {
+		if sym != nil {
+			err = errors.Join(err, sym.Close())
+		}
+	}()
+	err = t.look(context.Background(), func(ct callbacks.Target) (err error) {
+		if sym != nil {
+			if err := sym.Close(); err != nil {
+				return err
+			}
+		}
+		if in, sym, err = a.inspector(ct); err != nil {
+			return err
+		}
+		in.Describe(t.about())
+		read(in)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, core.Close()) }()
-	in, err := a.inspector(core, path)
-	if err != nil {
-		return err
-	}
-	return f(in)
+	in.Describe(t.about(), t.warnings()...) // with what the look cost
+	return show(in)
 }
 
-// inspector joins what is needed to look at core.
-func (a *app) inspector(core *corefile.Core, path string) (*inspect.Inspector, error) {
-	mods, modErr := core.Modules()
-	procs, rtErr := ompd.Open(core, ompd.Options{Sources: a.open.sources})
+// lookable is what a target must be able to do to be inspected.
+type lookable interface {
+	callbacks.Target
+	callbacks.ModuleLister
+}
+
+// inspector joins what is needed to look at t.
+func (a *app) inspector(t callbacks.Target) (*inspect.Inspector, *symbolize.Symbolizer, error) {
+	lt, ok := t.(lookable)
+	if !ok {
+		return nil, nil, errors.New("this kind of target does not list its modules")
+	}
+	mods, modErr := lt.Modules()
+	procs, rtErr := ompd.Open(t, ompd.Options{Sources: a.open.sources, Full: a.open.fullLayout})
 	cfg := inspect.Config{
-		About:      about(core, path),
-		Target:     core,
+		Target:     t,
 		Symbolizer: symbolize.New(mods, a.symbolizeOptions()),
-		Unwinder:   unwind.New(core, core.Arch(), mods),
+		Unwinder:   unwind.New(t, t.Arch(), mods),
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}
-	cfg.Warnings, cfg.Dormant = sortErrors(core, modErr, rtErr)
-	return inspect.New(cfg)
+	cfg.Warnings, cfg.Dormant = sortErrors(modErr, rtErr)
+	in, err := inspect.New(cfg)
+	return in, cfg.Symbolizer, err
 }
 
 // sortErrors tells runtimes that the program has not used yet from what else is
 // worth a warning.
-func sortErrors(core *corefile.Core, errs ...error) (warnings []error, dormant []*rtl.Dormant) {
-	for _, w := range core.Info().Warnings {
-		warnings = append(warnings, errors.New(w))
-	}
+func sortErrors(errs ...error) (warnings []error, dormant []*rtl.Dormant) {
 	for _, err := range flat(errors.Join(errs...)) {
 		var d *rtl.Dormant
 		switch {
@@ -105,23 +130,6 @@ func (a *app) symbolizeOptions() symbolize.Options {
 	o.Debuginfod.Timeout = debuginfodTimeout
 	o.Debuginfod.Disabled = a.open.noDebuginfod
 	return o
-}
-
-// about describes a core.
-func about(core *corefile.Core, path string) inspect.Target {
-	info := core.Info()
-	t := inspect.Target{
-		Kind: "core", Path: path, PID: info.PID, Executable: info.Executable, Arch: core.Arch().String(),
-		CrashedLWP: int(info.CrashedLWP), Producer: info.Producer, Command: info.Args,
-	}
-	if info.Signal != 0 {
-		t.Signal = cmp.Or(unix.SignalName(unix.Signal(info.Signal)), fmt.Sprintf("signal %d", info.Signal))
-	}
-	if info.HasFault {
-		h := inspect.Hex(info.FaultAddress.Offset)
-		t.FaultAddress = &h
-	}
-	return t
 }
 
 // progress returns a function that tells on the standard error how far a long

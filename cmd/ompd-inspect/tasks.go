@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
 )
@@ -16,9 +17,9 @@ import (
 func (a *app) tasksVerb() *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
-		Use: "tasks CORE", Short: "The tasks: running, waiting, queued, blocked on a dependence", Args: oneTarget,
+		Use: "tasks CORE|PID", Short: "The tasks: running, waiting, queued, blocked on a dependence", Args: oneTarget,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withTarget(args[0], func(in *inspect.Inspector) error {
+			return a.withTarget(args[0], touchTasks, func(in *inspect.Inspector) error {
 				if a.json {
 					return a.streamTasks(in)
 				}
@@ -34,6 +35,15 @@ func (a *app) tasksVerb() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "one line a task, also where many are alike")
 	return cmd
+}
+
+// touchTasks reads all tasks of a process, so that the look has them; those of a
+// core are read when they are printed.
+func touchTasks(in *inspect.Inspector) {
+	if _, core := in.Target().(*corefile.Core); !core {
+		for range in.Tasks() {
+		}
+	}
 }
 
 // streamTasks prints the picture with its tasks one by one.

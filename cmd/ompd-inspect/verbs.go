@@ -35,13 +35,15 @@ type app struct {
 // command builds the command tree.
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "ompd-inspect [verb] CORE",
+		Use:   "ompd-inspect [verb] CORE|PID",
 		Short: "See what an OpenMP program is doing, from the outside",
 		Long: `ompd-inspect shows the threads, parallel regions, tasks, control variables and
-stacks of an OpenMP program from its core file: on the runtime as distributions
-ship it, without debug packages and without having prepared the program.
+stacks of an OpenMP program from its core file, or while it runs: on the runtime
+as distributions ship it, without debug packages and without having prepared the
+program. A running program is stopped for a moment only.
 
-  ompd-inspect core.1234            the whole report
+  ompd-inspect core.1234            the whole report of a core
+  ompd-inspect 1234                 the same of a running process
   ompd-inspect threads core.1234    one part of it
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
@@ -56,6 +58,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
 	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
 	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "directory of separate debug files (may be repeated)")
 	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "ask no debuginfod server, even if DEBUGINFOD_URLS is set")
+	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be unsettled")
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json)")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never")
 	for _, v := range a.verbs() {
@@ -95,10 +98,11 @@ func (a *app) verb(name, short string, want inspect.Parts, show func(*text.Print
 // pictureVerb makes a verb that makes a picture and prints it as text or JSON.
 func (a *app) pictureVerb(name, short string, picture func(*inspect.Inspector) *inspect.Picture, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " CORE", Short: short, Args: oneTarget,
+		Use: name + " CORE|PID", Short: short, Args: oneTarget,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withTarget(args[0], func(in *inspect.Inspector) error {
-				pic := picture(in)
+			var pic *inspect.Picture
+			return a.withTarget(args[0], func(in *inspect.Inspector) { pic = picture(in) }, func(in *inspect.Inspector) error {
+				in.Complete(pic)
 				if a.json {
 					return a.printJSON(pic)
 				}
@@ -119,7 +123,7 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	case 1:
 		return nil
 	case 0:
-		return usageError{fmt.Errorf("%s: which core? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
+		return usageError{fmt.Errorf("%s: which core or process? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
 	}
 	for _, c := range cmd.Root().Commands() {
 		if slices.Contains(args, c.Name()) {
@@ -129,7 +133,7 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 	if _, err := os.Stat(args[0]); cmd.CalledAs() == "report" && errors.Is(err, fs.ErrNotExist) {
 		return usageError{fmt.Errorf("%s is neither a verb nor a core", args[0])}
 	}
-	return usageError{fmt.Errorf("%s: one core at a time, not %d", cmd.Name(), len(args))}
+	return usageError{fmt.Errorf("%s: one target at a time, not %d", cmd.Name(), len(args))}
 }
 
 func (a *app) printReport(p *text.Printer, pic *inspect.Picture) {
@@ -164,6 +168,7 @@ func (a *app) layoutVerb() *cobra.Command {
 	}, text.Layout)
 	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
 	list := strings.Join(names, ", ")
+	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, s := range a.open.sources {
@@ -173,7 +178,6 @@ func (a *app) layoutVerb() *cobra.Command {
 		}
 		return nil
 	}
-	a.open.fullLayout = cmd
 	return cmd
 }
 

@@ -10,7 +10,7 @@ import "errors"
 
 // ErrUnknown is what a Source answers for a name that it does not know; the next
 // source is asked.
-var ErrUnknown = errors.New("not known to this layout source")
+var ErrUnknown = errors.New("no layout source knows it")
 
 // Field is the place of a field in its structure.
 type Field struct {

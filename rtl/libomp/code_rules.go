@@ -83,6 +83,8 @@ var codeRules = []codeRule{
 	{function: "kmp_get_library", of: result, path: "global __kmp_library"},
 	{function: "omp_get_max_teams", of: result, path: "global __kmp_nteams"},
 	{function: "omp_get_teams_thread_limit", of: result, path: "global __kmp_teams_thread_limit"},
+	{function: "__kmpc_get_target_offload", of: result, path: "global __kmp_target_offload"},
+	{function: "omp_get_affinity_format", of: reads, path: "global __kmp_affinity_format", size: 8},
 }
 
 // result is what the function returns.

@@ -67,7 +67,7 @@ func (in *Inspector) parents() map[uint64]string {
 
 // wraps tells whether frame outer is only the compiler's wrapper of frame body.
 func wraps(outer, body Frame) bool {
-	if outer.Construct == "" || body.Construct == "" || outer.LWP != 0 {
+	if outer.Construct == "" || body.Construct == "" || outer.LWP != 0 || outer.How == howJump {
 		return false
 	}
 	return strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__") ||

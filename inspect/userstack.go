@@ -48,19 +48,24 @@ func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
 	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
 		out = append(out, Frame{Kind: FramePseudo, Function: name})
 	}
-	out = append(out, in.userFrames(st, 0)...)
+	out = append(out, in.modelFrames(n, 0, in.forks(n))...)
 	return in.mergeOutlined(in.continueInForker(n, n.chain, out))
+}
+
+// lastUser returns the number of the outermost frame of user code, or -1.
+func (st *stack) lastUser() int {
+	last := len(st.kinds) - 1
+	for last >= 0 && st.kinds[last] != kindUser {
+		last--
+	}
+	return last
 }
 
 // userFrames are the frames of st from frame number from on, without those of
 // runtimes and of thread starts.
 func (in *Inspector) userFrames(st *stack, from int) []Frame {
-	last := len(st.kinds) - 1
-	for last >= 0 && st.kinds[last] != kindUser {
-		last--
-	}
 	var out []Frame
-	for i := from; i <= last; i++ {
+	for i := from; i <= st.lastUser(); i++ {
 		if st.kinds[i] != kindRuntime {
 			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
 		}
@@ -73,12 +78,7 @@ func (in *Inspector) userFrames(st *stack, from int) []Frame {
 // has the regions of n that matter, innermost first.
 func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out []Frame) []Frame {
 	for range MaxLevels {
-		own := in.ownRegion(n, chain)
-		if own < 0 {
-			return out
-		}
-		v := in.regions.get(n.rt, chain[own])
-		p := in.regions.primary(v)
+		v, p, own := in.forker(n, chain)
 		if p == nil || p == n {
 			return out
 		}
@@ -90,7 +90,9 @@ func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out [
 			}
 			return out
 		}
-		more := append(in.tailCallers(p, v, user), in.userFrames(in.stackOf(p), user)...)
+		forks := in.forks(p)
+		forks[user] = v
+		more := in.modelFrames(p, user, forks)
 		if len(more) > 0 {
 			more[0].LWP = p.lwp
 		}
@@ -99,6 +101,71 @@ func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out [
 	}
 	return out
 }
+
+// forker returns the region in which the stack of n begins, as the thread p has
+// it that forked it, and its index in chain; p is nil for a thread whose stack
+// begins in serial code.
+func (in *Inspector) forker(n *native, chain []handles.Parallel) (v *regionView, p *native, own int) {
+	if own := in.ownRegion(n, chain); own >= 0 {
+		v := in.regions.get(n.rt, chain[own])
+		return v, in.regions.primary(v), own
+	}
+	// Thread 0 of a team of a league was forked by the thread that encountered
+	// the teams construct, which is thread 0 of another team of the league.
+	for i := range max(0, len(chain)-1) {
+		if in.regions.get(n.rt, chain[i]).info.League == 0 || chain[i].Level != 0 {
+			continue
+		}
+		p := in.regions.primary(in.regions.get(n.rt, chain[i+1]))
+		if p == nil || p == n {
+			continue
+		}
+		if at := slices.Index(p.chain, chain[i+1]); at > 0 {
+			return in.regions.get(n.rt, p.chain[at-1]), p, i
+		}
+	}
+	return nil, nil, -1
+}
+
+// maxForks bounds the regions of one thread whose forks are looked for; deeper
+// nesting of active regions has no use.
+const maxForks = 32
+
+// forks has, by the number of the frame of p's stack that forked it, the
+// innermost region that was forked there.
+func (in *Inspector) forks(p *native) map[int]*regionView {
+	out := map[int]*regionView{}
+	for i, h := range p.chain[:min(len(p.chain), maxForks)] {
+		if own := in.ownRegion(p, p.chain[i:]); own == 0 {
+			break
+		}
+		v := in.regions.get(p.rt, h)
+		if user, ok := in.forkPoint(p, v); ok && out[user] == nil {
+			out[user] = v
+		}
+	}
+	return out
+}
+
+// modelFrames are the user frames of p's stack from frame number from on, and
+// those that are missing there where a region was forked by a jump.
+func (in *Inspector) modelFrames(p *native, from int, forks map[int]*regionView) []Frame {
+	st := in.stackOf(p)
+	last := st.lastUser()
+	var out []Frame
+	for i := from; i < len(st.kinds); i++ {
+		if v := forks[i]; v != nil {
+			out = append(out, in.tailCallers(p, v, i)...)
+		}
+		if i <= last && st.kinds[i] != kindRuntime {
+			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+		}
+	}
+	return out
+}
+
+// howJump marks a function that has no frame since it has ended.
+const howJump = "no frame: it forked by a jump"
 
 // tailCallers are the outlined functions of the regions that enclose v on p's
 // stack and have no frame there, since their last call, the fork, was a jump.
@@ -116,7 +183,7 @@ func (in *Inspector) tailCallers(p *native, v *regionView, user int) []Frame {
 			return out
 		}
 		c := in.regionCode(outer)
-		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: "no frame: it forked by a jump", entry: fn.Offset}
+		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: howJump, entry: fn.Offset}
 		f.Construct, f.In = symbolize.Construct(c.Name)
 		out = append(out, f)
 	}

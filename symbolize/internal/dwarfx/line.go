@@ -11,6 +11,7 @@ type row struct {
 	addr       uint64
 	file, line uint32
 	column     uint32
+	statement  bool // the row begins a statement
 }
 
 // Position is a place in the source. Line 0 says that the code belongs to no
@@ -31,12 +32,18 @@ func (u *Unit) Line(pc uint64) (Position, bool) {
 }
 
 // FirstLine returns the first place in the source that the code from low to high
-// has. Of several rows for one address it takes the first: at the entry of a
-// function that is the one for the function itself, before what was moved or
-// inlined there.
+// has. Of several rows for the first address it takes the first that begins a
+// statement, or else the first: at the entry of a function that is the one for the
+// function itself, before what was moved or inlined there, and behind the end of
+// the code before it.
 func (u *Unit) FirstLine(low, high uint64) (Position, bool) {
 	rows := u.sequence(low)
 	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr >= low })
+	for k := i; k < len(rows) && rows[k].addr == low; k++ {
+		if rows[k].statement && rows[k].line != 0 {
+			return u.position(rows[k]), true
+		}
+	}
 	for ; i < len(rows) && rows[i].addr < high; i++ {
 		if rows[i].line != 0 {
 			return u.position(rows[i]), true
@@ -71,6 +78,7 @@ const (
 	lnsAdvanceLine   = 3
 	lnsSetFile       = 4
 	lnsSetColumn     = 5
+	lnsNegateStmt    = 6
 	lnsConstAddPC    = 8
 	lnsFixedAdvance  = 9
 	lneEndSequence   = 1
@@ -106,7 +114,7 @@ type machine struct {
 // reset begins a sequence.
 func (m *machine) reset() {
 	m.first = len(m.t.rows)
-	m.row = row{file: 1}
+	m.row = row{file: 1, statement: m.t.statements}
 	m.line = 1
 }
 
@@ -158,6 +166,8 @@ func (m *machine) step(c *cursor) {
 		m.row.file = uint32(c.uleb())
 	case lnsSetColumn:
 		m.row.column = uint32(clampInt(c.uleb()))
+	case lnsNegateStmt:
+		m.row.statement = !m.row.statement
 	case lnsConstAddPC:
 		m.row.addr += uint64((255-uint8(len(t.lengths)))/t.lineSpan) * t.minInst
 	case lnsFixedAdvance:

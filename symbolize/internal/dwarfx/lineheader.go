@@ -13,10 +13,11 @@ type lineTable struct {
 	c       cursor // the line program
 	version uint16
 
-	minInst  uint64  // bytes of the shortest instruction
-	lineBase int64   // the least line advance of a special opcode
-	lineSpan uint8   // the number of line advances of special opcodes
-	lengths  []uint8 // operands of the standard opcodes, from opcode 0
+	minInst    uint64  // bytes of the shortest instruction
+	statements bool    // rows begin statements unless told otherwise
+	lineBase   int64   // the least line advance of a special opcode
+	lineSpan   uint8   // the number of line advances of special opcodes
+	lengths    []uint8 // operands of the standard opcodes, from opcode 0
 
 	dirs  []value
 	files []lineFile
@@ -55,7 +56,7 @@ func (t *lineTable) header(c cursor) error {
 	if f.version >= 4 {
 		c.u8() // operations per instruction, for VLIW machines
 	}
-	c.u8() // whether rows are statements by default
+	t.statements = c.u8() != 0
 	t.lineBase = int64(int8(c.u8()))
 	t.lineSpan = c.u8()
 	t.lengths = append([]uint8{0}, c.take(uint64(max(c.u8(), 1)-1))...)

@@ -54,6 +54,9 @@ func (w *witness) evidence(t *testing.T, lwp int) *rtl.Evidence {
 		if f.Module != nil {
 			ef.Module = filepath.Base(f.Module.Path)
 		}
+		if name, low, ok := w.sym.Exported(f.LookupPC()); ok {
+			ef.Symbol, ef.Low = name, low
+		}
 		ev.Frames = append(ev.Frames, ef)
 		if !ef.Owned && !system(f) {
 			if i > 0 && ev.Frames[i-1].Owned {

@@ -116,17 +116,15 @@ func (w *walk) held() error {
 
 // queued yields the tasks in the queues of the region's team.
 func (w *walk) queued() error {
-	base := w.region.team.rec.Bytes(w.rt.l.Team.TaskTeam)
-	if len(base) < 16 {
-		return w.region.team.rec.Err()
+	if err := w.rt.l.Team.TaskTeam.Err(); err != nil {
+		return err
 	}
-	seen := map[uint64]bool{0: true}
-	for _, a := range []uint64{callbacks.Word(base[:8]), callbacks.Word(base[8:16])} {
-		if seen[a] {
+	both := w.region.team.taskTeams
+	for i, a := range both {
+		if a.IsNull() || i > 0 && a == both[0] {
 			continue
 		}
-		seen[a] = true
-		if err := w.taskTeam(callbacks.At(a)); err != nil {
+		if err := w.taskTeam(a); err != nil {
 			return err
 		}
 	}
@@ -147,11 +145,10 @@ func (w *walk) helperQueues() error {
 		if err != nil || !w.rt.hiddenHelper(th, gs) {
 			continue
 		}
-		tt := th.rec.Address(w.rt.l.Thread.TaskTeam)
-		if tt.IsNull() {
+		if th.taskTeam.IsNull() {
 			continue
 		}
-		if err := w.taskTeam(tt); err != nil {
+		if err := w.taskTeam(th.taskTeam); err != nil {
 			return err
 		}
 	}

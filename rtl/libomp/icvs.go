@@ -22,60 +22,58 @@ type icv struct {
 	task     func(*runtime, found) (rtl.ICVValue, error)
 }
 
-// icvs lists the variables of OpenMP 5.2 in alphabetical order, and behind them
+// icvs are the variables of OpenMP 5.2 in alphabetical order, and behind them
 // those of other versions and of this runtime. Scopes are those in which this
 // runtime keeps them.
-func icvs() []icv {
-	return []icv{
-		regionICV("active-levels-var", func(_ *runtime, gs []region) (int64, string) {
-			return int64(gs[0].activeLevel()), "t_active_level"
-		}),
-		stringICV("affinity-format-var", "__kmp_affinity_format", func(g *globals) layout.Global { return g.AffinityFormat }),
-		{ICV: rtl.ICV{Name: "bind-var", Scope: rtl.ScopeTask}, task: (*runtime).bindVar},
-		globalICV("cancel-var", "__kmp_omp_cancellation", 4, boolText, func(g *globals) layout.Global { return g.OmpCancellation }),
-		globalICV("debug-var", "ompd_state", 8, enabledText, func(g *globals) layout.Global { return g.OmpdState }),
-		{ICV: rtl.ICV{Name: "def-allocator-var", Scope: rtl.ScopeThread}, thread: (*runtime).defAllocator},
-		missingICV("def-sched-var", "the runtime has no variable for it: an unspecified schedule is static, fixed when the runtime was built"),
-		taskICV("default-device-var", "td_icvs.default_device", nil, func(l *Layout) layout.Field { return l.Taskdata.IcvDefaultDevice }),
-		missingICV("device-num-var", "kept by the offloading library (libomptarget), not by this runtime"),
-		globalICV("display-affinity-var", "__kmp_display_affinity", 4, boolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
-		taskICV("dyn-var", "td_icvs.dynamic", boolText, func(l *Layout) layout.Field { return l.Taskdata.IcvDynamic }),
-		taskICV("explicit-task-var", "td_flags.tasktype", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagTasktype }),
-		taskICV("final-task-var", "td_flags.final", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagFinal }),
-		regionICV("league-size-var", func(_ *runtime, gs []region) (int64, string) {
-			return int64(max(1, gs[0].league)), "th_teams_size.nteams"
-		}),
-		regionICV("levels-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].level), "t_level" }),
-		taskICV("max-active-levels-var", "td_icvs.max_active_levels", nil, func(l *Layout) layout.Field { return l.Taskdata.IcvMaxActiveLevels }),
-		globalICV("max-task-priority-var", "__kmp_max_task_priority", 4, nil, func(g *globals) layout.Global { return g.MaxTaskPriority }),
-		globalICV("nteams-var", "__kmp_nteams", 4, nil, func(g *globals) layout.Global { return g.Nteams }),
-		{ICV: rtl.ICV{Name: "nthreads-var", Scope: rtl.ScopeTask}, task: (*runtime).nthreadsVar},
-		missingICV("num-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
-		globalICV("num-procs-var", "__kmp_avail_proc", 4, nil, func(g *globals) layout.Global { return g.AvailProc }),
-		{ICV: rtl.ICV{Name: "place-assignment-var", Scope: rtl.ScopeThread}, thread: (*runtime).placeAssignment},
-		{ICV: rtl.ICV{Name: "place-partition-var", Scope: rtl.ScopeThread}, thread: (*runtime).placePartition},
-		{ICV: rtl.ICV{Name: "run-sched-var", Scope: rtl.ScopeTask, Text: true}, task: (*runtime).runSched},
-		globalICV("stacksize-var", "__kmp_stksize", 8, nil, func(g *globals) layout.Global { return g.Stksize }),
-		globalICV("target-offload-var", "__kmp_target_offload", 4, offloadText, func(g *globals) layout.Global { return g.TargetOffload }),
-		regionICV("team-num-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].teamNum), "t_master_tid" }),
-		regionICV("team-size-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].size()), "t_nproc" }),
-		globalICV("teams-thread-limit-var", "__kmp_teams_thread_limit", 4, nil, func(g *globals) layout.Global { return g.TeamsThreadLimit }),
-		{ICV: rtl.ICV{Name: "thread-limit-var", Scope: rtl.ScopeTask}, task: (*runtime).threadLimit},
-		{ICV: rtl.ICV{Name: "thread-num-var", Scope: rtl.ScopeThread}, thread: (*runtime).threadNum},
-		stringICV("tool-libraries-var", "__kmp_tool_libraries", func(g *globals) layout.Global { return g.ToolLibraries }),
-		globalICV("tool-var", "__kmp_tool", 4, enabledText, func(g *globals) layout.Global { return g.Tool }),
-		stringICV("tool-verbose-init-var", "__kmp_tool_verbose_init", func(g *globals) layout.Global { return g.ToolVerboseInit }),
-		globalICV("wait-policy-var", "__kmp_library", 4, policyText, func(g *globals) layout.Global { return g.Library }),
-		missingICV("available-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
-		{ICV: rtl.ICV{Name: "implicit-task-var", Scope: rtl.ScopeTask}, task: (*runtime).implicitVar},
-		{ICV: rtl.ICV{Name: "kmp-blocktime-var", Scope: rtl.ScopeTask}, task: (*runtime).blocktime},
-	}
+var icvs = []icv{
+	regionICV("active-levels-var", func(_ *runtime, gs []region) (int64, string) {
+		return int64(gs[0].activeLevel()), "t_active_level"
+	}),
+	stringICV("affinity-format-var", "__kmp_affinity_format", func(g *globals) layout.Global { return g.AffinityFormat }),
+	{ICV: rtl.ICV{Name: "bind-var", Scope: rtl.ScopeTask}, task: (*runtime).bindVar},
+	globalICV("cancel-var", "__kmp_omp_cancellation", 4, boolText, func(g *globals) layout.Global { return g.OmpCancellation }),
+	globalICV("debug-var", "ompd_state", 8, enabledText, func(g *globals) layout.Global { return g.OmpdState }),
+	{ICV: rtl.ICV{Name: "def-allocator-var", Scope: rtl.ScopeThread}, thread: (*runtime).defAllocator},
+	missingICV("def-sched-var", "the runtime has no variable for it: an unspecified schedule is static, fixed when the runtime was built"),
+	taskICV("default-device-var", "td_icvs.default_device", nil, func(l *Layout) layout.Field { return l.Taskdata.IcvDefaultDevice }),
+	missingICV("device-num-var", "kept by the offloading library (libomptarget), not by this runtime"),
+	globalICV("display-affinity-var", "__kmp_display_affinity", 4, boolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
+	taskICV("dyn-var", "td_icvs.dynamic", boolText, func(l *Layout) layout.Field { return l.Taskdata.IcvDynamic }),
+	taskICV("explicit-task-var", "td_flags.tasktype", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagTasktype }),
+	taskICV("final-task-var", "td_flags.final", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagFinal }),
+	regionICV("league-size-var", func(_ *runtime, gs []region) (int64, string) {
+		return int64(max(1, gs[0].league)), "th_teams_size.nteams"
+	}),
+	regionICV("levels-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].level), "t_level" }),
+	taskICV("max-active-levels-var", "td_icvs.max_active_levels", nil, func(l *Layout) layout.Field { return l.Taskdata.IcvMaxActiveLevels }),
+	globalICV("max-task-priority-var", "__kmp_max_task_priority", 4, nil, func(g *globals) layout.Global { return g.MaxTaskPriority }),
+	globalICV("nteams-var", "__kmp_nteams", 4, nil, func(g *globals) layout.Global { return g.Nteams }),
+	{ICV: rtl.ICV{Name: "nthreads-var", Scope: rtl.ScopeTask}, task: (*runtime).nthreadsVar},
+	missingICV("num-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
+	globalICV("num-procs-var", "__kmp_avail_proc", 4, nil, func(g *globals) layout.Global { return g.AvailProc }),
+	{ICV: rtl.ICV{Name: "place-assignment-var", Scope: rtl.ScopeThread}, thread: (*runtime).placeAssignment},
+	{ICV: rtl.ICV{Name: "place-partition-var", Scope: rtl.ScopeThread}, thread: (*runtime).placePartition},
+	{ICV: rtl.ICV{Name: "run-sched-var", Scope: rtl.ScopeTask, Text: true}, task: (*runtime).runSched},
+	globalICV("stacksize-var", "__kmp_stksize", 8, nil, func(g *globals) layout.Global { return g.Stksize }),
+	globalICV("target-offload-var", "__kmp_target_offload", 4, offloadText, func(g *globals) layout.Global { return g.TargetOffload }),
+	regionICV("team-num-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].teamNum), "t_master_tid" }),
+	regionICV("team-size-var", func(_ *runtime, gs []region) (int64, string) { return int64(gs[0].size()), "t_nproc" }),
+	globalICV("teams-thread-limit-var", "__kmp_teams_thread_limit", 4, nil, func(g *globals) layout.Global { return g.TeamsThreadLimit }),
+	{ICV: rtl.ICV{Name: "thread-limit-var", Scope: rtl.ScopeTask}, task: (*runtime).threadLimit},
+	{ICV: rtl.ICV{Name: "thread-num-var", Scope: rtl.ScopeThread}, thread: (*runtime).threadNum},
+	stringICV("tool-libraries-var", "__kmp_tool_libraries", func(g *globals) layout.Global { return g.ToolLibraries }),
+	globalICV("tool-var", "__kmp_tool", 4, enabledText, func(g *globals) layout.Global { return g.Tool }),
+	stringICV("tool-verbose-init-var", "__kmp_tool_verbose_init", func(g *globals) layout.Global { return g.ToolVerboseInit }),
+	globalICV("wait-policy-var", "__kmp_library", 4, policyText, func(g *globals) layout.Global { return g.Library }),
+	missingICV("available-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
+	{ICV: rtl.ICV{Name: "implicit-task-var", Scope: rtl.ScopeTask}, task: (*runtime).implicitVar},
+	{ICV: rtl.ICV{Name: "kmp-blocktime-var", Scope: rtl.ScopeTask}, task: (*runtime).blocktime},
 }
 
 // ICVs lists the internal control variables.
 func (rt *runtime) ICVs() []rtl.ICV {
 	var list []rtl.ICV
-	for _, v := range icvs() {
+	for _, v := range icvs {
 		list = append(list, v.ICV)
 	}
 	return list
@@ -83,11 +81,10 @@ func (rt *runtime) ICVs() []rtl.ICV {
 
 // ICV reads one variable.
 func (rt *runtime) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
-	all := icvs()
-	if id < 1 || id > len(all) {
-		return rtl.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(all), callbacks.BadInput)
+	if id < 1 || id > len(icvs) {
+		return rtl.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(icvs), callbacks.BadInput)
 	}
-	v := all[id-1]
+	v := icvs[id-1]
 	if s.Scope != v.Scope {
 		return rtl.ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope, callbacks.BadInput)
 	}

@@ -123,10 +123,8 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 	g := fd.regions[0]
 	a, from := rt.l.Globals.NestedNth.Address, "__kmp_nested_nth"
 	// Since LLVM 19 the team points to its list. Before that, there is one for all.
-	if f := rt.l.Team.NestedNth; f.Known() {
-		if own := g.team.rec.Address(f); !own.IsNull() {
-			a, from = own, "t_nested_nth"
-		}
+	if own := g.team.nestedNth; !own.IsNull() {
+		a, from = own, "t_nested_nth"
 	}
 	if a.IsNull() {
 		return list(first, nil, false, decimal, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil

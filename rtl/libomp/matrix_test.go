@@ -100,7 +100,7 @@ func TestWhatThreadsWereTold(t *testing.T) {
 	for _, program := range []string{
 		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
 		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
-		"tasks_queued", "taskwait", "teams",
+		"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
 	} {
 		for _, rt := range omptest.Runtimes(t) {
 			for _, env := range [][]string{nil, {"OMP_DEBUG=enabled"}} {
@@ -169,6 +169,14 @@ func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 			t.Errorf("LWP %d: at level %d number %d of %d; the program says %d of %d", want.LWP, level, num, levels[level].TeamSize,
 				want.Ancestors[level], size)
 		}
+	}
+	for level, line := range want.RegionLines {
+		if p := levels[level]; level > 0 && !info.HiddenHelper && (p.Source.Line == 0 && !p.Serialized || p.Source.Line != 0 && line != 0 && p.Source.Line != line) {
+			t.Errorf("LWP %d: the region of level %d is from %+v; the program says line %d", want.LWP, level, p.Source, line)
+		}
+	}
+	if top.Level > 0 && top.Function.IsNull() {
+		t.Errorf("LWP %d: its region has no function", want.LWP)
 	}
 	s.checkMembership(t, h, hs[len(hs)-1], info)
 }

@@ -30,11 +30,10 @@ func (rt *runtime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
 		rt.outerInfo(&info, g)
 		return info, nil
 	}
-	f := &rt.l.Team
-	info.Function = g.team.rec.Address(f.Pkfn)
+	info.Function = g.team.pkfn
 	info.Hint = g.team.serialized > 0
-	info.Source = rt.source(g.team.rec.Address(f.Ident))
-	info.Return = g.team.rec.Address(f.OmptMasterReturnAddress)
+	info.Source = rt.source(g.team.ident)
+	info.Return = rt.userCode(g.team.forkReturn)
 	return info, nil
 }
 
@@ -48,8 +47,17 @@ func (rt *runtime) outerInfo(info *rtl.ParallelInfo, g region) {
 		}
 	}
 	if lwt, err := rt.lightweight(g); err == nil {
-		info.Return = lwt.Address(rt.l.Lwt.OmptMasterReturnAddress)
+		info.Return = rt.userCode(lwt.Address(rt.l.Lwt.OmptMasterReturnAddress))
 	}
+}
+
+// userCode is a unless that is in the runtime itself: where user code enters it
+// with a jump, its caller was the runtime.
+func (rt *runtime) userCode(a callbacks.Address) callbacks.Address {
+	if rt.Owns(a.Offset) {
+		return callbacks.Address{}
+	}
+	return a
 }
 
 // primaryNum is the number in the enclosing region of the primary thread of
@@ -124,7 +132,7 @@ func (rt *runtime) lightweight(g region) (*layout.Record, error) {
 		return nil, fmt.Errorf("no record of level %d of the team at %v: %w", g.level, g.team.addr, callbacks.NeedsStateTracking)
 	}
 	f := &rt.l.Lwt
-	a := g.team.rec.Address(rt.l.Team.OmptSerializedTeamInfo)
+	a := g.team.lwt
 	for ; ; depth-- {
 		if a.IsNull() {
 			return nil, fmt.Errorf("level %d of the team at %v has no record: %w", g.level, g.team.addr, callbacks.Unavailable)

@@ -26,6 +26,7 @@ type observer struct {
 	ev   *rtl.Evidence
 	at   place
 	kind entryKind
+	name string // of the function of the runtime that was called, and how that is known
 }
 
 func (rt *runtime) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
@@ -33,8 +34,9 @@ func (rt *runtime) observe(th *thread, gs []region, ev *rtl.Evidence) *observer 
 	if t, err := rt.task(th.task); err == nil {
 		o.cur = t
 	}
-	if o.at == placeEntry {
-		o.kind = kindOfEntry(ev.Entry.Function)
+	switch o.at {
+	case placeEntry, placeRuntime:
+		o.kind, o.name = entered(ev)
 	}
 	return o
 }
@@ -52,6 +54,9 @@ func (o *observer) infer() inference {
 	case placeEntry:
 		return o.inCall()
 	case placeRuntime:
+		if o.kind != entryOther {
+			return o.inCall()
+		}
 		return o.withoutCall()
 	}
 	return o.fieldsOnly()
@@ -92,14 +97,10 @@ func join(parts ...string) string {
 // call tells which function of the runtime the thread is in, and how that is
 // known.
 func (o *observer) call() string {
-	if o.at != placeEntry {
+	if o.name == "" {
 		return ""
 	}
-	text := "called " + o.ev.Entry.Function
-	if o.ev.Entry.By != "" {
-		text += " (" + o.ev.Entry.By + ")"
-	}
-	return text
+	return "called " + o.name
 }
 
 // sleeping tells how the thread sleeps or gives way, if it does. It supports a
@@ -130,7 +131,7 @@ func (o *observer) marked() (inference, bool) {
 		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
 	}
 	// A taskwait would be over if no child is unfinished.
-	if o.kind == entryTaskgroup || o.at != placeEntry && children == 0 && count > 0 {
+	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
 		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
 			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
 	}
@@ -202,8 +203,8 @@ func (o *observer) reduction() inference {
 	if o.spins() {
 		return o.locked(rtl.StateWaitCritical, "reduction")
 	}
-	if b, why, ok := o.rt.waitFlag(o.th, o.ev); ok {
-		return o.barrier(rtl.StateWaitBarrierImplementation, b, why)
+	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+		return in
 	}
 	if in := o.locked(rtl.StateWaitCritical, "reduction"); in.WaitID != 0 {
 		return in
@@ -221,8 +222,8 @@ func (o *observer) spins() bool {
 // forked tells the wait at the end of a region from its beginning. The runtime
 // keeps in th_ident the place of the construct that the thread called it for.
 func (o *observer) forked(s rtl.State) inference {
-	if b, why, ok := o.rt.waitFlag(o.th, o.ev); ok && b == forkjoinBarrier {
-		return o.barrier(s, b, why)
+	if in, ok := o.atFlag(s); ok {
+		return in
 	}
 	tf, f := o.rt.l.Team.Ident, o.rt.l.Thread.Ident
 	tr := layout.Read(o.rt.mem, o.gs[0].team.addr, tf)
@@ -232,6 +233,22 @@ func (o *observer) forked(s rtl.State) inference {
 		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
 	}
 	return o.overhead(join(o.call(), "forms a team: th_ident is not that of its region"), true)
+}
+
+// atFlag decides by the flag that the thread waits on, if it is known. end is the
+// state at the end of a region.
+func (o *observer) atFlag(end rtl.State) (inference, bool) {
+	b, why, ok := o.rt.waitFlag(o.th, o.ev)
+	switch {
+	case !ok:
+		return inference{}, false
+	case b == forkjoinBarrier:
+		return o.barrier(end, b, why), true
+	case b == reductionBarrier:
+		return o.barrier(rtl.StateWaitBarrierImplementation, b, why), true
+	}
+	s, text := o.rt.barrierState(o.th)
+	return o.barrier(s, b, why, text), true
 }
 
 // locked is the state s of a thread that waits for a lock, which is looked for.
@@ -266,8 +283,13 @@ func (o *observer) withoutCall() inference {
 	if o.gs[0].bridge || o.gs[0].initial {
 		s = rtl.StateWaitBarrierTeams
 	}
-	_, why, _ := o.rt.waitFlag(o.th, o.ev)
-	return o.barrier(s, forkjoinBarrier, why, "in the runtime, called by no user code, while its region is alive")
+	if o.spins() {
+		return o.locked(rtl.StateWaitLock, "lock")
+	}
+	if in, ok := o.atFlag(s); ok {
+		return in
+	}
+	return o.barrier(s, forkjoinBarrier, "in the runtime, called by no user code, while its region is alive")
 }
 
 // fieldsOnly decides without a stack.
@@ -281,21 +303,21 @@ func (o *observer) fieldsOnly() inference {
 	if o.gs[0].team.serialized > 0 {
 		return o.working("nothing in the runtime's fields says that it waits", false)
 	}
-	b, why, ok := o.rt.waitFlag(o.th, nil)
+	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+		return in
+	}
 	list, err := o.rt.arrivals(o.th, o.gs[0].team)
 	for _, a := range list {
-		if !ok && err == nil && a.waits() {
-			b, ok = a.kind, true
+		switch {
+		case err != nil || !a.waits():
+		case a.kind == forkjoinBarrier:
+			return o.barrier(rtl.StateWaitBarrierImplicitParallel, a.kind)
+		case a.kind == reductionBarrier:
+			return o.barrier(rtl.StateWaitBarrierImplementation, a.kind)
+		default:
+			s, text := o.rt.barrierState(o.th)
+			return o.barrier(s, a.kind, text)
 		}
 	}
-	switch {
-	case !ok:
-		return o.working("nothing in the runtime's fields says that it waits", false)
-	case b == forkjoinBarrier:
-		return o.barrier(rtl.StateWaitBarrierImplicitParallel, b, why)
-	case b == reductionBarrier:
-		return o.barrier(rtl.StateWaitBarrierImplementation, b, why)
-	}
-	s, text := o.rt.barrierState(o.th)
-	return o.barrier(s, b, why, text)
+	return o.working("nothing in the runtime's fields says that it waits", false)
 }

@@ -219,7 +219,7 @@ func (rt *runtime) Task(h handles.Task) (rtl.TaskInfo, error) {
 	} else {
 		info.Source = rtl.SourceLocation{}
 		if g := fd.regions[0]; g.innermost() && !g.initial {
-			info.Source = rt.source(g.team.rec.Address(rt.l.Team.Ident))
+			info.Source = rt.source(g.team.ident)
 		}
 	}
 	var th *thread
@@ -261,7 +261,7 @@ func (rt *runtime) function(fd found) callbacks.Address {
 			return th.microtask
 		}
 	case !g.initial && g.innermost():
-		return g.team.rec.Address(rt.l.Team.Pkfn)
+		return g.team.pkfn
 	}
 	return callbacks.Address{}
 }
@@ -302,9 +302,14 @@ func (rt *runtime) flags(t *task) []string {
 	return flags
 }
 
-// Frames as the runtime means them where it leaves the flags unset: code of the
-// runtime, canonical frame address (ompt_frame_runtime, ompt_frame_cfa).
-const defaultFrameFlags = 0x10
+// Flags of frames (ompt_frame_flag_t).
+const (
+	frameKinds = 0x01 // ompt_frame_application; otherwise ompt_frame_runtime
+	framePlace = 0x30 // ompt_frame_cfa, ompt_frame_framepointer or ompt_frame_stackaddress
+	// defaultFrame is what the runtime sets where it sets them: code of the
+	// runtime, by its frame pointer.
+	defaultFrame = 0x20
+)
 
 // frame is where the task was entered and left. The runtime keeps it only if it
 // keeps states; otherwise the fields hold what was in the memory before.
@@ -332,12 +337,14 @@ func (rt *runtime) frame(fd found) rtl.TaskFrame {
 	return fr
 }
 
+// frameFlags are the flags of the frame at a. In the records of serialized regions
+// the runtime leaves them unset.
 func frameFlags(a callbacks.Address, flags uint32) uint32 {
 	switch {
 	case a.IsNull():
 		return 0
-	case flags == 0:
-		return defaultFrameFlags
+	case flags&^(frameKinds|framePlace) != 0 || flags&framePlace == 0:
+		return defaultFrame
 	}
 	return flags
 }

@@ -19,7 +19,6 @@ const (
 // team is a copy of a kmp_team_t.
 type team struct {
 	addr        callbacks.Address
-	rec         *layout.Record
 	parent      callbacks.Address
 	threads     callbacks.Address // array of nproc pointers to kmp_info_t
 	implicit    callbacks.Address // array of nproc kmp_taskdata_t
@@ -28,6 +27,14 @@ type team struct {
 	nproc       int
 	serialized  int // levels that share the team; 0 for a team that may have several threads
 	masterTid   int
+
+	// The rest is null where the layout does not place it.
+	pkfn       callbacks.Address // outlined function of the region that was forked last
+	ident      callbacks.Address // its place in the source, an ident_t
+	forkReturn callbacks.Address // where its fork returns to
+	lwt        callbacks.Address // list of records of serialized regions
+	nestedNth  callbacks.Address // list of numbers of threads by level
+	taskTeams  [2]callbacks.Address
 }
 
 // team reads the team at a, or takes it from the reads before. A team whose
@@ -52,7 +59,6 @@ func (rt *runtime) readTeam(a callbacks.Address) (*team, error) {
 	r := layout.ReadSize(rt.mem, a, f.Size.Size)
 	t := &team{
 		addr:        a,
-		rec:         r,
 		parent:      r.Address(f.Parent),
 		threads:     r.Address(f.Threads),
 		implicit:    r.Address(f.ImplicitTaskTaskdata),
@@ -61,11 +67,36 @@ func (rt *runtime) readTeam(a callbacks.Address) (*team, error) {
 		nproc:       int(r.Int(f.Nproc)),
 		serialized:  int(r.Int(f.Serialized)),
 		masterTid:   int(r.Int(f.MasterTid)),
+		pkfn:        known(r, f.Pkfn),
+		ident:       known(r, f.Ident),
+		forkReturn:  known(r, f.OmptMasterReturnAddress),
+		lwt:         known(r, f.OmptSerializedTeamInfo),
+		nestedNth:   known(r, f.NestedNth),
+	}
+	if b := taskTeams(r, f.TaskTeam); len(b) == 16 {
+		t.taskTeams = [2]callbacks.Address{callbacks.At(callbacks.Word(b[:8])), callbacks.At(callbacks.Word(b[8:]))}
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return t, t.check()
+}
+
+// taskTeams are the bytes of t_task_team, an array of two pointers; nil if they
+// are not known.
+func taskTeams(r *layout.Record, f layout.Field) []byte {
+	if !f.Known() {
+		return nil
+	}
+	return r.Bytes(f)
+}
+
+// known is a pointer field, null if the layout does not place it.
+func known(r *layout.Record, f layout.Field) callbacks.Address {
+	if !f.Known() {
+		return callbacks.Address{}
+	}
+	return r.Address(f)
 }
 
 // check tells whether the numbers can be those of a team.

@@ -24,7 +24,6 @@ const (
 // thread is a copy of a kmp_info_t.
 type thread struct {
 	addr       callbacks.Address
-	rec        *layout.Record
 	gtid, tid  int
 	team, root callbacks.Address
 	task       callbacks.Address // th_current_task
@@ -32,6 +31,10 @@ type thread struct {
 	microtask  callbacks.Address // of the teams construct, null outside of one
 	teamsLevel int               // level of the teams construct
 	nteams     int
+	taskTeam   callbacks.Address
+	pthread    uint64
+	stackBase  callbacks.Address
+	stackSize  uint64
 }
 
 func (th *thread) inTeams() bool { return !th.microtask.IsNull() }
@@ -113,7 +116,6 @@ func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
 	r := layout.ReadSize(rt.mem, a, f.Size.Size)
 	th := &thread{
 		addr:       a,
-		rec:        r,
 		gtid:       int(r.Int(f.Gtid)),
 		tid:        int(r.Int(f.Tid)),
 		team:       r.Address(f.Team),
@@ -123,6 +125,10 @@ func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
 		microtask:  r.Address(f.TeamsMicrotask),
 		teamsLevel: int(r.Int(f.TeamsLevel)),
 		nteams:     int(r.Int(f.TeamsSizeNteams)),
+		taskTeam:   known(r, f.TaskTeam),
+		pthread:    r.Uint(f.Pthread),
+		stackBase:  known(r, f.Stackbase),
+		stackSize:  known(r, f.Stacksize).Offset,
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -149,7 +155,7 @@ func (rt *runtime) idle(th *thread, ts []*team, outer int) string {
 		return "th_in_pool is set"
 	case th.task.IsNull():
 		return "th_current_task is null"
-	case th.tid == 0 || ts[0].serialized > 0:
+	case th.tid == 0:
 		return ""
 	case th.tid >= ts[0].nproc:
 		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d", th.tid, ts[0].nproc)
@@ -207,17 +213,13 @@ func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 	if err != nil {
 		return rtl.ThreadInfo{}, err
 	}
-	f := &rt.l.Thread
 	info := rtl.ThreadInfo{
 		Number:    int64(th.gtid),
-		Pthread:   callbacks.Pthread(th.rec.Uint(f.Pthread)),
+		Pthread:   callbacks.Pthread(th.pthread),
 		Role:      rtl.RoleIdle,
 		ThreadNum: -1,
-		StackBase: th.rec.Address(f.Stackbase),
-		StackSize: th.rec.Uint(f.Stacksize),
-	}
-	if err := th.rec.Err(); err != nil {
-		return info, err
+		StackBase: th.stackBase,
+		StackSize: th.stackSize,
 	}
 	gs, err := rt.regions(th)
 	info.HiddenHelper = rt.hiddenHelper(th, gs)
@@ -253,7 +255,7 @@ func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
 		return false
 	}
 	for _, g := range gs {
-		if g.level == 1 && rt.Owns(g.team.rec.Uint(rt.l.Team.Pkfn)) {
+		if g.level == 1 && rt.Owns(g.team.pkfn.Offset) {
 			return true
 		}
 	}

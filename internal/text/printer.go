@@ -43,7 +43,7 @@ func (p *Printer) line(s string) {
 	if p.err != nil {
 		return
 	}
-	_, p.err = io.WriteString(p.w, strings.TrimRight(p.cut(s), " ")+"\n")
+	_, p.err = io.WriteString(p.w, p.cut(strings.TrimRight(s, " "))+"\n")
 }
 
 func (p *Printer) linef(format string, args ...any) { p.line(fmt.Sprintf(format, args...)) }
@@ -55,8 +55,12 @@ func (p *Printer) wrapped(head, words string) {
 	cur, used := head, visible(head)
 	for _, w := range strings.Fields(words) {
 		if p.width != NoLimit && used > len(indent) && used+visible(w) > p.width {
+			open := openColor(cur)
+			if open != "" {
+				cur = strings.TrimRight(cur, " ") + ansiReset
+			}
 			p.line(cur)
-			cur, used = indent, len(indent)
+			cur, used = indent+open, len(indent)
 		}
 		cur += w + " "
 		used += visible(w) + 1
@@ -84,6 +88,15 @@ func (p *Printer) paint(code, s string) string {
 		return s
 	}
 	return code + s + ansiReset
+}
+
+// openColor returns the colour that s ends in, or "".
+func openColor(s string) string {
+	at := strings.LastIndex(s, "\x1b[")
+	if at < 0 || strings.HasPrefix(s[at:], ansiReset) {
+		return ""
+	}
+	return s[at : at+strings.IndexByte(s[at:], 'm')+1]
 }
 
 func (p *Printer) bold(s string) string { return p.paint(ansiBold, s) }

@@ -158,7 +158,7 @@ func (rt *runtime) idle(th *thread, ts []*team, outer int) string {
 	case th.tid == 0:
 		return ""
 	case th.tid >= ts[0].nproc:
-		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d", th.tid, ts[0].nproc)
+		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d: the team is being formed, or has become smaller", th.tid, ts[0].nproc)
 	case outer >= 2 && outer < len(ts) && ts[0].level == th.teamsLevel:
 		return "its team of the league is in no parallel region"
 	}

@@ -27,7 +27,7 @@ var imports = map[string][]string{
 	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"ompd":                    {"callbacks", "handles", "layout", "rtl"},
 	"ompd/runtimes.go":        {"rtl/libomp", "rtl/libgomp"},
-	"internal/accesspath":     {"callbacks"},
+	"internal/accesspath":     {"callbacks", "internal/arch"},
 	"internal/arch":           {"callbacks"},
 	"internal/elfx":           {"callbacks"},
 	"internal/pagecache":      {"callbacks"},
@@ -35,7 +35,8 @@ var imports = map[string][]string{
 	"corefile":                {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"unwind":                  {"callbacks", "internal/arch", "internal/elfx"},
 	"symbolize":               {"callbacks", "internal/elfx"},
-	"inspect":                 {"callbacks", "handles", "layout", "rtl", "unwind", "symbolize", "internal/arch"},
+	"inspect":                 {"callbacks", "handles", "layout", "rtl", "unwind", "symbolize", "internal/arch", "internal/accesspath"},
+	"diagnose":                {"inspect"},
 	"internal/text":           {"inspect"},
 	"internal/omptest":        nil,
 	"internal/oracle":         nil,
@@ -43,7 +44,7 @@ var imports = map[string][]string{
 	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"proto/ompd/v1":           nil,
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
-	"server":                  {"callbacks", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
+	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"cmd/ompd-inspect":        {"callbacks", "corefile", "inspect", "internal/text", "live", "ompd", "rtl", "symbolize", "unwind"},
 }
 

@@ -40,21 +40,24 @@ const (
 	PicturePart_PICTURE_PART_CHECKS PicturePart = 8
 	// Native stacks in the threads.
 	PicturePart_PICTURE_PART_NATIVE_STACKS PicturePart = 9
+	// What is wrong.
+	PicturePart_PICTURE_PART_VERDICTS PicturePart = 10
 )
 
 // Enum value maps for PicturePart.
 var (
 	PicturePart_name = map[int32]string{
-		0: "PICTURE_PART_UNSPECIFIED",
-		1: "PICTURE_PART_HEADER",
-		2: "PICTURE_PART_THREADS",
-		3: "PICTURE_PART_REGIONS",
-		4: "PICTURE_PART_TASKS",
-		5: "PICTURE_PART_STACKS",
-		6: "PICTURE_PART_ICVS",
-		7: "PICTURE_PART_LAYOUT",
-		8: "PICTURE_PART_CHECKS",
-		9: "PICTURE_PART_NATIVE_STACKS",
+		0:  "PICTURE_PART_UNSPECIFIED",
+		1:  "PICTURE_PART_HEADER",
+		2:  "PICTURE_PART_THREADS",
+		3:  "PICTURE_PART_REGIONS",
+		4:  "PICTURE_PART_TASKS",
+		5:  "PICTURE_PART_STACKS",
+		6:  "PICTURE_PART_ICVS",
+		7:  "PICTURE_PART_LAYOUT",
+		8:  "PICTURE_PART_CHECKS",
+		9:  "PICTURE_PART_NATIVE_STACKS",
+		10: "PICTURE_PART_VERDICTS",
 	}
 	PicturePart_value = map[string]int32{
 		"PICTURE_PART_UNSPECIFIED":   0,
@@ -67,6 +70,7 @@ var (
 		"PICTURE_PART_LAYOUT":        7,
 		"PICTURE_PART_CHECKS":        8,
 		"PICTURE_PART_NATIVE_STACKS": 9,
+		"PICTURE_PART_VERDICTS":      10,
 	}
 )
 
@@ -878,7 +882,8 @@ func (*CloseTargetResponse) Descriptor() ([]byte, []int) {
 type GetReportRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Nothing else is read. None means threads, regions, tasks and stacks.
+	// Nothing else is shown. None, or native stacks alone, means a report: verdicts,
+	// threads, regions, tasks and stacks.
 	Parts         []PicturePart `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=ompd.v1.PicturePart" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2558,6 +2563,120 @@ func (x *ListLayoutEntriesResponse) GetNextPageToken() string {
 	return ""
 }
 
+// ListVerdictsRequest is the argument of ListVerdicts.
+type ListVerdictsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	PageSize      int32                  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string                 `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVerdictsRequest) Reset() {
+	*x = ListVerdictsRequest{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVerdictsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVerdictsRequest) ProtoMessage() {}
+
+func (x *ListVerdictsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVerdictsRequest.ProtoReflect.Descriptor instead.
+func (*ListVerdictsRequest) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ListVerdictsRequest) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *ListVerdictsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListVerdictsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListVerdictsResponse is the result of ListVerdicts.
+type ListVerdictsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verdicts      []*Verdict             `protobuf:"bytes,1,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVerdictsResponse) Reset() {
+	*x = ListVerdictsResponse{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVerdictsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVerdictsResponse) ProtoMessage() {}
+
+func (x *ListVerdictsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVerdictsResponse.ProtoReflect.Descriptor instead.
+func (*ListVerdictsResponse) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ListVerdictsResponse) GetVerdicts() []*Verdict {
+	if x != nil {
+		return x.Verdicts
+	}
+	return nil
+}
+
+func (x *ListVerdictsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // ListChecksRequest is the argument of ListChecks.
 type ListChecksRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2570,7 +2689,7 @@ type ListChecksRequest struct {
 
 func (x *ListChecksRequest) Reset() {
 	*x = ListChecksRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2582,7 +2701,7 @@ func (x *ListChecksRequest) String() string {
 func (*ListChecksRequest) ProtoMessage() {}
 
 func (x *ListChecksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2595,7 +2714,7 @@ func (x *ListChecksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChecksRequest.ProtoReflect.Descriptor instead.
 func (*ListChecksRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListChecksRequest) GetTarget() string {
@@ -2630,7 +2749,7 @@ type ListChecksResponse struct {
 
 func (x *ListChecksResponse) Reset() {
 	*x = ListChecksResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2642,7 +2761,7 @@ func (x *ListChecksResponse) String() string {
 func (*ListChecksResponse) ProtoMessage() {}
 
 func (x *ListChecksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2655,7 +2774,7 @@ func (x *ListChecksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChecksResponse.ProtoReflect.Descriptor instead.
 func (*ListChecksResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListChecksResponse) GetChecks() []*Check {
@@ -2687,7 +2806,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2818,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2831,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -2748,7 +2867,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2879,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2892,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListBreakpointsRequest) GetTarget() string {
@@ -2808,7 +2927,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +2939,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +2952,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -2863,7 +2982,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +2994,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3007,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReadMemoryRequest) GetTarget() string {
@@ -2923,7 +3042,7 @@ type ReadMemoryResponse struct {
 
 func (x *ReadMemoryResponse) Reset() {
 	*x = ReadMemoryResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2935,7 +3054,7 @@ func (x *ReadMemoryResponse) String() string {
 func (*ReadMemoryResponse) ProtoMessage() {}
 
 func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2948,7 +3067,7 @@ func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadMemoryResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ReadMemoryResponse) GetData() []byte {
@@ -3120,6 +3239,14 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"q\n" +
 	"\x19ListLayoutEntriesResponse\x12,\n" +
 	"\x06layout\x18\x01 \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"i\n" +
+	"\x13ListVerdictsRequest\x12\x16\n" +
+	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"l\n" +
+	"\x14ListVerdictsResponse\x12,\n" +
+	"\bverdicts\x18\x01 \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"g\n" +
 	"\x11ListChecksRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
@@ -3149,7 +3276,7 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\rR\x04size\"(\n" +
 	"\x12ReadMemoryResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data*\x92\x02\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data*\xad\x02\n" +
 	"\vPicturePart\x12\x1c\n" +
 	"\x18PICTURE_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PICTURE_PART_HEADER\x10\x01\x12\x18\n" +
@@ -3160,13 +3287,15 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x11PICTURE_PART_ICVS\x10\x06\x12\x17\n" +
 	"\x13PICTURE_PART_LAYOUT\x10\a\x12\x17\n" +
 	"\x13PICTURE_PART_CHECKS\x10\b\x12\x1e\n" +
-	"\x1aPICTURE_PART_NATIVE_STACKS\x10\t*r\n" +
+	"\x1aPICTURE_PART_NATIVE_STACKS\x10\t\x12\x19\n" +
+	"\x15PICTURE_PART_VERDICTS\x10\n" +
+	"*r\n" +
 	"\n" +
 	"ThreadView\x12\x1b\n" +
 	"\x17THREAD_VIEW_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11THREAD_VIEW_BASIC\x10\x01\x12\x1a\n" +
 	"\x16THREAD_VIEW_USER_STACK\x10\x02\x12\x14\n" +
-	"\x10THREAD_VIEW_FULL\x10\x032\xd0\v\n" +
+	"\x10THREAD_VIEW_FULL\x10\x032\x9d\f\n" +
 	"\x11InspectionService\x12E\n" +
 	"\n" +
 	"OpenTarget\x12\x1a.ompd.v1.OpenTargetRequest\x1a\x1b.ompd.v1.OpenTargetResponse\x12B\n" +
@@ -3186,7 +3315,8 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"ListStacks\x12\x1a.ompd.v1.ListStacksRequest\x1a\x1b.ompd.v1.ListStacksResponse\x12?\n" +
 	"\bListIcvs\x12\x18.ompd.v1.ListIcvsRequest\x1a\x19.ompd.v1.ListIcvsResponse\x12T\n" +
 	"\x0fListControlVars\x12\x1f.ompd.v1.ListControlVarsRequest\x1a .ompd.v1.ListControlVarsResponse\x12Z\n" +
-	"\x11ListLayoutEntries\x12!.ompd.v1.ListLayoutEntriesRequest\x1a\".ompd.v1.ListLayoutEntriesResponse\x12E\n" +
+	"\x11ListLayoutEntries\x12!.ompd.v1.ListLayoutEntriesRequest\x1a\".ompd.v1.ListLayoutEntriesResponse\x12K\n" +
+	"\fListVerdicts\x12\x1c.ompd.v1.ListVerdictsRequest\x1a\x1d.ompd.v1.ListVerdictsResponse\x12E\n" +
 	"\n" +
 	"ListChecks\x12\x1a.ompd.v1.ListChecksRequest\x1a\x1b.ompd.v1.ListChecksResponse\x12T\n" +
 	"\x0fListBreakpoints\x12\x1f.ompd.v1.ListBreakpointsRequest\x1a .ompd.v1.ListBreakpointsResponse\x12E\n" +
@@ -3206,7 +3336,7 @@ func file_ompd_v1_inspection_service_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_inspection_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(PicturePart)(0),                  // 0: ompd.v1.PicturePart
 	(ThreadView)(0),                   // 1: ompd.v1.ThreadView
@@ -3250,101 +3380,107 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*ListControlVarsResponse)(nil),   // 39: ompd.v1.ListControlVarsResponse
 	(*ListLayoutEntriesRequest)(nil),  // 40: ompd.v1.ListLayoutEntriesRequest
 	(*ListLayoutEntriesResponse)(nil), // 41: ompd.v1.ListLayoutEntriesResponse
-	(*ListChecksRequest)(nil),         // 42: ompd.v1.ListChecksRequest
-	(*ListChecksResponse)(nil),        // 43: ompd.v1.ListChecksResponse
-	(*Breakpoint)(nil),                // 44: ompd.v1.Breakpoint
-	(*ListBreakpointsRequest)(nil),    // 45: ompd.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil),   // 46: ompd.v1.ListBreakpointsResponse
-	(*ReadMemoryRequest)(nil),         // 47: ompd.v1.ReadMemoryRequest
-	(*ReadMemoryResponse)(nil),        // 48: ompd.v1.ReadMemoryResponse
-	(*durationpb.Duration)(nil),       // 49: google.protobuf.Duration
-	(*Picture)(nil),                   // 50: ompd.v1.Picture
-	(*Thread)(nil),                    // 51: ompd.v1.Thread
-	(*Region)(nil),                    // 52: ompd.v1.Region
-	(*Task)(nil),                      // 53: ompd.v1.Task
-	(*MergedStack)(nil),               // 54: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 55: ompd.v1.Icv
-	(*ControlVar)(nil),                // 56: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 57: ompd.v1.LayoutEntry
-	(*Check)(nil),                     // 58: ompd.v1.Check
+	(*ListVerdictsRequest)(nil),       // 42: ompd.v1.ListVerdictsRequest
+	(*ListVerdictsResponse)(nil),      // 43: ompd.v1.ListVerdictsResponse
+	(*ListChecksRequest)(nil),         // 44: ompd.v1.ListChecksRequest
+	(*ListChecksResponse)(nil),        // 45: ompd.v1.ListChecksResponse
+	(*Breakpoint)(nil),                // 46: ompd.v1.Breakpoint
+	(*ListBreakpointsRequest)(nil),    // 47: ompd.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil),   // 48: ompd.v1.ListBreakpointsResponse
+	(*ReadMemoryRequest)(nil),         // 49: ompd.v1.ReadMemoryRequest
+	(*ReadMemoryResponse)(nil),        // 50: ompd.v1.ReadMemoryResponse
+	(*durationpb.Duration)(nil),       // 51: google.protobuf.Duration
+	(*Picture)(nil),                   // 52: ompd.v1.Picture
+	(*Thread)(nil),                    // 53: ompd.v1.Thread
+	(*Region)(nil),                    // 54: ompd.v1.Region
+	(*Task)(nil),                      // 55: ompd.v1.Task
+	(*MergedStack)(nil),               // 56: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 57: ompd.v1.Icv
+	(*ControlVar)(nil),                // 58: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 59: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 60: ompd.v1.Verdict
+	(*Check)(nil),                     // 61: ompd.v1.Check
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
-	49, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
+	51, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
 	2,  // 2: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
-	49, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
+	51, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
 	3,  // 4: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 5: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 6: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 7: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	0,  // 8: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
-	50, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
+	52, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
 	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
-	49, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
-	50, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
+	51, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
+	52, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
 	1,  // 13: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	51, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	53, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
 	1,  // 15: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
 	18, // 16: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	51, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	52, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	53, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	54, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
 	25, // 19: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	52, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	53, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	54, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	55, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
 	30, // 22: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	53, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	54, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	55, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	56, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
 	35, // 25: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	55, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	56, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	57, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	58, // 29: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	44, // 30: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	4,  // 31: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 32: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 33: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 34: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 35: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 36: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 37: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	19, // 38: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	21, // 39: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	23, // 40: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	26, // 41: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	28, // 42: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	31, // 43: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	33, // 44: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	36, // 45: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	38, // 46: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	40, // 47: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	42, // 48: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	45, // 49: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	47, // 50: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 51: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 52: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 53: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 54: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 55: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 56: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 57: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	20, // 58: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	22, // 59: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	24, // 60: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	27, // 61: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	29, // 62: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	32, // 63: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	34, // 64: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	37, // 65: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	39, // 66: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	41, // 67: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	43, // 68: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	46, // 69: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	48, // 70: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	51, // [51:71] is the sub-list for method output_type
-	31, // [31:51] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	57, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	58, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	59, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	60, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	61, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	46, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	4,  // 32: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 33: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 34: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 35: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 36: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 37: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 38: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	19, // 39: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	21, // 40: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	23, // 41: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	26, // 42: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	28, // 43: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	31, // 44: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	33, // 45: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	36, // 46: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	38, // 47: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	40, // 48: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	42, // 49: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	44, // 50: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	47, // 51: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	49, // 52: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 53: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 54: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 55: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 56: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 57: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 58: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 59: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	20, // 60: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	22, // 61: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	24, // 62: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	27, // 63: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	29, // 64: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	32, // 65: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	34, // 66: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	37, // 67: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	39, // 68: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	41, // 69: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	43, // 70: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	45, // 71: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	48, // 72: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	50, // 73: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	53, // [53:74] is the sub-list for method output_type
+	32, // [32:53] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }
@@ -3362,14 +3498,14 @@ func file_ompd_v1_inspection_service_proto_init() {
 		(*GetThreadRequest_Lwp)(nil),
 		(*GetThreadRequest_Pthread)(nil),
 	}
-	file_ompd_v1_inspection_service_proto_msgTypes[42].OneofWrappers = []any{}
+	file_ompd_v1_inspection_service_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_inspection_service_proto_rawDesc), len(file_ompd_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   47,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

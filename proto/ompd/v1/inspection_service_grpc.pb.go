@@ -36,6 +36,7 @@ const (
 	InspectionService_ListIcvs_FullMethodName          = "/ompd.v1.InspectionService/ListIcvs"
 	InspectionService_ListControlVars_FullMethodName   = "/ompd.v1.InspectionService/ListControlVars"
 	InspectionService_ListLayoutEntries_FullMethodName = "/ompd.v1.InspectionService/ListLayoutEntries"
+	InspectionService_ListVerdicts_FullMethodName      = "/ompd.v1.InspectionService/ListVerdicts"
 	InspectionService_ListChecks_FullMethodName        = "/ompd.v1.InspectionService/ListChecks"
 	InspectionService_ListBreakpoints_FullMethodName   = "/ompd.v1.InspectionService/ListBreakpoints"
 	InspectionService_ReadMemory_FullMethodName        = "/ompd.v1.InspectionService/ReadMemory"
@@ -88,6 +89,8 @@ type InspectionServiceClient interface {
 	ListControlVars(ctx context.Context, in *ListControlVarsRequest, opts ...grpc.CallOption) (*ListControlVarsResponse, error)
 	// ListLayoutEntries lists where each field lies and which source said so.
 	ListLayoutEntries(ctx context.Context, in *ListLayoutEntriesRequest, opts ...grpc.CallOption) (*ListLayoutEntriesResponse, error)
+	// ListVerdicts lists what is wrong, the worst first.
+	ListVerdicts(ctx context.Context, in *ListVerdictsRequest, opts ...grpc.CallOption) (*ListVerdictsResponse, error)
 	// ListChecks lists what the target allows; for what is missing, the cure.
 	ListChecks(ctx context.Context, in *ListChecksRequest, opts ...grpc.CallOption) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
@@ -293,6 +296,16 @@ func (c *inspectionServiceClient) ListLayoutEntries(ctx context.Context, in *Lis
 	return out, nil
 }
 
+func (c *inspectionServiceClient) ListVerdicts(ctx context.Context, in *ListVerdictsRequest, opts ...grpc.CallOption) (*ListVerdictsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListVerdictsResponse)
+	err := c.cc.Invoke(ctx, InspectionService_ListVerdicts_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *inspectionServiceClient) ListChecks(ctx context.Context, in *ListChecksRequest, opts ...grpc.CallOption) (*ListChecksResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListChecksResponse)
@@ -370,6 +383,8 @@ type InspectionServiceServer interface {
 	ListControlVars(context.Context, *ListControlVarsRequest) (*ListControlVarsResponse, error)
 	// ListLayoutEntries lists where each field lies and which source said so.
 	ListLayoutEntries(context.Context, *ListLayoutEntriesRequest) (*ListLayoutEntriesResponse, error)
+	// ListVerdicts lists what is wrong, the worst first.
+	ListVerdicts(context.Context, *ListVerdictsRequest) (*ListVerdictsResponse, error)
 	// ListChecks lists what the target allows; for what is missing, the cure.
 	ListChecks(context.Context, *ListChecksRequest) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
@@ -437,6 +452,9 @@ func (UnimplementedInspectionServiceServer) ListControlVars(context.Context, *Li
 }
 func (UnimplementedInspectionServiceServer) ListLayoutEntries(context.Context, *ListLayoutEntriesRequest) (*ListLayoutEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLayoutEntries not implemented")
+}
+func (UnimplementedInspectionServiceServer) ListVerdicts(context.Context, *ListVerdictsRequest) (*ListVerdictsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListVerdicts not implemented")
 }
 func (UnimplementedInspectionServiceServer) ListChecks(context.Context, *ListChecksRequest) (*ListChecksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListChecks not implemented")
@@ -760,6 +778,24 @@ func _InspectionService_ListLayoutEntries_Handler(srv interface{}, ctx context.C
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InspectionService_ListVerdicts_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListVerdictsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InspectionServiceServer).ListVerdicts(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InspectionService_ListVerdicts_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InspectionServiceServer).ListVerdicts(ctx, req.(*ListVerdictsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InspectionService_ListChecks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListChecksRequest)
 	if err := dec(in); err != nil {
@@ -880,6 +916,10 @@ var InspectionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListLayoutEntries",
 			Handler:    _InspectionService_ListLayoutEntries_Handler,
+		},
+		{
+			MethodName: "ListVerdicts",
+			Handler:    _InspectionService_ListVerdicts_Handler,
 		},
 		{
 			MethodName: "ListChecks",

@@ -39,8 +39,10 @@ type Picture struct {
 	// Where everything lies in the runtimes' memory.
 	Layout []*LayoutEntry `protobuf:"bytes,10,rep,name=layout,proto3" json:"layout,omitempty"`
 	// What doctor found.
-	Checks        []*Check `protobuf:"bytes,11,rep,name=checks,proto3" json:"checks,omitempty"`
-	Warnings      []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Checks   []*Check `protobuf:"bytes,11,rep,name=checks,proto3" json:"checks,omitempty"`
+	Warnings []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// What is wrong, if something is; the worst first.
+	Verdicts      []*Verdict `protobuf:"bytes,13,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,10 +161,17 @@ func (x *Picture) GetWarnings() []string {
 	return nil
 }
 
+func (x *Picture) GetVerdicts() []*Verdict {
+	if x != nil {
+		return x.Verdicts
+	}
+	return nil
+}
+
 // Target says what was looked at.
 type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Kind of target, such as core.
+	// core, process or debugger.
 	Kind       string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	Path       string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	Pid        int64  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
@@ -183,7 +192,9 @@ type Target struct {
 	// Where the crashed thread was in OpenMP terms.
 	Place *Place `protobuf:"bytes,12,opt,name=place,proto3" json:"place,omitempty"`
 	// The crashed thread's user stack.
-	Frames        []*Frame `protobuf:"bytes,13,rep,name=frames,proto3" json:"frames,omitempty"`
+	Frames []*Frame `protobuf:"bytes,13,rep,name=frames,proto3" json:"frames,omitempty"`
+	// Of a process: what looking at it cost it.
+	Pause         *Pause `protobuf:"bytes,14,opt,name=pause,proto3" json:"pause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -309,6 +320,95 @@ func (x *Target) GetFrames() []*Frame {
 	return nil
 }
 
+func (x *Target) GetPause() *Pause {
+	if x != nil {
+		return x.Pause
+	}
+	return nil
+}
+
+// Pause is what looking at a process cost it.
+type Pause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That were stopped at once; 0 if none was.
+	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
+	// How often.
+	Stops int64 `protobuf:"varint,2,opt,name=stops,proto3" json:"stops,omitempty"`
+	// All stops together.
+	Microseconds int64 `protobuf:"varint,3,opt,name=microseconds,proto3" json:"microseconds,omitempty"`
+	// Words that changed while they were read.
+	Unsettled int64 `protobuf:"varint,4,opt,name=unsettled,proto3" json:"unsettled,omitempty"`
+	// Threads that ran while they were looked at.
+	Running       int64 `protobuf:"varint,5,opt,name=running,proto3" json:"running,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pause) Reset() {
+	*x = Pause{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pause) ProtoMessage() {}
+
+func (x *Pause) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pause.ProtoReflect.Descriptor instead.
+func (*Pause) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Pause) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Pause) GetStops() int64 {
+	if x != nil {
+		return x.Stops
+	}
+	return 0
+}
+
+func (x *Pause) GetMicroseconds() int64 {
+	if x != nil {
+		return x.Microseconds
+	}
+	return 0
+}
+
+func (x *Pause) GetUnsettled() int64 {
+	if x != nil {
+		return x.Unsettled
+	}
+	return 0
+}
+
+func (x *Pause) GetRunning() int64 {
+	if x != nil {
+		return x.Running
+	}
+	return 0
+}
+
 // Place is a thread's place in OpenMP terms.
 type Place struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -325,7 +425,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	mi := &file_ompd_v1_picture_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +437,7 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	mi := &file_ompd_v1_picture_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +450,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Place) GetRole() string {
@@ -423,7 +523,7 @@ type Runtime struct {
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	mi := &file_ompd_v1_picture_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -435,7 +535,7 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	mi := &file_ompd_v1_picture_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -448,7 +548,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Runtime) GetId() string {
@@ -550,7 +650,7 @@ type Thread struct {
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	mi := &file_ompd_v1_picture_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +662,7 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	mi := &file_ompd_v1_picture_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +675,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Thread) GetLwp() int64 {
@@ -738,7 +838,7 @@ type LevelInfo struct {
 
 func (x *LevelInfo) Reset() {
 	*x = LevelInfo{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +850,7 @@ func (x *LevelInfo) String() string {
 func (*LevelInfo) ProtoMessage() {}
 
 func (x *LevelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +863,7 @@ func (x *LevelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelInfo.ProtoReflect.Descriptor instead.
 func (*LevelInfo) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LevelInfo) GetLevel() int64 {
@@ -807,7 +907,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +919,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +932,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *State) GetName() string {
@@ -884,7 +984,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +996,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1009,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Frame) GetKind() string {
@@ -1018,7 +1118,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1130,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1143,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Region) GetId() string {
@@ -1138,7 +1238,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1150,7 +1250,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1163,7 +1263,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -1226,7 +1326,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1338,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1351,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Task) GetId() string {
@@ -1374,7 +1474,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1486,7 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1499,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Icv) GetName() string {
@@ -1477,7 +1577,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1589,7 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1602,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ControlVar) GetName() string {
@@ -1539,7 +1639,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1651,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1664,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -1616,7 +1716,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1728,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1741,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -1732,7 +1832,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1844,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1857,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Claim) GetSource() string {
@@ -1789,7 +1889,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +1901,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +1914,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Check) GetName() string {
@@ -1845,11 +1945,457 @@ func (x *Check) GetCure() string {
 	return ""
 }
 
+// Verdict says what is wrong, and how that is known.
+type Verdict struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// certain, likely or possible.
+	Certainty string `protobuf:"bytes,2,opt,name=certainty,proto3" json:"certainty,omitempty"`
+	// hang, crash, warning or info.
+	Severity string `protobuf:"bytes,3,opt,name=severity,proto3" json:"severity,omitempty"`
+	// One line.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// What happened and why, in a few sentences.
+	Explanation string `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// LWPs that it is about.
+	Threads []int64 `protobuf:"varint,6,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	// What it follows from, one fact each.
+	Evidence []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
+	// What to change, or what to type next.
+	Cure string `protobuf:"bytes,8,opt,name=cure,proto3" json:"cure,omitempty"`
+	// Of a deadlock: each waits for the next, the last for the first.
+	Cycle []*CycleStep `protobuf:"bytes,9,rep,name=cycle,proto3" json:"cycle,omitempty"`
+	// LWPs that are not part of the hang and wait for it.
+	Behind []int64 `protobuf:"varint,10,rep,packed,name=behind,proto3" json:"behind,omitempty"`
+	// Of a barrier.
+	Arrived *int64 `protobuf:"varint,11,opt,name=arrived,proto3,oneof" json:"arrived,omitempty"`
+	// Of a barrier, or of the region in question.
+	TeamSize *int64 `protobuf:"varint,12,opt,name=team_size,json=teamSize,proto3,oneof" json:"team_size,omitempty"`
+	// Of a barrier.
+	Missing []*MissingThread `protobuf:"bytes,13,rep,name=missing,proto3" json:"missing,omitempty"`
+	Region  string           `protobuf:"bytes,14,opt,name=region,proto3" json:"region,omitempty"`
+	// Tasks that it is about.
+	Tasks         []string `protobuf:"bytes,15,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Verdict) Reset() {
+	*x = Verdict{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Verdict) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Verdict) ProtoMessage() {}
+
+func (x *Verdict) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
+func (*Verdict) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Verdict) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Verdict) GetCertainty() string {
+	if x != nil {
+		return x.Certainty
+	}
+	return ""
+}
+
+func (x *Verdict) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *Verdict) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *Verdict) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
+}
+
+func (x *Verdict) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *Verdict) GetEvidence() []string {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Verdict) GetCure() string {
+	if x != nil {
+		return x.Cure
+	}
+	return ""
+}
+
+func (x *Verdict) GetCycle() []*CycleStep {
+	if x != nil {
+		return x.Cycle
+	}
+	return nil
+}
+
+func (x *Verdict) GetBehind() []int64 {
+	if x != nil {
+		return x.Behind
+	}
+	return nil
+}
+
+func (x *Verdict) GetArrived() int64 {
+	if x != nil && x.Arrived != nil {
+		return *x.Arrived
+	}
+	return 0
+}
+
+func (x *Verdict) GetTeamSize() int64 {
+	if x != nil && x.TeamSize != nil {
+		return *x.TeamSize
+	}
+	return 0
+}
+
+func (x *Verdict) GetMissing() []*MissingThread {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *Verdict) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Verdict) GetTasks() []string {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+// CycleStep is one thread of a deadlock.
+type CycleStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread   int64       `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	WaitsFor *WaitTarget `protobuf:"bytes,2,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
+	// LWP of the thread that must go on first.
+	HeldBy int64 `protobuf:"varint,3,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`
+	// How that is known.
+	HeldEvidence string `protobuf:"bytes,4,opt,name=held_evidence,json=heldEvidence,proto3" json:"held_evidence,omitempty"`
+	// Where held_by took it.
+	HeldAt *Frame `protobuf:"bytes,5,opt,name=held_at,json=heldAt,proto3" json:"held_at,omitempty"`
+	// User stack of the thread.
+	Frames        []*Frame    `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
+	Place         *ThreadSpot `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CycleStep) Reset() {
+	*x = CycleStep{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CycleStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CycleStep) ProtoMessage() {}
+
+func (x *CycleStep) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CycleStep.ProtoReflect.Descriptor instead.
+func (*CycleStep) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CycleStep) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *CycleStep) GetWaitsFor() *WaitTarget {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return nil
+}
+
+func (x *CycleStep) GetHeldBy() int64 {
+	if x != nil {
+		return x.HeldBy
+	}
+	return 0
+}
+
+func (x *CycleStep) GetHeldEvidence() string {
+	if x != nil {
+		return x.HeldEvidence
+	}
+	return ""
+}
+
+func (x *CycleStep) GetHeldAt() *Frame {
+	if x != nil {
+		return x.HeldAt
+	}
+	return nil
+}
+
+func (x *CycleStep) GetFrames() []*Frame {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *CycleStep) GetPlace() *ThreadSpot {
+	if x != nil {
+		return x.Place
+	}
+	return nil
+}
+
+// ThreadSpot is a thread's number in its team.
+type ThreadSpot struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ThreadNum     int64                  `protobuf:"varint,1,opt,name=thread_num,json=threadNum,proto3" json:"thread_num,omitempty"`
+	TeamSize      int64                  `protobuf:"varint,2,opt,name=team_size,json=teamSize,proto3" json:"team_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadSpot) Reset() {
+	*x = ThreadSpot{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadSpot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadSpot) ProtoMessage() {}
+
+func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadSpot.ProtoReflect.Descriptor instead.
+func (*ThreadSpot) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ThreadSpot) GetThreadNum() int64 {
+	if x != nil {
+		return x.ThreadNum
+	}
+	return 0
+}
+
+func (x *ThreadSpot) GetTeamSize() int64 {
+	if x != nil {
+		return x.TeamSize
+	}
+	return 0
+}
+
+// WaitTarget is what a thread waits for.
+type WaitTarget struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// lock, nest_lock, critical, barrier, taskwait, mutex, join and so on.
+	Kind          string  `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Name          string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Address       *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitTarget) Reset() {
+	*x = WaitTarget{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitTarget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitTarget) ProtoMessage() {}
+
+func (x *WaitTarget) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitTarget.ProtoReflect.Descriptor instead.
+func (*WaitTarget) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *WaitTarget) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *WaitTarget) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WaitTarget) GetAddress() uint64 {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return 0
+}
+
+// MissingThread is a member of a team that has not arrived at a barrier.
+type MissingThread struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	State  string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Innermost frame of user code.
+	Frame         *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MissingThread) Reset() {
+	*x = MissingThread{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MissingThread) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MissingThread) ProtoMessage() {}
+
+func (x *MissingThread) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MissingThread.ProtoReflect.Descriptor instead.
+func (*MissingThread) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MissingThread) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *MissingThread) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *MissingThread) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
-	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\xed\x03\n" +
+	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\x9b\x04\n" +
 	"\aPicture\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
 	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
@@ -1863,7 +2409,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06layout\x18\n" +
 	" \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
 	"\x06checks\x18\v \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12\x1a\n" +
-	"\bwarnings\x18\f \x03(\tR\bwarnings\"\x89\x03\n" +
+	"\bwarnings\x18\f \x03(\tR\bwarnings\x12,\n" +
+	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\"\xaf\x03\n" +
 	"\x06Target\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -1881,8 +2428,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x01(\tR\acommand\x12\x18\n" +
 	"\athreads\x18\v \x01(\x03R\athreads\x12$\n" +
 	"\x05place\x18\f \x01(\v2\x0e.ompd.v1.PlaceR\x05place\x12&\n" +
-	"\x06frames\x18\r \x03(\v2\x0e.ompd.v1.FrameR\x06framesB\x10\n" +
-	"\x0e_fault_address\"\xe5\x01\n" +
+	"\x06frames\x18\r \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12$\n" +
+	"\x05pause\x18\x0e \x01(\v2\x0e.ompd.v1.PauseR\x05pauseB\x10\n" +
+	"\x0e_fault_address\"\x93\x01\n" +
+	"\x05Pause\x12\x18\n" +
+	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x14\n" +
+	"\x05stops\x18\x02 \x01(\x03R\x05stops\x12\"\n" +
+	"\fmicroseconds\x18\x03 \x01(\x03R\fmicroseconds\x12\x1c\n" +
+	"\tunsettled\x18\x04 \x01(\x03R\tunsettled\x12\x18\n" +
+	"\arunning\x18\x05 \x01(\x03R\arunning\"\xe5\x01\n" +
 	"\x05Place\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\"\n" +
 	"\n" +
@@ -2055,7 +2609,52 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04cure\x18\x04 \x01(\tR\x04cureB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x04cure\x18\x04 \x01(\tR\x04cure\"\xda\x03\n" +
+	"\aVerdict\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
+	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12\x1a\n" +
+	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x18\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x12 \n" +
+	"\vexplanation\x18\x05 \x01(\tR\vexplanation\x12\x18\n" +
+	"\athreads\x18\x06 \x03(\x03R\athreads\x12\x1a\n" +
+	"\bevidence\x18\a \x03(\tR\bevidence\x12\x12\n" +
+	"\x04cure\x18\b \x01(\tR\x04cure\x12(\n" +
+	"\x05cycle\x18\t \x03(\v2\x12.ompd.v1.CycleStepR\x05cycle\x12\x16\n" +
+	"\x06behind\x18\n" +
+	" \x03(\x03R\x06behind\x12\x1d\n" +
+	"\aarrived\x18\v \x01(\x03H\x00R\aarrived\x88\x01\x01\x12 \n" +
+	"\tteam_size\x18\f \x01(\x03H\x01R\bteamSize\x88\x01\x01\x120\n" +
+	"\amissing\x18\r \x03(\v2\x16.ompd.v1.MissingThreadR\amissing\x12\x16\n" +
+	"\x06region\x18\x0e \x01(\tR\x06region\x12\x14\n" +
+	"\x05tasks\x18\x0f \x03(\tR\x05tasksB\n" +
+	"\n" +
+	"\b_arrivedB\f\n" +
+	"\n" +
+	"_team_size\"\x8f\x02\n" +
+	"\tCycleStep\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
+	"\twaits_for\x18\x02 \x01(\v2\x13.ompd.v1.WaitTargetR\bwaitsFor\x12\x17\n" +
+	"\aheld_by\x18\x03 \x01(\x03R\x06heldBy\x12#\n" +
+	"\rheld_evidence\x18\x04 \x01(\tR\fheldEvidence\x12'\n" +
+	"\aheld_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06heldAt\x12&\n" +
+	"\x06frames\x18\x06 \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12)\n" +
+	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\"H\n" +
+	"\n" +
+	"ThreadSpot\x12\x1d\n" +
+	"\n" +
+	"thread_num\x18\x01 \x01(\x03R\tthreadNum\x12\x1b\n" +
+	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\"_\n" +
+	"\n" +
+	"WaitTarget\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01B\n" +
+	"\n" +
+	"\b_address\"c\n" +
+	"\rMissingThread\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frameB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -2069,52 +2668,67 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_ompd_v1_picture_proto_goTypes = []any{
-	(*Picture)(nil),     // 0: ompd.v1.Picture
-	(*Target)(nil),      // 1: ompd.v1.Target
-	(*Place)(nil),       // 2: ompd.v1.Place
-	(*Runtime)(nil),     // 3: ompd.v1.Runtime
-	(*Thread)(nil),      // 4: ompd.v1.Thread
-	(*LevelInfo)(nil),   // 5: ompd.v1.LevelInfo
-	(*State)(nil),       // 6: ompd.v1.State
-	(*Frame)(nil),       // 7: ompd.v1.Frame
-	(*Region)(nil),      // 8: ompd.v1.Region
-	(*Code)(nil),        // 9: ompd.v1.Code
-	(*Task)(nil),        // 10: ompd.v1.Task
-	(*Icv)(nil),         // 11: ompd.v1.Icv
-	(*ControlVar)(nil),  // 12: ompd.v1.ControlVar
-	(*MergedStack)(nil), // 13: ompd.v1.MergedStack
-	(*LayoutEntry)(nil), // 14: ompd.v1.LayoutEntry
-	(*Claim)(nil),       // 15: ompd.v1.Claim
-	(*Check)(nil),       // 16: ompd.v1.Check
+	(*Picture)(nil),       // 0: ompd.v1.Picture
+	(*Target)(nil),        // 1: ompd.v1.Target
+	(*Pause)(nil),         // 2: ompd.v1.Pause
+	(*Place)(nil),         // 3: ompd.v1.Place
+	(*Runtime)(nil),       // 4: ompd.v1.Runtime
+	(*Thread)(nil),        // 5: ompd.v1.Thread
+	(*LevelInfo)(nil),     // 6: ompd.v1.LevelInfo
+	(*State)(nil),         // 7: ompd.v1.State
+	(*Frame)(nil),         // 8: ompd.v1.Frame
+	(*Region)(nil),        // 9: ompd.v1.Region
+	(*Code)(nil),          // 10: ompd.v1.Code
+	(*Task)(nil),          // 11: ompd.v1.Task
+	(*Icv)(nil),           // 12: ompd.v1.Icv
+	(*ControlVar)(nil),    // 13: ompd.v1.ControlVar
+	(*MergedStack)(nil),   // 14: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),   // 15: ompd.v1.LayoutEntry
+	(*Claim)(nil),         // 16: ompd.v1.Claim
+	(*Check)(nil),         // 17: ompd.v1.Check
+	(*Verdict)(nil),       // 18: ompd.v1.Verdict
+	(*CycleStep)(nil),     // 19: ompd.v1.CycleStep
+	(*ThreadSpot)(nil),    // 20: ompd.v1.ThreadSpot
+	(*WaitTarget)(nil),    // 21: ompd.v1.WaitTarget
+	(*MissingThread)(nil), // 22: ompd.v1.MissingThread
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	3,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	4,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	8,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	10, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	11, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	12, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	13, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	14, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	16, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	2,  // 10: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	7,  // 11: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	5,  // 12: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	6,  // 13: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	7,  // 14: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	7,  // 15: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	9,  // 16: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	9,  // 17: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	7,  // 18: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	15, // 19: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	4,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	5,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	9,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	11, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	12, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	13, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	14, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	15, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	17, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	18, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	3,  // 11: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	8,  // 12: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	2,  // 13: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	6,  // 14: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	7,  // 15: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	8,  // 16: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	8,  // 17: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	10, // 18: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	10, // 19: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	8,  // 20: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	16, // 21: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	19, // 22: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	22, // 23: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	21, // 24: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	8,  // 25: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	8,  // 26: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	20, // 27: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	8,  // 28: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -2123,20 +2737,22 @@ func file_ompd_v1_picture_proto_init() {
 		return
 	}
 	file_ompd_v1_picture_proto_msgTypes[1].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[2].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[4].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[3].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[5].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[7].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[6].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[8].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[10].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[14].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[11].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,224 @@
+// Package wire carries the structs of package inspect in the messages of the
+// gRPC API, both ways.
+//
+// The two have the same words: a struct's field and the message's field are
+// those with the JSON key of the former as name. So the conversion is one walk
+// over both, and a word that one of them lacks is an error that a test finds.
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// field pairs a field of a struct with that of a message.
+type field struct {
+	index int
+	keep  bool // the JSON form has the key also if the list is empty
+	desc  protoreflect.FieldDescriptor
+}
+
+// plan is how a struct is carried.
+type plan struct {
+	fields []field
+	err    error // the words differ
+}
+
+// plans has the plan of each struct of a picture.
+var plans = planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
+
+// planAll adds the plans of struct type t, carried by messages md, and of what
+// is in it.
+func planAll(to map[reflect.Type]plan, t reflect.Type, md protoreflect.MessageDescriptor) map[reflect.Type]plan {
+	p := planOf(t, md)
+	to[t] = p
+	for _, f := range p.fields {
+		inner := t.Field(f.index).Type
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		if _, done := to[inner]; f.desc.Message() != nil && !done {
+			planAll(to, inner, f.desc.Message())
+		}
+	}
+	return to
+}
+
+// planOf pairs the fields of struct type t with those of message md.
+func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
+	var p plan
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		d := md.Fields().ByName(protoreflect.Name(name))
+		if d == nil {
+			p.err = errors.Join(p.err, fmt.Errorf("%s has no field for the key %s of %v", md.FullName(), name, t))
+			continue
+		}
+		p.fields = append(p.fields, field{i, !strings.Contains(options, "omitempty"), d})
+	}
+	if len(p.fields) < md.Fields().Len() {
+		p.err = errors.Join(p.err, fmt.Errorf("%v has no keys for %d fields of %s", t, md.Fields().Len()-len(p.fields), md.FullName()))
+	}
+	return p
+}
+
+// Pack fills message m from the struct of a picture that v points to. An error
+// says that the two do not have the same words.
+func Pack(v any, m proto.Message) error {
+	return pack(reflect.ValueOf(v).Elem(), m.ProtoReflect())
+}
+
+// Unpack fills the struct of a picture that v points to from message m.
+func Unpack(m proto.Message, v any) error {
+	return unpack(m.ProtoReflect(), reflect.ValueOf(v).Elem())
+}
+
+func pack(v reflect.Value, m protoreflect.Message) error {
+	p := plans[v.Type()]
+	if p.err != nil {
+		return p.err
+	}
+	for _, f := range p.fields {
+		if err := packField(v.Field(f.index), m, f.desc); err != nil {
+			return fmt.Errorf("%s: %w", f.desc.FullName(), err)
+		}
+	}
+	return nil
+}
+
+func packField(v reflect.Value, m protoreflect.Message, d protoreflect.FieldDescriptor) error {
+	switch {
+	case v.IsZero(): // not set, which is what it unpacks from
+		return nil
+	case d.IsList():
+		l := m.Mutable(d).List()
+		for i := range v.Len() {
+			if d.Message() != nil {
+				if err := pack(v.Index(i), l.AppendMutable().Message()); err != nil {
+					return err
+				}
+				continue
+			}
+			x, err := scalar(v.Index(i), d.Kind())
+			if err != nil {
+				return err
+			}
+			l.Append(x)
+		}
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if d.Message() != nil {
+		return pack(v, m.Mutable(d).Message())
+	}
+	x, err := scalar(v, d.Kind())
+	if err == nil {
+		m.Set(d, x)
+	}
+	return err
+}
+
+// scalar is v as a value of that kind.
+func scalar(v reflect.Value, k protoreflect.Kind) (protoreflect.Value, error) {
+	switch {
+	case k == protoreflect.StringKind && v.Kind() == reflect.String:
+		return protoreflect.ValueOfString(validText(v.String())), nil
+	case k == protoreflect.Int64Kind && v.CanInt():
+		return protoreflect.ValueOfInt64(v.Int()), nil
+	case k == protoreflect.Uint64Kind && v.CanUint():
+		return protoreflect.ValueOfUint64(v.Uint()), nil
+	case k == protoreflect.BoolKind && v.Kind() == reflect.Bool:
+		return protoreflect.ValueOfBool(v.Bool()), nil
+	}
+	return protoreflect.Value{}, fmt.Errorf("%v is not carried as %v", v.Type(), k)
+}
+
+// validText is s with U+FFFD for each byte that is not UTF-8, as JSON has it: a
+// message has UTF-8 only.
+func validText(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+func unpack(m protoreflect.Message, v reflect.Value) error {
+	p := plans[v.Type()]
+	if p.err != nil {
+		return p.err
+	}
+	for _, f := range p.fields {
+		if err := unpackField(m, f, v.Field(f.index)); err != nil {
+			return fmt.Errorf("%s: %w", f.desc.FullName(), err)
+		}
+	}
+	return nil
+}
+
+func unpackField(m protoreflect.Message, f field, v reflect.Value) error {
+	d := f.desc
+	switch {
+	case d.IsList():
+		return unpackList(m.Get(d).List(), f, v)
+	case !m.Has(d):
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	if d.Message() != nil {
+		return unpack(m.Get(d).Message(), v)
+	}
+	return setScalar(v, m.Get(d), d.Kind())
+}
+
+func unpackList(l protoreflect.List, f field, v reflect.Value) error {
+	if l.Len() == 0 && !f.keep {
+		return nil
+	}
+	v.Set(reflect.MakeSlice(v.Type(), l.Len(), l.Len()))
+	for i := range l.Len() {
+		var err error
+		if f.desc.Message() != nil {
+			err = unpack(l.Get(i).Message(), v.Index(i))
+		} else {
+			err = setScalar(v.Index(i), l.Get(i), f.desc.Kind())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func setScalar(v reflect.Value, x protoreflect.Value, k protoreflect.Kind) error {
+	switch {
+	case k == protoreflect.StringKind && v.Kind() == reflect.String:
+		v.SetString(x.String())
+	case k == protoreflect.Int64Kind && v.CanInt():
+		v.SetInt(x.Int())
+	case k == protoreflect.Uint64Kind && v.CanUint():
+		v.SetUint(x.Uint())
+	case k == protoreflect.BoolKind && v.Kind() == reflect.Bool:
+		v.SetBool(x.Bool())
+	default:
+		return fmt.Errorf("%v is not carried as %v", v.Type(), k)
+	}
+	return nil
+}

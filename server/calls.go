@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// unary is around every call with one answer.
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Call)
+	defer cancel()
+	err = s.call(ctx, info.FullMethod, req, func() (err error) {
+		resp, err = handler(ctx, req)
+		return err
+	})
+	return resp, err
+}
+
+// endless are the calls that last as long as their client likes.
+var endless = map[string]bool{
+	ompdv1.DebuggerService_Attach_FullMethodName:        true,
+	ompdv1.InspectionService_WatchTarget_FullMethodName: true,
+}
+
+// stream is around every call with a stream.
+func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx := stream.Context()
+	if strings.HasPrefix(info.FullMethod, "/ompd.") && !endless[info.FullMethod] {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.Limits.Call)
+		defer cancel()
+	}
+	return s.call(ctx, info.FullMethod, nil, func() error { return handler(srv, &bounded{stream, ctx}) })
+}
+
+// bounded is a stream whose context ends with the time that its call may take.
+type bounded struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context is the context of the call.
+func (b *bounded) Context() context.Context { return b.ctx }
+
+// call checks the client's token, makes an error of a panic and a status of an
+// error, and writes a line in the log.
+func (s *Server) call(ctx context.Context, method string, req any, f func() error) (err error) {
+	began := time.Now()
+	defer func() {
+		if v := recover(); v != nil {
+			err = caught(v)
+		}
+		s.logCall(ctx, method, req, err, time.Since(began))
+		err = statusOf(err)
+	}()
+	if err := s.authorize(ctx); err != nil {
+		return err
+	}
+	return f()
+}
+
+// authorize checks the token, if there must be one.
+func (s *Server) authorize(ctx context.Context) error {
+	if s.cfg.Token == "" {
+		return nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	for _, v := range md.Get("authorization") {
+		token, ok := strings.CutPrefix(v, "Bearer ")
+		if ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) == 1 {
+			return nil
+		}
+	}
+	return failure(codes.Unauthenticated, "NO_TOKEN", "this server wants a token: `authorization: Bearer …`")
+}
+
+// logCall writes the line of a call; for a panic, also where it was.
+func (s *Server) logCall(ctx context.Context, method string, req any, err error, took time.Duration) {
+	code := status.Code(statusOf(err))
+	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took)}
+	if sn := sessionOf(ctx); sn != nil {
+		attrs = append(attrs, slog.String("peer", sn.address))
+	}
+	if r, ok := req.(interface{ GetTarget() string }); ok {
+		attrs = append(attrs, slog.String("target", r.GetTarget()))
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+	var p *panicked
+	if errors.As(err, &p) {
+		level = slog.LevelError
+		attrs = append(attrs, slog.String("stack", string(p.stack)))
+	}
+	s.log.LogAttrs(ctx, level, "call", attrs...)
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
+
+// A handle crosses the wire as
+//
+//	TARGET.SPACE.STOP.KIND.ADDRESS.LEVEL.SEAL
+//
+// The seal is made with a key of the session's own: a handle that was made up, or
+// that another session got, is not taken. Otherwise a handle would be a way to
+// read any memory of the target.
+
+// Kinds of handles.
+const (
+	kindSpace    = "space"
+	kindThread   = "thread"
+	kindParallel = "parallel"
+	kindTask     = "task"
+)
+
+// sealBytes is the length of a seal; guessing 64 bits takes for ever.
+const sealBytes = 8
+
+// handle is a handle as it crosses the wire.
+type handle struct {
+	kind string
+	handles.Stamp
+	address uint64
+	level   uint32
+}
+
+func ofThread(h handles.Thread) handle { return handle{kindThread, h.Stamp, h.Info.Offset, 0} }
+
+func ofParallel(h handles.Parallel) handle {
+	return handle{kindParallel, h.Stamp, h.Team.Offset, h.Level}
+}
+
+func ofTask(h handles.Task) handle { return handle{kindTask, h.Stamp, h.Data.Offset, h.Level} }
+
+func (h handle) thread() handles.Thread {
+	return handles.Thread{Stamp: h.Stamp, Info: callbacks.At(h.address)}
+}
+
+func (h handle) parallel() handles.Parallel {
+	return handles.Parallel{Stamp: h.Stamp, Team: callbacks.At(h.address), Level: h.level}
+}
+
+func (h handle) task() handles.Task {
+	return handles.Task{Stamp: h.Stamp, Data: callbacks.At(h.address), Level: h.level}
+}
+
+// print is a handle of target t as text. A handle that names nothing is empty.
+func (s *session) print(t *target, h handle) string {
+	if h.address == 0 && h.kind != kindSpace {
+		return ""
+	}
+	body := fmt.Sprintf("%s.%d.%d.%s.%x.%d", t.name, h.Space, h.Epoch, h.kind, h.address, h.level)
+	return body + "." + s.seal(body)
+}
+
+func (s *session) seal(body string) string {
+	m := hmac.New(sha256.New, s.key)
+	m.Write([]byte(body))
+	return hex.EncodeToString(m.Sum(nil)[:sealBytes])
+}
+
+// targetOf is the name of the target that a handle says it is of.
+func targetOf(text string) string {
+	name, _, _ := strings.Cut(text, ".")
+	return name
+}
+
+// parse reads a handle that this session printed. A text that is none is
+// callbacks.BadInput, one of another kind callbacks.IncompatibleHandle, and one
+// whose seal is not the session's callbacks.StaleHandle.
+func (s *session) parse(text, kind string) (handle, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 7 {
+		return handle{}, fmt.Errorf("%q is not a handle: %w", text, callbacks.BadInput)
+	}
+	body := text[:strings.LastIndexByte(text, '.')]
+	if subtle.ConstantTimeCompare([]byte(s.seal(body)), []byte(parts[6])) != 1 {
+		return handle{}, fmt.Errorf("%q is not a handle that was given on this connection: %w", text, callbacks.StaleHandle)
+	}
+	space, err1 := strconv.ParseUint(parts[1], 10, 16)
+	epoch, err2 := strconv.ParseUint(parts[2], 10, 32)
+	address, err3 := strconv.ParseUint(parts[4], 16, 64)
+	level, err4 := strconv.ParseUint(parts[5], 10, 32)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return handle{}, fmt.Errorf("%q: %w: %w", text, callbacks.BadInput, err)
+		}
+	}
+	h := handle{parts[3], handles.Stamp{Space: uint16(space), Epoch: uint32(epoch)}, address, uint32(level)}
+	if h.kind != kind {
+		return handle{}, fmt.Errorf("a %s handle, not one of a %s: %w", h.kind, kind, callbacks.IncompatibleHandle)
+	}
+	return h, nil
+}

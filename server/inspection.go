@@ -1,0 +1,147 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// inspection is InspectionService.
+type inspection struct {
+	ompdv1.UnimplementedInspectionServiceServer
+	server *Server
+}
+
+// OpenTarget opens a target.
+func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetRequest) (*ompdv1.OpenTargetResponse, error) {
+	if name := req.GetSpec().GetDebugger(); name != "" {
+		info, err := s.GetTarget(ctx, &ompdv1.GetTargetRequest{Target: name})
+		return &ompdv1.OpenTargetResponse{Target: info.GetTarget()}, err
+	}
+	spec, err := s.server.cfg.Policy.allow(req.GetSpec())
+	if err != nil {
+		return nil, err
+	}
+	opened, err := s.open(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	lease := min(max(req.GetLease().AsDuration(), 0), s.server.cfg.Limits.Lease)
+	t := newTarget(sessionOf(ctx), opened, spec, lease)
+	if err := t.owner.add(t); err != nil {
+		t.leave()
+		_ = opened.Close() // the error above says more
+		return nil, err
+	}
+	return &ompdv1.OpenTargetResponse{Target: t.info()}, nil
+}
+
+// open opens what spec says. If ctx ends before that, the target is closed as
+// soon as it is open.
+func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
+	type result struct {
+		opened Opened
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if v := recover(); v != nil {
+				r.err = caught(v)
+			}
+			done <- r
+		}()
+		r.opened, r.err = s.server.cfg.Open(ctx, spec)
+	}()
+	select {
+	case r := <-done:
+		return r.opened, r.err
+	case <-ctx.Done():
+		s.server.closing.Go(func() {
+			if r := <-done; r.err == nil {
+				_ = r.opened.Close() // nobody waits for it any more
+			}
+		})
+		return nil, ctx.Err()
+	}
+}
+
+// GetTarget describes an open target.
+func (s *inspection) GetTarget(ctx context.Context, req *ompdv1.GetTargetRequest) (*ompdv1.GetTargetResponse, error) {
+	resp := &ompdv1.GetTargetResponse{}
+	return resp, with(ctx, req, func(t *target) error {
+		resp.Target = t.info()
+		return nil
+	})
+}
+
+// ListTargets lists the targets of the connection.
+func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsRequest) (*ompdv1.ListTargetsResponse, error) {
+	session := sessionOf(ctx)
+	session.mu.Lock()
+	targets := slices.Clone(session.targets)
+	session.mu.Unlock()
+	infos := make([]*ompdv1.OpenTargetInfo, 0, len(targets))
+	for _, t := range targets {
+		if err := t.do(ctx, func() error { infos = append(infos, t.info()); return nil }); err != nil && err != errGone {
+			return nil, err
+		}
+	}
+	page, next, err := pageOf(s.server.cfg.Limits, req, 0, infos, nil)
+	return &ompdv1.ListTargetsResponse{Targets: page, NextPageToken: next}, err
+}
+
+// RefreshTarget moves a target on to its present stop.
+func (s *inspection) RefreshTarget(ctx context.Context, req *ompdv1.RefreshTargetRequest) (*ompdv1.RefreshTargetResponse, error) {
+	resp := &ompdv1.RefreshTargetResponse{}
+	return resp, with(ctx, req, func(t *target) error {
+		t.refresh()
+		resp.Target = t.info()
+		return nil
+	})
+}
+
+// CloseTarget frees a target.
+func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetRequest) (*ompdv1.CloseTargetResponse, error) {
+	t, err := sessionOf(ctx).target(req.GetTarget())
+	if err != nil {
+		return nil, err
+	}
+	s.server.release(t)
+	return &ompdv1.CloseTargetResponse{}, nil
+}
+
+// ReadMemory reads memory of a target.
+func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryRequest) (*ompdv1.ReadMemoryResponse, error) {
+	switch limit := s.server.cfg.Limits.Memory; {
+	case !s.server.cfg.Policy.Memory:
+		return nil, failure(codes.PermissionDenied, "MEMORY_NOT_ALLOWED", "this server gives no memory; it was started without --allow-memory")
+	case int64(req.GetSize()) > int64(limit):
+		return nil, failure(codes.InvalidArgument, "TOO_LARGE", "%d bytes at once, at most %d", req.GetSize(), limit)
+	}
+	resp := &ompdv1.ReadMemoryResponse{}
+	return resp, with(ctx, req, func(t *target) error {
+		v, err := t.look()
+		if err != nil {
+			return err
+		}
+		resp.Data, err = readMemory(v.in.Target(), req.GetAddress(), req.GetSize())
+		return err
+	})
+}
+
+// named is a request that names a target.
+type named interface{ GetTarget() string }
+
+// with calls f with the target that a request names, in that target's turn.
+func with(ctx context.Context, req named, f func(*target) error) error {
+	t, err := sessionOf(ctx).target(req.GetTarget())
+	if err != nil {
+		return err
+	}
+	return t.do(ctx, func() error { return f(t) })
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// lists are the parts of one stop's picture as messages, each made once. They are
+// only read after that.
+type lists struct {
+	threads  [4][]*ompdv1.Thread // by ThreadView
+	regions  []*ompdv1.Region
+	stacks   []*ompdv1.MergedStack
+	icvs     []*ompdv1.Icv
+	controls []*ompdv1.ControlVar
+	layout   []*ompdv1.LayoutEntry
+	checks   []*ompdv1.Check
+	verdicts []*ompdv1.Verdict
+	breaks   []*ompdv1.Breakpoint
+}
+
+// readAll asks an Inspector everything that a call can ask later. It is for
+// targets that go on meanwhile.
+func readAll(in *inspect.Inspector) {
+	pictureWith(in, inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true}, true)
+	in.Layout()
+	in.Doctor()
+}
+
+// packed makes messages of what ask gives, unless to has them.
+func packed[M, T any, P wire.Message[M]](to *[]*M, ask func() []T) ([]*M, error) {
+	if *to == nil {
+		list, err := wire.PackAll[M, T, P](ask())
+		if err != nil {
+			return nil, err
+		}
+		*to = list
+	}
+	return *to, nil
+}
+
+// threads are the threads with as much as the view asks for.
+func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
+	const user, full = ompdv1.ThreadView_THREAD_VIEW_USER_STACK, ompdv1.ThreadView_THREAD_VIEW_FULL
+	if as == user || as == full {
+		return packed(&v.lists.threads[as], func() []inspect.Thread {
+			return v.in.Picture(inspect.Parts{Threads: true, Native: as == full}).Threads
+		})
+	}
+	const basic = ompdv1.ThreadView_THREAD_VIEW_BASIC
+	if v.lists.threads[basic] == nil {
+		all, err := v.threads(user)
+		if err != nil {
+			return nil, err
+		}
+		for _, th := range all {
+			v.lists.threads[basic] = append(v.lists.threads[basic], withoutStacks(th))
+		}
+	}
+	return v.lists.threads[basic], nil
+}
+
+// withoutStacks is a thread without its stacks. It shares all else with th.
+func withoutStacks(th *ompdv1.Thread) *ompdv1.Thread {
+	out := new(ompdv1.Thread)
+	th.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if d.Name() != "stack" && d.Name() != "user_stack" {
+			out.ProtoReflect().Set(d, v)
+		}
+		return true
+	})
+	return out
+}
+
+func (v *view) regions() ([]*ompdv1.Region, error) {
+	return packed(&v.lists.regions, v.in.Regions)
+}
+
+func (v *view) stacks() ([]*ompdv1.MergedStack, error) {
+	return packed(&v.lists.stacks, func() []inspect.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
+}
+
+func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.in.ICVs) }
+
+func (v *view) controlVars() ([]*ompdv1.ControlVar, error) {
+	return packed(&v.lists.controls, v.in.ControlVars)
+}
+
+func (v *view) layout() ([]*ompdv1.LayoutEntry, error) { return packed(&v.lists.layout, v.in.Layout) }
+
+func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.in.Doctor) }
+
+func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
+	return packed(&v.lists.verdicts, func() []inspect.Verdict { return pictureWith(v.in, inspect.Parts{}, true).Verdicts })
+}
+
+// breakpoints are the breakpoint locations of all runtimes.
+func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
+	if v.lists.breaks != nil {
+		return v.lists.breaks, nil
+	}
+	spaces, err := ompd.Open(v.in.Target(), ompd.Options{})
+	if len(spaces) == 0 {
+		return nil, err
+	}
+	ids := names(spaces)
+	for i, p := range spaces {
+		list, err := p.Breakpoints()
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range list {
+			m := &ompdv1.Breakpoint{Name: b.Name, Runtime: ids[i]}
+			if !b.Address.IsNull() {
+				m.Address = &b.Address.Offset
+			}
+			v.lists.breaks = append(v.lists.breaks, m)
+		}
+	}
+	return v.lists.breaks, nil
+}
+
+// names are the IDs that address spaces have in the picture.
+func names(spaces []*ompd.Process) []string {
+	out, seen := make([]string, len(spaces)), map[string]int{}
+	for i, p := range spaces {
+		out[i] = p.Identity().Family
+		if seen[out[i]]++; seen[out[i]] > 1 {
+			out[i] = fmt.Sprintf("%s-%d", out[i], seen[out[i]])
+		}
+	}
+	return out
+}

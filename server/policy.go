@@ -1,0 +1,151 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// Policy says what clients may have opened and read. The zero value allows
+// nothing.
+type Policy struct {
+	// Dirs are the directories below which cores, executables and debug files
+	// may be named by clients. "/" allows all that the server itself may read.
+	Dirs []string
+	// UIDs are the users whose processes may be looked at.
+	UIDs []int
+	// Memory allows ReadMemory. Without it, clients get nothing of a target's
+	// memory but what the pictures and routines say.
+	Memory bool
+}
+
+// allow checks what a client wants to have opened, and returns it with absolute
+// paths, symbolic links followed.
+func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
+	out := proto.CloneOf(spec)
+	switch src := spec.GetSource().(type) {
+	case *ompdv1.TargetSpec_Core:
+		core, err := p.path(spec.GetDirectory(), src.Core)
+		if err != nil {
+			return nil, err
+		}
+		out.Source = &ompdv1.TargetSpec_Core{Core: core}
+	case *ompdv1.TargetSpec_Pid:
+		if err := p.process(src.Pid); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, failure(codes.InvalidArgument, "NO_SOURCE", "which target? core, pid or debugger must be set")
+	}
+	return out, p.files(spec, out)
+}
+
+// files checks the files beside a target.
+func (p Policy) files(spec, out *ompdv1.TargetSpec) error {
+	for _, name := range []*string{&out.Exe, &out.Sysroot} {
+		if *name == "" {
+			continue
+		}
+		resolved, err := p.path(spec.GetDirectory(), *name)
+		if err != nil {
+			return err
+		}
+		*name = resolved
+	}
+	out.DebugDirs = slices.Clone(spec.GetDebugDirs())
+	for i, dir := range out.DebugDirs {
+		if dir == systemDebugDir {
+			continue
+		}
+		resolved, err := p.path(spec.GetDirectory(), dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // as on the command line, one that is not there has nothing
+		case err != nil:
+			return err
+		default:
+			out.DebugDirs[i] = resolved
+		}
+	}
+	return nil
+}
+
+// systemDebugDir has the distribution's debug files, which are nobody's secret.
+const systemDebugDir = "/usr/lib/debug"
+
+// path makes a client's path absolute, follows its symbolic links and checks
+// where it leads.
+func (p Policy) path(dir, name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		if !filepath.IsAbs(dir) {
+			return "", failure(codes.InvalidArgument, "RELATIVE_PATH", "%s: a relative path needs the directory that it is relative to", name)
+		}
+		name = filepath.Join(dir, name)
+	}
+	if !p.below(filepath.Clean(name)) && !p.below(resolvedDir(name)) {
+		return "", notAllowed(name) // before it is told whether the file exists
+	}
+	resolved, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", name, bare(err))
+	}
+	if !p.below(resolved) {
+		return "", notAllowed(name)
+	}
+	return resolved, nil
+}
+
+// resolvedDir is a path whose directory has no symbolic links left.
+func resolvedDir(name string) string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(name))
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, filepath.Base(name))
+}
+
+// bare is an error of the system without the path, which is named otherwise.
+func bare(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func notAllowed(name string) error {
+	return failure(codes.PermissionDenied, "DIRECTORY_NOT_ALLOWED", "%s: this server opens no files there; it was started with other directories (--allow-dir)", name)
+}
+
+// below tells whether a clean path is in one of the directories.
+func (p Policy) below(name string) bool {
+	return name != "" && slices.ContainsFunc(p.Dirs, func(dir string) bool {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		rel, err := filepath.Rel(dir, name)
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+	})
+}
+
+// process checks whose process pid is.
+func (p Policy) process(pid int64) error {
+	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return failure(codes.NotFound, "NO_PROCESS", "there is no process %d", pid)
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok || !slices.Contains(p.UIDs, int(sys.Uid)) {
+		return failure(codes.PermissionDenied, "USER_NOT_ALLOWED", "process %d: this server looks at no processes of that user; it was started with others (--allow-uid)", pid)
+	}
+	return nil
+}

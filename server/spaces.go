@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+)
+
+// spaces are the address spaces that a session opened in a target at one stop.
+type spaces struct {
+	stop     uint32
+	view     *view // that they read
+	open     []*ompd.Process
+	released map[handles.Stamp]bool
+}
+
+// openSpaces opens the address spaces of a target's present stop, in its turn.
+// Runtimes that cannot be opened are the error beside those that can.
+func (s *session) openSpaces(t *target) (*spaces, error) {
+	v, err := t.look()
+	if err != nil {
+		return nil, err
+	}
+	ps, err := s.library.ProcessInitialize(v.in.Target(), ompd.Options{Epoch: t.stop, Sources: t.spec.GetSources()})
+	if len(ps) == 0 {
+		return nil, err
+	}
+	sp := &spaces{stop: t.stop, view: v, open: ps, released: map[handles.Stamp]bool{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spaces[t] = sp
+	return sp, err
+}
+
+// spacesOf are the address spaces that the session has open in t, in its turn. If
+// the view that they read was dropped after a call that was given up, they are
+// opened anew; handles stay what they are.
+func (s *session) spacesOf(t *target) (*spaces, error) {
+	s.mu.Lock()
+	sp := s.spaces[t]
+	s.mu.Unlock()
+	switch {
+	case sp == nil:
+		return nil, fmt.Errorf("no address space is open in this target: call ProcessInitialize first: %w", callbacks.StaleHandle)
+	case sp.stop != t.stop:
+		return nil, fmt.Errorf("the handle is of stop %d, the target is at stop %d: call ProcessInitialize anew: %w", sp.stop, t.stop, callbacks.StaleHandle)
+	case sp.view == t.view:
+		return sp, nil
+	}
+	released := sp.released
+	sp, err := s.openSpaces(t)
+	if sp == nil {
+		return nil, fmt.Errorf("%w: %w", callbacks.StaleHandle, err)
+	}
+	sp.released = released
+	return sp, nil
+}
+
+// space is an address space in the turn of its target.
+type space struct {
+	*ompd.Process
+	session *session
+	target  *target
+	all     *spaces
+}
+
+func (s space) thread(h handles.Thread) string { return s.session.print(s.target, ofThread(h)) }
+
+func (s space) parallel(h handles.Parallel) string { return s.session.print(s.target, ofParallel(h)) }
+
+func (s space) task(h handles.Task) string { return s.session.print(s.target, ofTask(h)) }
+
+// itself is the handle of the address space.
+func (s space) itself() string {
+	return s.session.print(s.target, handle{kind: kindSpace, Stamp: s.Stamp()})
+}
+
+// at finds what a handle's text names: the handle and its address space.
+func (s *session) at(t *target, text, kind string) (handle, space, error) {
+	h, err := s.parse(text, kind)
+	if err != nil {
+		return h, space{}, err
+	}
+	sp, err := s.spacesOf(t)
+	if err != nil {
+		return h, space{}, err
+	}
+	for _, p := range sp.open {
+		if p.Stamp() == h.Stamp && !sp.released[h.Stamp] {
+			return h, space{p, s, t, sp}, nil
+		}
+	}
+	return h, space{}, fmt.Errorf("the handle is of an address space that was released, or of another stop than %d: %w", t.stop, callbacks.StaleHandle)
+}
+
+// ask calls f with what a handle of that kind names, in the turn of its target. If
+// it is an error, the answer is none.
+func ask[R any](ctx context.Context, routine, text, kind string, f func(space, handle) (*R, error)) (*R, error) {
+	s := sessionOf(ctx)
+	t, err := s.target(targetOf(text))
+	if err != nil {
+		err = fmt.Errorf("%q is not a handle of an open target: %w", text, callbacks.StaleHandle)
+		return nil, routineStatus(routineError(routine, err))
+	}
+	var resp *R
+	err = t.do(ctx, func() error {
+		h, sp, err := s.at(t, text, kind)
+		if err != nil {
+			return routineError(routine, err)
+		}
+		resp, err = f(sp, h)
+		return err
+	})
+	if err != nil { // the call may still be under way, with resp
+		return nil, routineStatus(err)
+	}
+	return resp, nil
+}
+
+// routineError names the routine in an error that came before it was called.
+func routineError(routine string, err error) error {
+	if errors.As(err, new(*ompd.Error)) {
+		return err
+	}
+	return &ompd.Error{Routine: routine, RC: ompd.RCOf(err), Err: err}
+}
+
+// second reads the other handle of a comparison.
+func (s space) second(routine, text, kind string) (handle, error) {
+	h, err := s.session.parse(text, kind)
+	if err == nil && targetOf(text) != s.target.name {
+		err = fmt.Errorf("%q is of another target: %w", text, callbacks.StaleHandle)
+	}
+	if err != nil {
+		return h, routineError(routine, err)
+	}
+	return h, nil
+}

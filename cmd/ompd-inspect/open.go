@@ -133,8 +133,9 @@ func (a *app) symbolizeOptions() symbolize.Options {
 }
 
 // progress returns a function that tells on the standard error how far a long
-// step is, from its second second on, or nil if nobody would see it.
-func (a *app) progress(what string) func(int64) {
+// step is, once a second from its second second on: done counts steps of which
+// per make a unit.
+func (a *app) progress(what, unit string, per int64) func(done int64) {
 	start, last := time.Now(), time.Time{}
 	return func(done int64) {
 		now := time.Now()
@@ -142,6 +143,6 @@ func (a *app) progress(what string) func(int64) {
 			return
 		}
 		last = now
-		fmt.Fprintf(a.stderr, "ompd-inspect: %s: %d MiB\n", what, done>>20)
+		fmt.Fprintf(a.stderr, "ompd-inspect: %s: %d %s\n", what, done/per, unit)
 	}
 }

@@ -41,7 +41,7 @@ func (a *app) openTarget(name string) (target, error) {
 		return &liveTarget{p: p}, nil
 	}
 	core, err := corefile.Open(name, corefile.Options{
-		Exe: a.open.exe, Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, Progress: a.progress("unpacking " + name),
+		Exe: a.open.exe, Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, Progress: a.progress("unpacking "+name, "MiB", 1<<20),
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: give a core file or the number of a process; `ompd-inspect ps` lists the processes that use OpenMP", err)

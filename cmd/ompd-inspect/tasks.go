@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func (a *app) tasksVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tasks CORE|PID", Short: "The tasks: running, waiting, queued, blocked on a dependence", Args: oneTarget,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withTarget(args[0], touchTasks, func(in *inspect.Inspector) error {
+			return a.withTarget(args[0], a.touchTasks, func(in *inspect.Inspector) error {
 				if a.json {
 					return a.streamTasks(in)
 				}
@@ -27,7 +28,7 @@ func (a *app) tasksVerb() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				text.TaskStream(p, in.Tasks(), all)
+				text.TaskStream(p, a.counted(in.Tasks()), all)
 				text.Warnings(p, in.Picture(inspect.Parts{}))
 				return p.Err()
 			})
@@ -39,12 +40,30 @@ func (a *app) tasksVerb() *cobra.Command {
 
 // touchTasks reads all tasks of a process, so that the look has them; those of a
 // core are read when they are printed.
-func touchTasks(in *inspect.Inspector) {
+func (a *app) touchTasks(in *inspect.Inspector) {
 	if _, core := in.Target().(*corefile.Core); !core {
 		for range in.Tasks() {
 		}
 	}
 }
+
+// counted passes tasks on and tells how many there were, if it takes long.
+func (a *app) counted(tasks iter.Seq[inspect.Task]) iter.Seq[inspect.Task] {
+	return func(yield func(inspect.Task) bool) {
+		n, tell := int64(0), a.progress("reading tasks", "tasks", 1)
+		for t := range tasks {
+			if n++; n%progressStride == 0 {
+				tell(n)
+			}
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// progressStride is how many tasks are read between two looks at the clock.
+const progressStride = 4096
 
 // streamTasks prints the picture with its tasks one by one.
 func (a *app) streamTasks(in *inspect.Inspector) error {
@@ -65,7 +84,7 @@ func (a *app) streamTasks(in *inspect.Inspector) error {
 		return err
 	}
 	sep = "\n    "
-	for t := range in.Tasks() {
+	for t := range a.counted(in.Tasks()) {
 		b, err := json.Marshal(t)
 		if err != nil {
 			return err

@@ -72,7 +72,6 @@ func (a *app) verbs() []*cobra.Command {
 	report := a.verb("report", "What died, threads, regions, tasks and stacks (the default)", inspect.ReportParts(), a.printReport)
 	report.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, text.Threads)
-	threads.Flags().BoolVar(&a.native, "native", false, "add native stacks to the JSON form")
 	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, a.printStacks)
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	return []*cobra.Command{
@@ -85,7 +84,7 @@ func (a *app) verbs() []*cobra.Command {
 // verb makes a verb that prints parts of a picture of one target.
 func (a *app) verb(name, short string, want inspect.Parts, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
 	return a.pictureVerb(name, short, func(in *inspect.Inspector) *inspect.Picture {
-		want.Native = a.native
+		want.Native = a.native || a.json // people ask for it, programs take what they need
 		return in.Picture(want)
 	}, func(p *text.Printer, pic *inspect.Picture) {
 		show(p, pic)

@@ -163,7 +163,7 @@ func TestProgress(t *testing.T) {
 	}
 	defer stderr.Close()
 	synctest.Test(t, func(*testing.T) {
-		tell := (&app{stderr: stderr}).progress("unpacking core.zst")
+		tell := (&app{stderr: stderr}).progress("unpacking core.zst", "MiB", 1<<20)
 		for i := range 26 { // every tenth of a second
 			tell(int64(i) << 20)
 			<-time.After(time.Second / 10)

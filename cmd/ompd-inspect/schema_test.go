@@ -90,27 +90,22 @@ func TestSchemaOfEveryVerb(t *testing.T) {
 // which it has used.
 func checkVerbs(t *testing.T, core string, openmp bool) {
 	for verb, keys := range parts {
-		for _, flags := range [][]string{nil, {"--native"}} {
-			if flags != nil && verb != "report" && verb != "threads" && verb != "stacks" {
-				continue
-			}
-			a := inTime(t, append([]string{verb, "--json", core}, flags...)...)
-			if a.status != exitOK || a.errs != "" {
-				t.Errorf("%s: exit status %d: %s", verb, a.status, a.errs)
-				continue
-			}
-			validate(t, []byte(a.stdout))
-			top := topKeys(t, a.stdout)
-			for _, k := range keys {
-				if openmp && !top[k] {
-					t.Errorf("%s %v: no %s", verb, flags, k)
-				}
-			}
-			if native := strings.Contains(a.stdout, `"stack": [`); native != (flags != nil && verb != "stacks") && openmp && verb != "stacks" {
-				t.Errorf("%s %v: native stacks: %v", verb, flags, native)
-			}
-			checkAbsent(t, verb, a.stdout)
+		a := inTime(t, verb, "--json", core)
+		if a.status != exitOK || a.errs != "" {
+			t.Errorf("%s: exit status %d: %s", verb, a.status, a.errs)
+			continue
 		}
+		validate(t, []byte(a.stdout))
+		top := topKeys(t, a.stdout)
+		for _, k := range keys {
+			if openmp && !top[k] {
+				t.Errorf("%s: no %s", verb, k)
+			}
+		}
+		if native := strings.Contains(a.stdout, `"stack": [`); native != top["threads"] {
+			t.Errorf("%s: native stacks: %v", verb, native)
+		}
+		checkAbsent(t, verb, a.stdout)
 	}
 }
 

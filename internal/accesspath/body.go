@@ -1,0 +1,106 @@
+package accesspath
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxBody bounds the instructions of one Body. The longest function of the
+// runtimes at hand has some 5,000.
+const maxBody = 1 << 16
+
+// newReader is an explorer that only decodes.
+func newReader(cfg Config) (*explorer, error) {
+	x := &explorer{cfg: cfg, lifter: lifterFor(cfg.Arch), insts: map[uint64]instruction{}}
+	if x.lifter == nil {
+		return nil, fmt.Errorf("%v: %w", cfg.Arch, ErrUnsupported)
+	}
+	x.code.mem, x.abi = cfg.Mem, x.lifter.convention()
+	return x, nil
+}
+
+// Body is the code that jumps lead to from one place on, without what is called.
+// From the entry of a function it is the function, but for what is reached
+// through jump tables only.
+type Body struct {
+	x     *explorer
+	nodes map[uint64]bodyNode
+	calls []BodyCall
+}
+
+// bodyNode is an instruction and the ones that may follow it.
+type bodyNode struct{ next []uint64 }
+
+// BodyCall is a call of a fixed address.
+type BodyCall struct {
+	PC    uint64 // of the call
+	Entry uint64 // of what is called
+}
+
+// NewBody follows the code from pc on. It fails only if the first instruction
+// cannot be read or decoded.
+func NewBody(cfg Config, pc uint64) (*Body, error) {
+	x, err := newReader(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("code at %#x: %w", pc, err)
+	}
+	b := &Body{x: x, nodes: map[uint64]bodyNode{}}
+	if _, ok := b.x.fetch(pc); !ok {
+		return nil, fmt.Errorf("code at %#x: %w", pc, errNoCode)
+	}
+	work := []uint64{pc}
+	for len(work) > 0 && len(b.nodes) < maxBody {
+		pc := work[len(work)-1]
+		work = work[:len(work)-1]
+		if _, seen := b.nodes[pc]; seen {
+			continue
+		}
+		in, ok := b.x.fetch(pc)
+		if !ok {
+			continue
+		}
+		n := b.node(pc, in)
+		b.nodes[pc] = n
+		work = append(work, n.next...)
+	}
+	slices.SortFunc(b.calls, func(p, q BodyCall) int { return int(int64(p.PC - q.PC)) })
+	return b, nil
+}
+
+// node tells how an instruction goes on, and notes its call.
+func (b *Body) node(pc uint64, in instruction) bodyNode {
+	var n bodyNode
+	next := pc + uint64(in.length)
+	falls := true
+	for _, u := range in.uops {
+		switch u.code {
+		case uBranch:
+			n.next = append(n.next, u.a.val)
+		case uJump:
+			falls = false
+			if !u.a.isReg() {
+				n.next = append(n.next, u.a.val)
+			}
+		case uCall:
+			if !u.a.isReg() {
+				b.calls = append(b.calls, BodyCall{pc, u.a.val})
+			}
+			falls = falls && !b.x.begins(next)
+		case uReturn, uStop:
+			falls = false
+		}
+	}
+	if falls {
+		n.next = append(n.next, next)
+	}
+	return n
+}
+
+// Calls are the calls of fixed addresses, by their places.
+func (b *Body) Calls() []BodyCall { return b.calls }
+
+// Has tells whether there is an instruction at pc that the code comes to.
+func (b *Body) Has(pc uint64) bool {
+	_, ok := b.nodes[pc]
+	return ok
+}

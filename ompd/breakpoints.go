@@ -2,43 +2,46 @@ package ompd
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// breakpoints are the symbols of OpenMP 6.0 at which a debugger stops to see
-// something begin or end (section 42), in the specification's order.
-var breakpoints = []string{
-	"ompd_bp_parallel_begin", "ompd_bp_parallel_end", "ompd_bp_teams_begin", "ompd_bp_teams_end",
-	"ompd_bp_task_begin", "ompd_bp_task_end", "ompd_bp_thread_begin", "ompd_bp_thread_end",
-	"ompd_bp_device_begin", "ompd_bp_device_end", "ompd_bp_target_begin", "ompd_bp_target_end",
-}
-
-// Breakpoint is a breakpoint location of a runtime.
-type Breakpoint struct {
-	Name    string
-	Address callbacks.Address // null if the runtime, as it is at hand, has no such symbol
-}
-
-// Breakpoints is ompd_get_breakpoints (2013 draft, section 8.9): all breakpoint
-// locations by name. A runtime that was stripped has lost most.
-func (p *Process) Breakpoints() ([]Breakpoint, error) {
-	return query(p, "ompd_get_breakpoints", p, func(rt rtl.Runtime, _ *Process) ([]Breakpoint, error) {
-		file := ""
-		if m := rt.Identity().Module; m != nil {
-			file = m.Path
+// Breakpoints is ompd_get_breakpoints of the 2013 draft for the
+// names of the standard since: all locations at which a debugger can stop the
+// runtime, each with its address and how that is known. A location that was not
+// found has its own error. callbacks.Unsupported if the runtime's reader cannot
+// tell any.
+func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
+	return query(p, "ompd_get_breakpoints", p, func(rt rtl.Runtime, _ *Process) ([]rtl.Breakpoint, error) {
+		if r, ok := rt.(rtl.BreakpointReader); ok {
+			return r.Breakpoints(), nil
 		}
-		out := make([]Breakpoint, len(breakpoints))
-		for i, name := range breakpoints {
-			a, err := p.target.Symbol(name, file)
-			if err != nil && !errors.Is(err, callbacks.ErrNoSymbol) {
-				return nil, err
-			}
-			if out[i].Name = name; err == nil {
-				out[i].Address = a
-			}
-		}
-		return out, nil
+		return nil, fmt.Errorf("%s has none of the standard's breakpoint locations: %w", rt.Identity().Name, callbacks.Unsupported)
 	})
+}
+
+// DraftBreakpoints is ompd_get_breakpoints as the 2013 draft has it: the four
+// locations parallel_pre_execute, parallel_post_execute, task_pre_execute and
+// task_post_execute. They are ompd_bp_parallel_begin, ompd_bp_parallel_end,
+// ompd_bp_task_begin and ompd_bp_task_end of the standard; the result has both
+// names. Those that were not found are left out, and their errors joined.
+func (p *Process) DraftBreakpoints() ([]rtl.Breakpoint, error) {
+	all, err := p.Breakpoints()
+	if err != nil {
+		return nil, err
+	}
+	var list []rtl.Breakpoint
+	var errs []error
+	for _, b := range all {
+		switch {
+		case b.Former == "":
+		case b.Address.IsNull():
+			errs = append(errs, b.Err)
+		default:
+			list = append(list, b)
+		}
+	}
+	return list, fail("ompd_get_breakpoints", p, errors.Join(errs...))
 }

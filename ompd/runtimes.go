@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
 )
 
@@ -34,10 +35,14 @@ type Options struct {
 type family func(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error)
 
 // families are the kinds of runtimes that this library knows.
-func families() []family { return []family{openLibomp} }
+func families() []family { return []family{openLibomp, openLibgomp} }
 
 func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
 	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
+}
+
+func openLibgomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
+	return libgomp.Open(t, first, libgomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
 }
 
 // ErrNoRuntime says that a target has no OpenMP runtime that this library reads.

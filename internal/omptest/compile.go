@@ -11,15 +11,17 @@ import (
 
 // Build says how a program of testdata/programs is built.
 type Build struct {
-	Program string   // name without suffix: barrier
-	Flags   []string // for the compiler; none means -O1 -g
-	Strip   bool     // remove symbols and debug information afterwards
+	Program  string   // name without suffix: barrier
+	Compiler Compiler // whose; none means LLVM's
+	Flags    []string // for the compiler; none means -O1 -g
+	Strip    bool     // remove symbols and debug information afterwards
 }
 
 // Compile builds a program and returns the path of the executable, whose base name is the program's.
 // The compiler is $OMPD_CLANG or clang-16; for C++ $OMPD_CLANGXX or clang++-16; for Fortran
 // $OMPD_FLANG or flang-new-19, which takes fewer flags. Debian ships no static libomp, so a static executable
-// (also static-pie) is not possible; PIE (the default) and -no-pie are.
+// (also static-pie) is not possible; PIE (the default) and -no-pie are. With [GCC], the compiler is gcc, g++ or
+// gfortran, and -static and -static-pie are possible too.
 func Compile(tb testing.TB, b Build) string {
 	tb.Helper()
 	if b.Flags == nil {
@@ -27,14 +29,18 @@ func Compile(tb testing.TB, b Build) string {
 	}
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
-	compiler := compilerFor(tb, source)
+	compiler := b.Compiler.forSource(tb, source)
 	inputs := []any{b.Program, b.Flags, b.Strip, compiler, versionOf(tb, compiler), hashFile(tb, source)}
 	for _, shared := range []string{"truth.h", "truth_fortran.c"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
 	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
 		exe := filepath.Join(dir, b.Program)
-		build(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+		if b.Compiler == GCC {
+			buildGCC(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+		} else {
+			build(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+		}
 		if b.Strip {
 			command(tb, dir, "strip", exe)
 		}

@@ -2,9 +2,17 @@
  * named "ledger" and works; threads 2 and 3 wait for the unnamed one, thread 4 for "ledger". */
 #include "truth.h"
 
-/* The compiler's own variables of the two sections, which C has no name for. */
+/* The compiler's own variables of the two sections, which C has no name for. GCC has none for the
+ * unnamed one, whose lock is in the runtime. */
+#ifdef __clang__
+#define UNNAMED ".gomp_critical_user_.var"
+#define LEDGER ".gomp_critical_user_ledger.var"
+#else
+#define UNNAMED "0"
+#define LEDGER ".gomp_critical_user_ledger"
+#endif
 __asm__(".pushsection .data.rel,\"aw\"\n.balign 8\n"
-        "unnamed: .quad .gomp_critical_user_.var\nledger: .quad .gomp_critical_user_ledger.var\n"
+        "unnamed: .quad " UNNAMED "\nledger: .quad " LEDGER "\n"
         ".popsection");
 extern char *unnamed, *ledger;
 static volatile int in_unnamed, in_ledger;

@@ -8,8 +8,15 @@ struct pair {
   double a, b;
 };
 
+/* The compiler's own variable of the section. GCC uses the lock for atomic constructs instead,
+ * which is in the runtime. */
+#ifdef __clang__
+#define REDUCTION ".gomp_critical_user_.reduction.var"
+#else
+#define REDUCTION "0"
+#endif
 __asm__(".pushsection .data.rel,\"aw\"\n.balign 8\n"
-        "reduction: .quad .gomp_critical_user_.reduction.var\n.popsection");
+        "reduction: .quad " REDUCTION "\n.popsection");
 extern char *reduction;
 static int combining;
 

@@ -1,0 +1,60 @@
+package omptest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Compiler is a family of compilers, each with the OpenMP runtime of its own.
+type Compiler string
+
+// The compilers whose programs are tested.
+const (
+	LLVM Compiler = ""    // clang, clang++ and flang, with libomp
+	GCC  Compiler = "gcc" // gcc, g++ and gfortran, with libgomp
+)
+
+// forSource finds the compiler for a source file.
+func (c Compiler) forSource(tb testing.TB, source string) string {
+	tb.Helper()
+	if c != GCC {
+		return compilerFor(tb, source)
+	}
+	name := map[string]string{".c": "gcc", ".cc": "g++", ".f90": "gfortran"}[filepath.Ext(source)]
+	path, err := exec.LookPath(name)
+	if err != nil {
+		tb.Fatalf("no compiler: %v: apt-get install %s", err, name)
+	}
+	return path
+}
+
+// gccMacros stand for functions of truth.h that only LLVM's runtime has.
+var gccMacros = []string{"-Dkmp_get_stacksize_s()=0UL"}
+
+// buildGCC is build for GCC's compilers.
+func buildGCC(tb testing.TB, programs, compiler, source, exe string, flags []string) {
+	tb.Helper()
+	args := append([]string{"-fopenmp"}, flags...)
+	if filepath.Ext(source) == ".f90" {
+		object := filepath.Join(filepath.Dir(exe), "truth.o")
+		c := append(append([]string{}, args...), gccMacros...)
+		command(tb, programs, GCC.forSource(tb, "truth_fortran.c"), append(c, "-c", "truth_fortran.c", "-o", object)...)
+		args = append(args, "-J", filepath.Dir(exe), object)
+	} else {
+		args = append(append(args, gccMacros...), "-pthread")
+	}
+	command(tb, programs, compiler, append(args, source, "-o", exe)...)
+}
+
+// Libgomp returns Debian's GNU runtime, as the distribution ships it: stripped.
+func Libgomp(tb testing.TB) Runtime {
+	tb.Helper()
+	dir := filepath.Join(debianPackage(tb, "libgomp1"), "usr/lib/x86_64-linux-gnu")
+	r := Runtime{Name: "libgomp-12", Major: 12, Lib: filepath.Join(dir, "libgomp.so.1"), Dir: dir}
+	if _, err := os.Stat(r.Lib); err != nil {
+		tb.Fatalf("package libgomp1 has no runtime: %v", err)
+	}
+	return r
+}

@@ -1,0 +1,126 @@
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+// A task that waits for others is in no queue: only the tasks that it waits for
+// point to it, each from a vector (gomp_dependers_vec).
+
+// follow yields the tasks that wait for t, and those that wait for them.
+func (w *walk) follow(t *task) error {
+	open := []*task{t}
+	for len(open) > 0 {
+		t := open[len(open)-1]
+		open = open[:len(open)-1]
+		next, err := w.rt.dependers(t)
+		if err != nil {
+			return err
+		}
+		for _, to := range next {
+			d, err := w.rt.task(to)
+			if err != nil {
+				return fmt.Errorf("task that waits for the one at %v: %w", t.addr, err)
+			}
+			if w.edge != nil {
+				w.edge(t.addr, to)
+			}
+			if d.kind != kindWaiting || !d.rec.Bool(w.rt.l.Task.NumDependees) {
+				continue // it is in a queue, or waits with its dependences in a taskwait
+			}
+			fresh, err := w.once(d)
+			if err != nil {
+				return err
+			}
+			if fresh {
+				open = append(open, d)
+			}
+		}
+	}
+	return nil
+}
+
+// dependers are the tasks that wait for t.
+func (rt *runtime) dependers(t *task) ([]callbacks.Address, error) {
+	a := t.rec.Address(rt.l.Task.Dependers)
+	if err := t.rec.Err(); err != nil || a.IsNull() {
+		return nil, err
+	}
+	f := &rt.l.Dependers
+	r := layout.Read(rt.mem, a, f.NElem)
+	n := r.Uint(f.NElem)
+	if err := errors.Join(r.Err(), f.Elem.Err()); err != nil {
+		return nil, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, err)
+	}
+	if n > maxDependers {
+		return nil, fmt.Errorf("%d tasks wait for the one at %v: %w", n, t.addr, callbacks.Incomplete)
+	}
+	elems := make([]byte, 8*n)
+	if err := rt.mem.ReadMemory(a.Add(f.Elem.Offset), elems); err != nil {
+		return nil, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, errors.Join(err, callbacks.DeviceReadError))
+	}
+	out := make([]callbacks.Address, n)
+	for i := range out {
+		out[i] = callbacks.At(callbacks.Word(elems[8*i : 8*i+8]))
+	}
+	return out, nil
+}
+
+// graph has the dependences of the tasks of a team.
+type graph struct {
+	before map[uint64][]callbacks.Address // by task: those that it waits for
+	err    error
+}
+
+// graphOf walks over a region's tasks once.
+func (rt *runtime) graphOf(r *region) *graph {
+	if g, ok := rt.graphs.get(r.key.addr); ok {
+		return g
+	}
+	g := &graph{before: map[uint64][]callbacks.Address{}}
+	g.err = rt.walkTasks(r, func(from, to callbacks.Address) {
+		if len(g.before) < maxMarked {
+			g.before[to.Offset] = append(g.before[to.Offset], from)
+		}
+	}, func(*task) error { return nil })
+	rt.graphs.put(r.key.addr, g)
+	return g
+}
+
+// orphansOf has the explicit tasks of a region whose parent is finished.
+func (rt *runtime) orphansOf(r *region) map[uint64]bool {
+	if o, ok := rt.orphans.get(r.key.addr); ok {
+		return o
+	}
+	o := map[uint64]bool{}
+	_ = rt.walkTasks(r, nil, func(t *task) error { // what it finds before an error counts
+		if t.parent.IsNull() && len(o) < maxMarked {
+			o[t.addr.Offset] = true
+		}
+		return nil
+	})
+	rt.orphans.put(r.key.addr, o)
+	return o
+}
+
+// WaitsFor returns the unfinished tasks that a task depends on.
+func (rt *runtime) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	fd, err := rt.lookup(h)
+	if err != nil {
+		return nil, err
+	}
+	if fd.task == nil || fd.kind != kindWaiting || !fd.rec.Bool(rt.l.Task.NumDependees) {
+		return nil, nil
+	}
+	g := rt.graphOf(fd.region)
+	var out []handles.Task
+	for _, a := range g.before[h.Data.Offset] {
+		out = append(out, rt.handleOf(a))
+	}
+	return out, g.err
+}

@@ -1,0 +1,325 @@
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+const (
+	// maxQueue bounds the tasks of one queue: 1 Gi of them take 200 GiB.
+	maxQueue = 1 << 30
+	// maxPriorities bounds the nodes of the tree that a queue of tasks of
+	// several priorities is.
+	maxPriorities = 1 << 16
+	// maxDependers bounds the tasks that wait for one task.
+	maxDependers = 1 << 24
+	// maxMarked bounds how many tasks of one walk are remembered, and those of
+	// a graph of dependences.
+	maxMarked = 1 << 22
+)
+
+// queueKind is which of its pnode a task is linked with (enum priority_queue_type).
+type queueKind uint64
+
+const (
+	queueTeam     queueKind = 0
+	queueChildren queueKind = 1
+	nodeSize                = 16 // a priority_node: next and prev
+)
+
+// errStop ends a walk whose consumer has had enough.
+var errStop = errors.New("stop")
+
+// ExplicitTasks yields the explicit tasks of the region's team that are not
+// finished: first those that threads execute or have suspended, then the queued
+// ones, then those that no queue has. Those that wait for a task follow it.
+//
+// Queued tasks are not remembered, so that a million of them takes no memory.
+func (rt *runtime) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
+	return func(yield func(handles.Task, error) bool) {
+		r, err := rt.find(h)
+		if err != nil {
+			yield(handles.Task{}, err)
+			return
+		}
+		err = rt.walkTasks(r, nil, func(t *task) error {
+			if !yield(handles.Task{Stamp: rt.stamp, Data: t.addr}, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(handles.Task{}, err)
+		}
+	}
+}
+
+// walk is one walk over the explicit tasks of a region.
+type walk struct {
+	rt     *runtime
+	region *region
+	emit   func(*task) error
+	marked map[uint64]bool // tasks that are not in the team's queue, and were met
+	edge   func(from, to callbacks.Address)
+}
+
+// walkTasks calls emit for each explicit task of the region, and edge, if it is
+// not nil, for each dependence.
+func (rt *runtime) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
+	w := &walk{rt: rt, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
+	var errs []error
+	for _, step := range []func() error{w.held, w.queued, w.children} {
+		err := step()
+		if errors.Is(err, errStop) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// mark emits a task that is in no queue of the team, once, and those that wait for
+// it.
+func (w *walk) mark(t *task) error {
+	fresh, err := w.once(t)
+	if err != nil || !fresh {
+		return err
+	}
+	return w.follow(t)
+}
+
+// once emits a task that is in no queue of the team, and tells whether it had not
+// been.
+func (w *walk) once(t *task) (bool, error) {
+	if w.marked[t.addr.Offset] {
+		return false, nil
+	}
+	if len(w.marked) >= maxMarked {
+		return false, fmt.Errorf("more than %d tasks begun or blocked: %w", maxMarked, callbacks.Incomplete)
+	}
+	w.marked[t.addr.Offset] = true
+	return true, w.emit(t)
+}
+
+// starts are the tasks that the members of the region execute in it, or from which
+// they forked an inner region.
+func (w *walk) starts() []callbacks.Address {
+	var out []callbacks.Address
+	for n, th := range w.region.members {
+		if th == nil {
+			continue
+		}
+		own := th.task
+		for i := range th.frames {
+			if w.region.team != nil && th.frames[i].team == w.region.team {
+				break
+			}
+			first, err := w.rt.task(w.rt.implicit(th.frames[i].team, 0))
+			if err != nil {
+				own = callbacks.Address{}
+				break
+			}
+			own = first.parent
+		}
+		out = append(out, own)
+		if w.region.team != nil {
+			out = append(out, w.rt.implicit(w.region.team, n))
+		}
+	}
+	return out
+}
+
+// held yields the tasks that threads execute or have suspended, as far as they are
+// parents of each other.
+func (w *walk) held() error {
+	for _, a := range w.starts() {
+		for range maxTaskDepth {
+			t, err := w.rt.task(a)
+			if err != nil || !t.explicit() {
+				break
+			}
+			if err := w.mark(t); err != nil {
+				return err
+			}
+			a = t.parent
+		}
+	}
+	return nil
+}
+
+// queued yields the tasks in the team's queue.
+func (w *walk) queued() error {
+	t := w.region.team
+	if t == nil {
+		return nil
+	}
+	f := &w.rt.l.Team
+	r := layout.Read(w.rt.mem, t.addr, f.QueueRoot, f.QueueTasks)
+	lists, err := w.rt.lists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
+	if err = errors.Join(r.Err(), err); err != nil {
+		return fmt.Errorf("queue of the team at %v: %w", t.addr, err)
+	}
+	for _, list := range lists {
+		err := w.rt.list(list, queueTeam, false, func(t *task) error {
+			if err := w.emit(t); err != nil {
+				return err
+			}
+			return w.follow(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children yields the tasks that are children of others, and neither in the team's
+// queue nor executed by a thread now: detached ones, and those that a thread has
+// suspended in a taskgroup. Those that wait come first in a queue of children, and
+// are in the team's.
+func (w *walk) children() error {
+	var open []callbacks.Address
+	for _, a := range w.starts() {
+		for range maxTaskDepth {
+			t, err := w.rt.task(a)
+			if err != nil {
+				break
+			}
+			open = append(open, a)
+			if !t.explicit() {
+				break
+			}
+			a = t.parent
+		}
+	}
+	done := map[uint64]bool{}
+	for len(open) > 0 && len(done) < maxMarked {
+		a := open[len(open)-1]
+		open = open[:len(open)-1]
+		if done[a.Offset] {
+			continue
+		}
+		done[a.Offset] = true
+		err := w.begunChildren(a, func(t *task) error {
+			open = append(open, t.addr)
+			return w.mark(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begunChildren calls f for the children of the task at a that do not wait in a
+// queue.
+func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
+	t, err := w.rt.task(a)
+	if err != nil {
+		return nil // it ended in between, or its structure is on a stack that is gone
+	}
+	l := &w.rt.l.Task
+	lists, err := w.rt.lists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
+	if err = errors.Join(t.rec.Err(), err); err != nil {
+		return fmt.Errorf("children of the task at %v: %w", a, err)
+	}
+	for _, list := range lists {
+		err := w.rt.list(list, queueChildren, true, func(t *task) error {
+			if t.kind == kindWaiting {
+				return errEnd
+			}
+			return f(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists are the lists of a queue: one, or one for each priority if there is a tree
+// of them.
+func (rt *runtime) lists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
+	if root.IsNull() {
+		if tasks.IsNull() {
+			return nil, nil
+		}
+		return []callbacks.Address{tasks}, nil
+	}
+	var out []callbacks.Address
+	f := &rt.l.Node
+	open := []callbacks.Address{root}
+	for n := 0; len(open) > 0; n++ {
+		if n >= maxPriorities {
+			return out, fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
+		}
+		a := open[len(open)-1]
+		open = open[:len(open)-1]
+		r := layout.Read(rt.mem, a, f.Tasks, f.Left, f.Right)
+		list, left, right := r.Address(f.Tasks), r.Address(f.Left), r.Address(f.Right)
+		if err := r.Err(); err != nil {
+			return out, fmt.Errorf("priorities of tasks: %w", err)
+		}
+		if !list.IsNull() {
+			out = append(out, list)
+		}
+		for _, next := range []callbacks.Address{right, left} {
+			if !next.IsNull() {
+				open = append(open, next)
+			}
+		}
+	}
+	return out, nil
+}
+
+// errEnd ends the walk over one list.
+var errEnd = errors.New("end of list")
+
+// list calls f for the tasks of a circular list of nodes, from the first or from
+// the last one on. A node that its neighbour does not point back to ends the walk:
+// so it comes back to where it began, whatever the memory holds.
+func (rt *runtime) list(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
+	pnode := rt.l.Task.Pnode
+	if err := pnode.Err(); err != nil {
+		return err
+	}
+	offset := pnode.Offset + uint64(q)*nodeSize
+	next := layout.Field{Offset: offset, Size: 8}
+	prev := layout.Field{Offset: offset + 8, Size: 8}
+	if backwards {
+		next, prev = prev, next
+	}
+	start := first
+	if backwards {
+		v, err := layout.ReadUint(rt.mem, first.Add(8), 8)
+		if err != nil {
+			return err
+		}
+		start = callbacks.At(v)
+	}
+	node, before := start, callbacks.Address{}
+	for range maxQueue {
+		t, err := rt.task(node.Add(-offset))
+		if err != nil {
+			return fmt.Errorf("queue of tasks: %w", err)
+		}
+		if !before.IsNull() && t.rec.Address(prev) != before {
+			return fmt.Errorf("queue of tasks: the node at %v does not point back to %v: %w", node, before, callbacks.Incomplete)
+		}
+		if err := f(t); errors.Is(err, errEnd) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		before, node = node, t.rec.Address(next)
+		if err := t.rec.Err(); err != nil || node == start {
+			return err
+		}
+	}
+	return fmt.Errorf("queue of more than %d tasks: %w", maxQueue, callbacks.Incomplete)
+}

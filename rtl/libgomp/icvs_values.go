@@ -1,0 +1,275 @@
+package libgomp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+const (
+	// maxList bounds lists of one value for each nesting level. They come from
+	// an environment variable, which is no longer than a few MiB.
+	maxList = 1 << 16
+	// maxText bounds the strings that the runtime keeps of environment
+	// variables.
+	maxText = 64 << 10
+)
+
+func boolText(v int64) string {
+	if v != 0 {
+		return "true"
+	}
+	return "false"
+}
+
+func enabledText(v int64) string {
+	if v != 0 {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+// named gives the name of value v, or the number for one without a name.
+func named(v int64, names ...string) string {
+	if v >= 0 && v < int64(len(names)) {
+		return names[v]
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// offloadText names values of enum gomp_target_offload_t.
+func offloadText(v int64) string { return named(v, "default", "mandatory", "disabled") }
+
+// bindText names values of omp_proc_bind_t.
+func bindText(v int64) string { return named(v, "false", "true", "primary", "close", "spread") }
+
+// allocatorText names the predefined values of omp_allocator_handle_t.
+func allocatorText(v int64) string {
+	if v >= 0 && v <= 8 {
+		return named(v, "omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
+			"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc")
+	}
+	return fmt.Sprintf("%#x", uint64(v))
+}
+
+// Values of enum gomp_schedule_type.
+const (
+	schedAuto      = 4
+	schedMonotonic = 1 << 31 // a bit
+)
+
+// runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE would
+// have it.
+func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
+	f := &rt.l.Task
+	kind, err := rt.taskInt(fd, f.RunSched)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	chunk, err := rt.taskInt(fd, f.RunSchedChunk)
+	text := ""
+	if kind&schedMonotonic != 0 {
+		text = "monotonic:"
+	}
+	plain := kind & (schedMonotonic - 1)
+	text += named(plain, "runtime", "static", "dynamic", "guided", "auto")
+	if chunk > 0 && plain != schedAuto {
+		text += "," + strconv.FormatInt(chunk, 10)
+	}
+	return rtl.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
+}
+
+// threadLimit is omp_get_thread_limit.
+func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
+	v, err := rt.taskInt(fd, rt.l.Task.ThreadLimit)
+	if v = int64(uint32(v)); v > math.MaxInt32 {
+		v = math.MaxInt32
+	}
+	return number(v, nil, "icv.thread_limit_var"), err
+}
+
+// maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
+func (rt *runtime) maxActiveLevels(fd found) (rtl.ICVValue, error) {
+	f := rt.l.Task.MaxActiveLevels
+	if !f.Known() {
+		v, err := rt.setting(rt.l.Globals.MaxActiveLevels, 4)
+		return number(v, nil, "gomp_max_active_levels_var"), err
+	}
+	v, err := rt.taskInt(fd, f)
+	return number(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
+}
+
+func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
+	v := int64(0)
+	if fd.task != nil && fd.explicit() {
+		v = 1
+	}
+	return number(v, boolText, "kind"), nil
+}
+
+func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
+	v := int64(1)
+	if fd.task != nil && fd.explicit() {
+		v = 0
+	}
+	return number(v, boolText, "kind"), nil
+}
+
+func (rt *runtime) finalVar(fd found) (rtl.ICVValue, error) {
+	if fd.task == nil {
+		return number(0, boolText, "task"), nil
+	}
+	v := fd.rec.Int(rt.l.Task.FinalTask)
+	return number(v, boolText, "final_task"), fd.rec.Err()
+}
+
+// list is a value that has one element for the current level and one for each
+// deeper one.
+func list(first int64, rest []int64, whole bool, text func(int64) string, source string) rtl.ICVValue {
+	parts := []string{text(first)}
+	for _, v := range rest {
+		parts = append(parts, text(v))
+	}
+	return rtl.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
+}
+
+// deeper reads the elements behind that of the given level of a list with one
+// integer for each level. known tells whether the runtime's variables for it were
+// found.
+func (rt *runtime) deeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
+	if !values.Known() || !length.Known() {
+		return nil, false, nil
+	}
+	array, err := rt.globalInt(values, 8)
+	if err != nil || array == 0 {
+		return nil, err == nil, err
+	}
+	n, err := rt.globalInt(length, 8)
+	if err != nil {
+		return nil, false, err
+	}
+	if n < 0 || n > maxList {
+		return nil, false, fmt.Errorf("list of %d elements: %w", n, callbacks.Incomplete)
+	}
+	for i := int64(level) + 1; i < n; i++ {
+		v, err := layout.ReadUint(rt.mem, callbacks.At(uint64(array)).Add(uint64(i)*size), size)
+		if err != nil {
+			return vs, false, err
+		}
+		vs = append(vs, int64(v))
+	}
+	return vs, true, nil
+}
+
+// nthreadsVar is the number of threads for the next level and the levels inside
+// it: the task has the first, a list of the runtime the others.
+func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
+	first, err := rt.taskInt(fd, rt.l.Task.Nthreads)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	g := &rt.l.Globals
+	rest, known, err := rt.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
+	source := "icv.nthreads_var"
+	if known {
+		source += ", gomp_nthreads_var_list"
+	}
+	return list(first, rest, true, func(v int64) string { return strconv.FormatInt(v, 10) }, source), err
+}
+
+// bindVar is the binding policy for the next level and the levels inside it.
+func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
+	first, err := rt.taskInt(fd, rt.l.Task.Bind)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	g := &rt.l.Globals
+	rest, known, err := rt.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
+	source := "icv.bind_var"
+	if known {
+		source += ", gomp_bind_var_list"
+	}
+	return list(first, rest, true, bindText, source), err
+}
+
+// threadNum is omp_get_thread_num.
+func (rt *runtime) threadNum(th *thread) (rtl.ICVValue, error) {
+	return number(int64(th.id), nil, "ts.team_id"), nil
+}
+
+// teamNum is omp_get_team_num.
+func (rt *runtime) teamNum(r *region) (rtl.ICVValue, error) {
+	p := r.primary()
+	if p == nil {
+		return rtl.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
+	}
+	f := rt.l.Thread.TeamNum
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+	}
+	return number(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
+}
+
+// defAllocator is omp_get_default_allocator: that of the thread, or if it has set
+// none, that of the program.
+func (rt *runtime) defAllocator(th *thread) (rtl.ICVValue, error) {
+	f := rt.l.Thread.DefAllocator
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+	}
+	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
+		return number(v, allocatorText, "ts.def_allocator"), th.rec.Err()
+	}
+	v, err := rt.setting(rt.l.Globals.DefAllocator, 8)
+	return number(v, allocatorText, "gomp_def_allocator"), err
+}
+
+// placeAssignment is omp_get_place_num. The runtime counts from 1.
+func (rt *runtime) placeAssignment(th *thread) (rtl.ICVValue, error) {
+	v := th.rec.Int(rt.l.Thread.Place)
+	if th.rec.Err() == nil && v <= 0 {
+		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
+	}
+	return number(v-1, nil, "place"), th.rec.Err()
+}
+
+// placePartition is the range of places that the thread may use.
+func (rt *runtime) placePartition(th *thread) (rtl.ICVValue, error) {
+	f := &rt.l.Thread
+	first, n := th.rec.Int(f.PlacePartitionOff), th.rec.Int(f.PlacePartitionLen)
+	if th.rec.Err() == nil && (n <= 0 || th.rec.Int(f.Place) <= 0) {
+		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
+	}
+	return rtl.ICVValue{
+		Int: first, Text: fmt.Sprintf("%d-%d", first, first+n-1), Whole: n == 1, Source: "ts.place_partition_off, ts.place_partition_len",
+	}, th.rec.Err()
+}
+
+// affinityFormat is omp_get_affinity_format.
+func (rt *runtime) affinityFormat() (rtl.ICVValue, error) {
+	p, err := rt.setting(rt.l.Globals.AffinityFormat, 8)
+	v := rtl.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
+	if err == nil && p != 0 {
+		v.Text, err = layout.ReadString(rt.mem, callbacks.At(uint64(p)), maxText)
+	}
+	return v, err
+}
+
+// activeSpins is from how many turns of a waiting loop on the runtime counts as
+// waiting actively: an unset policy has 300,000, an active one 30 thousand million.
+const activeSpins = 1 << 30
+
+// waitPolicy is concluded from how long a waiting thread spins before it sleeps.
+func (rt *runtime) waitPolicy() (rtl.ICVValue, error) {
+	v, err := rt.setting(rt.l.Globals.SpinCount, 8)
+	policy := int64(1)
+	if uint64(v) >= activeSpins {
+		policy = 0
+	}
+	return number(policy, func(v int64) string { return named(v, "active", "passive") }, "gomp_spin_count_var"), err
+}

@@ -1,0 +1,162 @@
+package libgomp
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Options say where the layout of a runtime may come from.
+type Options struct {
+	// Only names the layout sources that may answer: symbols, memory,
+	// debuginfo, code, table, derived. Empty means all.
+	Only []string
+	// Full asks the costly source (debuginfo) for everything, to compare, and
+	// not only for what the others left open.
+	Full bool
+	// Debug gives the debug information of a module. It is called at most
+	// once, and only if something is asked of it; nil means that there is
+	// none.
+	Debug func(*callbacks.Module) (*dwarf.Data, error)
+}
+
+// Located is a runtime whose layout is known.
+type Located struct {
+	Layout   Layout
+	Report   layout.Report
+	Identity rtl.Identity
+}
+
+// Locate finds out where the fields and globals of the runtime in mod lie. One of
+// which too little is known to read even its threads is callbacks.Incompatible;
+// apart from that, what is open is in the report. With Options.Only, that is not
+// checked.
+func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
+	symbols := &symbolSource{target: t, module: mod}
+	code := newCodeSource(t, mod)
+	memory := newMemorySource(t, func() (uint64, error) {
+		if tls, err := symbols.Global("gomp_tls_data"); err == nil {
+			return tls, nil
+		}
+		return code.Global("gomp_tls_data")
+	})
+	bounds, _ := versions(t, mod)
+	table := &tableSource{evidence: o.allowed([]layout.Source{memory, code}), bounds: bounds, allowed: memory.allows}
+	costly := debugSources(t, mod, o)
+	r := layout.Resolver{
+		Sources: o.allowed(slices.Concat([]layout.Source{symbols, memory}, costly, []layout.Source{code, table})),
+		Judge:   func(candidates []layout.Entry) int { return believeMemory(memory, candidates) },
+	}
+	if !o.Full {
+		r.Costly = costly
+	}
+	loc := &Located{}
+	var err error
+	loc.Report, err = r.Resolve(&loc.Layout)
+	loc.Identity = identify(t, mod, table.take())
+	if len(o.Only) > 0 {
+		return loc, err
+	}
+	if err == nil {
+		err = loc.Layout.keysKnown()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("libgomp layout: %w", errors.Join(err, callbacks.Incompatible))
+	}
+	if table.name == "derived" {
+		loc.Identity.Warnings = append(loc.Identity.Warnings,
+			"no known release of libgomp has this layout: fields are derived from the code of the accessors")
+	}
+	return loc, nil
+}
+
+// minWitnesses is how many threads must show a layout in memory before it is
+// believed against another source.
+const minWitnesses = 2
+
+// believeMemory settles a conflict by what several threads show.
+func believeMemory(memory *memorySource, candidates []layout.Entry) int {
+	if memory.hits < minWitnesses {
+		return -1
+	}
+	return slices.IndexFunc(candidates, func(c layout.Entry) bool { return c.Source == memory.Name() })
+}
+
+// debugSources are the sources that parse debug information.
+func debugSources(t callbacks.Target, mod *callbacks.Module, o Options) []layout.Source {
+	if types, ok := t.(callbacks.Types); ok {
+		return []layout.Source{layout.Types(types, mod.Path)}
+	}
+	if o.Debug == nil {
+		return nil
+	}
+	load := func() (*dwarf.Data, error) { return o.Debug(mod) }
+	return []layout.Source{layout.DWARF(load, mod.Bias)}
+}
+
+// allowed leaves the sources that Only names.
+func (o Options) allowed(srcs []layout.Source) []layout.Source {
+	if len(o.Only) == 0 {
+		return srcs
+	}
+	return slices.DeleteFunc(srcs, func(s layout.Source) bool {
+		if s, ok := s.(*tableSource); ok && s.fingerprint == nil { // its name depends on what it finds
+			return !slices.Contains(o.Only, "table") && !slices.Contains(o.Only, "derived")
+		}
+		name, _, _ := strings.Cut(s.Name(), " ")
+		return !slices.Contains(o.Only, name)
+	})
+}
+
+// keysKnown is the error of a name without which nothing can be read.
+func (l *Layout) keysKnown() error {
+	return errors.Join(l.Globals.TLS.Err(), l.Thread.Team.Err(), l.Thread.TeamID.Err(), l.Thread.Level.Err(), l.Thread.Task.Err(),
+		l.Thread.ThreadPool.Err(), l.Team.Nthreads.Err(), l.Team.PrevTeam.Err(), l.Team.PrevTeamID.Err(), l.Team.Size.Err(), l.Task.Size.Err())
+}
+
+// symbolSource answers from the symbols of a runtime that is not stripped, as one
+// that is linked statically.
+type symbolSource struct {
+	target callbacks.Target
+	module *callbacks.Module
+}
+
+// Name is "symbols".
+func (s *symbolSource) Name() string { return "symbols" }
+
+// Field is not told by symbols.
+func (s *symbolSource) Field(string, string) (layout.Field, error) {
+	return layout.Field{}, layout.ErrUnknown
+}
+
+// Type is not told by symbols.
+func (s *symbolSource) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
+
+// Global is a symbol of the runtime's module; for gomp_tls_data, the distance of
+// a thread's own from its thread pointer.
+func (s *symbolSource) Global(name string) (uint64, error) {
+	if name != "gomp_tls_data" {
+		a, err := moduleSymbol(s.target, s.module, name)
+		return a.Offset, err
+	}
+	lwps, err := listThreads(s.target)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %v", layout.ErrUnknown, err)
+	}
+	for _, l := range lwps {
+		id := callbacks.LWP(l.lwp)
+		if l.lwp == 0 {
+			id = callbacks.Pthread(l.pthread)
+		}
+		if a, err := s.target.ThreadSymbol(id, name, s.module.Path); err == nil && l.tp != 0 {
+			return a.Offset - l.tp, nil
+		}
+	}
+	return 0, layout.ErrUnknown
+}

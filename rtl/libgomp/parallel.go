@@ -1,0 +1,93 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Parallel reads one region. The runtime keeps neither its function nor its place
+// in the source: the function is that of the call on the stack of the primary
+// thread which forked it.
+func (rt *runtime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	r, err := rt.find(h)
+	if err != nil {
+		return rtl.ParallelInfo{}, err
+	}
+	info := rtl.ParallelInfo{
+		Level: r.level(), ActiveLevel: r.active, TeamSize: r.size(), PrimaryNum: r.num,
+		Serialized: r.level() > 0 && r.size() == 1, League: rt.league(r),
+	}
+	if f, ok := rt.forkOf(r); ok {
+		info.Function, info.Return = callbacks.At(f.function), callbacks.At(f.ret)
+	}
+	return info, nil
+}
+
+// league is the number of teams of the league that the region is in. The runtime
+// keeps 1 both outside of a league and in one of a single team: then it is 0.
+func (rt *runtime) league(r *region) int {
+	p := r.primary()
+	if p == nil || !rt.l.Thread.NumTeams.Known() {
+		return 0
+	}
+	if n := p.rec.Uint(rt.l.Thread.NumTeams); p.rec.Err() == nil && n > 0 && n < maxTeamSize {
+		return int(n) + 1
+	}
+	return 0
+}
+
+// EnclosingParallel is ompd_get_enclosing_parallel_handle.
+func (rt *runtime) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
+	r, err := rt.find(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	if r.around == nil {
+		why := "is of level 0"
+		if r.level() > 0 {
+			why = "lies in a region whose threads are unknown"
+		}
+		return handles.Parallel{}, fmt.Errorf("%v %s: %w", h, why, callbacks.Unavailable)
+	}
+	return rt.parallelHandle(r.around), nil
+}
+
+// ThreadInParallel is ompd_get_thread_in_parallel.
+func (rt *runtime) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
+	r, err := rt.find(h)
+	if err != nil {
+		return handles.Thread{}, err
+	}
+	if n < 0 || n >= r.size() {
+		return handles.Thread{}, fmt.Errorf("thread %d of %v, which has %d: %w", n, h, r.size(), callbacks.BadInput)
+	}
+	th := r.members[n]
+	if th == nil {
+		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: it is being created, or has ended: %w", n, h, callbacks.Unavailable)
+	}
+	return rt.threadHandle(th), nil
+}
+
+// TaskInParallel is ompd_get_task_in_parallel.
+func (rt *runtime) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
+	r, err := rt.find(h)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	if n < 0 || n >= r.size() {
+		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.size(), callbacks.BadInput)
+	}
+	return rt.implicitHandle(r, n), nil
+}
+
+// implicitHandle names the implicit task of thread number n. The initial task,
+// which often has no gomp_task, is named by its thread's gomp_thread.
+func (rt *runtime) implicitHandle(r *region, n int) handles.Task {
+	if r.team == nil {
+		return handles.Task{Stamp: rt.stamp, Data: callbacks.At(r.key.addr)}
+	}
+	return handles.Task{Stamp: rt.stamp, Data: rt.implicit(r.team, n)}
+}

@@ -1,0 +1,252 @@
+package libgomp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
+
+// world is what all threads together say of the regions that are alive.
+type world struct {
+	threads []*thread
+	errs    []error // threads that could not be read
+	byAddr  map[uint64]*thread
+	regions map[regionKey]*region
+	order   []*region          // by the address of the team, without those of level 0
+	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
+	running map[uint64]*thread // by the task that the thread executes, or waits in
+}
+
+// regionKey names a region by its team; that of level 0, by its root's
+// gomp_thread.
+type regionKey struct {
+	addr  uint64
+	level int
+}
+
+// region is a parallel region, or the implicit one around all regions of a root.
+type region struct {
+	key     regionKey
+	team    *team // nil at level 0
+	around  *region
+	active  int // active level
+	num     int // of the primary thread in the region around; -1 at level 0
+	members []*thread
+	task    callbacks.Address // the gomp_task of the initial task, at level 0; null if there is none
+}
+
+func (r *region) level() int { return r.key.level }
+
+// size is the number of threads of the region.
+func (r *region) size() int {
+	if r.team == nil {
+		return 1
+	}
+	return r.team.nthreads
+}
+
+// primary is the thread with number 0; nil if it could not be read.
+func (r *region) primary() *thread { return r.members[0] }
+
+// readWorld reads all threads, and finds out which are in regions.
+func (rt *runtime) readWorld() *world {
+	w := &world{byAddr: map[uint64]*thread{}, regions: map[regionKey]*region{}, initial: map[uint64]*region{}, running: map[uint64]*thread{}}
+	rt.listUsers(w)
+	for _, th := range w.threads {
+		th.err = rt.readFrames(th)
+	}
+	primaries := rt.primaries(w)
+	for _, th := range w.threads {
+		if th.err != nil { // a worker that idles or ends may have a team that was freed
+			if !th.pool.IsNull() && th.id != 0 {
+				th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
+			}
+			continue
+		}
+		if th.idle = rt.ended(th, primaries, 0); th.idle == "" {
+			rt.enter(w, th)
+		}
+	}
+	w.order = slices.DeleteFunc(w.order, func(r *region) bool { return r.team == nil })
+	slices.SortFunc(w.order, func(a, b *region) int { return cmp.Compare(a.key.addr, b.key.addr) })
+	return w
+}
+
+// listUsers finds the threads that use the runtime. The one that executes main is
+// among them as soon as there is another, as it is an initial thread from the
+// beginning.
+func (rt *runtime) listUsers(w *world) {
+	seen := map[uint64]bool{}
+	var all []*thread
+	for _, n := range rt.natives {
+		if n.tp == 0 {
+			continue
+		}
+		th, err := rt.readThread(n)
+		if err != nil {
+			w.errs = append(w.errs, err)
+		} else if !seen[th.addr.Offset] {
+			seen[th.addr.Offset] = true
+			all = append(all, th)
+		}
+	}
+	main := rt.mainThread(all)
+	if !slices.ContainsFunc(all, func(th *thread) bool { return !th.unused() }) {
+		return
+	}
+	for _, th := range all {
+		if th.unused() && th != main {
+			continue
+		}
+		th.number = len(w.threads)
+		w.threads = append(w.threads, th)
+		w.byAddr[th.addr.Offset] = th
+	}
+}
+
+// mainThread is the thread whose stack is the one that the kernel made: it lies
+// above all others. It is nil if no stack is known.
+func (rt *runtime) mainThread(all []*thread) *thread {
+	var main *thread
+	highest := uint64(0)
+	for _, th := range all {
+		if sp, ok := rt.stackPointer(th); ok && sp > highest {
+			main, highest = th, sp
+		}
+	}
+	return main
+}
+
+// primaries has, by the address of a team, the thread that forked it and has not
+// left it: number 0 there, and in all teams inside. A thread that idles is never
+// one, as it was a worker in its last team.
+func (rt *runtime) primaries(w *world) map[uint64]*thread {
+	out := map[uint64]*thread{}
+	for _, th := range w.threads {
+		if th.err != nil {
+			continue
+		}
+		for _, f := range th.frames {
+			if f.id != 0 {
+				break
+			}
+			out[f.team.addr.Offset] = th
+		}
+	}
+	return out
+}
+
+// ended says why the region of a thread is over; it is empty if it is not. A team
+// is in a region as long as its primary thread is in it, which in turn is in one.
+func (rt *runtime) ended(th *thread, primaries map[uint64]*thread, depth int) string {
+	i := th.worksIn()
+	if i < 0 {
+		return ""
+	}
+	f := th.frames[i]
+	release, err := rt.releaseOf(f.team, f.id)
+	if err != nil || release != th.addr.Add(rt.l.Thread.Release.Offset) {
+		return fmt.Sprintf("it is not a member of the team at %v that it was in last", f.team.addr)
+	}
+	p := primaries[f.team.addr.Offset]
+	switch {
+	case p == nil:
+		return fmt.Sprintf("its team at %v is in no region: its primary thread has left it", f.team.addr)
+	case p == th || depth > maxNesting:
+		return fmt.Sprintf("its team at %v is in no region", f.team.addr)
+	}
+	return rt.ended(p, primaries, depth+1)
+}
+
+// enter makes the regions that a thread is in, and puts it in its places.
+func (rt *runtime) enter(w *world, th *thread) {
+	if !th.task.IsNull() {
+		w.running[th.task.Offset] = th
+	}
+	inner := true // all numbers further in are 0: the thread itself is the member
+	for i, f := range th.frames {
+		r := w.make(regionKey{f.team.addr.Offset, f.level})
+		if r.team == nil {
+			r.team, r.active, r.num = f.team, f.active, f.team.prevID
+			r.members = make([]*thread, f.team.nthreads)
+			if i+1 < len(th.frames) {
+				r.around = w.make(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
+			}
+		}
+		if inner && r.members[f.id] == nil {
+			r.members[f.id] = th
+		}
+		inner = inner && f.id == 0
+	}
+	if !th.root() {
+		return
+	}
+	zero := w.make(regionKey{th.addr.Offset, 0})
+	zero.num, zero.members = -1, []*thread{th}
+	if n := len(th.frames); n > 0 {
+		f := th.frames[n-1]
+		w.make(regionKey{f.team.addr.Offset, f.level}).around = zero
+	}
+	rt.findInitialTask(w, zero, th)
+}
+
+// make returns the region with a key, a new one if there is none yet.
+func (w *world) make(k regionKey) *region {
+	r := w.regions[k]
+	if r == nil {
+		r = &region{key: k}
+		w.regions[k] = r
+		w.order = append(w.order, r)
+	}
+	return r
+}
+
+// at is the region of a thread's i-th frame, the one of level 0 behind the last;
+// nil for an idle thread.
+func (w *world) at(th *thread, i int) *region {
+	switch {
+	case th.idle != "" || th.err != nil:
+		return nil
+	case i < len(th.frames):
+		return w.regions[regionKey{th.frames[i].team.addr.Offset, th.frames[i].level}]
+	case th.root():
+		return w.regions[regionKey{th.addr.Offset, 0}]
+	}
+	r := w.at(th, len(th.frames)-1)
+	if r == nil {
+		return nil
+	}
+	return r.around
+}
+
+// holding is the region of the team that the address a lies in, behind whose
+// fields its implicit tasks are; nil if there is none.
+func (w *world) holding(a callbacks.Address) *region {
+	i, found := slices.BinarySearchFunc(w.order, a.Offset, func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return w.order[i]
+}
+
+func (rt *runtime) parallelHandle(r *region) handles.Parallel {
+	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(r.key.addr), Level: uint32(r.key.level)}
+}
+
+// find is the region that h names.
+func (rt *runtime) find(h handles.Parallel) (*region, error) {
+	if h.Stamp != rt.stamp {
+		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	r := rt.world().regions[regionKey{h.Team.Offset, int(h.Level)}]
+	if r == nil {
+		return nil, fmt.Errorf("%v: no thread is in it: %w", h, callbacks.StaleHandle)
+	}
+	return r, nil
+}

@@ -1,0 +1,282 @@
+package libgomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// State says what the thread does. The runtime keeps no state: it is inferred from
+// the word that the thread sleeps on, from the call that entered the runtime, and
+// from the counters and marks in team and task.
+func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	th, err := rt.byHandle(h)
+	if err == nil {
+		err = th.err
+	}
+	if err != nil {
+		return rtl.ThreadState{State: rtl.StateUndefined}, err
+	}
+	if th.idle != "" {
+		return rtl.ThreadState{State: rtl.StateIdle, Evidence: join(rt.docked(th, ev), th.idle)}, nil
+	}
+	return rt.observe(th, ev).infer(), nil
+}
+
+// docked tells whether a thread sleeps where a pool's idle workers do.
+func (rt *runtime) docked(th *thread, ev *rtl.Evidence) string {
+	if ev == nil || ev.Futex.IsNull() || ev.Futex != rt.dock(th) {
+		return ""
+	}
+	return fmt.Sprintf("sleeps in the dock of its pool, futex at %v", ev.Futex)
+}
+
+// dock is the word on which idle workers of a thread's pool sleep; null without a
+// pool.
+func (rt *runtime) dock(th *thread) callbacks.Address {
+	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.Known() {
+		return th.pool.Add(f.Offset)
+	}
+	return callbacks.Address{}
+}
+
+// observer looks at one thread that is in a region.
+type observer struct {
+	rt     *runtime
+	th     *thread
+	region *region
+	cur    *task // nil if there is none
+	ev     *rtl.Evidence
+	at     place
+	kind   entryKind
+}
+
+func (rt *runtime) observe(th *thread, ev *rtl.Evidence) *observer {
+	o := &observer{rt: rt, th: th, region: rt.world().at(th, 0), ev: ev, at: placeOf(ev)}
+	if t, err := rt.task(th.task); err == nil {
+		o.cur = t
+	}
+	if name := o.function(); name != "" {
+		o.kind = kindOfEntry(name)
+	}
+	return o
+}
+
+// function is the runtime's function that user code called. If that was the last
+// call of a function, and so no user code is left, the exported function of the
+// outermost of the runtime's frames, if its name tells what it waits for.
+func (o *observer) function() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case o.ev.Entry != nil:
+		return o.ev.Entry.Function
+	}
+	name := ""
+	for _, f := range o.ev.Frames {
+		if f.Owned && kindOfEntry(f.Symbol) != entryOther && kindOfEntry(f.Symbol) != entryFork {
+			name = f.Symbol
+		}
+	}
+	return name
+}
+
+// infer says what the thread does.
+func (o *observer) infer() rtl.ThreadState {
+	if o.at == placeUser {
+		return o.working("its innermost frame is user code")
+	}
+	if st, ok := o.asleep(); ok {
+		return st
+	}
+	switch o.at {
+	case placeEntry:
+		return o.inCall()
+	case placeRuntime:
+		return o.withoutCall()
+	}
+	return o.fieldsOnly()
+}
+
+// working is the state of a thread that executes the program's code.
+func (o *observer) working(why string) rtl.ThreadState {
+	s := rtl.StateWorkSerial
+	if o.region != nil && o.region.level() > 0 {
+		s = rtl.StateWorkParallel
+	}
+	return rtl.ThreadState{State: s, Evidence: why}
+}
+
+func overhead(why ...string) rtl.ThreadState {
+	return rtl.ThreadState{State: rtl.StateOverhead, Evidence: join(why...)}
+}
+
+func waiting(s rtl.State, kind string, id callbacks.Address, evidence ...string) rtl.ThreadState {
+	st := rtl.ThreadState{State: s, Evidence: join(evidence...)}
+	if !id.IsNull() {
+		st.WaitID, st.WaitKind = id.Offset, kind
+	}
+	return st
+}
+
+// join makes one text of those parts that are not empty.
+func join(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+// call tells which function of the runtime the thread is in, and how that is
+// known.
+func (o *observer) call() string {
+	name := o.function()
+	switch {
+	case name == "":
+		return ""
+	case o.ev.Entry == nil:
+		return "in " + name + ", called by no frame of user code"
+	case o.ev.Entry.By != "":
+		return "called " + name + " (" + o.ev.Entry.By + ")"
+	}
+	return "called " + name
+}
+
+// sleeping tells how the thread sleeps or gives way, if it does.
+func (o *observer) sleeping() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case !o.ev.Futex.IsNull():
+		return fmt.Sprintf("sleeps in futex at %v", o.ev.Futex)
+	case o.ev.Registers != nil:
+		return "spins"
+	}
+	return ""
+}
+
+// asleep decides by the word that the thread sleeps on, where the runtime's
+// structures have it.
+func (o *observer) asleep() (rtl.ThreadState, bool) {
+	if o.ev == nil || o.ev.Futex.IsNull() {
+		return rtl.ThreadState{}, false
+	}
+	w, g := o.ev.Futex, &o.rt.l.Globals
+	for _, f := range o.th.frames {
+		switch t := f.team; w {
+		case t.addr.Add(o.rt.l.Team.Generation.Offset):
+			return o.barrier(t), true
+		case t.addr.Add(o.rt.l.Team.MasterRelease.Offset):
+			return o.ordered(), true
+		case t.addr.Add(o.rt.l.Team.TaskLock.Offset):
+			return overhead("waits for the task_lock of its team", o.call(), o.sleeping()), true
+		}
+	}
+	switch w {
+	case o.th.addr.Add(o.rt.l.Thread.Release.Offset):
+		return o.ordered(), true
+	case o.rt.dock(o.th):
+		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()), true
+	case g.DefaultLock.Address:
+		return waiting(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections (default_lock)", o.call(), o.sleeping()), true
+	case g.AtomicLock.Address:
+		return waiting(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)", o.call(), o.sleeping()), true
+	}
+	return o.marked()
+}
+
+// marked decides by the marks that the runtime keeps while a thread waits in a
+// taskwait, or at the end of a taskgroup, and executes no other task.
+func (o *observer) marked() (rtl.ThreadState, bool) {
+	if o.cur == nil {
+		return rtl.ThreadState{}, false
+	}
+	if waits, depend := o.rt.taskwait(o.cur); waits {
+		if depend {
+			return o.dependWait(), true
+		}
+		return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task", o.call(), o.sleeping()), true
+	}
+	if group, waits := o.rt.taskgroupWait(o.cur); waits {
+		f := o.rt.l.Taskgroup.NumChildren
+		n := layout.Read(o.rt.mem, group, f).Uint(f)
+		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
+			fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(), o.sleeping()), true
+	}
+	return rtl.ThreadState{}, false
+}
+
+// dependWait is the wait for the tasks that a task which must run at once, or a
+// taskwait, depends on.
+func (o *observer) dependWait() rtl.ThreadState {
+	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
+	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, o.call(), o.sleeping())
+}
+
+// inCall decides by the function of the runtime that user code called, for a
+// thread that does not sleep on a word that is known.
+func (o *observer) inCall() rtl.ThreadState {
+	var t *team
+	if len(o.th.frames) > 0 {
+		t = o.th.frames[0].team
+	}
+	switch o.kind {
+	case entryBarrier, entryWorkshare:
+		if t != nil {
+			return o.barrier(t)
+		}
+	case entryFork:
+		return o.forked()
+	case entryTaskwait, entryTaskgroup:
+		if st, ok := o.marked(); ok {
+			return st
+		}
+	case entryLock:
+		return o.lock("lock")
+	case entryNestLock:
+		return o.nestLock()
+	case entryCritical:
+		id := o.rt.l.Globals.DefaultLock.Address
+		return waiting(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(), o.sleeping())
+	case entryCriticalName:
+		return o.lock("critical")
+	case entryAtomic:
+		return waiting(rtl.StateWaitAtomic, "atomic", o.rt.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
+	case entryOrdered:
+		return o.ordered()
+	}
+	return overhead(o.call(), o.sleeping())
+}
+
+// withoutCall is for a thread in the runtime below which no user code is: a worker
+// at the end of its region, or before its beginning.
+func (o *observer) withoutCall() rtl.ThreadState {
+	switch o.kind {
+	case entryLock, entryCriticalName:
+		return o.unknownLock()
+	case entryNestLock, entryCritical, entryAtomic, entryOrdered:
+		return o.inCall()
+	}
+	if !o.ev.Futex.IsNull() && o.th.id != 0 {
+		return o.unknownLock()
+	}
+	if o.th.id == 0 || len(o.th.frames) == 0 {
+		return overhead("in the runtime, called by no user code", o.sleeping())
+	}
+	return o.barrier(o.th.frames[0].team)
+}
+
+// fieldsOnly decides without a stack.
+func (o *observer) fieldsOnly() rtl.ThreadState {
+	if st, ok := o.marked(); ok {
+		return st
+	}
+	return o.working("nothing in the runtime's fields says that it waits")
+}

@@ -1,0 +1,94 @@
+package libgomp
+
+import (
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// entryKind is what a call into the runtime may wait for.
+type entryKind uint8
+
+const (
+	entryOther     entryKind = iota // nothing: what the thread does there is overhead
+	entryBarrier                    // an explicit barrier, or the one at the end of a static loop or a single
+	entryWorkshare                  // the barrier at the end of another worksharing construct
+	entryFork                       // the end of a parallel region
+	entryTaskwait
+	entryTaskgroup
+	entryLock
+	entryNestLock
+	entryCritical // without a name
+	entryCriticalName
+	entryAtomic
+	entryOrdered
+)
+
+// entryNames are the exported functions of the runtime in which threads wait.
+func entryNames() map[string]entryKind {
+	return map[string]entryKind{
+		"GOMP_barrier": entryBarrier, "GOMP_barrier_cancel": entryBarrier,
+		"GOMP_loop_end": entryWorkshare, "GOMP_loop_end_cancel": entryWorkshare, "GOMP_sections_end": entryWorkshare,
+		"GOMP_sections_end_cancel": entryWorkshare, "GOMP_single_copy_start": entryWorkshare, "GOMP_single_copy_end": entryWorkshare,
+		"GOMP_workshare_task_reduction_unregister": entryWorkshare,
+		"GOMP_parallel": entryFork, "GOMP_parallel_end": entryFork, "GOMP_parallel_sections": entryFork, "GOMP_parallel_reductions": entryFork,
+		"GOMP_taskwait": entryTaskwait, "GOMP_taskwait_depend": entryTaskwait, "GOMP_task": entryTaskwait,
+		"GOMP_taskgroup_end": entryTaskgroup, "GOMP_taskloop": entryTaskgroup, "GOMP_taskloop_ull": entryTaskgroup,
+		"omp_set_lock": entryLock, "omp_set_nest_lock": entryNestLock,
+		"GOMP_critical_start": entryCritical, "GOMP_critical_name_start": entryCriticalName, "GOMP_atomic_start": entryAtomic,
+		"GOMP_ordered_start": entryOrdered, "GOMP_doacross_wait": entryOrdered, "GOMP_doacross_ull_wait": entryOrdered,
+	}
+}
+
+// kindOfEntry classifies an exported function by name, which may be decorated as
+// Fortran's names are, or with a symbol version.
+func kindOfEntry(name string) entryKind {
+	name, _, _ = strings.Cut(name, "@")
+	name = strings.TrimRight(strings.TrimPrefix(name, "gomp_ialias_"), "_")
+	if strings.HasPrefix(name, "GOMP_parallel_loop") {
+		return entryFork
+	}
+	return entryNames()[name]
+}
+
+// place is where a thread's code is, as far as its stack tells.
+type place uint8
+
+const (
+	placeUnknown place = iota // there is no stack
+	placeUser                 // in user code, or in a library that it called
+	placeEntry                // in the runtime, called by user code that is known
+	placeRuntime              // in the runtime, with no call of user code
+)
+
+// systemLibraries are those into which both user code and the runtime go to wait:
+// frames in them do not tell who called.
+var systemLibraries = []string{"libc.", "libc-", "libpthread", "ld-linux", "ld-", "linux-vdso", "[vdso]", "libm.", "libm-"}
+
+func systemFrame(f rtl.EvidenceFrame) bool {
+	for _, p := range systemLibraries {
+		if strings.HasPrefix(f.Module, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeOf tells where the stack says that the thread is.
+func placeOf(ev *rtl.Evidence) place {
+	switch {
+	case ev == nil:
+		return placeUnknown
+	case ev.Entry != nil:
+		return placeEntry
+	}
+	for _, f := range ev.Frames {
+		switch {
+		case f.Owned:
+			return placeRuntime
+		case !systemFrame(f):
+			return placeUser
+		}
+	}
+	return placeUnknown
+}

@@ -1,0 +1,166 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// barrier is the state of a thread at the barrier of team t. Which barrier of the
+// program it is, the call tells: that at the end of a region has none in the
+// region's function.
+func (o *observer) barrier(t *team) rtl.ThreadState {
+	f := &o.rt.l.Team
+	r := layout.Read(o.rt.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
+	awaited, final := r.Uint(f.Awaited), r.Uint(f.AwaitedFinal)
+	n := uint64(t.nthreads)
+	id := t.addr.Add(f.Total.Offset)
+	state := func(s rtl.State, awaited uint64, why string) rtl.ThreadState {
+		text := ""
+		if r.Err() == nil && awaited <= n {
+			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
+		}
+		return waiting(s, "barrier", id, text, why, o.call(), o.sleeping())
+	}
+	switch o.kind {
+	case entryWorkshare:
+		return state(rtl.StateWaitBarrierImplicitWorkshare, awaited, "")
+	case entryBarrier:
+		return state(rtl.StateWaitBarrier, awaited,
+			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: unknown which")
+	case entryFork:
+		if final == n && awaited < n && o.region.level() > 1 {
+			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
+		}
+		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
+	}
+	switch {
+	case o.at == placeUnknown:
+		return state(rtl.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
+	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
+		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
+	case r.Err() == nil && final == n && awaited < n:
+		return state(rtl.StateWaitBarrier, awaited, "entered by a jump from user code: unknown which barrier")
+	}
+	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its region is alive")
+}
+
+// forked tells the wait at the end of a region from its beginning: a thread that
+// makes a team has begun no wait.
+func (o *observer) forked() rtl.ThreadState {
+	if len(o.th.frames) == 0 {
+		return overhead(o.call(), "in no region: it forms a team or has ended one", o.sleeping())
+	}
+	t := o.th.frames[0].team
+	f := o.rt.l.Team.AwaitedFinal
+	r := layout.Read(o.rt.mem, t.addr, f)
+	if awaited := r.Uint(f); r.Err() != nil || awaited >= uint64(t.nthreads) || o.th.id != 0 {
+		return overhead(o.call(), "no thread has arrived at the end of its region: it forms a team", o.sleeping())
+	}
+	return o.barrier(t)
+}
+
+// ordered is the wait for the turn in an ordered region. A thread is let in by its
+// own semaphore.
+func (o *observer) ordered() rtl.ThreadState {
+	id := o.th.addr.Add(o.rt.l.Thread.Release.Offset)
+	if len(o.th.frames) > 0 {
+		if a, err := o.rt.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
+			id = a
+		}
+	}
+	text := ""
+	ws, f := o.th.rec.Address(o.rt.l.Thread.WorkShare), o.rt.l.WorkShare.OrderedOwner
+	r := layout.Read(o.rt.mem, ws, f)
+	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
+		text = fmt.Sprintf("thread number %d has the turn", owner)
+	}
+	return waiting(rtl.StateWaitOrdered, "ordered", id, text, o.call(), o.sleeping())
+}
+
+// lockWord is the word of the lock that the thread waits for: the one that it
+// sleeps on, or the argument of its call.
+func (o *observer) lockWord() callbacks.Address {
+	if !o.ev.Futex.IsNull() {
+		return o.ev.Futex
+	}
+	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
+		if v, ok := o.ev.Entry.Arg(0); ok && v >= lowestAddress {
+			return callbacks.At(v)
+		}
+	}
+	return callbacks.Address{}
+}
+
+// lock is the wait for a lock, or for a critical section with a name, whose lock
+// is the program's variable itself. Neither has an owner in memory.
+func (o *observer) lock(kind string) rtl.ThreadState {
+	s := rtl.StateWaitLock
+	if kind == "critical" {
+		s = rtl.StateWaitCritical
+	}
+	a := o.lockWord()
+	st := waiting(s, kind, a, lockText(o.rt.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
+	st.WaitVariable = st.WaitID
+	return st
+}
+
+// lockText tells what a lock's word says: 0 free, 1 held, -1 held and waited for.
+func lockText(mem callbacks.Memory, a callbacks.Address) string {
+	v, err := layout.ReadUint(mem, a, 4)
+	if err != nil {
+		return "the lock was not found"
+	}
+	return fmt.Sprintf("the lock's word is %d", int32(v))
+}
+
+// Of omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner,
+// count). The owner is the address of the owning task's control variables.
+const (
+	nestCount = 4
+	nestOwner = 8
+)
+
+// nestLock is the wait for a nestable lock, which has its owner.
+func (o *observer) nestLock() rtl.ThreadState {
+	a := o.lockWord()
+	st := waiting(rtl.StateWaitLock, "nest lock", a, o.rt.nestOwnerText(a), o.call(), o.sleeping())
+	st.WaitVariable = st.WaitID
+	return st
+}
+
+// nestOwnerText tells who has the nestable lock at a.
+func (rt *runtime) nestOwnerText(a callbacks.Address) string {
+	first := rt.l.Task.Nthreads // a task's control variables begin with it
+	if a.IsNull() || !first.Known() {
+		return "the lock was not found"
+	}
+	owner, err := layout.ReadUint(rt.mem, a.Add(nestOwner), 8)
+	count, countErr := layout.ReadUint(rt.mem, a.Add(nestCount), 4)
+	if err != nil || countErr != nil || owner < lowestAddress {
+		return "its owner is unknown"
+	}
+	if g := rt.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
+		return fmt.Sprintf("held %d times by an initial task", count)
+	}
+	fd, err := rt.locate(callbacks.At(owner).Add(-first.Offset))
+	if err != nil {
+		return fmt.Sprintf("held %d times by a task that is unknown", count)
+	}
+	if th := rt.executor(fd); th != nil {
+		return fmt.Sprintf("held %d times by LWP %d", count, th.lwp)
+	}
+	return fmt.Sprintf("held %d times by the task at %v", count, fd.addr)
+}
+
+// unknownLock is the wait for a lock that user code entered by a jump as its last
+// act, so that only the word tells.
+func (o *observer) unknownLock() rtl.ThreadState {
+	a := o.lockWord()
+	st := waiting(rtl.StateWaitMutex, "mutex", a, "entered by a jump from user code: a lock or a critical section with a name, unknown which",
+		lockText(o.rt.mem, a), o.call(), o.sleeping())
+	st.WaitVariable = st.WaitID
+	return st
+}

@@ -1,0 +1,314 @@
+package libgomp
+
+import (
+	_ "embed" // for the table
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+//go:embed table_lp64.txt
+var tableText string
+
+// table has the layouts of all releases of GCC that are known, in rows of
+// releases that agree.
+type table struct {
+	rows   []releases
+	places map[fieldName][]layout.Field // by row; a size of 0 is a release without such a name
+	order  []fieldName                  // as in the text
+}
+
+// releases is a range of releases of GCC, both ends included; high 0 is open.
+type releases struct{ low, high int }
+
+// overlaps tells whether two ranges have a release in common.
+func (r releases) overlaps(o releases) bool {
+	return (r.high == 0 || o.low <= r.high) && (o.high == 0 || r.low <= o.high)
+}
+
+// String is "12", "13-16", "16 or newer", "9 or older", or empty if it can be any.
+func (r releases) String() string {
+	switch {
+	case r.high == 0 && r.low == 0:
+		return ""
+	case r.high == 0:
+		return fmt.Sprintf("%d or newer", r.low)
+	case r.low == 0:
+		return fmt.Sprintf("%d or older", r.high)
+	case r.low == r.high:
+		return strconv.Itoa(r.low)
+	}
+	return fmt.Sprintf("%d-%d", r.low, r.high)
+}
+
+// fieldName names a field, or a structure if field is empty.
+type fieldName struct{ typ, field string }
+
+// parseTable reads the form that the text's own head describes.
+func parseTable(text string) (*table, error) {
+	t := &table{places: map[fieldName][]layout.Field{}}
+	typ, n := "", 0
+	for line := range strings.Lines(text) {
+		n++
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if words[0] == "releases" {
+			if err := t.parseRows(words[1:]); err != nil {
+				return nil, fmt.Errorf("layout table, line %d: %w", n, err)
+			}
+			continue
+		}
+		name := fieldName{words[0], ""}
+		if line[0] == ' ' {
+			name = fieldName{typ, words[0]}
+		}
+		typ = name.typ
+		places, err := parsePlaces(words[1:], len(t.rows))
+		if err != nil {
+			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
+		}
+		t.places[name] = places
+		t.order = append(t.order, name)
+	}
+	return t, nil
+}
+
+func (t *table) parseRows(words []string) error {
+	for _, w := range words {
+		low, high, ok := strings.Cut(w, "-")
+		if !ok {
+			high = low
+		}
+		l, err := strconv.Atoi(low)
+		if err != nil {
+			return err
+		}
+		h, err := strconv.Atoi(high)
+		if err != nil {
+			return err
+		}
+		t.rows = append(t.rows, releases{l, h})
+	}
+	return nil
+}
+
+// parsePlaces reads one place for all n rows, or n of them.
+func parsePlaces(words []string, n int) ([]layout.Field, error) {
+	if len(words) != 1 && len(words) != n || n == 0 {
+		return nil, fmt.Errorf("%d places for %d rows", len(words), n)
+	}
+	var all []layout.Field
+	for i := range n {
+		f, err := parsePlace(words[min(i, len(words)-1)])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// parsePlace reads "offset:size", "size" or "-".
+func parsePlace(w string) (f layout.Field, err error) {
+	if w == "-" {
+		return f, nil
+	}
+	offset, size, ok := strings.Cut(w, ":")
+	if !ok {
+		offset, size = "0", w
+	}
+	if f.Offset, err = strconv.ParseUint(offset, 10, 16); err != nil {
+		return f, err
+	}
+	f.Size, err = strconv.ParseUint(size, 10, 16)
+	return f, err
+}
+
+// tableSource answers from the rows that fit the target: all that is known of it
+// by other sources equals the row, and its version nodes allow it. Where several
+// fit, they must agree on a name.
+//
+// Where none fits, the target is of a release that the table does not have. Then
+// a name is derived: where in all rows it lies at one distance from a name that is
+// known, so it does here.
+type tableSource struct {
+	evidence []layout.Source // asked for all that the table has
+	bounds   releases        // what the version nodes say
+	allowed  func(row int) bool
+	*fingerprint
+}
+
+// fingerprint is what the evidence says of the target, compared with the table.
+type fingerprint struct {
+	table *table
+	known map[fieldName]layout.Field // what the evidence gave
+	rows  []int                      // that fit
+	name  string                     // of the source
+	err   error
+}
+
+// Name is "table" and the releases that speak, or "derived".
+func (s *tableSource) Name() string { return s.take().name }
+
+// take compares once.
+func (s *tableSource) take() *fingerprint {
+	if s.fingerprint == nil {
+		s.fingerprint = s.compare()
+	}
+	return s.fingerprint
+}
+
+func (s *tableSource) compare() *fingerprint {
+	fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "table"}
+	if fp.table, fp.err = parseTable(tableText); fp.err != nil {
+		return fp
+	}
+	fp.gather(s.evidence)
+	if len(fp.known) == 0 && s.bounds == (releases{}) {
+		fp.err = fmt.Errorf("nothing is known of the target to choose from the table: %w", layout.ErrUnknown)
+		return fp
+	}
+	var names []string
+	for row, r := range fp.table.rows {
+		if row == len(fp.table.rows)-1 {
+			r.high = 0 // newer releases may have this layout just as well
+		}
+		if s.bounds.overlaps(r) && fp.matches(row) && (s.allowed == nil || s.allowed(row)) {
+			fp.rows = append(fp.rows, row)
+			names = append(names, fp.table.rows[row].String())
+		}
+	}
+	if len(fp.rows) > 0 {
+		fp.name = "table " + strings.Join(names, "/")
+	} else {
+		fp.name = "derived"
+	}
+	return fp
+}
+
+// gather asks for all that the table has.
+func (fp *fingerprint) gather(evidence []layout.Source) {
+	for _, n := range fp.table.order {
+		for _, src := range evidence {
+			if f, err := ask(src, n); err == nil {
+				fp.known[n] = f
+				break
+			}
+		}
+	}
+}
+
+// ask asks for a field, or for the size of a structure.
+func ask(src layout.Source, n fieldName) (layout.Field, error) {
+	if n.field != "" {
+		return src.Field(n.typ, n.field)
+	}
+	t, err := src.Type(n.typ)
+	return layout.Field{Size: t.Size}, err
+}
+
+func (fp *fingerprint) matches(row int) bool {
+	for n, f := range fp.known {
+		if fp.table.places[n][row] != f {
+			return false
+		}
+	}
+	return true
+}
+
+// Field answers from the rows that fit.
+func (s *tableSource) Field(typ, field string) (layout.Field, error) {
+	return s.take().place(fieldName{typ, field})
+}
+
+// Type answers from the rows that fit.
+func (s *tableSource) Type(typ string) (layout.Type, error) {
+	f, err := s.take().place(fieldName{typ: typ})
+	return layout.Type{Size: f.Size}, err
+}
+
+// Global knows none: addresses are not the same in two builds.
+func (s *tableSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
+
+func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
+	if fp.err != nil {
+		return layout.Field{}, fp.err
+	}
+	all := fp.table.places[n]
+	if all == nil {
+		return layout.Field{}, layout.ErrUnknown
+	}
+	if len(fp.rows) == 0 {
+		return fp.derive(n)
+	}
+	f := all[fp.rows[0]]
+	for _, row := range fp.rows[1:] {
+		if all[row] != f {
+			return layout.Field{}, fmt.Errorf("releases %v and %v differ: %w", fp.table.rows[fp.rows[0]], fp.table.rows[row], layout.ErrUnknown)
+		}
+	}
+	if f.Size == 0 {
+		return f, layout.ErrUnknown
+	}
+	return f, nil
+}
+
+// recentRows is in how many of the newest rows a name must lie at the same place
+// to be expected there in a release that the table does not have.
+const recentRows = 3
+
+// derive places a name for a release that the table does not have, by the names
+// that are known of the same structure. If none is, what has not moved lately has
+// not moved. Known names that contradict each other leave it unknown.
+func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
+	all := fp.table.places[n]
+	var derived []layout.Field
+	known := false
+	for anchor, at := range fp.known {
+		if anchor.typ != n.typ || anchor.field == "" {
+			continue
+		}
+		known = true
+		if f, ok := atDistance(all, fp.table.places[anchor], at, n.field == ""); ok {
+			derived = append(derived, f)
+		}
+	}
+	if newest := all[len(all)-recentRows:]; !known && !slices.ContainsFunc(newest, func(f layout.Field) bool { return f != newest[0] }) {
+		derived = newest[:1]
+	}
+	if len(derived) == 0 || derived[0].Size == 0 || slices.ContainsFunc(derived, func(f layout.Field) bool { return f != derived[0] }) {
+		return layout.Field{}, fmt.Errorf("no release of the table fits, and the place does not follow from known ones: %w", layout.ErrUnknown)
+	}
+	return derived[0], nil
+}
+
+// atDistance is the place of a name whose distance from an anchor is the same in
+// all rows that have both; for a structure's end, its size.
+func atDistance(all, anchors []layout.Field, at layout.Field, end bool) (layout.Field, bool) {
+	place := func(f layout.Field) uint64 {
+		if end {
+			return f.Size
+		}
+		return f.Offset
+	}
+	distance, size, seen := uint64(0), uint64(0), false
+	for row, f := range all {
+		if f.Size == 0 || anchors[row].Size == 0 {
+			continue
+		}
+		d := place(f) - anchors[row].Offset
+		if seen && d != distance {
+			return layout.Field{}, false
+		}
+		distance, size, seen = d, f.Size, true
+	}
+	if end {
+		return layout.Field{Size: at.Offset + distance}, seen
+	}
+	return layout.Field{Offset: at.Offset + distance, Size: size}, seen
+}

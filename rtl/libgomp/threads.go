@@ -1,0 +1,183 @@
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// thread is a copy of a gomp_thread, with the teams that it names.
+type thread struct {
+	native
+	addr        callbacks.Address
+	rec         *layout.Record
+	number      int // position among the target's OpenMP threads
+	id          int // ts.team_id
+	level       int
+	activeLevel int
+	team        callbacks.Address
+	task        callbacks.Address
+	pool        callbacks.Address
+
+	frames []frame // innermost first, without level 0
+	err    error   // why they are not known
+	idle   string  // why it is in no region now; empty for a thread that is in one
+}
+
+// frame is a thread's place in one of the teams around it.
+type frame struct {
+	team          *team
+	id            int
+	level, active int
+}
+
+// root tells whether the thread began as a thread of the program: it is number 0
+// of all teams around it.
+func (th *thread) root() bool { return th.worksIn() < 0 }
+
+// worksIn is the index of the innermost frame that the thread did not fork itself,
+// or -1.
+func (th *thread) worksIn() int {
+	for i, f := range th.frames {
+		if f.id != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// readThread reads the gomp_thread of a native thread.
+func (rt *runtime) readThread(n native) (*thread, error) {
+	f := &rt.l.Thread
+	a := callbacks.At(n.tp).Add(rt.l.Globals.TLS.Address.Offset)
+	r := layout.Read(rt.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release, f.Place, f.WorkShare,
+		f.PlacePartitionOff, f.PlacePartitionLen, f.DefAllocator, f.NumTeams, f.TeamNum)
+	th := &thread{
+		native: n, addr: a, rec: r,
+		id: int(r.Uint(f.TeamID)), level: int(r.Uint(f.Level)), activeLevel: int(r.Uint(f.ActiveLevel)),
+		team: r.Address(f.Team), task: r.Address(f.Task), pool: r.Address(f.ThreadPool),
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("gomp_tls_data of LWP %d at %v: %w", n.lwp, a, err)
+	}
+	return th, nil
+}
+
+// unused tells whether a thread has never begun a region or set a control variable.
+// Asking the runtime for its number leaves no trace in its gomp_thread.
+func (th *thread) unused() bool { return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() }
+
+// readFrames follows the teams around a thread, from its own outwards.
+func (rt *runtime) readFrames(th *thread) error {
+	f := frame{id: th.id, level: th.level, active: th.activeLevel}
+	for at := th.team; !at.IsNull(); {
+		t, err := rt.team(at)
+		if err != nil {
+			return err
+		}
+		f.team = t
+		if f.id >= t.nthreads || f.level < 1 || f.level > maxNesting || f.active > f.level {
+			return fmt.Errorf("team at %v: number %d of %d at level %d, active level %d: %w", at, f.id, t.nthreads, f.level, f.active, callbacks.StaleHandle)
+		}
+		th.frames = append(th.frames, f)
+		f = frame{id: t.prevID, level: t.prevLevel, active: t.prevActive}
+		if want := th.frames[len(th.frames)-1].level - 1; f.level != want {
+			return fmt.Errorf("team at %v: the level around level %d is %d: %w", at, want+1, f.level, callbacks.StaleHandle)
+		}
+		at = t.prev
+	}
+	if f.level != 0 || f.id != 0 {
+		return fmt.Errorf("no team at level %d: %w", f.level, callbacks.StaleHandle)
+	}
+	return nil
+}
+
+// Threads yields all threads of the target that use the runtime.
+func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
+	return func(yield func(handles.Thread, error) bool) {
+		w := rt.world()
+		for _, th := range w.threads {
+			if !yield(rt.threadHandle(th), nil) {
+				return
+			}
+		}
+		for _, err := range w.errs {
+			if !yield(handles.Thread{}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (rt *runtime) threadHandle(th *thread) handles.Thread {
+	return handles.Thread{Stamp: rt.stamp, Info: th.addr}
+}
+
+// byHandle is the thread that h names.
+func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
+	if h.Stamp != rt.stamp {
+		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	th := rt.world().byAddr[h.Info.Offset]
+	if th == nil {
+		return nil, fmt.Errorf("%v is no thread's gomp_tls_data: %w", h, callbacks.StaleHandle)
+	}
+	return th, nil
+}
+
+// Thread reads one thread.
+func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	th, err := rt.byHandle(h)
+	if err != nil {
+		return rtl.ThreadInfo{}, err
+	}
+	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp, Role: rtl.RoleIdle, ThreadNum: -1}
+	switch {
+	case th.err != nil:
+		return info, th.err
+	case th.idle != "":
+		return info, nil
+	}
+	info.ThreadNum, info.Role = 0, rtl.RoleInitial
+	if len(th.frames) > 0 {
+		info.ThreadNum = th.frames[0].id
+	}
+	switch {
+	case th.root():
+	case info.ThreadNum == 0:
+		info.Role = rtl.RolePrimary
+	default:
+		info.Role = rtl.RoleWorker
+	}
+	return info, nil
+}
+
+// CurrentParallel is ompd_get_curr_parallel_handle.
+func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
+	r, _, err := rt.regionOf(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	return rt.parallelHandle(r), nil
+}
+
+// regionOf is the innermost region that the thread is in; none is an error.
+func (rt *runtime) regionOf(h handles.Thread) (*region, *thread, error) {
+	th, err := rt.byHandle(h)
+	if err != nil {
+		return nil, nil, err
+	}
+	if th.err != nil {
+		return nil, th, errors.Join(th.err, callbacks.Unavailable)
+	}
+	r := rt.world().at(th, 0)
+	if r == nil {
+		return nil, th, fmt.Errorf("LWP %d is idle and in no region: %s: %w", th.lwp, th.idle, callbacks.Unavailable)
+	}
+	return r, th, nil
+}

@@ -2,8 +2,11 @@
 GO ?= go
 BIN := bin/ompd-inspect
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
-PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 gcc g++ libc6-dev gdb binutils zstd lz4 xz-utils
+PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb binutils dwz zstd lz4 xz-utils
 TEST_TIMEOUT := 20m
+BENCHTIME ?= 20x
+# Directories of tests that have functions of some kind.
+having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 .PHONY: help build deps demo test bench lint fuzz clean
 
@@ -27,8 +30,8 @@ demo: deps build ## make a hanging OpenMP program's core and inspect it
 test: deps ## run all tests (programs are built and dumped on the way)
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 
-bench: deps build ## time the tool against gdb on the same cores, and its parts
-	$(GO) test -run '^$$' -bench . -benchtime 20x ./corefile ./unwind ./symbolize ./rtl/... ./cmd/...
+bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
+	$(GO) test -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -36,7 +39,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) tool staticcheck ./...
 
 fuzz: ## fuzz each parser for a while (FUZZTIME=30s)
-	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+	@for p in $(call having,Fuzz); do \
 	  for f in $$(grep -h -o '^func Fuzz[A-Za-z0-9_]*' $$p/*_test.go | cut -c6-); do \
 	    $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),30s) $$p || exit 1; done; done
 

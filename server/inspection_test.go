@@ -185,7 +185,7 @@ func TestListsOfSettings(t *testing.T) {
 	})
 	sameJSON(t, "checks", unpacked[inspect.Check](t, checks), want.Checks)
 	breaks, err := c.ListBreakpoints(ctx, &ompdv1.ListBreakpointsRequest{Target: c.target})
-	if err != nil || len(breaks.GetBreakpoints()) != 12 || breaks.GetBreakpoints()[0].GetName() != "ompd_bp_parallel_begin" || breaks.GetBreakpoints()[0].GetRuntime() != "libomp" {
+	if err != nil || len(breaks.GetBreakpoints()) < 12 || breaks.GetBreakpoints()[0].GetName() != "ompd_bp_parallel_begin" || breaks.GetBreakpoints()[0].GetRuntime() != "libomp" {
 		t.Errorf("%v, %v", breaks, err)
 	}
 }

@@ -1,14 +1,17 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // lists are the parts of one stop's picture as messages, each made once. They are
@@ -100,7 +103,8 @@ func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
 	return packed(&v.lists.verdicts, func() []inspect.Verdict { return pictureWith(v.in, inspect.Parts{}, true).Verdicts })
 }
 
-// breakpoints are the breakpoint locations of all runtimes.
+// breakpoints are the breakpoint locations of all runtimes. A runtime of which
+// none are known has none.
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
 	if v.lists.breaks != nil {
 		return v.lists.breaks, nil
@@ -109,21 +113,35 @@ func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
 	if len(spaces) == 0 {
 		return nil, err
 	}
-	ids := names(spaces)
+	ids, all := names(spaces), []*ompdv1.Breakpoint{}
 	for i, p := range spaces {
 		list, err := p.Breakpoints()
-		if err != nil {
+		if err != nil && !errors.Is(err, callbacks.Unsupported) {
 			return nil, err
 		}
 		for _, b := range list {
-			m := &ompdv1.Breakpoint{Name: b.Name, Runtime: ids[i]}
-			if !b.Address.IsNull() {
-				m.Address = &b.Address.Offset
-			}
-			v.lists.breaks = append(v.lists.breaks, m)
+			all = append(all, breakpoint(b, ids[i]))
 		}
 	}
-	return v.lists.breaks, nil
+	v.lists.breaks = all
+	return all, nil
+}
+
+func breakpoint(b rtl.Breakpoint, runtime string) *ompdv1.Breakpoint {
+	m := &ompdv1.Breakpoint{
+		Name: b.Name, Runtime: runtime, Former: b.Former, How: string(b.How),
+		Function: b.Function, Evidence: b.Evidence, Active: b.Active,
+	}
+	if !b.Address.IsNull() {
+		m.Address = &b.Address.Offset
+	}
+	for _, a := range b.Sites {
+		m.Sites = append(m.Sites, a.Offset)
+	}
+	if b.Err != nil {
+		m.Error = b.Err.Error()
+	}
+	return m
 }
 
 // names are the IDs that address spaces have in the picture.

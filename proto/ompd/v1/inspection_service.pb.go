@@ -2791,15 +2791,30 @@ func (x *ListChecksResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Breakpoint is a place where a debugger stops.
+// Breakpoint is a location at which a debugger can stop a runtime.
 type Breakpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The standard's symbol, such as ompd_bp_parallel_begin.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// ID of the runtime that has it.
 	Runtime string `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	// Not set if this runtime, as it is at hand, does not have the symbol.
-	Address       *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Not set if it was not found.
+	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Its name in the 2013 draft, if it had one.
+	Former string `protobuf:"bytes,4,opt,name=former,proto3" json:"former,omitempty"`
+	// How it is known: symbol, code or equivalent.
+	How string `protobuf:"bytes,5,opt,name=how,proto3" json:"how,omitempty"`
+	// Symbol at the address, as the file has it.
+	Function string `protobuf:"bytes,6,opt,name=function,proto3" json:"function,omitempty"`
+	// What proves the address.
+	Evidence string `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Places in the runtime's code where it decides whether to call the location.
+	// A thread comes to one of them at every such event.
+	Sites []uint64 `protobuf:"varint,8,rep,packed,name=sites,proto3" json:"sites,omitempty"`
+	// This process comes to the address when the event happens.
+	Active bool `protobuf:"varint,9,opt,name=active,proto3" json:"active,omitempty"`
+	// Why there is no address, or why not all is known.
+	Error         string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2853,6 +2868,55 @@ func (x *Breakpoint) GetAddress() uint64 {
 		return *x.Address
 	}
 	return 0
+}
+
+func (x *Breakpoint) GetFormer() string {
+	if x != nil {
+		return x.Former
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetHow() string {
+	if x != nil {
+		return x.How
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetSites() []uint64 {
+	if x != nil {
+		return x.Sites
+	}
+	return nil
+}
+
+func (x *Breakpoint) GetActive() bool {
+	if x != nil {
+		return x.Active
+	}
+	return false
+}
+
+func (x *Breakpoint) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
 }
 
 // ListBreakpointsRequest is the argument of ListBreakpoints.
@@ -3255,12 +3319,20 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"d\n" +
 	"\x12ListChecksResponse\x12&\n" +
 	"\x06checks\x18\x01 \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"e\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8b\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x1d\n" +
-	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01B\n" +
+	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x16\n" +
+	"\x06former\x18\x04 \x01(\tR\x06former\x12\x10\n" +
+	"\x03how\x18\x05 \x01(\tR\x03how\x12\x1a\n" +
+	"\bfunction\x18\x06 \x01(\tR\bfunction\x12\x1a\n" +
+	"\bevidence\x18\a \x01(\tR\bevidence\x12\x14\n" +
+	"\x05sites\x18\b \x03(\x04R\x05sites\x12\x16\n" +
+	"\x06active\x18\t \x01(\bR\x06active\x12\x14\n" +
+	"\x05error\x18\n" +
+	" \x01(\tR\x05errorB\n" +
 	"\n" +
 	"\b_address\"l\n" +
 	"\x16ListBreakpointsRequest\x12\x16\n" +

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// lines are what was logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// has tells whether one line has all of the words.
+func (l *lines) has(words ...string) bool {
+	return slices.ContainsFunc(strings.Split(l.String(), "\n"), func(line string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
+	})
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// TestDirectories opens files inside and outside of the directories that are
+// allowed, by all ways that lead there.
+func TestDirectories(t *testing.T) {
+	top := t.TempDir()
+	in, out := filepath.Join(top, "in"), filepath.Join(top, "out")
+	for _, dir := range []string{in, out} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "core"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{in + "/link": in + "/core", in + "/escape": out + "/core", in + "/up": out, top + "/way": in} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Policy{Dirs: []string{top + "/way"}}
+	for _, tt := range []struct {
+		dir, name string
+		want      codes.Code
+	}{
+		{"", in + "/core", codes.OK}, {in, "core", codes.OK}, {"", in + "/link", codes.OK}, {"", top + "/way/core", codes.OK},
+		{out, "../in/core", codes.OK}, {"", in + "/none", codes.NotFound},
+		{"", out + "/core", codes.PermissionDenied}, {in, "../out/core", codes.PermissionDenied}, {"", in + "/escape", codes.PermissionDenied},
+		{"", in + "/up/core", codes.PermissionDenied}, {"", in + "x", codes.PermissionDenied}, {"", out + "/none", codes.PermissionDenied},
+		{"", "/", codes.PermissionDenied}, {"", "/proc/self/root/etc/passwd", codes.PermissionDenied},
+		{"", "core", codes.InvalidArgument}, {"in", "core", codes.InvalidArgument},
+	} {
+		got, err := p.allow(&ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: tt.name}, Directory: tt.dir})
+		codeOf(t, tt.dir+" "+tt.name, statusOf(err), tt.want)
+		if err == nil && got.GetCore() != in+"/core" {
+			t.Errorf("%s %s is %s", tt.dir, tt.name, got.GetCore())
+		}
+		beside := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: in + "/core"}, Directory: tt.dir, Exe: tt.name, Sysroot: tt.name}
+		_, err = p.allow(beside)
+		codeOf(t, "beside: "+tt.dir+" "+tt.name, statusOf(err), tt.want)
+	}
+	_, err := Policy{}.allow(specOf(in + "/core"))
+	codeOf(t, "no directory is allowed", err, codes.PermissionDenied)
+	_, err = Policy{Dirs: []string{"/"}}.allow(&ompdv1.TargetSpec{})
+	codeOf(t, "nothing to open", err, codes.InvalidArgument)
+}
+
+func TestDebugDirectories(t *testing.T) {
+	dir := t.TempDir()
+	core := filepath.Join(dir, "core")
+	if err := os.WriteFile(core, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec := specOf(core)
+	spec.DebugDirs = []string{systemDebugDir, dir, dir + "/none"}
+	got, err := Policy{Dirs: []string{dir}}.allow(spec)
+	if err != nil || strings.Join(got.GetDebugDirs(), " ") != strings.Join(spec.GetDebugDirs(), " ") {
+		t.Errorf("%v, %v", got, err)
+	}
+	spec.DebugDirs = []string{"/etc"}
+	_, err = Policy{Dirs: []string{dir}}.allow(spec)
+	codeOf(t, "a debug directory elsewhere", err, codes.PermissionDenied)
+}
+
+func TestUsers(t *testing.T) {
+	self := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Pid{Pid: int64(os.Getpid())}}
+	_, err := Policy{UIDs: []int{ownUID()}}.allow(self)
+	codeOf(t, "an own process", err, codes.OK)
+	_, err = Policy{UIDs: []int{ownUID() + 1}}.allow(self)
+	codeOf(t, "another user's process", err, codes.PermissionDenied)
+	_, err = Policy{UIDs: []int{ownUID()}}.allow(&ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Pid{Pid: 1 << 30}})
+	codeOf(t, "no process", err, codes.NotFound)
+}
+
+// TestMemory gives memory only if that is allowed.
+func TestMemory(t *testing.T) {
+	r := core(t, "barrier")
+	pic := direct(t, r.Core, ompdv1.PicturePart_PICTURE_PART_THREADS)
+	at := uint64(*pic.Threads[0].Pthread)
+	read := func(p Policy, at uint64) (*ompdv1.ReadMemoryResponse, error) {
+		p.Dirs = []string{"/"}
+		_, address := start(t, Config{Policy: p})
+		c := connect(t, address, r.Core)
+		return c.ReadMemory(t.Context(), &ompdv1.ReadMemoryRequest{Target: c.target, Address: at, Size: 16})
+	}
+	_, err := read(Policy{}, at)
+	codeOf(t, "memory that nobody allowed", err, codes.PermissionDenied)
+	got, err := read(Policy{Memory: true}, at)
+	if err != nil || len(got.GetData()) != 16 {
+		t.Errorf("%v, %v", got, err)
+	}
+	_, err = read(Policy{Memory: true}, 0)
+	codeOf(t, "memory that is not there", err, codes.DataLoss)
+}

@@ -60,9 +60,9 @@ func llvmLib(major int) string { return fmt.Sprintf("usr/lib/llvm-%d/lib", major
 func debianPackage(tb testing.TB, name string) string {
 	tb.Helper()
 	return cached(tb, "packages", name, func(dir string) {
-		if out, err := download(dir, name); err != nil {
+		if _, err := download(dir, name); err != nil {
 			update, _ := exec.Command("apt-get", "-q", "update").CombinedOutput()
-			if out, err = download(dir, name); err != nil {
+			if out, err := download(dir, name); err != nil {
 				tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", name, err, out, update)
 			}
 		}

@@ -1,0 +1,57 @@
+package ompd
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+var _ rtl.WaitReader = (*Process)(nil)
+
+// waits is the runtime's power to tell more of waits, if it has it.
+func waits(rt rtl.Runtime) (rtl.WaitReader, error) {
+	if w, ok := rt.(rtl.WaitReader); ok {
+		return w, nil
+	}
+	return nil, fmt.Errorf("%s: who has what threads wait for is not read: %w", rt.Identity().Name, callbacks.Unsupported)
+}
+
+// WaitedLock describes the lock, critical section or atomic section that the
+// thread waits for. OMPD has no such routine; callbacks.Unsupported on a runtime
+// whose reader lacks it.
+func (p *Process) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+	return query(p, "the waited lock", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LockInfo, error) {
+		w, err := waits(rt)
+		if err != nil {
+			return rtl.LockInfo{}, err
+		}
+		return w.WaitedLock(h, ev)
+	})
+}
+
+// WaitedBarrier describes the barrier that the thread waits at, as WaitedLock
+// does a lock.
+func (p *Process) WaitedBarrier(h handles.Thread, ev *rtl.Evidence) (rtl.BarrierInfo, error) {
+	return query(p, "the waited barrier", h, func(rt rtl.Runtime, h handles.Thread) (rtl.BarrierInfo, error) {
+		w, err := waits(rt)
+		if err != nil {
+			return rtl.BarrierInfo{}, err
+		}
+		return w.WaitedBarrier(h, ev)
+	})
+}
+
+// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
+// waits, and says whether they are all.
+func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	_, err = query(p, "the waited taskgroup", h, func(rt rtl.Runtime, h handles.Thread) (bool, error) {
+		w, err := waits(rt)
+		if err == nil {
+			tasks, all, err = w.WaitedGroup(h)
+		}
+		return all, err
+	})
+	return tasks, all, err
+}

@@ -1,0 +1,151 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+var _ rtl.WaitReader = (*runtime)(nil)
+
+// lockStates are the states in which a thread waits for a lock of the runtime.
+var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true}
+
+// WaitedLock describes the lock that the thread waits for.
+func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+	o, in, err := rt.lookAt(h, ev)
+	if err != nil {
+		return rtl.LockInfo{}, err
+	}
+	if !lockStates[in.State] {
+		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
+	}
+	w, ok := rt.findLock(o.th, ev, o.kind)
+	if !ok {
+		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
+	}
+	info := rtl.LockInfo{Lock: w.lock, Variable: w.variable, OwnerNumber: -1, Evidence: w.text}
+	for _, describe := range []func(*rtl.LockInfo) bool{rt.queuingInfo, rt.ticketInfo, rt.drdpaInfo, rt.wordInfo} {
+		if describe(&info) {
+			rt.nameOwner(&info)
+			return info, nil
+		}
+	}
+	return info, fmt.Errorf("the lock at %v is of no known kind: %w", w.lock, callbacks.Unavailable)
+}
+
+// lookAt is what is known of the thread that h names, and its state.
+func (rt *runtime) lookAt(h handles.Thread, ev *rtl.Evidence) (*observer, inference, error) {
+	th, err := rt.byHandle(h)
+	if err != nil {
+		return nil, inference{}, err
+	}
+	gs, err := rt.regionsOf(h)
+	if err != nil {
+		return nil, inference{}, err
+	}
+	o := rt.observe(th, gs, ev)
+	return o, o.infer(), nil
+}
+
+// nestable is what depth_locked tells: it is -1 in a lock that is not nestable.
+func nestable(depth int64) bool { return depth >= 0 }
+
+// queuingInfo reads the queuing lock at i.Lock. Only a nestable one has its
+// owner.
+func (rt *runtime) queuingInfo(i *rtl.LockInfo) bool {
+	f := &rt.l.Queuing
+	r := layout.Read(rt.mem, i.Lock, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)
+	if r.Err() != nil || r.Address(f.Initialized) != i.Lock {
+		return false
+	}
+	head, owner := r.Int(f.HeadId), r.Int(f.OwnerId)
+	i.Kind, i.Held, i.Nested = "queuing", head != 0, nestable(r.Int(f.DepthLocked))
+	if i.Nested && i.Held && owner > 0 {
+		i.OwnerNumber = owner - 1
+		i.Evidence = fmt.Sprintf("owner_id of the lock at %v is %d, gtid+1", i.Lock, owner)
+	}
+	tail := r.Int(f.TailId)
+	for id := head; id >= 1 && id <= int64(len(rt.slots)) && len(i.Waiters) < len(rt.slots); {
+		i.Waiters = append(i.Waiters, handles.Thread{Stamp: rt.stamp, Info: rt.slots[id-1]})
+		if id == tail {
+			break
+		}
+		next := rt.l.Thread.NextWaiting
+		tr := layout.Read(rt.mem, rt.slots[id-1], next)
+		if id = tr.Int(next); tr.Err() != nil {
+			break
+		}
+	}
+	return true
+}
+
+// ticketInfo reads the ticket lock at i.Lock. It is held while a ticket is out.
+func (rt *runtime) ticketInfo(i *rtl.LockInfo) bool {
+	f := &rt.l.Ticket
+	r := layout.Read(rt.mem, i.Lock, f.Self, f.NextTicket, f.NowServing, f.OwnerId, f.DepthLocked)
+	if r.Err() != nil || r.Address(f.Self) != i.Lock {
+		return false
+	}
+	i.Kind, i.Held = "ticket", uint32(r.Uint(f.NextTicket)) != uint32(r.Uint(f.NowServing))
+	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
+	return true
+}
+
+// drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the
+// thread that has it, and stays when it is given back.
+func (rt *runtime) drdpaInfo(i *rtl.LockInfo) bool {
+	f := &rt.l.Drdpa
+	r := layout.Read(rt.mem, i.Lock, f.Initialized, f.NextTicket, f.NowServing, f.OwnerId, f.DepthLocked)
+	if r.Err() != nil || r.Address(f.Initialized) != i.Lock {
+		return false
+	}
+	i.Kind, i.Held = "drdpa", r.Uint(f.NextTicket) > r.Uint(f.NowServing)
+	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
+	return true
+}
+
+// recorded takes the owner that a lock records, which is that of a nestable one.
+func (rt *runtime) recorded(i *rtl.LockInfo, owner, depth int64) {
+	if i.Nested = nestable(depth); i.Nested && i.Held && owner > 0 {
+		i.OwnerNumber = owner - 1
+		i.Evidence = fmt.Sprintf("owner_id of the lock at %v is %d, gtid+1", i.Lock, owner)
+	}
+}
+
+// wordInfo reads a test-and-set or futex lock, whose word is its owner.
+func (rt *runtime) wordInfo(i *rtl.LockInfo) bool {
+	w, err := layout.ReadUint(rt.mem, i.Lock, 4)
+	if err != nil {
+		return false
+	}
+	kind, owner, ok := lockWord(w)
+	if !ok {
+		return false
+	}
+	i.Kind, i.Held, i.OwnerNumber = kind, owner >= 0, owner
+	i.Evidence = fmt.Sprintf("the word of the %s lock at %v is %#x: gtid %d has it", kind, i.Lock, w, owner)
+	return true
+}
+
+// lockWord takes the word of a test-and-set or futex lock apart; owner is -1 if
+// nobody has it.
+func lockWord(w uint64) (kind string, owner int64, ok bool) {
+	switch w & 0xff {
+	case tagTas:
+		return "test-and-set", int64(w>>8) - 1, true
+	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
+		return "futex", int64(w>>9) - 1, true
+	}
+	return "", -1, false
+}
+
+// nameOwner finds the thread of the owner's number.
+func (rt *runtime) nameOwner(i *rtl.LockInfo) {
+	if n := i.OwnerNumber; n >= 0 && n < int64(len(rt.slots)) && !rt.slots[n].IsNull() {
+		i.Owner = handles.Thread{Stamp: rt.stamp, Info: rt.slots[n]}
+	}
+}

@@ -1,0 +1,112 @@
+package rtl
+
+import (
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+)
+
+// WaitReader is a runtime that can tell more of a wait than its state: who has
+// what a thread waits for. It is a power beyond what OMPD asks of a runtime.
+//
+// What it answers is what the runtime's memory proves at this stop; what that
+// does not prove is left out, never guessed. A thread that does not wait for such
+// a thing, or a wait of which nothing is known, is callbacks.Unavailable.
+type WaitReader interface {
+	// WaitedLock describes the lock, critical section or atomic section that
+	// the thread waits for.
+	WaitedLock(h handles.Thread, ev *Evidence) (LockInfo, error)
+	// WaitedBarrier describes the barrier that the thread waits at.
+	WaitedBarrier(h handles.Thread, ev *Evidence) (BarrierInfo, error)
+	// WaitedGroup lists the unfinished tasks of the taskgroup at whose end
+	// the thread waits, as far as they are known, and says whether they are
+	// all.
+	WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error)
+}
+
+// LockInfo is what a runtime keeps of a lock.
+type LockInfo struct {
+	Kind     string            // how the runtime implements it: "queuing", "ticket", "drdpa", "test-and-set", "futex"
+	Lock     callbacks.Address // the runtime's lock
+	Variable callbacks.Address // the program's variable; null if it is not known
+	Nested   bool              // a nestable lock
+	Held     bool              // some thread has it, or it is just being passed on
+	// Owner is the thread that has it, zero if the runtime records none.
+	Owner handles.Thread
+	// OwnerNumber is the runtime's own number of the owner, -1 if it records
+	// none. With a zero Owner, the thread of that number is gone.
+	OwnerNumber int64
+	// Waiters are the threads in its queue, in their order, if it has one.
+	Waiters  []handles.Thread
+	Evidence string // what this was read from, for people
+}
+
+// BarrierInfo is a barrier that is not complete, as one of its threads sees it.
+type BarrierInfo struct {
+	Counter  callbacks.Address // names the barrier of the team
+	TeamSize int
+	// Arrived are the members of which it is proven that they have arrived at
+	// this barrier and cannot leave it.
+	Arrived []handles.Thread
+	// Missing are the members of which it is proven that they have not
+	// arrived. Members that pass the barrier just now are in neither.
+	Missing []handles.Thread
+	// Tasks tells that all members have arrived and that the barrier now
+	// waits for explicit tasks of the team.
+	Tasks    bool
+	Evidence string
+}
+
+// LockCall is what a function does with a lock.
+type LockCall struct {
+	Arg    int  // integer argument that is the program's variable; -1 for the one unnamed critical section
+	Set    bool // takes it, and returns when it is taken
+	Unset  bool // gives it back
+	Try    bool // takes it or not
+	Family string
+}
+
+// Families of lock calls: what one of them takes only one of the same gives back.
+const (
+	FamilyLock     = "lock"
+	FamilyNest     = "nest_lock"
+	FamilyCritical = "critical"
+	FamilyMutex    = "mutex"
+)
+
+// lockCalls are the functions that compilers and programs call for locks and
+// critical sections, on every runtime that serves both.
+var lockCalls = map[string]LockCall{
+	"omp_set_lock": {Set: true, Family: FamilyLock}, "__kmpc_set_lock": {Arg: 2, Set: true, Family: FamilyLock},
+	"omp_unset_lock": {Unset: true, Family: FamilyLock}, "__kmpc_unset_lock": {Arg: 2, Unset: true, Family: FamilyLock},
+	"omp_test_lock": {Try: true, Family: FamilyLock}, "__kmpc_test_lock": {Arg: 2, Try: true, Family: FamilyLock},
+	"omp_destroy_lock": {Unset: true, Family: FamilyLock}, "omp_init_lock": {Unset: true, Family: FamilyLock},
+	"omp_set_nest_lock": {Set: true, Family: FamilyNest}, "__kmpc_set_nest_lock": {Arg: 2, Set: true, Family: FamilyNest},
+	"omp_unset_nest_lock": {Unset: true, Family: FamilyNest}, "__kmpc_unset_nest_lock": {Arg: 2, Unset: true, Family: FamilyNest},
+	"omp_test_nest_lock": {Try: true, Family: FamilyNest}, "__kmpc_test_nest_lock": {Arg: 2, Try: true, Family: FamilyNest},
+	"__kmpc_critical": {Arg: 2, Set: true, Family: FamilyCritical}, "__kmpc_critical_with_hint": {Arg: 2, Set: true, Family: FamilyCritical},
+	"__kmpc_end_critical": {Arg: 2, Unset: true, Family: FamilyCritical},
+	"GOMP_critical_start": {Arg: -1, Set: true, Family: FamilyCritical}, "GOMP_critical_end": {Arg: -1, Unset: true, Family: FamilyCritical},
+	"GOMP_critical_name_start": {Set: true, Family: FamilyCritical}, "GOMP_critical_name_end": {Unset: true, Family: FamilyCritical},
+	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
+	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
+}
+
+// LockCallOf tells what the function of that name does with a lock. The name may
+// have a symbol version, or the underscore of Fortran's names.
+func LockCallOf(name string) (LockCall, bool) {
+	name, _, _ = strings.Cut(name, "@")
+	if c, ok := lockCalls[name]; ok {
+		return c, true
+	}
+	c, ok := lockCalls[strings.TrimSuffix(strings.ToLower(name), "_")]
+	return c, ok
+}
+
+// CriticalName is the name of the critical section whose variable has the given
+// symbol, empty for the unnamed one; not ok if it is no such symbol.
+func CriticalName(symbol string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(strings.TrimPrefix(symbol, "."), "gomp_critical_user_")
+	return strings.TrimSuffix(name, ".var"), ok
+}

@@ -45,7 +45,7 @@ var imports = map[string][]string{
 	"proto/ompd/v1":           nil,
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
-	"cmd/ompd-inspect":        {"callbacks", "corefile", "inspect", "internal/text", "live", "ompd", "rtl", "symbolize", "unwind"},
+	"cmd/ompd-inspect":        {"callbacks", "corefile", "diagnose", "inspect", "internal/text", "live", "ompd", "rtl", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -72,6 +73,8 @@ type Inspector struct {
 	byHandle map[handles.Thread]*native
 	regions  *regionTable
 	code     map[uint64][]symbolize.Frame
+	flows    map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
+	unsets   map[familyEntry]bool
 	parent   map[uint64]string
 	warned   map[string]bool
 	warnings []string
@@ -104,6 +107,7 @@ func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
+		flows: map[uint64]*accesspath.Flow{}, unsets: map[familyEntry]bool{},
 	}
 	in.regions = newRegionTable(in)
 	for _, err := range cfg.Warnings {

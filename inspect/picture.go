@@ -13,8 +13,10 @@ const Schema = "ompd-inspect/picture/1.0"
 
 // Picture is everything that was asked for of a target.
 type Picture struct {
-	Schema   string    `json:"schema"`
-	Target   Target    `json:"target"`
+	Schema string `json:"schema"`
+	Target Target `json:"target"`
+	// Verdicts say what is wrong, if something is; the worst first.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 	Runtimes []Runtime `json:"runtimes,omitempty"`
 	Threads  []Thread  `json:"threads,omitempty"`
 	Regions  []Region  `json:"regions,omitempty"`

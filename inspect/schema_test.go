@@ -17,6 +17,8 @@ var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[Task](): "task", reflect.TypeFor[ICV](): "icv", reflect.TypeFor[ControlVar](): "control_var",
 	reflect.TypeFor[MergedStack](): "merged_stack", reflect.TypeFor[LayoutEntry](): "layout_entry",
 	reflect.TypeFor[Claim](): "claim", reflect.TypeFor[Pause](): "pause", reflect.TypeFor[Check](): "check",
+	reflect.TypeFor[Verdict](): "verdict", reflect.TypeFor[CycleStep](): "cycle_step", reflect.TypeFor[WaitTarget](): "wait_target",
+	reflect.TypeFor[ThreadSpot](): "thread_spot", reflect.TypeFor[MissingThread](): "missing_thread",
 }
 
 type schema struct {

@@ -48,8 +48,11 @@ func run(args []string, stdout, stderr *os.File) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.Execute()
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
+	case errors.Is(err, errFound):
+		return exitFound
 	}
 	if !errors.Is(err, errReported) {
 		fmt.Fprintf(stderr, "ompd-inspect: %v\n", err)

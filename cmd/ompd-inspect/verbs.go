@@ -46,7 +46,8 @@ program. A running program is stopped for a moment only.
   ompd-inspect 1234                 the same of a running process
   ompd-inspect threads core.1234    one part of it
 
-Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
+Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,
+3 diagnose found a hang.`,
 		Version:       version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
@@ -69,13 +70,13 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage.`,
 
 // verbs are the verbs in the order of the help text.
 func (a *app) verbs() []*cobra.Command {
-	report := a.verb("report", "What died, threads, regions, tasks and stacks (the default)", inspect.ReportParts(), a.printReport)
+	report := a.reportVerb()
 	report.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, text.Threads)
 	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, a.printStacks)
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	return []*cobra.Command{
-		report, threads,
+		report, a.diagnoseVerb(), threads,
 		a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions),
 		a.tasksVerb(), a.icvsVerb(), stacks, a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
 	}

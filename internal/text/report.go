@@ -16,6 +16,7 @@ const maxListed = 16
 // Report prints the whole picture, most important first.
 func Report(p *Printer, pic *inspect.Picture) {
 	Header(p, pic)
+	Verdicts(p, pic)
 	if !slices.ContainsFunc(pic.Threads, func(t inspect.Thread) bool { return t.Runtime != "" }) {
 		Stacks(p, pic)
 		Warnings(p, pic)

@@ -1,0 +1,113 @@
+package diagnose
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+const (
+	// nearStack is how far beyond its stack pointer a function may touch its
+	// stack before it moves the pointer: calls, the red zone, and probes.
+	nearStack = 64 << 10
+	// recursion is how often a function must be on a stack for the stack to be
+	// full of it.
+	recursion = 50
+	// hugeFrame is the size of a single frame that is worth naming, in bytes.
+	hugeFrame = 256 << 10
+)
+
+// crashes tells why the program died.
+func crashes(g *graph) []inspect.Verdict {
+	f, ok := g.in.Fault()
+	if !ok {
+		return nil
+	}
+	switch {
+	case overflows(f):
+		return []inspect.Verdict{g.overflow(f)}
+	case f.Null:
+		return []inspect.Verdict{g.null(f)}
+	}
+	return nil
+}
+
+// overflows tells whether the access was one of a stack that is used up: below
+// its end, where the thread's own frames are or were about to be.
+func overflows(f inspect.Fault) bool {
+	return f.StackLow != 0 && f.SP != 0 && f.Address < f.StackLow && f.Address+nearStack >= f.SP && f.SP < f.StackLow+nearStack
+}
+
+func (g *graph) overflow(f inspect.Fault) inspect.Verdict {
+	v := inspect.Verdict{
+		Kind: inspect.VerdictStackOverflow, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{f.LWP},
+		Summary: fmt.Sprintf("%s used up its stack of %s", g.who(f.LWP), bytes(f.StackHigh-f.StackLow)),
+		Evidence: []string{
+			fmt.Sprintf("it accessed %v, %s below the end of its stack [%v, %v), known from %s",
+				inspect.Hex(f.Address), bytes(f.StackLow-f.Address), inspect.Hex(f.StackLow), inspect.Hex(f.StackHigh), f.StackBy),
+			fmt.Sprintf("its stack pointer is %v", inspect.Hex(f.SP)),
+		},
+	}
+	more := bytes(4 * (f.StackHigh - f.StackLow))
+	switch {
+	case f.Repeats >= recursion:
+		n := fmt.Sprint(f.Repeats)
+		if f.Depth >= inspect.MaxFrames {
+			n = "more than " + n
+		}
+		v.Explanation = fmt.Sprintf("%s is on it %s times: it calls itself without end, or deeper than the stack is.", place(f.Repeated), n)
+	case f.Frame >= hugeFrame:
+		at := ""
+		if fr, ok := innermost(g.frames(f.LWP)); ok {
+			at = " of " + place(fr)
+		}
+		v.Explanation = fmt.Sprintf("The one frame%s has %s: large arrays are on the stack.", at, bytes(f.Frame))
+		more = bytes(2 * max(f.Frame, f.StackHigh-f.StackLow))
+	default:
+		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, or deep recursion."
+	}
+	if f.Initial {
+		v.Cure = "raise the limit of the process's stack: ulimit -s unlimited; or put large arrays on the heap. OMP_STACKSIZE is for worker threads only"
+		return v
+	}
+	v.Cure = fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now), or put large arrays on the heap", more, bytes(f.StackHigh-f.StackLow))
+	return v
+}
+
+func (g *graph) frames(lwp int) []inspect.Frame {
+	if t := g.threads[lwp]; t != nil {
+		return t.UserStack
+	}
+	return nil
+}
+
+// null is the verdict on an access through a null pointer.
+func (g *graph) null(f inspect.Fault) inspect.Verdict {
+	v := inspect.Verdict{
+		Kind: inspect.VerdictCrash, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{f.LWP},
+		Summary:  fmt.Sprintf("%s used a null pointer", g.who(f.LWP)),
+		Evidence: []string{fmt.Sprintf("the access was to address %v; nothing is mapped there", inspect.Hex(f.Address))},
+	}
+	if fr, ok := innermost(g.frames(f.LWP)); ok {
+		v.Summary += " in " + place(fr)
+	}
+	if f.Address != 0 {
+		v.Explanation = fmt.Sprintf("It accessed what lies %d bytes behind the begin of an object whose address is null.", f.Address)
+	}
+	return v
+}
+
+// bytes is a size as OMP_STACKSIZE has it: 4M, 64K, 100B. It is rounded to what
+// people would have asked for: runtimes add a little to a stack.
+func bytes(n uint64) string {
+	for _, u := range []struct {
+		size uint64
+		name string
+	}{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}} {
+		if whole := n / u.size; whole > 0 && (n%u.size < n/64 || whole >= 10) {
+			return strconv.FormatUint(whole, 10) + u.name
+		}
+	}
+	return strconv.FormatUint(n, 10) + "B"
+}

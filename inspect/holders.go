@@ -1,0 +1,306 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// Most locks of OpenMP runtimes do not say who has them. The stacks do: a thread
+// has a lock if one of its frames is between the call that took it and the call
+// that gives it back. Whether it is follows from the code of the frame's function:
+// on all ways from its begin to where the frame is now, the lock was taken, and
+// on none given back since.
+
+// Holder is a thread that has a lock, or may have it, as its code shows.
+type Holder struct {
+	LWP       int
+	Certainty string // certain, likely or possible
+	Taken     *Frame // where it took the lock, if that is one place
+	Evidence  string
+}
+
+// Bounds on the search for holders.
+const (
+	// maxHolderFrames bounds the frames of one stack that are looked at.
+	maxHolderFrames = 64
+	// maxCallDepth bounds how far calls are followed to see whether they give
+	// a lock back.
+	maxCallDepth = 6
+	// maxArgDepth bounds how many callers are asked for the value of an
+	// argument that is handed on.
+	maxArgDepth = 8
+)
+
+// holders finds the threads that have the lock that w waits for, the best first.
+func (in *Inspector) holders(w Wait, l Lock) []Holder {
+	family, ok := lockFamily(w, l)
+	if !ok || w.Address == 0 {
+		return nil
+	}
+	var out []Holder
+	for _, n := range in.sorted() {
+		if n.lwp == 0 || n.info.Role == rtl.RoleIdle {
+			continue
+		}
+		if h, ok := in.holds(n, family, w.Address); ok {
+			out = append(out, h)
+		}
+	}
+	rank := map[string]int{Certain: 0, Likely: 1, Possible: 2}
+	slices.SortStableFunc(out, func(a, b Holder) int { return cmp.Compare(rank[a.Certainty], rank[b.Certainty]) })
+	return out
+}
+
+// lockFamily tells which calls take and give back what w waits for.
+func lockFamily(w Wait, l Lock) (string, bool) {
+	switch {
+	case w.Kind == WaitCritical:
+		return rtl.FamilyCritical, true
+	case w.Kind == WaitMutex:
+		return rtl.FamilyMutex, true
+	case w.Kind != WaitLock && w.Kind != WaitNestLock:
+		return "", false
+	case l.Nested:
+		return rtl.FamilyNest, true
+	}
+	return rtl.FamilyLock, true
+}
+
+// holds tells whether the frames of n show that it has the lock whose variable is
+// at addr.
+func (in *Inspector) holds(n *native, family string, addr uint64) (Holder, bool) {
+	st := in.stackOf(n)
+	best := Holder{}
+	for i := range min(len(st.frames), maxHolderFrames) {
+		if st.kinds[i] != kindUser {
+			continue
+		}
+		h, ok := in.frameHolds(st, i, family, addr)
+		if !ok || best.LWP != 0 && h.Certainty == Possible {
+			continue
+		}
+		h.LWP = n.lwp
+		if best = h; h.Certainty == Certain {
+			break
+		}
+	}
+	return best, best.LWP != 0
+}
+
+// frameHolds asks one frame. The strict look takes calls of functions that may
+// give the lock back for doing so.
+func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (Holder, bool) {
+	f := st.frames[i]
+	flow := in.flowAt(f.LookupPC())
+	if flow == nil || !in.takes(flow, family) {
+		return Holder{}, false
+	}
+	look := lockLook{in: in, flow: flow, at: in.point(st, i), family: family, addr: addr}
+	look.strict = true
+	fact, by := flow.Holds(look.at, look.effect)
+	h := Holder{Certainty: Certain}
+	if fact != accesspath.FactYes || look.unsure || flow.Indirect {
+		look.strict = false
+		fact, by = flow.Holds(look.at, look.effect)
+		h.Certainty = Likely
+	}
+	switch fact {
+	case accesspath.FactPerhaps:
+		h.Certainty = Possible
+	case accesspath.FactYes:
+	default:
+		return Holder{}, false
+	}
+	where := in.frames(f, kindUser)
+	if len(by) == 1 && by[0].Return != 0 {
+		taken := in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
+		h.Taken = &taken[0]
+	}
+	h.Evidence = holderEvidence(h, by, where[0])
+	return h, true
+}
+
+func holderEvidence(h Holder, by []accesspath.Site, at Frame) string {
+	call := "its call"
+	if len(by) > 0 {
+		call = by[0].Name
+	}
+	where := at.Function
+	if where == "" {
+		where = at.PC.String()
+	}
+	switch {
+	case h.Certainty == Possible:
+		return fmt.Sprintf("%s in %s may have taken it, on some ways through the code", call, where)
+	case h.Taken != nil && h.Taken.Line != 0:
+		return fmt.Sprintf("took it by %s in %s at %s:%d, not given back on any way from there to line %d", call, where, filepath.Base(h.Taken.File), h.Taken.Line, at.Line)
+	}
+	return fmt.Sprintf("took it by %s in %s, not given back on any way from there to %v", call, where, at.PC)
+}
+
+// lockLook asks what the calls of one frame's function do with one lock.
+type lockLook struct {
+	in     *Inspector
+	flow   *accesspath.Flow
+	at     accesspath.Point
+	family string
+	addr   uint64
+	strict bool
+	unsure bool // an argument was read from memory that may have changed
+}
+
+// effect is what the call at s does to "this frame has the lock".
+func (l *lockLook) effect(s accesspath.Site) accesspath.Effect {
+	call, ok := rtl.LockCallOf(s.Name)
+	if !ok || call.Family != l.family {
+		if l.strict && !ok && l.in.mayUnset(s, l.family, maxCallDepth) {
+			return accesspath.EffectUnsure
+		}
+		return accesspath.EffectNone
+	}
+	if call.Arg >= 0 {
+		v, sure, known := l.flow.Value(s, call.Arg, l.at)
+		switch {
+		case !known:
+			return accesspath.EffectUnsure
+		case v != l.addr:
+			return accesspath.EffectNone
+		}
+		l.unsure = l.unsure || !sure
+	}
+	switch {
+	case call.Set:
+		return accesspath.EffectSet
+	case call.Unset:
+		return accesspath.EffectClear
+	}
+	return accesspath.EffectUnsure
+}
+
+// takes tells whether the function calls something that takes a lock of a family.
+func (in *Inspector) takes(flow *accesspath.Flow, family string) bool {
+	return slices.ContainsFunc(flow.Sites(), func(s accesspath.Site) bool {
+		c, ok := rtl.LockCallOf(s.Name)
+		return ok && c.Family == family && !c.Unset
+	})
+}
+
+// mayUnset tells whether the call at s may lead to one that gives a lock of a
+// family back. Libraries of the system and runtimes do not; what cannot be
+// followed may.
+func (in *Inspector) mayUnset(s accesspath.Site, family string, depth int) bool {
+	if c, ok := rtl.LockCallOf(s.Name); ok {
+		return c.Family == family && c.Unset
+	}
+	entry := in.siteEntry(s)
+	if entry == 0 {
+		return s.Name == ""
+	}
+	if in.kindOf(unwind.Frame{PC: entry, Exact: true, Module: in.moduleOf(entry)}) != kindUser {
+		return false
+	}
+	key := familyEntry{entry, family}
+	if known, ok := in.unsets[key]; ok {
+		return known
+	}
+	flow := in.flowAt(entry)
+	if flow == nil || depth == 0 {
+		return true
+	}
+	in.unsets[key] = false // while it is looked at: a recursion adds nothing
+	may := slices.ContainsFunc(flow.Sites(), func(s accesspath.Site) bool { return in.mayUnset(s, family, depth-1) })
+	in.unsets[key] = may
+	return may
+}
+
+// familyEntry names what mayUnset has found out.
+type familyEntry struct {
+	entry  uint64
+	family string
+}
+
+// siteEntry is the function that a call leads to, 0 if that is not known.
+func (in *Inspector) siteEntry(s accesspath.Site) uint64 {
+	sym := in.cfg.Symbolizer
+	if s.Name != "" && sym != nil {
+		if a, ok := sym.Lookup(s.Name, ""); ok {
+			return a
+		}
+	}
+	return s.Entry
+}
+
+func (in *Inspector) moduleOf(pc uint64) *callbacks.Module {
+	if in.cfg.Symbolizer == nil {
+		return nil
+	}
+	return in.cfg.Symbolizer.Module(pc)
+}
+
+// flowAt is what is known of the function around pc; nil if its code cannot be
+// read.
+func (in *Inspector) flowAt(pc uint64) *accesspath.Flow {
+	if in.cfg.Unwinder == nil {
+		return nil
+	}
+	low, high, ok := in.cfg.Unwinder.FunctionBounds(pc)
+	if !ok {
+		return nil
+	}
+	if f, ok := in.flows[low]; ok {
+		return f
+	}
+	f, err := accesspath.NewFlow(accesspath.Config{Arch: in.cfg.Target.Arch(), Mem: in.cfg.Target, Resolve: in.resolve}, low, high)
+	if err != nil {
+		f = nil
+	}
+	in.flows[low] = f
+	return f
+}
+
+// resolve names the function that starts at addr, or that the pointer at addr
+// leads to.
+func (in *Inspector) resolve(addr uint64) (accesspath.Target, bool) {
+	sym := in.cfg.Symbolizer
+	if sym == nil {
+		return accesspath.Target{}, false
+	}
+	if name, ok := sym.SlotSymbol(addr); ok {
+		return accesspath.Target{Name: name}, true
+	}
+	name := entryName(sym, addr)
+	return accesspath.Target{Name: name}, name != ""
+}
+
+// point is where frame i of a stack is in its function.
+func (in *Inspector) point(st *stack, i int) accesspath.Point {
+	return in.pointFrom(st, i, maxArgDepth)
+}
+
+func (in *Inspector) pointFrom(st *stack, i, depth int) accesspath.Point {
+	f := st.frames[i]
+	p := accesspath.Point{PC: f.PC, Exact: f.Exact, CFA: f.CFA, Registers: f.Registers}
+	if depth > 0 && i+1 < len(st.frames) && st.kinds[i+1] == kindUser {
+		p.Arg = func(n int) (uint64, bool) {
+			flow := in.flowAt(st.frames[i+1].LookupPC())
+			if flow == nil {
+				return 0, false
+			}
+			at := in.pointFrom(st, i+1, depth-1)
+			site, ok := flow.SiteAt(at)
+			if !ok {
+				return 0, false
+			}
+			v, _, ok := flow.Value(site, n, at)
+			return v, ok
+		}
+	}
+	return p
+}

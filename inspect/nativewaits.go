@@ -1,0 +1,91 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+)
+
+// Fields of glibc's pthread_mutex_t on 64-bit machines, in bytes
+// (sysdeps/nptl/bits/struct_mutex.h).
+const (
+	mutexOwner = 8  // LWP of the thread that has it, 0 if none
+	mutexUsers = 12 // threads that have it or are about to
+	mutexKind  = 16 // type and attributes
+)
+
+// Values of glibc's lock word: taken by one thread, taken and waited for.
+const mutexContended = 2
+
+// threadBlock is more than glibc's struct pthread, whose field tid pthread_join
+// waits on, has bytes.
+const threadBlock = 4096
+
+// nativeWait is what n waits for in the C library: a mutex, or the end of a
+// thread. Both are known from the futex word that it sleeps on.
+func (in *Inspector) nativeWait(n *native) (Wait, bool) {
+	regs := in.registers(n)
+	if regs == nil {
+		return Wait{}, false
+	}
+	futex, ok := arch.IsFutexWait(regs)
+	if !ok {
+		return Wait{}, false
+	}
+	word, ok := in.word(futex.Offset)
+	if !ok {
+		return Wait{}, false
+	}
+	if w, ok := in.joins(n, futex.Offset, word); ok {
+		return w, true
+	}
+	return in.locksMutex(n, futex.Offset, word)
+}
+
+// joins tells whether n waits for the end of a thread: its futex word lies in
+// that thread's own block and is its LWP, which the kernel clears at the end.
+func (in *Inspector) joins(n *native, futex uint64, word uint32) (Wait, bool) {
+	t := in.byLWP[int(word)]
+	if t == nil || t == n || t.pthread == 0 || futex < t.pthread || futex-t.pthread >= threadBlock {
+		return Wait{}, false
+	}
+	return Wait{
+		Kind: WaitJoin, Address: t.pthread, Name: fmt.Sprintf("end of LWP %d", t.lwp), On: t.lwp,
+		Evidence: fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, Hex(futex)),
+	}, true
+}
+
+// locksMutex tells whether n waits for a pthread mutex, which begins with its
+// futex word and has its owner.
+func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, bool) {
+	owner, ok1 := in.word(futex + mutexOwner)
+	users, ok2 := in.word(futex + mutexUsers)
+	_, ok3 := in.word(futex + mutexKind)
+	if !ok1 || !ok2 || !ok3 || word != mutexContended || users == 0 || !in.calledMutexLock(n) {
+		return Wait{}, false
+	}
+	w := Wait{Kind: WaitMutex, Address: futex, Name: in.placeName(futex)}
+	if in.byLWP[int(owner)] != nil {
+		w.On, w.Evidence = int(owner), fmt.Sprintf("__owner of the mutex at %v is %d", Hex(futex), owner)
+	}
+	return w, true
+}
+
+// calledMutexLock tells whether the C library's frames on top of n's stack are
+// those of pthread_mutex_lock.
+func (in *Inspector) calledMutexLock(n *native) bool {
+	st := in.stackOf(n)
+	if in.cfg.Symbolizer == nil {
+		return false
+	}
+	for i, f := range st.frames {
+		if f.Module == nil || !isSystem(f.Module) {
+			return i < len(st.frames) && strings.HasPrefix(in.callTarget(f.PC), "pthread_mutex_lock")
+		}
+		if name, _, ok := in.cfg.Symbolizer.Exported(f.LookupPC()); ok && strings.HasPrefix(strings.TrimLeft(name, "_"), "pthread_mutex_lock") {
+			return true
+		}
+	}
+	return false
+}

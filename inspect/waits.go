@@ -1,0 +1,232 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Kinds of what threads wait for, beside the ones that runtimes name.
+const (
+	WaitLock      = "lock"
+	WaitNestLock  = "nest_lock"
+	WaitCritical  = "critical"
+	WaitBarrier   = "barrier"
+	WaitTaskwait  = "taskwait"
+	WaitTaskgroup = "taskgroup"
+	WaitOrdered   = "ordered"
+	WaitMutex     = "mutex"
+	WaitJoin      = "join"
+)
+
+// Wait is what one thread waits for.
+type Wait struct {
+	LWP     int
+	Kind    string
+	Address uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
+	Name    string // as the program calls it; empty if that is not known
+	Region  ID
+	Task    ID
+	Call    string // the function of the runtime that was called; empty if unknown
+	// On is the thread that must go on first, where the wait itself says so:
+	// the owner of a mutex, the thread that is joined. 0 if it does not.
+	On       int
+	Evidence string // how On is known
+
+	n *native
+}
+
+// Waits returns what the threads of the target wait for; threads that wait for
+// nothing that is known are left out.
+func (in *Inspector) Waits() []Wait {
+	var out []Wait
+	for _, n := range in.sorted() {
+		w, ok := in.runtimeWait(n)
+		if !ok {
+			w, ok = in.nativeWait(n)
+		}
+		if ok {
+			w.LWP, w.n = n.lwp, n
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// waitKinds are the kinds of waits by state.
+var waitKinds = map[rtl.State]string{
+	rtl.StateWaitLock: WaitLock, rtl.StateWaitCritical: WaitCritical, rtl.StateWaitAtomic: "atomic",
+	rtl.StateWaitTaskwait: WaitTaskwait, rtl.StateWaitTaskgroup: WaitTaskgroup, rtl.StateWaitOrdered: WaitOrdered,
+}
+
+// runtimeWait is what n waits for in an OpenMP runtime.
+func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
+	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
+		return Wait{}, false
+	}
+	ev := in.evidence(n)
+	ts, err := n.rt.State(n.h, ev)
+	if err != nil || !ts.State.Waiting() {
+		return Wait{}, false
+	}
+	w := Wait{Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID)}
+	if w.Kind == "reduction" {
+		w.Kind = WaitCritical
+	}
+	if ev != nil && ev.Entry != nil {
+		w.Call = ev.Entry.Function
+	}
+	w.Region = regionID(n.chain[0])
+	if h, err := n.rt.CurrentTask(n.h); err == nil {
+		w.Task = taskID(h)
+	}
+	if w.Kind != WaitBarrier && w.Kind != WaitTaskwait {
+		w.Name = in.waitName(w)
+	}
+	return w, true
+}
+
+// waitName is what the program calls the thing that w waits for: a variable, or
+// the name of a critical section.
+func (in *Inspector) waitName(w Wait) string {
+	name := in.placeName(w.Address)
+	if critical, ok := rtl.CriticalName(name); ok {
+		return critical
+	}
+	return name
+}
+
+// placeName names the program's data at addr: a variable, or a distance into one.
+func (in *Inspector) placeName(addr uint64) string {
+	if addr == 0 || in.cfg.Symbolizer == nil || in.owned(addr) {
+		return ""
+	}
+	s, ok := in.cfg.Symbolizer.Data(addr)
+	switch {
+	case !ok || s.Name == "":
+		return ""
+	case s.Offset == 0:
+		return s.Name
+	}
+	return s.Name + "+" + Hex(s.Offset).String()
+}
+
+// Lock is who has what a thread waits for.
+type Lock struct {
+	Kind      string // as the runtime implements it
+	Nested    bool
+	Held      bool
+	Owner     int   // LWP of the thread that the lock itself names; 0 if it names none
+	OwnerGone bool  // the lock names an owner that is no thread any more
+	Waiters   []int // LWPs in the order of the lock's queue, if it has one
+	Evidence  string
+	// Holders are the threads whose code shows that they have it, or may have
+	// it, where the lock names no owner. The best come first.
+	Holders []Holder
+}
+
+// Lock tells who has the lock that w waits for. It fails if nothing is known of
+// the lock.
+func (in *Inspector) Lock(w Wait) (Lock, error) {
+	if w.Kind == WaitMutex {
+		return Lock{Kind: "mutex", Held: true, Owner: w.On, Evidence: w.Evidence}, nil
+	}
+	r, ok := waitReader(w.n)
+	if !ok {
+		return Lock{}, errNoWaits
+	}
+	info, err := r.WaitedLock(w.n.h, in.evidence(w.n))
+	if err != nil {
+		return Lock{}, err
+	}
+	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence}
+	for _, h := range info.Waiters {
+		if n := in.byHandle[h]; n != nil {
+			l.Waiters = append(l.Waiters, n.lwp)
+		}
+	}
+	owner := in.byHandle[info.Owner]
+	switch {
+	case owner != nil && owner.lwp != 0:
+		l.Owner = owner.lwp
+	case info.OwnerNumber >= 0:
+		l.OwnerGone = true
+	case info.Held:
+		l.Holders = in.holders(w, l)
+	}
+	return l, nil
+}
+
+// errNoWaits says that a runtime's reader does not tell more of waits.
+var errNoWaits = errors.New("who has what threads wait for is not read of this runtime")
+
+// waitReader is the power of the runtime of n to tell more of waits.
+func waitReader(n *native) (rtl.WaitReader, bool) {
+	if n == nil || n.rt == nil {
+		return nil, false
+	}
+	r, ok := n.rt.Runtime.(rtl.WaitReader)
+	return r, ok
+}
+
+// Barrier is a barrier that is not complete, as one of its threads sees it.
+type Barrier struct {
+	TeamSize int
+	Arrived  []int // LWPs that are proven to have arrived, and cannot leave
+	Missing  []int // LWPs that are proven not to have arrived
+	Tasks    bool  // all have arrived, the barrier waits for explicit tasks
+	Evidence string
+}
+
+// Barrier tells whom a thread waits for at a barrier. It fails if nothing is
+// known of it.
+func (in *Inspector) Barrier(w Wait) (Barrier, error) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return Barrier{}, errNoWaits
+	}
+	info, err := r.WaitedBarrier(w.n.h, in.evidence(w.n))
+	if err != nil {
+		return Barrier{}, err
+	}
+	return Barrier{
+		TeamSize: info.TeamSize, Tasks: info.Tasks, Evidence: info.Evidence,
+		Arrived: in.lwps(info.Arrived), Missing: in.lwps(info.Missing),
+	}, nil
+}
+
+func (in *Inspector) lwps(hs []handles.Thread) []int {
+	var out []int
+	for _, h := range hs {
+		if n := in.byHandle[h]; n != nil && n.lwp != 0 {
+			out = append(out, n.lwp)
+		}
+	}
+	return out
+}
+
+// GroupTasks lists the unfinished tasks of the taskgroup that w waits for; all
+// tells whether they are all of them.
+func (in *Inspector) GroupTasks(w Wait) (tasks []ID, all bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, all, err := r.WaitedGroup(w.n.h)
+	for _, h := range hs {
+		tasks = append(tasks, taskID(h))
+	}
+	return tasks, all && err == nil
+}
+
+// word reads a 32-bit number of the target.
+func (in *Inspector) word(addr uint64) (uint32, bool) {
+	var b [4]byte
+	if in.cfg.Target.ReadMemory(callbacks.At(addr), b[:]) != nil {
+		return 0, false
+	}
+	return uint32(callbacks.Word(b[:])), true
+}

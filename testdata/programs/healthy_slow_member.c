@@ -1,0 +1,31 @@
+/* Looks like a hang and is none: three threads wait at a barrier for a fourth, which works in a
+ * critical section that another one wants later. */
+#include "truth.h"
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+__attribute__((noinline)) static void simulate(void) {
+#pragma omp critical(step)
+  TRUTH_HOLD("work_parallel");
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  pthread_create(&observer, NULL, look, (void *)4);
+#pragma omp parallel num_threads(4)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (omp_get_thread_num() == 2)
+      simulate();
+    TRUTH_SLEEP("wait_barrier_explicit", 0, __LINE__ + 1);
+#pragma omp barrier
+#pragma omp critical(step)
+    TRUTH_NEVER();
+  }
+  return 0;
+}

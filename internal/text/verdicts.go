@@ -26,7 +26,7 @@ func Verdicts(p *Printer, pic *inspect.Picture) {
 			continue
 		}
 		shown++
-		verdict(p, v)
+		printVerdict(p, v)
 	}
 	if deadlocks > 0 {
 		p.line("")
@@ -69,7 +69,7 @@ var titles = map[string]string{
 	inspect.VerdictTwoRuntimes: "TWO OPENMP RUNTIMES", inspect.VerdictOversubscribed: "MORE THREADS THAN CPUS",
 }
 
-func verdict(p *Printer, v inspect.Verdict) {
+func printVerdict(p *Printer, v inspect.Verdict) {
 	title := cmp.Or(titles[v.Kind], strings.ToUpper(v.Kind))
 	paint := p.bad
 	if v.Severity == inspect.SeverityWarning {

@@ -19,11 +19,14 @@ func codeOf(t callbacks.Target, mod *callbacks.Module) extent {
 	if !mod.Main {
 		return extent{mod.Low.Offset, mod.High.Offset}
 	}
+	// What is seldom executed lies before all the rest, which the program's entry
+	// point begins; the program's own functions are in between.
+	start, _ := moduleSymbol(t, mod, "_start")
 	var e extent
 	last := uint64(0)
 	for _, name := range staticFunctions() {
 		a, err := moduleSymbol(t, mod, name)
-		if err != nil {
+		if err != nil || a.Offset < start.Offset {
 			continue
 		}
 		if e.low == 0 || a.Offset < e.low {

@@ -117,24 +117,34 @@ func (rt *runtime) findForks(th *thread) []fork {
 	if !ok || n == 0 {
 		return nil
 	}
-	calls := rt.forkCalls(sp)
+	end := sp + maxStack
+	if th.tp > sp { // the C library puts thread-local data above a thread's stack
+		end = min(end, th.tp)
+	}
+	calls := rt.forkCalls(sp, end)
 	found := make([]fork, n)
 	ended := n - len(calls)
 	if ended < 0 || ended > 1 {
 		return nil
 	}
-	outer := uint64(0)
 	for i := n - 1; i >= 0; i-- {
+		var c callAbove
 		if from := i - ended; from >= 0 {
-			found[i] = rt.forkAbove(calls[from]+8, maxFrame, outer)
+			c = rt.above(calls[from])
 		} else if rt.atRest(th) {
-			limit := uint64(maxStack)
 			if len(calls) > 0 {
-				limit = calls[0] + 8 - sp
+				end = calls[0] + 8
 			}
-			found[i] = rt.forkAbove(sp, min(limit, stackBlock), outer)
+			c = rt.firstAbove(sp, min(end, sp+stackBlock))
 		}
-		outer = found[i].function
+		found[i] = c.fork
+		if !c.jumped || i+1 == n {
+			continue
+		}
+		if outer := &found[i+1]; outer.function == 0 && i >= ended {
+			outer.function = c.saved
+		}
+		found[i].function = rt.jumpsTo(found[i+1].function)
 	}
 	return found
 }
@@ -154,15 +164,15 @@ func (rt *runtime) stackPointer(th *thread) (uint64, bool) {
 	return regs.SP() &^ 7, err == nil && regs.SP() != 0
 }
 
-// forkCalls are the places on a stack, from sp on, of return addresses of indirect
-// calls in functions that fork.
-func (rt *runtime) forkCalls(sp uint64) []uint64 {
+// forkCalls are the places on a stack from sp to end of return addresses of
+// indirect calls in functions that fork.
+func (rt *runtime) forkCalls(sp, end uint64) []uint64 {
 	var found []uint64
 	block := make([]byte, stackBlock)
-	for at := sp; at-sp < maxStack; {
-		n := stackBlock - at%stackBlock
+	for at := sp; at < end; {
+		n := min(stackBlock-at%stackBlock, end-at)
 		if rt.mem.ReadMemory(callbacks.At(at), block[:n]) != nil { // the stack ends in this block
-			if n = pageSize - at%pageSize; rt.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
+			if n = min(pageSize-at%pageSize, end-at); rt.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
 				break
 			}
 		}
@@ -182,34 +192,112 @@ func (rt *runtime) calls(ret uint64, kind arch.CallKind) bool {
 	return ok && c.Kind == kind
 }
 
-// forkAbove finds, on the stack from slot on, the return address of the call that
-// forked, and what it passed. outer is the function of the region around.
-func (rt *runtime) forkAbove(slot, limit, outer uint64) fork {
-	data := make([]byte, limit)
-	if rt.mem.ReadMemory(callbacks.At(slot), data) != nil {
-		data = data[:min(limit, pageSize-slot%pageSize)]
-		if rt.mem.ReadMemory(callbacks.At(slot), data) != nil {
-			return fork{}
+// callAbove is what lies on a stack above the frame of a function that forks.
+type callAbove struct {
+	fork
+	// jumped tells that no user code lies between this frame and the one of the
+	// region around: that region's function ended with a jump.
+	jumped bool
+	// saved is then what the function that forked the region around has kept in
+	// a register, and this one saved: that region's function; 0 if unknown.
+	saved uint64
+}
+
+// above finds what called the function that forks whose indirect call has its
+// return address on the stack at slot.
+func (rt *runtime) above(slot uint64) callAbove {
+	ret, err := rt.word(slot)
+	if err != nil {
+		return callAbove{}
+	}
+	at, ok := rt.returnSlot(slot, ret)
+	if !ok || at <= slot || at-slot > maxFrame {
+		return callAbove{}
+	}
+	w, err := rt.word(at)
+	if err != nil {
+		return callAbove{}
+	}
+	c, _ := rt.callBefore(w)
+	if c.jumped {
+		c.saved = rt.savedFunction(slot+8, at)
+	}
+	return c
+}
+
+// returnSlot is where the return address of a function that forks lies, if that of
+// its indirect call, ret, lies at slot.
+func (rt *runtime) returnSlot(slot, ret uint64) (uint64, bool) {
+	if rt.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
+		fp, err := rt.word(slot - 8)
+		return fp + 8, err == nil
+	}
+	i, _ := slices.BinarySearch(rt.entries(), ret)
+	depth, ok := arch.StackDepth(rt.target.Arch(), rt.mem, rt.entries()[i-1], ret)
+	return slot + 8 + depth, ok
+}
+
+// savedFunction is the only word on the stack from low to high that is an address
+// of user code; 0 if there are none or several.
+func (rt *runtime) savedFunction(low, high uint64) uint64 {
+	var code []uint64
+	for at := low; at < high; at += 8 {
+		if w, err := rt.word(at); err == nil && w >= lowestAddress && rt.inCode(w) && rt.executable(w) {
+			code = append(code, w)
 		}
 	}
-	for ; len(data) >= 8; data = data[8:] {
-		w := callbacks.Word(data[:8])
-		if rt.inForker(w) && rt.calls(w, arch.CallRegister) { // the function around ended with a jump
-			return fork{function: rt.jumpsTo(outer)}
+	if code = slices.Compact(code); len(code) != 1 {
+		return 0
+	}
+	return code[0]
+}
+
+// firstAbove is what called the function that forks whose frame, and those of the
+// runtime's functions at the end of the region, lie from low on: the first return
+// address of user code there.
+func (rt *runtime) firstAbove(low, high uint64) callAbove {
+	for at := low; at+8 <= high; at += 8 {
+		w, err := rt.word(at)
+		if err != nil {
+			break
 		}
-		if w < lowestAddress || !rt.inCode(w) {
-			continue
-		}
-		call, ok := arch.CallBefore(rt.target.Arch(), rt.mem, w)
-		switch {
-		case !ok || call.Kind == arch.CallRegister:
-		case rt.isEntry(rt.callee(call)):
-			return fork{function: rt.argument(w), ret: w}
-		case call.Kind == arch.CallDirect && rt.jumpsTo(call.Target) != 0:
-			return fork{function: rt.jumpsTo(call.Target)}
+		if c, ok := rt.callBefore(w); ok {
+			return c
 		}
 	}
-	return fork{}
+	return callAbove{}
+}
+
+// callBefore tells what the call before the return address w shows of a fork; ok
+// only says that there is a call.
+func (rt *runtime) callBefore(w uint64) (c callAbove, ok bool) {
+	if rt.inForker(w) {
+		jumped := rt.calls(w, arch.CallRegister)
+		return callAbove{jumped: jumped}, jumped
+	}
+	if w < lowestAddress || !rt.inCode(w-1) { // a call may be a function's last instruction
+		return callAbove{}, false
+	}
+	call, ok := arch.CallBefore(rt.target.Arch(), rt.mem, w)
+	switch {
+	case !ok || call.Kind == arch.CallRegister:
+	case rt.isEntry(rt.callee(call)):
+		c.fork = fork{function: rt.argument(w), ret: w}
+	case call.Kind == arch.CallDirect:
+		c.fork = fork{function: rt.jumpsTo(call.Target)}
+	}
+	return c, ok
+}
+
+// executable tells whether there may be code at a.
+func (rt *runtime) executable(a uint64) bool {
+	lister, ok := rt.target.(callbacks.MappingLister)
+	if !ok {
+		return true
+	}
+	return slices.ContainsFunc(lister.Mappings(), func(m callbacks.Mapping) bool {
+		return a >= m.Low.Offset && a < m.High.Offset && m.Perm&callbacks.PermExec != 0
+	})
 }
 
 // argument is the function that the call before the address ret passes on: 0 if

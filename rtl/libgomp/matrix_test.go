@@ -23,6 +23,7 @@ type subject struct {
 	threads map[int]handles.Thread // by LWP
 	sym     *symbolize.Symbolizer
 	lines   bool // the program has debug information
+	jumps   bool // main has no frame
 }
 
 // openCore dumps a program on a runtime and opens the core.
@@ -153,6 +154,7 @@ func TestWhatThreadsWereTold(t *testing.T) {
 					}
 					s := openCore(t, run)
 					s.lines = !v.nolines
+					s.jumps = program == "fortran_barrier" && slices.Contains(v.flags, "-O2")
 					s.checkThreads(t)
 					s.checkTasks(t)
 					s.checkStates(t)
@@ -228,7 +230,10 @@ func (s *subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p rtl.Pa
 	if p.Level == 0 || line == 0 {
 		return
 	}
-	if p.Function.IsNull() || p.Return.IsNull() {
+	if p.Function.IsNull() {
+		if s.jumps { // main ended with a jump to what forks, and nothing has its name
+			return
+		}
 		t.Errorf("LWP %d: the region of level %d has no function", want.LWP, p.Level)
 		return
 	}

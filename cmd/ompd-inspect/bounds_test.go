@@ -35,9 +35,10 @@ func residentOf(t *testing.T, bin string, stdout io.Writer, args ...string) int 
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), "resident", append([]string{bin}, args...)...)
 	cmd.Stdout, cmd.Stderr = stdout, &errs
-	kib := 0
 	err := cmd.Run()
-	if n, scanErr := fmt.Sscanf(errs.String(), "%d KiB", &kib); err != nil || n != 1 {
+	lines := strings.Split(strings.TrimSpace(errs.String()), "\n") // those before the last one tell of progress
+	kib := 0
+	if n, scanErr := fmt.Sscanf(lines[len(lines)-1], "%d KiB", &kib); err != nil || n != 1 {
 		t.Fatalf("%v: %v, %v\n%s", args, err, scanErr, errs.String())
 	}
 	return kib >> 10

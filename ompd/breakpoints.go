@@ -8,6 +8,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
+var _ rtl.BreakpointReader = (*Process)(nil)
+
 // Breakpoints is ompd_get_breakpoints of the 2013 draft for the
 // names of the standard since: all locations at which a debugger can stop the
 // runtime, each with its address and how that is known. A location that was not
@@ -16,7 +18,7 @@ import (
 func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
 	return query(p, "ompd_get_breakpoints", p, func(rt rtl.Runtime, _ *Process) ([]rtl.Breakpoint, error) {
 		if r, ok := rt.(rtl.BreakpointReader); ok {
-			return r.Breakpoints(), nil
+			return r.Breakpoints()
 		}
 		return nil, fmt.Errorf("%s has none of the standard's breakpoint locations: %w", rt.Identity().Name, callbacks.Unsupported)
 	})

@@ -69,3 +69,15 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 	}
 	return ps, err
 }
+
+// Recognize tells which kind of runtime a module holds that defines these symbols
+// and lies at path, before anything of a target is read; not ok if it holds none
+// that this library knows.
+func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
+	for _, recognize := range []func(func(string) bool, string) (rtl.Kind, bool){libomp.Recognize, libgomp.Recognize} {
+		if k, ok := recognize(defines, path); ok {
+			return k, true
+		}
+	}
+	return rtl.Kind{}, false
+}

@@ -13,7 +13,7 @@ import (
 type BreakpointReader interface {
 	// Breakpoints has every location of StandardBreakpoints, in that order.
 	// One that could not be found has an error in place of an address.
-	Breakpoints() []Breakpoint
+	Breakpoints() ([]Breakpoint, error)
 }
 
 // BreakpointName is a breakpoint location of the standard.

@@ -17,7 +17,7 @@ var equivalents = map[string]struct{ function, event string }{
 
 // Breakpoints finds the locations by their symbols and by the code that calls
 // them. Where both are there, they have to agree.
-func (rt *runtime) Breakpoints() []rtl.Breakpoint {
+func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 	proofs, codeErr := rt.provenStubs()
 	tracing, _ := rt.globalInt(rt.l.Globals.OmpdState, 8)
 	var out []rtl.Breakpoint
@@ -44,7 +44,7 @@ func (rt *runtime) Breakpoints() []rtl.Breakpoint {
 			(b.How == rtl.BreakpointEquivalent || tracing&1 != 0 || name.Name == validLocations)
 		out = append(out, b)
 	}
-	return out
+	return out, nil
 }
 
 // notFound is why a location was not found.

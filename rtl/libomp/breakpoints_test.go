@@ -26,7 +26,10 @@ func locationsOf(tb testing.TB, t callbacks.Target) map[string]rtl.Breakpoint {
 		tb.Fatalf("%d runtimes, %v", len(rts), err)
 	}
 	all := map[string]rtl.Breakpoint{}
-	list := rts[0].(rtl.BreakpointReader).Breakpoints()
+	list, err := rts[0].(rtl.BreakpointReader).Breakpoints()
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for _, b := range list {
 		all[b.Name] = b
 	}

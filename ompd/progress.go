@@ -1,0 +1,23 @@
+package ompd
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+var _ rtl.ProgressReader = (*Process)(nil)
+
+// Progress gives counters that change when the thread gets on: barriers, tasks,
+// loops. OMPD has no such routine; callbacks.Unsupported on a runtime whose reader
+// lacks it.
+func (p *Process) Progress(h handles.Thread) ([]rtl.Counter, error) {
+	return query(p, "the thread's progress", h, func(rt rtl.Runtime, h handles.Thread) ([]rtl.Counter, error) {
+		if r, ok := rt.(rtl.ProgressReader); ok {
+			return r.Progress(h)
+		}
+		return nil, fmt.Errorf("%s: counters of threads are not read: %w", rt.Identity().Name, callbacks.Unsupported)
+	})
+}

@@ -1,0 +1,100 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+// Breakpoints prints the locations of each runtime, and how to use them; with
+// sites also where the runtime decides to come to them.
+func Breakpoints(p *Printer, b *inspect.Breakpoints, sites bool) {
+	for _, rt := range b.Runtimes {
+		list := locationsOf(b, rt.ID)
+		if len(list) == 0 {
+			continue
+		}
+		found, active := 0, 0
+		for _, l := range list {
+			if l.Address != nil {
+				found++
+			}
+			if l.Active && l.How != equivalent {
+				active++
+			}
+		}
+		p.heading("BREAKPOINTS", fmt.Sprintf("%s %s: %d of %d locations", rt.Name, rt.Version, found, len(list)))
+		p.breakpointTable(list, sites)
+		if found > 0 && active <= 1 { // ompd_dll_locations_valid is always
+			p.line("")
+			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not come to these functions; they do come to the sites (--sites), at every event")
+		}
+	}
+	p.nextBreak(b)
+	Warnings(p, &inspect.Picture{Warnings: b.Warnings})
+}
+
+// equivalent is what a location is that stands for another.
+const equivalent = "equivalent"
+
+func locationsOf(b *inspect.Breakpoints, id string) []inspect.Breakpoint {
+	var out []inspect.Breakpoint
+	for _, l := range b.Locations {
+		if l.Runtime == id {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (p *Printer) breakpointTable(list []inspect.Breakpoint, sites bool) {
+	t := &table{head: []string{"NAME", "ADDRESS", "HOW", "SITES", "2013", "PROOF"}}
+	for _, l := range list {
+		at, how, proof, n := "-", l.How, l.Evidence, ""
+		if l.Address != nil {
+			at = l.Address.String()
+		} else {
+			proof = p.dim(l.Error)
+		}
+		if how == equivalent {
+			how = p.note(how)
+			proof = l.Function + ": " + proof
+		}
+		if len(l.Sites) > 0 {
+			n = strconv.Itoa(len(l.Sites))
+		}
+		t.add(l.Name, at, how, n, l.Former, proof)
+	}
+	p.table(t)
+	if !sites {
+		return
+	}
+	p.heading("SITES", "where the runtime decides to come to a location, with OMP_DEBUG or without")
+	for _, l := range list {
+		var at []string
+		for _, s := range l.Sites {
+			at = append(at, s.String())
+		}
+		if len(at) > 0 {
+			p.wrapped("  "+l.Name+"  ", strings.Join(at, " "))
+		}
+	}
+}
+
+// nextBreak says what to type to use a location.
+func (p *Printer) nextBreak(b *inspect.Breakpoints) {
+	for _, l := range b.Locations {
+		if l.Address == nil || l.Former == "" || b.Target.Kind != "process" {
+			continue
+		}
+		at := l.Address
+		if !l.Active && len(l.Sites) > 0 {
+			at = &l.Sites[0]
+		}
+		p.line("")
+		p.linef("  next: gdb -p %d -ex 'break *%v'", b.Target.PID, at)
+		return
+	}
+}

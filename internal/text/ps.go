@@ -1,0 +1,51 @@
+package text
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+// Processes prints the table of processes that can be inspected, and what to type
+// next.
+func Processes(p *Printer, list *inspect.Processes) {
+	if len(list.Processes) == 0 {
+		p.line("no process on this machine has an OpenMP runtime loaded")
+	} else {
+		t := &table{head: []string{"PID", "USER", "STATE", "THREADS", "CPU", "RUNTIME", "COMMAND"}}
+		for _, c := range list.Processes {
+			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU), runtimeNames(c.Runtimes), commandLine(c))
+		}
+		p.table(t)
+		busiest := slices.MaxFunc(list.Processes, func(a, b inspect.Process) int { return int(100 * (a.CPU - b.CPU)) })
+		p.line("")
+		p.linef("next: ompd-inspect %d", busiest.PID)
+	}
+	if list.Hidden > 0 {
+		p.wrapped("", fmt.Sprintf("%s of other users could not be looked at: sudo ompd-inspect ps", count(list.Hidden, "process")))
+	}
+}
+
+// runtimeNames are the runtimes in short: "libomp 16, libgomp 12".
+func runtimeNames(list []inspect.ProcessCode) string {
+	var parts []string
+	for _, r := range list {
+		s := strings.TrimSpace(r.Family + " " + r.Version)
+		if r.Static {
+			s += " (static)"
+		}
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// commandLine is the command with the base name of the program.
+func commandLine(c inspect.Process) string {
+	if len(c.Command) == 0 {
+		return filepath.Base(c.Executable)
+	}
+	return strings.Join(append([]string{filepath.Base(c.Command[0])}, c.Command[1:]...), " ")
+}

@@ -1,0 +1,103 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+// Look prints one of several looks at a process: the first with what it is, the
+// others with what changed.
+func Look(p *Printer, l *inspect.Look) {
+	if l.Change == nil {
+		Header(p, l.Picture)
+		return
+	}
+	p.linef("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcome(p, l.Change.Verdict)+": "+l.Change.Reason)
+	changes(p, l.Picture, l.Change)
+}
+
+// Result prints the verdict on all looks, and what to type next.
+func Result(p *Printer, l *inspect.Look) {
+	if l.Result == nil {
+		return
+	}
+	p.line("")
+	p.wrapped(outcome(p, l.Result.Verdict)+" ", fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
+	Warnings(p, l.Picture)
+	if l.Result.Verdict != inspect.WatchProgress {
+		p.linef("next: ompd-inspect %d", l.Picture.Target.PID)
+	}
+}
+
+func outcome(p *Printer, v string) string {
+	if v == inspect.WatchProgress {
+		return p.bold(v)
+	}
+	return p.bad(v)
+}
+
+// changeGroup is the threads that did the same in the same place.
+type changeGroup struct {
+	did, where string
+	moved      []string
+	lwps       []int
+	cpu        float64
+	aside      bool
+}
+
+// changes prints what the threads did, largest group first; those that do not
+// count last.
+func changes(p *Printer, pic *inspect.Picture, c *inspect.Change) {
+	var groups []*changeGroup
+	for _, t := range c.Threads {
+		at := threadPlace(pic, t.LWP)
+		i := slices.IndexFunc(groups, func(g *changeGroup) bool { return g.did == t.Did && g.where == at && g.aside == t.Aside })
+		if i < 0 {
+			groups = append(groups, &changeGroup{did: t.Did, where: at, aside: t.Aside})
+			i = len(groups) - 1
+		}
+		g := groups[i]
+		g.lwps, g.cpu = append(g.lwps, t.LWP), g.cpu+t.CPU
+		for _, m := range t.Moved {
+			if !slices.Contains(g.moved, m) {
+				g.moved = append(g.moved, m)
+			}
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *changeGroup) int {
+		if a.aside != b.aside {
+			return strings.Compare(fmt.Sprint(a.aside), fmt.Sprint(b.aside))
+		}
+		return cmp.Compare(len(b.lwps), len(a.lwps))
+	})
+	t := &table{head: []string{"THREADS", "DID", "CPU", "WHERE", "DIFFERENT", "LWP"}}
+	for _, g := range groups {
+		share := ""
+		if c.Seconds > 0 {
+			share = fmt.Sprintf("%.0f%%", 100*g.cpu/c.Seconds)
+		}
+		t.add(fmt.Sprint(len(g.lwps)), g.did, share, g.where, strings.Join(g.moved, ", "), lwps(g.lwps, maxListed))
+	}
+	p.table(t)
+}
+
+// threadPlace is what a thread does and where, in one phrase.
+func threadPlace(pic *inspect.Picture, lwp int) string {
+	i := slices.IndexFunc(pic.Threads, func(t inspect.Thread) bool { return t.LWP == lwp })
+	if i < 0 {
+		return ""
+	}
+	t := pic.Threads[i]
+	s := roleName(t)
+	if t.State != nil {
+		s = t.State.Name
+	}
+	if f, ok := innermostUser(t.UserStack); ok {
+		s += " in " + where(f)
+	}
+	return s
+}

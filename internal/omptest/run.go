@@ -80,7 +80,11 @@ func start(tb testing.TB, r Run, dir string) *Process {
 // command is the program, run in dir with nothing in its environment that changes the runtime, and
 // with cores allowed. The shell replaces itself, so that the process is the program.
 func (r Run) command(dir, mode string) *exec.Cmd {
-	args := append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, r.Exe, mode}, r.Args...)
+	program := []string{r.Exe, mode}
+	if r.Runtime.Loader != "" {
+		program = append([]string{r.Runtime.Loader, "--library-path", r.Runtime.Dir}, program...)
+	}
+	args := append(append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`}, program...), r.Args...)
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = dir
 	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
@@ -88,7 +92,7 @@ func (r Run) command(dir, mode string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
 	}
-	if r.Runtime.Dir != "" {
+	if r.Runtime.Dir != "" && r.Runtime.Loader == "" {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+r.Runtime.Dir)
 	}
 	cmd.Env = append(cmd.Env, r.Env...)

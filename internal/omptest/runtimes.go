@@ -17,6 +17,9 @@ type Runtime struct {
 	Major int    // LLVM's major version
 	Lib   string // path of libomp.so.5
 	Dir   string // the directory of Lib, for LD_LIBRARY_PATH
+	// Loader is the dynamic loader that programs are run by, with Dir as its
+	// search path; empty for the system's.
+	Loader string
 }
 
 // Runtimes returns the runtimes of Debian's LLVM 14, 15, 16 and 19. One that cannot be fetched

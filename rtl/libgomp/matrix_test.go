@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -147,20 +149,79 @@ func TestWhatThreadsWereTold(t *testing.T) {
 					continue // its threads are in place only when they sleep
 				}
 				t.Run(program, func(t *testing.T) {
-					exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip})
-					run := omptest.Run{Exe: exe, Mode: v.mode, Env: v.env}
+					run := omptest.Run{Mode: v.mode, Env: v.env}
 					if !v.static {
 						run.Runtime = omptest.Libgomp(t)
 					}
-					s := openCore(t, run)
-					s.lines = !v.nolines
-					s.jumps = program == "fortran_barrier" && slices.Contains(v.flags, "-O2")
-					s.checkThreads(t)
-					s.checkTasks(t)
-					s.checkStates(t)
+					v.check(t, program, run)
 				})
 			}
 		})
+	}
+}
+
+// check builds and runs a program and checks all that is known of it.
+func (v variant) check(t *testing.T, program string, run omptest.Run) *subject {
+	run.Exe = omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip})
+	s := openCore(t, run)
+	s.lines = !v.nolines
+	s.jumps = program == "fortran_barrier" && slices.Contains(v.flags, "-O2")
+	s.checkThreads(t)
+	s.checkTasks(t)
+	s.checkStates(t)
+	return s
+}
+
+// TestReleases does the same on the runtimes of other releases of GCC.
+func TestReleases(t *testing.T) {
+	for _, rt := range omptest.Libgomps(t) {
+		t.Run(rt.Name, func(t *testing.T) {
+			for _, program := range programs() {
+				t.Run(program, func(t *testing.T) {
+					v := variant{flags: []string{"-O1", "-g"}}
+					run := omptest.Run{Mode: omptest.Kernel, Runtime: rt}
+					if rt.Major < 11 { // omp_set_max_active_levels alone did not allow nesting
+						run.Env = []string{"OMP_NESTED=true"}
+					}
+					s := v.check(t, program, run)
+					s.checkRelease(t, rt.Major)
+				})
+			}
+		})
+	}
+	t.Run("static-11", func(t *testing.T) {
+		for _, program := range []string{"barrier", "nested", "tasks_deps", "lock", "taskgroup", "idle"} {
+			t.Run(program, func(t *testing.T) {
+				v := variant{flags: []string{"-O1", "-g", "-static", "-L" + omptest.StaticLibgomp(t)}}
+				s := v.check(t, program, omptest.Run{Mode: omptest.Kernel})
+				s.checkRelease(t, 11)
+			})
+		}
+	})
+}
+
+// checkRelease tells whether the release of GCC was recognized, and the layout
+// found by several sources that agree.
+func (s *subject) checkRelease(t *testing.T, major int) {
+	t.Helper()
+	id := s.Identity()
+	low, high, ranged := strings.Cut(strings.TrimSuffix(id.Version, " or newer"), "-")
+	first, _ := strconv.Atoi(low)
+	last, _ := strconv.Atoi(high)
+	if open := strings.HasSuffix(id.Version, " or newer"); major < first || ranged && major > last || !open && !ranged && major != first {
+		t.Errorf("version %q by %s, it is %d", id.Version, id.VersionBy, major)
+	}
+	agreed := 0
+	for _, e := range s.Layout().Entries {
+		if len(e.Agreed) > 0 {
+			agreed++
+		}
+		if e.Err != nil && !e.Optional || len(e.Claims) > 0 {
+			t.Errorf("%v: %v %v", e, e.Err, e.Claims)
+		}
+	}
+	if agreed < 30 {
+		t.Errorf("%d places have two sources, want 30 or more", agreed)
 	}
 }
 

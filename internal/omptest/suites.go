@@ -1,0 +1,131 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// suites are the releases of Debian beside 12 whose GNU runtimes are tested: with
+// that of 12, every layout that libgomp had since GCC 7 but that of GCC 11, which is
+// there as a static library.
+var suites = [...]string{"bullseye", "trixie", "sid"}
+
+// Libgomps returns Debian's GNU runtimes, of several of its releases. Those that
+// need a newer C library than the system's come with their own and its loader.
+func Libgomps(tb testing.TB) []Runtime {
+	tb.Helper()
+	all := []Runtime{Libgomp(tb)}
+	for _, suite := range suites {
+		all = append(all, suiteLibgomp(tb, suite))
+	}
+	return all
+}
+
+// suiteLibgomp is the runtime of one release.
+func suiteLibgomp(tb testing.TB, suite string) Runtime {
+	tb.Helper()
+	dir := suitePackage(tb, suite, "libgomp1")
+	r := Runtime{Dir: filepath.Join(dir, "usr/lib/x86_64-linux-gnu")}
+	r.Lib = filepath.Join(r.Dir, "libgomp.so.1")
+	r.Major = majorOf(tb, filepath.Join(dir, "version"))
+	r.Name = fmt.Sprintf("libgomp-%d", r.Major)
+	if suite == "bullseye" {
+		return r
+	}
+	libc := suitePackage(tb, suite, "libc6")
+	r.Loader = filepath.Join(libc, "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
+	r.Dir += ":" + filepath.Join(libc, "usr/lib/x86_64-linux-gnu")
+	for _, file := range []string{r.Lib, r.Loader} {
+		if _, err := os.Stat(file); err != nil {
+			tb.Fatalf("packages of Debian's %s have changed: %v", suite, err)
+		}
+	}
+	return r
+}
+
+// majorOf reads the release of GCC from a file with a package's version.
+func majorOf(tb testing.TB, path string) int {
+	tb.Helper()
+	text, err := os.ReadFile(path)
+	must(tb, err)
+	n, err := strconv.Atoi(regexp.MustCompile(`^\d+`).FindString(string(text)))
+	must(tb, err)
+	return n
+}
+
+// suitePackage returns a directory with the unpacked content of a package of another
+// release of Debian, and its version in the file version. The system's own package
+// lists are not touched.
+func suitePackage(tb testing.TB, suite, name string) string {
+	tb.Helper()
+	return cached(tb, "packages", suite+"-"+name, func(dir string) {
+		apt := aptLists(tb, suite)
+		if out, err := apt(dir, "apt-get", "-q", "download", name); err != nil {
+			tb.Fatalf("apt-get download %s of Debian's %s: %v\n%s", name, suite, err, out)
+		}
+		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
+		if len(debs) != 1 {
+			tb.Fatalf("apt-get download %s left %d packages, want 1", name, len(debs))
+		}
+		version := command(tb, dir, "dpkg-deb", "-f", debs[0], "Version")
+		command(tb, dir, "dpkg-deb", "-x", debs[0], dir)
+		must(tb, os.WriteFile(filepath.Join(dir, "version"), []byte(version), 0o644))
+		must(tb, os.Remove(debs[0]))
+	})
+}
+
+// mirror is where the system's own packages come from, and those of other releases
+// of Debian too.
+func mirror(tb testing.TB) string {
+	tb.Helper()
+	for _, uri := range strings.Fields(command(tb, "", "apt-get", "indextargets", "--format", "$(REPO_URI)")) {
+		if !strings.Contains(uri, "security") {
+			return uri
+		}
+	}
+	tb.Fatal("apt has no source of packages: see /etc/apt/sources.list")
+	return ""
+}
+
+// aptLists returns what runs apt with package lists of one release of Debian, which
+// are fetched first.
+func aptLists(tb testing.TB, suite string) func(dir string, args ...string) ([]byte, error) {
+	tb.Helper()
+	var state string
+	run := func(dir string, args ...string) ([]byte, error) {
+		all := append(args[:1:1], "-o", "Dir::State="+state, "-o", "Dir::Cache="+state, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Etc::sourcelist="+filepath.Join(state, "sources.list"),
+			"-o", "Dir::Etc::sourceparts=/nonexistent", "-o", "Acquire::Languages=none", "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false")
+		cmd := exec.Command(all[0], append(all[1:], args[1:]...)...)
+		cmd.Dir = dir
+		return cmd.CombinedOutput()
+	}
+	state = cached(tb, "apt", suite, func(dir string) {
+		state = dir
+		for _, sub := range []string{"lists/partial", "archives/partial"} {
+			must(tb, os.MkdirAll(filepath.Join(dir, sub), 0o755))
+		}
+		line := fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", mirror(tb), suite)
+		must(tb, os.WriteFile(filepath.Join(dir, "sources.list"), []byte(line), 0o644))
+		if out, err := run(dir, "apt-get", "-q", "update"); err != nil {
+			tb.Fatalf("package lists of Debian's %s: %v\n%s\nthis needs network and the package debian-archive-keyring", suite, err, out)
+		}
+	})
+	return run
+}
+
+// StaticLibgomp returns the directory of a static GNU runtime of GCC 11, which Debian
+// 12 has beside its own.
+func StaticLibgomp(tb testing.TB) string {
+	tb.Helper()
+	dir := filepath.Join(debianPackage(tb, "libgcc-11-dev"), "usr/lib/gcc/x86_64-linux-gnu/11")
+	if _, err := os.Stat(filepath.Join(dir, "libgomp.a")); err != nil {
+		tb.Fatalf("package libgcc-11-dev has no runtime: %v", err)
+	}
+	return dir
+}

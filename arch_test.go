@@ -45,7 +45,8 @@ var imports = map[string][]string{
 	"proto/ompd/v1":           nil,
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
-	"cmd/ompd-inspect":        {"callbacks", "corefile", "diagnose", "inspect", "internal/text", "live", "ompd", "rtl", "symbolize", "unwind"},
+	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/text", "live", "ompd", "proto/ompd/v1", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

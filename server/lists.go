@@ -1,17 +1,15 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // lists are the parts of one stop's picture as messages, each made once. They are
@@ -31,9 +29,10 @@ type lists struct {
 // readAll asks an Inspector everything that a call can ask later. It is for
 // targets that go on meanwhile.
 func readAll(in *inspect.Inspector) {
-	pictureWith(in, inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true}, true)
+	diagnose.Picture(in, inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
 	in.Layout()
 	in.Doctor()
+	in.Breakpoints()
 }
 
 // packed makes messages of what ask gives, unless to has them.
@@ -100,48 +99,11 @@ func (v *view) layout() ([]*ompdv1.LayoutEntry, error) { return packed(&v.lists.
 func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.in.Doctor) }
 
 func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
-	return packed(&v.lists.verdicts, func() []inspect.Verdict { return pictureWith(v.in, inspect.Parts{}, true).Verdicts })
+	return packed(&v.lists.verdicts, func() []inspect.Verdict { return diagnose.Picture(v.in, inspect.Parts{}).Verdicts })
 }
 
-// breakpoints are the breakpoint locations of all runtimes. A runtime of which
-// none are known has none.
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
-	if v.lists.breaks != nil {
-		return v.lists.breaks, nil
-	}
-	spaces, err := ompd.Open(v.in.Target(), ompd.Options{})
-	if len(spaces) == 0 {
-		return nil, err
-	}
-	ids, all := names(spaces), []*ompdv1.Breakpoint{}
-	for i, p := range spaces {
-		list, err := p.Breakpoints()
-		if err != nil && !errors.Is(err, callbacks.Unsupported) {
-			return nil, err
-		}
-		for _, b := range list {
-			all = append(all, breakpoint(b, ids[i]))
-		}
-	}
-	v.lists.breaks = all
-	return all, nil
-}
-
-func breakpoint(b rtl.Breakpoint, runtime string) *ompdv1.Breakpoint {
-	m := &ompdv1.Breakpoint{
-		Name: b.Name, Runtime: runtime, Former: b.Former, How: string(b.How),
-		Function: b.Function, Evidence: b.Evidence, Active: b.Active,
-	}
-	if !b.Address.IsNull() {
-		m.Address = &b.Address.Offset
-	}
-	for _, a := range b.Sites {
-		m.Sites = append(m.Sites, a.Offset)
-	}
-	if b.Err != nil {
-		m.Error = b.Err.Error()
-	}
-	return m
+	return packed(&v.lists.breaks, func() []inspect.Breakpoint { return v.in.Breakpoints().Locations })
 }
 
 // names are the IDs that address spaces have in the picture.

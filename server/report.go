@@ -33,7 +33,11 @@ func pictureOf(in *inspect.Inspector, wanted []ompdv1.PicturePart) *inspect.Pict
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
 		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
 	}
-	pic := pictureWith(in, parts, has(ompdv1.PicturePart_PICTURE_PART_VERDICTS))
+	picture := in.Picture
+	if has(ompdv1.PicturePart_PICTURE_PART_VERDICTS) {
+		picture = func(p inspect.Parts) *inspect.Picture { return diagnose.Picture(in, p) }
+	}
+	pic := picture(parts)
 	if has(ompdv1.PicturePart_PICTURE_PART_LAYOUT) {
 		pic.Layout = in.Layout()
 	}
@@ -41,28 +45,6 @@ func pictureOf(in *inspect.Inspector, wanted []ompdv1.PicturePart) *inspect.Pict
 		pic.Checks = in.Doctor()
 	}
 	in.Complete(pic)
-	return pic
-}
-
-// pictureWith makes a picture of the parts, with verdicts if they are wanted.
-// These need parts of their own, which are left out again.
-func pictureWith(in *inspect.Inspector, parts inspect.Parts, verdicts bool) *inspect.Picture {
-	if !verdicts {
-		return in.Picture(parts)
-	}
-	need, more := diagnose.Parts(), parts
-	more.Threads, more.Regions, more.Tasks = parts.Threads || need.Threads, parts.Regions || need.Regions, parts.Tasks || need.Tasks
-	pic := in.Picture(more)
-	pic.Verdicts = diagnose.Run(in, pic)
-	if !parts.Threads {
-		pic.Threads = nil
-	}
-	if !parts.Regions {
-		pic.Regions = nil
-	}
-	if !parts.Tasks {
-		pic.Tasks = nil
-	}
 	return pic
 }
 
@@ -88,14 +70,14 @@ func (s *inspection) GetReport(req *ompdv1.GetReportRequest, stream ompdv1.Inspe
 	if err != nil {
 		return err
 	}
-	return pieces(pic, s.server.cfg.Limits.piece(), func(p *ompdv1.Picture) error {
+	return pieces(pic, s.server.cfg.Limits.piece(), func(p *ompdv1.Picture, _ bool) error {
 		return stream.Send(&ompdv1.GetReportResponse{Stop: stop, Picture: p})
 	})
 }
 
 // pieces calls send with parts of a picture of at most room bytes, if no element
 // of its lists is larger. The parts merged are the picture.
-func pieces(whole *ompdv1.Picture, room int, send func(*ompdv1.Picture) error) error {
+func pieces(whole *ompdv1.Picture, room int, send func(p *ompdv1.Picture, last bool) error) error {
 	piece, used := new(ompdv1.Picture), 0
 	var err error
 	whole.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -109,7 +91,7 @@ func pieces(whole *ompdv1.Picture, room int, send func(*ompdv1.Picture) error) e
 			element := v.List().Get(i)
 			n := sizeOf(d, element)
 			if used > 0 && used+n > room {
-				err = send(piece)
+				err = send(piece, false)
 				piece, used = new(ompdv1.Picture), 0
 			}
 			piece.ProtoReflect().Mutable(d).List().Append(element)
@@ -120,7 +102,7 @@ func pieces(whole *ompdv1.Picture, room int, send func(*ompdv1.Picture) error) e
 	if err != nil {
 		return err
 	}
-	return send(piece)
+	return send(piece, true)
 }
 
 // sizeOf is about how many bytes an element of a list takes.
@@ -168,7 +150,7 @@ func (s *inspection) watchOnce(req *ompdv1.WatchTargetRequest, stream ompdv1.Ins
 	if err != nil {
 		return err
 	}
-	return pieces(pic, s.server.cfg.Limits.piece(), func(p *ompdv1.Picture) error {
-		return stream.Send(&ompdv1.WatchTargetResponse{Stop: stop, Picture: p})
+	return pieces(pic, s.server.cfg.Limits.piece(), func(p *ompdv1.Picture, last bool) error {
+		return stream.Send(&ompdv1.WatchTargetResponse{Stop: stop, Picture: p, Last: last})
 	})
 }

@@ -112,6 +112,7 @@ func (s *session) add(t *target) error {
 	case srv.open >= limits.AllTargets:
 		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "the server has %d targets open, which is all that it may", srv.open)
 	}
+	t.touch()
 	srv.open++
 	s.targets = append(s.targets, t)
 	if t.shared {

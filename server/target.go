@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -51,7 +52,7 @@ func newTarget(owner *session, opened Opened, spec *ompdv1.TargetSpec, lease tim
 		name: newName(), spec: spec, opened: opened, owner: owner, lease: lease, shared: lease > 0,
 		turn: make(chan struct{}, 1), gone: make(chan struct{}), keep: owner.server.cfg.Limits.Idle,
 	}
-	t.timer = time.AfterFunc(t.keep, func() { owner.server.release(t) })
+	t.timer = time.AfterFunc(math.MaxInt64, func() { owner.server.release(t) }) // touch sets its time
 	return t
 }
 

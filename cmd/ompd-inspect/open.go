@@ -38,18 +38,27 @@ func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	var in *inspect.Inspector
+	in, done, err := a.lookAt(context.Background(), t, read)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	return show(in)
+}
+
+// lookAt looks at t once: read makes the inspector that it returns ask all that is
+// needed, once or more. done ends the use of the inspector.
+func (a *app) lookAt(ctx context.Context, t target, read func(*inspect.Inspector)) (in *inspect.Inspector, done func() error, err error) {
 	var sym *symbolize.Symbolizer
-	defer func() {
-		if sym != nil {
-			err = errors.Join(err, sym.Close())
+	done = func() error {
+		if sym == nil {
+			return nil
 		}
-	}()
-	err = t.look(context.Background(), func(ct callbacks.Target) (err error) {
-		if sym != nil {
-			if err := sym.Close(); err != nil {
-				return err
-			}
+		return sym.Close()
+	}
+	err = t.look(ctx, func(ct callbacks.Target) (err error) {
+		if err := done(); err != nil {
+			return err
 		}
 		if in, sym, err = a.inspector(ct); err != nil {
 			return err
@@ -59,10 +68,10 @@ func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, nil, errors.Join(err, done())
 	}
 	in.Describe(t.about(), t.warnings()...) // with what the look cost
-	return show(in)
+	return in, done, nil
 }
 
 // lookable is what a target must be able to do to be inspected.

@@ -20,16 +20,19 @@ func (a *app) tasksVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tasks CORE|PID", Short: "The tasks: running, waiting, queued, blocked on a dependence", Args: oneTarget,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.withTarget(args[0], a.touchTasks, func(in *inspect.Inspector) error {
+			return a.see(args[0], wanted{tasks: true}, func(s *seen) error {
 				if a.json {
-					return a.streamTasks(in)
+					return a.streamTasks(s)
 				}
 				p, err := a.printer()
 				if err != nil {
 					return err
 				}
-				text.TaskStream(p, a.counted(in.Tasks()), all)
-				text.Warnings(p, in.Picture(inspect.Parts{}))
+				text.TaskStream(p, a.counted(s.tasks), all)
+				if err := s.complete(); err != nil {
+					return err
+				}
+				text.Warnings(p, s.pic)
 				return p.Err()
 			})
 		},
@@ -66,9 +69,9 @@ func (a *app) counted(tasks iter.Seq[inspect.Task]) iter.Seq[inspect.Task] {
 const progressStride = 4096
 
 // streamTasks prints the picture with its tasks one by one.
-func (a *app) streamTasks(in *inspect.Inspector) error {
+func (a *app) streamTasks(s *seen) error {
 	w := bufio.NewWriterSize(a.stdout, 1<<16)
-	pic := in.Picture(inspect.Parts{})
+	pic := s.pic
 	fields := []field{{"schema", pic.Schema}, {"target", pic.Target}}
 	if len(pic.Runtimes) > 0 {
 		fields = append(fields, field{"runtimes", pic.Runtimes})
@@ -84,7 +87,7 @@ func (a *app) streamTasks(in *inspect.Inspector) error {
 		return err
 	}
 	sep = "\n    "
-	for t := range a.counted(in.Tasks()) {
+	for t := range a.counted(s.tasks) {
 		b, err := json.Marshal(t)
 		if err != nil {
 			return err
@@ -94,7 +97,10 @@ func (a *app) streamTasks(in *inspect.Inspector) error {
 		}
 		sep = ",\n    "
 	}
-	if err := (field{"warnings", append([]string{}, in.Warnings()...)}).write(w, "\n  ],\n"); err != nil {
+	if err := s.complete(); err != nil {
+		return err
+	}
+	if err := (field{"warnings", append([]string{}, pic.Warnings...)}).write(w, "\n  ],\n"); err != nil {
 		return err
 	}
 	if _, err := w.WriteString("\n}\n"); err != nil {

@@ -30,6 +30,7 @@ type app struct {
 	json           bool
 	color          string
 	native         bool
+	server         serverOptions
 }
 
 // command builds the command tree.
@@ -62,6 +63,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,
 	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be unsettled")
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json)")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never")
+	a.serverFlags(root)
 	for _, v := range a.verbs() {
 		root.AddCommand(v)
 	}
@@ -78,16 +80,13 @@ func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		report, a.diagnoseVerb(), threads,
 		a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions),
-		a.tasksVerb(), a.icvsVerb(), stacks, a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
+		a.tasksVerb(), a.icvsVerb(), stacks, a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.versionVerb(),
 	}
 }
 
 // verb makes a verb that prints parts of a picture of one target.
 func (a *app) verb(name, short string, want inspect.Parts, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
-	return a.pictureVerb(name, short, func(in *inspect.Inspector) *inspect.Picture {
-		want.Native = a.native || a.json // people ask for it, programs take what they need
-		return in.Picture(want)
-	}, func(p *text.Printer, pic *inspect.Picture) {
+	return a.pictureVerb(name, short, wanted{Parts: want}, func(p *text.Printer, pic *inspect.Picture) {
 		show(p, pic)
 		if name != "report" {
 			text.Warnings(p, pic)
@@ -96,25 +95,33 @@ func (a *app) verb(name, short string, want inspect.Parts, show func(*text.Print
 }
 
 // pictureVerb makes a verb that makes a picture and prints it as text or JSON.
-func (a *app) pictureVerb(name, short string, picture func(*inspect.Inspector) *inspect.Picture, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
+func (a *app) pictureVerb(name, short string, want wanted, show func(*text.Printer, *inspect.Picture)) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " CORE|PID", Short: short, Args: oneTarget,
 		RunE: func(_ *cobra.Command, args []string) error {
-			var pic *inspect.Picture
-			return a.withTarget(args[0], func(in *inspect.Inspector) { pic = picture(in) }, func(in *inspect.Inspector) error {
-				in.Complete(pic)
-				if a.json {
-					return a.printJSON(pic)
-				}
-				p, err := a.printer()
-				if err != nil {
-					return err
-				}
-				show(p, pic)
-				return p.Err()
-			})
+			return a.see(args[0], a.withNative(want), func(s *seen) error { return a.print(s.pic, show) })
 		},
 	}
+}
+
+// withNative adds native stacks to what is wanted, if threads are: people ask for
+// them, programs take what they need.
+func (a *app) withNative(want wanted) wanted {
+	want.Native = want.Threads && (a.native || a.json)
+	return want
+}
+
+// print prints a picture as text or JSON.
+func (a *app) print(pic *inspect.Picture, show func(*text.Printer, *inspect.Picture)) error {
+	if a.json {
+		return a.printJSON(pic)
+	}
+	p, err := a.printer()
+	if err != nil {
+		return err
+	}
+	show(p, pic)
+	return p.Err()
 }
 
 // oneTarget checks that there is exactly one target on the command line.
@@ -152,20 +159,14 @@ func (a *app) printStacks(p *text.Printer, pic *inspect.Picture) {
 }
 
 func (a *app) icvsVerb() *cobra.Command {
-	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read", func(in *inspect.Inspector) *inspect.Picture {
-		return in.Picture(inspect.Parts{ICVs: true})
-	}, func(p *text.Printer, pic *inspect.Picture) {
+	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read", wanted{Parts: inspect.Parts{ICVs: true}}, func(p *text.Printer, pic *inspect.Picture) {
 		text.ICVs(p, pic)
 		text.Warnings(p, pic)
 	})
 }
 
 func (a *app) layoutVerb() *cobra.Command {
-	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed", func(in *inspect.Inspector) *inspect.Picture {
-		pic := in.Picture(inspect.Parts{})
-		pic.Layout = in.Layout()
-		return pic
-	}, text.Layout)
+	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed", wanted{layout: true}, text.Layout)
 	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
 	list := strings.Join(names, ", ")
 	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
@@ -182,12 +183,7 @@ func (a *app) layoutVerb() *cobra.Command {
 }
 
 func (a *app) doctorVerb() *cobra.Command {
-	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the cure", func(in *inspect.Inspector) *inspect.Picture {
-		pic := in.Picture(inspect.Parts{})
-		pic.Checks = in.Doctor()
-		pic.Warnings = in.Warnings()
-		return pic
-	}, text.Doctor)
+	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the cure", wanted{checks: true}, text.Doctor)
 }
 
 func (a *app) versionVerb() *cobra.Command {

@@ -33,8 +33,10 @@ type plan struct {
 	err    error // the words differ
 }
 
-// plans has the plan of each struct of a picture.
-var plans = planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
+// plans has the plan of each struct of a picture and of the list of breakpoints.
+var plans = planAll(
+	planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor()),
+	reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
 
 // planAll adds the plans of struct type t, carried by messages md, and of what
 // is in it.

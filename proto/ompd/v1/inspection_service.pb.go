@@ -181,7 +181,11 @@ type TargetSpec struct {
 	// Use only these layout sources: symbols, memory, debuginfo, code, table.
 	Sources []string `protobuf:"bytes,9,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Ask every layout source for every field, to compare.
-	FullLayout    bool `protobuf:"varint,10,opt,name=full_layout,json=fullLayout,proto3" json:"full_layout,omitempty"`
+	FullLayout bool `protobuf:"varint,10,opt,name=full_layout,json=fullLayout,proto3" json:"full_layout,omitempty"`
+	// What pictures call the path of a core; empty means the path.
+	Label string `protobuf:"bytes,11,opt,name=label,proto3" json:"label,omitempty"`
+	// Stop no thread of a process.
+	NoStop        bool `protobuf:"varint,12,opt,name=no_stop,json=noStop,proto3" json:"no_stop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -295,6 +299,20 @@ func (x *TargetSpec) GetSources() []string {
 func (x *TargetSpec) GetFullLayout() bool {
 	if x != nil {
 		return x.FullLayout
+	}
+	return false
+}
+
+func (x *TargetSpec) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *TargetSpec) GetNoStop() bool {
+	if x != nil {
+		return x.NoStop
 	}
 	return false
 }
@@ -1058,12 +1076,13 @@ func (x *WatchTargetRequest) GetCount() int64 {
 	return 0
 }
 
-// WatchTargetResponse is a piece of one picture of WatchTarget. A picture of a
-// new stop begins anew.
+// WatchTargetResponse is a piece of one picture of WatchTarget.
 type WatchTargetResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stop          uint32                 `protobuf:"varint,1,opt,name=stop,proto3" json:"stop,omitempty"`
-	Picture       *Picture               `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Stop    uint32                 `protobuf:"varint,1,opt,name=stop,proto3" json:"stop,omitempty"`
+	Picture *Picture               `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
+	// The picture is complete with this piece; the next one begins another.
+	Last          bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1110,6 +1129,13 @@ func (x *WatchTargetResponse) GetPicture() *Picture {
 		return x.Picture
 	}
 	return nil
+}
+
+func (x *WatchTargetResponse) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
 }
 
 // ThreadFilter selects threads; each list that is not empty must have the
@@ -2791,134 +2817,6 @@ func (x *ListChecksResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Breakpoint is a location at which a debugger can stop a runtime.
-type Breakpoint struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The standard's symbol, such as ompd_bp_parallel_begin.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// ID of the runtime that has it.
-	Runtime string `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	// Not set if it was not found.
-	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// Its name in the 2013 draft, if it had one.
-	Former string `protobuf:"bytes,4,opt,name=former,proto3" json:"former,omitempty"`
-	// How it is known: symbol, code or equivalent.
-	How string `protobuf:"bytes,5,opt,name=how,proto3" json:"how,omitempty"`
-	// Symbol at the address, as the file has it.
-	Function string `protobuf:"bytes,6,opt,name=function,proto3" json:"function,omitempty"`
-	// What proves the address.
-	Evidence string `protobuf:"bytes,7,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Places in the runtime's code where it decides whether to call the location.
-	// A thread comes to one of them at every such event.
-	Sites []uint64 `protobuf:"varint,8,rep,packed,name=sites,proto3" json:"sites,omitempty"`
-	// This process comes to the address when the event happens.
-	Active bool `protobuf:"varint,9,opt,name=active,proto3" json:"active,omitempty"`
-	// Why there is no address, or why not all is known.
-	Error         string `protobuf:"bytes,10,opt,name=error,proto3" json:"error,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Breakpoint) Reset() {
-	*x = Breakpoint{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Breakpoint) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Breakpoint) ProtoMessage() {}
-
-func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
-func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
-}
-
-func (x *Breakpoint) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetRuntime() string {
-	if x != nil {
-		return x.Runtime
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetAddress() uint64 {
-	if x != nil && x.Address != nil {
-		return *x.Address
-	}
-	return 0
-}
-
-func (x *Breakpoint) GetFormer() string {
-	if x != nil {
-		return x.Former
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetHow() string {
-	if x != nil {
-		return x.How
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetFunction() string {
-	if x != nil {
-		return x.Function
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetEvidence() string {
-	if x != nil {
-		return x.Evidence
-	}
-	return ""
-}
-
-func (x *Breakpoint) GetSites() []uint64 {
-	if x != nil {
-		return x.Sites
-	}
-	return nil
-}
-
-func (x *Breakpoint) GetActive() bool {
-	if x != nil {
-		return x.Active
-	}
-	return false
-}
-
-func (x *Breakpoint) GetError() string {
-	if x != nil {
-		return x.Error
-	}
-	return ""
-}
-
 // ListBreakpointsRequest is the argument of ListBreakpoints.
 type ListBreakpointsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2931,7 +2829,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +2841,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +2854,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListBreakpointsRequest) GetTarget() string {
@@ -2991,7 +2889,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3003,7 +2901,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3016,7 +2914,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3046,7 +2944,7 @@ type ReadMemoryRequest struct {
 
 func (x *ReadMemoryRequest) Reset() {
 	*x = ReadMemoryRequest{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +2956,7 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +2969,7 @@ func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryRequest.ProtoReflect.Descriptor instead.
 func (*ReadMemoryRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ReadMemoryRequest) GetTarget() string {
@@ -3106,7 +3004,7 @@ type ReadMemoryResponse struct {
 
 func (x *ReadMemoryResponse) Reset() {
 	*x = ReadMemoryResponse{}
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3118,7 +3016,7 @@ func (x *ReadMemoryResponse) String() string {
 func (*ReadMemoryResponse) ProtoMessage() {}
 
 func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3131,7 +3029,7 @@ func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadMemoryResponse.ProtoReflect.Descriptor instead.
 func (*ReadMemoryResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ReadMemoryResponse) GetData() []byte {
@@ -3145,7 +3043,7 @@ var File_ompd_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"\xa7\x02\n" +
+	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"\xd6\x02\n" +
 	"\n" +
 	"TargetSpec\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
@@ -3160,7 +3058,9 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\asources\x18\t \x03(\tR\asources\x12\x1f\n" +
 	"\vfull_layout\x18\n" +
 	" \x01(\bR\n" +
-	"fullLayoutB\b\n" +
+	"fullLayout\x12\x14\n" +
+	"\x05label\x18\v \x01(\tR\x05label\x12\x17\n" +
+	"\ano_stop\x18\f \x01(\bR\x06noStopB\b\n" +
 	"\x06source\"\xb3\x01\n" +
 	"\x0eOpenTargetInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -3202,10 +3102,11 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12*\n" +
 	"\x05parts\x18\x02 \x03(\x0e2\x14.ompd.v1.PicturePartR\x05parts\x125\n" +
 	"\binterval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\binterval\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x03R\x05count\"U\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\"i\n" +
 	"\x13WatchTargetResponse\x12\x12\n" +
 	"\x04stop\x18\x01 \x01(\rR\x04stop\x12*\n" +
-	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\"j\n" +
+	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12\x12\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\"j\n" +
 	"\fThreadFilter\x12\x18\n" +
 	"\aregions\x18\x01 \x03(\tR\aregions\x12\x16\n" +
 	"\x06states\x18\x02 \x03(\tR\x06states\x12\x14\n" +
@@ -3319,22 +3220,7 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"d\n" +
 	"\x12ListChecksResponse\x12&\n" +
 	"\x06checks\x18\x01 \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8b\x02\n" +
-	"\n" +
-	"Breakpoint\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x1d\n" +
-	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x16\n" +
-	"\x06former\x18\x04 \x01(\tR\x06former\x12\x10\n" +
-	"\x03how\x18\x05 \x01(\tR\x03how\x12\x1a\n" +
-	"\bfunction\x18\x06 \x01(\tR\bfunction\x12\x1a\n" +
-	"\bevidence\x18\a \x01(\tR\bevidence\x12\x14\n" +
-	"\x05sites\x18\b \x03(\x04R\x05sites\x12\x16\n" +
-	"\x06active\x18\t \x01(\bR\x06active\x12\x14\n" +
-	"\x05error\x18\n" +
-	" \x01(\tR\x05errorB\n" +
-	"\n" +
-	"\b_address\"l\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"l\n" +
 	"\x16ListBreakpointsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -3408,7 +3294,7 @@ func file_ompd_v1_inspection_service_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_inspection_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(PicturePart)(0),                  // 0: ompd.v1.PicturePart
 	(ThreadView)(0),                   // 1: ompd.v1.ThreadView
@@ -3456,56 +3342,56 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*ListVerdictsResponse)(nil),      // 43: ompd.v1.ListVerdictsResponse
 	(*ListChecksRequest)(nil),         // 44: ompd.v1.ListChecksRequest
 	(*ListChecksResponse)(nil),        // 45: ompd.v1.ListChecksResponse
-	(*Breakpoint)(nil),                // 46: ompd.v1.Breakpoint
-	(*ListBreakpointsRequest)(nil),    // 47: ompd.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil),   // 48: ompd.v1.ListBreakpointsResponse
-	(*ReadMemoryRequest)(nil),         // 49: ompd.v1.ReadMemoryRequest
-	(*ReadMemoryResponse)(nil),        // 50: ompd.v1.ReadMemoryResponse
-	(*durationpb.Duration)(nil),       // 51: google.protobuf.Duration
-	(*Picture)(nil),                   // 52: ompd.v1.Picture
-	(*Thread)(nil),                    // 53: ompd.v1.Thread
-	(*Region)(nil),                    // 54: ompd.v1.Region
-	(*Task)(nil),                      // 55: ompd.v1.Task
-	(*MergedStack)(nil),               // 56: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 57: ompd.v1.Icv
-	(*ControlVar)(nil),                // 58: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 59: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 60: ompd.v1.Verdict
-	(*Check)(nil),                     // 61: ompd.v1.Check
+	(*ListBreakpointsRequest)(nil),    // 46: ompd.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil),   // 47: ompd.v1.ListBreakpointsResponse
+	(*ReadMemoryRequest)(nil),         // 48: ompd.v1.ReadMemoryRequest
+	(*ReadMemoryResponse)(nil),        // 49: ompd.v1.ReadMemoryResponse
+	(*durationpb.Duration)(nil),       // 50: google.protobuf.Duration
+	(*Picture)(nil),                   // 51: ompd.v1.Picture
+	(*Thread)(nil),                    // 52: ompd.v1.Thread
+	(*Region)(nil),                    // 53: ompd.v1.Region
+	(*Task)(nil),                      // 54: ompd.v1.Task
+	(*MergedStack)(nil),               // 55: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 56: ompd.v1.Icv
+	(*ControlVar)(nil),                // 57: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 58: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 59: ompd.v1.Verdict
+	(*Check)(nil),                     // 60: ompd.v1.Check
+	(*Breakpoint)(nil),                // 61: ompd.v1.Breakpoint
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
-	51, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
+	50, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
 	2,  // 2: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
-	51, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
+	50, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
 	3,  // 4: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 5: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 6: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 7: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	0,  // 8: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
-	52, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
+	51, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
 	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
-	51, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
-	52, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
+	50, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
+	51, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
 	1,  // 13: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	53, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	52, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
 	1,  // 15: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
 	18, // 16: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	53, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	54, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	52, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	53, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
 	25, // 19: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	54, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	55, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	53, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	54, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
 	30, // 22: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	55, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	56, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	54, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	55, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
 	35, // 25: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	57, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	58, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	59, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	60, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	61, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	46, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	56, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	57, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	58, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	59, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	60, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	61, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
 	4,  // 32: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
 	6,  // 33: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
 	8,  // 34: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
@@ -3525,8 +3411,8 @@ var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	40, // 48: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
 	42, // 49: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
 	44, // 50: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	47, // 51: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	49, // 52: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	46, // 51: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	48, // 52: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
 	5,  // 53: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
 	7,  // 54: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
 	9,  // 55: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
@@ -3546,8 +3432,8 @@ var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	41, // 69: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
 	43, // 70: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
 	45, // 71: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	48, // 72: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	50, // 73: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	47, // 72: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	49, // 73: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
 	53, // [53:74] is the sub-list for method output_type
 	32, // [32:53] is the sub-list for method input_type
 	32, // [32:32] is the sub-list for extension type_name
@@ -3570,14 +3456,13 @@ func file_ompd_v1_inspection_service_proto_init() {
 		(*GetThreadRequest_Lwp)(nil),
 		(*GetThreadRequest_Pthread)(nil),
 	}
-	file_ompd_v1_inspection_service_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_inspection_service_proto_rawDesc), len(file_ompd_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   49,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -2391,6 +2391,143 @@ func (x *MissingThread) GetFrame() *Frame {
 	return nil
 }
 
+// Breakpoint is a location of the standard at which a debugger can stop a runtime.
+type Breakpoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as ompd_bp_parallel_begin.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// ID of the runtime that has it.
+	Runtime string `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	// Not set if it was not found.
+	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Its name in the draft of 2013, if it had one.
+	Name_2013 string `protobuf:"bytes,4,opt,name=name_2013,json=name2013,proto3" json:"name_2013,omitempty"`
+	// Version of OpenMP.
+	Since string `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
+	// How it is known: symbol, code or equivalent.
+	How string `protobuf:"bytes,6,opt,name=how,proto3" json:"how,omitempty"`
+	// Symbol at the address.
+	Function string `protobuf:"bytes,7,opt,name=function,proto3" json:"function,omitempty"`
+	// What proves the address.
+	Evidence string `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Where the runtime decides whether to come to it. A thread passes one of
+	// these at every such event.
+	Sites []uint64 `protobuf:"varint,9,rep,packed,name=sites,proto3" json:"sites,omitempty"`
+	// This process comes to the address.
+	Active bool `protobuf:"varint,10,opt,name=active,proto3" json:"active,omitempty"`
+	// Why it was not found, or not as itself.
+	Error         string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Breakpoint) Reset() {
+	*x = Breakpoint{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Breakpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Breakpoint) ProtoMessage() {}
+
+func (x *Breakpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
+func (*Breakpoint) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Breakpoint) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetRuntime() string {
+	if x != nil {
+		return x.Runtime
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetAddress() uint64 {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return 0
+}
+
+func (x *Breakpoint) GetName_2013() string {
+	if x != nil {
+		return x.Name_2013
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetHow() string {
+	if x != nil {
+		return x.How
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Breakpoint) GetSites() []uint64 {
+	if x != nil {
+		return x.Sites
+	}
+	return nil
+}
+
+func (x *Breakpoint) GetActive() bool {
+	if x != nil {
+		return x.Active
+	}
+	return false
+}
+
+func (x *Breakpoint) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
@@ -2654,7 +2791,23 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\rMissingThread\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
-	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frameB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xa6\x02\n" +
+	"\n" +
+	"Breakpoint\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x1d\n" +
+	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x1b\n" +
+	"\tname_2013\x18\x04 \x01(\tR\bname2013\x12\x14\n" +
+	"\x05since\x18\x05 \x01(\tR\x05since\x12\x10\n" +
+	"\x03how\x18\x06 \x01(\tR\x03how\x12\x1a\n" +
+	"\bfunction\x18\a \x01(\tR\bfunction\x12\x1a\n" +
+	"\bevidence\x18\b \x01(\tR\bevidence\x12\x14\n" +
+	"\x05sites\x18\t \x03(\x04R\x05sites\x12\x16\n" +
+	"\x06active\x18\n" +
+	" \x01(\bR\x06active\x12\x14\n" +
+	"\x05error\x18\v \x01(\tR\x05errorB\n" +
+	"\n" +
+	"\b_addressB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -2668,7 +2821,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -2693,6 +2846,7 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*ThreadSpot)(nil),    // 20: ompd.v1.ThreadSpot
 	(*WaitTarget)(nil),    // 21: ompd.v1.WaitTarget
 	(*MissingThread)(nil), // 22: ompd.v1.MissingThread
+	(*Breakpoint)(nil),    // 23: ompd.v1.Breakpoint
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -2746,13 +2900,14 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

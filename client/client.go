@@ -1,0 +1,213 @@
+// Package client talks to an ompd-inspect server and answers with the structs of
+// package inspect, as if the target were opened here.
+//
+// The generated clients of proto/ompd/v1, for what this package has no methods
+// for, are the fields of Client.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// Options say how to connect. The zero value suits a unix socket.
+type Options struct {
+	// Token is what the server wants to be shown, if it does.
+	Token string
+	// TLS encrypts a TCP connection and shows the client's certificate; nil is
+	// for servers on a loopback address only.
+	TLS *tls.Config
+}
+
+// Client is a connection to a server. What was opened over it is freed when it is
+// closed. It may be used by several goroutines at once.
+type Client struct {
+	Inspection ompdv1.InspectionServiceClient
+	Ompd       ompdv1.OmpdServiceClient
+	Debugger   ompdv1.DebuggerServiceClient
+	conn       *grpc.ClientConn
+}
+
+// Dial prepares a connection to unix:///path or tcp://host:port. It is made by the
+// first call, whose error tells if it cannot be.
+func Dial(address string, o Options) (*Client, error) {
+	at, ok := strings.CutPrefix(address, "tcp://")
+	if !ok && !strings.HasPrefix(address, "unix:///") {
+		return nil, fmt.Errorf("server %q: it is unix:///path or tcp://host:port", address)
+	}
+	if ok {
+		at = "dns:///" + at
+	} else {
+		at = address
+	}
+	secure := insecure.NewCredentials()
+	if o.TLS != nil {
+		secure = credentials.NewTLS(o.TLS)
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(secure)}
+	if o.Token != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer{o.Token, o.TLS != nil}))
+	}
+	conn, err := grpc.NewClient(at, options...)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", address, err)
+	}
+	return &Client{ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), ompdv1.NewDebuggerServiceClient(conn), conn}, nil
+}
+
+// bearer shows a token with every call. Without TLS that is for loopback
+// addresses.
+type bearer struct {
+	token  string
+	secure bool
+}
+
+// GetRequestMetadata is the header of a call.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + b.token}, nil
+}
+
+// RequireTransportSecurity tells whether the connection must be encrypted.
+func (b bearer) RequireTransportSecurity() bool { return b.secure }
+
+// Close ends the connection; the server frees what was opened over it.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Error is the error of a call. Its text is the server's.
+type Error struct {
+	Code     codes.Code
+	Reason   string            // of the google.rpc.ErrorInfo, such as TARGET_NOT_FOUND
+	Metadata map[string]string // of the same, such as ompd_rc
+	err      error
+}
+
+// Error is the server's text.
+func (e *Error) Error() string { return status.Convert(e.err).Message() }
+
+// Unwrap returns gRPC's error.
+func (e *Error) Unwrap() error { return e.err }
+
+// Explain makes an *Error of an error of a generated client; nil stays nil.
+func Explain(err error) error {
+	st, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	e := &Error{Code: st.Code(), err: err}
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok {
+			e.Reason, e.Metadata = info.GetReason(), info.GetMetadata()
+		}
+	}
+	return e
+}
+
+// Target is a target that the server has open.
+type Target struct {
+	Name   string // by which calls of the generated clients name it
+	client *Client
+}
+
+// OpenCore opens a core file on the server's machine. The path must be absolute.
+func (c *Client) OpenCore(ctx context.Context, path string) (*Target, error) {
+	return c.Open(ctx, &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: path}})
+}
+
+// OpenProcess opens a process of the server's machine.
+func (c *Client) OpenProcess(ctx context.Context, pid int) (*Target, error) {
+	return c.Open(ctx, &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Pid{Pid: int64(pid)}})
+}
+
+// Open opens what spec says.
+func (c *Client) Open(ctx context.Context, spec *ompdv1.TargetSpec) (*Target, error) {
+	resp, err := c.Inspection.OpenTarget(ctx, &ompdv1.OpenTargetRequest{Spec: spec})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return &Target{resp.GetTarget().GetName(), c}, nil
+}
+
+// Close frees the target.
+func (t *Target) Close(ctx context.Context) error {
+	_, err := t.client.Inspection.CloseTarget(ctx, &ompdv1.CloseTargetRequest{Target: t.Name})
+	return Explain(err)
+}
+
+// Refresh moves the target on to its present stop, if it may have run since.
+func (t *Target) Refresh(ctx context.Context) error {
+	_, err := t.client.Inspection.RefreshTarget(ctx, &ompdv1.RefreshTargetRequest{Target: t.Name})
+	return Explain(err)
+}
+
+// Picture gets the wanted parts of the picture; those of a report if none are
+// named.
+func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*inspect.Picture, error) {
+	stream, err := t.client.Inspection.GetReport(ctx, &ompdv1.GetReportRequest{Target: t.Name, Parts: parts})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	whole := new(ompdv1.Picture)
+	for {
+		resp, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return unpack(whole)
+		}
+		if err != nil {
+			return nil, Explain(err)
+		}
+		proto.Merge(whole, resp.GetPicture())
+	}
+}
+
+func unpack(m *ompdv1.Picture) (*inspect.Picture, error) {
+	pic := new(inspect.Picture)
+	return pic, wire.Unpack(m, pic)
+}
+
+// Watch yields a picture of a living target at each interval, until ctx ends or
+// the loop does.
+func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...ompdv1.PicturePart) iter.Seq2[*inspect.Picture, error] {
+	return func(yield func(*inspect.Picture, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := t.client.Inspection.WatchTarget(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Parts: parts, Interval: durationpb.New(interval)})
+		if err != nil {
+			yield(nil, Explain(err))
+			return
+		}
+		whole := new(ompdv1.Picture)
+		for {
+			resp, err := stream.Recv()
+			if err != nil {
+				yield(nil, Explain(err))
+				return
+			}
+			if proto.Merge(whole, resp.GetPicture()); !resp.GetLast() {
+				continue
+			}
+			if !yield(unpack(whole)) {
+				return
+			}
+			whole = new(ompdv1.Picture)
+		}
+	}
+}

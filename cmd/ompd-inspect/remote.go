@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// wanted says what a verb wants to know of a target.
+type wanted struct {
+	inspect.Parts
+	verdicts, layout, checks bool
+	tasks                    bool // all tasks, one by one
+}
+
+// seen is what a verb got to know.
+type seen struct {
+	pic   *inspect.Picture
+	tasks iter.Seq[inspect.Task] // all tasks, fetched while they are printed
+	// complete brings the warnings of pic up to date, after the tasks. Its error
+	// is also that of tasks.
+	complete func() error
+}
+
+// see makes a picture of the target that name names, here or at a server, and
+// shows it.
+func (a *app) see(name string, want wanted, show func(*seen) error) error {
+	if a.server.address != "" {
+		return a.seeRemote(name, want, show)
+	}
+	var pic *inspect.Picture
+	read := func(in *inspect.Inspector) {
+		pic = want.of(in)
+		if want.tasks {
+			a.touchTasks(in)
+		}
+	}
+	return a.withTarget(name, read, func(in *inspect.Inspector) error {
+		in.Complete(pic)
+		return show(&seen{pic, in.Tasks(), func() error {
+			in.Complete(pic)
+			return nil
+		}})
+	})
+}
+
+// of makes the picture.
+func (w wanted) of(in *inspect.Inspector) *inspect.Picture {
+	picture := in.Picture
+	if w.verdicts {
+		picture = func(p inspect.Parts) *inspect.Picture { return diagnose.Picture(in, p) }
+	}
+	pic := picture(w.Parts)
+	if w.layout {
+		pic.Layout = in.Layout()
+	}
+	if w.checks {
+		pic.Checks = in.Doctor()
+	}
+	return pic
+}
+
+// parts are what is wanted in the words of the API.
+func (w wanted) parts() []ompdv1.PicturePart {
+	out := []ompdv1.PicturePart{ompdv1.PicturePart_PICTURE_PART_HEADER}
+	for _, p := range []struct {
+		wanted bool
+		part   ompdv1.PicturePart
+	}{
+		{w.Threads, ompdv1.PicturePart_PICTURE_PART_THREADS}, {w.Regions, ompdv1.PicturePart_PICTURE_PART_REGIONS},
+		{w.Tasks, ompdv1.PicturePart_PICTURE_PART_TASKS}, {w.ICVs, ompdv1.PicturePart_PICTURE_PART_ICVS},
+		{w.Stacks, ompdv1.PicturePart_PICTURE_PART_STACKS}, {w.Native, ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS},
+		{w.verdicts, ompdv1.PicturePart_PICTURE_PART_VERDICTS}, {w.layout, ompdv1.PicturePart_PICTURE_PART_LAYOUT},
+		{w.checks, ompdv1.PicturePart_PICTURE_PART_CHECKS},
+	} {
+		if p.wanted {
+			out = append(out, p.part)
+		}
+	}
+	return out
+}
+
+// seeRemote is see at a server.
+func (a *app) seeRemote(name string, want wanted, show func(*seen) error) (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	c, err := a.dial()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	spec, err := a.spec(name)
+	if err != nil {
+		return err
+	}
+	t, err := c.Open(ctx, spec)
+	if err != nil {
+		return err
+	}
+	pic, err := t.Picture(ctx, want.parts()...)
+	if err != nil {
+		return err
+	}
+	s := &seen{pic: pic}
+	var taskErr error
+	s.tasks = func(yield func(inspect.Task) bool) {
+		for task, err := range t.Tasks(ctx, nil) {
+			if err != nil {
+				taskErr = err
+				return
+			}
+			if !yield(task) {
+				return
+			}
+		}
+	}
+	s.complete = func() error {
+		after, err := t.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
+		if err == nil && taskErr == nil {
+			pic.Target.Pause, pic.Warnings = after.Target.Pause, after.Warnings
+		}
+		return errors.Join(taskErr, err)
+	}
+	return show(s)
+}
+
+// serverOptions are the flags that say how to reach a server.
+type serverOptions struct {
+	address, tokenFile, ca, cert, key string
+}
+
+// dial prepares the connection to the server.
+func (a *app) dial() (*client.Client, error) {
+	token, err := readToken(a.server.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientTLS(a.server)
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(a.server.address, client.Options{Token: token, TLS: config})
+}
+
+// spec says to a server what name and the flags mean on this command line.
+func (a *app) spec(name string) (*ompdv1.TargetSpec, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("which directory is %s in: %w", name, err)
+	}
+	spec := &ompdv1.TargetSpec{
+		Directory: dir, Exe: a.open.exe, Sysroot: a.open.sysroot, NoDebuginfod: a.open.noDebuginfod, NoStop: a.open.noStop,
+		Sources: a.open.sources, FullLayout: a.open.fullLayout, Label: name,
+	}
+	for _, d := range a.open.debugDirs {
+		if abs, err := filepath.Abs(d); err == nil {
+			d = abs
+		}
+		spec.DebugDirs = append(spec.DebugDirs, d)
+	}
+	if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
+		spec.Source = &ompdv1.TargetSpec_Pid{Pid: int64(pid)}
+	} else {
+		spec.Source = &ompdv1.TargetSpec_Core{Core: name}
+	}
+	return spec, nil
+}

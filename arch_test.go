@@ -170,6 +170,9 @@ func TestRuntimeNames(t *testing.T) {
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
 			lit, ok := n.(*ast.BasicLit)
+			if ok && strings.Contains(lit.Value, "gomp_critical_user_") {
+				return true // the compilers' name for the variable of a critical section, whatever the runtime
+			}
 			if ok && lit.Kind == token.STRING && (strings.Contains(lit.Value, "kmp_") || strings.Contains(lit.Value, "gomp_")) {
 				t.Errorf("%v: %s names a runtime's own symbol", s.fset.Position(lit.Pos()), lit.Value)
 			}

@@ -10,9 +10,8 @@ import (
 
 var _ rtl.BreakpointReader = (*Process)(nil)
 
-// Breakpoints is ompd_get_breakpoints of the 2013 draft for the
-// names of the standard since: all locations at which a debugger can stop the
-// runtime, each with its address and how that is known. A location that was not
+// Breakpoints gives all locations at which a debugger can stop the runtime, by
+// the standard's names, each with its address and how that is known. A location that was not
 // found has its own error. callbacks.Unsupported if the runtime's reader cannot
 // tell any.
 func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
@@ -24,7 +23,7 @@ func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
 	})
 }
 
-// DraftBreakpoints is ompd_get_breakpoints as the 2013 draft has it: the four
+// DraftBreakpoints is ompd_get_breakpoints (2013 draft, section 8.9): the four
 // locations parallel_pre_execute, parallel_post_execute, task_pre_execute and
 // task_post_execute. They are ompd_bp_parallel_begin, ompd_bp_parallel_end,
 // ompd_bp_task_begin and ompd_bp_task_end of the standard; the result has both

@@ -37,7 +37,8 @@ var specified = strings.Fields(`
 // drafted are the routines of the 2013 draft, section 8, with the section. Those
 // that live on under a later name are in renamed.
 var drafted = map[string]string{
-	"ompd_get_threads": "8.2.1", "ompd_get_implicit_task_in_parallel": "8.2.3",
+	"ompd_get_breakpoints": "8.9",
+	"ompd_get_threads":     "8.2.1", "ompd_get_implicit_task_in_parallel": "8.2.3",
 	"ompd_get_num_procs": "8.3", "ompd_get_thread_limit": "8.3",
 	"ompd_get_num_threads": "8.4.1", "ompd_get_level": "8.4.1", "ompd_get_active_level": "8.4.1",
 	"ompd_get_parallel_id": "8.4.2", "ompd_get_parallel_function": "8.4.2",

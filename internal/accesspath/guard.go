@@ -19,9 +19,11 @@ const maxGuard = 16
 // address of a variable. A function may keep it from its begin to its end.
 const maxHeld = 4096
 
-// Guard is a call that is made only if a bit of a variable is set:
+// Guard is a call that is made only if a bit of a variable is set, as by
 //
 //	if (variable & 1) function();
+//
+// It is found by the code alone.
 type Guard struct {
 	At    uint64 // of the instruction that reads the variable
 	PC    uint64 // of the call, or of the jump that takes its place

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// gompSituations are those of the programs that GCC and its runtime serve: its host
+// executes a league's teams one after the other, and it has no hidden helpers.
+func gompSituations() []string {
+	var out []string
+	for _, s := range situations {
+		if s.program != "teams" && s.program != "hidden_helper" {
+			out = append(out, s.program)
+		}
+	}
+	return out
+}
+
+// gompVariant is one way to build, run and dump a program with GCC.
+type gompVariant struct {
+	name    string
+	flags   []string
+	strip   bool
+	static  bool
+	mode    omptest.Mode
+	lines   bool     // the executable has debug information
+	without []string // programs that cannot be built so
+}
+
+func gompVariants() []gompVariant {
+	return []gompVariant{
+		{name: "kernel", flags: []string{"-O1", "-g"}, mode: omptest.Kernel, lines: true},
+		{name: "gcore", flags: []string{"-O0", "-g"}, mode: omptest.Gcore, lines: true},
+		// MAIN__ jumps to what forks, and nothing has its name.
+		{name: "stripped", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel, without: []string{"fortran_barrier"}},
+		{name: "no-pie", flags: []string{"-O1", "-g", "-no-pie"}, mode: omptest.Kernel, lines: true},
+		// The program's own pthread_create needs a C library beside it.
+		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel, without: []string{"crash_forming"}},
+	}
+}
+
+// TestGompMatrix compares the picture of real cores of GCC's programs with what
+// their own threads were told by omp_get_*.
+func TestGompMatrix(t *testing.T) {
+	for _, v := range gompVariants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			for _, program := range gompSituations() {
+				if slices.Contains(v.without, program) {
+					continue
+				}
+				t.Run(program, func(t *testing.T) {
+					run := omptest.Run{
+						Exe:  omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip}),
+						Mode: v.mode,
+					}
+					if !v.static {
+						run.Runtime = omptest.Libgomp(t)
+					}
+					if program == "crash_task" && run.Mode == omptest.Kernel {
+						run.Mode = omptest.Segv
+					}
+					r := omptest.Dump(t, run)
+					asGCC(program, &r.Truth)
+					checkPicture(t, pictureOf(t, r.Core), r, v.lines)
+				})
+			}
+		})
+	}
+}
+
+// asGCC says what GCC's code lets be known. It calls GOMP_barrier for explicit
+// barriers and for those at the end of worksharing constructs, gives a call that it
+// adds by itself the line of a statement near by, and its runtime puts a thread into
+// the region for which it forms a team.
+func asGCC(program string, truth *omptest.Truth) {
+	added := slices.Contains([]string{"barrier_for", "barrier_single", "ordered", "reduction", "taskgroup", "serialized_nested"}, program)
+	for i := range truth.Threads {
+		th := &truth.Threads[i]
+		if added && th.State != "work_parallel" {
+			th.Function = ""
+		}
+		switch th.State {
+		case "wait_barrier_explicit", "wait_barrier_implicit_workshare":
+			th.State = "wait_barrier"
+		}
+		if program == "crash_forming" {
+			th.Level, th.ActiveLevel, th.TeamSize = 1, 1, 6
+			th.Ancestors, th.Sizes, th.RegionLines = []int{0, 0}, []int{1, 6}, []int{0, 0}
+		}
+	}
+}

@@ -30,9 +30,6 @@ type Holder struct {
 const (
 	// maxHolderFrames bounds the frames of one stack that are looked at.
 	maxHolderFrames = 64
-	// maxCallDepth bounds how far calls are followed to see whether they give
-	// a lock back.
-	maxCallDepth = 6
 	// maxArgDepth bounds how many callers are asked for the value of an
 	// argument that is handed on.
 	maxArgDepth = 8
@@ -123,15 +120,25 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 		taken := in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
 		h.Taken = &taken[0]
 	}
-	h.Evidence = holderEvidence(h, by, where[0])
+	call := "its call"
+	if len(by) > 0 {
+		call = in.siteName(by[0])
+	}
+	h.Evidence = holderEvidence(h, call, where[0])
 	return h, true
 }
 
-func holderEvidence(h Holder, by []accesspath.Site, at Frame) string {
-	call := "its call"
-	if len(by) > 0 {
-		call = by[0].Name
+// siteName is what people call the function that a call leads to.
+func (in *Inspector) siteName(s accesspath.Site) string {
+	if entry := in.siteEntry(s); entry != 0 && in.cfg.Symbolizer != nil {
+		if f, err := in.cfg.Symbolizer.Function(entry); err == nil && f.Low == entry && f.Function != "" {
+			return f.Function
+		}
 	}
+	return cmp.Or(s.Name, "a call")
+}
+
+func holderEvidence(h Holder, call string, at Frame) string {
 	where := at.Function
 	if where == "" {
 		where = at.PC.String()
@@ -147,94 +154,68 @@ func holderEvidence(h Holder, by []accesspath.Site, at Frame) string {
 
 // lockLook asks what the calls of one frame's function do with one lock.
 type lockLook struct {
-	in     *Inspector
-	flow   *accesspath.Flow
-	at     accesspath.Point
-	family string
-	addr   uint64
-	strict bool
-	unsure bool // an argument was read from memory that may have changed
+	in      *Inspector
+	flow    *accesspath.Flow
+	at      accesspath.Point
+	family  string
+	addr    uint64
+	strict  bool
+	unnamed bool // the lock is that of the unnamed critical section
+	unsure  bool // an argument was read from memory that may have changed
 }
 
 // effect is what the call at s does to "this frame has the lock".
 func (l *lockLook) effect(s accesspath.Site) accesspath.Effect {
-	call, ok := rtl.LockCallOf(s.Name)
-	if !ok || call.Family != l.family {
-		if l.strict && !ok && l.in.mayUnset(s, l.family, maxCallDepth) {
-			return accesspath.EffectUnsure
-		}
-		return accesspath.EffectNone
+	sum := l.in.siteEffects(s, l.family, maxCallDepth)
+	out := accesspath.EffectNone
+	if l.strict && !sum.clean {
+		out = accesspath.EffectUnsure
 	}
-	if call.Arg >= 0 {
-		v, sure, known := l.flow.Value(s, call.Arg, l.at)
-		switch {
-		case !known:
-			return accesspath.EffectUnsure
-		case v != l.addr:
-			return accesspath.EffectNone
+	for _, e := range sum.effects {
+		if got, mine := l.applies(s, e); mine && got > out {
+			out = got
 		}
-		l.unsure = l.unsure || !sure
 	}
+	return out
+}
+
+// applies tells whether e, an effect of the call at s, is on this lock.
+func (l *lockLook) applies(s accesspath.Site, e lockEffect) (accesspath.Effect, bool) {
+	if e.one {
+		return e.effect, l.unnamed
+	}
+	if e.lock == nil {
+		return accesspath.EffectUnsure, true
+	}
+	v, sure, known := l.flow.Value(s, e.lock, l.at)
 	switch {
-	case call.Set:
-		return accesspath.EffectSet
-	case call.Unset:
-		return accesspath.EffectClear
+	case !known:
+		return accesspath.EffectUnsure, true
+	case v != l.addr:
+		return accesspath.EffectNone, false
 	}
-	return accesspath.EffectUnsure
+	l.unsure = l.unsure || !sure
+	return e.effect, true
 }
 
 // takes tells whether the function calls something that takes a lock of a family.
 func (in *Inspector) takes(flow *accesspath.Flow, family string) bool {
 	return slices.ContainsFunc(flow.Sites(), func(s accesspath.Site) bool {
-		c, ok := rtl.LockCallOf(s.Name)
-		return ok && c.Family == family && !c.Unset
+		return slices.ContainsFunc(in.siteEffects(s, family, maxCallDepth).effects, func(e lockEffect) bool {
+			return e.effect != accesspath.EffectClear
+		})
 	})
 }
 
-// mayUnset tells whether the call at s may lead to one that gives a lock of a
-// family back. Libraries of the system and runtimes do not; what cannot be
-// followed may.
-func (in *Inspector) mayUnset(s accesspath.Site, family string, depth int) bool {
-	if c, ok := rtl.LockCallOf(s.Name); ok {
-		return c.Family == family && c.Unset
-	}
-	entry := in.siteEntry(s)
-	if entry == 0 {
-		return s.Name == ""
-	}
-	if in.kindOf(unwind.Frame{PC: entry, Exact: true, Module: in.moduleOf(entry)}) != kindUser {
-		return false
-	}
-	key := familyEntry{entry, family}
-	if known, ok := in.unsets[key]; ok {
-		return known
-	}
-	flow := in.flowAt(entry)
-	if flow == nil || depth == 0 {
-		return true
-	}
-	in.unsets[key] = false // while it is looked at: a recursion adds nothing
-	may := slices.ContainsFunc(flow.Sites(), func(s accesspath.Site) bool { return in.mayUnset(s, family, depth-1) })
-	in.unsets[key] = may
-	return may
-}
-
-// familyEntry names what mayUnset has found out.
-type familyEntry struct {
-	entry  uint64
-	family string
-}
-
-// siteEntry is the function that a call leads to, 0 if that is not known.
+// siteEntry is the function that a call leads to, 0 if that is not known. A call
+// may go through a stub, which the name is not of.
 func (in *Inspector) siteEntry(s accesspath.Site) uint64 {
 	sym := in.cfg.Symbolizer
-	if s.Name != "" && sym != nil {
-		if a, ok := sym.Lookup(s.Name, ""); ok {
-			return a
-		}
+	if s.Name == "" || sym == nil || s.Entry != 0 && entryName(sym, s.Entry) == s.Name {
+		return s.Entry
 	}
-	return s.Entry
+	a, _ := sym.Lookup(s.Name, "")
+	return a
 }
 
 func (in *Inspector) moduleOf(pc uint64) *callbacks.Module {
@@ -288,19 +269,27 @@ func (in *Inspector) pointFrom(st *stack, i, depth int) accesspath.Point {
 	f := st.frames[i]
 	p := accesspath.Point{PC: f.PC, Exact: f.Exact, CFA: f.CFA, Registers: f.Registers}
 	if depth > 0 && i+1 < len(st.frames) && st.kinds[i+1] == kindUser {
-		p.Arg = func(n int) (uint64, bool) {
-			flow := in.flowAt(st.frames[i+1].LookupPC())
-			if flow == nil {
-				return 0, false
-			}
-			at := in.pointFrom(st, i+1, depth-1)
-			site, ok := flow.SiteAt(at)
-			if !ok {
-				return 0, false
-			}
-			v, _, ok := flow.Value(site, n, at)
-			return v, ok
-		}
+		p.Arg = func(n int) (uint64, bool) { return in.argumentFrom(st, i+1, n, depth-1) }
 	}
 	return p
+}
+
+// flowArgument is integer argument n of the call that frame i makes, found by
+// following values through the whole function and its callers.
+func (in *Inspector) flowArgument(st *stack, i, n int) (uint64, bool) {
+	return in.argumentFrom(st, i, n, maxArgDepth)
+}
+
+func (in *Inspector) argumentFrom(st *stack, i, n, depth int) (uint64, bool) {
+	flow := in.flowAt(st.frames[i].LookupPC())
+	if flow == nil {
+		return 0, false
+	}
+	at := in.pointFrom(st, i, depth)
+	site, ok := flow.SiteAt(at)
+	if !ok || n >= len(site.Args) {
+		return 0, false
+	}
+	v, _, ok := flow.Value(site, site.Args[n], at)
+	return v, ok
 }

@@ -66,18 +66,18 @@ type Config struct {
 // Inspector makes pictures of one target at one stop. It reads lazily and
 // remembers what it read. It is for one goroutine at a time.
 type Inspector struct {
-	cfg      Config
-	runtimes []*runtimeView
-	natives  []*native
-	byLWP    map[int]*native
-	byHandle map[handles.Thread]*native
-	regions  *regionTable
-	code     map[uint64][]symbolize.Frame
-	flows    map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
-	unsets   map[familyEntry]bool
-	parent   map[uint64]string
-	warned   map[string]bool
-	warnings []string
+	cfg       Config
+	runtimes  []*runtimeView
+	natives   []*native
+	byLWP     map[int]*native
+	byHandle  map[handles.Thread]*native
+	regions   *regionTable
+	code      map[uint64][]symbolize.Frame
+	flows     map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
+	summaries map[familyEntry]lockSummary
+	parent    map[uint64]string
+	warned    map[string]bool
+	warnings  []string
 }
 
 // runtimeView is a runtime with the name that the picture gives it.
@@ -107,7 +107,7 @@ func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
-		flows: map[uint64]*accesspath.Flow{}, unsets: map[familyEntry]bool{},
+		flows: map[uint64]*accesspath.Flow{}, summaries: map[familyEntry]lockSummary{},
 	}
 	in.regions = newRegionTable(in)
 	for _, err := range cfg.Warnings {

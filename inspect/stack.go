@@ -192,7 +192,12 @@ func (in *Inspector) entry(st *stack, user int) *rtl.Entry {
 	}
 	e.Function, e.By = in.calledFunction(st, user)
 	regs := st.frames[user].Registers
-	e.Arg = func(n int) (uint64, bool) { return in.argument(ret, n, regs) }
+	e.Arg = func(n int) (uint64, bool) {
+		if v, ok := in.argument(ret, n, regs); ok {
+			return v, true
+		}
+		return in.flowArgument(st, user, n)
+	}
 	return e
 }
 

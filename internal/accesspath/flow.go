@@ -34,7 +34,7 @@ type Flow struct {
 	index  map[uint64]int // of insts by address
 	blocks []flowBlock
 	owner  []int // block of each instruction
-	leaves map[flowLeaf]*Expr
+	leafs  map[flowLeaf]*Expr
 	names  []flowLeaf // of the leaves by number
 	sites  []Site
 	siteOf map[int]int // instruction → index in sites
@@ -85,7 +85,7 @@ type Site struct {
 func NewFlow(cfg Config, low, high uint64) (*Flow, error) {
 	f := &Flow{
 		x:     explorer{cfg: cfg, lifter: lifterFor(cfg.Arch), insts: map[uint64]instruction{}, stubs: map[uint64]string{}},
-		index: map[uint64]int{}, leaves: map[flowLeaf]*Expr{}, siteOf: map[int]int{},
+		index: map[uint64]int{}, leafs: map[flowLeaf]*Expr{}, siteOf: map[int]int{},
 	}
 	if f.x.lifter == nil {
 		return nil, fmt.Errorf("flow of the function at %#x: %v: %w", low, cfg.Arch, ErrUnsupported)

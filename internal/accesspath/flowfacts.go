@@ -14,6 +14,7 @@ const (
 	EffectSet           // makes it true, when it returns
 	EffectClear         // makes it false, when it is called
 	EffectUnsure        // may do either
+	EffectStop          // does not return
 )
 
 // Fact tells whether something holds at a point of a function.
@@ -68,6 +69,8 @@ func (h holding) after(e Effect, site int) holding {
 		return holding{fact: FactNo}
 	case EffectUnsure:
 		return holding{FactPerhaps, h.by | 1<<min(site, 63)}
+	case EffectStop:
+		return holding{}
 	}
 	return h
 }
@@ -80,12 +83,35 @@ func (f *Flow) Holds(at Point, effect func(Site) Effect) (Fact, []Site) {
 	if !ok {
 		return FactPerhaps, nil
 	}
-	effects := make([]Effect, len(f.sites))
-	for i, s := range f.sites {
-		effects[i] = effect(s)
+	effects := f.effects(effect)
+	in := f.spread(FactNo, effects)
+	b := f.owner[now]
+	h := f.through(in[b], f.blocks[b].first, now, effects)
+	if s, ok := f.siteOf[now]; ok && !at.Exact && effects[s] != EffectSet {
+		h = h.after(effects[s], s)
 	}
+	var by []Site
+	for i := range f.sites {
+		if h.by>>min(i, 63)&1 != 0 && effects[i] != EffectNone {
+			by = append(by, f.sites[i])
+		}
+	}
+	return h.fact, by
+}
+
+func (f *Flow) effects(effect func(Site) Effect) []Effect {
+	out := make([]Effect, len(f.sites))
+	for i, s := range f.sites {
+		out[i] = effect(s)
+	}
+	return out
+}
+
+// spread finds what holds at the begin of each block, if entry holds at the
+// function's.
+func (f *Flow) spread(entry Fact, effects []Effect) []holding {
 	in := make([]holding, len(f.blocks))
-	in[0].fact = FactNo
+	in[0].fact = entry
 	work := []int{0}
 	for b := range f.blocks {
 		if f.blocks[b].lost {
@@ -104,18 +130,37 @@ func (f *Flow) Holds(at Point, effect func(Site) Effect) (Fact, []Site) {
 			}
 		}
 	}
-	b := f.owner[now]
-	h := f.through(in[b], f.blocks[b].first, now, effects)
-	if s, ok := f.siteOf[now]; ok && !at.Exact && effects[s] != EffectSet {
-		h = h.after(effects[s], s)
+	return in
+}
+
+// After tells whether a fact holds when the function returns, if entry tells
+// whether it does when the function begins. It is FactUnreached if the function
+// does not return then.
+func (f *Flow) After(entry Fact, effect func(Site) Effect) Fact {
+	effects := f.effects(effect)
+	end := holding{}
+	for b, h := range f.spread(entry, effects) {
+		blk := &f.blocks[b]
+		if !f.leaves(blk.last - 1) {
+			continue
+		}
+		end = end.join(f.through(h, blk.first, blk.last, effects))
 	}
-	var by []Site
-	for i := range f.sites {
-		if h.by>>min(i, 63)&1 != 0 && effects[i] != EffectNone {
-			by = append(by, f.sites[i])
+	return end.fact
+}
+
+// leaves tells whether instruction i returns, or jumps out of the function.
+func (f *Flow) leaves(i int) bool {
+	for k := range f.insts[i].uops {
+		switch f.insts[i].uops[k].code {
+		case uReturn:
+			return true
+		case uJump:
+			_, out := f.siteOf[i]
+			return out
 		}
 	}
-	return h.fact, by
+	return false
 }
 
 // through is h behind instructions [from, to) of one block.
@@ -158,13 +203,14 @@ func (f *Flow) SiteAt(at Point) (Site, bool) {
 	return f.sites[s], true
 }
 
-// Value is the value that argument n of the call at site had, when the function
-// came through it last on its way to the point at which it is now. sure is false
-// if that was read from memory that may have changed since.
-func (f *Flow) Value(site Site, n int, at Point) (v uint64, sure, ok bool) {
+// Value is the value that an expression of the call at site had, such as one of
+// its arguments, when the function came through it last on its way to the point at
+// which it is now. sure is false if that was read from memory that may have
+// changed since.
+func (f *Flow) Value(site Site, e *Expr, at Point) (v uint64, sure, ok bool) {
 	now, known := f.instAt(at)
 	from, isInst := f.index[site.PC]
-	if !known || !isInst || n < 0 || n >= len(site.Args) || f.blocks[f.owner[now]].in == nil {
+	if !known || !isInst || f.blocks[f.owner[now]].in == nil {
 		return 0, false, false
 	}
 	q := &question{f: f, at: at, from: from, now: now, sure: true}
@@ -172,7 +218,7 @@ func (f *Flow) Value(site Site, n int, at Point) (v uint64, sure, ok bool) {
 	for i := f.blocks[f.owner[now]].first; i < now; i++ {
 		f.step(q.state, i)
 	}
-	v, ok = q.eval(site.Args[n])
+	v, ok = q.eval(e)
 	return v, q.sure && ok, ok
 }
 

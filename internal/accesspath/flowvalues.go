@@ -44,11 +44,11 @@ func (f *Flow) nothing(b int) *state {
 // leaf is the value that is not followed of that name. Equal names give the same
 // value. Its number is never 0, which is that of a value that nobody named.
 func (f *Flow) leaf(k flowLeaf) *Expr {
-	e := f.leaves[k]
+	e := f.leafs[k]
 	if e == nil {
 		f.names = append(f.names, k)
 		e = leaf(kindUnknown, uint64(len(f.names)))
-		f.leaves[k] = e
+		f.leafs[k] = e
 	}
 	return e
 }

@@ -129,3 +129,23 @@ func StaticLibgomp(tb testing.TB) string {
 	}
 	return dir
 }
+
+// CrossLibgomps returns the paths of Debian's GNU runtimes for aarch64, by the
+// release of GCC. They can be read here, not run.
+func CrossLibgomps(tb testing.TB) map[int]string {
+	tb.Helper()
+	const name = "libgomp1-arm64-cross"
+	dirs := []string{suitePackage(tb, "bookworm", name)}
+	for _, suite := range suites {
+		dirs = append(dirs, suitePackage(tb, suite, name))
+	}
+	all := map[int]string{}
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "usr/aarch64-linux-gnu/lib/libgomp.so.1")
+		if _, err := os.Stat(path); err != nil {
+			tb.Fatalf("package %s has no runtime: %v", name, err)
+		}
+		all[majorOf(tb, filepath.Join(dir, "version"))] = path
+	}
+	return all
+}

@@ -13,7 +13,7 @@ import (
 
 // codeBounds is what the rules need: accessors are short. Loops run twice, so
 // that a chain of teams is seen to be one.
-var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 1, Edges: 2, Cases: 64}
+var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 2, Edges: 2, Cases: 64}
 
 // teamInThread is the offset of ts.team in gomp_thread: behind the two pointers
 // fn and data, in every release. Where the linker has turned accesses relative to
@@ -130,32 +130,47 @@ func (s *codeSource) start() error {
 }
 
 func (s *codeSource) findTLS() error {
-	paths, err := s.run("omp_get_num_threads", false)
-	if err != nil {
-		return err
-	}
-	for _, p := range paths {
-		if p.Result == nil {
-			continue
-		}
-		c, ok := p.Result.Chain()
-		if !ok || len(c.Steps) != 2 || c.Steps[0].Size != 8 {
-			continue
-		}
-		switch c.Root.Kind {
-		case accesspath.RootTLS:
-			s.tls = c.Steps[0].Offset - teamInThread
-			return nil
-		case accesspath.RootTLSSlot:
-			s.slot = c.Root.Address
-			s.tls, err = layout.ReadUint(s.target, callbacks.At(s.slot), 8)
-			if err == nil && s.tls == 0 {
-				err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown, s.slot)
-			}
+	var err error
+	for _, through := range []bool{false, true} {
+		var paths []accesspath.Path
+		if paths, err = s.run("omp_get_num_threads", through); err != nil {
 			return err
+		}
+		for _, p := range paths {
+			if p.Result == nil {
+				continue
+			}
+			if c, ok := p.Result.Chain(); ok && len(c.Steps) == 2 && c.Steps[0].Size == 8 && s.startFrom(c.Root, c.Steps[0]) {
+				return s.readSlot()
+			}
 		}
 	}
 	return fmt.Errorf("%w: omp_get_num_threads reads no thread-local variable at a fixed distance from the thread pointer", layout.ErrUnknown)
+}
+
+// startFrom takes the root of a path to ts.team for gomp_tls_data, if it can be.
+func (s *codeSource) startFrom(r accesspath.Root, team accesspath.Step) bool {
+	switch r.Kind {
+	case accesspath.RootTLS:
+		s.tls = team.Offset - teamInThread
+	case accesspath.RootTLSSlot:
+		s.slot = r.Address
+	default:
+		return false
+	}
+	return true
+}
+
+// readSlot reads the distance from where the loader has put it.
+func (s *codeSource) readSlot() (err error) {
+	if s.slot == 0 {
+		return nil
+	}
+	s.tls, err = layout.ReadUint(s.target, callbacks.At(s.slot), 8)
+	if err == nil && s.tls == 0 {
+		err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown, s.slot)
+	}
+	return err
 }
 
 // steps are the steps of a chain that starts from gomp_tls_data; nil for another.
@@ -207,11 +222,24 @@ func (s *codeSource) rule(i int) codeResult {
 	return r
 }
 
+// apply reads the function's own code first. Where a compiler has made functions of
+// the runtime's small helpers, it runs through calls, too; to begin with that would
+// find more than the rule means.
 func (s *codeSource) apply(r *codeRule) codeResult {
 	if err := s.start(); err != nil {
 		return codeResult{err: err}
 	}
-	paths, err := s.run(r.function, r.through)
+	out := s.read(r, false)
+	if out.err != nil {
+		if deep := s.read(r, true); deep.err == nil {
+			return deep
+		}
+	}
+	return out
+}
+
+func (s *codeSource) read(r *codeRule, through bool) codeResult {
+	paths, err := s.run(r.function, through)
 	if err != nil {
 		return codeResult{err: err}
 	}

@@ -24,9 +24,6 @@ type codeRule struct {
 	as uint64
 	// partly tells that not all bits of the last field matter.
 	partly bool
-	// through runs through the calls of the function, as one of the runtime's
-	// own does the work.
-	through bool
 }
 
 // pointees are the structures that fields of a path point to.
@@ -69,8 +66,8 @@ var codeRules = []codeRule{
 	{function: "GOMP_barrier", of: firstStore, path: "ts.team barrier.awaited"},
 	{function: "GOMP_barrier", of: firstNumber, path: "ts.team barrier.generation"},
 	{function: "GOMP_cancellation_point", of: reads, path: "ts.team work_share_cancelled", size: 4},
-	{function: "GOMP_taskwait", of: reads, path: "task children_queue.t.root", size: 8},
 	{function: "GOMP_taskwait", of: result, path: "task children_queue.l.tasks"},
+	{function: "GOMP_taskwait", of: reads, path: "task children_queue.t.root", size: 8},
 	{function: "GOMP_taskwait", of: firstStore, path: "ts.team task_lock"},
 
 	{function: "omp_get_max_threads", of: result, path: "global gomp_global_icv"},

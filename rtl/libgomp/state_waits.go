@@ -126,33 +126,51 @@ const (
 // nestLock is the wait for a nestable lock, which has its owner.
 func (o *observer) nestLock() rtl.ThreadState {
 	a := o.lockWord()
-	st := waiting(rtl.StateWaitLock, "nest lock", a, o.rt.nestOwnerText(a), o.call(), o.sleeping())
+	text := "its owner is unknown"
+	if own, err := o.rt.nestLockAt(a); err == nil {
+		text = own.text
+	}
+	st := waiting(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st
 }
 
-// nestOwnerText tells who has the nestable lock at a.
-func (rt *runtime) nestOwnerText(a callbacks.Address) string {
+// nestHolder is who has a nestable lock.
+type nestHolder struct {
+	text   string
+	thread *thread // nil if unknown
+}
+
+// nestLockAt reads the owner of the nestable lock at a: the task whose control
+// variables the lock points to.
+func (rt *runtime) nestLockAt(a callbacks.Address) (nestHolder, error) {
 	first := rt.l.Task.Nthreads // a task's control variables begin with it
-	if a.IsNull() || !first.Known() {
-		return "the lock was not found"
+	if err := first.Err(); err != nil {
+		return nestHolder{}, err
 	}
 	owner, err := layout.ReadUint(rt.mem, a.Add(nestOwner), 8)
-	count, countErr := layout.ReadUint(rt.mem, a.Add(nestCount), 4)
-	if err != nil || countErr != nil || owner < lowestAddress {
-		return "its owner is unknown"
+	if err != nil {
+		return nestHolder{}, err
+	}
+	count, err := layout.ReadUint(rt.mem, a.Add(nestCount), 4)
+	switch {
+	case err != nil:
+		return nestHolder{}, err
+	case owner < lowestAddress:
+		return nestHolder{}, fmt.Errorf("nestable lock at %v: owner is %#x: %w", a, owner, callbacks.Unavailable)
 	}
 	if g := rt.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
-		return fmt.Sprintf("held %d times by an initial task", count)
+		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
 	}
 	fd, err := rt.locate(callbacks.At(owner).Add(-first.Offset))
 	if err != nil {
-		return fmt.Sprintf("held %d times by a task that is unknown", count)
+		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
 	}
-	if th := rt.executor(fd); th != nil {
-		return fmt.Sprintf("held %d times by LWP %d", count, th.lwp)
+	th := rt.executor(fd)
+	if th == nil {
+		return nestHolder{text: fmt.Sprintf("held %d times by the task at %v", count, fd.addr)}, nil
 	}
-	return fmt.Sprintf("held %d times by the task at %v", count, fd.addr)
+	return nestHolder{fmt.Sprintf("held %d times by LWP %d", count, th.lwp), th}, nil
 }
 
 // unknownLock is the wait for a lock that user code entered by a jump as its last

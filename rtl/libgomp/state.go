@@ -57,6 +57,9 @@ type observer struct {
 
 func (rt *runtime) observe(th *thread, ev *rtl.Evidence) *observer {
 	o := &observer{rt: rt, th: th, region: rt.world().at(th, 0), ev: ev, at: placeOf(ev)}
+	if rt.code == (extent{}) { // nothing tells the runtime's frames from the program's
+		o.at = placeUnknown
+	}
 	if t, err := rt.task(th.task); err == nil {
 		o.cur = t
 	}
@@ -277,6 +280,10 @@ func (o *observer) withoutCall() rtl.ThreadState {
 func (o *observer) fieldsOnly() rtl.ThreadState {
 	if st, ok := o.marked(); ok {
 		return st
+	}
+	if o.ev != nil && !o.ev.Futex.IsNull() {
+		return rtl.ThreadState{State: rtl.StateUndefined,
+			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a lock, of the runtime or the program", o.ev.Futex)}
 	}
 	return o.working("nothing in the runtime's fields says that it waits")
 }

@@ -37,8 +37,10 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
 	}
 	switch {
-	case o.at == placeUnknown:
+	case o.at == placeUnknown && (r.Err() != nil || final == n || awaited < n):
 		return state(rtl.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
+	case o.at == placeUnknown:
+		return state(rtl.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
 	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
 		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
 	case r.Err() == nil && final == n && awaited < n:

@@ -20,8 +20,8 @@ import (
 )
 
 // reportDeadline is how long any report of a damaged core may take. Whole ones
-// take less than a tenth of a second; the rest is for slow machines.
-const reportDeadline = 30 * time.Second
+// take less than a tenth of a second; the rest is for busy machines.
+const reportDeadline = time.Minute
 
 // edit is a core that is about to be damaged.
 type edit struct {

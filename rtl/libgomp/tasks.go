@@ -233,7 +233,7 @@ func (rt *runtime) SchedulingTask(h handles.Task) (handles.Task, error) {
 		if err != nil || !p.explicit() {
 			break
 		}
-		if e := rt.executor(found{p, fd.region, -1}); e == th && rt.suspended(p) {
+		if rt.executor(found{p, fd.region, -1}) == th {
 			return rt.handleOf(a), nil
 		}
 		a = p.parent

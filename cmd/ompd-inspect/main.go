@@ -54,6 +54,9 @@ func run(args []string, stdout, stderr *os.File) int {
 	case errors.Is(err, errFound):
 		return exitFound
 	}
+	if status := statusError(0); errors.As(err, &status) {
+		return int(status)
+	}
 	if !errors.Is(err, errReported) {
 		fmt.Fprintf(stderr, "ompd-inspect: %v\n", err)
 	}

@@ -43,16 +43,17 @@ stacks of an OpenMP program from its core file, or while it runs: on the runtime
 as distributions ship it, without debug packages and without having prepared the
 program. A running program is stopped for a moment only.
 
+  ompd-inspect                      the processes that can be looked at
   ompd-inspect core.1234            the whole report of a core
   ompd-inspect 1234                 the same of a running process
   ompd-inspect threads core.1234    one part of it
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,
-3 diagnose found a hang.`,
+3 diagnose found a hang or watch no progress (watch has more, see its help).`,
 		Version:       version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
@@ -80,7 +81,7 @@ func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		report, a.diagnoseVerb(), threads,
 		a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions),
-		a.tasksVerb(), a.icvsVerb(), stacks, a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.versionVerb(),
+		a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.versionVerb(),
 	}
 }
 

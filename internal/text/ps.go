@@ -25,7 +25,7 @@ func Processes(p *Printer, list *inspect.Processes) {
 		p.linef("next: ompd-inspect %d", busiest.PID)
 	}
 	if list.Hidden > 0 {
-		p.wrapped("", fmt.Sprintf("%s of other users could not be looked at: sudo ompd-inspect ps", count(list.Hidden, "process")))
+		p.wrapped("", fmt.Sprintf("%s could not be looked at for lack of permission: sudo ompd-inspect ps", processCount(list.Hidden)))
 	}
 }
 
@@ -48,4 +48,11 @@ func commandLine(c inspect.Process) string {
 		return filepath.Base(c.Executable)
 	}
 	return strings.Join(append([]string{filepath.Base(c.Command[0])}, c.Command[1:]...), " ")
+}
+
+func processCount(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }

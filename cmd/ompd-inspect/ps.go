@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+)
+
+// defaultSample is how long the use of processors is measured: the kernel counts
+// in steps of 10 ms.
+const defaultSample = 200 * time.Millisecond
+
+// psVerb lists the processes that can be inspected.
+func (a *app) psVerb() *cobra.Command {
+	sample := defaultSample
+	cmd := &cobra.Command{
+		Use: "ps", Short: "The processes of this machine that use OpenMP (the default without a target)", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), sample) },
+	}
+	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure the use of processors for; 0 tells that since each process began")
+	return cmd
+}
+
+func (a *app) ps(ctx context.Context, sample time.Duration) error {
+	if sample < 0 {
+		return usageError{fmt.Errorf("--sample %v: it is a time of 0 or more", sample)}
+	}
+	if err := a.here("ps"); err != nil {
+		return err
+	}
+	known := moduleKinds{}
+	found, hidden, err := live.Processes(ctx, known.classify, sample)
+	if err != nil {
+		return err
+	}
+	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}, Hidden: hidden}
+	for _, c := range found {
+		list.Processes = append(list.Processes, known.process(c))
+	}
+	if a.json {
+		return a.printJSON(list)
+	}
+	p, err := a.printer()
+	if err != nil {
+		return err
+	}
+	text.Processes(p, list)
+	return p.Err()
+}
+
+// here refuses what a server is not asked for.
+func (a *app) here(verb string) error {
+	if a.server.address != "" {
+		return usageError{fmt.Errorf("%s looks at this machine only: run it where the server is", verb)}
+	}
+	return nil
+}
+
+// moduleKinds keeps which symbols the modules of each kind define, as far as
+// that was asked.
+type moduleKinds map[string]map[string]bool
+
+// classify is live.Classify; the family is the key of what is kept.
+func (k moduleKinds) classify(defines func(string) bool) (string, bool) {
+	asked := map[string]bool{}
+	kind, ok := ompd.Recognize(func(name string) bool {
+		asked[name] = defines(name)
+		return asked[name]
+	}, "")
+	key := kind.Family + " " + kind.Version
+	if ok {
+		k[key] = asked
+	}
+	return key, ok
+}
+
+// process describes a candidate.
+func (k moduleKinds) process(c live.Candidate) inspect.Process {
+	p := inspect.Process{
+		PID: c.PID, User: c.User, Executable: c.Executable, Command: c.Command, State: processState(c.State), Threads: c.Threads,
+		Started: c.Started.Format(time.RFC3339), CPU: c.CPU,
+	}
+	for _, m := range c.Runtimes {
+		asked := k[m.Family]
+		kind, _ := ompd.Recognize(func(name string) bool { return asked[name] }, m.Path)
+		p.Runtimes = append(p.Runtimes, inspect.ProcessCode{
+			Family: kind.Family, Name: kind.Name, Version: kind.Version, Path: m.Path, Static: m.Path == c.Executable,
+		})
+	}
+	return p
+}
+
+// processState is a state of ps(1) in a word.
+func processState(s byte) string {
+	words := map[byte]string{
+		'R': "running", 'S': "sleeping", 'D': "waiting for I/O", 'T': "stopped", 't': "held by a debugger", 'Z': "ended", 'X': "ended", 'I': "idle",
+	}
+	return cmp.Or(words[s], string(s))
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// validateAs holds a JSON text against one of the schemas beside that of the
+// picture, to which they refer.
+func validateAs(tb testing.TB, name string, text []byte) {
+	tb.Helper()
+	c := jsonschema.NewCompiler()
+	for _, file := range []string{"picture.schema.json", name + ".schema.json"} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "proto", file))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+		if err := errors.Join(err, c.AddResource(file, doc)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	s, err := c.Compile(name + ".schema.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		tb.Fatalf("%v in:\n%.300s", err, text)
+	}
+	if err := s.Validate(v); err != nil {
+		tb.Errorf("%v", err)
+	}
+}
+
+// processes runs ps.
+func processes(t *testing.T, flags ...string) *inspect.Processes {
+	t.Helper()
+	status, out, errs := output(t, append([]string{"ps", "--json"}, flags...)...)
+	if status != exitOK {
+		t.Fatalf("exit status %d: %s", status, errs)
+	}
+	validateAs(t, "ps", []byte(out))
+	var list inspect.Processes
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatal(err)
+	}
+	return &list
+}
+
+// TestPs lists processes on all runtimes, also one with GNU's runtime linked in,
+// and none that has no runtime.
+func TestPs(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "spinning"})
+	started := map[int]inspect.ProcessCode{}
+	for _, rt := range omptest.Runtimes(t) {
+		p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live})
+		started[p.PID] = inspect.ProcessCode{Family: "libomp", Name: "LLVM OpenMP runtime", Version: strconv.Itoa(rt.Major), Path: rt.Lib}
+	}
+	static := staticProgram(t)
+	started[static.Process.Pid] = inspect.ProcessCode{Family: "libgomp", Name: "GNU OpenMP runtime", Path: static.Path, Static: true}
+	plain := exec.Command("sleep", "60")
+	if err := plain.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
+	list := processes(t)
+	found, busy := 0, 0.0
+	for _, p := range list.Processes {
+		if p.PID == plain.Process.Pid || p.PID == os.Getpid() {
+			t.Errorf("listed: %+v", p)
+		}
+		want, ok := started[p.PID]
+		if !ok {
+			continue // of another test
+		}
+		found++
+		checkProcess(t, p, want, exe)
+		if !want.Static {
+			busy += p.CPU
+		}
+	}
+	if found != len(started) || busy <= 0.1 {
+		t.Errorf("%d of %d found, which keep %.2f processors busy", found, len(started), busy)
+	}
+	for pid := range started {
+		for _, args := range [][]string{{"ps", "--sample", "0"}, {}} {
+			status, out, errs := output(t, args...)
+			if status != exitOK || !strings.Contains(out, strconv.Itoa(pid)) || !strings.Contains(out, "next: ompd-inspect ") {
+				t.Errorf("%v: exit status %d\n%s%s", args, status, out, errs)
+			}
+		}
+		break
+	}
+	for _, args := range [][]string{{"ps"}, {"watch", "1"}, {"breakpoints", "1"}, {}} {
+		if status, _, errs := output(t, append(args, "--server", "unix:///nowhere")...); status != exitUsage || !strings.Contains(errs, "this machine only") {
+			t.Errorf("%v at a server: exit status %d: %s", args, status, errs)
+		}
+	}
+	if status, _, errs := output(t, "ps", "--sample", "-1s"); status != exitUsage || !strings.Contains(errs, "--sample") {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+}
+
+// checkProcess holds one line of the list against the program that was started:
+// exe, or a static one.
+func checkProcess(t *testing.T, p inspect.Process, want inspect.ProcessCode, exe string) {
+	t.Helper()
+	if len(p.Runtimes) != 1 {
+		t.Errorf("%+v", p)
+		return
+	}
+	got := p.Runtimes[0]
+	if want.Static {
+		got.Version = "" // the compiler's of this machine
+	}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if want.Static {
+		if p.Threads != 1 {
+			t.Errorf("%+v", p)
+		}
+	} else if p.Threads != 3 || p.User != "root" && os.Getuid() == 0 || p.Executable != exe || !slices.Equal(p.Command, []string{exe, "wait"}) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// staticProgram starts a program that has its runtime linked in, as GCC can do.
+func staticProgram(t *testing.T) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	source, exe := filepath.Join(dir, "linked.c"), filepath.Join(dir, "linked")
+	const text = "#include <omp.h>\n#include <unistd.h>\nint main(void) {\n#pragma omp parallel num_threads(1)\n  pause();\n  return omp_get_ancestor_thread_num(0);\n}\n"
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-static", "-fopenmp", "-o", exe, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v: apt-get install gcc\n%s", err, out)
+	}
+	cmd := exec.Command(exe)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd
+}

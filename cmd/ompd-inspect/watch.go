@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/live"
+)
+
+// Exit statuses of watch beside those of all verbs.
+const (
+	exitStuck    = 3 // no progress
+	exitSpinning = 4
+	exitUnknown  = 5
+)
+
+// statusError ends the tool with an exit status and no message.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+const (
+	// minInterval is the shortest time between two looks: the kernel tells
+	// processor time in steps of a tenth of it.
+	minInterval = 100 * time.Millisecond
+	// settle is how long the threads are left alone after a look before what
+	// they use is counted: they come back from the stop in that time.
+	settle = 20 * time.Millisecond
+)
+
+// watchVerb looks at a process several times.
+func (a *app) watchVerb() *cobra.Command {
+	interval, count := time.Second, 3
+	cmd := &cobra.Command{
+		Use: "watch PID", Short: "Several looks at a process: which threads, regions and tasks get on", Args: oneTarget,
+		Long: `Looks at a process several times and tells what changed in between: which threads
+moved, spun or did not run, what they used, which regions and tasks came and went.
+
+The verdict is "progress" if a thread got on: it passed a barrier, changed its
+task, region or stack, or computed in the program's own code; "spinning" if
+threads used processors in waits of the runtime, or in a loop of the program that
+changes no register, and nothing else happened; "no progress" if none of them
+ran; "unknown" if threads ran where they could not be seen without a stop.
+
+Exit status: 0 progress, 3 no progress, 4 spinning, 5 unknown; 1 the process
+could not be read or has ended, 2 wrong usage.
+
+With --json each look is one JSON document on a line of its own
+(proto/watch.schema.json), the last one with the result.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.here("watch"); err != nil {
+				return err
+			}
+			switch {
+			case interval < minInterval:
+				return usageError{fmt.Errorf("--interval %v: it is at least %v", interval, minInterval)}
+			case count < 2:
+				return usageError{fmt.Errorf("--count %d: a difference needs at least 2 looks", count)}
+			}
+			return a.watch(cmd.Context(), args[0], interval, count)
+		},
+	}
+	cmd.Flags().DurationVar(&interval, "interval", interval, "time between two looks")
+	cmd.Flags().IntVar(&count, "count", count, "number of looks")
+	return cmd
+}
+
+// watch makes the looks and ends with the verdict as exit status.
+func (a *app) watch(ctx context.Context, name string, interval time.Duration, count int) (err error) {
+	t, err := a.openTarget(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	l, ok := t.(*liveTarget)
+	if !ok {
+		return usageError{fmt.Errorf("%s is a core, nothing moves in it: give the number of a process", name)}
+	}
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	w := &watcher{app: a, target: l, interval: interval, used: map[int]inspect.ThreadUse{}}
+	for n := range count {
+		if n > 0 && !w.wait(ctx) {
+			break // interrupted: the looks so far count
+		}
+		if err := w.look(ctx, n == count-1); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// watcher is one run of watch.
+type watcher struct {
+	*app
+	target   *liveTarget
+	interval time.Duration
+	n        int
+	start    time.Time
+	at       time.Time
+	first    *inspect.Track
+	track    *inspect.Track
+	last     *inspect.Look
+	usage    []live.Usage // some time after the last look
+	used     map[int]inspect.ThreadUse
+	changes  []*inspect.Change
+}
+
+// wait lets time pass, and counts what the threads use after they have come back
+// from the stop; false if it was interrupted.
+func (w *watcher) wait(ctx context.Context) bool {
+	if !pause(ctx, settle) {
+		return false
+	}
+	w.usage, _ = w.target.p.Usage() // a process that has ended is told by the look
+	return pause(ctx, w.interval-time.Since(w.at))
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// look makes one picture and prints what changed.
+func (w *watcher) look(ctx context.Context, last bool) (err error) {
+	use, err := w.use()
+	if err != nil {
+		return err
+	}
+	var pic *inspect.Picture
+	var track *inspect.Track
+	in, done, err := w.lookAt(ctx, w.target, func(in *inspect.Inspector) {
+		pic = in.Picture(inspect.ReportParts())
+		track = in.Track(pic)
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	in.Complete(pic)
+	now := time.Now()
+	w.n++
+	l := &inspect.Look{Schema: inspect.WatchSchema, Number: w.n, Time: now.Format(time.RFC3339Nano), Picture: pic}
+	if w.n == 1 {
+		w.start, w.first = now, track
+	} else {
+		l.Seconds = now.Sub(w.start).Seconds()
+		l.Change = track.Since(w.track, now.Sub(w.at), use)
+		w.changes = append(w.changes, l.Change)
+	}
+	w.at, w.track, w.last = now, track, l
+	if last {
+		w.conclude()
+	}
+	return w.print()
+}
+
+// use is what the threads used since the last look, and adds it up.
+func (w *watcher) use() ([]inspect.ThreadUse, error) {
+	if w.usage == nil {
+		return nil, nil
+	}
+	now, err := w.target.p.Usage()
+	if err != nil {
+		return nil, err
+	}
+	before := map[callbacks.ThreadID]live.Usage{}
+	for _, u := range w.usage {
+		before[u.Thread] = u
+	}
+	var list []inspect.ThreadUse
+	for _, u := range now {
+		b, ok := before[u.Thread]
+		if !ok {
+			continue
+		}
+		d := inspect.ThreadUse{LWP: int(u.Thread.Value), CPU: u.User + u.System - b.User - b.System, Switches: u.Switches - b.Switches}
+		sum := w.used[d.LWP]
+		w.used[d.LWP] = inspect.ThreadUse{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// conclude adds to the last look what changed since the first.
+func (w *watcher) conclude() {
+	if len(w.changes) == 0 || w.last.Result != nil {
+		return
+	}
+	var use []inspect.ThreadUse
+	for _, u := range w.used {
+		use = append(use, u)
+	}
+	r := w.track.Since(w.first, w.at.Sub(w.start), use)
+	for _, c := range w.changes {
+		r.Raise(c)
+	}
+	w.last.Result = r
+}
+
+// print prints the last look.
+func (w *watcher) print() error {
+	if w.json {
+		return json.NewEncoder(w.stdout).Encode(w.last)
+	}
+	p, err := w.printer()
+	if err != nil {
+		return err
+	}
+	text.Look(p, w.last)
+	text.Result(p, w.last)
+	return p.Err()
+}
+
+// end gives the exit status.
+func (w *watcher) end() error {
+	if w.last == nil || len(w.changes) == 0 {
+		return errors.New("interrupted before the second look: there is nothing to compare")
+	}
+	if w.last.Result == nil { // interrupted
+		w.conclude()
+		if err := w.print(); err != nil {
+			return err
+		}
+	}
+	switch w.last.Result.Verdict {
+	case inspect.WatchStuck:
+		return statusError(exitStuck)
+	case inspect.WatchSpinning:
+		return statusError(exitSpinning)
+	case inspect.WatchUnknown:
+		return statusError(exitUnknown)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+/* Two threads that never leave their loop: they compute, pass barriers, take shares of loops, wait
+ * for a flag or poll. */
+#include "truth.h"
+
+static volatile int never;
+static volatile double sink;
+
+static void compute(void) {
+  double sum = 1;
+  for (long i = 0;; i++) {
+    sum = sum * 1.0000001 + (double)i;
+    if (sum < 0)
+      sink = sum;
+  }
+}
+
+static void barriers(void) {
+  for (;;) {
+#pragma omp barrier
+  }
+}
+
+static void dynamic(void) {
+  for (;;) {
+#pragma omp for schedule(dynamic, 1)
+    for (int i = 0; i < 8; i++)
+      if (never)
+        sink = i;
+  }
+}
+
+static void flag(void) {
+  while (!never)
+    ;
+}
+
+static void poll(void) {
+  struct timespec look = {0, 200000};
+  while (!never)
+    nanosleep(&look, NULL);
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*loop)(void);
+  } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}};
+  const char *fd = getenv("OMPD_READY_FD");
+  truth_init(argc, argv, __FILE__);
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    truth_ask();
+#pragma omp barrier
+    if (omp_get_thread_num() == 0) {
+      truth_write(0);
+      if (fd && write(atoi(fd), "READY\n", 6) != 6)
+        _exit(3);
+    }
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+      if (argc > 2 && !strcmp(argv[2], loops[i].name))
+        loops[i].loop();
+  }
+  return 0;
+}

@@ -41,9 +41,10 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 	}
 	return trace(p.pid, p.arch, func(t *tracer) error {
 		defer func() {
+			threads := t.count()
 			t.detach()
-			if !t.start.IsZero() {
-				pause.add(len(t.tasks), time.Since(t.start))
+			if threads > 0 {
+				pause.add(threads, time.Since(t.start))
 			}
 		}()
 		if err := t.stop(ctx); err != nil {
@@ -220,13 +221,29 @@ func (t *tracer) threads(p *Process) []thread {
 	list := make([]thread, 0, len(t.tasks))
 	pointers := sync.OnceValue(p.threadPointers)
 	for _, k := range t.tasks {
+		var asleepThread thread
+		if k.state == asleep {
+			asleepThread = t.peek(p, k)
+		}
 		switch k.state {
 		case stopped:
 			regs, err := k.registers(t.arch)
 			list = append(list, thread{lwp: uint64(k.tid), regs: regs, err: err})
-		case asleep: // its registers stay as they are
-			list = append(list, p.peekThread(k.tid, pointers()[p.insideID(k.tid)]))
+		case asleep:
+			asleepThread.regs.ThreadPointer = pointers()[p.insideID(k.tid)]
+			list = append(list, asleepThread)
 		}
 	}
 	return list
+}
+
+// peek reads what is known of a thread in uninterruptible sleep. If it has just
+// woken up, it stops after all.
+func (t *tracer) peek(p *Process, k *task) thread {
+	for begin := time.Now(); ; time.Sleep(firstNap) {
+		th := p.peekThread(k.tid, 0)
+		if th.err == nil || t.look(k) || time.Since(begin) > deepSleep {
+			return th
+		}
+	}
 }

@@ -66,6 +66,7 @@ func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pau
 	if h := p.lasting(); h != nil {
 		return Pause{Threads: len(h.view.threads)}, f(h.view)
 	}
+	p.forget()
 	if err := p.refresh(); err != nil {
 		return Pause{}, p.because(err)
 	}
@@ -102,11 +103,8 @@ func (p *Process) because(err error) error {
 // heldElsewhere tells whether another debugger holds the process and has
 // stopped it. It is an error if it holds it and lets it run.
 func (p *Process) heldElsewhere() (bool, error) {
-	st, err := readStatus(p.pid)
-	if err != nil {
-		return false, p.because(p.refused(err))
-	}
-	if st.tracer == 0 || p.opts.NoStop || isOwnThread(st.tracer) {
+	tracer := otherTracer(procPath(p.mem.owner(), "status"))
+	if tracer == 0 || p.opts.NoStop {
 		return false, nil
 	}
 	tids, err := taskIDs(p.pid)
@@ -116,7 +114,7 @@ func (p *Process) heldElsewhere() (bool, error) {
 	for _, tid := range tids {
 		fields, err := statFields(taskPath(p.pid, tid, "stat"))
 		if err == nil && fields[0] != "t" && fields[0] != "T" && fields[0] != "Z" && fields[0] != "X" {
-			return false, traced(p.pid, st.tracer)
+			return false, traced(p.pid, tracer)
 		}
 	}
 	return true, nil

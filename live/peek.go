@@ -140,18 +140,19 @@ func (p *Process) threadPointers() map[int]uint64 {
 		*f = field{uint32(callbacks.Word(b[:4])), uint32(callbacks.Word(b[4:8])), uint32(callbacks.Word(b[8:]))}
 	}
 	found := map[int]uint64{}
+	tids, _ := taskIDs(p.pid)
 	for _, head := range []field{used, user} {
-		p.walkThreads(global.Add(uint64(head[2])), uint64(list[2]), uint64(tid[2]), found)
+		p.walkThreads(global.Add(uint64(head[2])), uint64(list[2]), uint64(tid[2]), 2*len(tids)+spareThreads, found)
 	}
 	return found
 }
 
 // walkThreads follows one list. While threads come and go it may end early or
-// lead astray, so that what does not point to itself is not believed.
-func (p *Process) walkThreads(head callbacks.Address, list, tid uint64, found map[int]uint64) {
+// lead astray: it is left after limit steps, some more than there are threads.
+func (p *Process) walkThreads(head callbacks.Address, list, tid uint64, limit int, found map[int]uint64) {
 	_, mods := p.layout()
 	node := head
-	for range maxThreads {
+	for range limit {
 		var b [8]byte
 		if p.mem.ReadMemory(node, b[:]) != nil {
 			return

@@ -63,7 +63,7 @@ func Processes(ctx context.Context, classify Classify, sample time.Duration) (li
 		if err != nil {
 			continue
 		}
-		if c, err := s.process(pid); isDenied(err) {
+		if c, err := s.process(pid); isDenied(err) && !isKernelThread(pid) {
 			hidden++
 		} else if err == nil && len(c.Runtimes) > 0 {
 			list = append(list, c)

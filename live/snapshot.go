@@ -173,3 +173,10 @@ func (p *Process) fixedBlock(base uint64, maps []mapping) ([]byte, bool) {
 	}
 	return b, true
 }
+
+// forget forgets what could not change during the last look.
+func (p *Process) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.fixed)
+}

@@ -158,6 +158,10 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 		// The threads go back to where they were on their own time.
 		for state(t, prog.pid) != "T" {
 		}
+		var ws unix.WaitStatus
+		if pid, err := unix.Wait4(prog.pid, &ws, unix.WUNTRACED|unix.WCONTINUED|unix.WNOHANG, nil); pid != 0 || err != nil {
+			t.Errorf("the parent was told %v, %v", ws, err)
+		}
 		before := progress(t, p)
 		for range 1000 {
 			if now := progress(t, p); now != before {
@@ -281,6 +285,7 @@ func TestEndInTheMiddle(t *testing.T) {
 				t.Errorf("exit: %v", err)
 			}
 			p.Close()
+			prog.cmd.Process.Kill()
 		}
 	}
 }

@@ -2,13 +2,12 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -19,23 +18,6 @@ import (
 // it. Children of a seized thread are seized from birth, so that the second or
 // third scan finds none.
 const maxScans = 1000
-
-// stopTime bounds the wait for threads to stop. One that runs stops within a
-// time slice; one that does not even then waits for a disk or a network file
-// system.
-const stopTime = 2 * time.Second
-
-// deepSleep is how long a thread in uninterruptible sleep is waited for. It
-// runs no instruction of the program before it has stopped, so the picture is
-// right without its registers.
-const deepSleep = 20 * time.Millisecond
-
-// The wait for threads to stop sleeps for these times between two looks: they
-// need the processor that it would take.
-const (
-	firstNap = 10 * time.Microsecond
-	longNap  = time.Millisecond
-)
 
 // task is a thread of the process that this tracer has seized.
 type task struct {
@@ -68,12 +50,18 @@ type tracer struct {
 	byTID       map[int]*task
 	interrupted int // tasks[:interrupted] were told to stop
 	start       time.Time
+
+	mu      sync.Mutex
+	mortals []int // seized threads but the first
 }
 
 // trace runs f in a tracer of pid, and lets all threads go on when f returns.
 func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 	t := &tracer{pid: pid, arch: a, byTID: map[int]*task{}}
 	result := make(chan error, 1)
+	over := make(chan struct{})
+	defer close(over)
+	go t.undertake(over)
 	go onThread(func() {
 		t.self = unix.Gettid()
 		t.hurry()
@@ -158,12 +146,21 @@ func (t *tracer) stop(ctx context.Context) error {
 
 // any tells whether there was anything to stop.
 func (t *tracer) any() error {
+	if t.count() == 0 {
+		return &Error{PID: t.pid, Err: ErrExited}
+	}
+	return nil
+}
+
+// count is the number of threads that are stopped.
+func (t *tracer) count() int {
+	n := 0
 	for _, k := range t.tasks {
-		if k.state != ended {
-			return nil
+		if k.state == stopped || k.state == asleep {
+			n++
 		}
 	}
-	return &Error{PID: t.pid, Err: ErrExited}
+	return n
 }
 
 // seize seizes the threads that are not yet, and tells whether there was one.
@@ -187,8 +184,7 @@ func (t *tracer) seize() (more bool, err error) {
 				return more, err
 			}
 			if ok {
-				k := &task{tid: tid}
-				t.byTID[tid], t.tasks = k, append(t.tasks, k)
+				t.add(&task{tid: tid})
 				found, more = true, true
 			}
 		}
@@ -199,15 +195,31 @@ func (t *tracer) seize() (more bool, err error) {
 	return more, &Error{PID: t.pid, Err: ErrStuck, Cause: "it makes new threads faster than they can be seized"}
 }
 
+func (t *tracer) add(k *task) {
+	t.byTID[k.tid], t.tasks = k, append(t.tasks, k)
+	if k.tid != t.pid {
+		t.mu.Lock()
+		t.mortals = append(t.mortals, k.tid)
+		t.mu.Unlock()
+	}
+}
+
 // handOver bounds the wait for an operating-system thread of this process that
 // was a tracer to end.
 const handOver = 2 * time.Second
 
+// deniedTries is how often the right to seize a thread must be denied before that
+// is believed. An earlier tracer that lets go right now, or an exec, deny it once.
+const deniedTries = 3
+
 // seizeTask seizes one thread; false if it has ended.
 func (t *tracer) seizeTask(tid int) (bool, error) {
-	for begin := time.Now(); ; time.Sleep(100 * time.Microsecond) {
-		err := ptrace(unix.PTRACE_SEIZE, tid, 0, unix.PTRACE_O_TRACECLONE)
-		if err == nil {
+	begin := time.Now()
+	for tries := 1; ; tries++ {
+		// This request may wait for an exec; see undertake.
+		_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACECLONE, 0, 0)
+		err := error(e)
+		if e == 0 {
 			return true, nil
 		}
 		if !isDenied(err) {
@@ -219,11 +231,32 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 			return false, nil
 		case st.tracer == t.self:
 			return true, nil // seized at birth
-		case st.tracer == 0:
+		case st.tracer == 0 && tries >= deniedTries:
 			return false, denied(t.pid)
-		case !isOwnThread(st.tracer) || time.Since(begin) > handOver:
+		}
+		if other := otherTracer(taskPath(t.pid, tid, "status")); other != 0 {
+			return false, traced(t.pid, other)
+		}
+		if time.Since(begin) > handOver {
 			return false, traced(t.pid, st.tracer)
 		}
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// otherTracer is the tracer that a status file names, 0 if there is none or it
+// is this process. A thread of this process that ends as a tracer may be named
+// once after it has gone.
+func otherTracer(path string) int {
+	for last := 0; ; {
+		st, err := readStatusFile(path)
+		if err != nil || st.tracer == 0 || isOwnThread(st.tracer) {
+			return 0
+		}
+		if st.tracer == last {
+			return last
+		}
+		last = st.tracer
 	}
 }
 
@@ -231,109 +264,6 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 func isOwnThread(tid int) bool {
 	_, err := os.Stat(taskPath(os.Getpid(), tid, "stat"))
 	return err == nil
-}
-
-// wait waits until every thread has stopped or ended. It looks without
-// blocking, as a thread in uninterruptible sleep would block it for ever.
-func (t *tracer) wait(ctx context.Context) error {
-	begin := time.Now()
-	for nap := firstNap; ; nap = min(2*nap, longNap) {
-		left := 0
-		for _, k := range t.tasks {
-			if k.state == seized && !t.look(k) {
-				left++
-			}
-		}
-		if left == 0 {
-			return nil
-		}
-		if err := t.giveUp(ctx, time.Since(begin)); err != nil {
-			return err
-		}
-		ts := unix.NsecToTimespec(int64(nap))
-		_ = unix.Nanosleep(&ts, nil)
-	}
-}
-
-// giveUp ends the wait for threads that sleep deeply, and the whole stop if
-// time is over.
-func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("stop process %d: %w", t.pid, err)
-	}
-	if waited < deepSleep {
-		return nil
-	}
-	for _, k := range t.tasks {
-		if k.state != seized {
-			continue
-		}
-		fields, err := statFields(taskPath(t.pid, k.tid, "stat"))
-		if err == nil && fields[0] == "D" {
-			k.state = asleep
-		} else if waited > stopTime {
-			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d was still running after %v", k.tid, stopTime)}
-		}
-	}
-	return nil
-}
-
-// Codes of a child's siginfo_t.
-const (
-	cldTrapped = 4
-	cldStopped = 5
-)
-
-// childInfo is siginfo_t of SIGCHLD.
-type childInfo struct {
-	signal, errno, code, _ int32
-	pid, uid, status       int32
-	_                      [100]byte
-}
-
-// look asks whether a thread has stopped or ended. The kernel is told to keep
-// the news (WNOWAIT): a thread keeps the signal that it was stopped with only
-// as long as that is not fetched, and must not lose it if this process is
-// killed now.
-func (t *tracer) look(k *task) bool {
-	var info childInfo
-	const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL
-	if err := waitID(k.tid, &info, news|unix.WNOWAIT); err != nil {
-		k.state = ended
-		return true
-	}
-	switch {
-	case info.pid == 0:
-		return false
-	case info.code == cldTrapped || info.code == cldStopped:
-		k.state, k.status = stopped, info.status
-		t.readRegisters(k)
-	default:
-		k.state = ended
-		t.reap(k)
-	}
-	return true
-}
-
-// reap lets a thread that has ended go, for which an exec of another thread
-// waits. The end of the process itself is for its parent to fetch.
-func (t *tracer) reap(k *task) {
-	if k.tid != t.pid {
-		var info childInfo
-		_ = waitID(k.tid, &info, unix.WEXITED|unix.WNOHANG|unix.WALL)
-	}
-}
-
-func waitID(tid int, info *childInfo, options int) error {
-	for {
-		_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
-		if e == 0 {
-			return nil
-		}
-		if e != unix.EINTR {
-			return e
-		}
-	}
 }
 
 // detach lets all threads go on, each with the signal that it was stopped with.
@@ -346,9 +276,9 @@ func (t *tracer) detach() {
 		if k.state != stopped {
 			continue
 		}
-		if err := ptrace(unix.PTRACE_DETACH, k.tid, 0, uintptr(k.signal())); errors.Is(err, unix.ESRCH) {
-			t.reap(k) // it was killed
-		}
+		// It fails for a thread that was killed; undertake or the end of this
+		// operating-system thread lets it go.
+		_ = ptrace(unix.PTRACE_DETACH, k.tid, 0, uintptr(k.signal()))
 		k.state = ended
 	}
 }

@@ -1,10 +1,13 @@
-/* Threads that make threads, which make threads and end, without end. A line on
- * the standard input ends it; it then prints OK. */
+/* Threads that make threads, which make threads and end, without end; and one
+ * that makes processes, by fork and by the kind of clone that a tracer takes for
+ * a thread. A line on the standard input ends it; it then prints OK. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CHAINS = 3 };
@@ -34,13 +37,32 @@ static void *chain(void *arg) {
   return arg;
 }
 
+static int child(void *arg) { return (int)(long)arg; }
+
+static void *family(void *arg) {
+  static char stack[65536] __attribute__((aligned(16)));
+  while (!ending) {
+    int status = 0;
+    pid_t pid = clone(child, stack + sizeof stack, CLONE_VM, (void *)3L);
+    if (waitpid(pid, &status, __WALL) != pid || WEXITSTATUS(status) != 3)
+      __atomic_fetch_add(&wrong, 1, __ATOMIC_SEQ_CST);
+    pid = fork();
+    if (pid == 0)
+      _exit(4);
+    if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 4)
+      __atomic_fetch_add(&wrong, 1, __ATOMIC_SEQ_CST);
+  }
+  return arg;
+}
+
 int main(void) {
-  pthread_t t[CHAINS];
+  pthread_t t[CHAINS], f;
   char line[16];
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   alarm(300);
   for (long i = 0; i < CHAINS; i++)
     pthread_create(&t[i], NULL, chain, (void *)i);
+  pthread_create(&f, NULL, family, NULL);
   puts("READY");
   fflush(stdout);
   if (read(0, line, sizeof line) < 0)
@@ -48,6 +70,7 @@ int main(void) {
   ending = 1;
   for (int i = 0; i < CHAINS; i++)
     pthread_join(t[i], NULL);
+  pthread_join(f, NULL);
   puts(wrong ? "FAILED" : "OK");
   return wrong != 0;
 }

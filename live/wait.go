@@ -1,0 +1,163 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// stopTime bounds the wait for threads to stop. One that runs stops at once; one
+// that waits for a processor stops when it gets one, which may take long on a
+// machine with far more work than processors.
+const stopTime = 5 * time.Second
+
+// deepSleep is how long a thread in uninterruptible sleep is waited for. It
+// runs no instruction of the program before it has stopped, so the picture is
+// right without a stop; its registers are known in part.
+const deepSleep = 3 * time.Millisecond
+
+// The wait for threads to stop sleeps for these times between two looks: they
+// need the processor that it would take.
+const (
+	firstNap = 10 * time.Microsecond
+	longNap  = time.Millisecond
+)
+
+// wait waits until every thread has stopped or ended. It looks without
+// blocking, as a thread in uninterruptible sleep would block it for ever.
+func (t *tracer) wait(ctx context.Context) error {
+	begin := time.Now()
+	for nap := firstNap; ; nap = min(2*nap, longNap) {
+		left := 0
+		for _, k := range t.tasks {
+			if k.state == seized && !t.look(k) {
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if err := t.giveUp(ctx, time.Since(begin)); err != nil {
+			return err
+		}
+		ts := unix.NsecToTimespec(int64(nap))
+		_ = unix.Nanosleep(&ts, nil)
+	}
+}
+
+// giveUp ends the wait for threads that sleep deeply, and the whole stop if
+// time is over.
+func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stop process %d: %w", t.pid, err)
+	}
+	if waited < deepSleep {
+		return nil
+	}
+	for _, k := range t.tasks {
+		if k.state != seized {
+			continue
+		}
+		fields, err := statFields(taskPath(t.pid, k.tid, "stat"))
+		if err == nil && fields[0] == "D" {
+			k.state = asleep
+		} else if waited > stopTime {
+			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v", k.tid, stopTime), Cure: "type it again, or look without a stop by --no-stop"}
+		}
+	}
+	return nil
+}
+
+// Codes of a child's siginfo_t.
+const (
+	cldTrapped = 4
+	cldStopped = 5
+)
+
+// childInfo is siginfo_t of SIGCHLD.
+type childInfo struct {
+	signal, errno, code, _ int32
+	pid, uid, status       int32
+	_                      [100]byte
+}
+
+// stopped tells news of a stop from those of an end.
+func (c *childInfo) stopped() bool { return c.code == cldTrapped || c.code == cldStopped }
+
+// look asks whether a thread has stopped or ended. The kernel is told to keep
+// the news (WNOWAIT): a thread keeps the signal that it was stopped with only
+// as long as that is not fetched, and must not lose it if this process is
+// killed now.
+func (t *tracer) look(k *task) bool {
+	var info childInfo
+	const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL
+	if err := waitID(k.tid, &info, news|unix.WNOWAIT); err != nil {
+		k.state = ended
+		return true
+	}
+	switch {
+	case info.pid == 0:
+		return false
+	case info.stopped():
+		k.state, k.status = stopped, info.status
+		t.readRegisters(k)
+	default:
+		k.state = ended
+		if k.tid != t.pid {
+			reap(k.tid)
+		}
+	}
+	return true
+}
+
+// reap lets a thread go if it has ended. It looks first: the kernel hands out
+// news of stops even to who only asks for ends. It is not for the first thread,
+// as the end of the process is for its parent to fetch.
+func reap(tid int) {
+	var info childInfo
+	const ends = unix.WEXITED | unix.WNOHANG | unix.WALL
+	if waitID(tid, &info, ends|unix.WNOWAIT) == nil && info.pid != 0 && !info.stopped() {
+		_ = waitID(tid, &info, ends)
+	}
+}
+
+func waitID(tid int, info *childInfo, options int) error {
+	for {
+		_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
+		if e == 0 {
+			return nil
+		}
+		if e != unix.EINTR {
+			return e
+		}
+	}
+}
+
+// undertaking is the time between two rounds of undertake. Most stops are over
+// before the first.
+const undertaking = 10 * time.Millisecond
+
+// undertake lets threads go that have ended, until over is closed. A thread that
+// calls exec waits for all others to end and to be fetched by their tracer,
+// while the tracer may wait for that thread in its next system call: PTRACE_SEIZE
+// and, before Linux 5.10, process_vm_readv do. So another thread of this process
+// fetches them, which it may.
+func (t *tracer) undertake(over <-chan struct{}) {
+	tick := time.NewTicker(undertaking)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		t.mu.Lock()
+		for _, tid := range t.mortals {
+			reap(tid)
+		}
+		t.mu.Unlock()
+	}
+}

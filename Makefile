@@ -8,7 +8,7 @@ BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build deps demo test bench lint fuzz clean
+.PHONY: help build deps demo test bench soak lint fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ test: deps ## run all tests (programs are built and dumped on the way)
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(GO) test -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
+
+soak: deps ## look at busy programs 10,000 times, and kill the tool at it 1,000 times
+	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 $(GO) test -count=1 -timeout 2h -v -run '^(TestSoak|TestKilled)$$' ./cmd/ompd-inspect
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

@@ -58,3 +58,14 @@ func Libgomp(tb testing.TB) Runtime {
 	}
 	return r
 }
+
+// LibgompAlias returns LLVM's runtime under the name of GCC's, as LLVM's own
+// packages offer it to programs of GCC.
+func LibgompAlias(tb testing.TB) Runtime {
+	tb.Helper()
+	r := RuntimeOf(tb, 16)
+	dir := cached(tb, "packages", "libgomp-alias-16", func(dir string) {
+		must(tb, os.Symlink(r.Lib, filepath.Join(dir, "libgomp.so.1")))
+	})
+	return Runtime{Name: "libomp-16 as libgomp", Major: 16, Lib: r.Lib, Dir: dir}
+}

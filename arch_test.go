@@ -43,6 +43,7 @@ var imports = map[string][]string{
 	"internal/oracle":         nil,
 	"live":                    {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"proto/ompd/v1":           nil,
+	"remote":                  {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "proto/ompd/v1"},
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},

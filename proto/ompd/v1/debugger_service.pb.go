@@ -1366,13 +1366,11 @@ type Registers struct {
 	Values map[uint32]uint64 `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// fs_base on x86-64, tpidr_el0 on aarch64.
 	ThreadPointer uint64 `protobuf:"varint,2,opt,name=thread_pointer,json=threadPointer,proto3" json:"thread_pointer,omitempty"`
-	// Number of the system call that the thread is inside of; not set outside of
-	// one.
+	// Number of the system call that the thread is inside of, orig_rax on x86-64;
+	// not set outside of one.
 	Syscall *int64 `protobuf:"varint,3,opt,name=syscall,proto3,oneof" json:"syscall,omitempty"`
-	// That call's six arguments.
-	SyscallArgs []uint64 `protobuf:"varint,4,rep,packed,name=syscall_args,json=syscallArgs,proto3" json:"syscall_args,omitempty"`
 	// Bits of a code address that hold a pointer authentication code (aarch64).
-	PacMask       uint64 `protobuf:"varint,5,opt,name=pac_mask,json=pacMask,proto3" json:"pac_mask,omitempty"`
+	PacMask       uint64 `protobuf:"varint,4,opt,name=pac_mask,json=pacMask,proto3" json:"pac_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1426,13 +1424,6 @@ func (x *Registers) GetSyscall() int64 {
 		return *x.Syscall
 	}
 	return 0
-}
-
-func (x *Registers) GetSyscallArgs() []uint64 {
-	if x != nil {
-		return x.SyscallArgs
-	}
-	return nil
 }
 
 func (x *Registers) GetPacMask() uint64 {
@@ -1709,13 +1700,12 @@ const file_ompd_v1_debugger_service_proto_rawDesc = "" +
 	"\fNativeThread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x04R\x03lwp\x12\x18\n" +
 	"\apthread\x18\x02 \x01(\x04R\apthread\x120\n" +
-	"\tregisters\x18\x03 \x01(\v2\x12.ompd.v1.RegistersR\tregisters\"\x8e\x02\n" +
+	"\tregisters\x18\x03 \x01(\v2\x12.ompd.v1.RegistersR\tregisters\"\xeb\x01\n" +
 	"\tRegisters\x126\n" +
 	"\x06values\x18\x01 \x03(\v2\x1e.ompd.v1.Registers.ValuesEntryR\x06values\x12%\n" +
 	"\x0ethread_pointer\x18\x02 \x01(\x04R\rthreadPointer\x12\x1d\n" +
-	"\asyscall\x18\x03 \x01(\x03H\x00R\asyscall\x88\x01\x01\x12!\n" +
-	"\fsyscall_args\x18\x04 \x03(\x04R\vsyscallArgs\x12\x19\n" +
-	"\bpac_mask\x18\x05 \x01(\x04R\apacMask\x1a9\n" +
+	"\asyscall\x18\x03 \x01(\x03H\x00R\asyscall\x88\x01\x01\x12\x19\n" +
+	"\bpac_mask\x18\x04 \x01(\x04R\apacMask\x1a9\n" +
 	"\vValuesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\rR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01B\n" +

@@ -379,26 +379,3 @@ func (s *subject) checkTasks(t *testing.T) {
 		t.Errorf("tasks %v, want %v", got, want)
 	}
 }
-
-// checkSleepers checks what the words that threads sleep on tell alone, where
-// nothing tells the runtime's frames from the program's.
-func (s *subject) checkSleepers(t *testing.T) {
-	w := newWitness(t, s)
-	for _, want := range s.truth.Threads {
-		h, ok := s.threads[want.LWP]
-		if !ok || want.State == "" {
-			continue
-		}
-		ev := w.evidence(t, want.LWP)
-		st, err := s.State(h, ev)
-		switch want.State {
-		case "wait_critical", "wait_lock", "wait_ordered", "": // the runtime's own locks are not known
-			ok = st.State == rtl.StateUndefined || st.State.String() == want.State
-		default:
-			ok = fits(st.State.String(), want.State)
-		}
-		if err != nil || !ok || st.Evidence == "" {
-			t.Errorf("LWP %d: state %v (%s, %v), the program says %s; futex %v", want.LWP, st.State, st.Evidence, err, want.State, ev.Futex)
-		}
-	}
-}

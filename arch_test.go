@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/text", "live", "ompd", "proto/ompd/v1", "rtl", "server", "symbolize", "unwind"},
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

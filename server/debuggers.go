@@ -1,8 +1,27 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
+
+// Lent is a target that a debugger lends.
+type Lent interface {
+	Opened
+	// Stopped says that the program is at a new stop; about may be nil.
+	Stopped(about *ompdv1.Target) error
+	// RoundTrips is how often the debugger was asked.
+	RoundTrips() uint64
+}
 
 // debuggers is DebuggerService.
 type debuggers struct {
@@ -10,5 +29,142 @@ type debuggers struct {
 	server *Server
 }
 
-// Debugger is what a debugger lends.
-type Debugger struct{}
+// Attach lends a program until the stream ends.
+func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	hello := first.GetHello()
+	switch {
+	case hello == nil:
+		return failure(codes.InvalidArgument, "NO_HELLO", "the first message must be hello")
+	case d.server.cfg.Lend == nil:
+		return failure(codes.Unimplemented, "NO_DEBUGGERS", "this server takes no debuggers")
+	}
+	spec := hello.GetSpec()
+	if spec == nil {
+		spec = &ompdv1.TargetSpec{}
+	}
+	beside := proto.CloneOf(spec)
+	if err := d.server.cfg.Policy.files(spec, beside); err != nil {
+		return err
+	}
+	hello.Spec = beside
+	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{})}
+	lent, err := d.server.cfg.Lend(hello, w)
+	if err != nil {
+		return failure(codes.InvalidArgument, "BAD_HELLO", "%v", err)
+	}
+	t := newTarget(sessionOf(stream.Context()), lent, beside, 0)
+	t.shared, t.trips = true, lent.RoundTrips
+	if err := t.owner.add(t); err != nil {
+		t.leave()
+		return errors.Join(err, lent.Close())
+	}
+	defer d.server.release(t)
+	defer w.end()
+	if err := w.tell(t.info()); err != nil {
+		return err
+	}
+	return w.listen(t, lent)
+}
+
+// link carries questions and answers over the stream of a debugger.
+type link struct {
+	stream ompdv1.DebuggerService_AttachServer
+	send   sync.Mutex // one message at a time
+
+	mu      sync.Mutex
+	id      uint64
+	waiting map[uint64]chan []*ompdv1.Answer
+	ended   chan struct{}
+}
+
+// listen takes what the debugger says until it leaves.
+func (w *link) listen(t *target, lent Lent) error {
+	for {
+		req, err := w.stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		switch m := req.GetMessage().(type) {
+		case *ompdv1.AttachRequest_Answers:
+			w.deliver(m.Answers)
+		case *ompdv1.AttachRequest_Stopped:
+			t.interrupt() // what is under way is about a program that has run
+			go w.moved(t, lent, m.Stopped)
+		default:
+			return failure(codes.InvalidArgument, "BAD_MESSAGE", "%T after hello", m)
+		}
+	}
+}
+
+// moved goes to a new stop, in the target's turn, and tells the debugger.
+func (w *link) moved(t *target, lent Lent, s *ompdv1.Stopped) {
+	_ = t.do(w.stream.Context(), func() error { // the only error is the stream's end
+		t.refresh()
+		if err := lent.Stopped(s.GetAbout()); err != nil {
+			return err
+		}
+		return w.tell(t.info())
+	})
+}
+
+// tell says which target it is, and at which stop.
+func (w *link) tell(info *ompdv1.OpenTargetInfo) error {
+	w.send.Lock()
+	defer w.send.Unlock()
+	return w.stream.Send(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Target{Target: info}})
+}
+
+// Ask asks the debugger and waits for its answers.
+func (w *link) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
+	answers := make(chan []*ompdv1.Answer, 1)
+	w.mu.Lock()
+	w.id++
+	id := w.id
+	w.waiting[id] = answers
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		delete(w.waiting, id)
+		w.mu.Unlock()
+	}()
+	if err := w.ask(&ompdv1.Questions{Id: id, Questions: questions}); err != nil {
+		return nil, errLeft
+	}
+	select {
+	case a := <-answers:
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-w.ended:
+		return nil, errLeft
+	}
+}
+
+var errLeft = fmt.Errorf("the debugger has left: %w", callbacks.CallbackError)
+
+func (w *link) ask(q *ompdv1.Questions) error {
+	w.send.Lock()
+	defer w.send.Unlock()
+	return w.stream.Send(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Questions{Questions: q}})
+}
+
+// deliver gives answers to who waits for them; nobody may, if the call was given
+// up.
+func (w *link) deliver(a *ompdv1.Answers) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c := w.waiting[a.GetId()]; c != nil {
+		delete(w.waiting, a.GetId())
+		c <- a.GetAnswers()
+	}
+}
+
+// end says that no answer will come any more.
+func (w *link) end() { close(w.ended) }

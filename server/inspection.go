@@ -17,7 +17,7 @@ type inspection struct {
 
 // OpenTarget opens a target.
 func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetRequest) (*ompdv1.OpenTargetResponse, error) {
-	if name := req.GetSpec().GetDebugger(); name != "" {
+	if name := req.GetSpec().GetDebugger(); name != "" { // who knows it may use it
 		info, err := s.GetTarget(ctx, &ompdv1.GetTargetRequest{Target: name})
 		return &ompdv1.OpenTargetResponse{Target: info.GetTarget()}, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/remote"
 )
 
 // Opened is a target that Config.Open opened. It is used by one goroutine at a
@@ -44,8 +45,9 @@ type Config struct {
 	// Open opens a core or a process; the server checked that the policy
 	// allows it. The paths in spec are absolute.
 	Open func(ctx context.Context, spec *ompdv1.TargetSpec) (Opened, error)
-	// Lend opens what a debugger lends.
-	Lend func(ctx context.Context, d *Debugger) (Opened, error)
+	// Lend opens what a debugger lends that said hello; ask asks it. nil means
+	// that no debugger is served.
+	Lend func(hello *ompdv1.Hello, ask remote.Asker) (Lent, error)
 	// Policy says what may be opened and read.
 	Policy Policy
 	// Limits bound what one client can use; zero values mean the defaults.

@@ -109,7 +109,7 @@ func (o *serveOptions) connectUIDs() []int {
 
 // serverConfig checks the flags that go together.
 func (a *app) serverConfig(o *serveOptions) (*server.Config, error) {
-	cfg := &server.Config{Open: openServed, Limits: o.limits, Policy: server.Policy{Dirs: o.dirs, UIDs: o.uids, Memory: o.memory}}
+	cfg := &server.Config{Open: openServed, Lend: lendServed, Limits: o.limits, Policy: server.Policy{Dirs: o.dirs, UIDs: o.uids, Memory: o.memory}}
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	cfg.Log = slog.New(slog.NewTextHandler(a.stderr, options))
 	if o.logJSON {
@@ -147,10 +147,7 @@ func openServed(_ context.Context, spec *ompdv1.TargetSpec) (server.Opened, erro
 		return nil, err
 	}
 	defer quiet.Close()
-	a := &app{stderr: quiet, open: openOptions{
-		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(), noDebuginfod: spec.GetNoDebuginfod(),
-		sources: spec.GetSources(), noStop: spec.GetNoStop(), fullLayout: spec.GetFullLayout(),
-	}}
+	a := &app{stderr: quiet, open: optionsOf(spec)}
 	name := spec.GetCore()
 	if pid := spec.GetPid(); pid != 0 {
 		name = fmt.Sprint(pid)
@@ -164,4 +161,12 @@ func openServed(_ context.Context, spec *ompdv1.TargetSpec) (server.Opened, erro
 		t = c
 	}
 	return &served{app: a, target: t}, nil
+}
+
+// optionsOf are the flags that a client gave.
+func optionsOf(spec *ompdv1.TargetSpec) openOptions {
+	return openOptions{
+		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(), noDebuginfod: spec.GetNoDebuginfod(),
+		sources: spec.GetSources(), noStop: spec.GetNoStop(), fullLayout: spec.GetFullLayout(),
+	}
 }

@@ -69,3 +69,11 @@ func (t *Target) ICVs(ctx context.Context, filter *ompdv1.IcvFilter) iter.Seq2[i
 		return p.GetIcvs(), p.GetNextPageToken(), err
 	})
 }
+
+// Breakpoints yields the standard's breakpoint locations of all runtimes.
+func (t *Target) Breakpoints(ctx context.Context) iter.Seq2[inspect.Breakpoint, error] {
+	return all[inspect.Breakpoint](func(token string) ([]*ompdv1.Breakpoint, string, error) {
+		p, err := t.client.Inspection.ListBreakpoints(ctx, &ompdv1.ListBreakpointsRequest{Target: t.Name, PageSize: pageSize, PageToken: token})
+		return p.GetBreakpoints(), p.GetNextPageToken(), err
+	})
+}

@@ -20,12 +20,7 @@ Runtimes come to most of them only in programs that were started with
 OMP_DEBUG=enabled. The sites, where they decide whether to do that, are passed at
 every event.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.here("breakpoints"); err != nil {
-				return err
-			}
-			var list *inspect.Breakpoints
-			return a.withTarget(args[0], func(in *inspect.Inspector) { list = in.Breakpoints() }, func(in *inspect.Inspector) error {
-				list.Target.Pause, list.Warnings = in.Picture(inspect.Parts{}).Target.Pause, in.Warnings()
+			return a.seeBreakpoints(args[0], func(list *inspect.Breakpoints) error {
 				if a.json {
 					return a.printJSON(list)
 				}

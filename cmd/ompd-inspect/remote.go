@@ -89,8 +89,8 @@ func (w wanted) parts() []ompdv1.PicturePart {
 	return out
 }
 
-// seeRemote is see at a server.
-func (a *app) seeRemote(name string, want wanted, show func(*seen) error) (err error) {
+// atServer opens a target at the server and calls f with it.
+func (a *app) atServer(name string, f func(context.Context, *client.Target) error) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	c, err := a.dial()
@@ -106,31 +106,64 @@ func (a *app) seeRemote(name string, want wanted, show func(*seen) error) (err e
 	if err != nil {
 		return err
 	}
-	pic, err := t.Picture(ctx, want.parts()...)
-	if err != nil {
-		return err
+	return f(ctx, t)
+}
+
+// seeRemote is see at a server.
+func (a *app) seeRemote(name string, want wanted, show func(*seen) error) error {
+	return a.atServer(name, func(ctx context.Context, t *client.Target) error {
+		pic, err := t.Picture(ctx, want.parts()...)
+		if err != nil {
+			return err
+		}
+		s := &seen{pic: pic}
+		var taskErr error
+		s.tasks = func(yield func(inspect.Task) bool) {
+			for task, err := range t.Tasks(ctx, nil) {
+				if err != nil {
+					taskErr = err
+					return
+				}
+				if !yield(task) {
+					return
+				}
+			}
+		}
+		s.complete = func() error {
+			after, err := t.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
+			if err == nil && taskErr == nil {
+				pic.Target.Pause, pic.Warnings = after.Target.Pause, after.Warnings
+			}
+			return errors.Join(taskErr, err)
+		}
+		return show(s)
+	})
+}
+
+// seeBreakpoints shows the breakpoint locations of a target, here or at a server.
+func (a *app) seeBreakpoints(name string, show func(*inspect.Breakpoints) error) error {
+	if a.server.address == "" {
+		var list *inspect.Breakpoints
+		return a.withTarget(name, func(in *inspect.Inspector) { list = in.Breakpoints() }, func(in *inspect.Inspector) error {
+			list.Target.Pause, list.Warnings = in.Picture(inspect.Parts{}).Target.Pause, in.Warnings()
+			return show(list)
+		})
 	}
-	s := &seen{pic: pic}
-	var taskErr error
-	s.tasks = func(yield func(inspect.Task) bool) {
-		for task, err := range t.Tasks(ctx, nil) {
+	return a.atServer(name, func(ctx context.Context, t *client.Target) error {
+		list := &inspect.Breakpoints{Schema: inspect.BreakpointSchema, Locations: []inspect.Breakpoint{}}
+		for b, err := range t.Breakpoints(ctx) {
 			if err != nil {
-				taskErr = err
-				return
+				return err
 			}
-			if !yield(task) {
-				return
-			}
+			list.Locations = append(list.Locations, b)
 		}
-	}
-	s.complete = func() error {
-		after, err := t.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
-		if err == nil && taskErr == nil {
-			pic.Target.Pause, pic.Warnings = after.Target.Pause, after.Warnings
+		pic, err := t.Picture(ctx, ompdv1.PicturePart_PICTURE_PART_HEADER)
+		if err != nil {
+			return err
 		}
-		return errors.Join(taskErr, err)
-	}
-	return show(s)
+		list.Target, list.Runtimes, list.Warnings = pic.Target, pic.Runtimes, pic.Warnings
+		return show(list)
+	})
 }
 
 // serverOptions are the flags that say how to reach a server.

@@ -59,6 +59,7 @@ func serving(t *testing.T, o *serveOptions) string {
 var targetVerbs = [][]string{
 	{"report"}, {"report", "--native"}, {"diagnose"}, {"threads"}, {"regions"}, {"tasks"}, {"tasks", "--all"},
 	{"icvs"}, {"stacks"}, {"stacks", "--native"}, {"layout"}, {"layout", "--source", "memory"}, {"doctor"},
+	{"breakpoints"}, {"breakpoints", "--sites"},
 }
 
 // TestSameBytes runs every verb here and at a server: what is printed is the same.

@@ -62,7 +62,6 @@ type Info struct {
 // use.
 type Process struct {
 	pid      int
-	id       int // of a thread that has the memory: the pid, unless that thread ended
 	opts     Options
 	arch     callbacks.Arch
 	info     Info

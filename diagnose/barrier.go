@@ -21,8 +21,87 @@ func barriers(g *graph) []inspect.Verdict {
 			continue
 		}
 		out = append(out, g.barrier(b))
+		if v, ok := g.divergent(b); ok {
+			out = append(out, v)
+		}
 	}
 	return out
+}
+
+// oneTeam tells whether a cycle is of members of one team that all wait at
+// barriers: at different ones, or they would be together.
+func (g *graph) oneTeam(cycle []inspect.CycleStep) bool {
+	return !slices.ContainsFunc(cycle, func(s inspect.CycleStep) bool {
+		return s.WaitsFor.Kind != inspect.WaitBarrier || g.waits[s.Thread].Region != g.waits[cycle[0].Thread].Region
+	})
+}
+
+// tellDivergent writes the verdict on members of a team that wait for each other
+// at different barriers.
+func (g *graph) tellDivergent(v *inspect.Verdict) {
+	v.Kind = inspect.VerdictBarrierDivergent
+	v.Region = g.waits[v.Threads[0]].Region
+	var parts []string
+	for _, s := range v.Cycle {
+		parts = append(parts, fmt.Sprintf("%s waits %s", g.who(s.Thread), g.whichBarrier(s.Thread)))
+	}
+	v.Summary = "members of one team wait for each other at different barriers and can never go on"
+	v.Explanation = strings.Join(parts, "; ") + ". All threads of a team must come to the same barriers in the same order."
+	v.Cure = "move the barrier out of what only some threads execute (if, single, master, a loop that some leave early)"
+}
+
+// whichBarrier says at which barrier a thread waits.
+func (g *graph) whichBarrier(lwp int) string {
+	t := g.threads[lwp]
+	if t == nil || t.State == nil {
+		return "at a barrier"
+	}
+	f, ok := innermost(t.UserStack)
+	switch {
+	case t.State.Name == "wait_barrier_implicit_parallel":
+		return "at the end of the parallel region"
+	case ok && f.Line != 0 && t.State.Name == "wait_barrier_implicit_workshare":
+		return fmt.Sprintf("at the end of the worksharing construct at %s:%d", base(f.File), f.Line)
+	case ok && f.Line != 0:
+		return fmt.Sprintf("at the barrier at %s:%d", base(f.File), f.Line)
+	}
+	return "at a barrier"
+}
+
+// divergent tells whether threads that the runtime takes to be at one barrier
+// are at several of the program's. That breaks a rule of OpenMP, although nothing
+// needs to hang.
+func (g *graph) divergent(b *group) (inspect.Verdict, bool) {
+	at := map[string][]int{}
+	var order []string
+	for _, w := range b.waits {
+		if info, ok := b.barrier[w.LWP]; !ok || !slices.Contains(info.Arrived, w.LWP) {
+			continue
+		}
+		f, ok := innermost(g.frames(w.LWP))
+		if !ok || f.Line == 0 || g.whichBarrier(w.LWP) == "at the end of the parallel region" {
+			continue
+		}
+		p := g.whichBarrier(w.LWP)
+		if at[p] == nil {
+			order = append(order, p)
+		}
+		at[p] = append(at[p], w.LWP)
+	}
+	if len(order) < 2 {
+		return inspect.Verdict{}, false
+	}
+	v := inspect.Verdict{
+		Kind: inspect.VerdictBarrierDivergent, Severity: inspect.SeverityWarning, Certainty: inspect.Certain, Region: b.waits[0].Region,
+		Summary:     "members of one team wait at different barriers as if they were one",
+		Explanation: "The runtime counts threads at barriers and lets them go on once all have arrived at any. What one side did before its barrier is not done for the other: all threads of a team must come to the same barriers in the same order.",
+		Cure:        "move the barriers out of what only some threads execute (if, single, master)",
+	}
+	for _, p := range order {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", g.wait(at[p]), p))
+		v.Threads = append(v.Threads, at[p]...)
+	}
+	return v, true
 }
 
 func (g *graph) barrier(b *group) inspect.Verdict {

@@ -137,7 +137,11 @@ func (g *graph) deadlock(path []hop) inspect.Verdict {
 		i = j
 	}
 	g.behind(&v)
-	g.tellDeadlock(&v)
+	if g.oneTeam(v.Cycle) {
+		g.tellDivergent(&v)
+	} else {
+		g.tellDeadlock(&v)
+	}
 	return v
 }
 

@@ -24,7 +24,7 @@ func Parts() inspect.Parts {
 func Run(in *inspect.Inspector, pic *inspect.Picture) []inspect.Verdict {
 	g := newGraph(in, pic)
 	var out []inspect.Verdict
-	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, orphans, barriers} {
+	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, oversubscribed} {
 		out = append(out, draw(g)...)
 	}
 	slices.SortStableFunc(out, func(a, b inspect.Verdict) int {
@@ -60,6 +60,8 @@ func weaker(a, b string) string {
 func Kinds() []string {
 	return []string{
 		inspect.VerdictDeadlock, inspect.VerdictSelfDeadlock, inspect.VerdictLockOrphaned,
-		inspect.VerdictBarrierMissing, inspect.VerdictStackOverflow, inspect.VerdictCrash,
+		inspect.VerdictBarrierDivergent, inspect.VerdictBarrierMissing, inspect.VerdictTaskStarved,
+		inspect.VerdictStackOverflow, inspect.VerdictCrash, inspect.VerdictOneThread,
+		inspect.VerdictForkChild, inspect.VerdictTwoRuntimes, inspect.VerdictOversubscribed,
 	}
 }

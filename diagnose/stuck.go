@@ -47,26 +47,82 @@ func selfDeadlocks(g *graph) []inspect.Verdict {
 	return out
 }
 
-// orphans finds locks whose owner is no thread any more.
+// orphans finds locks that nobody will give back: whose owner is no thread any
+// more, or that no code which may still run gives back.
 func orphans(g *graph) []inspect.Verdict {
 	var out []inspect.Verdict
 	told := map[uint64]bool{}
 	for _, lwp := range g.order {
 		w, l := g.waits[lwp], g.locks[lwp]
-		if l == nil || !l.Held || !l.OwnerGone || told[w.Address] {
+		if l == nil || !l.Held || told[w.Address] {
 			continue
 		}
 		told[w.Address] = true
+		v := inspect.Verdict{Kind: inspect.VerdictLockOrphaned, Severity: inspect.SeverityHang, Threads: g.waitingFor(w)}
 		what := describe(g.target(w))
-		v := inspect.Verdict{
-			Kind: inspect.VerdictLockOrphaned, Severity: inspect.SeverityHang, Certainty: inspect.Certain, Threads: []int{lwp},
-			Summary:     fmt.Sprintf("%s waits for %s, whose owner is gone", g.who(lwp), what),
-			Explanation: fmt.Sprintf("The thread that took %s ended without giving it back. Nobody can.", what),
-			Evidence:    []string{l.Evidence, "the runtime has no thread of that number"},
-			Cure:        "give the lock back on every way out of the code that takes it, also before a thread ends",
+		switch {
+		case l.OwnerGone:
+			v.Certainty = inspect.Certain
+			v.Explanation = fmt.Sprintf("The thread that took %s ended without giving it back. Nobody can.", what)
+			v.Evidence = []string{l.Evidence, "the runtime has no thread of that number"}
+		case l.Owner == 0 && g.idleRest() && g.in.Abandoned(w, *l, g.blockedBy(w)):
+			v.Certainty = inspect.Likely
+			v.Explanation = fmt.Sprintf("Some thread took %s before, and left the code that takes it without giving it back.", what)
+			v.Evidence = []string{l.Evidence, "no frame of any thread is between a call that takes it and one that gives it back", "no code that a thread may still come to gives it back, but behind taking it"}
+		default:
+			continue
 		}
+		v.Summary = fmt.Sprintf("%s for %s, which nobody will give back", g.wait(v.Threads), what)
+		v.Cure = "give the lock back on every way out of the code that takes it, also before a thread ends"
 		g.behind(&v)
 		out = append(out, v)
 	}
 	return out
+}
+
+// waitingFor are the threads that wait for the same as w.
+func (g *graph) waitingFor(w inspect.Wait) []int {
+	var out []int
+	for _, lwp := range g.order {
+		if o := g.waits[lwp]; o.Kind == w.Kind && o.Address == w.Address {
+			out = append(out, lwp)
+		}
+	}
+	return out
+}
+
+// blockedBy are the threads that go on only when some thread that waits for the
+// same as w does: they, and those that wait for them.
+func (g *graph) blockedBy(w inspect.Wait) map[int]bool {
+	out := map[int]bool{}
+	for _, lwp := range g.waitingFor(w) {
+		out[lwp] = true
+	}
+	for _, lwp := range g.order {
+		for _, e := range g.nodes[node{lwp: lwp}].all {
+			if out[e.to.lwp] && e.to.isThread() {
+				out[lwp] = true
+			}
+		}
+	}
+	return out
+}
+
+// idleRest tells whether no task is about to be run: code of tasks cannot be seen
+// from the stacks.
+func (g *graph) idleRest() bool {
+	for _, t := range g.pic.Tasks {
+		if t.Kind == "explicit" && t.State != "running" && t.State != "completed" {
+			return false
+		}
+	}
+	return true
+}
+
+// wait is "2 threads wait", or the one thread that does.
+func (g *graph) wait(lwps []int) string {
+	if len(lwps) == 1 {
+		return g.who(lwps[0]) + " waits"
+	}
+	return fmt.Sprintf("%d threads wait", len(lwps))
 }

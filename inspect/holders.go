@@ -58,6 +58,8 @@ func (in *Inspector) holders(w Wait, l Lock) []Holder {
 // lockFamily tells which calls take and give back what w waits for.
 func lockFamily(w Wait, l Lock) (string, bool) {
 	switch {
+	case w.reduction:
+		return rtl.FamilyReduction, true
 	case w.Kind == WaitCritical:
 		return rtl.FamilyCritical, true
 	case w.Kind == WaitMutex:

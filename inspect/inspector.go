@@ -75,6 +75,7 @@ type Inspector struct {
 	code      map[uint64][]symbolize.Frame
 	flows     map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
 	summaries map[familyEntry]lockSummary
+	gives     map[familyEntry]bool // may a function give a lock back
 	parent    map[uint64]string
 	warned    map[string]bool
 	warnings  []string
@@ -107,7 +108,7 @@ func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
-		flows: map[uint64]*accesspath.Flow{}, summaries: map[familyEntry]lockSummary{},
+		flows: map[uint64]*accesspath.Flow{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{},
 	}
 	in.regions = newRegionTable(in)
 	for _, err := range cfg.Warnings {

@@ -89,3 +89,14 @@ func (in *Inspector) calledMutexLock(n *native) bool {
 	}
 	return false
 }
+
+// Asleep tells whether a thread is inside of a system call in which it waits, and
+// uses no processor. It is true for a thread of which nothing is known.
+func (in *Inspector) Asleep(lwp int) bool {
+	n := in.byLWP[lwp]
+	if n == nil {
+		return true
+	}
+	regs := in.registers(n)
+	return regs == nil || regs.Syscall >= 0 && arch.SyscallName(regs.Arch, regs.Syscall) != "sched_yield"
+}

@@ -61,8 +61,7 @@ func (in *Inspector) siteEffects(s accesspath.Site, family string, depth int) lo
 	if entry == 0 {
 		return lockSummary{clean: s.Name != ""}
 	}
-	mod := in.moduleOf(entry)
-	if in.kindOf(unwind.Frame{PC: entry, Exact: true, Module: mod}) != kindUser || mod != nil && languageLibrary(mod) {
+	if !in.userCode(entry) {
 		return lockSummary{clean: true}
 	}
 	sum := in.summary(entry, family, depth)
@@ -78,6 +77,13 @@ func (in *Inspector) siteEffects(s accesspath.Site, family string, depth int) lo
 
 // languageLibraries come with compilers. They know nothing of the program's locks.
 var languageLibraries = []string{"libstdc++.", "libc++.", "libc++abi.", "libgcc_s.", "libunwind.", "libgfortran.", "libquadmath.", "libatomic."}
+
+// userCode tells whether the code at pc is the program's own, or a library's that
+// may know its locks.
+func (in *Inspector) userCode(pc uint64) bool {
+	mod := in.moduleOf(pc)
+	return mod != nil && in.kindOf(unwind.Frame{PC: pc, Exact: true, Module: mod}) == kindUser && !languageLibrary(mod)
+}
 
 func languageLibrary(m *callbacks.Module) bool {
 	base := filepath.Base(m.Path)

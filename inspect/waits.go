@@ -36,7 +36,8 @@ type Wait struct {
 	On       int
 	Evidence string // how On is known
 
-	n *native
+	n         *native
+	reduction bool // a critical section that combines parts of a reduction
 }
 
 // Waits returns what the threads of the target wait for; threads that wait for
@@ -72,10 +73,7 @@ func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
 	if err != nil || !ts.State.Waiting() {
 		return Wait{}, false
 	}
-	w := Wait{Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID)}
-	if w.Kind == "reduction" {
-		w.Kind = WaitCritical
-	}
+	w := Wait{reduction: ts.WaitKind == rtl.FamilyReduction, Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID)}
 	if ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}

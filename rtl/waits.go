@@ -73,6 +73,9 @@ const (
 	FamilyNest     = "nest_lock"
 	FamilyCritical = "critical"
 	FamilyMutex    = "mutex"
+	// FamilyReduction is the critical section in which threads combine their
+	// parts of a reduction, if the runtime chose that way.
+	FamilyReduction = "reduction"
 )
 
 // lockCalls are the functions that compilers and programs call for locks and
@@ -89,6 +92,8 @@ var lockCalls = map[string]LockCall{
 	"__kmpc_end_critical": {Arg: 2, Unset: true, Family: FamilyCritical},
 	"GOMP_critical_start": {Arg: -1, Set: true, Family: FamilyCritical}, "GOMP_critical_end": {Arg: -1, Unset: true, Family: FamilyCritical},
 	"GOMP_critical_name_start": {Set: true, Family: FamilyCritical}, "GOMP_critical_name_end": {Unset: true, Family: FamilyCritical},
+	"__kmpc_reduce": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce": {Arg: 2, Unset: true, Family: FamilyReduction},
+	"__kmpc_reduce_nowait": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce_nowait": {Arg: 2, Unset: true, Family: FamilyReduction},
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
 	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
 }
@@ -109,4 +114,32 @@ func LockCallOf(name string) (LockCall, bool) {
 func CriticalName(symbol string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(strings.TrimPrefix(symbol, "."), "gomp_critical_user_")
 	return strings.TrimSuffix(name, ".var"), ok
+}
+
+// ForkCall is what a function has to do with the size of a region that is forked
+// next.
+type ForkCall uint8
+
+// The kinds of such functions.
+const (
+	ForkNone   ForkCall = iota
+	ForkAsks            // asks for a number of threads, its third argument
+	ForkSerial          // begins a region that this thread executes alone
+	ForkMakes           // executes a region
+)
+
+// ForkCallOf classifies a function by name; undo tells that it ends what another
+// of its kind began.
+func ForkCallOf(name string) (kind ForkCall, undo bool) {
+	switch name {
+	case "__kmpc_push_num_threads", "__kmpc_push_num_threads_strict":
+		return ForkAsks, false
+	case "__kmpc_serialized_parallel":
+		return ForkSerial, false
+	case "__kmpc_end_serialized_parallel":
+		return ForkSerial, true
+	case "__kmpc_fork_call", "__kmpc_fork_call_if":
+		return ForkMakes, false
+	}
+	return ForkNone, false
 }

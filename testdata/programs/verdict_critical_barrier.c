@@ -30,7 +30,7 @@ __attribute__((noinline)) static void enter(int first) {
 
 int main(int argc, char **argv) {
   pthread_t observer;
-  long who = truth_arg(argc, argv, 0, 1); /* the thread that is inside */
+  long who = truth_arg(argc, argv, 1, 1); /* the thread that is inside */
   truth_init(argc, argv, __FILE__);
   pthread_create(&observer, NULL, look, (void *)4);
 #pragma omp parallel num_threads(4)

@@ -1,0 +1,32 @@
+/* A thread waits for a detached task that has run, and whose event nobody fulfils. */
+#include "truth.h"
+
+static volatile int ran;
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  pthread_create(&observer, NULL, look, (void *)2);
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (omp_get_thread_num() == 0) {
+      omp_event_handle_t done;
+#pragma omp task detach(done)
+      truth_set(&ran);
+      truth_until(&ran); /* the other thread has run it */
+      TRUTH_WAIT("wait_taskwait", 0, __LINE__ + 1);
+#pragma omp taskwait
+      TRUTH_NEVER();
+    }
+    TRUTH_WAIT("wait_barrier_explicit", 0, __LINE__ + 1);
+#pragma omp barrier
+  }
+  return 0;
+}

@@ -1,0 +1,73 @@
+/* A region of one thread, or of fewer than were asked for. The situation is argv[2]:
+ * 1 nested regions as they are by default    2 num_threads(1)      3 a false if clause
+ * 4 omp_set_num_threads(1)                   5 one processor       6 nested if clauses */
+#include "truth.h"
+#include <sched.h>
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+__attribute__((constructor)) static void one_processor(int argc, char **argv) {
+  cpu_set_t one;
+  if (truth_arg(argc, argv, 1, 0) != 5)
+    return;
+  sched_getaffinity(0, sizeof one, &one);
+  for (int i = 0, seen = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET(i, &one) && seen++)
+      CPU_CLR(i, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+static void stay(void) { TRUTH_HOLD("work_parallel"); }
+
+__attribute__((noinline)) static void nested(void) {
+#pragma omp parallel num_threads(2)
+  {
+#pragma omp parallel num_threads(3)
+    stay();
+  }
+}
+
+__attribute__((noinline)) static void clause(int one) {
+#pragma omp parallel num_threads(one)
+  stay();
+}
+
+__attribute__((noinline)) static void unless(int large) {
+#pragma omp parallel if (large)
+  stay();
+}
+
+__attribute__((noinline)) static void plain(void) {
+#pragma omp parallel
+  stay();
+}
+
+__attribute__((noinline)) static void twice(int large) {
+#pragma omp parallel if (large)
+  unless(large);
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  int what = (int)truth_arg(argc, argv, 1, 1);
+  long threads = truth_arg(argc, argv, 2, 1);
+  truth_init(argc, argv, __FILE__);
+  pthread_create(&observer, NULL, look, (void *)threads);
+  if (what == 4)
+    omp_set_num_threads(1);
+  if (what == 1)
+    nested();
+  else if (what == 2)
+    clause(argc > 99 ? 4 : 1);
+  else if (what == 3)
+    unless(argc > 99);
+  else if (what == 6)
+    twice(argc > 99);
+  else
+    plain();
+  return 0;
+}

@@ -8,7 +8,7 @@ BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build deps demo test bench soak lint fuzz clean
+.PHONY: help build deps demo test bench soak generate lint fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,9 @@ lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+
+generate: ## make the Go code of proto/ompd/v1 anew (a test says when)
+	$(GO) generate ./proto/ompd/v1
 
 fuzz: ## fuzz each parser for a while (FUZZTIME=30s)
 	@for p in $(call having,Fuzz); do \

@@ -43,6 +43,8 @@ func TestManyClients(t *testing.T) {
 	if len(want.Threads) < 256 {
 		t.Errorf("only %d threads", len(want.Threads))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.open > manyClients {
 		t.Errorf("%d targets are open", s.open)
 	}

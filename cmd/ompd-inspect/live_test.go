@@ -88,6 +88,9 @@ func compareLive(t *testing.T, live, core *inspect.Picture, run map[int]bool) {
 		for i := range p.Threads {
 			if th := &p.Threads[i]; run[th.LWP] {
 				th.Stack = nil
+				if th.State != nil {
+					th.State.Evidence = "" // tells whether it was just yielding
+				}
 				for k := range th.UserStack {
 					if th.UserStack[k].Kind != inspect.FrameUser || k == 0 {
 						th.UserStack[k].PC, th.UserStack[k].Offset = nil, 0

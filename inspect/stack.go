@@ -266,6 +266,20 @@ func (in *Inspector) argument(ret uint64, n int, regs callbacks.Registers) (uint
 	return r, err == nil
 }
 
+// systemName names code that is not the user's: by what its module exports, and
+// in native stacks by all symbols that there are, also those of separate debug
+// files, of which the C library has tens of thousands.
+func (in *Inspector) systemName(sym *symbolize.Symbolizer, pc uint64) (symbolize.Frame, bool) {
+	if name, low, ok := sym.Exported(pc); ok {
+		return symbolize.Frame{Function: name, Linkage: name, Low: low, Offset: pc - low, Source: symbolize.SourceDynsym}, true
+	}
+	if !in.native {
+		return symbolize.Frame{}, false
+	}
+	f, err := sym.Function(pc)
+	return f, err == nil
+}
+
 // lookup names the code at the lookup address pc, innermost inlined frame first.
 // The C library and the runtimes get function names only: their debug information
 // is large where it is installed, and their lines are not what people look for.
@@ -277,7 +291,7 @@ func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	switch sym := in.cfg.Symbolizer; {
 	case sym == nil:
 	case kind != kindUser:
-		if f, err := sym.Function(pc); err == nil {
+		if f, ok := in.systemName(sym, pc); ok {
 			fs = append(fs, f)
 		}
 	default:

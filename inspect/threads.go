@@ -49,6 +49,7 @@ func compareBool(a, b bool) int {
 
 // Threads returns all threads, the crashed one first.
 func (in *Inspector) Threads(native bool) []Thread {
+	in.native = native
 	var out []Thread
 	for _, n := range in.sorted() {
 		out = append(out, in.thread(n, native))

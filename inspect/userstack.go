@@ -48,8 +48,17 @@ func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
 	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
 		out = append(out, Frame{Kind: FramePseudo, Function: name})
 	}
-	out = append(out, in.modelFrames(n, 0, in.forks(n))...)
+	out = append(out, withoutInsides(in.modelFrames(n, 0, in.forks(n)))...)
 	return in.mergeOutlined(in.continueInForker(n, n.chain, out))
+}
+
+// withoutInsides leaves out the functions without a name with which the C library
+// does what the named function of its own, that called them, is for.
+func withoutInsides(fs []Frame) []Frame {
+	for len(fs) > 1 && fs[0].Kind == FrameSystem && fs[0].Function == "" && fs[1].Kind == FrameSystem {
+		fs = fs[1:]
+	}
+	return fs
 }
 
 // lastUser returns the number of the outermost frame of user code, or -1.

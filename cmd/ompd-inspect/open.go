@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,18 +50,9 @@ func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*
 // lookAt looks at t once: read makes the inspector that it returns ask all that is
 // needed, once or more. done ends the use of the inspector.
 func (a *app) lookAt(ctx context.Context, t target, read func(*inspect.Inspector)) (in *inspect.Inspector, done func() error, err error) {
-	var sym *symbolize.Symbolizer
-	done = func() error {
-		if sym == nil {
-			return nil
-		}
-		return sym.Close()
-	}
+	var names namer
 	err = t.look(ctx, func(ct callbacks.Target) (err error) {
-		if err := done(); err != nil {
-			return err
-		}
-		if in, sym, err = a.inspector(ct); err != nil {
+		if in, err = a.inspector(ct, &names); err != nil {
 			return err
 		}
 		in.Describe(t.about())
@@ -68,10 +60,39 @@ func (a *app) lookAt(ctx context.Context, t target, read func(*inspect.Inspector
 		return nil
 	})
 	if err != nil {
-		return nil, nil, errors.Join(err, done())
+		return nil, nil, errors.Join(err, names.Close())
 	}
 	in.Describe(t.about(), t.warnings()...) // with what the look cost
-	return in, done, nil
+	return in, names.Close, nil
+}
+
+// namer keeps a symbolizer from one question of a look to the next, as long as the
+// modules are the same: what it has read of their files stays true.
+type namer struct {
+	mods []*callbacks.Module
+	sym  *symbolize.Symbolizer
+}
+
+// of returns the symbolizer of mods.
+func (n *namer) of(mods []*callbacks.Module, o symbolize.Options) (*symbolize.Symbolizer, error) {
+	if n.sym != nil && slices.Equal(n.mods, mods) {
+		return n.sym, nil
+	}
+	if err := n.Close(); err != nil {
+		return nil, err
+	}
+	n.mods, n.sym = slices.Clone(mods), symbolize.New(mods, o)
+	return n.sym, nil
+}
+
+// Close ends the use of the symbolizer.
+func (n *namer) Close() error {
+	if n.sym == nil {
+		return nil
+	}
+	err := n.sym.Close()
+	n.sym = nil
+	return err
 }
 
 // lookable is what a target must be able to do to be inspected.
@@ -81,24 +102,27 @@ type lookable interface {
 }
 
 // inspector joins what is needed to look at t.
-func (a *app) inspector(t callbacks.Target) (*inspect.Inspector, *symbolize.Symbolizer, error) {
+func (a *app) inspector(t callbacks.Target, names *namer) (*inspect.Inspector, error) {
 	lt, ok := t.(lookable)
 	if !ok {
-		return nil, nil, errors.New("this kind of target does not list its modules")
+		return nil, errors.New("this kind of target does not list its modules")
 	}
 	mods, modErr := lt.Modules()
+	sym, err := names.of(mods, a.symbolizeOptions())
+	if err != nil {
+		return nil, err
+	}
 	procs, rtErr := ompd.Open(t, ompd.Options{Sources: a.open.sources, Full: a.open.fullLayout})
 	cfg := inspect.Config{
 		Target:     t,
-		Symbolizer: symbolize.New(mods, a.symbolizeOptions()),
+		Symbolizer: sym,
 		Unwinder:   unwind.New(t, t.Arch(), mods),
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}
 	cfg.Warnings, cfg.Dormant = sortErrors(modErr, rtErr)
-	in, err := inspect.New(cfg)
-	return in, cfg.Symbolizer, err
+	return inspect.New(cfg)
 }
 
 // sortErrors tells runtimes that the program has not used yet from what else is

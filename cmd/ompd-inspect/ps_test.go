@@ -105,7 +105,7 @@ func TestPs(t *testing.T) {
 		}
 		break
 	}
-	for _, args := range [][]string{{"ps"}, {"watch", "1"}, {"breakpoints", "1"}, {}} {
+	for _, args := range [][]string{{"ps"}, {"watch", "1"}, {}} {
 		if status, _, errs := output(t, append(args, "--server", "unix:///nowhere")...); status != exitUsage || !strings.Contains(errs, "this machine only") {
 			t.Errorf("%v at a server: exit status %d: %s", args, status, errs)
 		}

@@ -266,18 +266,27 @@ func (in *Inspector) argument(ret uint64, n int, regs callbacks.Registers) (uint
 	return r, err == nil
 }
 
-// systemName names code that is not the user's: by what its module exports, and
-// in native stacks by all symbols that there are, also those of separate debug
-// files, of which the C library has tens of thousands.
-func (in *Inspector) systemName(sym *symbolize.Symbolizer, pc uint64) (symbolize.Frame, bool) {
-	if name, low, ok := sym.Exported(pc); ok {
-		return symbolize.Frame{Function: name, Linkage: name, Low: low, Offset: pc - low, Source: symbolize.SourceDynsym}, true
+// exported names code that is not the user's by what its module exports.
+func exported(sym *symbolize.Symbolizer, pc uint64) []symbolize.Frame {
+	name, low, ok := sym.Exported(pc)
+	if !ok {
+		return nil
 	}
-	if !in.native {
-		return symbolize.Frame{}, false
+	return []symbolize.Frame{{Function: name, Linkage: name, Low: low, Offset: pc - low, Source: symbolize.SourceDynsym}}
+}
+
+// lookupNative names the code at pc in native stacks: what is not exported by all
+// symbols that there are, also those of separate debug files, of which the C
+// library has tens of thousands.
+func (in *Inspector) lookupNative(pc uint64, kind frameKind) []symbolize.Frame {
+	fs := in.lookup(pc, kind)
+	if len(fs) > 0 || in.cfg.Symbolizer == nil {
+		return fs
 	}
-	f, err := sym.Function(pc)
-	return f, err == nil
+	if f, err := in.cfg.Symbolizer.Function(pc); err == nil {
+		fs = append(fs, f)
+	}
+	return fs
 }
 
 // lookup names the code at the lookup address pc, innermost inlined frame first.
@@ -291,9 +300,7 @@ func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	switch sym := in.cfg.Symbolizer; {
 	case sym == nil:
 	case kind != kindUser:
-		if f, ok := in.systemName(sym, pc); ok {
-			fs = append(fs, f)
-		}
+		fs = exported(sym, pc)
 	default:
 		fs, _ = sym.Code(pc) // a frame without a name is shown by its address
 	}

@@ -49,7 +49,6 @@ func compareBool(a, b bool) int {
 
 // Threads returns all threads, the crashed one first.
 func (in *Inspector) Threads(native bool) []Thread {
-	in.native = native
 	var out []Thread
 	for _, n := range in.sorted() {
 		out = append(out, in.thread(n, native))
@@ -69,7 +68,7 @@ func (in *Inspector) thread(n *native, native bool) Thread {
 	if native {
 		st := in.stackOf(n)
 		for i, f := range st.frames {
-			t.Stack = append(t.Stack, in.frames(f, st.kinds[i])...)
+			t.Stack = append(t.Stack, named(f, st.kinds[i], in.lookupNative(f.LookupPC(), st.kinds[i]))...)
 		}
 	}
 	for _, err := range n.errs {

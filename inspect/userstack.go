@@ -327,11 +327,15 @@ func (in *Inspector) functionEntry(f unwind.Frame) uint64 {
 // frames turns one native frame into the frames that people see: inlined
 // functions first.
 func (in *Inspector) frames(f unwind.Frame, kind frameKind) []Frame {
+	return named(f, kind, in.lookup(f.LookupPC(), kind))
+}
+
+// named makes the frames of one native frame out of the names of its code.
+func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []Frame {
 	base := Frame{Kind: kind.String(), PC: hexPtr(f.PC), How: howGuessed(f.How)}
 	if f.Module != nil {
 		base.Module = filepath.Base(f.Module.Path)
 	}
-	names := in.lookup(f.LookupPC(), kind)
 	if len(names) == 0 {
 		return []Frame{base}
 	}

@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	"handles":                 {"callbacks"},
 	"layout":                  {"callbacks"},
 	"rtl":                     {"callbacks", "handles", "layout"},
+	"rtl/accessor":            {"callbacks", "handles", "rtl", "internal/accesspath"},
 	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
 	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath", "internal/arch"},
 	"ompd":                    {"callbacks", "handles", "layout", "rtl"},

@@ -1,6 +1,9 @@
 package accesspath
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // noReturn names the functions of the C library that end a path.
 var noReturn = map[string]bool{
@@ -50,6 +53,8 @@ func (x *explorer) call(s *state, t Target, tls bool, next uint64) (End, bool) {
 		s.frames = append(s.frames, frame{next, sp.val})
 		s.pc = t.Entry
 		return EndReturn, false
+	case s.live != nil:
+		s.live.fail(fmt.Errorf("a call of %v %w", t, ErrOpaque))
 	default:
 		x.opaque(s, t)
 		if x.begins(next) {

@@ -173,6 +173,9 @@ func mask(a *Expr, m uint64) *Expr {
 	case a.isBinary(opAnd) && a.b.kind == kindConst:
 		return binary(opAnd, a.a, constant(a.b.val&m))
 	}
+	if low := lowPart(a, bytesOf(m)); low != a {
+		return binary(opAnd, low, constant(m))
+	}
 	return nil
 }
 

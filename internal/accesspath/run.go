@@ -1,6 +1,9 @@
 package accesspath
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // edge is one side of a branch.
 type edge struct {
@@ -59,6 +62,9 @@ func (x *explorer) follow(s *state) End {
 		}
 		if end, done := x.execute(s, in); done {
 			return end
+		}
+		if s.live != nil && s.live.err != nil {
+			return EndUnknown
 		}
 	}
 }
@@ -157,7 +163,10 @@ func (s *state) address(u *uop) *Expr {
 	if u.b.isReg() {
 		e = add(e, binary(opMul, s.content(u.b.reg), constant(uint64(u.scale))))
 	}
-	if u.tls {
+	switch {
+	case u.tls && s.live != nil:
+		e = add(constant(s.live.threadPointer), e)
+	case u.tls:
 		e = add(leaf(kindTLSBase, 0), e)
 	}
 	return e
@@ -246,6 +255,10 @@ func (x *explorer) enter(pc uint64, taken bool) bool {
 func (x *explorer) split(s *state, c Cond) (yes, no bool) {
 	if v, ok := c.decided(); ok {
 		return v, !v
+	}
+	if s.live != nil {
+		s.live.fail(fmt.Errorf("a branch %w", ErrOpaque))
+		return false, false
 	}
 	if slices.ContainsFunc(s.path.Conds, c.equal) {
 		return true, false

@@ -1,6 +1,9 @@
 package accesspath
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // slot is a cell of the stack, at a distance from the stack pointer at entry.
 type slot struct {
@@ -33,6 +36,7 @@ type state struct {
 	frames []frame
 	visits []visit
 	path   Path
+	live   *live // the thread to run on; nil to run on symbols
 }
 
 // visit counts how often a path went back to an address.
@@ -72,7 +76,7 @@ func (s *state) value(o operand) *Expr {
 	switch {
 	case o.isReg():
 		return s.content(o.reg)
-	case o.abs:
+	case o.abs && s.live == nil:
 		return global(o.val)
 	}
 	return constant(o.val)
@@ -95,6 +99,9 @@ func (s *state) again(pc uint64, n int) bool {
 func (s *state) load(addr *Expr, size uint8) *Expr {
 	if addr.kind == kindStack {
 		return s.loadStack(addr.val, size)
+	}
+	if s.live != nil {
+		return s.live.load(addr, size)
 	}
 	for i := len(s.path.Stores) - 1; i >= 0; i-- {
 		if st := s.path.Stores[i]; st.Size >= size && st.Address.Equal(addr) {
@@ -129,6 +136,10 @@ func overlaps(a uint64, na uint8, b uint64, nb uint8) bool {
 // store writes memory. A cell of the stack is kept as state, any other store is
 // part of the path's result.
 func (s *state) store(addr, value *Expr, size uint8, saved bool) {
+	if addr.kind != kindStack && s.live != nil {
+		s.live.fail(fmt.Errorf("%w at %v", ErrWrites, addr))
+		return
+	}
 	if addr.kind != kindStack {
 		s.path.Stores = append(s.path.Stores, Store{addr, size, value})
 		return

@@ -37,7 +37,7 @@ var imports = map[string][]string{
 	"corefile":                {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"unwind":                  {"callbacks", "internal/arch", "internal/elfx"},
 	"symbolize":               {"callbacks", "internal/elfx"},
-	"inspect":                 {"callbacks", "handles", "layout", "rtl", "unwind", "symbolize", "internal/arch", "internal/accesspath"},
+	"inspect":                 {"callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/arch", "internal/accesspath"},
 	"diagnose":                {"inspect"},
 	"internal/text":           {"inspect"},
 	"internal/omptest":        nil,

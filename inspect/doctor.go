@@ -113,7 +113,7 @@ func (in *Inspector) checkRuntimes() []Check {
 		out = append(out, Check{
 			Name: "runtime " + rt.id, Status: CheckOK,
 			Detail: strings.TrimSpace(fmt.Sprintf("%s %s, %s", r.Name, r.Version, r.Path)),
-		}, in.checkLayout(rt), checkStates(r))
+		}, in.checkLayout(rt), in.checkNumbers(rt), checkStates(r))
 	}
 	return out
 }

@@ -56,7 +56,9 @@ func tool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", childMode, what, pid))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	// A process group of its own with its parent outside: SIGTSTP does not stop
+	// the members of an orphaned group, which is what services run their jobs in.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setpgid: true}
 	cmd.Dir = "/"
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -100,7 +102,9 @@ func compile(t testing.TB, source string, flags ...string) string {
 func run(t testing.TB, as *syscall.Credential, exe string, args ...string) *program {
 	t.Helper()
 	cmd := exec.Command(exe, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	// A process group of its own with its parent outside: SIGTSTP does not stop
+	// the members of an orphaned group, which is what services run their jobs in.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setpgid: true}
 	cmd.Dir = "/"
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()

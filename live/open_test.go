@@ -245,6 +245,7 @@ func TestContainer(t *testing.T) {
 	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script)
 	in, _ := cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("unshare: %v: apt-get install util-linux", err)
 	}

@@ -22,7 +22,7 @@ var imports = map[string][]string{
 	"callbacks":               nil,
 	"callbacks/callbackstest": {"callbacks"},
 	"handles":                 {"callbacks"},
-	"layout":                  {"callbacks"},
+	"layout":                  {"callbacks", "internal/accesspath"},
 	"rtl":                     {"callbacks", "handles", "layout"},
 	"rtl/accessor":            {"callbacks", "handles", "rtl", "internal/accesspath"},
 	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},

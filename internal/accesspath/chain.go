@@ -31,6 +31,9 @@ type Step struct {
 	Index  *Expr
 }
 
+// IsPointer tells whether the step reads the pointer at the place itself.
+func (s Step) IsPointer() bool { return s.Offset == 0 && s.Size == 8 && s.Index == nil }
+
 // Chain is a value as the programmer wrote it: root->field->field.
 type Chain struct {
 	Root  Root

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -57,14 +58,14 @@ func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 // stopAt completes b by the functions of e that the runtime has; false if it has
 // not the first of them.
 func (rt *runtime) stopAt(b *rtl.Breakpoint, e equivalent) bool {
-	first, err := moduleSymbol(rt.target, rt.id.Module, e.functions[0])
+	first, err := layout.SymbolIn(rt.target, rt.id.Module, e.functions[0])
 	if err != nil {
 		return false
 	}
 	b.Address, b.How, b.Function, b.Evidence, b.Active = first, rtl.BreakpointEquivalent, e.functions[0], e.event, true
 	seen := map[callbacks.Address]bool{}
 	for _, name := range e.functions {
-		if a, err := moduleSymbol(rt.target, rt.id.Module, name); err == nil && !seen[a] {
+		if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil && !seen[a] {
 			seen[a] = true
 			b.Sites = append(b.Sites, a)
 		}

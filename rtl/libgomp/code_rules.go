@@ -1,30 +1,9 @@
 package libgomp
 
-import "github.com/ompd-inspect/ompd-inspect/internal/accesspath"
-
-// codeRule says what one access path in the code of one exported function is.
-// The functions are those of the OpenMP API and of the compiler's interface that
-// do one simple thing, in the source of all releases alike; what the machine code
-// for it looks like does not matter.
-type codeRule struct {
-	function string
-	// of gives the expressions among which the path is.
-	of func(accesspath.Path) []*accesspath.Expr
-	// path names the fields from gomp_tls_data on. For a global variable it is
-	// "global" and the variable.
-	path string
-	// unless names a control variable of a task: where it is one, the global
-	// variable is part of gomp_global_icv.
-	unless string
-	// size is the size in bytes of what is read last, to tell it from others
-	// that are read; 0 if there are none.
-	size uint8
-	// as is the size of the last field, if the function reads a part of it; 0
-	// if it reads it whole.
-	as uint64
-	// partly tells that not all bits of the last field matter.
-	partly bool
-}
+import (
+	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
 
 // pointees are the structures that fields of a path point to.
 var pointees = map[string]string{
@@ -33,66 +12,57 @@ var pointees = map[string]string{
 	"thread_pool": "gomp_thread_pool",
 }
 
-// codeRules lists all rules. A rule gives the fields on its path that no rule
-// before it gives.
-var codeRules = []codeRule{
-	{function: "omp_get_num_threads", of: result, path: "ts.team nthreads"},
-	{function: "omp_get_thread_num", of: result, path: "ts.team_id"},
-	{function: "omp_get_level", of: result, path: "ts.level"},
-	{function: "omp_get_active_level", of: result, path: "ts.active_level"},
-	{function: "omp_get_team_size", of: result, path: "ts.team prev_ts.team nthreads"},
-	{function: "omp_get_ancestor_thread_num", of: result, path: "ts.team prev_ts.team prev_ts.team_id"},
-	{function: "omp_in_final", of: result, path: "task final_task"},
-	{function: "omp_get_max_threads", of: result, path: "task icv.nthreads_var", as: 8},
-	{function: "omp_get_default_device", of: result, path: "task icv.default_device_var"},
-	{function: "omp_get_thread_limit", of: reads, path: "task icv.thread_limit_var", size: 4},
-	{function: "omp_get_dynamic", of: result, path: "task icv.dyn_var"},
-	{function: "omp_get_proc_bind", of: result, path: "task icv.bind_var"},
-	{function: "omp_get_schedule", of: storedThrough(1), path: "task icv.run_sched_chunk_size"},
-	{function: "omp_get_schedule", of: storedThrough(0), path: "task icv.run_sched_var", partly: true},
-	{function: "omp_get_max_active_levels", of: result, path: "task icv.max_active_levels_var"},
-	{function: "omp_get_place_num", of: reads, path: "place", size: 4},
-	{function: "omp_get_partition_num_places", of: result, path: "ts.place_partition_len"},
-	{function: "omp_get_partition_place_nums", of: stored, path: "ts.place_partition_off"},
-	{function: "omp_get_default_allocator", of: result, path: "ts.def_allocator"},
-	{function: "omp_get_team_num", of: result, path: "team_num"},
-	{function: "omp_get_num_teams", of: reads, path: "num_teams", size: 4},
-	{function: "GOMP_single_start", of: reads, path: "ts.single_count", size: 8},
-	{function: "GOMP_single_start", of: reads, path: "ts.team single_count", size: 8},
-	{function: "GOMP_taskgroup_start", of: reads, path: "task taskgroup", size: 8},
-	{function: "GOMP_cancellation_point", of: result, path: "task taskgroup cancelled"},
-	{function: "GOMP_ordered_start", of: reads, path: "ts.team ordered_release", size: 8},
-	{function: "GOMP_ordered_start", of: reads, path: "ts.work_share ordered_owner", size: 4},
-	{function: "GOMP_barrier", of: firstStore, path: "ts.team barrier.awaited"},
-	{function: "GOMP_barrier", of: firstNumber, path: "ts.team barrier.generation"},
-	{function: "GOMP_cancellation_point", of: reads, path: "ts.team work_share_cancelled", size: 4},
-	{function: "GOMP_taskwait", of: result, path: "task children_queue.l.tasks"},
-	{function: "GOMP_taskwait", of: reads, path: "task children_queue.t.root", size: 8},
-	{function: "GOMP_taskwait", of: firstStore, path: "ts.team task_lock"},
+// What rules look at: what the function returns, and everything that it reads.
+var result, reads = accesspath.Path.Returned, accesspath.Path.Read
 
-	{function: "omp_get_max_threads", of: result, path: "global gomp_global_icv"},
-	{function: "omp_get_cancellation", of: result, path: "global gomp_cancel_var"},
-	{function: "omp_get_max_task_priority", of: result, path: "global gomp_max_task_priority_var"},
-	{function: "omp_get_max_active_levels", of: result, path: "global gomp_max_active_levels_var", unless: "icv.max_active_levels_var"},
-	{function: "omp_get_max_teams", of: result, path: "global gomp_num_teams_var"},
-	{function: "omp_get_teams_thread_limit", of: result, path: "global gomp_teams_thread_limit_var"},
-	{function: "omp_get_num_places", of: result, path: "global gomp_places_list_len"},
-	{function: "omp_get_num_procs", of: result, path: "global gomp_available_cpus"},
-	{function: "omp_get_default_allocator", of: result, path: "global gomp_def_allocator"},
-	{function: "GOMP_critical_start", of: firstStore, path: "global default_lock"},
-	{function: "GOMP_atomic_start", of: firstStore, path: "global atomic_lock"},
+// codeRules lists all rules.
+var codeRules = []layout.CodeRule{
+	{Function: "omp_get_num_threads", Of: result, Path: "ts.team nthreads"},
+	{Function: "omp_get_thread_num", Of: result, Path: "ts.team_id"},
+	{Function: "omp_get_level", Of: result, Path: "ts.level"},
+	{Function: "omp_get_active_level", Of: result, Path: "ts.active_level"},
+	{Function: "omp_get_team_size", Of: result, Path: "ts.team prev_ts.team nthreads"},
+	{Function: "omp_get_ancestor_thread_num", Of: result, Path: "ts.team prev_ts.team prev_ts.team_id"},
+	{Function: "omp_in_final", Of: result, Path: "task final_task"},
+	{Function: "omp_get_max_threads", Of: result, Path: "task icv.nthreads_var", As: 8},
+	{Function: "omp_get_default_device", Of: result, Path: "task icv.default_device_var"},
+	{Function: "omp_get_thread_limit", Of: reads, Path: "task icv.thread_limit_var", Size: 4},
+	{Function: "omp_get_dynamic", Of: result, Path: "task icv.dyn_var"},
+	{Function: "omp_get_proc_bind", Of: result, Path: "task icv.bind_var"},
+	{Function: "omp_get_schedule", Of: accesspath.StoredThrough(1), Path: "task icv.run_sched_chunk_size"},
+	{Function: "omp_get_schedule", Of: accesspath.StoredThrough(0), Path: "task icv.run_sched_var", Partly: true},
+	{Function: "omp_get_max_active_levels", Of: result, Path: "task icv.max_active_levels_var"},
+	{Function: "omp_get_place_num", Of: reads, Path: "place", Size: 4},
+	{Function: "omp_get_partition_num_places", Of: result, Path: "ts.place_partition_len"},
+	{Function: "omp_get_partition_place_nums", Of: stored, Path: "ts.place_partition_off"},
+	{Function: "omp_get_default_allocator", Of: result, Path: "ts.def_allocator"},
+	{Function: "omp_get_team_num", Of: result, Path: "team_num"},
+	{Function: "omp_get_num_teams", Of: reads, Path: "num_teams", Size: 4},
+	{Function: "GOMP_single_start", Of: reads, Path: "ts.single_count", Size: 8},
+	{Function: "GOMP_single_start", Of: reads, Path: "ts.team single_count", Size: 8},
+	{Function: "GOMP_taskgroup_start", Of: reads, Path: "task taskgroup", Size: 8},
+	{Function: "GOMP_cancellation_point", Of: result, Path: "task taskgroup cancelled"},
+	{Function: "GOMP_ordered_start", Of: reads, Path: "ts.team ordered_release", Size: 8},
+	{Function: "GOMP_ordered_start", Of: reads, Path: "ts.work_share ordered_owner", Size: 4},
+	{Function: "GOMP_barrier", Of: firstStore, Path: "ts.team barrier.awaited"},
+	{Function: "GOMP_barrier", Of: firstNumber, Path: "ts.team barrier.generation"},
+	{Function: "GOMP_cancellation_point", Of: reads, Path: "ts.team work_share_cancelled", Size: 4},
+	{Function: "GOMP_taskwait", Of: result, Path: "task children_queue.l.tasks"},
+	{Function: "GOMP_taskwait", Of: reads, Path: "task children_queue.t.root", Size: 8},
+	{Function: "GOMP_taskwait", Of: firstStore, Path: "ts.team task_lock"},
+
+	{Function: "omp_get_max_threads", Of: result, Path: "global gomp_global_icv"},
+	{Function: "omp_get_cancellation", Of: result, Path: "global gomp_cancel_var"},
+	{Function: "omp_get_max_task_priority", Of: result, Path: "global gomp_max_task_priority_var"},
+	{Function: "omp_get_max_active_levels", Of: result, Path: "global gomp_max_active_levels_var", Unless: layout.FieldName{Type: "gomp_task", Field: "icv.max_active_levels_var"}},
+	{Function: "omp_get_max_teams", Of: result, Path: "global gomp_num_teams_var"},
+	{Function: "omp_get_teams_thread_limit", Of: result, Path: "global gomp_teams_thread_limit_var"},
+	{Function: "omp_get_num_places", Of: result, Path: "global gomp_places_list_len"},
+	{Function: "omp_get_num_procs", Of: result, Path: "global gomp_available_cpus"},
+	{Function: "omp_get_default_allocator", Of: result, Path: "global gomp_def_allocator"},
+	{Function: "GOMP_critical_start", Of: firstStore, Path: "global default_lock"},
+	{Function: "GOMP_atomic_start", Of: firstStore, Path: "global atomic_lock"},
 }
-
-// result is what the function returns.
-func result(p accesspath.Path) []*accesspath.Expr {
-	if p.Result == nil {
-		return nil
-	}
-	return []*accesspath.Expr{p.Result}
-}
-
-// reads is everything that the function reads.
-func reads(p accesspath.Path) []*accesspath.Expr { return p.Loads }
 
 // firstNumber is the first integer of four bytes that the function reads.
 func firstNumber(p accesspath.Path) []*accesspath.Expr {
@@ -119,17 +89,4 @@ func stored(p accesspath.Path) []*accesspath.Expr {
 		out = append(out, s.Value)
 	}
 	return out
-}
-
-// storedThrough is what the function stores where its argument points to.
-func storedThrough(arg int) func(accesspath.Path) []*accesspath.Expr {
-	return func(p accesspath.Path) []*accesspath.Expr {
-		var out []*accesspath.Expr
-		for _, s := range p.Stores {
-			if a, ok := s.Address.OfArg(); ok && a == arg {
-				out = append(out, s.Value)
-			}
-		}
-		return out
-	}
 }

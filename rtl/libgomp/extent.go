@@ -2,6 +2,7 @@ package libgomp
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // extent is a range of code: [low, high).
@@ -21,11 +22,11 @@ func codeOf(t callbacks.Target, mod *callbacks.Module) extent {
 	}
 	// What is seldom executed lies before all the rest, which the program's entry
 	// point begins; the program's own functions are in between.
-	start, _ := moduleSymbol(t, mod, "_start")
+	start, _ := layout.SymbolIn(t, mod, "_start")
 	var e extent
 	last := uint64(0)
 	for _, name := range staticFunctions() {
-		a, err := moduleSymbol(t, mod, name)
+		a, err := layout.SymbolIn(t, mod, name)
 		if err != nil || a.Offset < start.Offset {
 			continue
 		}
@@ -39,7 +40,7 @@ func codeOf(t callbacks.Target, mod *callbacks.Module) extent {
 	}
 	e.high = last + maxFunction
 	for _, name := range neighbours() {
-		if a, err := moduleSymbol(t, mod, name); err == nil && a.Offset > last {
+		if a, err := layout.SymbolIn(t, mod, name); err == nil && a.Offset > last {
 			e.high = min(e.high, a.Offset)
 		}
 	}

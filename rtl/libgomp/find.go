@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -68,7 +69,7 @@ func alone(mods []*callbacks.Module) bool {
 }
 
 func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
-	_, err := moduleSymbol(t, mod, name)
+	_, err := layout.SymbolIn(t, mod, name)
 	return err == nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // The runtime does not keep the function of a region. What forks it, GOMP_parallel
@@ -60,7 +61,7 @@ func forkFunctions() []string {
 func (rt *runtime) forkEntries() []uint64 {
 	var out []uint64
 	for _, name := range forkFunctions() {
-		if a, err := moduleSymbol(rt.target, rt.id.Module, name); err == nil {
+		if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil {
 			out = append(out, a.Offset)
 		}
 	}
@@ -347,7 +348,7 @@ func (rt *runtime) jumpsTo(entry uint64) uint64 {
 // inStart tells whether a is gomp_team_start, which the functions that fork pass
 // theirs on to. Only the symbols of a static executable tell.
 func (rt *runtime) inStart(a uint64) bool {
-	s, err := moduleSymbol(rt.target, rt.id.Module, "gomp_team_start")
+	s, err := layout.SymbolIn(rt.target, rt.id.Module, "gomp_team_start")
 	return err == nil && a == s.Offset
 }
 

@@ -142,7 +142,7 @@ func (s *symbolSource) Type(string) (layout.Type, error) { return layout.Type{},
 // a thread's own from its thread pointer.
 func (s *symbolSource) Global(name string) (uint64, error) {
 	if name != "gomp_tls_data" {
-		a, err := moduleSymbol(s.target, s.module, name)
+		a, err := layout.SymbolIn(s.target, s.module, name)
 		return a.Offset, err
 	}
 	lwps, err := listThreads(s.target)

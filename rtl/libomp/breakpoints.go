@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -89,7 +90,7 @@ func (rt *runtime) exportedFunction(name string) (callbacks.Address, error) {
 	if !ok || rt.id.Module == nil {
 		return callbacks.Address{}, fmt.Errorf("%s: %w", name, callbacks.ErrNoSymbol)
 	}
-	return moduleSymbol(t, rt.id.Module, name)
+	return layout.SymbolIn(t, rt.id.Module, name)
 }
 
 // isStub tells whether LLVM's runtime has this location.

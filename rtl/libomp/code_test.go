@@ -47,16 +47,16 @@ func TestCodeFields(t *testing.T) {
 				t.Fatal(err)
 			}
 			src := newCodeSource(core, mod)
-			for name := range ruleFields() {
-				want, asked := loc.Report.Lookup(name.typ, name.field)
-				if r.Major < since[name.field] || !asked {
+			for _, name := range ruleFields() {
+				want, asked := loc.Report.Lookup(name.Type, name.Field)
+				if r.Major < since[name.Field] || !asked {
 					continue
 				}
-				got, err := src.Field(name.typ, name.field)
+				got, err := src.Field(name.Type, name.Field)
 				if err != nil {
-					t.Errorf("%s.%s: %v", name.typ, name.field, err)
+					t.Errorf("%s.%s: %v", name.Type, name.Field, err)
 				} else if f := want.Field; got.Offset != f.Offset || got.Size != f.Size || got.Mask != f.Mask {
-					t.Errorf("%s.%s: code says %v, %s says %v", name.typ, name.field, got, want.Source, f)
+					t.Errorf("%s.%s: code says %v, %s says %v", name.Type, name.Field, got, want.Source, f)
 				}
 			}
 		})
@@ -64,19 +64,9 @@ func TestCodeFields(t *testing.T) {
 }
 
 // ruleFields is all fields on the paths of the rules.
-func ruleFields() map[fieldName]bool {
-	all := map[fieldName]bool{}
-	for _, r := range codeRules {
-		if strings.HasPrefix(r.path, "global ") {
-			continue
-		}
-		typ := "kmp_base_info_t"
-		for _, f := range strings.Fields(r.path) {
-			all[fieldName{typ, f}] = true
-			typ = pointees[f]
-		}
-	}
-	return all
+func ruleFields() []layout.FieldName {
+	rules := layout.CodeRules{Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees}
+	return rules.Fields()
 }
 
 // TestCodeGlobals checks the variables that functions return by their content.
@@ -146,8 +136,8 @@ func TestCodeUnknown(t *testing.T) {
 		}
 	}
 	src := newCodeSource(core, other)
-	for name := range ruleFields() {
-		if f, err := src.Field(name.typ, name.field); !errors.Is(err, layout.ErrUnknown) {
+	for _, name := range ruleFields() {
+		if f, err := src.Field(name.Type, name.Field); !errors.Is(err, layout.ErrUnknown) {
 			t.Errorf("the C library says that %v is at %v, error %v", name, f, err)
 		}
 	}
@@ -249,8 +239,8 @@ func BenchmarkCode(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		for b.Loop() {
 			src := newCodeSource(core, mod)
-			for name := range ruleFields() {
-				src.Field(name.typ, name.field)
+			for _, name := range ruleFields() {
+				src.Field(name.Type, name.Field)
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // Find returns the modules of t that hold a runtime of LLVM's kind: those that
@@ -48,7 +49,7 @@ func findUnlisted(t callbacks.Target) []*callbacks.Module {
 }
 
 func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
-	_, err := moduleSymbol(t, mod, name)
+	_, err := layout.SymbolIn(t, mod, name)
 	return err == nil
 }
 

@@ -197,7 +197,7 @@ func (s *symbolSource) Name() string { return "symbols" }
 
 // Global is a symbol of the runtime's module.
 func (s *symbolSource) Global(name string) (uint64, error) {
-	a, err := moduleSymbol(s.target, s.module, name)
+	a, err := layout.SymbolIn(s.target, s.module, name)
 	return a.Offset, err
 }
 
@@ -206,25 +206,15 @@ func (s *symbolSource) Global(name string) (uint64, error) {
 func (s *symbolSource) variable(w ompdWord) (uint64, error) {
 	if !s.asked {
 		s.asked = true
-		_, err := moduleSymbol(s.target, s.module, ompdWord{"sizeof", "kmp_info_t", ""}.symbol())
+		_, err := layout.SymbolIn(s.target, s.module, ompdWord{"sizeof", "kmp_info_t", ""}.symbol())
 		s.absent = err != nil
 	}
 	if s.absent {
 		return 0, layout.ErrUnknown
 	}
-	a, err := moduleSymbol(s.target, s.module, w.symbol())
+	a, err := layout.SymbolIn(s.target, s.module, w.symbol())
 	if err != nil {
 		return 0, err
 	}
 	return layout.ReadUint(s.target, a, 8)
-}
-
-// moduleSymbol looks name up in one module only. It is ErrUnknown if the module
-// does not define it.
-func moduleSymbol(t callbacks.Target, mod *callbacks.Module, name string) (callbacks.Address, error) {
-	a, err := t.Symbol(name, mod.Path)
-	if err != nil || !mod.Contains(a) {
-		return callbacks.Address{}, layout.ErrUnknown
-	}
-	return a, nil
 }

@@ -178,7 +178,7 @@ const aroundPool = 256 << 10
 func writable(t callbacks.Target, mod *callbacks.Module) []callbacks.Mapping {
 	lister, ok := t.(callbacks.MappingLister)
 	if !ok {
-		a, err := moduleSymbol(t, mod, "__kmp_thread_pool")
+		a, err := layout.SymbolIn(t, mod, "__kmp_thread_pool")
 		if err != nil {
 			return nil
 		}

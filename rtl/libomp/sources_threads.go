@@ -29,7 +29,7 @@ func poolRelation() map[string]int64 {
 // findThreads finds the globals around __kmp_thread_pool. Where the symbol is
 // not there, the pair of __kmp_threads and __kmp_root is searched in memory.
 func (s *memorySource) findThreads(parts []callbacks.Mapping) error {
-	pool, err := moduleSymbol(s.target, s.module, "__kmp_thread_pool")
+	pool, err := layout.SymbolIn(s.target, s.module, "__kmp_thread_pool")
 	if err != nil {
 		pool, err = s.searchThreads(parts)
 	}

@@ -1,0 +1,223 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+)
+
+// codeBounds is what rules need: accessors are short. Each side of a branch is
+// taken twice: a field that is read on any way through the function is seen, and
+// a chain of structures is seen to be one.
+var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 2, Edges: 2, Cases: 64}
+
+// CodeRule says what one access path in the code of one exported function is.
+// The functions are those of the OpenMP API and of the compiler's interface that
+// do one simple thing, in the source of all releases alike; what the machine code
+// for it looks like does not matter.
+type CodeRule struct {
+	Function string
+	// Of gives the expressions among which the path is.
+	Of func(accesspath.Path) []*accesspath.Expr
+	// Path names the fields from CodeRules.Root on, the last one's value being
+	// the expression; a member of a nested structure goes with its outer ones.
+	// For a global variable it is "global" and the variable.
+	Path string
+	// Unless names a field, with its type: where it is known, the rule does not
+	// hold.
+	Unless FieldName
+	// Size is the size in bytes of what is read last, to tell it from others
+	// that are read; 0 if there are none.
+	Size uint8
+	// As is the size of the last field, if the function reads a part of it; 0
+	// if it reads it whole.
+	As uint64
+	// Bits tells that the last field is some bits of a word, Partly that the
+	// function looks at some bits of a field.
+	Bits, Partly bool
+}
+
+// FieldName names a field of a structure, or the structure if Field is empty.
+type FieldName struct{ Type, Field string }
+
+// String is the name as in a declaration.
+func (n FieldName) String() string { return entryName(n.Type, n.Field) }
+
+// CodeRules are the rules of a runtime. A rule gives the fields on its path that
+// no rule before it gives; two fields of a structure lie at two places.
+type CodeRules struct {
+	Rules []CodeRule
+	// Root is the structure that the paths begin with.
+	Root string
+	// Pointees are the structures that fields of a path point to.
+	Pointees map[string]string
+	// Elements are the fields that point to an array of pointers: a path goes
+	// on from one of its elements.
+	Elements []string
+	// Start finds what the paths start from. It is called once.
+	Start func(*Code) (CodeStart, error)
+}
+
+// CodeStart is how code finds the structure that all paths begin with.
+type CodeStart struct {
+	Global string // the variable that leads to it
+	Value  uint64 // as Source.Global
+	// Steps are the steps of a chain from the structure on; nil for a chain
+	// that does not go through it.
+	Steps func(accesspath.Chain) []accesspath.Step
+	// Opaque is the entry of a function that is not run through; 0 if there is
+	// none.
+	Opaque uint64
+}
+
+// Code is the source "code": it answers from the machine code of the functions
+// that a runtime exports. What they read and write is where things lie. Nothing
+// is run before it is asked for. It is not for concurrent use.
+type Code struct {
+	target callbacks.Target
+	module *callbacks.Module
+	rules  *CodeRules
+
+	paths    map[string][]accesspath.Path // by function, and whether calls were run through
+	started  bool
+	start    CodeStart
+	startErr error
+	results  map[int]codeResult // by rule
+}
+
+// codeResult is what a rule found.
+type codeResult struct {
+	fields []Field // as on the rule's path
+	global uint64
+	err    error
+}
+
+// NewCode makes the source of the runtime in mod.
+func NewCode(t callbacks.Target, mod *callbacks.Module, rules *CodeRules) *Code {
+	return &Code{target: t, module: mod, rules: rules, paths: map[string][]accesspath.Path{}, results: map[int]codeResult{}}
+}
+
+// Name is "code".
+func (s *Code) Name() string { return "code" }
+
+// Type is not told by code.
+func (s *Code) Type(string) (Type, error) { return Type{}, ErrUnknown }
+
+// Global is the address of a variable that a function uses, or what the paths
+// start from.
+func (s *Code) Global(name string) (uint64, error) {
+	start, err := s.begin()
+	if err != nil || name == start.Global {
+		return start.Value, err
+	}
+	why := ErrUnknown
+	for i := range s.rules.Rules {
+		if s.rules.Rules[i].Path != "global "+name {
+			continue
+		}
+		r := s.rule(i)
+		if r.err == nil {
+			return r.global, nil
+		}
+		why = r.err
+	}
+	return 0, why
+}
+
+// Field is the place of a field on the path of a rule.
+func (s *Code) Field(typ, field string) (Field, error) {
+	why := ErrUnknown
+	for i := range s.rules.Rules {
+		at := slices.Index(s.rules.fields(i), FieldName{typ, field})
+		if at < 0 {
+			continue
+		}
+		r := s.rule(i)
+		if r.err == nil {
+			return r.fields[at], nil
+		}
+		if !errors.Is(r.err, ErrUnknown) {
+			return Field{}, r.err
+		}
+		why = r.err
+	}
+	return Field{}, why
+}
+
+// Fields lists the fields that the rules are about.
+func (rs *CodeRules) Fields() []FieldName {
+	var all []FieldName
+	for i := range rs.Rules {
+		for _, n := range rs.fields(i) {
+			if !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// fields are the fields on the path of rule i; none for one about a variable.
+func (rs *CodeRules) fields(i int) []FieldName {
+	if rs.Rules[i].isGlobal() {
+		return nil
+	}
+	var out []FieldName
+	typ := rs.Root
+	for f := range strings.FieldsSeq(rs.Rules[i].Path) {
+		out = append(out, FieldName{typ, f})
+		typ = rs.Pointees[f]
+	}
+	return out
+}
+
+func (r *CodeRule) isGlobal() bool { return strings.HasPrefix(r.Path, "global ") }
+
+// begin finds what the paths start from.
+func (s *Code) begin() (CodeStart, error) {
+	if !s.started {
+		s.started = true
+		s.start, s.startErr = s.rules.Start(s)
+	}
+	return s.start, s.startErr
+}
+
+// Run gives the paths of an exported function; through runs through its calls. It
+// is ErrUnknown if the module does not export it or its code is not at hand.
+func (s *Code) Run(function string, through bool) ([]accesspath.Path, error) {
+	key := function
+	if through {
+		key += " through"
+	}
+	if p, ok := s.paths[key]; ok {
+		return p, nil
+	}
+	entry, err := SymbolIn(s.target, s.module, function)
+	if err != nil {
+		return nil, err
+	}
+	cfg := accesspath.Config{Arch: s.target.Arch(), Mem: s.target, Bounds: codeBounds}
+	if through {
+		cfg.Follow = func(t accesspath.Target) bool { return t.Entry != s.start.Opaque }
+	}
+	paths, err := accesspath.Run(cfg, entry.Offset)
+	if err != nil { // no code at hand, or code that cannot be read
+		return nil, fmt.Errorf("%w: %v", ErrUnknown, err)
+	}
+	s.paths[key] = paths
+	return paths, nil
+}
+
+// SymbolIn looks name up in one module only. It is ErrUnknown if the module does
+// not define it.
+func SymbolIn(t callbacks.Target, mod *callbacks.Module, name string) (callbacks.Address, error) {
+	a, err := t.Symbol(name, mod.Path)
+	if err != nil || !mod.Contains(a) {
+		return callbacks.Address{}, ErrUnknown
+	}
+	return a, nil
+}

@@ -92,7 +92,7 @@ func differential(t *testing.T, l *library, out []byte) {
 				t.Fatal(err)
 			}
 		}
-		got, err := EvalPaths(paths[name], Env{Mem: l, Args: []uint64{uint64(a), uint64(b)}})
+		got, err := evalPaths(paths[name], Env{Mem: l, Args: []uint64{uint64(a), uint64(b)}})
 		if err != nil || int64(got) != want {
 			if wrong[name]++; wrong[name] == 1 {
 				t.Errorf("%s(%d, %d) = %d, error %v, want %d", name, a, b, int64(got), err, want)

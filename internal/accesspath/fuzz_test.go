@@ -59,6 +59,6 @@ func FuzzRun(f *testing.F) {
 				_ = p.Result.String()
 			}
 		}
-		EvalPaths(paths, env)
+		evalPaths(paths, env)
 	})
 }

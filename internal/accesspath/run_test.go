@@ -143,16 +143,16 @@ func TestEvalPaths(t *testing.T) {
 	if err != nil || len(paths) != 2 {
 		t.Fatalf("%d paths, %v", len(paths), err)
 	}
-	if v, err := EvalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 0}}); err != nil || v != 0x0fc30175 {
+	if v, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 0}}); err != nil || v != 0x0fc30175 {
 		t.Errorf("value %#x, %v", v, err)
 	}
-	if _, err := EvalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 1}}); !errors.Is(err, ErrNoPath) {
+	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 1}}); !errors.Is(err, errNoPath) {
 		t.Errorf("a trap: %v", err)
 	}
-	if _, err := EvalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004}}); !errors.Is(err, ErrOpaque) {
+	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004}}); !errors.Is(err, ErrOpaque) {
 		t.Errorf("no second argument: %v", err)
 	}
-	if _, err := EvalPaths(paths, Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err, callbacks.ErrUnmapped) {
+	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err, callbacks.ErrUnmapped) {
 		t.Errorf("no memory: %v", err)
 	}
 }

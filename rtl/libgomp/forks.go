@@ -395,7 +395,5 @@ func (rt *runtime) callee(c arch.Call) uint64 {
 }
 
 func (rt *runtime) word(a uint64) (uint64, error) {
-	var p [8]byte
-	err := rt.mem.ReadMemory(callbacks.At(a), p[:])
-	return callbacks.Word(p[:]), err
+	return layout.ReadUint(rt.mem, callbacks.At(a), 8)
 }

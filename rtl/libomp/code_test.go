@@ -2,14 +2,12 @@ package libomp
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
@@ -141,86 +139,6 @@ func TestCodeUnknown(t *testing.T) {
 			t.Errorf("the C library says that %v is at %v, error %v", name, f, err)
 		}
 	}
-}
-
-// TestAccessorsOnCore runs the runtime's own accessors on the memory of a core,
-// for each thread: they must return what they returned to the program.
-func TestAccessorsOnCore(t *testing.T) {
-	for _, r := range omptest.Runtimes(t) {
-		t.Run(r.Name, func(t *testing.T) {
-			core, mod, truth := codeCore(t, r)
-			gtids := gtidsByLWP(t, core, mod)
-			answered := 0
-			for name, told := range map[string]func(omptest.ThreadTruth) int{
-				"omp_get_level":        func(th omptest.ThreadTruth) int { return th.Level },
-				"omp_get_active_level": func(th omptest.ThreadTruth) int { return th.ActiveLevel },
-				"omp_get_thread_num":   func(th omptest.ThreadTruth) int { return th.ThreadNum },
-				"omp_get_num_threads":  func(th omptest.ThreadTruth) int { return th.TeamSize },
-			} {
-				fn := strings.NewReplacer("omp_get_thread_num", "__kmpc_bound_thread_num", "omp_get_num_threads", "__kmpc_bound_num_threads").Replace(name)
-				entry, err := core.Symbol(fn, mod.Path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				paths, err := accesspath.Run(accesspath.Config{Arch: core.Arch(), Mem: core}, entry.Offset)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, th := range truth.Threads {
-					gtid, ok := gtids[uint64(th.LWP)]
-					if !ok {
-						continue
-					}
-					env := accesspath.Env{Mem: core, Call: func(accesspath.Call) (uint64, error) { return gtid, nil }}
-					got, err := accesspath.EvalPaths(paths, env)
-					if err != nil || int(got) != told(th) {
-						t.Errorf("%s of LWP %d is %d, error %v, want %d", name, th.LWP, int(got), err, told(th))
-					}
-					answered++
-				}
-			}
-			if answered < 4*len(gtids) || len(gtids) < 4 {
-				t.Errorf("%d answers for %d threads", answered, len(gtids))
-			}
-		})
-	}
-}
-
-// gtidsByLWP reads the runtime's own list of threads.
-func gtidsByLWP(t *testing.T, core *corefile.Core, mod *callbacks.Module) map[uint64]uint64 {
-	t.Helper()
-	loc, err := Locate(core, mod, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pointers := map[uint64]uint64{}
-	ids, err := core.ThreadIDs(callbacks.ThreadIDLWP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range ids {
-		regs, err := core.Registers(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pointers[regs.ThreadPointer] = id.Value
-	}
-	read := func(a uint64) uint64 {
-		v, err := layout.ReadUint(core, callbacks.At(a), 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	gtids := map[uint64]uint64{}
-	threads := read(loc.Layout.Globals.Threads.Address.Offset)
-	for gtid := range uint64(32) {
-		if th := read(threads + 8*gtid); th != 0 {
-			gtids[pointers[read(th+loc.Layout.Thread.Pthread.Offset)]] = gtid
-		}
-	}
-	delete(gtids, 0)
-	return maps.Clone(gtids)
 }
 
 // BenchmarkCode asks for the names on which most of the rest hangs, as each start

@@ -39,13 +39,33 @@ func ReadSize(mem callbacks.Memory, a callbacks.Address, size uint64) *Record {
 	return read(mem, a, 0, size)
 }
 
+// ownRecord is a Record with its error.
+type ownRecord struct {
+	Record
+	fault error
+}
+
+// newRecord is a Record with all that it points to, unless that is large.
+type newRecord struct {
+	ownRecord
+	short [shortRecord]byte
+}
+
+// shortRecord is room for some fields that lie side by side.
+const shortRecord = 64
+
 func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
-	r := &Record{base: a, low: a.Add(low), err: new(error)}
+	n := &newRecord{ownRecord: ownRecord{Record: Record{base: a, low: a.Add(low)}}}
+	r := &n.Record
+	r.err = &n.fault
 	if low > high || high > MaxRecord {
 		r.fail(fmt.Errorf("structure at %v: %d bytes is more than the bound of %d: %w", a, high, uint64(MaxRecord), callbacks.Incompatible))
 		return r
 	}
-	data := make([]byte, high-low)
+	data := n.short[:min(high-low, shortRecord)]
+	if high-low > shortRecord {
+		data = make([]byte, high-low)
+	}
 	if err := readMemory(mem, a, low, data); err != nil {
 		r.fail(err)
 		return r
@@ -79,6 +99,13 @@ func (r *Record) At(off uint64) *Record {
 	v := *r
 	v.base = r.base.Add(off)
 	return &v
+}
+
+// Fork is the same copy with an error of its own, for another goroutine or walk.
+func (r *Record) Fork() *Record {
+	n := &ownRecord{*r, *r.err}
+	n.err = &n.fault
+	return &n.Record
 }
 
 // Base is the address of the structure in the target.

@@ -34,6 +34,8 @@ type runtime struct {
 	known   cache[uint64, *thread]
 	teams   cache[uint64, *team]
 	around  cache[handles.Parallel, []region]
+	chains  cache[uint64, []region] // by thread: the regions that it is in
+	tasks   cache[uint64, *task]
 	holders func() map[uint64]holder // see current.go
 	graphs  cache[uint64, *graph]    // by team, see deps.go
 }
@@ -141,6 +143,12 @@ func (c *cache[K, T]) get(a K) (T, bool) {
 	defer c.mu.Unlock()
 	v, ok := c.m[a]
 	return v, ok
+}
+
+func (c *cache[K, T]) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.m)
 }
 
 func (c *cache[K, T]) put(a K, v T) {

@@ -54,11 +54,18 @@ func (g region) activeLevel() int {
 // regions returns the regions that th is in, innermost first, down to the
 // implicit region of its root. It is empty for an idle thread.
 func (rt *runtime) regions(th *thread) ([]region, error) {
+	if gs, ok := rt.chains.get(th.addr.Offset); ok {
+		return gs, nil
+	}
 	gs, err := rt.chain(th)
-	if err != nil || len(gs) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return withoutBridges(gs), nil
+	if len(gs) > 0 {
+		gs = withoutBridges(gs)
+	}
+	rt.chains.put(th.addr.Offset, gs)
+	return gs, nil
 }
 
 // withoutBridges leaves out the regions around the first that are only bridges.

@@ -20,8 +20,29 @@ type task struct {
 	explicit bool
 }
 
-// task reads the task at a with one read.
+// maxTasksKept is how many tasks are kept: the implicit ones of a large program
+// and the explicit ones of a small one. Of a million, each is asked for once.
+const maxTasksKept = 1 << 12
+
+// task reads the task at a, or takes it from the reads before.
 func (rt *runtime) task(a callbacks.Address) (*task, error) {
+	t, ok := rt.tasks.get(a.Offset)
+	if !ok {
+		var err error
+		if t, err = rt.readTask(a); err != nil {
+			return nil, err
+		}
+		if rt.tasks.size() < maxTasksKept {
+			rt.tasks.put(a.Offset, t)
+		}
+	}
+	own := *t
+	own.rec = t.rec.Fork()
+	return &own, nil
+}
+
+// readTask reads the task at a with one read.
+func (rt *runtime) readTask(a callbacks.Address) (*task, error) {
 	f := &rt.l.Taskdata
 	if err := f.Size.Err(); err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 )
 
 const (
-	// windowSize is how much of a stack is read at once. Twenty frames of
-	// usual size fit.
-	windowSize = 4096
+	// windowSize is how much of a stack is read at once. Ten frames of usual
+	// size fit; more would be copied from processes for nothing.
+	windowSize = 1024
 	pageSize   = 4096 // the smallest; a mapping may end at each multiple
 )
 
@@ -36,7 +36,7 @@ func (s *stackReader) read(addr uint64, size int) (uint64, error) {
 	}
 	w := &s.windows[s.next]
 	w.low, w.n = addr, 0
-	for _, n := range [...]int{windowSize, pageSize - int(addr%pageSize), size} {
+	for _, n := range [...]int{windowSize, min(windowSize, pageSize-int(addr%pageSize)), size} {
 		if n < size {
 			continue
 		}

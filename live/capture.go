@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +25,10 @@ const blindLimit = 8 << 10
 // redZone is what a function may use below the stack pointer (System V ABI,
 // x86-64).
 const redZone = 128
+
+// movers tells of how many threads that wait one is expected to have moved before
+// all are stopped: there is room for its stack.
+const movers = 16
 
 // spareThreads are the threads that may appear between counting and stopping
 // and still have room for their stacks.
@@ -56,7 +59,7 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 
 // capture stops all threads and copies their registers, the ends of their
 // stacks and what is wanted.
-func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) (snapshot, []thread, error) {
+func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) ([]copied, []thread, error) {
 	c, err := p.newCopy(w)
 	if err != nil {
 		return nil, nil, err
@@ -65,14 +68,13 @@ func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) (snapshot
 	var threads []thread
 	err = p.stopped(ctx, pause, func(t *tracer) error {
 		threads = t.threads(p)
-		c.addStacks(mappings, threads)
-		c.read(p.mem)
+		c.read(p.mem, mappings, threads)
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.snapshot(), threads, nil
+	return c.parts(), threads, nil
 }
 
 // wanted is what an answer is known to read.
@@ -81,36 +83,42 @@ type wanted struct {
 	stacks map[uint64]uint64 // stack pointers of the threads whose stacks it read
 }
 
-// missedSize is the size of the piece of memory that is copied from then on
-// when one of its blocks was missed in a copy: of threads that run, the next
-// answer will read something close by.
-const missedSize = 4 * blockSize
-
-// rehearsed adds what r read of the running process.
+// rehearsed adds what r read of the running process, and the ends of the stacks
+// of threads that wait: they are probably still there when it is stopped.
 func (w *wanted) rehearsed(r *reader, threads []thread) {
-	maps.Copy(w.blocks, r.missed)
+	w.add(r.missed)
 	for _, t := range threads {
-		if t.err == nil {
-			w.stacks[t.lwp] = t.regs.SP()
+		if t.err != nil {
+			continue
+		}
+		w.stacks[t.lwp] = t.regs.SP()
+		s := stackOf(r.maps, t.regs.SP(), knownLimit)
+		for a := s.low; a < s.high; a += blockSize {
+			base := a &^ (pageSize - 1)
+			w.blocks[base] |= blocksOf(a-base, blockSize)
 		}
 	}
 }
 
-// missed adds what r read and the copies did not have.
+func (w *wanted) add(blocks blockSet) {
+	for base, b := range blocks {
+		w.blocks[base] |= b
+	}
+}
+
+// missed adds what r read and the copies did not have, and the rest of those
+// pages: of threads that run, the next answer will read something close by.
 func (w *wanted) missed(r *reader) {
-	for a := range r.missed {
-		for n := uint64(0); n < missedSize; n += blockSize {
-			w.blocks[a&^(missedSize-1)+n] = struct{}{}
-		}
+	for base := range r.missed {
+		w.blocks[base] = 1<<blocksOfPage - 1
 	}
 }
 
 // memoryCopy is a plan of what to copy, and the room for it.
 type memoryCopy struct {
-	wanted
-	spans  []span // ascending, without overlap
-	buf    []byte
-	absent []uint64
+	stacks map[uint64]uint64 // those that are in known as long as the thread is there
+	known  copied            // what is wanted
+	moved  copied            // the stacks of other threads
 }
 
 // newCopy plans to copy what is wanted, and makes room for stacks.
@@ -119,31 +127,36 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	if err != nil {
 		return nil, p.refused(err)
 	}
-	spans := w.blocks.spans()
-	stacks := st.threads + spareThreads
-	c := &memoryCopy{wanted: w, spans: slices.Grow(spans, stacks)}
-	c.buf, err = buffer(size(spans) + min(uint64(stacks)*(stackLimit+blockSize), maxSnapshot/4))
-	return c, err
+	c := &memoryCopy{stacks: w.stacks}
+	c.known.spans = w.blocks.spans()
+	n := size(c.known.spans)
+	stacks := max(0, st.threads-len(w.stacks)) + len(w.stacks)/movers + spareThreads
+	c.moved.spans = make([]span, 0, st.threads+spareThreads)
+	buf, err := buffer(n + min(uint64(stacks)*(stackLimit+blockSize), maxSnapshot/4))
+	if err != nil {
+		return nil, err
+	}
+	c.known.buf, c.moved.buf = buf[:n:n], buf[n:]
+	return c, nil
 }
 
-// addStacks plans to copy the stacks of threads whose stack pointer is known,
-// as far as there is room.
-func (c *memoryCopy) addStacks(list []mapping, threads []thread) {
-	room := uint64(len(c.buf)) - size(c.spans)
+// read copies what is planned, and the stacks of threads whose stack pointer is
+// known and is not where it was expected, as far as there is room.
+func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
+	c.known.absent = mem.gather(c.known.spans, c.known.buf)
+	room := uint64(len(c.moved.buf))
 	for i := range threads {
-		if threads[i].err != nil {
+		sp := threads[i].regs.SP()
+		if threads[i].err != nil || c.stacks[threads[i].lwp] == sp {
 			continue
 		}
-		limit := uint64(stackLimit)
-		if c.stacks[threads[i].lwp] == threads[i].regs.SP() {
-			limit = knownLimit
-		}
-		s := stackOf(list, threads[i].regs.SP(), limit)
+		s := stackOf(list, sp, stackLimit)
 		if n := s.size(); n > 0 && n <= room {
-			c.spans, room = append(c.spans, s), room-n
+			c.moved.spans, room = append(c.moved.spans, s), room-n
 		}
 	}
-	c.spans = merge(c.spans)
+	c.moved.spans = merge(c.moved.spans)
+	c.moved.absent = mem.gather(c.moved.spans, c.moved.buf)
 }
 
 // merge sorts spans and joins those that touch. It does that in place.
@@ -173,28 +186,19 @@ func stackOf(list []mapping, sp, limit uint64) span {
 	return s
 }
 
-// read copies what is planned.
-func (c *memoryCopy) read(mem *remote) { c.absent = mem.gather(c.spans, c.buf) }
-
-// snapshot is what was copied.
-func (c *memoryCopy) snapshot() snapshot {
-	s := make(snapshot, size(c.spans)/blockSize)
-	buf := c.buf
-	for _, r := range c.spans {
-		for a := r.low; a < r.high; a += blockSize {
-			s[a], buf = buf[:blockSize:blockSize], buf[blockSize:]
-		}
+// parts are what was copied; what is wanted comes first.
+func (c *memoryCopy) parts() []copied {
+	parts := []copied{c.known, c.moved}
+	for i := range parts {
+		parts[i].place()
 	}
-	for _, a := range c.absent {
-		s[a] = nil
-	}
-	return s
+	return parts
 }
 
 // captureTwice copies registers as far as they are known, stacks and what is
 // wanted two times while the threads run. A thread that ran in between has an error in
 // place of its registers.
-func (p *Process) captureTwice(w wanted) (a, b snapshot, threads []thread, err error) {
+func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err error) {
 	first, err := p.newCopy(w)
 	if err != nil {
 		return nil, nil, nil, err
@@ -208,12 +212,10 @@ func (p *Process) captureTwice(w wanted) (a, b snapshot, threads []thread, err e
 		return nil, nil, nil, err
 	}
 	mappings, _ := p.layout()
-	first.addStacks(mappings, before)
-	second.addStacks(mappings, before)
-	first.read(p.mem)
-	second.read(p.mem)
+	first.read(p.mem, mappings, before)
+	second.read(p.mem, mappings, before)
 	threads, err = p.peekSettled(before)
-	return first.snapshot(), second.snapshot(), threads, err
+	return first.parts(), second.parts(), threads, err
 }
 
 // threads are the threads that are stopped, in the order of their birth.

@@ -4,7 +4,8 @@
 // Memory that changes while it is read gives wrong answers, and a program that
 // is stopped while a debugger thinks is a program that stands still. So a
 // question is asked several times (Look): first of the running program, only to
-// learn what it reads; then all threads are stopped for a moment in which
+// learn what it reads, for which a cheaper one will do (LookPrepared); then all
+// threads are stopped for a moment in which
 // registers, stacks and exactly that memory are copied in a few system calls;
 // then the threads go on, and the question is answered from the copy. If it
 // reads what was not copied, that is repeated with this memory too.

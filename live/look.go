@@ -63,6 +63,13 @@ func (p *Pause) add(threads int, d time.Duration) {
 // The error is that of the last call of f, or an *Error: ErrExited, ErrExec,
 // ErrTraced, ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
 func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pause, error) {
+	return p.LookPrepared(ctx, f, f)
+}
+
+// LookPrepared is Look for a question f that costs more than to read the memory
+// it needs: prepare reads that memory and is called in place of f as long as
+// answers do not count.
+func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Target) error) (Pause, error) {
 	if h := p.lasting(); h != nil {
 		return Pause{Threads: len(h.view.threads)}, f(h.view)
 	}
@@ -70,7 +77,7 @@ func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pau
 	if err := p.refresh(); err != nil {
 		return Pause{}, p.because(err)
 	}
-	l := &looker{p: p, ctx: ctx, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
+	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
 	for again, n := true, 0; again && n < maxRehearsals; n++ {
 		var err error
 		if again, err = l.rehearse(); err != nil {
@@ -122,14 +129,14 @@ func (p *Process) heldElsewhere() (bool, error) {
 
 // looker is one call of Look.
 type looker struct {
-	p     *Process
-	ctx   context.Context
-	f     func(callbacks.Target) error
-	want  wanted
-	pause Pause
+	p          *Process
+	ctx        context.Context
+	prepare, f func(callbacks.Target) error
+	want       wanted
+	pause      Pause
 }
 
-// rehearse asks the question of the running process, for the memory that it
+// rehearse prepares the question on the running process, for the memory that it
 // reads. The answer is of no use, as what changes while it is read may be
 // nonsense; it tells whether to rehearse again.
 func (l *looker) rehearse() (again bool, err error) {
@@ -141,7 +148,7 @@ func (l *looker) rehearse() (again bool, err error) {
 		return false, err
 	}
 	r := l.p.reader(nil, nil)
-	again = l.f(l.p.view(r, threads)) != nil
+	again = l.prepare(l.p.view(r, threads)) != nil
 	l.want.rehearsed(r, threads)
 	return again, l.p.ended()
 }
@@ -219,8 +226,12 @@ func (l *looker) unstopped() (answer, err error) {
 func (r *reader) unsettled(last bool) []callbacks.Address {
 	words := maps.Clone(r.changed)
 	if last {
-		for a := range r.missed {
-			words[a] = struct{}{}
+		for base, blocks := range r.missed {
+			for i := range uint64(blocksOfPage) {
+				if blocks&(1<<i) != 0 {
+					words[base+i*blockSize] = struct{}{}
+				}
+			}
 		}
 	}
 	var list []callbacks.Address

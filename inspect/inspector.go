@@ -99,7 +99,15 @@ type native struct {
 	infoErr error
 	chain   []handles.Parallel // regions, innermost first; empty for idle and foreign threads
 	stack   *stack
+	seen    *rtl.Evidence // nil until it is first gathered, or if there is none
+	state   *threadState  // nil until it is first asked for
 	errs    []error
+}
+
+// threadState is the answer of a thread's runtime.
+type threadState struct {
+	rtl.ThreadState
+	err error
 }
 
 // New returns an Inspector. Its error is of the target as a whole: threads that

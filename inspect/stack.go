@@ -128,8 +128,16 @@ func isSystem(m *callbacks.Module) bool {
 	return false
 }
 
-// evidence gathers what the state of n can be inferred from.
+// evidence returns what the state of n can be inferred from, gathered at most
+// once.
 func (in *Inspector) evidence(n *native) *rtl.Evidence {
+	if n.seen == nil {
+		n.seen = in.gather(n)
+	}
+	return n.seen
+}
+
+func (in *Inspector) gather(n *native) *rtl.Evidence {
 	regs := in.registers(n)
 	if regs == nil {
 		return nil

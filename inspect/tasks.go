@@ -25,10 +25,12 @@ func taskID(h handles.Task) ID {
 // million tasks need little memory.
 func (in *Inspector) Tasks() iter.Seq[Task] {
 	return func(yield func(Task) bool) {
-		seen := seenTasks{map[handles.Task]struct{}{}, map[uint64]struct{}{}}
+		seen := newSeenTasks()
 		for _, v := range in.regions.all() {
-			if v.err == nil && !in.regionTasks(v, seen, yield) {
-				return
+			for h := range in.tasksOf(v, seen) {
+				if !yield(in.task(v, h)) {
+					return
+				}
 			}
 		}
 	}
@@ -41,35 +43,44 @@ type seenTasks struct {
 	explicit map[uint64]struct{}
 }
 
-func (in *Inspector) regionTasks(v *regionView, seen seenTasks, yield func(Task) bool) bool {
-	for i := range min(v.info.TeamSize, maxTeam) {
-		h, err := v.rt.TaskInParallel(v.h, i)
-		if err != nil {
-			in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
-			continue
+func newSeenTasks() seenTasks {
+	return seenTasks{map[handles.Task]struct{}{}, map[uint64]struct{}{}}
+}
+
+// tasksOf yields the tasks of a region that are not among those seen.
+func (in *Inspector) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Task] {
+	return func(yield func(handles.Task) bool) {
+		if v.err != nil {
+			return
 		}
-		if _, dup := seen.implicit[h]; dup {
-			continue
+		for i := range min(v.info.TeamSize, maxTeam) {
+			h, err := v.rt.TaskInParallel(v.h, i)
+			if err != nil {
+				in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
+				continue
+			}
+			if _, dup := seen.implicit[h]; dup {
+				continue
+			}
+			seen.implicit[h] = struct{}{}
+			if !yield(h) {
+				return
+			}
 		}
-		seen.implicit[h] = struct{}{}
-		if !yield(in.task(v, h)) {
-			return false
+		for h, err := range v.rt.ExplicitTasks(v.h) {
+			if err != nil {
+				in.warn("explicit tasks of region %s: %v", regionID(v.h), err)
+				continue
+			}
+			if _, dup := seen.explicit[h.Data.Offset]; dup {
+				continue
+			}
+			seen.explicit[h.Data.Offset] = struct{}{}
+			if !yield(h) {
+				return
+			}
 		}
 	}
-	for h, err := range v.rt.ExplicitTasks(v.h) {
-		if err != nil {
-			in.warn("explicit tasks of region %s: %v", regionID(v.h), err)
-			continue
-		}
-		if _, dup := seen.explicit[h.Data.Offset]; dup {
-			continue
-		}
-		seen.explicit[h.Data.Offset] = struct{}{}
-		if !yield(in.task(v, h)) {
-			return false
-		}
-	}
-	return true
 }
 
 func (in *Inspector) task(v *regionView, h handles.Task) Task {

@@ -87,7 +87,7 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 	if n.lwp == 0 {
 		return rtl.StateUndefined // nothing tells what a thread does that is not there
 	}
-	ts, err := n.rt.State(n.h, in.evidence(n))
+	ts, err := in.stateOf(n)
 	if err != nil {
 		n.errs = append(n.errs, err)
 		return rtl.StateUndefined
@@ -99,6 +99,15 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
 	t.WaitID, t.WaitKind, t.WaitName = hexPtr(wait), ts.WaitKind, in.dataName(wait)
 	return ts.State
+}
+
+// stateOf asks the runtime of n, at most once, what n does.
+func (in *Inspector) stateOf(n *native) (rtl.ThreadState, error) {
+	if n.state == nil {
+		n.state = &threadState{}
+		n.state.ThreadState, n.state.err = n.rt.State(n.h, in.evidence(n))
+	}
+	return n.state.ThreadState, n.state.err
 }
 
 // dataName names the program's variable at addr, or "".

@@ -68,13 +68,12 @@ func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
 	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
 		return Wait{}, false
 	}
-	ev := in.evidence(n)
-	ts, err := n.rt.State(n.h, ev)
+	ts, err := in.stateOf(n)
 	if err != nil || !ts.State.Waiting() {
 		return Wait{}, false
 	}
 	w := Wait{reduction: ts.WaitKind == rtl.FamilyReduction, Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID)}
-	if ev != nil && ev.Entry != nil {
+	if ev := in.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
 	w.Region = regionID(n.chain[0])

@@ -30,16 +30,25 @@ type openOptions struct {
 // debuginfodTimeout bounds one question to a debuginfod server.
 const debuginfodTimeout = 10 * time.Second
 
-// withTarget opens the target that name names and looks at it: read makes an
-// inspector ask all that is needed, once or more, and show prints the answer of
-// the last time.
-func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*inspect.Inspector) error) (err error) {
+// question is what an inspector is asked about one moment of a target.
+type question struct {
+	// touch reads at least most of what read will, if that is cheaper to do; nil
+	// stands for read.
+	touch func(*inspect.Inspector)
+	// read asks all that is needed. If it is called several times, the last call
+	// counts.
+	read func(*inspect.Inspector)
+}
+
+// withTarget opens the target that name names and looks at it; show prints the
+// answer.
+func (a *app) withTarget(name string, q question, show func(*inspect.Inspector) error) (err error) {
 	t, err := a.openTarget(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	in, done, err := a.lookAt(context.Background(), t, read)
+	in, done, err := a.lookAt(context.Background(), t, q)
 	if err != nil {
 		return err
 	}
@@ -47,19 +56,24 @@ func (a *app) withTarget(name string, read func(*inspect.Inspector), show func(*
 	return show(in)
 }
 
-// lookAt looks at t once: read makes the inspector that it returns ask all that is
-// needed, once or more. done ends the use of the inspector.
-func (a *app) lookAt(ctx context.Context, t target, read func(*inspect.Inspector)) (in *inspect.Inspector, done func() error, err error) {
+// lookAt looks at t once and asks q of the inspector that it returns. done ends the
+// use of the inspector.
+func (a *app) lookAt(ctx context.Context, t target, q question) (in *inspect.Inspector, done func() error, err error) {
 	var names namer
-	err = t.look(ctx, func(ct callbacks.Target) (err error) {
-		if in, err = a.inspector(ct, &names); err != nil {
-			return err
+	ask := func(read func(*inspect.Inspector)) func(callbacks.Target) error {
+		return func(ct callbacks.Target) (err error) {
+			if in, err = a.inspector(ct, &names); err != nil {
+				return err
+			}
+			in.Describe(t.about())
+			read(in)
+			return nil
 		}
-		in.Describe(t.about())
-		read(in)
-		return nil
-	})
-	if err != nil {
+	}
+	if q.touch == nil {
+		q.touch = q.read
+	}
+	if err = t.look(ctx, ask(q.touch), ask(q.read)); err != nil {
 		return nil, nil, errors.Join(err, names.Close())
 	}
 	in.Describe(t.about(), t.warnings()...) // with what the look cost

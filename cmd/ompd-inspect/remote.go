@@ -38,13 +38,16 @@ func (a *app) see(name string, want wanted, show func(*seen) error) error {
 		return a.seeRemote(name, want, show)
 	}
 	var pic *inspect.Picture
-	read := func(in *inspect.Inspector) {
-		pic = want.of(in)
-		if want.tasks {
-			a.touchTasks(in)
+	ask := func(f func(*inspect.Inspector)) func(*inspect.Inspector) {
+		return func(in *inspect.Inspector) {
+			f(in)
+			if want.tasks {
+				a.touchTasks(in)
+			}
 		}
 	}
-	return a.withTarget(name, read, func(in *inspect.Inspector) error {
+	q := question{touch: ask(want.touch), read: ask(func(in *inspect.Inspector) { pic = want.of(in) })}
+	return a.withTarget(name, q, func(in *inspect.Inspector) error {
 		in.Complete(pic)
 		return show(&seen{pic, in.Tasks(), func() error {
 			in.Complete(pic)
@@ -52,6 +55,9 @@ func (a *app) see(name string, want wanted, show func(*seen) error) error {
 		}})
 	})
 }
+
+// touch reads what the picture will need.
+func (w wanted) touch(in *inspect.Inspector) { in.Touch(w.Parts, w.verdicts) }
 
 // of makes the picture.
 func (w wanted) of(in *inspect.Inspector) *inspect.Picture {
@@ -144,7 +150,7 @@ func (a *app) seeRemote(name string, want wanted, show func(*seen) error) error 
 func (a *app) seeBreakpoints(name string, show func(*inspect.Breakpoints) error) error {
 	if a.server.address == "" {
 		var list *inspect.Breakpoints
-		return a.withTarget(name, func(in *inspect.Inspector) { list = in.Breakpoints() }, func(in *inspect.Inspector) error {
+		return a.withTarget(name, question{read: func(in *inspect.Inspector) { list = in.Breakpoints() }}, func(in *inspect.Inspector) error {
 			list.Target.Pause, list.Warnings = in.Picture(inspect.Parts{}).Target.Pause, in.Warnings()
 			return show(list)
 		})

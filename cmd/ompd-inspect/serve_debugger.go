@@ -28,7 +28,7 @@ func (l lentTarget) about() inspect.Target {
 func (l lentTarget) warnings() []error { return nil }
 
 // look calls f with the program at its present stop.
-func (l lentTarget) look(ctx context.Context, f func(callbacks.Target) error) error {
+func (l lentTarget) look(ctx context.Context, _, f func(callbacks.Target) error) error {
 	return f(l.At(ctx))
 }
 

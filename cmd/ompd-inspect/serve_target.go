@@ -32,7 +32,7 @@ func (s *served) Look(ctx context.Context, read func(*inspect.Inspector)) (*insp
 	if !s.Living() {
 		read = func(*inspect.Inspector) {} // a core is there to be asked later
 	}
-	in, done, err := s.app.lookAt(ctx, until{s.target, ctx}, read)
+	in, done, err := s.app.lookAt(ctx, until{s.target, ctx}, question{read: read})
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,18 @@ type until struct {
 	ctx context.Context
 }
 
-func (u until) look(ctx context.Context, f func(callbacks.Target) error) error {
-	return u.target.look(ctx, func(t callbacks.Target) error {
+func (u until) look(ctx context.Context, prepare, f func(callbacks.Target) error) error {
+	return u.target.look(ctx, u.bound(prepare), u.bound(f))
+}
+
+// bound is f with a target that ends with u's context.
+func (u until) bound(f func(callbacks.Target) error) func(callbacks.Target) error {
+	return func(t callbacks.Target) error {
 		if able, ok := t.(ableTarget); ok {
 			t = limited{able, u.ctx}
 		}
 		return f(t)
-	})
+	}
 }
 
 // ableTarget has all powers that targets of this program have.

@@ -25,8 +25,10 @@ type target interface {
 	// warnings are what is odd about it as a whole.
 	warnings() []error
 	// look calls f with a target that is of one moment and stays valid until
-	// Close. It may call f several times; the last call counts.
-	look(ctx context.Context, f func(callbacks.Target) error) error
+	// Close. It may call f several times; the last call counts. Before, it may
+	// call prepare with targets that are of no one moment, to learn what f
+	// will read.
+	look(ctx context.Context, prepare, f func(callbacks.Target) error) error
 	Close() error
 }
 
@@ -66,7 +68,9 @@ type coreTarget struct {
 	path string
 }
 
-func (c coreTarget) look(_ context.Context, f func(callbacks.Target) error) error { return f(c.Core) }
+func (c coreTarget) look(_ context.Context, _, f func(callbacks.Target) error) error {
+	return f(c.Core)
+}
 
 func (c coreTarget) warnings() []error {
 	var out []error
@@ -98,8 +102,8 @@ type liveTarget struct {
 	pause live.Pause
 }
 
-func (l *liveTarget) look(ctx context.Context, f func(callbacks.Target) error) (err error) {
-	l.pause, err = l.p.Look(ctx, f)
+func (l *liveTarget) look(ctx context.Context, prepare, f func(callbacks.Target) error) (err error) {
+	l.pause, err = l.p.LookPrepared(ctx, prepare, f)
 	return err
 }
 

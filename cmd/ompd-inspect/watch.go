@@ -143,10 +143,10 @@ func (w *watcher) look(ctx context.Context, last bool) (err error) {
 	}
 	var pic *inspect.Picture
 	var track *inspect.Track
-	in, done, err := w.lookAt(ctx, w.target, func(in *inspect.Inspector) {
+	in, done, err := w.lookAt(ctx, w.target, question{read: func(in *inspect.Inspector) {
 		pic = in.Picture(inspect.ReportParts())
 		track = in.Track(pic)
-	})
+	}})
 	if err != nil {
 		return err
 	}

@@ -110,6 +110,12 @@ func (l *x86lift) move() bool {
 		l.set(temp1, l.read(1, temp1))
 		l.write(0, reg(temp1))
 		l.write(1, reg(temp0))
+	case x86asm.XADD:
+		l.set(temp0, l.read(0, temp0))
+		l.binary(opAdd, temp1, reg(temp0), l.read(1, temp1), l.size(0))
+		l.flags(flagsResult, reg(temp1), number(0), l.size(0))
+		l.write(0, reg(temp1))
+		l.write(1, reg(temp0))
 	case x86asm.CDQE:
 		l.emit(uop{code: uSet, dst: rax, a: reg(rax), size: 4, signed: true})
 	case x86asm.CWDE:
@@ -270,8 +276,12 @@ func (l *x86lift) other() {
 		}
 	}
 	if !vector {
-		for _, r := range []register{rax, rcx, rdx, rbx, rsi, rdi, 11} { // string, wide and system instructions
+		for _, r := range []register{rax, rcx, rdx, rsi, rdi, 11} { // string, wide and system instructions
 			l.emit(uop{code: uForget, dst: r})
+		}
+		switch l.inst.Op {
+		case x86asm.CPUID, x86asm.CMPXCHG8B, x86asm.CMPXCHG16B:
+			l.emit(uop{code: uForget, dst: rbx})
 		}
 	}
 	l.flags(flagsUnknown, number(0), number(0), 8)

@@ -90,16 +90,21 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 
 // gather groups the threads that wait at barriers.
 func (g *graph) gather() {
-	by := map[uint64]*group{}
+	type barrier struct {
+		address uint64
+		end     bool
+	}
+	by := map[barrier]*group{}
 	for _, lwp := range g.order {
 		w := g.waits[lwp]
 		if w.Kind != inspect.WaitBarrier || w.Address == 0 {
 			continue
 		}
-		b := by[w.Address]
+		at := barrier{w.Address, w.End}
+		b := by[at]
 		if b == nil {
 			b = &group{barrier: map[int]inspect.Barrier{}}
-			by[w.Address] = b
+			by[at] = b
 			g.groups = append(g.groups, b)
 		}
 		b.waits = append(b.waits, w)
@@ -129,7 +134,7 @@ func (g *graph) view(b *group) {
 			continue
 		}
 		for _, lwp := range info.Arrived {
-			if o := g.waits[lwp]; o.Kind == inspect.WaitBarrier && o.Address == w.Address {
+			if g.at[lwp] == b {
 				b.barrier[lwp] = info
 			}
 		}

@@ -75,6 +75,9 @@ func threadsOf(n int) string {
 
 // causeOf goes through the causes in the order in which a runtime decides.
 func (g *graph) causeOf(r *inspect.Region, f inspect.Fork) (cause, bool) {
+	if f.Clause == inspect.Unknown && f.OrIf && f.NThreads == r.TeamSize {
+		f.Clause = 0 // the argument that stands for the clauses may as well be 0, for none
+	}
 	asked, by := f.Clause, fmt.Sprintf("num_threads(%d)", f.Clause)
 	if asked == 0 {
 		asked, by = f.NThreads, fmt.Sprintf("nthreads-var, which is %d", f.NThreads)
@@ -82,6 +85,12 @@ func (g *graph) causeOf(r *inspect.Region, f inspect.Fork) (cause, bool) {
 	switch {
 	case f.IfFalse:
 		return cause{why: "its if clause was false", program: true, evidence: []string{"the code that forks it took the way for one thread" + atFrame(f.At)}}, true
+	case r.TeamSize == 1 && f.Active > 0 && f.NestOff:
+		return cause{
+			why:      "it is nested, and nest-var is false",
+			evidence: []string{fmt.Sprintf("active regions around it: %d; nest-var: false%s", f.Active, g.from("OMP_NESTED", "omp_set_nested"))},
+			cure:     "set OMP_NESTED=true, or call omp_set_nested, if the inner region shall have a team",
+		}, true
 	case r.TeamSize == 1 && f.MaxLevel != inspect.Unknown && f.Active >= f.MaxLevel:
 		return cause{
 			why:      fmt.Sprintf("it is nested, and max-active-levels-var allows %s", levels(f.MaxLevel)),
@@ -89,7 +98,14 @@ func (g *graph) causeOf(r *inspect.Region, f inspect.Fork) (cause, bool) {
 			cure:     fmt.Sprintf("set OMP_MAX_ACTIVE_LEVELS=%d, or call omp_set_max_active_levels, if the inner region shall have a team", f.Active+1),
 		}, true
 	case f.Clause == inspect.Unknown:
-		return cause{why: "its num_threads clause asks for no more", program: true, evidence: []string{"the code that forks it has the clause" + atFrame(f.At) + "; nothing else keeps the team small"}}, !f.Dynamic && (f.Limit == inspect.Unknown || f.Limit > r.TeamSize)
+		c := cause{why: "its num_threads clause asks for no more", program: true, evidence: []string{"the code that forks it has the clause" + atFrame(f.At) + "; nothing else keeps the team small"}}
+		if f.OrIf {
+			c.why = "its num_threads clause asks for no more, or its if clause was false"
+			c.evidence = []string{"the code that forks it gives a number of threads" + atFrame(f.At) + "; nothing else keeps the team small"}
+		}
+		return c, !f.Dynamic && (f.Limit == inspect.Unknown || f.Limit > r.TeamSize)
+	case f.Clause == 1 && f.OrIf:
+		return cause{why: "its num_threads clause says 1, or its if clause was false", program: true, evidence: []string{"the code that forks it asks for 1 thread" + atFrame(f.At)}}, true
 	case asked == r.TeamSize && f.Clause > 0:
 		return cause{why: "its clause says " + by, program: true, evidence: []string{"the code that forks it asks for " + by + atFrame(f.At)}}, true
 	case asked == r.TeamSize && r.TeamSize == 1:

@@ -24,20 +24,29 @@ func starved(g *graph) []inspect.Verdict {
 	return out
 }
 
-// detached tells whether w waits for children that the runtime counts and that no
-// thread has and no queue: they have run, and wait for their event.
+// detached tells whether w waits for children that have run, and wait for their
+// event: those that the runtime keeps as such, or that it counts and that no thread
+// has and no queue.
 func (g *graph) detached(w inspect.Wait) (inspect.Verdict, bool) {
 	t := g.tasks[w.Task]
-	if t == nil || t.IncompleteChildren == nil || len(g.pic.Tasks) >= inspect.MaxTasks || !g.quiet(w.Region, w.LWP) {
+	if t == nil || len(g.pic.Tasks) >= inspect.MaxTasks || !g.quiet(w.Region, w.LWP) {
 		return inspect.Verdict{}, false
 	}
-	seen := 0
-	for _, c := range g.pic.Tasks {
-		if c.Parent == w.Task && c.Kind != "implicit" && c.State != "completed" {
+	seen, gone := 0, 0
+	for i := range g.pic.Tasks {
+		switch c := &g.pic.Tasks[i]; {
+		case c.Parent != w.Task || c.Kind == "implicit" || c.State == "completed":
+		case awaitsEvent(c):
+			gone++
+		default:
 			seen++
 		}
 	}
-	gone := *t.IncompleteChildren - seen
+	how := fmt.Sprintf("the runtime keeps %d unfinished children of its task as detached: they have run, and are in no queue", gone)
+	if gone == 0 && t.IncompleteChildren != nil {
+		gone = *t.IncompleteChildren - seen
+		how = fmt.Sprintf("its task has %d unfinished children; none of them is queued, waits for another task, or is on the stack of a thread", gone)
+	}
 	if gone < 1 || seen > 0 {
 		return inspect.Verdict{}, false
 	}
@@ -45,7 +54,7 @@ func (g *graph) detached(w inspect.Wait) (inspect.Verdict, bool) {
 		Kind: inspect.VerdictTaskStarved, Severity: inspect.SeverityInfo, Certainty: inspect.Possible, Threads: []int{w.LWP}, Tasks: []inspect.ID{w.Task},
 		Summary: fmt.Sprintf("%s waits in a taskwait for %d detached tasks that have run and whose event is not fulfilled", g.who(w.LWP), gone),
 		Evidence: []string{
-			fmt.Sprintf("its task has %d unfinished children; none of them is queued, waits for another task, or is on the stack of a thread", gone),
+			how,
 			"all other threads of its team wait",
 		},
 		Explanation: "A task with a detach clause is finished when its event is fulfilled, not when its code ends.",
@@ -59,6 +68,12 @@ func (g *graph) detached(w inspect.Wait) (inspect.Verdict, bool) {
 		v.Evidence = append(v.Evidence, "no thread of the program runs that could fulfil it")
 	}
 	return v, true
+}
+
+// awaitsEvent tells whether the runtime keeps a task as one that has run and is not
+// finished before its event is fulfilled.
+func awaitsEvent(t *inspect.Task) bool {
+	return t.State == "waiting" && t.Thread == 0 && slices.Contains(t.Flags, "detachable")
 }
 
 // quiet tells whether all members of a region but one wait, so that no task is

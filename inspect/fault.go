@@ -27,6 +27,10 @@ type Fault struct {
 // nothing below vm.mmap_min_addr, 64 KiB by default.
 const nullPage = 64 << 10
 
+// guardPage is the size of the guard page that the C library has at the end of a
+// stack by default.
+const guardPage = 4096
+
 // Fault describes the access that killed the program; not ok if it was not killed
 // by one.
 func (in *Inspector) Fault() (Fault, bool) {
@@ -59,8 +63,15 @@ func (in *Inspector) stackBounds(n *native, f *Fault) {
 		if m.Perm != 0 && m.Low.Offset <= f.Address && f.Address < m.High.Offset {
 			f.Mapped = true
 		}
-		if f.StackLow == 0 && m.Perm&callbacks.PermWrite != 0 && m.High.Offset > f.SP {
-			f.StackLow, f.StackHigh, f.StackBy = m.Low.Offset, m.High.Offset, "the memory mapping above its stack pointer"
+		if f.StackLow != 0 || m.Perm&callbacks.PermWrite == 0 || m.High.Offset <= f.SP {
+			continue
+		}
+		f.StackLow, f.StackHigh, f.StackBy = m.Low.Offset, m.High.Offset, "the memory mapping above its stack pointer"
+		if low := f.Address | (guardPage - 1); m.Low.Offset <= f.Address && low < n.pthread && n.pthread < m.High.Offset {
+			// glibc since 2.42 has the guard page within the mapping, and
+			// the block of the thread at the upper end of its stack.
+			f.StackLow, f.StackHigh = low+1, min(m.High.Offset, (n.pthread+threadBlock)&^(guardPage-1))
+			f.StackBy = "the page that it accessed, a guard within writable memory, and its thread block"
 		}
 	}
 }

@@ -20,6 +20,7 @@ type Fork struct {
 	Region   ID
 	Clause   int    // the region's num_threads clause; 0 if it has none, Unknown if its value is not known
 	IfFalse  bool   // its if clause was false
+	OrIf     bool   // a Clause of 1 may also be an if clause that was false
 	At       *Frame // the call that forked it
 	Active   int    // active regions around it
 	NThreads int    // nthreads-var of the task that encountered it
@@ -27,6 +28,7 @@ type Fork struct {
 	Limit    int    // thread-limit-var
 	Procs    int    // num-procs-var: processors that the program may use
 	Dynamic  bool   // dyn-var
+	NestOff  bool   // nest-var, which runtimes of before OpenMP 5.0 have, is false
 }
 
 // Fork tells what decided on the size of a region; not ok for one of level 0.
@@ -65,6 +67,7 @@ func (in *Inspector) forkSettings(v *regionView, f *Fork) {
 	read("num-procs-var", &f.Procs)
 	var none int
 	f.Dynamic = read("dyn-var", &none) == "true"
+	f.NestOff = read("nest-var", &none) == "false"
 }
 
 // firstOf is the first element of a list.
@@ -103,9 +106,13 @@ func (in *Inspector) forkClauses(v *regionView, f *Fork) {
 	if at, ok := in.forkPoint(p, v); ok && at < len(st.frames) && st.kinds[at] == kindUser {
 		fr := in.frames(st.frames[at], kindUser)[0]
 		f.At = &fr
-		n, known, found := in.between(st, at, rtl.ForkAsks, 2)
+		n, known, found := in.sizeArgument(st, at)
+		f.OrIf = found
 		if !found {
-			n, known, found = in.beforeTail(st, at)
+			n, known, found = in.between(st, at, rtl.ForkAsks, 2)
+		}
+		if !found {
+			n, known, found, f.OrIf = in.beforeTail(st, at)
 		}
 		switch {
 		case known:
@@ -116,6 +123,23 @@ func (in *Inspector) forkClauses(v *regionView, f *Fork) {
 		return
 	}
 	in.serializedByIf(p, v, f)
+}
+
+// sizeArgument is the number of threads that the call by which frame i forked a
+// region asks for, if that is an argument of the call.
+func (in *Inspector) sizeArgument(st *stack, i int) (v uint64, known, found bool) {
+	flow := in.flowAt(st.frames[i].LookupPC())
+	if flow == nil {
+		return 0, false, false
+	}
+	at := in.point(st, i)
+	call, ok := flow.SiteAt(at)
+	arg, has := rtl.ForkSize(call.Name)
+	if !ok || !has || arg >= len(call.Args) {
+		return 0, false, false
+	}
+	v, _, known = flow.Value(call, call.Args[arg], at)
+	return v, known, true
 }
 
 // between looks for a call that is behind the frame, and not undone since, and
@@ -151,38 +175,52 @@ func forkEffect(kind rtl.ForkCall, now uint64) func(accesspath.Site) accesspath.
 }
 
 // beforeTail looks for the number of threads that was asked for by a function
-// that has no frame: frame i called it, and its last call was the fork.
-func (in *Inspector) beforeTail(st *stack, i int) (v uint64, known, found bool) {
+// that has no frame: frame i called it, and its last call was the fork. orIf tells
+// that 1 may also stand for an if clause.
+func (in *Inspector) beforeTail(st *stack, i int) (v uint64, known, found, orIf bool) {
 	flow := in.flowAt(st.frames[i].LookupPC())
 	if flow == nil {
-		return 0, false, false
+		return 0, false, false, false
 	}
 	at := in.point(st, i)
 	call, ok := flow.SiteAt(at)
 	entry := in.siteEntry(call)
 	if !ok || !in.beginsFunction(entry) {
-		return 0, false, false
+		return 0, false, false, false
 	}
 	callee := in.flowAt(entry)
 	if callee == nil {
-		return 0, false, false
+		return 0, false, false, false
 	}
 	for _, s := range callee.Sites() {
 		if k, _ := rtl.ForkCallOf(s.Name); k != rtl.ForkMakes || s.Return != 0 {
 			continue
 		}
-		fact, by := callee.Holds(accesspath.Point{PC: s.PC, Exact: true}, forkEffect(rtl.ForkAsks, 0))
-		if fact != accesspath.FactYes || len(by) != 1 || len(by[0].Args) < 3 {
-			return 0, false, false
+		e, orIf := askedBy(callee, s)
+		if e == nil {
+			return 0, false, false, false
 		}
-		if e := by[0].Args[2]; e.OfArgs() {
+		if e.OfArgs() {
 			if e = e.With(call.Args); e != nil {
 				v, _, known = flow.Value(call, e, at)
 			}
 		}
-		return v, known, true
+		return v, known, true, orIf
 	}
-	return 0, false, false
+	return 0, false, false, false
+}
+
+// askedBy is the number of threads that the fork at s asks for, by an argument of
+// its own or by a call before it; nil if there is none.
+func askedBy(flow *accesspath.Flow, s accesspath.Site) (e *accesspath.Expr, orIf bool) {
+	if arg, has := rtl.ForkSize(s.Name); has && arg < len(s.Args) {
+		return s.Args[arg], true
+	}
+	fact, by := flow.Holds(accesspath.Point{PC: s.PC, Exact: true}, forkEffect(rtl.ForkAsks, 0))
+	if fact != accesspath.FactYes || len(by) != 1 || len(by[0].Args) < 3 {
+		return nil, false
+	}
+	return by[0].Args[2], false
 }
 
 // serializedByIf tells whether v is executed by one thread since its if clause

@@ -93,6 +93,7 @@ type native struct {
 	pthread uint64
 	regs    *callbacks.Registers
 	asked   bool // for the registers
+	blank   bool // its stack and thread-local data are missing
 	rt      *runtimeView
 	h       handles.Thread
 	info    rtl.ThreadInfo
@@ -179,7 +180,27 @@ func (in *Inspector) listNatives() error {
 		in.natives = append(in.natives, n)
 		in.byLWP[n.lwp] = n
 	}
+	in.findBlanks()
 	return nil
+}
+
+// findBlanks finds threads whose stack and thread-local data are not in a core:
+// gcore leaves zeros where it could not read. A thread's block begins with its own
+// address.
+func (in *Inspector) findBlanks() {
+	if in.cfg.Target.Arch() != callbacks.ArchX86_64 {
+		return
+	}
+	var blank []int
+	for _, n := range in.natives {
+		if self, ok := in.pointer(n.pthread); n.pthread != 0 && ok && self == 0 {
+			n.blank = true
+			blank = append(blank, n.lwp)
+		}
+	}
+	if len(blank) > 0 {
+		in.warn("the thread block of %s (first: LWP %d) reads as zeros: who wrote the core could not read their stacks, as gdb's gcore cannot with glibc 2.42 and newer; what these threads do is not known. A core that the kernel writes has all", threads(len(blank)), blank[0])
+	}
 }
 
 // matchThreads joins the runtimes' threads with the target's by pthread_t.

@@ -20,6 +20,9 @@ func (in *Inspector) Abandoned(w Wait, l Lock, waiting map[int]bool) bool {
 		return false
 	}
 	for _, n := range in.natives {
+		if n.blank {
+			return false
+		}
 		if n.lwp == 0 || waiting[n.lwp] || n.info.Role == rtl.RoleIdle || n.info.HiddenHelper {
 			continue
 		}
@@ -34,7 +37,7 @@ func (in *Inspector) Abandoned(w Wait, l Lock, waiting map[int]bool) bool {
 // a family back.
 func (in *Inspector) givesNothing(n *native, family string) bool {
 	st := in.stackOf(n)
-	if st.err != nil || len(st.frames) == 0 {
+	if !in.whole(st) {
 		return false
 	}
 	for i, f := range st.frames {

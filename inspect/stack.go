@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
@@ -58,6 +59,15 @@ func (in *Inspector) stackOf(n *native) *stack {
 	}
 	n.stack.kinds = in.classify(frames)
 	return n.stack
+}
+
+// whole tells whether a stack was followed to the function that nothing called.
+func (in *Inspector) whole(st *stack) bool {
+	if st.err != nil || len(st.frames) == 0 {
+		return false
+	}
+	last := st.frames[len(st.frames)-1]
+	return last.Outermost || in.startsThread(last.LookupPC()) || in.startsProgram(last.LookupPC())
 }
 
 // classify says what each frame belongs to. Code of the C library that the
@@ -135,6 +145,14 @@ func (in *Inspector) evidence(n *native) *rtl.Evidence {
 		n.seen = in.gather(n)
 	}
 	return n.seen
+}
+
+// evidenceOf is the evidence of the thread that a runtime calls h.
+func (in *Inspector) evidenceOf(h handles.Thread) *rtl.Evidence {
+	if n := in.byHandle[h]; n != nil {
+		return in.evidence(n)
+	}
+	return nil
 }
 
 func (in *Inspector) gather(n *native) *rtl.Evidence {

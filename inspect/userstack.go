@@ -286,10 +286,25 @@ func (in *Inspector) forkPoint(p *native, v *regionView) (int, bool) {
 			next = outlined
 		}
 	}
-	// The outlined function has returned: p waits at the region's end, in the
-	// call that forked it.
-	if top := st.topSegment(); at == 0 && top > 0 {
-		return top, true
+	if at > 0 {
+		return 0, false
+	}
+	return in.lastFork(st, next)
+}
+
+// lastFork is the frame of a call that forked a region whose outlined function has
+// no frame: it has returned, and the thread waits at the region's end, or it ended
+// with a jump to another function. Only frames up to number last are looked at.
+func (in *Inspector) lastFork(st *stack, last int) (int, bool) {
+	top := st.topSegment()
+	for i := max(top, 1); i <= last; i++ {
+		if st.kinds[i] != kindUser || st.kinds[i-1] != kindRuntime {
+			continue
+		}
+		name := in.callTarget(st.frames[i].PC)
+		if kind, _ := rtl.ForkCallOf(name); kind == rtl.ForkMakes || name == "" && i == top {
+			return i, true
+		}
 	}
 	return 0, false
 }

@@ -31,6 +31,8 @@ type Wait struct {
 	Region  ID
 	Task    ID
 	Call    string // the function of the runtime that was called; empty if unknown
+	// End tells that it is the barrier at the end of the region.
+	End bool
 	// On is the thread that must go on first, where the wait itself says so:
 	// the owner of a mutex, the thread that is joined. 0 if it does not.
 	On       int
@@ -76,6 +78,7 @@ func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
 	if ev := in.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
+	w.End = w.Kind == WaitBarrier && ts.State == rtl.StateWaitBarrierImplicitParallel
 	w.Region = regionID(n.chain[0])
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		w.Task = taskID(h)
@@ -185,7 +188,7 @@ func (in *Inspector) Barrier(w Wait) (Barrier, error) {
 	if !ok {
 		return Barrier{}, errNoWaits
 	}
-	info, err := r.WaitedBarrier(w.n.h, in.evidence(w.n))
+	info, err := r.WaitedBarrier(w.n.h, in.evidenceOf)
 	if err != nil {
 		return Barrier{}, err
 	}

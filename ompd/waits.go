@@ -32,14 +32,14 @@ func (p *Process) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, 
 }
 
 // WaitedBarrier describes the barrier that the thread waits at, as WaitedLock
-// does a lock.
-func (p *Process) WaitedBarrier(h handles.Thread, ev *rtl.Evidence) (rtl.BarrierInfo, error) {
+// does a lock. of gives what is known of each member of its team.
+func (p *Process) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
 	return query(p, "the waited barrier", h, func(rt rtl.Runtime, h handles.Thread) (rtl.BarrierInfo, error) {
 		w, err := waits(rt)
 		if err != nil {
 			return rtl.BarrierInfo{}, err
 		}
-		return w.WaitedBarrier(h, ev)
+		return w.WaitedBarrier(h, of)
 	})
 }
 

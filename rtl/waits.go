@@ -17,8 +17,9 @@ type WaitReader interface {
 	// WaitedLock describes the lock, critical section or atomic section that
 	// the thread waits for.
 	WaitedLock(h handles.Thread, ev *Evidence) (LockInfo, error)
-	// WaitedBarrier describes the barrier that the thread waits at.
-	WaitedBarrier(h handles.Thread, ev *Evidence) (BarrierInfo, error)
+	// WaitedBarrier describes the barrier that the thread waits at. of gives
+	// what is known of it, and of the other members of its team.
+	WaitedBarrier(h handles.Thread, of func(handles.Thread) *Evidence) (BarrierInfo, error)
 	// WaitedGroup lists the unfinished tasks of the taskgroup at whose end
 	// the thread waits, as far as they are known, and says whether they are
 	// all.
@@ -138,8 +139,23 @@ func ForkCallOf(name string) (kind ForkCall, undo bool) {
 		return ForkSerial, false
 	case "__kmpc_end_serialized_parallel":
 		return ForkSerial, true
-	case "__kmpc_fork_call", "__kmpc_fork_call_if":
+	case "__kmpc_fork_call", "__kmpc_fork_call_if", "__kmpc_fork_teams", "GOMP_teams_reg":
+		return ForkMakes, false
+	}
+	if _, ok := ForkSize(name); ok {
 		return ForkMakes, false
 	}
 	return ForkNone, false
+}
+
+// ForkSize is the integer argument of a function that executes a region which is
+// the number of threads of its num_threads clause: 0 if it has none, and 1 also if
+// its if clause is false. It is not ok for a function that has no such argument.
+func ForkSize(name string) (arg int, ok bool) {
+	name, _, _ = strings.Cut(name, "@")
+	switch name {
+	case "GOMP_parallel", "GOMP_parallel_sections", "GOMP_parallel_reductions", "GOMP_parallel_start":
+		return 2, true
+	}
+	return 2, strings.HasPrefix(name, "GOMP_parallel_loop_")
 }

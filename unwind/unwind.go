@@ -90,6 +90,9 @@ type Frame struct {
 	// Signal tells that this is the kernel's trampoline, to which a signal
 	// handler returns; the next frame is the interrupted one.
 	Signal bool
+	// Outermost tells that the tables say that nothing called this frame.
+	// A stack that ends with another one may lack its outer part.
+	Outermost bool
 	// Module is what PC lies in, or nil.
 	Module *callbacks.Module
 	// How tells what the frame was found by.

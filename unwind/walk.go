@@ -99,7 +99,8 @@ func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
 	}
 	f.CFA, f.Signal, f.Exact = cfa, r.signal, f.Exact || r.signal
 	if r.ra.kind == ruleUndefined {
-		return false, nil // the outermost frame
+		f.Outermost = true
+		return false, nil
 	}
 	pc, err := w.value(&r.ra, &f.Registers, cfa)
 	if err != nil {

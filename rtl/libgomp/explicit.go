@@ -114,24 +114,29 @@ func (w *walk) starts() []callbacks.Address {
 		if th == nil {
 			continue
 		}
-		own := th.task
-		for i := range th.frames {
-			if w.region.team != nil && th.frames[i].team == w.region.team {
-				break
-			}
-			first, err := w.rt.task(w.rt.implicit(th.frames[i].team, 0))
-			if err != nil {
-				own = callbacks.Address{}
-				break
-			}
-			own = first.parent
-		}
-		out = append(out, own)
+		out = append(out, w.rt.taskIn(th, w.region))
 		if w.region.team != nil {
 			out = append(out, w.rt.implicit(w.region.team, n))
 		}
 	}
 	return out
+}
+
+// taskIn is the task that a member of a region executes in it, or from which it
+// forked an inner region; null if that is not known.
+func (rt *runtime) taskIn(th *thread, r *region) callbacks.Address {
+	own := th.task
+	for i := range th.frames {
+		if r.team != nil && th.frames[i].team == r.team {
+			break
+		}
+		first, err := rt.task(rt.implicit(th.frames[i].team, 0))
+		if err != nil {
+			return callbacks.Address{}
+		}
+		own = first.parent
+	}
+	return own
 }
 
 // held yields the tasks that threads execute or have suspended, as far as they are

@@ -63,6 +63,7 @@ func icvs() []icv {
 		{ICV: rtl.ICV{Name: "wait-policy-var", Scope: rtl.ScopeAddressSpace}, space: (*runtime).waitPolicy},
 		missingICV("available-devices-var", "offloading plugins know it"),
 		{ICV: rtl.ICV{Name: "implicit-task-var", Scope: rtl.ScopeTask}, task: (*runtime).implicitVar},
+		{ICV: rtl.ICV{Name: "nest-var", Scope: rtl.ScopeTask}, task: (*runtime).nestVar},
 	}
 }
 

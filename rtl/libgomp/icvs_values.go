@@ -104,6 +104,16 @@ func (rt *runtime) maxActiveLevels(fd found) (rtl.ICVValue, error) {
 	return number(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
 }
 
+// nestVar is omp_get_nested, which has a variable of its own before GCC 11.
+func (rt *runtime) nestVar(fd found) (rtl.ICVValue, error) {
+	f := rt.l.Task.Nest
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
+	}
+	v, err := rt.taskInt(fd, f)
+	return number(v, boolText, "icv.nest_var"), err
+}
+
 func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
 	v := int64(0)
 	if fd.task != nil && fd.explicit() {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
@@ -68,10 +67,12 @@ const (
 )
 
 // WaitedBarrier describes the barrier that the thread waits at. The runtime counts
-// who has not arrived; who has arrived, the word that they sleep on tells. A thread
-// that spins is not seen, but for the one that is asked about.
-func (rt *runtime) WaitedBarrier(h handles.Thread, ev *rtl.Evidence) (rtl.BarrierInfo, error) {
-	o, st, err := rt.stateOfHandle(h, ev)
+// who has arrived at the barrier at the end of the region, and who at another one,
+// not which threads these are. They are those that sleep on the barrier's word, or
+// those that are in its code, if they are as many as are counted: whoever is counted
+// and not let go yet is there.
+func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, st, err := rt.stateOfHandle(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}
@@ -89,43 +90,77 @@ func (rt *runtime) WaitedBarrier(h handles.Thread, ev *rtl.Evidence) (rtl.Barrie
 	if err := rec.Err(); err != nil || awaited < 1 || awaited > uint64(n) {
 		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr, awaited, n, err, callbacks.Unavailable)
 	}
-	info := rtl.BarrierInfo{Counter: callbacks.At(st.WaitID), TeamSize: n}
-	word := r.team.addr.Add(f.Generation.Offset)
-	var rest []handles.Thread
-	for _, m := range r.members {
-		switch {
-		case m == nil:
-		case m == o.th || rt.sleepsAt(m, word, generation):
-			info.Arrived = append(info.Arrived, rt.threadHandle(m))
-		default:
-			rest = append(rest, rt.threadHandle(m))
-		}
-	}
-	arrived := n - int(awaited)
-	info.Tasks = generation&barWaitingForTask != 0
-	info.Evidence = fmt.Sprintf("%d of %d counted, %d of them sleep on the barrier's generation %#x", arrived, n, len(info.Arrived), generation)
+	info := rtl.BarrierInfo{Counter: callbacks.At(st.WaitID), TeamSize: n, Tasks: generation&barWaitingForTask != 0}
 	if info.Tasks {
 		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
-	} else if len(info.Arrived) == arrived {
-		info.Missing = rest
+		return info, nil
+	}
+	s := rt.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
+	arrived := n - int(awaited)
+	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation %#x", arrived, n, len(s.inside), len(s.asleep), generation)
+	switch {
+	case len(s.inside) == arrived && !s.elsewhere:
+		info.Arrived = s.inside
+	case len(s.asleep) == arrived:
+		info.Arrived = s.asleep
+	}
+	if !slices.Contains(info.Arrived, h) {
+		info.Arrived = nil
+		return info, nil
+	}
+	for _, m := range s.members {
+		if !slices.Contains(info.Arrived, m) {
+			info.Missing = append(info.Missing, m)
+		}
 	}
 	return info, nil
+}
+
+// shares are the members of a team by where they are.
+type shares struct {
+	members []handles.Thread
+	inside  []handles.Thread // in the code of the barrier
+	asleep  []handles.Thread // of these, those that sleep until this generation is over
+	// elsewhere tells that a member may have been counted and be in other code
+	// now: it executes a task, or nothing is known of it.
+	elsewhere bool
+}
+
+// shareOut tells which members of a region are at its final barrier, or at another
+// one.
+func (rt *runtime) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *rtl.Evidence) shares {
+	s := shares{}
+	word := r.team.addr.Add(rt.l.Team.Generation.Offset)
+	for num, m := range r.members {
+		if m == nil || m.err != nil {
+			s.elsewhere = true
+			continue
+		}
+		mh := rt.threadHandle(m)
+		ev := of(mh)
+		s.members = append(s.members, mh)
+		o := rt.observe(m, ev)
+		st := o.infer()
+		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
+		switch {
+		case own && st.WaitKind == "barrier" && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
+			s.inside = append(s.inside, mh)
+			if sleepsAt(ev, word, generation) {
+				s.asleep = append(s.asleep, mh)
+			}
+		case o.at == placeUnknown, st.State == rtl.StateUndefined, rt.taskIn(m, r) != rt.implicit(r.team, num):
+			s.elsewhere = true
+		}
+	}
+	return s
 }
 
 // sleepsAt tells whether a thread sleeps on a barrier's word until its generation
 // is over. One that sleeps for an earlier generation has been woken, and is leaving
 // the barrier before.
-func (rt *runtime) sleepsAt(th *thread, word callbacks.Address, generation uint64) bool {
-	registers, ok := rt.target.(callbacks.RegisterReader)
-	if !ok || th.lwp == 0 {
-		return false
-	}
-	regs, err := registers.Registers(callbacks.LWP(th.lwp))
-	if err != nil {
-		return false
-	}
-	a, ok := arch.IsFutexWait(&regs)
-	return ok && a == word && uint32(regs.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
+func sleepsAt(ev *rtl.Evidence, word callbacks.Address, generation uint64) bool {
+	return ev != nil && ev.Futex == word && ev.Registers != nil &&
+		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
 }
 
 // WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread

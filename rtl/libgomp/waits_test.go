@@ -30,6 +30,16 @@ func (s *subject) waiter(t *testing.T, state string, num int) (handles.Thread, o
 	return handles.Thread{}, omptest.ThreadTruth{}
 }
 
+// lwp is the LWP of a thread; 0 if it is none of the target's.
+func (s *subject) lwp(h handles.Thread) int {
+	for lwp, of := range s.threads {
+		if of == h {
+			return lwp
+		}
+	}
+	return 0
+}
+
 // numbers are the thread numbers of threads.
 func (s *subject) numbers(hs []handles.Thread) []int {
 	var out []int
@@ -58,7 +68,7 @@ func TestWaitedBarrier(t *testing.T) {
 			w := newWitness(t, s)
 			for _, th := range s.truth.Threads {
 				h := s.threads[th.LWP]
-				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h, w.evidence(t, th.LWP))
+				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h, func(h handles.Thread) *rtl.Evidence { return w.evidence(t, s.lwp(h)) })
 				if th.State == "work_parallel" {
 					if rcOf(err) != callbacks.Unavailable {
 						t.Errorf("LWP %d works: %+v, %v", th.LWP, info, err)

@@ -25,8 +25,8 @@ const counterStep = 4
 // leaving the barrier before; what the thread does tells.
 
 // WaitedBarrier describes the barrier that the thread waits at.
-func (rt *runtime) WaitedBarrier(h handles.Thread, ev *rtl.Evidence) (rtl.BarrierInfo, error) {
-	o, in, err := rt.lookAt(h, ev)
+func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, in, err := rt.lookAt(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}

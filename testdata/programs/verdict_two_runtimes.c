@@ -1,4 +1,5 @@
-/* A program with LLVM's runtime that loads a library which uses GCC's: both have threads at work. */
+/* A program that loads a library which uses another OpenMP runtime than its own, that of the file named
+ * by OMPD_OTHER: both have threads at work. */
 #include "truth.h"
 #include <dlfcn.h>
 
@@ -18,7 +19,7 @@ static void other(void *arg) {
 }
 
 static void *library(void *arg) {
-  void *lib = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL);
+  void *lib = dlopen(getenv("OMPD_OTHER"), RTLD_NOW | RTLD_LOCAL);
   void (*parallel)(void (*)(void *), void *, unsigned, unsigned) =
       lib ? (void (*)(void (*)(void *), void *, unsigned, unsigned))dlsym(lib, "GOMP_parallel") : NULL;
   if (!parallel)

@@ -1,15 +1,17 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/text"
 )
 
 // expectation is a program with one verdict, or none, and what the verdict says.
@@ -18,85 +20,126 @@ type expectation struct {
 	args      []string
 	env       []string
 	crash     bool     // dies by a signal of its own
-	only      string   // the one way to build it; empty: all
+	only      string   // the lanes in which it holds, by family, name or build: libgomp-O0 O1; empty: all
+	never     string   // the lanes in which it does not hold
 	info      bool     // the verdict is information
 	kind      string   // of the verdict that must be there; empty: no hang, no crash
 	certainty string   // empty: certain or likely, by how much the compiler left
 	threads   int      // that the verdict is about
 	waits     []string // what the threads of the cycle wait for: kind and name
 	says      []string // parts of the text
+	llvm, gcc []string // parts of the text on one family of runtimes
 }
 
-func expectations() []expectation {
-	return []expectation{
-		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
-		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
-		{program: "verdict_critical_barrier", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}, says: []string{"hold no lock and stay in no critical section"}},
-		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}},
-		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}, says: []string{"owner_id"}},
-		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
-		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
-		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
-		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
-		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it has itself", "make it a nest lock"}},
-		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "calls itself"}},
-		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"stack of 2M", "mean", "large arrays"}},
-		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
-		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
-		{program: "verdict_barrier_two", only: "O0", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},
-		{program: "verdict_lock_kept", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"lock cache", "nobody will give back"}},
-		{program: "verdict_detached", kind: "task_starved", info: true, certainty: "possible", threads: 1, says: []string{"detached task", "event is not fulfilled"}},
-		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", threads: 2, says: []string{"it is nested, and max-active-levels-var allows 1 active level"}},
-		{program: "verdict_one_thread", args: []string{"2", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"num_threads"}},
-		{program: "verdict_one_thread", args: []string{"3", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"if clause was false"}},
-		{program: "verdict_one_thread", args: []string{"4", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"called omp_set_num_threads(1)"}},
-		{program: "verdict_one_thread", args: []string{"5", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"one processor only"}},
-		{program: "verdict_one_thread", args: []string{"7", "1"}, env: []string{"OMP_NUM_THREADS=1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"OMP_NUM_THREADS is 1"}},
-		{program: "verdict_one_thread", args: []string{"7", "2"}, env: []string{"OMP_NUM_THREADS=4", "OMP_THREAD_LIMIT=2"}, kind: "one_thread", certainty: "certain", threads: 2, says: []string{"4 threads was asked for", "thread-limit-var is 2"}},
-		{program: "verdict_two_runtimes", kind: "two_runtimes", certainty: "certain", says: []string{"libgomp.so.1", "libomp.so.5"}},
-		{program: "healthy_lock_held"}, {program: "healthy_released"}, {program: "healthy_slow_member"},
+// lane is one way to build programs, to run them, and to look at them.
+type lane struct {
+	name    string
+	family  string // of the runtime
+	build   string
+	runtime func(testing.TB) omptest.Runtime
+	mode    omptest.Mode // of the run, if the program does not crash
+}
+
+// lanes are the runtimes with builds of several kinds, as cores and live.
+func lanes() []lane {
+	llvm := func(major int) func(testing.TB) omptest.Runtime {
+		return func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, major) }
 	}
+	gnu := func(n int) func(testing.TB) omptest.Runtime {
+		return func(tb testing.TB) omptest.Runtime { return omptest.Libgomps(tb)[n] }
+	}
+	return []lane{
+		{name: "libomp-14", family: "libomp", build: "O2", runtime: llvm(14), mode: omptest.Gcore},
+		{name: "libomp-15", family: "libomp", build: "O1", runtime: llvm(15), mode: omptest.Gcore},
+		{name: "libomp-16", family: "libomp", build: "O0", runtime: llvm(16), mode: omptest.Gcore},
+		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Gcore},
+		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Live},
+		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Gcore},
+		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Live},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu(0), mode: omptest.Gcore},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Gcore},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O2", runtime: gnu(0), mode: omptest.Gcore},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Live},
+		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu(1), mode: omptest.Gcore},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Gcore},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Live},
+		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu(3), mode: omptest.Kernel},
+	}
+}
+
+func (l lane) String() string {
+	if l.mode == omptest.Live {
+		return l.name + "-" + l.build + "-live"
+	}
+	return l.name + "-" + l.build
+}
+
+// other is the runtime that a program which loads two has beside its own.
+func (l lane) other(tb testing.TB) omptest.Runtime {
+	if l.family == "libomp" {
+		return omptest.Libgomp(tb)
+	}
+	return omptest.RuntimeOf(tb, 16)
+}
+
+// runs tells whether e holds in the lane.
+func (l lane) runs(e expectation) bool {
+	in := func(list string) bool {
+		return slices.ContainsFunc(strings.Fields(list), func(o string) bool {
+			return strings.HasPrefix(l.name+"-"+l.build, o) || l.build == o || l.family+"-"+l.build == o
+		})
+	}
+	return (e.only == "" || in(e.only)) && !in(e.never)
+}
+
+// look builds and runs a program in the lane and returns what diagnose is to look
+// at.
+func (l lane) look(t *testing.T, e expectation) string {
+	t.Helper()
+	b := omptest.Build{Program: e.program, Flags: []string{"-" + l.build, "-g"}}
+	if l.family == "libgomp" {
+		b.Compiler = omptest.GCC
+	}
+	r := omptest.Run{
+		Exe: omptest.Compile(t, b), Runtime: l.runtime(t), Args: e.args, Mode: l.mode,
+		Env: append([]string{"OMPD_OTHER=" + l.other(t).Lib}, e.env...),
+	}
+	switch {
+	case e.crash:
+		r.Mode = omptest.Kernel
+	case l.mode == omptest.Live:
+		return strconv.Itoa(omptest.Start(t, r).PID)
+	}
+	return omptest.Dump(t, r).Core
 }
 
 // TestVerdicts asserts the exact verdict on a program for each, and silence on
 // programs that look alike and are healthy.
 func TestVerdicts(t *testing.T) {
-	builds := map[string][]string{"O0": {"-O0", "-g"}, "O1": {"-O1", "-g"}, "O2": {"-O2", "-g"}}
-	for _, major := range []int{14, 16, 19} {
-		for name, flags := range builds {
-			t.Run(fmt.Sprintf("libomp-%d/%s", major, name), func(t *testing.T) {
-				t.Parallel()
-				for _, e := range expectations() {
-					if e.only != "" && e.only != name {
-						continue
-					}
-					t.Run(strings.Join(append([]string{e.program}, e.args...), "-"), func(t *testing.T) {
-						exe := omptest.Compile(t, omptest.Build{Program: e.program, Flags: flags})
-						mode := omptest.Gcore
-						if e.crash {
-							mode = omptest.Kernel
-						}
-						r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, major), Args: e.args, Env: e.env, Mode: mode})
-						e.check(t, r.Core)
-					})
+	for _, l := range lanes() {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, e := range expectations() {
+				if !l.runs(e) || e.crash && l.mode == omptest.Live {
+					continue
 				}
-			})
-		}
+				t.Run(strings.Join(append([]string{e.program}, e.args...), "-"), func(t *testing.T) {
+					e.check(t, l, l.look(t, e))
+				})
+			}
+		})
 	}
 }
 
-// verdictsOf are the verdicts that diagnose prints as JSON, and its exit status.
-func verdictsOf(t testing.TB, core string) (int, []inspect.Verdict) {
+// verdictsOf are the picture that diagnose prints as JSON, with the verdicts, and
+// its exit status.
+func verdictsOf(t testing.TB, target string) (int, *inspect.Picture) {
 	t.Helper()
-	status, out, errs := output(t, "diagnose", "--json", core)
+	status, out, errs := output(t, "diagnose", "--json", target)
 	if status != exitOK && status != exitFound {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
-	var pic inspect.Picture
-	if err := json.Unmarshal([]byte(out), &pic); err != nil {
-		t.Fatal(err)
-	}
-	return status, pic.Verdicts
+	return status, decode(t, out)
 }
 
 // faults are the verdicts that say that something is wrong, without those on what
@@ -107,15 +150,15 @@ func faults(vs []inspect.Verdict) []inspect.Verdict {
 	})
 }
 
-func (e expectation) check(t *testing.T, core string) {
+func (e expectation) check(t *testing.T, l lane, target string) {
 	t.Helper()
-	status, vs := verdictsOf(t, core)
-	found := faults(vs)
+	status, pic := verdictsOf(t, target)
+	found := faults(pic.Verdicts)
 	if e.info {
 		if len(found) > 0 || status != exitOK {
 			t.Errorf("exit status %d and %+v, want information only", status, found)
 		}
-		found = slices.DeleteFunc(vs, func(v inspect.Verdict) bool { return v.Kind != e.kind })
+		found = slices.DeleteFunc(pic.Verdicts, func(v inspect.Verdict) bool { return v.Kind != e.kind })
 	}
 	if e.kind == "" {
 		if len(found) > 0 || status != exitOK {
@@ -124,11 +167,11 @@ func (e expectation) check(t *testing.T, core string) {
 		return
 	}
 	if len(found) != 1 || found[0].Kind != e.kind {
-		t.Fatalf("verdicts %+v, want one %s\ncore %s", found, e.kind, core)
+		t.Fatalf("verdicts %+v, want one %s\ntarget %s", found, e.kind, target)
 	}
 	v := found[0]
 	if e.certainty != "" && v.Certainty != e.certainty || e.certainty == "" && v.Certainty == inspect.Possible || len(v.Threads) != e.threads {
-		t.Errorf("%s with %d threads, want %s with %d\ncore %s\n%v", v.Certainty, len(v.Threads), e.certainty, e.threads, core, v.Evidence)
+		t.Errorf("%s with %d threads, want %s with %d\ntarget %s\n%v", v.Certainty, len(v.Threads), e.certainty, e.threads, target, v.Evidence)
 	}
 	if want := map[bool]int{true: exitFound, false: exitOK}[diagnose.Hangs(v)]; status != want {
 		t.Errorf("exit status %d, want %d", status, want)
@@ -140,10 +183,17 @@ func (e expectation) check(t *testing.T, core string) {
 	if slices.Sort(waits); !slices.Equal(waits, e.waits) {
 		t.Errorf("the threads wait for %q, want %q", waits, e.waits)
 	}
-	_, text, _ := output(t, "diagnose", core)
-	for _, s := range e.says {
-		if !strings.Contains(text, s) {
-			t.Errorf("the text does not say %q:\n%s", s, text)
+	e.checkText(t, l, pic)
+}
+
+// checkText looks for the words that people must read.
+func (e expectation) checkText(t *testing.T, l lane, pic *inspect.Picture) {
+	t.Helper()
+	var b bytes.Buffer
+	text.Verdicts(text.New(&b, false, text.NoLimit), pic)
+	for _, s := range slices.Concat(e.says, map[string][]string{"libomp": e.llvm, "libgomp": e.gcc}[l.family]) {
+		if !strings.Contains(b.String(), s) {
+			t.Errorf("the text does not say %q:\n%s", s, b.String())
 		}
 	}
 }
@@ -166,8 +216,8 @@ func TestNoFalseVerdicts(t *testing.T) {
 					if s.segv {
 						run.Mode = omptest.Segv
 					}
-					status, vs := verdictsOf(t, omptest.Dump(t, run).Core)
-					for _, v := range vs {
+					status, pic := verdictsOf(t, omptest.Dump(t, run).Core)
+					for _, v := range pic.Verdicts {
 						if v.Severity == inspect.SeverityHang {
 							t.Errorf("%s: %s", v.Kind, v.Summary)
 						}
@@ -178,5 +228,19 @@ func TestNoFalseVerdicts(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestNoStacks looks at a core whose threads have no stacks: gdb cannot read those
+// of a newer C library. Nothing is concluded from what is not there.
+func TestNoStacks(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "healthy_released", Compiler: omptest.GCC})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomps(t)[3], Mode: omptest.Gcore})
+	status, pic := verdictsOf(t, r.Core)
+	if found := faults(pic.Verdicts); status != exitOK || len(found) > 0 {
+		t.Errorf("exit status %d and %+v, want no verdict", status, found)
+	}
+	if !slices.ContainsFunc(pic.Warnings, func(w string) bool { return strings.Contains(w, "reads as zeros") }) {
+		t.Errorf("warnings %q do not tell that stacks are missing", pic.Warnings)
 	}
 }

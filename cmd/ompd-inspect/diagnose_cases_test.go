@@ -1,0 +1,33 @@
+package main
+
+func expectations() []expectation {
+	return []expectation{
+		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
+		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
+		{program: "verdict_critical_barrier", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}, says: []string{"hold no lock and stay in no critical section"}},
+		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}},
+		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"}, gcc: []string{"held 2 times by"}},
+		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
+		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
+		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
+		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
+		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it has itself", "make it a nest lock"}},
+		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "calls itself"}},
+		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "mean", "large arrays"}},
+		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
+		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
+		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},
+		{program: "verdict_lock_kept", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"lock cache", "nobody will give back"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", info: true, certainty: "possible", threads: 1, says: []string{"detached task", "event is not fulfilled"}},
+		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and max-active-levels-var allows 1 active level"}},
+		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", only: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and nest-var is false"}},
+		{program: "verdict_one_thread", args: []string{"2", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"num_threads"}},
+		{program: "verdict_one_thread", args: []string{"3", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"if clause was false"}},
+		{program: "verdict_one_thread", args: []string{"4", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"called omp_set_num_threads(1)"}},
+		{program: "verdict_one_thread", args: []string{"5", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"one processor only"}},
+		{program: "verdict_one_thread", args: []string{"7", "1"}, env: []string{"OMP_NUM_THREADS=1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"OMP_NUM_THREADS is 1"}},
+		{program: "verdict_one_thread", args: []string{"7", "2"}, env: []string{"OMP_NUM_THREADS=4", "OMP_THREAD_LIMIT=2"}, kind: "one_thread", certainty: "certain", threads: 2, says: []string{"4 threads was asked for", "thread-limit-var is 2"}},
+		{program: "verdict_two_runtimes", kind: "two_runtimes", certainty: "certain", says: []string{"libgomp.so.1", "libomp.so.5"}},
+		{program: "healthy_lock_held"}, {program: "healthy_released"}, {program: "healthy_slow_member"},
+	}
+}

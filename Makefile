@@ -2,7 +2,7 @@
 GO ?= go
 BIN := bin/ompd-inspect
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
-PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb binutils dwz zstd lz4 xz-utils
+PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
 TEST_TIMEOUT := 20m
 BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.

@@ -48,7 +48,8 @@ var imports = map[string][]string{
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
+	"internal/piped":          nil,
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/piped", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"strings"
 	"time"
 
@@ -71,8 +72,34 @@ func Dial(address string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", address, err)
 	}
-	return &Client{ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), ompdv1.NewDebuggerServiceClient(conn), conn}, nil
+	return over(conn), nil
 }
+
+// Over makes a client of a connection to a server in the same process, or at the
+// other end of a pipe. It is closed with the client.
+func Over(c net.Conn) (*Client, error) {
+	dial := func(context.Context, string) (net.Conn, error) {
+		if c == nil {
+			return nil, net.ErrClosed // it does not come back
+		}
+		once := c
+		c = nil
+		return once, nil
+	}
+	conn, err := grpc.NewClient("passthrough:///pipe", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, err
+	}
+	return over(conn), nil
+}
+
+func over(conn *grpc.ClientConn) *Client {
+	return &Client{ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), ompdv1.NewDebuggerServiceClient(conn), conn}
+}
+
+// Conn is the connection, for other generated clients, such as those of gRPC's
+// health and reflection services.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
 // bearer shows a token with every call. Without TLS that is for loopback
 // addresses.

@@ -32,7 +32,7 @@ func DefaultAddress() string {
 func Listen(address string, uids []int, secure credentials.TransportCredentials) (net.Listener, credentials.TransportCredentials, error) {
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
 		l, err := listenUnix(path)
-		return l, peerCredentials{uids}, err
+		return l, PeerCredentials(uids), err
 	}
 	hostport, ok := strings.CutPrefix(address, "tcp://")
 	if !ok {
@@ -133,6 +133,10 @@ func removeDead(path string) error {
 	}
 	return os.Remove(path)
 }
+
+// PeerCredentials are those of a unix socket on which only the users uids are
+// served: the kernel says who the peer is.
+func PeerCredentials(uids []int) credentials.TransportCredentials { return peerCredentials{uids} }
 
 // peerCredentials are those of a unix socket: the kernel says who the peer is.
 type peerCredentials struct{ uids []int }

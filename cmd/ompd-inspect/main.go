@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,12 +43,19 @@ func main() {
 
 // run executes one command line and returns the exit status.
 func run(args []string, stdout, stderr *os.File) int {
-	a := &app{stdout: stdout, stderr: stderr}
+	return (&app{stdout: stdout, stderr: stderr}).run(args)
+}
+
+// run executes one command line and returns the exit status.
+func (a *app) run(args []string) int {
 	root := a.command()
 	root.SetArgs(withDefaultVerb(root, args))
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.Execute()
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	if a.ctx == nil {
+		a.ctx = context.Background()
+	}
+	err := root.ExecuteContext(a.ctx)
 	switch {
 	case err == nil:
 		return exitOK
@@ -58,12 +66,12 @@ func run(args []string, stdout, stderr *os.File) int {
 		return int(status)
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintf(stderr, "ompd-inspect: %v\n", err)
+		fmt.Fprintf(a.stderr, "ompd-inspect: %v\n", err)
 	}
 	var usage usageError
 	wrong := errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown ")
 	if wrong || errors.Is(err, fs.ErrNotExist) { // a verb that is spelled wrongly looks like a core that is not there
-		fmt.Fprintln(stderr, "`ompd-inspect --help` shows the verbs and flags")
+		fmt.Fprintln(a.stderr, "`ompd-inspect --help` shows the verbs and flags")
 	}
 	if wrong {
 		return exitUsage

@@ -58,7 +58,7 @@ func (a *app) ps(ctx context.Context, sample time.Duration) error {
 
 // here refuses what a server is not asked for.
 func (a *app) here(verb string) error {
-	if a.server.address != "" {
+	if a.remote() {
 		return usageError{fmt.Errorf("%s looks at this machine only: run it where the server is", verb)}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
@@ -34,7 +35,7 @@ type seen struct {
 // see makes a picture of the target that name names, here or at a server, and
 // shows it.
 func (a *app) see(name string, want wanted, show func(*seen) error) error {
-	if a.server.address != "" {
+	if a.remote() {
 		return a.seeRemote(name, want, show)
 	}
 	var pic *inspect.Picture
@@ -97,13 +98,15 @@ func (w wanted) parts() []ompdv1.PicturePart {
 
 // atServer opens a target at the server and calls f with it.
 func (a *app) atServer(name string, f func(context.Context, *client.Target) error) (err error) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(a.context())
 	defer cancel()
-	c, err := a.dial()
-	if err != nil {
-		return err
+	c := a.at
+	if c == nil {
+		if c, err = a.dial(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Close()) }()
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
 	spec, err := a.spec(name)
 	if err != nil {
 		return err
@@ -112,7 +115,21 @@ func (a *app) atServer(name string, f func(context.Context, *client.Target) erro
 	if err != nil {
 		return err
 	}
+	if a.at != nil && spec.GetDebugger() == "" { // the connection goes on
+		defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
+	}
 	return f(ctx, t)
+}
+
+// remote tells whether verbs look at targets of a server.
+func (a *app) remote() bool { return a.at != nil || a.server.address != "" }
+
+// context ends when the run of the tool is to end.
+func (a *app) context() context.Context {
+	if a.ctx == nil {
+		return context.Background()
+	}
+	return a.ctx
 }
 
 // seeRemote is see at a server.
@@ -148,7 +165,7 @@ func (a *app) seeRemote(name string, want wanted, show func(*seen) error) error 
 
 // seeBreakpoints shows the breakpoint locations of a target, here or at a server.
 func (a *app) seeBreakpoints(name string, show func(*inspect.Breakpoints) error) error {
-	if a.server.address == "" {
+	if !a.remote() {
 		var list *inspect.Breakpoints
 		return a.withTarget(name, question{read: func(in *inspect.Inspector) { list = in.Breakpoints() }}, func(in *inspect.Inspector) error {
 			list.Target.Pause, list.Warnings = in.Picture(inspect.Parts{}).Target.Pause, in.Warnings()
@@ -190,6 +207,10 @@ func (a *app) dial() (*client.Client, error) {
 	return client.Dial(a.server.address, client.Options{Token: token, TLS: config})
 }
 
+// lentPrefix begins the name of a target that a debugger lends to the server, on
+// the command line.
+const lentPrefix = "debugger:"
+
 // spec says to a server what name and the flags mean on this command line.
 func (a *app) spec(name string) (*ompdv1.TargetSpec, error) {
 	dir, err := os.Getwd()
@@ -206,7 +227,9 @@ func (a *app) spec(name string) (*ompdv1.TargetSpec, error) {
 		}
 		spec.DebugDirs = append(spec.DebugDirs, d)
 	}
-	if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
+	if lent, ok := strings.CutPrefix(name, lentPrefix); ok {
+		spec.Source = &ompdv1.TargetSpec_Debugger{Debugger: lent}
+	} else if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
 		spec.Source = &ompdv1.TargetSpec_Pid{Pid: int64(pid)}
 	} else {
 		spec.Source = &ompdv1.TargetSpec_Core{Core: name}

@@ -26,7 +26,7 @@ type serveOptions struct {
 	uids                           []int
 	memory                         bool
 	tokenFile, cert, key, clientCA string
-	logJSON                        bool
+	logJSON, stdio                 bool
 	limits                         server.Limits
 }
 
@@ -49,7 +49,12 @@ loopback interface only with --tls-cert and --tls-key.
 
 Everything only reads. Over TCP, no core can be opened unless --allow-dir says from
 where, and no process unless --allow-uid says whose.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.stdio {
+				return a.serveStdio(cmd.Context())
+			}
+			return a.serve(cmd.Context(), o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", server.DefaultAddress(), "unix:///path or tcp://host:port")
@@ -60,6 +65,7 @@ where, and no process unless --allow-uid says whose.`,
 	f.StringVar(&o.cert, "tls-cert", "", "file with the server's certificate, PEM")
 	f.StringVar(&o.key, "tls-key", "", "file with its key, PEM")
 	f.StringVar(&o.clientCA, "tls-client-ca", "", "file with the authorities whose certificates clients must show, PEM")
+	f.BoolVar(&o.stdio, "stdio", false, "serve only the process that started this one, over its pipes, in frames of JSON (gdb/ompd_inspect.py)")
 	f.BoolVar(&o.logJSON, "log-json", false, "log JSON, not text")
 	f.IntVar(&o.limits.Connections, "max-connections", 0, "connections at a time; more wait (default 1024)")
 	f.IntVar(&o.limits.Targets, "max-targets", 0, "targets that one connection may have open (default 32)")

@@ -79,6 +79,17 @@ func merged(t *testing.T, c *client.Client, name string) *inspect.Picture {
 	}
 }
 
+// verbsOfLent runs verbs on what a debugger lends, and on the same core.
+func verbsOfLent(t *testing.T, address, name, core string) {
+	t.Helper()
+	for _, verb := range []string{"report", "threads", "stacks", "doctor"} {
+		_, want, _ := output(t, verb, core)
+		if status, got, errs := output(t, "--server", address, verb, lentPrefix+name); status != exitOK || got != want {
+			t.Errorf("%s of what a debugger lends: exit status %d: %s\n%s", verb, status, errs, firstDifference(got, want))
+		}
+	}
+}
+
 // TestDebugger lends a core over the stream: the report is the direct one, OMPD's
 // routines answer, a new stop makes handles stale, and leaving frees the target.
 func TestDebugger(t *testing.T) {
@@ -110,6 +121,7 @@ func TestDebugger(t *testing.T) {
 	if string(got) != string(expected) {
 		t.Errorf("the report through the debugger differs:\n%s\nnot\n%s", got, expected)
 	}
+	verbsOfLent(t, address, name, r.Core)
 	if _, err := c.Ompd.Initialize(t.Context(), &ompdv1.InitializeRequest{ApiVersion: 202111}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
 )
@@ -23,6 +25,9 @@ var version = "0.1.0-dev"
 // errReported is an error whose message is already printed.
 var errReported = errors.New("already reported")
 
+// ownWidth as width is that of the terminal.
+const ownWidth = -1
+
 // app is one run of the tool: its outputs and the values of its flags.
 type app struct {
 	stdout, stderr *os.File
@@ -30,7 +35,12 @@ type app struct {
 	json           bool
 	color          string
 	native         bool
+	numbers        bool
+	width          int
 	server         serverOptions
+
+	at  *client.Client  // a connection that is there already; nil without
+	ctx context.Context // ends what is under way; nil means never
 }
 
 // command builds the command tree.
@@ -64,6 +74,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,
 	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be unsettled")
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json)")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never")
+	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the terminal")
 	a.serverFlags(root)
 	for _, v := range a.verbs() {
 		root.AddCommand(v)
@@ -75,13 +86,16 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,
 func (a *app) verbs() []*cobra.Command {
 	report := a.reportVerb()
 	report.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	regions := a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions)
 	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, text.Threads)
+	for _, v := range []*cobra.Command{threads, regions} {
+		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, such as 2.1")
+	}
 	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, a.printStacks)
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	return []*cobra.Command{
 		report, a.diagnoseVerb(), threads,
-		a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, text.Regions),
-		a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.versionVerb(),
+		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.versionVerb(),
 	}
 }
 
@@ -120,6 +134,9 @@ func (a *app) print(pic *inspect.Picture, show func(*text.Printer, *inspect.Pict
 	p, err := a.printer()
 	if err != nil {
 		return err
+	}
+	if a.numbers {
+		p.NumberRegions()
 	}
 	show(p, pic)
 	return p.Err()
@@ -214,7 +231,9 @@ func (a *app) printer() (*text.Printer, error) {
 	fd := int(a.stdout.Fd())
 	tty := term.IsTerminal(fd)
 	width := text.NoLimit
-	if tty {
+	if a.width >= 0 {
+		width = a.width
+	} else if tty {
 		if w, _, err := term.GetSize(fd); err == nil {
 			width = w
 		}

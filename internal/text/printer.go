@@ -24,6 +24,8 @@ type Printer struct {
 	color bool
 	width int
 	err   error
+
+	numbers bool // regions have numbers
 }
 
 // New returns a printer on w. color switches ANSI colours on; width is the number
@@ -34,6 +36,11 @@ func New(w io.Writer, color bool, width int) *Printer {
 	}
 	return &Printer{w: w, color: color, width: width}
 }
+
+// NumberRegions makes threads and regions be named by number: a region by its place
+// in the picture's list, from 0, and a thread by region and number there, such as
+// 2.1.
+func (p *Printer) NumberRegions() { p.numbers = true }
 
 // Err returns the first error of the writer.
 func (p *Printer) Err() error { return p.err }

@@ -49,6 +49,8 @@ func Header(p *Printer, pic *inspect.Picture) {
 		crashPlace(p, pic)
 	case t.Signal != "":
 		p.linef("%s: %s", p.bold(what), t.Signal)
+	case t.Kind == "process": // a process that was looked at by itself has a pause
+		p.linef("%s: held by a debugger, no signal", p.bold(what))
 	default:
 		p.linef("%s: taken while it ran, no signal", p.bold(what))
 	}
@@ -188,10 +190,32 @@ func Warnings(p *Printer, pic *inspect.Picture) {
 	}
 }
 
+// nameColumn is where the names of threads stand, if regions have numbers.
+const nameColumn = 2
+
+// threadNumber names a thread by its innermost region and its number there.
+func threadNumber(pic *inspect.Picture, t inspect.Thread) string {
+	if n := regionNumber(pic, t.Region); n >= 0 && t.ThreadNum != nil {
+		return fmt.Sprintf("%d.%d", n, *t.ThreadNum)
+	}
+	return ""
+}
+
+// regionNumber is the place of a region in the picture, -1 if it has none.
+func regionNumber(pic *inspect.Picture, id inspect.ID) int {
+	if id == "" {
+		return -1
+	}
+	return slices.IndexFunc(pic.Regions, func(r inspect.Region) bool { return r.ID == id })
+}
+
 // Threads prints the table of threads.
 func Threads(p *Printer, pic *inspect.Picture) {
 	p.heading("THREADS", roles(pic.Threads))
 	t := &table{head: []string{"", "LWP", "ROLE", "NUM/TEAM", "STATE", "WAITS ON", "WHERE"}}
+	if p.numbers {
+		t.head = slices.Insert(t.head, nameColumn, "NAME")
+	}
 	for _, th := range pic.Threads {
 		mark, state := "", ""
 		if th.Crashed {
@@ -211,7 +235,11 @@ func Threads(p *Printer, pic *inspect.Picture) {
 		if th.LWP == 0 {
 			lwp = "gone"
 		}
-		t.add(mark, lwp, roleName(th), numbers(th), state, waitsOn(th), at)
+		cells := []string{mark, lwp, roleName(th), numbers(th), state, waitsOn(th), at}
+		if p.numbers {
+			cells = slices.Insert(cells, nameColumn, threadNumber(pic, th))
+		}
+		t.add(cells...)
 	}
 	p.table(t)
 	for _, th := range pic.Threads {

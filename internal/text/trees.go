@@ -20,10 +20,10 @@ func Regions(p *Printer, pic *inspect.Picture) {
 	for _, r := range pic.Regions {
 		children[r.Parent] = append(children[r.Parent], r)
 	}
-	regionTree(p, children, "", "  ")
+	regionTree(p, pic, children, "", "  ")
 }
 
-func regionTree(p *Printer, children map[inspect.ID][]inspect.Region, parent inspect.ID, indent string) {
+func regionTree(p *Printer, pic *inspect.Picture, children map[inspect.ID][]inspect.Region, parent inspect.ID, indent string) {
 	for i, r := range children[parent] {
 		branch, next := "├─ ", "│  "
 		if i == len(children[parent])-1 {
@@ -32,12 +32,15 @@ func regionTree(p *Printer, children map[inspect.ID][]inspect.Region, parent ins
 		if parent == "" {
 			branch, next = "", ""
 		}
+		if n := regionNumber(pic, r.ID); p.numbers && n >= 0 {
+			branch += fmt.Sprintf("%d: ", n)
+		}
 		p.wrapped(indent+branch, regionLine(p, r))
 		for _, e := range r.Errors {
 			p.wrapped(indent+next+p.note("! "), e)
 		}
 		if r.ID != "" {
-			regionTree(p, children, r.ID, indent+next)
+			regionTree(p, pic, children, r.ID, indent+next)
 		}
 	}
 }

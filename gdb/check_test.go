@@ -1,0 +1,141 @@
+package gdb_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// same compares a number that may be missing.
+func same(t *testing.T, what string, got *int, want int) {
+	t.Helper()
+	switch {
+	case got == nil:
+		t.Errorf("%s is missing, want %d", what, want)
+	case *got != want:
+		t.Errorf("%s is %d, want %d", what, *got, want)
+	}
+}
+
+// checkThreads compares `omp threads` with what omp_get_… told each thread.
+func checkThreads(t *testing.T, f *facts, truth omptest.Truth) {
+	t.Helper()
+	if len(f.Threads) != len(truth.Program.LWPs) || !f.Kept {
+		t.Errorf("%d threads, want %d; selection kept: %v", len(f.Threads), len(truth.Program.LWPs), f.Kept)
+	}
+	checked := 0
+	for _, th := range f.Threads {
+		want, ok := truth.Thread(th.LWP)
+		if !ok || !want.OpenMP {
+			continue
+		}
+		checked++
+		who := fmt.Sprintf("LWP %d: ", th.LWP)
+		same(t, who+"thread_num", th.ThreadNum, want.ThreadNum)
+		same(t, who+"team_size", th.TeamSize, want.TeamSize)
+		same(t, who+"level", th.Level, want.Level)
+		same(t, who+"active_level", th.ActiveLevel, want.ActiveLevel)
+		if th.State == nil || want.State != "" && th.State.Name != want.State {
+			t.Errorf("%sstate %v, want %s", who, th.State, want.State)
+		}
+	}
+	if checked != 6 {
+		t.Errorf("%d threads were compared, want 6", checked)
+	}
+}
+
+// checkNames compares what `omp thread REGION.NUM` selects, and the variables
+// there, with the thread's own answers for that level.
+func checkNames(t *testing.T, f *facts, truth omptest.Truth) {
+	t.Helper()
+	seen := map[int]int{}
+	for _, p := range f.Places {
+		want, ok := truth.Thread(p.LWP)
+		if !ok {
+			t.Errorf("%s selects LWP %d, which the program does not know", p.Name, p.LWP)
+			continue
+		}
+		seen[p.LWP]++
+		region, num, _ := strings.Cut(p.Name, ".")
+		r, _ := strconv.Atoi(region)
+		if level := f.Regions[r].Level; num != fmt.Sprint(want.Ancestors[level]) {
+			t.Errorf("%s is LWP %d, which is %d at level %d", p.Name, p.LWP, want.Ancestors[level], level)
+		}
+		same(t, p.Name+": $_omp_thread_num", p.ThreadNum, want.ThreadNum)
+		same(t, p.Name+": $_omp_num_threads", p.NumThreads, want.TeamSize)
+		same(t, p.Name+": $_omp_level", p.Level, want.Level)
+		same(t, p.Name+": $_omp_active_level", p.ActiveLevel, want.ActiveLevel)
+		same(t, p.Name+`: $_omp("thread_num")`, &p.Function, want.ThreadNum)
+		if want.State != p.State || p.Role != want.Role {
+			t.Errorf("%s: $_omp_state is %s, $_omp_role %s; want %s, %s", p.Name, p.State, p.Role, want.State, want.Role)
+		}
+		if p.Region == nil || f.Names[p.LWP] != fmt.Sprintf("omp %d.%d %s", *p.Region, want.ThreadNum, p.State) {
+			t.Errorf("`info threads` names LWP %d %q", p.LWP, f.Names[p.LWP])
+		}
+		if !strings.Contains(p.Tells, fmt.Sprintf("(LWP %d), %s]", p.LWP, f.Names[p.LWP])) {
+			t.Errorf("`omp thread` tells %q", p.Tells)
+		}
+	}
+	if len(seen) != 6 || len(f.Places) != 1+2+3+3 {
+		t.Errorf("%d names select %d threads, want 9 and 6: %+v", len(f.Places), len(seen), f.Places)
+	}
+}
+
+// pseudoFrames are what stands for the runtime's frames.
+var pseudoFrames = map[string]string{"wait_barrier_explicit": "<OMP-explicit_barrier>", "wait_barrier": "<OMP-barrier>"}
+
+// checkStacks looks for the innermost function of the program in each stack, for
+// the functions that forked, and for frames of the runtime, which must not be there.
+func checkStacks(t *testing.T, f *facts, truth omptest.Truth, symbols bool) {
+	t.Helper()
+	for _, th := range truth.Threads {
+		own, filtered := f.Stacks[th.LWP], f.Filtered[th.LWP]
+		for which, text := range map[string]string{"omp bt": own, "bt": filtered} {
+			if strings.Contains(text, "__kmp") || strings.Contains(text, "libomp.so") || strings.Contains(text, "libgomp.so") || strings.Contains(text, "start_thread") {
+				t.Errorf("%s of LWP %d has frames of the runtime:\n%s", which, th.LWP, text)
+			}
+			words := []string{}
+			if pseudo := pseudoFrames[th.State]; pseudo != "" {
+				words = append(words, "#0 ", pseudo)
+			}
+			if symbols {
+				words = append(words, th.Function, " main ", fmt.Sprintf("%s:%d", th.File, th.Line), "inner [")
+			}
+			for _, w := range words {
+				if !strings.Contains(strings.ReplaceAll(text, "\n", " "), w) {
+					t.Errorf("%s of LWP %d has no %q:\n%s", which, th.LWP, w, text)
+				}
+			}
+		}
+		if n := strings.Count(own, "which forked the region"); th.ThreadNum != 0 && n == 0 {
+			t.Errorf("the stack of LWP %d does not go on in the thread that forked its region:\n%s", th.LWP, own)
+		}
+	}
+}
+
+// checkVerbs looks for what each verb is about.
+func checkVerbs(t *testing.T, f *facts) {
+	t.Helper()
+	for verb, words := range map[string][]string{
+		"report": {"THREADS  6", "REGIONS  3", "TASKS", "STACKS"}, "diagnose": {"arrived at a barrier"}, "threads": {"THREADS  6", "NAME", "2.0", "3.2"},
+		"regions": {"0: serial code", "1: parallel", "3: parallel"}, "tasks": {"TASKS"}, "icvs": {"nthreads-var"}, "stacks": {"STACKS"},
+		"layout": {"OFFSET"}, "doctor": {"threads: 6 threads, 6 with registers"},
+	} {
+		for _, w := range words {
+			if !strings.Contains(f.Verbs[verb], w) {
+				t.Errorf("`omp %s` has no %q:\n%s", verb, w, f.Verbs[verb])
+			}
+		}
+	}
+	var levels []int
+	for _, r := range f.Regions {
+		levels = append(levels, r.Level)
+	}
+	if !slices.Equal(levels, []int{0, 1, 2, 2}) {
+		t.Errorf("regions of levels %v", levels)
+	}
+}

@@ -1,0 +1,217 @@
+package gdb_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// tool is the path of ompd-inspect, built for these tests.
+var tool string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "ompd-inspect-gdb")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	tool = filepath.Join(dir, "ompd-inspect")
+	build := exec.Command("go", "build", "-o", tool, "../cmd/ompd-inspect")
+	build.Stderr = os.Stderr
+	status := 1
+	if build.Run() == nil {
+		status = m.Run()
+	}
+	os.RemoveAll(dir)
+	os.Exit(status)
+}
+
+// gdbTime is how long one gdb may take: it is one with a mistake in it that never
+// ends, not a slow one, that it is for.
+const gdbTime = 4 * time.Minute
+
+// script runs gdb with arguments and then a script of commands, with the OpenMP
+// commands loaded. What gdb prints must have no traceback, whatever else happens.
+func script(t testing.TB, args []string, commands ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(file, []byte(strings.Join(commands, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), gdbTime)
+	defer cancel()
+	line := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set width 0", "-iex", "set confirm off"}
+	line = append(append(line, args...), "-x", "ompd_inspect.py", "-x", file)
+	cmd := exec.CommandContext(ctx, "gdb", line...)
+	cmd.Env = append(os.Environ(), "OMPD_INSPECT="+tool)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	_ = cmd.Run() // a command that failed is seen in the output
+	text := out.String()
+	for _, bad := range []string{"Traceback", "Python Exception", "a defect of this script", "Fatal signal", "internal-error"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("gdb says %q:\n%s", bad, text)
+		}
+	}
+	return text
+}
+
+// facts are what testdata/facts.py prints.
+type facts struct {
+	Threads  []inspect.Thread
+	Regions  []inspect.Region
+	Places   []place
+	Names    map[int]string // by LWP
+	Kept     bool           // the selection, over all of it
+	Stacks   map[int]string
+	Filtered map[int]string
+	Verbs    map[string]string
+}
+
+// place is a thread as one of its names selects it.
+type place struct {
+	Name        string
+	LWP         int
+	Tells       string
+	Function    int
+	ThreadNum   *int `json:"thread_num"`
+	NumThreads  *int `json:"num_threads"`
+	Level       *int
+	ActiveLevel *int `json:"active_level"`
+	Region      *int
+	Role, State string
+}
+
+// factsOf takes the facts out of what gdb printed.
+func factsOf(t testing.TB, text string) *facts {
+	t.Helper()
+	_, line, ok := strings.Cut(text, "\nFACTS ")
+	if !ok {
+		t.Fatalf("no facts:\n%s", text)
+	}
+	f := new(facts)
+	line, _, _ = strings.Cut(line, "\n")
+	if err := json.Unmarshal([]byte(line), f); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	return f
+}
+
+// way is a way in which gdb comes to hold a program.
+type way struct {
+	name string
+	hold func(t *testing.T, r omptest.Run) (*facts, omptest.Truth)
+}
+
+const factsScript = "source testdata/facts.py"
+
+var ways = []way{
+	{"core", func(t *testing.T, r omptest.Run) (*facts, omptest.Truth) {
+		r.Mode = omptest.Kernel
+		c := omptest.Dump(t, r)
+		return factsOf(t, script(t, []string{r.Exe, c.Core}, factsScript)), c.Truth
+	}},
+	{"gcore", func(t *testing.T, r omptest.Run) (*facts, omptest.Truth) {
+		r.Mode = omptest.Gcore
+		c := omptest.Dump(t, r)
+		return factsOf(t, script(t, []string{r.Exe}, "core-file "+c.Core, factsScript)), c.Truth
+	}},
+	{"attach", func(t *testing.T, r omptest.Run) (*facts, omptest.Truth) {
+		r.Mode = omptest.Live
+		p := omptest.Start(t, r)
+		return factsOf(t, script(t, []string{"-p", fmt.Sprint(p.PID)}, factsScript, "detach")), p.Truth
+	}},
+	{"start", func(t *testing.T, r omptest.Run) (*facts, omptest.Truth) {
+		truth := filepath.Join(t.TempDir(), "truth.jsonl")
+		f := factsOf(t, script(t, []string{r.Exe}, append(environment(r, truth), "run abort", factsScript, "kill")...))
+		return f, truthOf(t, truth)
+	}},
+	{"gdbserver", func(t *testing.T, r omptest.Run) (*facts, omptest.Truth) {
+		truth := filepath.Join(t.TempDir(), "truth.jsonl")
+		f := factsOf(t, script(t, []string{r.Exe}, gdbserver(r, truth), "continue", factsScript, "kill"))
+		return f, truthOf(t, truth)
+	}},
+}
+
+// environment are gdb's commands for the environment of a run.
+func environment(r omptest.Run, truth string) []string {
+	out := []string{"set startup-with-shell off", "set environment OMPD_TRUTH " + truth}
+	if r.Runtime.Dir != "" {
+		out = append(out, "set environment LD_LIBRARY_PATH "+r.Runtime.Dir)
+	}
+	for _, e := range r.Env {
+		out = append(out, "set environment "+strings.Replace(e, "=", " ", 1))
+	}
+	return out
+}
+
+func truthOf(t *testing.T, path string) omptest.Truth {
+	t.Helper()
+	truth, err := omptest.ReadTruth(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth
+}
+
+// gdbserver is the command that starts a program under a gdbserver and talks to it.
+func gdbserver(r omptest.Run, truth string) string {
+	words := []string{"target remote | exec env", "OMPD_TRUTH=" + truth}
+	if r.Runtime.Dir != "" {
+		words = append(words, "LD_LIBRARY_PATH="+r.Runtime.Dir)
+	}
+	words = append(append(words, r.Env...), "gdbserver --once --no-startup-with-shell -", r.Exe, "abort")
+	return strings.Join(words, " ")
+}
+
+// runs are the programs and runtimes that are looked at in all ways.
+func runs(t *testing.T) map[string]omptest.Run {
+	out := map[string]omptest.Run{}
+	for _, rt := range omptest.Runtimes(t) {
+		out[rt.Name] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: rt}
+	}
+	out["libgomp"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC}), Runtime: omptest.Libgomp(t)}
+	out["stripped"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Strip: true}), Runtime: omptest.RuntimeOf(t, 16)}
+	out["tracked"] = omptest.Run{
+		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 19), Env: []string{"OMP_DEBUG=enabled"},
+	}
+	return out
+}
+
+// asGCC says what GCC's code lets be known: it has one call for all barriers.
+func asGCC(truth *omptest.Truth) {
+	for i := range truth.Threads {
+		if th := &truth.Threads[i]; th.State == "wait_barrier_explicit" {
+			th.State = "wait_barrier"
+		}
+	}
+}
+
+// TestFacts holds what the commands say against what the program knows of itself,
+// in each way in which gdb can hold it.
+func TestFacts(t *testing.T) {
+	for name, r := range runs(t) {
+		for _, w := range ways {
+			t.Run(name+"/"+w.name, func(t *testing.T) {
+				f, truth := w.hold(t, r)
+				if name == "libgomp" {
+					asGCC(&truth)
+				}
+				checkThreads(t, f, truth)
+				checkNames(t, f, truth)
+				checkStacks(t, f, truth, !strings.HasPrefix(name, "stripped"))
+				checkVerbs(t, f)
+			})
+		}
+	}
+}

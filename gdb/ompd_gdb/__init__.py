@@ -1,0 +1,19 @@
+"""The parts of ompd_inspect.py, and what joins them."""
+
+from . import breaks, commands, follow, frames, session, settings
+
+
+def load(folder):
+    """Makes the commands; folder has ompd_inspect.py."""
+    settings.register(folder)
+    commands.register()
+    frames.register()
+    breaks.register()
+    follow.register()
+
+
+def unload():
+    """Ends the child and stops listening to gdb's events."""
+    follow.unregister()
+    breaks.unregister()
+    session.close()

@@ -1,0 +1,134 @@
+"""omp and its commands that show a part of the picture."""
+
+import codecs
+import sys
+
+import gdb
+
+from . import follow, session
+
+FOUND = 3  # the exit status of diagnose for a hang
+
+# Verbs of ompd-inspect: name, what it shows, and its flags.
+VERBS = (
+    ("report", "What is wrong, threads, regions, tasks and stacks of the OpenMP program.", ("--native",)),
+    ("diagnose", "Only what is wrong: deadlocks, who is missing at a barrier, why it died.", ()),
+    ("threads", "The OpenMP threads: role, number and team, state, what they wait on.", ("--numbers",)),
+    ("regions", "The tree of parallel regions. Their numbers are those that `omp thread` takes.", ("--numbers",)),
+    ("tasks", "The tasks: running, waiting, queued, blocked on a dependence.", ("--all",)),
+    ("icvs", "Every internal control variable, by scope, and where it was read.", ()),
+    ("stacks", "User-model stacks of all threads, merged. `omp bt` has that of one thread.", ("--native",)),
+    ("layout", "Where every field of the runtime lies, and which source said so.", ("--source",)),
+    ("doctor", "What can be read of this program; for what is missing, the cause and the cure.", ()),
+)
+SOURCES = ("symbols", "memory", "debuginfo", "code", "table")
+
+
+class Omp(gdb.Command):
+    """OpenMP: threads, regions, tasks and what they wait for.
+
+Works for cores, started, attached and remote programs, with LLVM's and GNU's
+runtimes as distributions ship them."""
+
+    def __init__(self):
+        super().__init__("omp", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, arg, from_tty):
+        """`omp` alone is its help."""
+        if arg:
+            raise gdb.GdbError('Undefined omp command: "%s". Try "help omp".' % arg)
+        gdb.execute("help omp", from_tty)
+
+
+class Verb(gdb.Command):
+    """A verb of ompd-inspect on the program that gdb holds."""
+
+    def __init__(self, name, doc, flags):
+        self.verb, self.flags = name, ("--json",) + flags
+        self.__doc__ = "%s\n\nUsage: omp %s%s" % (doc, name, "".join(" [%s%s]" % (f, " SOURCE" if f == "--source" else "") for f in self.flags))
+        super().__init__("omp " + name, gdb.COMMAND_DATA)
+
+    @session.guarded
+    def invoke(self, arg, _):
+        """Prints what the verb prints."""
+        words = gdb.string_to_argv(arg)
+        for w in words:
+            if w.startswith("-") and w.split("=")[0] not in self.flags or not w.startswith("-") and self.verb != "layout":
+                raise gdb.GdbError("omp %s: %s: its flags are %s" % (self.verb, w, ", ".join(self.flags)))
+        s = session.current()
+        if "--numbers" in self.flags and "--json" not in words:
+            words.append("--numbers")
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        exit_status, errors = s.verb([self.verb] + words + looks(), lambda b: gdb.write(decoder.decode(b)))
+        if exit_status not in (0, FOUND):
+            raise gdb.GdbError(session.plain(errors))
+
+    def complete(self, text, word):
+        """Flags, and the sources of layout."""
+        before = text[:len(text) - len(word or "")].split()
+        names = SOURCES if before and before[-1] == "--source" else self.flags
+        # gdb takes the part behind a dash for a word of its own.
+        typed = text.split()[-1] if text and not text[-1].isspace() else ""
+        cut = len(typed) - len(word or "")
+        return [n[cut:] for n in names if n.startswith(typed)]
+
+
+def looks():
+    """Flags for colour and width as gdb's own output has them."""
+    color = "always" if gdb.parameter("style enabled") and sys.stdout.isatty() else "never"
+    return ["--color", color, "--width", str(gdb.parameter("width") or 0)]
+
+
+class Thread(gdb.Command):
+    """Select a thread by its OpenMP name: REGION.NUM.
+
+Usage: omp thread [REGION.NUM]
+
+REGION is a number of `omp regions`, or a region's whole ID of `omp regions --json`.
+NUM is the thread number there, as omp_get_thread_num or omp_get_ancestor_thread_num
+tell it. Without an argument, tells where the selected thread is."""
+
+    def __init__(self):
+        super().__init__("omp thread", gdb.COMMAND_RUNNING)
+
+    @session.guarded
+    def invoke(self, arg, from_tty):
+        """Selects the thread, or tells which one is."""
+        s = session.current()
+        places = follow.Places(s)
+        if not arg.strip():
+            tell(places)
+            return
+        lwp = places.find(arg.strip())
+        thread = s.lender.thread(lwp)
+        if thread is None:
+            raise gdb.GdbError("omp thread: LWP %d is not there any more" % lwp)
+        gdb.execute("thread %d.%d" % (s.inferior.num, thread.num), from_tty)
+
+    def complete(self, text, word):
+        """The names of all threads."""
+        try:
+            names = follow.Places(session.current()).names()
+        except (gdb.error, gdb.GdbError, session.child.CallError, ConnectionError):
+            return []
+        typed = text.strip()
+        cut = len(typed) - len(word or "")
+        return [n[cut:] for n in names if n.startswith(typed)]
+
+
+def tell(places):
+    """Writes where the selected thread is."""
+    thread = gdb.selected_thread()
+    if thread is None:
+        raise gdb.GdbError("omp thread: no thread is selected")
+    t = places.by_lwp.get(thread.ptid[1])
+    name = places.name(t) if t is not None else "no OpenMP thread"
+    gdb.write("[Current thread is %d (LWP %d), %s]\n" % (thread.num, thread.ptid[1], name))
+
+
+def register():
+    """Makes the commands."""
+    Omp()
+    for name, doc, flags in VERBS:
+        Verb(name, doc, flags)
+    Thread()

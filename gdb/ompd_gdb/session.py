@@ -1,0 +1,226 @@
+"""The programs that are lent to the child, one session each."""
+
+import json
+import os
+import time
+
+import gdb
+
+from . import child, lend, settings
+
+FOLDER = []  # the directory of the script
+
+_child = None
+_sessions = {}  # by the number of the inferior
+_signaled = {}  # the thread that a signal stopped, by the number of the inferior
+
+
+class Session:
+    """One program, lent to the child for as long as it is the same."""
+
+    def __init__(self, the_child, inferior):
+        self.child, self.inferior = the_child, inferior
+        self.lender = lend.Lender(inferior)
+        self.program, self.auxv = self.identify(), self.lender.auxv()
+        self.target = self.ended = None
+        self.stale = False
+        self.kept = {}  # of this stop
+        self.number = the_child.begin(b"C", "ompd.v1.DebuggerService/Attach", self)
+        hello = {"about": self.about(), "powers": self.lender.powers(), "auxv": self.auxv, "spec": spec(inferior)}
+        the_child.send_json(self.number, {"hello": hello})
+        self.await_target()
+
+    def identify(self):
+        """What tells this program from the next in the same inferior, as far as gdb
+        knows it."""
+        return (self.inferior.pid, self.inferior.progspace.filename, lend.kind_of(self.inferior))
+
+    def about(self):
+        """The program at this stop."""
+        return self.lender.about(_signaled.get(self.inferior.num))
+
+    def await_target(self):
+        """Waits until the child knows the program at its present stop."""
+        self.target = None
+        self.child.until(lambda *_: self.target or self.ended)
+        if self.ended:
+            raise child.CallError(self.ended)
+
+    def take(self, kind, payload):
+        """Takes a frame of the child: answers its questions."""
+        message = json.loads(payload.decode())
+        if kind == b"S":
+            self.ended = message
+            return
+        if "target" in message:
+            self.target = message["target"]["name"]
+        if "questions" in message:
+            questions = message["questions"]
+            self.child.trips += 1
+            self.child.asked += len(questions["questions"])
+            answers = [self.lender.answer(q) for q in questions["questions"]]
+            self.child.send_json(self.number, {"answers": {"id": questions["id"], "answers": answers}})
+
+    def renew(self):
+        """Forgets the stop before, if the program has run. False says that this is
+        another program."""
+        if self.ended or self.identify() != self.program:
+            return False
+        if self.stale:
+            if self.lender.auxv() != self.auxv:
+                return False
+            self.kept = {}
+            self.child.send_json(self.number, {"stopped": {"about": self.about()}})
+            self.await_target()
+            self.stale = False
+        return True
+
+    def end(self):
+        """Tells the child that the program is lent no more."""
+        if not self.ended and not self.child.broken:
+            self.child.send(self.number, b"E")
+
+    def verb(self, words, write):
+        """Runs a verb on the program."""
+        return self.child.verb(words + ["debugger:" + self.target], write)
+
+    def picture(self, *words):
+        """What a verb says as JSON, asked once a stop."""
+        if words not in self.kept:
+            out = []
+            exit_status, errors = self.verb(list(words) + ["--json"], out.append)
+            if exit_status != 0:
+                raise gdb.GdbError(plain(errors))
+            self.kept[words] = json.loads(b"".join(out).decode())
+        return self.kept[words]
+
+
+def spec(inferior):
+    """Where files are, as gdb was told."""
+    out = {"debug_dirs": [d for d in (gdb.parameter("debug-file-directory") or "").split(":") if d]}
+    executable = inferior.progspace.filename or ""
+    if os.path.isfile(executable):
+        out["exe"] = executable
+    sysroot = gdb.parameter("sysroot")
+    if sysroot and not sysroot.startswith("target:"):
+        out["sysroot"] = sysroot
+    if gdb.parameter("debuginfod enabled") != "on":
+        out["no_debuginfod"] = True
+    return out
+
+
+def plain(errors):
+    """What the child said of errors, without its name."""
+    lines = [line for line in errors.strip().splitlines() if "--help" not in line]
+    return "\n".join("omp: " + line.replace("ompd-inspect: ", "", 1) if i == 0 else line for i, line in enumerate(lines))
+
+
+def close():
+    """Ends the child; the next command starts another."""
+    global _child
+    _sessions.clear()
+    if _child is not None:
+        _child.close()
+        _child = None
+
+
+def stopped(event=None):
+    """The program is at a new stop."""
+    inferior = gdb.selected_inferior()
+    _signaled.pop(inferior.num, None)
+    if isinstance(event, gdb.SignalEvent):
+        _signaled[inferior.num] = event.inferior_thread or gdb.selected_thread()
+    changed()
+
+
+def changed(_=None):
+    """What is known of the programs may be true no more."""
+    for s in _sessions.values():
+        s.stale = True
+
+
+def current():
+    """The session of the selected inferior, at its present stop."""
+    global _child
+    inferior = gdb.selected_inferior()
+    if inferior.pid == 0 or not inferior.threads():
+        raise gdb.GdbError("omp: there is no program to look at: `run`, `attach PID` or `core-file CORE` first")
+    if any(t.is_running() for t in inferior.threads()):
+        raise gdb.GdbError("omp: the program is running: `interrupt` it first")
+    if _child is not None and _child.broken:
+        close()
+    for number in [n for n, s in _sessions.items() if not s.inferior.is_valid() or s.inferior.pid == 0]:
+        _sessions.pop(number).end()
+    if _child is None:
+        _child = child.Child(settings.program(FOLDER[0]))
+    session = _sessions.get(inferior.num)
+    if session is not None and not session.renew():
+        _sessions.pop(inferior.num).end()
+        session = None
+    if session is None:
+        try:
+            session = Session(_child, inferior)
+        except lend.Unsupported as e:
+            raise gdb.GdbError("omp: %s" % e)
+        _sessions[inferior.num] = session
+    return session
+
+
+class Cost:
+    """What a command cost."""
+
+    def __init__(self):
+        self.began = time.monotonic()
+        self.before = self.counts()
+
+    @staticmethod
+    def counts():
+        """Round trips, questions, requests for memory, bytes."""
+        lenders = [s.lender for s in _sessions.values()]
+        counts = (_child.trips, _child.asked) if _child is not None else (0, 0)
+        return counts + (sum(x.requests for x in lenders), sum(x.bytes for x in lenders))
+
+    def tell(self):
+        """Writes it, if that is wanted."""
+        if settings.value("statistics"):
+            seconds = time.monotonic() - self.began
+            trips, asked, requests, size = (max(0, now - then) for now, then in zip(self.counts(), self.before))
+            gdb.write("omp: %d round trips, %d questions, %d memory requests of %d KiB, %.0f ms\n"
+                      % (trips, asked, requests, size // 1024, 1000 * seconds))
+
+
+def guarded(command):
+    """Makes a command whose errors are gdb's, and never a traceback, and which tells
+    what it cost."""
+    def run(self, arg, from_tty):
+        cost = Cost()
+        guarded_function(command)(self, arg, from_tty)
+        cost.tell()
+    run.__doc__ = command.__doc__
+    return run
+
+
+def guarded_function(function):
+    """Makes a function whose errors are gdb's, and never a traceback."""
+    def run(*args):
+        try:
+            return function(*args)
+        except (gdb.GdbError, gdb.error):
+            raise
+        except KeyboardInterrupt:
+            raise gdb.GdbError("Quit")
+        except (child.CallError, ConnectionError) as e:
+            raise gdb.GdbError("omp: %s" % e)
+        except Exception as e:  # a defect must not end in a traceback
+            raise gdb.GdbError("omp: a defect of this script, please report it: %s: %s%s"
+                               % (type(e).__name__, e, where(e)))
+    run.__doc__ = function.__doc__
+    return run
+
+
+def where(e):
+    """The line that raised e."""
+    trace = e.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return " (%s:%d)" % (trace.tb_frame.f_code.co_filename.rsplit("/", 1)[-1], trace.tb_lineno)

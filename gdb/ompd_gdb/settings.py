@@ -1,0 +1,91 @@
+"""The settings: `show omp`."""
+
+import os
+import shutil
+
+import gdb
+
+# What a setting has if nobody set it.
+PROGRAM = "ompd-inspect"
+
+_made = {}
+
+
+class Setting(gdb.Parameter):
+    """A setting that tells its value in a sentence."""
+
+    def __init__(self, name, kind, value, doc, choices=None, changed=None):
+        self.set_doc, self.show_doc, self.__doc__ = "Set " + doc[0], "Show " + doc[0], doc[1]
+        self.changed = changed
+        words = (name, gdb.COMMAND_DATA, kind) + ((choices,) if choices else ())
+        super().__init__(*words)
+        self.name, self.value = name, value
+        _made[name] = self
+
+    def get_set_string(self):
+        """Called when it was set."""
+        if self.changed is not None:
+            self.changed()
+        return ""
+
+    def get_show_string(self, value):
+        """The sentence of `show`."""
+        return "%s is %s." % (self.name, value)
+
+
+class Prefix(gdb.Command):
+    """Settings of the OpenMP commands."""
+
+    def __init__(self, verb):
+        super().__init__(verb + " omp", gdb.COMMAND_DATA, gdb.COMPLETE_NONE, True)
+
+    def invoke(self, arg, _):
+        """`show omp` and `set omp` alone: the list of settings."""
+        for name in sorted(_made):
+            gdb.execute("show " + name)
+
+
+def value(name):
+    """The value of a setting."""
+    return _made["omp " + name].value
+
+
+def program(folder):
+    """The ompd-inspect to start: as it was set, as $OMPD_INSPECT says, as it lies
+    near the script, or the first on the PATH."""
+    chosen = value("program") or os.environ.get("OMPD_INSPECT")
+    if chosen:
+        return os.path.expanduser(chosen)
+    for near in ("../bin", "..", "."):
+        path = os.path.normpath(os.path.join(folder, near, PROGRAM))
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise gdb.GdbError("omp: there is no ompd-inspect near the script or on the PATH: `set omp program PATH`")
+    return found
+
+
+def register(folder):
+    """Makes the settings."""
+    from . import follow, session
+
+    def closed():
+        session.close()
+
+    for verb in ("set", "show"):
+        Prefix(verb)
+    Setting("omp program", gdb.PARAM_OPTIONAL_FILENAME, "", (
+        "the ompd-inspect that OpenMP commands start.",
+        "Empty means: $OMPD_INSPECT, else the one near the script, else the first on the PATH."), changed=closed)
+    Setting("omp statistics", gdb.PARAM_BOOLEAN, False, (
+        "whether OpenMP commands tell what they cost.",
+        "After each command: round trips, questions, requests and bytes of memory, and the time."))
+    Setting("omp follow", gdb.PARAM_BOOLEAN, True, (
+        "whether $_omp_… variables are set anew at each stop.",
+        "At each stop and when another thread is selected, if the program has an OpenMP\n"
+        "runtime. A stop then costs what `omp threads` costs: see `set omp statistics`."), changed=follow.changed)
+    Setting("omp thread-names", gdb.PARAM_BOOLEAN, True, (
+        "whether `info threads` names threads by region and number.",
+        "The name is `omp REGION.NUM STATE`, as `omp thread` takes it."), changed=follow.changed)
+    session.FOLDER[:] = [folder]

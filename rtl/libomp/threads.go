@@ -138,6 +138,7 @@ func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
 		return nil, fmt.Errorf("ds_gtid is %d: %w", th.gtid, callbacks.StaleHandle)
 	}
 	th.gtid = gtid
+	rt.arrive(th)
 	return th, nil
 }
 

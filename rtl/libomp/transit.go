@@ -1,0 +1,53 @@
+package libomp
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+)
+
+// A primary thread that forks or joins a team changes its own fields one after the
+// other: its number first (ds_tid), its team (th_team) later, and it may wait for
+// a lock of the runtime in between. So ds_tid may be that in the team around, or
+// th_team still a team whose region is over.
+
+// arrive puts right the team and the number of a thread on such a way.
+func (rt *runtime) arrive(th *thread) {
+	t, err := rt.team(th.team)
+	if err != nil {
+		return // whoever needs the team will say so
+	}
+	if n, ok := rt.place(t, th); ok {
+		th.tid = n
+	}
+	if th.tid == 0 && !th.inTeams() && rt.apart(t) {
+		th.team, th.tid = t.parent, t.masterTid
+	}
+}
+
+// place is the number that t_threads gives th; not ok if th is not in it, as
+// before the array of a new team is filled.
+func (rt *runtime) place(t *team, th *thread) (int, bool) {
+	if th.tid >= 0 && th.tid < t.nproc {
+		p, err := layout.ReadUint(rt.mem, t.threads.Add(uint64(th.tid)*8), 8)
+		if err == nil && p == th.addr.Offset {
+			return th.tid, true
+		}
+	}
+	list := make([]byte, 8*t.nproc)
+	if rt.mem.ReadMemory(t.threads, list) != nil {
+		return 0, false
+	}
+	for n := range t.nproc {
+		if callbacks.Word(list[8*n:8*n+8]) == th.addr.Offset {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// apart tells whether the region of t is over although its primary thread has not
+// left the team: the runtime clears t_pkfn before it takes the team apart,
+// for debuggers to see. A serialized region may have none.
+func (rt *runtime) apart(t *team) bool {
+	return rt.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0 && !t.parent.IsNull()
+}

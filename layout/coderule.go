@@ -33,12 +33,28 @@ func (s *Code) apply(i int) codeResult {
 		}
 	}
 	out := s.read(i, false)
-	if out.err != nil {
+	if out.err != nil && !s.own(i) {
 		if deep := s.read(i, true); deep.err == nil {
 			return deep
 		}
 	}
 	return out
+}
+
+// own tells whether a rule before rule i found its path in the same function's own
+// code. Then the compiler has made no functions of its helpers, and to run through
+// what else it calls is long and finds nothing.
+func (s *Code) own(i int) bool {
+	for before := range s.rules.Rules[:i] {
+		if s.rules.Rules[before].Function != s.rules.Rules[i].Function {
+			continue
+		}
+		s.rule(before)
+		if s.read(before, false).err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Code) read(i int, through bool) codeResult {

@@ -33,6 +33,7 @@ var imports = map[string][]string{
 	"internal/arch":           {"callbacks"},
 	"internal/elfx":           {"callbacks"},
 	"internal/pagecache":      {"callbacks"},
+	"internal/symfile":        {"callbacks", "internal/elfx"},
 	"internal/modules":        {"callbacks", "internal/elfx"},
 	"corefile":                {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"unwind":                  {"callbacks", "internal/arch", "internal/elfx"},
@@ -49,7 +50,7 @@ var imports = map[string][]string{
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
 	"internal/piped":          nil,
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/piped", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -81,3 +81,19 @@ func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	}
 	return rtl.Kind{}, false
 }
+
+// recoverSymbols recovers what each kind of runtime has. Only LLVM's describes
+// itself to OMPD: GCC's has neither variables nor functions for it, and no OMPD
+// library would find in it what it asks for.
+func recoverSymbols(t callbacks.Target) ([]ModuleSymbols, error) {
+	mods, err := libomp.Find(t)
+	if err != nil {
+		return nil, err
+	}
+	all, err := recoverModules(mods, func(mod *callbacks.Module) ([]rtl.Symbol, error) { return libomp.Symbols(t, mod) })
+	others, findErr := libgomp.Find(t)
+	if len(all) == 0 && len(others) > 0 {
+		err = errors.Join(err, fmt.Errorf("%s: GCC's runtime has nothing for OMPD libraries, stripped or not, so that there is no symbol to give back: %w", others[0].Path, callbacks.Unsupported))
+	}
+	return all, errors.Join(err, findErr)
+}

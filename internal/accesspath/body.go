@@ -99,6 +99,9 @@ func (b *Body) node(pc uint64, in instruction) bodyNode {
 // Calls are the calls of fixed addresses, by their places.
 func (b *Body) Calls() []BodyCall { return b.calls }
 
+// Len is the number of instructions.
+func (b *Body) Len() int { return len(b.nodes) }
+
 // Has tells whether there is an instruction at pc that the code comes to.
 func (b *Body) Has(pc uint64) bool {
 	_, ok := b.nodes[pc]

@@ -43,6 +43,9 @@ func (e *Expr) With(args []*Expr) *Expr {
 	return e
 }
 
+// Number is the number that e is, if it is one that does not depend on anything.
+func (e *Expr) Number() (uint64, bool) { return e.val, e.kind == kindConst }
+
 // Address is the address that e is, if it is one that does not depend on
 // anything.
 func (e *Expr) Address() (uint64, bool) {

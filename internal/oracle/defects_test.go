@@ -113,7 +113,6 @@ type difference struct {
 	why               string         // as a clause: "because …"
 	key, theirs, ours *regexp.Regexp // what must match, all of it
 	when              func(question) bool
-	passing           bool // it vanishes once this module finds more in stripped runtimes
 }
 
 func differs(why, key, theirs, ours string) difference {
@@ -123,10 +122,7 @@ func differs(why, key, theirs, ours string) difference {
 
 func (d difference) given(when func(question) bool) difference { d.when = when; return d }
 
-func (d difference) untilFound() difference { d.passing = true; return d }
-
-// defects are all differences. Each is libompd's own, or the consequence of a
-// stripped runtime, which is said so.
+// defects are all differences. Each is libompd's own.
 var defects = []difference{
 	differs("an idle thread keeps its last team, which libompd takes for the current one",
 		`thread .*`, `.*`, `unavailable|not asked|idle wait 0x0`).given(idle),
@@ -171,8 +167,8 @@ var defects = []difference{
 		`space/ompd_get_display_control_vars`, `.*OMP_NUM_THREADS=undefined.*`, `.*OMP_NUM_THREADS=\d.*`),
 	differs("libompd shows a chunk size of 0 for schedules that have none",
 		`.*/run-sched-var text`, `static,0`, `static`),
-	differs("a stripped runtime has no symbol for the list behind the variable",
-		`.*/(nthreads|bind)-var( text)?`, `error`, `.*`).untilFound(),
-	differs("a stripped runtime has no symbol for the variable",
-		`space/.*`, `error|device_read_error`, `incompatible|unavailable`).untilFound(),
+	differs("libompd takes every nthreads-var for a list",
+		`.*/nthreads-var`, `\d+ incomplete`, `\d+`),
+	differs("libompd writes the policies of bind-var as numbers",
+		`.*/bind-var text`, `[\d,]+`, `[a-z,]+`),
 }

@@ -149,6 +149,9 @@ func (s *stubSearch) namesLibrary(variable callbacks.Address) error {
 	if err != nil {
 		return fmt.Errorf("ompd_dll_locations: %w", err)
 	}
+	if list == 0 { // the program has not used the runtime yet
+		return nil
+	}
 	first, err := layout.ReadUint(s.rt.mem, callbacks.At(list), wordBytes)
 	if err != nil {
 		return fmt.Errorf("ompd_dll_locations: %w", err)

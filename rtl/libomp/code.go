@@ -1,17 +1,37 @@
 package libomp
 
 import (
+	"errors"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
-// newCodeSource is the source of what the runtime's accessors read. The paths
-// start from an element of __kmp_threads.
-func newCodeSource(t callbacks.Target, mod *callbacks.Module) *layout.Code {
-	return layout.NewCode(t, mod, &layout.CodeRules{
+// codeSource is the source of what the runtime's accessors read, and what prints
+// its settings.
+type codeSource struct {
+	*layout.Code
+	settings *settingSource
+}
+
+// newCodeSource makes the source. The paths of accessors start from an element of
+// __kmp_threads.
+func newCodeSource(t callbacks.Target, mod *callbacks.Module) codeSource {
+	code := layout.NewCode(t, mod, &layout.CodeRules{
 		Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees, Elements: []string{"t_threads"}, Start: findThreads,
 	})
+	return codeSource{code, &settingSource{target: t, module: mod, code: code}}
+}
+
+// Global is the address of a variable that an accessor returns, or that a setting
+// is kept in.
+func (s codeSource) Global(name string) (uint64, error) {
+	a, err := s.Code.Global(name)
+	if errors.Is(err, layout.ErrUnknown) {
+		return s.settings.setting(name)
+	}
+	return a, err
 }
 
 // findThreads finds the array of all threads and the function for the caller's

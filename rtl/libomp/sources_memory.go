@@ -79,10 +79,15 @@ func (s *memorySource) scan() {
 	s.poolErr = s.findThreads(parts)
 }
 
+// maskValues are the bit masks of the description, in its order.
+func maskValues() []uint64 {
+	return []uint64{2, 1, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24}
+}
+
 // needle is what the masks of the description look like in memory.
 func needle() []byte {
 	var b []byte
-	for _, mask := range []uint64{2, 1, 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24} {
+	for _, mask := range maskValues() {
 		b = binary.LittleEndian.AppendUint64(b, mask)
 	}
 	return b
@@ -127,11 +132,16 @@ func (s *memorySource) findDescription(parts []callbacks.Mapping) error {
 	if err := checkDescription(words); err != nil {
 		return fmt.Errorf("OMPD description at %v: %w", low, err)
 	}
-	s.words = words
-	for i, name := range globals {
-		s.globals[name] = low.Add(uint64(len(names)+i) * 8)
-	}
+	s.setDescription(low, words)
 	return nil
+}
+
+// setDescription takes words for the description, which lies at low.
+func (s *memorySource) setDescription(low callbacks.Address, words map[ompdWord]uint64) {
+	s.words = words
+	for i, name := range ompdGlobals() {
+		s.globals[name] = low.Add(uint64(len(words)+i) * wordBytes)
+	}
 }
 
 // checkDescription looks for contradictions in what the runtime says of itself.

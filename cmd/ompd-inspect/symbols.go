@@ -50,20 +50,29 @@ func (a *app) symbols(name, out string) (err error) {
 	}
 	if img, err := symfile.Load(name); err == nil {
 		defer func() { err = errors.Join(err, img.Close()) }()
-		return a.writeSymbols(img, out, false)
+		all, found := ompd.RecoverSymbols(img)
+		return a.writeSymbols(all, found, out, false)
 	}
 	t, err := a.openTarget(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	return t.look(context.Background(), func(ct callbacks.Target) error { return a.writeSymbols(ct, out, true) })
+	var all []ompd.ModuleSymbols
+	var found error
+	look := func(ct callbacks.Target) error {
+		all, found = ompd.RecoverSymbols(ct)
+		return nil
+	}
+	if err := t.look(context.Background(), look, look); err != nil {
+		return err
+	}
+	return a.writeSymbols(all, found, out, true)
 }
 
-// writeSymbols writes the symbol files of the runtimes in ct. running tells whether
-// they are somewhere in the memory of a program.
-func (a *app) writeSymbols(ct callbacks.Target, out string, running bool) error {
-	all, err := ompd.RecoverSymbols(ct)
+// writeSymbols writes the symbol files of runtimes; err is what was wrong with
+// others. running tells whether they are somewhere in the memory of a program.
+func (a *app) writeSymbols(all []ompd.ModuleSymbols, err error, out string, running bool) error {
 	if len(all) == 0 {
 		return err
 	}

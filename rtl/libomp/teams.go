@@ -114,11 +114,18 @@ func (t *team) check() error {
 	return nil
 }
 
+// errForming says that the thread with some number in a team is not there yet. The
+// primary thread of a team is in it before the others are.
+var errForming = fmt.Errorf("the team is being formed: %w", callbacks.Unavailable)
+
 // member returns the thread number n of the team. n is below nproc.
 func (rt *runtime) member(t *team, n int) (*thread, error) {
 	p, err := layout.ReadUint(rt.mem, t.threads.Add(uint64(n)*8), 8)
 	if err != nil {
 		return nil, fmt.Errorf("t_threads[%d] of team at %v: %w", n, t.addr, err)
+	}
+	if p == 0 {
+		return nil, fmt.Errorf("t_threads[%d] of team at %v is null: %w", n, t.addr, errForming)
 	}
 	return rt.thread(callbacks.At(p))
 }

@@ -16,38 +16,39 @@ func (rt *runtime) arrive(th *thread) {
 	if err != nil {
 		return // whoever needs the team will say so
 	}
-	if n, ok := rt.place(t, th); ok {
+	n, placed := rt.place(t, th)
+	if placed {
 		th.tid = n
 	}
-	if th.tid == 0 && !th.inTeams() && rt.apart(t) {
+	if th.tid == 0 && !th.inTeams() && (rt.apart(t) || !placed && t.level > 0) && !t.parent.IsNull() {
 		th.team, th.tid = t.parent, t.masterTid
 	}
 }
 
-// place is the number that t_threads gives th; not ok if th is not in it, as
-// before the array of a new team is filled.
-func (rt *runtime) place(t *team, th *thread) (int, bool) {
+// place is the number that t_threads gives th. It gives none as long as the array
+// of a new team is empty.
+func (rt *runtime) place(t *team, th *thread) (n int, ok bool) {
 	if th.tid >= 0 && th.tid < t.nproc {
 		p, err := layout.ReadUint(rt.mem, t.threads.Add(uint64(th.tid)*8), 8)
-		if err == nil && p == th.addr.Offset {
+		if err != nil || p == th.addr.Offset {
 			return th.tid, true
 		}
 	}
 	list := make([]byte, 8*t.nproc)
 	if rt.mem.ReadMemory(t.threads, list) != nil {
-		return 0, false
+		return th.tid, true
 	}
 	for n := range t.nproc {
 		if callbacks.Word(list[8*n:8*n+8]) == th.addr.Offset {
 			return n, true
 		}
 	}
-	return 0, false
+	return th.tid, false
 }
 
 // apart tells whether the region of t is over although its primary thread has not
 // left the team: the runtime clears t_pkfn before it takes the team apart,
 // for debuggers to see. A serialized region may have none.
 func (rt *runtime) apart(t *team) bool {
-	return rt.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0 && !t.parent.IsNull()
+	return rt.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

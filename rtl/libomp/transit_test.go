@@ -1,25 +1,44 @@
 package libomp_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
 )
 
-// with reads the runtime again after a field of the structure at a got another
-// value.
-func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
+// field is where a field lies.
+func (s *subject) field(t *testing.T, typ, field string) layout.Field {
 	t.Helper()
 	e, ok := s.Layout().Lookup(typ, field)
 	if !ok || e.Err != nil {
 		t.Fatalf("no layout of %s.%s", typ, field)
 	}
+	return e.Field
+}
+
+// word is the value of a pointer field of the structure at a.
+func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
+	t.Helper()
+	v, err := layout.ReadUint(s.core, callbacks.At(a+s.field(t, typ, field).Offset), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// with reads the runtime again after a field of the structure at a got another
+// value.
+func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
+	t.Helper()
+	f := s.field(t, typ, field)
 	d := &damaged{Core: s.core, words: map[uint64][]byte{}}
-	d.put(a+e.Field.Offset, value, int(e.Field.Size))
+	d.put(a+f.Offset, value, int(f.Size))
 	rt, err := libomp.Reopen(s.Runtime, d)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +76,7 @@ func TestTransit(t *testing.T) {
 				t.Errorf("libomp %d: %v number %d, %v, %v; want %v number %d", major, p, got.ThreadNum, err, err2, regions[1], outer.PrimaryNum)
 			}
 			s.checkFreed(t, rt, regions[2])
+			s.checkForming(t, regions[2], regions[1])
 		}
 		if checked != 2 {
 			t.Errorf("libomp %d: %d primary threads of inner teams, want 2", major, checked)
@@ -78,5 +98,31 @@ func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 	}
 	if _, err := rt.Parallel(p); rcOf(err) != callbacks.StaleHandle {
 		t.Errorf("a region that is over: %v, want it stale", err)
+	}
+}
+
+// checkForming expects a team without its worker to say so, and one without any
+// thread to be none yet.
+func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
+	t.Helper()
+	h, err := s.ThreadInParallel(p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads := s.word(t, p.Team.Offset, "kmp_base_team_t", "t_threads")
+	d := &damaged{Core: s.core, words: map[uint64][]byte{}}
+	d.put(threads+8, 0, 8)
+	for _, want := range []handles.Parallel{p, around} {
+		rt, err := libomp.Reopen(s.Runtime, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := rt.CurrentParallel(h); err != nil || got != want {
+			t.Errorf("the primary thread of a team that is being formed is in %v, %v; want %v", got, err, want)
+		}
+		if _, err := rt.ThreadInParallel(p, 1); want == p && (rcOf(err) != callbacks.Unavailable || !strings.Contains(err.Error(), "being formed")) {
+			t.Errorf("a thread that is not there yet: %v", err)
+		}
+		d.put(threads, 0, 8)
 	}
 }

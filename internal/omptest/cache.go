@@ -6,13 +6,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// keepUnused is how long a core that no test has asked for stays in the cache.
-const keepUnused = 3 * 24 * time.Hour
+// What a directory of the cache may hold.
+const (
+	// keepUnused is how long something that no test has asked for stays.
+	keepUnused = 3 * 24 * time.Hour
+	// keepBytes is the size on disk of all that stays: a run of all tests makes a
+	// little less.
+	keepBytes = 8 << 30
+	// keepUsed is for how long a test may still read what it has asked for, so
+	// that it stays however much there is.
+	keepUsed = 30 * time.Minute
+)
 
 // cacheDir is the root of everything that this package keeps between runs.
 func cacheDir(tb testing.TB) string {
@@ -92,20 +102,63 @@ func lock(tb testing.TB, path string) (unlock func()) {
 }
 
 // prune removes what is in a directory of the cache and has not been used for a while, also what a
-// process that was killed has left half made. Lock files stay: another process may hold one.
+// process that was killed has left half made, and what was used longest ago if all is too much. Lock
+// files stay: another process may hold one.
 func prune(tb testing.TB, kind string) {
 	tb.Helper()
 	parent := filepath.Join(cacheDir(tb), kind)
-	entries, err := os.ReadDir(parent)
+	listed, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.IsDir() && time.Since(info.ModTime()) > keepUnused {
-			os.RemoveAll(filepath.Join(parent, e.Name()))
+	var entries []entry
+	for _, d := range listed {
+		if info, err := d.Info(); err == nil && d.IsDir() {
+			dir := filepath.Join(parent, d.Name())
+			entries = append(entries, entry{dir: dir, used: info.ModTime(), size: sizeOf(dir)})
+		}
+	}
+	for _, e := range surplus(entries, time.Now(), keepBytes) {
+		// Another process may have asked for it in the meantime.
+		if info, err := os.Stat(e.dir); err == nil && info.ModTime().Equal(e.used) {
+			os.RemoveAll(e.dir)
 		}
 	}
 }
+
+// entry is one directory of a kind in the cache.
+type entry struct {
+	dir  string
+	used time.Time
+	size int64 // bytes on disk
+}
+
+// surplus tells which entries have to go, so that the others take at most limit bytes and none of
+// them is old.
+func surplus(entries []entry, now time.Time, limit int64) (gone []entry) {
+	slices.SortFunc(entries, func(a, b entry) int { return b.used.Compare(a.used) })
+	for _, e := range entries {
+		age := now.Sub(e.used)
+		if limit -= e.size; age > keepUnused || limit < 0 && age > keepUsed {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}
+
+// sizeOf is what the files of a directory take on disk, in bytes: cores are sparse.
+func sizeOf(dir string) (bytes int64) {
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil {
+			bytes += onDisk(info)
+		}
+	}
+	return bytes
+}
+
+// onDisk is what a file takes on disk, in bytes.
+func onDisk(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Blocks * 512 }
 
 // must ends the test on an error that no test can do anything about.
 func must(tb testing.TB, err error) {

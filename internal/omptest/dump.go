@@ -6,12 +6,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
-// keepBlocks is the size on disk, in blocks of 512 bytes, up to which a core is kept in the cache.
-const keepBlocks = 128 << 20 / 512
+// keepCore is the size on disk, in bytes, up to which a core is kept in the cache.
+const keepCore = 128 << 20
 
 // Result is a core and the truth about it.
 type Result struct {
@@ -27,16 +26,17 @@ type Result struct {
 // one core; one that is big on disk lives only as long as the test.
 func Dump(tb testing.TB, r Run) *Result {
 	tb.Helper()
-	prune(tb, "cores")
 	inputs := []any{hashFile(tb, r.Exe), r.Exe, r.Runtime.Lib, r.Args, r.Env, r.Mode}
 	if r.Runtime.Lib != "" {
 		inputs = append(inputs, hashFile(tb, r.Runtime.Lib))
 	}
 	var big *Result
 	dir := cached(tb, "cores", keyOf(inputs...), func(dir string) {
+		prune(tb, "cores")
 		dump(tb, r, dir)
-		core := filepath.Join(dir, "core")
-		if blocks(tb, core) > keepBlocks {
+		info, err := os.Stat(filepath.Join(dir, "core"))
+		must(tb, err)
+		if onDisk(info) > keepCore {
 			big = result(tb, r, dir)
 			moveTo(tb, big, tb.TempDir())
 		}
@@ -97,14 +97,6 @@ func moveTo(tb testing.TB, r *Result, dir string) {
 	must(tb, err)
 	r.Core, r.TruthFile = to, filepath.Join(dir, "truth.jsonl")
 	must(tb, os.WriteFile(r.TruthFile, text, 0o644))
-}
-
-// blocks is what a file takes on disk, in units of 512 bytes: cores are sparse.
-func blocks(tb testing.TB, path string) int64 {
-	tb.Helper()
-	info, err := os.Stat(path)
-	must(tb, err)
-	return info.Sys().(*syscall.Stat_t).Blocks
 }
 
 // Gdb runs commands of gdb on a core, with no settings of the user, and returns what it prints.

@@ -15,9 +15,6 @@ const (
 	// maxFlowRounds bounds how often a block is looked at: each of its
 	// registers and cells becomes unknown once at most.
 	maxFlowRounds = 256
-	// maxCells bounds the stack cells whose values are followed; its names
-	// must fit a register's number.
-	maxCells = 192
 )
 
 // Flow is what one function does on all ways through it: its calls, the values
@@ -65,12 +62,17 @@ type flowBlock struct {
 }
 
 // flowLeaf names a value that is not followed: what instruction pc leaves in a
-// register, or what is in it where ways join at pc, or if pc is 0, at the entry.
+// register or a cell of the stack, or what is in it where ways join at pc, or if
+// pc is 0, at the entry.
 type flowLeaf struct {
 	pc    uint64
-	reg   register
+	reg   register // inCell for a cell
+	cell  uint64   // its distance from the stack pointer at entry
 	joins bool
 }
+
+// inCell stands for a register in the name of a value in a cell of the stack.
+const inCell = temp0
 
 // Site is a call in a function, or a jump out of it.
 type Site struct {
@@ -78,6 +80,9 @@ type Site struct {
 	PC     uint64  // of the instruction
 	Return uint64  // address behind the call; 0 for a jump
 	Args   []*Expr // what the argument registers hold, whether the callee has arguments or not
+	// UnderWay tells that the call is the one that has not returned at the
+	// point that is asked about: its values are those of now.
+	UnderWay bool
 }
 
 // NewFlow reads the function that lies at [low, high). It fails if its code

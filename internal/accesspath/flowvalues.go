@@ -36,7 +36,7 @@ func (f *Flow) solve() {
 func (f *Flow) nothing(b int) *state {
 	s := newState(f.x.abi, f.insts[f.blocks[b].first].pc)
 	for r := range register(temp0) {
-		s.regs[r] = f.leaf(flowLeaf{s.pc, r, true})
+		s.regs[r] = f.leaf(flowLeaf{pc: s.pc, reg: r, joins: true})
 	}
 	return s
 }
@@ -67,30 +67,24 @@ func (f *Flow) merge(b int, s *state) bool {
 	}
 	changed, pc := false, f.insts[blk.first].pc
 	for r := range register(temp0) {
-		if phi := f.leaf(flowLeaf{pc, r, true}); blk.in.regs[r] != phi && !blk.in.regs[r].Equal(s.regs[r]) {
+		if phi := f.leaf(flowLeaf{pc: pc, reg: r, joins: true}); blk.in.regs[r] != phi && !blk.in.regs[r].Equal(s.regs[r]) {
 			blk.in.regs[r], changed = phi, true
 		}
 	}
 	kept := blk.in.stack[:0:0]
 	for _, c := range blk.in.stack {
-		if s.holdsCell(c) {
-			kept = append(kept, c)
+		was, is := blk.in.loadStack(c.off, c.size), s.loadStack(c.off, c.size)
+		if was.nameless() || is.nameless() {
+			changed = true
+			continue
 		}
+		if phi := f.leaf(flowLeaf{pc: pc, reg: inCell, cell: c.off, joins: true}); c.value != phi && !was.Equal(is) {
+			c.value, changed = phi, true
+		}
+		kept = append(kept, c)
 	}
-	if len(kept) < len(blk.in.stack) {
-		blk.in.stack, changed = kept, true
-	}
+	blk.in.stack = kept
 	return changed
-}
-
-// holdsCell tells whether c is a cell of s with the same value.
-func (s *state) holdsCell(c slot) bool {
-	for _, d := range s.stack {
-		if d.off == c.off && d.size == c.size && d.value.Equal(c.value) {
-			return true
-		}
-	}
-	return false
 }
 
 // step does instruction i.
@@ -150,8 +144,8 @@ func (f *Flow) name(s *state, in *flowInst) {
 		}
 	}
 	for i := range s.stack {
-		if i < maxCells && s.stack[i].value.nameless() {
-			s.stack[i].value = f.leaf(flowLeaf{pc: in.pc, reg: temp0 + register(i)})
+		if c := &s.stack[i]; c.value.nameless() {
+			c.value = f.leaf(flowLeaf{pc: in.pc, reg: inCell, cell: c.off})
 		}
 	}
 }

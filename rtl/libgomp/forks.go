@@ -22,8 +22,9 @@ const (
 	// stackBlock is how much of it is read at once.
 	stackBlock = 64 << 10
 	// maxArgument is how far before a call its first argument is looked for, in
-	// bytes: a compiler loads the four of GOMP_parallel in about 20.
-	maxArgument = 64
+	// bytes: GCC stores what the region shares, some 8 bytes of code a variable,
+	// between the load and the call.
+	maxArgument = 512
 	// maxFrame is more than the frames of the functions that fork have, in
 	// bytes.
 	maxFrame = 256

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// teamOf is the number of threads of the applications' teams.
+const teamOf = 4
+
+// application is a program that somebody else wrote, of a package of the
+// distribution: stripped, and without a thought of tests.
+type application struct {
+	pkg, file string
+	args      func(sequences string) []string
+	forks     []int // which parallel regions, from 1
+}
+
+func applications() []application {
+	return []application{
+		{pkg: "fasttree", file: "usr/bin/fasttreeMP", forks: []int{1, 2, 5}, args: func(s string) []string { return []string{"-nt", s} }},
+		{pkg: "muscle", file: "usr/bin/muscle", forks: []int{1, 2, 3}, args: func(s string) []string { return []string{"-align", s, "-output", "/dev/null", "-threads", "4"} }},
+	}
+}
+
+// TestApplications reads cores of such programs, taken while all threads of a team
+// were in a parallel region, and compares all with what gdb had the runtime tell
+// each thread there.
+func TestApplications(t *testing.T) {
+	for _, a := range applications() {
+		for _, fork := range a.forks {
+			t.Run(fmt.Sprintf("%s/%d", a.pkg, fork), func(t *testing.T) {
+				t.Parallel()
+				run := omptest.Run{
+					Exe: omptest.PackageFile(t, a.pkg, a.file), Runtime: omptest.Libgomp(t), Args: a.args(sequences(t)),
+				}
+				checkEntered(t, omptest.DumpInside(t, run, fork, teamOf))
+			})
+		}
+	}
+}
+
+// sequences is a file of 60 sequences that have a common origin, as programs of
+// biology read them; the same ones always, at one place.
+func sequences(t *testing.T) string {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 1))
+	origin := make([]byte, 200)
+	for i := range origin {
+		origin[i] = "ACGT"[r.IntN(4)]
+	}
+	var text bytes.Buffer
+	for n := range 60 {
+		one := slices.Clone(origin)
+		for range 30 {
+			one[r.IntN(len(one))] = "ACGT"[r.IntN(4)]
+		}
+		fmt.Fprintf(&text, ">s%d\n%s\n", n, one)
+	}
+	fresh, path := filepath.Join(t.TempDir(), "fasta"), filepath.Join(os.TempDir(), "ompd-inspect-sequences.fasta")
+	if err := errors.Join(os.WriteFile(fresh, text.Bytes(), 0o644), os.Rename(fresh, path)); err != nil { // another test may read it
+		t.Fatal(err)
+	}
+	return path
+}
+
+// checkEntered compares a picture with what is known of the core.
+func checkEntered(t *testing.T, e *omptest.Entered) *inspect.Picture {
+	t.Helper()
+	pic := pictureOf(t, e.Core, "--native")
+	if len(pic.Runtimes) != 1 || len(e.Threads) != teamOf || len(pic.Threads) != teamOf || pic.Target.PID != e.PID {
+		t.Fatalf("%d runtimes, %d of %d threads of process %d, %v", len(pic.Runtimes), len(pic.Threads), len(e.Threads), pic.Target.PID, pic.Warnings)
+	}
+	for _, want := range e.Threads {
+		got := threadOf(pic, want.LWP)
+		if got == nil || len(got.Errors) > 0 {
+			t.Fatalf("LWP %d: %+v", want.LWP, got)
+		}
+		numbers := map[string]int{
+			"omp_get_thread_num": opt(got.ThreadNum), "omp_get_num_threads": opt(got.TeamSize),
+			"omp_get_level": opt(got.Level), "omp_get_active_level": opt(got.ActiveLevel),
+		}
+		for call, n := range numbers {
+			if n != want.Told[call] {
+				t.Errorf("LWP %d: %s tells %d, the picture has %d", want.LWP, call, want.Told[call], n)
+			}
+		}
+		checkEnteredState(t, e, want, got)
+		checkEnteredStack(t, want, got)
+	}
+	checkEnteredRegion(t, e, pic)
+	return pic
+}
+
+// checkEnteredState checks that a thread works, or has done its part: the region
+// cannot end before the last thread has executed its own.
+func checkEnteredState(t *testing.T, e *omptest.Entered, want omptest.EnteredThread, got *inspect.Thread) {
+	t.Helper()
+	states := []string{"work_parallel", "wait_barrier_implicit_parallel"}
+	if want.LWP == e.Last {
+		states = states[:1]
+	}
+	if got.State == nil || !slices.Contains(states, got.State.Name) {
+		t.Errorf("LWP %d: state %+v, want one of %v", want.LWP, got.State, states)
+	}
+	if want.LWP == e.Last && (len(got.UserStack) == 0 || uint64(*got.UserStack[0].PC) != e.Function) {
+		t.Errorf("LWP %d is not at the begin %#x of its part: %+v", want.LWP, e.Function, got.UserStack)
+	}
+}
+
+// checkEnteredStack compares a native stack with gdb's.
+func checkEnteredStack(t *testing.T, want omptest.EnteredThread, got *inspect.Thread) {
+	t.Helper()
+	var pcs []uint64
+	for _, f := range got.Stack {
+		if !f.Inlined {
+			pcs = append(pcs, uint64(*f.PC))
+		}
+	}
+	if !slices.Equal(pcs, want.Stack) {
+		t.Errorf("LWP %d: stack %#x, gdb has %#x", want.LWP, pcs, want.Stack)
+	}
+}
+
+// checkEnteredRegion checks the one region of level 1: its function, its members,
+// and that every thread's own frames lead to the call that forked it.
+func checkEnteredRegion(t *testing.T, e *omptest.Entered, pic *inspect.Picture) {
+	t.Helper()
+	i := slices.IndexFunc(pic.Regions, func(r inspect.Region) bool { return r.Level == 1 })
+	if i < 0 || len(pic.Regions) != 2 {
+		t.Fatalf("regions %+v", pic.Regions)
+	}
+	r := pic.Regions[i]
+	if r.Function == nil || r.Function.Address == nil || uint64(*r.Function.Address) != e.Function {
+		t.Errorf("the region's function is %+v, GOMP_parallel was told %#x", r.Function, e.Function)
+	}
+	for _, want := range e.Threads {
+		if num := want.Told["omp_get_thread_num"]; num >= len(r.Threads) || r.Threads[num] != want.LWP {
+			t.Errorf("members %v, number %d is LWP %d", r.Threads, num, want.LWP)
+		}
+		th := threadOf(pic, want.LWP)
+		if !slices.ContainsFunc(th.UserStack, func(f inspect.Frame) bool { return f.PC != nil && uint64(*f.PC) == e.Return }) {
+			t.Errorf("LWP %d: its frames do not lead to the call at %#x: %+v", want.LWP, e.Return, th.UserStack)
+		}
+	}
+}

@@ -54,70 +54,85 @@ func runtimesLoaded(g *graph) []inspect.Verdict {
 // forked tells of a child after fork whose runtime still counts on threads that
 // only the parent has.
 func forked(g *graph) []inspect.Verdict {
-	gone, alive := 0, []int{}
-	for _, t := range g.pic.Threads {
-		switch {
-		case t.Runtime != "" && t.LWP == 0:
-			gone++
-		case t.LWP != 0:
-			alive = append(alive, t.LWP)
+	var out []inspect.Verdict
+	for _, l := range g.in.Lost() {
+		v := inspect.Verdict{
+			Kind: inspect.VerdictForkChild, Severity: inspect.SeverityWarning, Certainty: inspect.Certain, Threads: l.Waiting,
+			Summary:     fmt.Sprintf("the OpenMP runtime counts on %s that this process does not have: it is a child after fork", count(l.Count)),
+			Evidence:    []string{l.Evidence},
+			Explanation: "A child has only the thread that called fork. The runtime's list of threads was copied, and the next parallel region will wait for them for ever.",
+			Cure:        "call fork before the first parallel region, or exec in the child; in Python start workers by spawn or forkserver",
 		}
+		if len(l.Waiting) > 0 {
+			v.Severity = inspect.SeverityHang
+			v.Explanation = "A child has only the thread that called fork. The runtime's list of threads was copied, and " + g.wait(l.Waiting) + " for those that are not there."
+		}
+		out = append(out, v)
 	}
-	if gone == 0 || len(alive) != 1 {
-		return nil
-	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictForkChild, Severity: inspect.SeverityWarning, Certainty: inspect.Likely, Threads: alive,
-		Summary:     fmt.Sprintf("the OpenMP runtime counts on %s that this process does not have: it is a child after fork", count(gone)),
-		Evidence:    []string{fmt.Sprintf("the runtime has a record of %s that are not among the process's", count(gone)), "the process has one thread"},
-		Explanation: "A child has only the thread that called fork. The runtime's records of the others were copied, and it waits for them at the next parallel region.",
-		Cure:        "call fork before the first parallel region, or exec in the child; in Python start workers by spawn or forkserver",
-	}
-	if w, ok := g.waits[alive[0]]; ok && w.Kind == inspect.WaitBarrier {
-		v.Severity = inspect.SeverityHang
-	}
-	return []inspect.Verdict{v}
+	return out
 }
 
-// oversubscribed tells of more threads at work than processors.
+// oversubscribed tells of more threads at work than processors. Threads that all
+// spin while they wait take a processor from nobody.
 func oversubscribed(g *graph) []inspect.Verdict {
-	procs := inspect.Unknown
-	for _, r := range g.pic.Regions {
-		if f, ok := g.in.Fork(r.ID); ok && f.Procs > 0 {
-			procs = f.Procs
-			break
-		}
-	}
-	var busy []int
-	spinning := 0
-	for _, t := range g.pic.Threads {
-		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden {
-			continue
-		}
-		if g.in.Asleep(t.LWP) {
-			continue
-		}
-		busy = append(busy, t.LWP)
-		if _, waits := g.waits[t.LWP]; waits {
-			spinning++
-		}
-	}
-	if procs == inspect.Unknown || len(busy) <= procs {
+	procs := g.processors()
+	busy, spinning := g.busy()
+	if procs == inspect.Unknown || len(busy) <= procs || spinning == len(busy) {
 		return nil
 	}
 	v := inspect.Verdict{
 		Kind: inspect.VerdictOversubscribed, Severity: inspect.SeverityInfo, Certainty: inspect.Certain, Threads: busy,
 		Summary:  fmt.Sprintf("%s of parallel regions are busy on %s", count(len(busy)), cpus(procs)),
-		Evidence: []string{fmt.Sprintf("num-procs-var: %d", procs), fmt.Sprintf("%d of them only spin while they wait", spinning)},
+		Evidence: []string{fmt.Sprintf("num-procs-var: %d", procs)},
 		Cure:     "use no more threads than processors: OMP_NUM_THREADS=" + strconv.Itoa(procs),
 	}
-	if spinning > 0 && spinning < len(busy) {
+	if spinning > 0 {
 		v.Severity = inspect.SeverityWarning
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them only spin while they wait%s", spinning, g.waitPolicy()))
 		v.Explanation = "Threads that wait for others by spinning take processors from those that they wait for."
 		v.Cure += ", or let them sleep: OMP_WAIT_POLICY=passive"
 	}
-	slices.Sort(v.Threads)
 	return []inspect.Verdict{v}
+}
+
+// processors is num-procs-var.
+func (g *graph) processors() int {
+	for _, r := range g.pic.Regions {
+		if f, ok := g.in.Fork(r.ID); ok && f.Procs > 0 {
+			return f.Procs
+		}
+	}
+	return inspect.Unknown
+}
+
+// busy lists the threads of parallel regions that use a processor, by LWP, and
+// counts those of them that wait.
+func (g *graph) busy() (lwps []int, spinning int) {
+	for _, t := range g.pic.Threads {
+		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden || g.in.Asleep(t.LWP) {
+			continue
+		}
+		lwps = append(lwps, t.LWP)
+		if _, waits := g.waits[t.LWP]; waits {
+			spinning++
+		}
+	}
+	slices.Sort(lwps)
+	return lwps, spinning
+}
+
+// waitPolicy tells for how long threads spin, as far as the runtime keeps it.
+func (g *graph) waitPolicy() string {
+	var parts []string
+	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
+		if v, ok := g.in.Setting(name); ok {
+			parts = append(parts, name+": "+v)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func cpus(n int) string {

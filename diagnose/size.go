@@ -112,13 +112,13 @@ func (g *graph) causeOf(r *inspect.Region, f inspect.Fork) (cause, bool) {
 		return g.oneByDefault(f), true
 	case f.Limit != inspect.Unknown && less(f.Limit, asked):
 		return cause{
-			why:      fmt.Sprintf("%s was asked for by %s, but thread-limit-var is %d", count(asked), by, f.Limit),
+			why:      fmt.Sprintf("%s were asked for by %s, but thread-limit-var is %d", count(asked), by, f.Limit),
 			evidence: []string{fmt.Sprintf("thread-limit-var: %d%s", f.Limit, g.from("OMP_THREAD_LIMIT", "a thread_limit clause"))},
 			cure:     fmt.Sprintf("raise OMP_THREAD_LIMIT to %d or more", asked),
 		}, true
 	case f.Dynamic && less(r.TeamSize, asked):
 		return cause{
-			why:      fmt.Sprintf("%s was asked for by %s, and dyn-var lets the runtime take fewer", count(asked), by),
+			why:      fmt.Sprintf("%s were asked for by %s, and dyn-var lets the runtime take fewer", count(asked), by),
 			evidence: []string{"dyn-var: true" + g.from("OMP_DYNAMIC", "omp_set_dynamic"), fmt.Sprintf("num-procs-var: %d", f.Procs)},
 			cure:     "set OMP_DYNAMIC=false if the number shall be exact",
 		}, true

@@ -70,6 +70,20 @@ func (in *Inspector) forkSettings(v *regionView, f *Fork) {
 	f.NestOff = read("nest-var", &none) == "false"
 }
 
+// Setting is the value of a control variable in the first region that has one.
+func (in *Inspector) Setting(name string) (string, bool) {
+	for _, v := range in.regions.all() {
+		task, err := v.rt.TaskInParallel(v.h, 0)
+		if err != nil {
+			continue
+		}
+		if val, ok := readSetting(v.rt, name, task); ok {
+			return val.Text, true
+		}
+	}
+	return "", false
+}
+
 // firstOf is the first element of a list.
 func firstOf(text string) string {
 	text, _, _ = strings.Cut(text, ",")

@@ -21,3 +21,14 @@ func (p *Process) Progress(h handles.Thread) ([]rtl.Counter, error) {
 		return nil, fmt.Errorf("%s: counters of threads are not read: %w", rt.Identity().Name, callbacks.Unsupported)
 	})
 }
+
+var _ rtl.LossReader = (*Process)(nil)
+
+// LostThreads tells of the threads that the runtime counts on and the process does
+// not have; none on a runtime whose reader does not tell. OMPD has no such routine.
+func (p *Process) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
+	if r, ok := p.rt.(rtl.LossReader); ok {
+		return r.LostThreads(of)
+	}
+	return rtl.Loss{}
+}

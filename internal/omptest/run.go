@@ -74,6 +74,9 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	}
 	p.Truth, err = ReadTruth(filepath.Join(dir, "truth.jsonl"))
 	must(tb, err)
+	if child := p.Truth.Program.PID; child != 0 { // a program may show a child of its own
+		p.PID = child
+	}
 	return p
 }
 

@@ -18,6 +18,7 @@ type world struct {
 	order   []*region          // by the address of the team, without those of level 0
 	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
 	running map[uint64]*thread // by the task that the thread executes, or waits in
+	lost    map[uint64]loss    // by the address of a pool
 }
 
 // regionKey names a region by its team; that of level 0, by its root's
@@ -58,6 +59,7 @@ func (rt *runtime) readWorld() *world {
 	for _, th := range w.threads {
 		th.err = rt.readFrames(th)
 	}
+	w.lost = rt.losses(w)
 	primaries := rt.primaries(w)
 	for _, th := range w.threads {
 		if th.err != nil { // a worker that idles or ends may have a team that was freed
@@ -66,7 +68,7 @@ func (rt *runtime) readWorld() *world {
 			}
 			continue
 		}
-		if th.idle = rt.ended(th, primaries, 0); th.idle == "" {
+		if th.idle = rt.ended(w, th, primaries, 0); th.idle == "" {
 			rt.enter(w, th)
 		}
 	}
@@ -141,7 +143,8 @@ func (rt *runtime) primaries(w *world) map[uint64]*thread {
 
 // ended says why the region of a thread is over; it is empty if it is not. A team
 // is in a region as long as its primary thread is in it, which in turn is in one.
-func (rt *runtime) ended(th *thread, primaries map[uint64]*thread, depth int) string {
+// Only a child after fork may have a worker and not its primary thread.
+func (rt *runtime) ended(w *world, th *thread, primaries map[uint64]*thread, depth int) string {
 	i := th.worksIn()
 	if i < 0 {
 		return ""
@@ -153,12 +156,14 @@ func (rt *runtime) ended(th *thread, primaries map[uint64]*thread, depth int) st
 	}
 	p := primaries[f.team.addr.Offset]
 	switch {
+	case p == nil && w.lost[th.pool.Offset].count > 0:
+		return ""
 	case p == nil:
 		return fmt.Sprintf("its team at %v is in no region: its primary thread has left it", f.team.addr)
 	case p == th || depth > maxNesting:
 		return fmt.Sprintf("its team at %v is in no region", f.team.addr)
 	}
-	return rt.ended(p, primaries, depth+1)
+	return rt.ended(w, p, primaries, depth+1)
 }
 
 // enter makes the regions that a thread is in, and puts it in its places.

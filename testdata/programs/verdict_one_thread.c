@@ -1,6 +1,7 @@
 /* A region of one thread, or of fewer than were asked for. The situation is argv[2]:
  * 1 nested regions as they are by default    2 num_threads(1)      3 a false if clause
- * 4 omp_set_num_threads(1)                   5 one processor       6 nested if clauses */
+ * 4 omp_set_num_threads(1)                   5 one processor       6 nested if clauses
+ * 8 dynamic adjustment of 64 threads */
 #include "truth.h"
 #include <sched.h>
 
@@ -70,11 +71,24 @@ __attribute__((noinline)) static void twice(int large) {
   unless(large);
 }
 
+__attribute__((noinline)) static void adjusted(void) {
+  omp_set_dynamic(1);
+#pragma omp parallel num_threads(64)
+  {
+    pthread_t observer;
+    if (omp_get_thread_num() == 0)
+      pthread_create(&observer, NULL, look, (void *)(long)omp_get_num_threads());
+    stay();
+  }
+}
+
 int main(int argc, char **argv) {
   pthread_t observer;
   int what = (int)truth_arg(argc, argv, 1, 1);
   long threads = truth_arg(argc, argv, 2, 1);
   truth_init(argc, argv, __FILE__);
+  if (what == 8)
+    adjusted();
   pthread_create(&observer, NULL, look, (void *)threads);
   if (what == 4)
     omp_set_num_threads(1);

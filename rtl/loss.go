@@ -1,0 +1,20 @@
+package rtl
+
+import "github.com/ompd-inspect/ompd-inspect/handles"
+
+// LossReader is a runtime that keeps its threads in a list of its own, which may
+// name threads that the process does not have: a child after fork has only the
+// thread that called it, and a copy of the list. It is a power beyond what OMPD
+// asks of a runtime.
+type LossReader interface {
+	// LostThreads tells of the threads that the runtime counts on and that are
+	// not there. of gives what is known of a thread.
+	LostThreads(of func(handles.Thread) *Evidence) Loss
+}
+
+// Loss is what a runtime counts on and the process does not have.
+type Loss struct {
+	Count    int              // threads
+	Waiting  []handles.Thread // threads that wait for some of them
+	Evidence string           // what this was read from, for people
+}

@@ -1,0 +1,78 @@
+/* A child after fork, whose runtime counts on threads that only its parent has. The situation is
+ * argv[2]: 1 the child comes to a parallel region   2 it was forked inside of one, and comes to its
+ * barrier   3 it works, and has come to neither */
+#include "truth.h"
+#include <sys/wait.h>
+
+static volatile int together, apart;
+
+/* asleep tells whether the one thread of a process sleeps in a futex, or in pause(). */
+static int asleep(int pid, char *seen, size_t size) {
+  char path[64], now[128] = "";
+  snprintf(path, sizeof path, "/proc/%d/syscall", pid);
+  FILE *f = fopen(path, "r");
+  if (!f)
+    _exit(3);
+  int read = fgets(now, sizeof now, f) != NULL, same = read && !strcmp(now, seen);
+  fclose(f);
+  snprintf(seen, size, "%s", now);
+  return same && (atoi(now) == SYS_futex || atoi(now) == SYS_pause) && now[0] >= '0' && now[0] <= '9';
+}
+
+/* watch says that the child is in its place, and stays. */
+static void watch(int pid) {
+  struct timespec look = {0, 1000000};
+  char seen[128] = "";
+  const char *fd = getenv("OMPD_READY_FD");
+  while (!asleep(pid, seen, sizeof seen))
+    nanosleep(&look, NULL);
+  if (fd && write(atoi(fd), "READY\n", 6) != 6)
+    _exit(3);
+  for (;;)
+    pause();
+}
+
+/* born makes this process a child that ends with its parent, and writes the truth about it. */
+static void born(char **argv) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  truth_init(2, argv, __FILE__);
+  truth_write(0);
+}
+
+__attribute__((noinline)) static void meet(void) {
+#pragma omp parallel num_threads(3)
+  __atomic_add_fetch(&together, 1, __ATOMIC_SEQ_CST);
+  TRUTH_NEVER();
+}
+
+__attribute__((noinline)) static void inside(char **argv) {
+  int pid = -1;
+#pragma omp parallel num_threads(3) firstprivate(pid)
+  {
+    if (omp_get_thread_num() != 1)
+      truth_until(&apart); /* none of them is at the barrier when the child is born */
+    else if ((pid = fork()) != 0)
+      watch(pid);
+    if (pid == 0)
+      born(argv);
+#pragma omp barrier
+    TRUTH_NEVER();
+  }
+}
+
+int main(int argc, char **argv) {
+  long what = truth_arg(argc, argv, 1, 1);
+  truth_init(argc, argv, __FILE__);
+  if (what == 2)
+    inside(argv);
+#pragma omp parallel num_threads(3)
+  __atomic_add_fetch(&together, 1, __ATOMIC_SEQ_CST);
+  int pid = fork();
+  if (pid != 0)
+    watch(pid);
+  born(argv);
+  if (what == 1)
+    meet();
+  for (;;)
+    pause();
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
@@ -28,7 +29,14 @@ type Options struct {
 	// called at most once for each, and only if something is asked of it; nil
 	// means that there is none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
+	// Kept has what the code of runtimes told when the same process was opened
+	// before; nil keeps nothing.
+	Kept *Kept
 }
+
+// Kept keeps what the code of runtimes told, from one Open to the next of the same
+// process. The zero value is empty. It is not for concurrent use.
+type Kept = layout.Kept
 
 // family opens all runtimes of one kind in a target. The first gets the stamp, the
 // next ones following spaces. None is no error.
@@ -38,11 +46,11 @@ type family func(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runt
 func families() []family { return []family{openLibomp, openLibgomp} }
 
 func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
+	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
 }
 
 func openLibgomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libgomp.Open(t, first, libgomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug})
+	return libgomp.Open(t, first, libgomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
 }
 
 // ErrNoRuntime says that a target has no OpenMP runtime that this library reads.

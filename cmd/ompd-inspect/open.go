@@ -59,10 +59,10 @@ func (a *app) withTarget(name string, q question, show func(*inspect.Inspector) 
 // lookAt looks at t once and asks q of the inspector that it returns. done ends the
 // use of the inspector.
 func (a *app) lookAt(ctx context.Context, t target, q question) (in *inspect.Inspector, done func() error, err error) {
-	var names namer
+	var known known
 	ask := func(read func(*inspect.Inspector)) func(callbacks.Target) error {
 		return func(ct callbacks.Target) (err error) {
-			if in, err = a.inspector(ct, &names); err != nil {
+			if in, err = a.inspector(ct, &known); err != nil {
 				return err
 			}
 			in.Describe(t.about())
@@ -74,38 +74,39 @@ func (a *app) lookAt(ctx context.Context, t target, q question) (in *inspect.Ins
 		q.touch = q.read
 	}
 	if err = t.look(ctx, ask(q.touch), ask(q.read)); err != nil {
-		return nil, nil, errors.Join(err, names.Close())
+		return nil, nil, errors.Join(err, known.Close())
 	}
 	in.Describe(t.about(), t.warnings()...) // with what the look cost
-	return in, names.Close, nil
+	return in, known.Close, nil
 }
 
-// namer keeps a symbolizer from one question of a look to the next, as long as the
-// modules are the same: what it has read of their files stays true.
-type namer struct {
+// known keeps what stays true from one question of a look to the next, as long as
+// the modules are the same: what was read of their files and what their code told.
+type known struct {
 	mods []*callbacks.Module
 	sym  *symbolize.Symbolizer
+	code ompd.Kept
 }
 
-// of returns the symbolizer of mods.
-func (n *namer) of(mods []*callbacks.Module, o symbolize.Options) (*symbolize.Symbolizer, error) {
-	if n.sym != nil && slices.Equal(n.mods, mods) {
-		return n.sym, nil
+// symbolizer returns the symbolizer of mods.
+func (k *known) symbolizer(mods []*callbacks.Module, o symbolize.Options) (*symbolize.Symbolizer, error) {
+	if k.sym != nil && slices.Equal(k.mods, mods) {
+		return k.sym, nil
 	}
-	if err := n.Close(); err != nil {
+	if err := k.Close(); err != nil {
 		return nil, err
 	}
-	n.mods, n.sym = slices.Clone(mods), symbolize.New(mods, o)
-	return n.sym, nil
+	k.mods, k.sym = slices.Clone(mods), symbolize.New(mods, o)
+	return k.sym, nil
 }
 
 // Close ends the use of the symbolizer.
-func (n *namer) Close() error {
-	if n.sym == nil {
+func (k *known) Close() error {
+	if k.sym == nil {
 		return nil
 	}
-	err := n.sym.Close()
-	n.sym = nil
+	err := k.sym.Close()
+	k.sym = nil
 	return err
 }
 
@@ -116,17 +117,17 @@ type lookable interface {
 }
 
 // inspector joins what is needed to look at t.
-func (a *app) inspector(t callbacks.Target, names *namer) (*inspect.Inspector, error) {
+func (a *app) inspector(t callbacks.Target, known *known) (*inspect.Inspector, error) {
 	lt, ok := t.(lookable)
 	if !ok {
 		return nil, errors.New("this kind of target does not list its modules")
 	}
 	mods, modErr := lt.Modules()
-	sym, err := names.of(mods, a.symbolizeOptions())
+	sym, err := known.symbolizer(mods, a.symbolizeOptions())
 	if err != nil {
 		return nil, err
 	}
-	procs, rtErr := ompd.Open(t, ompd.Options{Sources: a.open.sources, Full: a.open.fullLayout})
+	procs, rtErr := ompd.Open(t, ompd.Options{Sources: a.open.sources, Full: a.open.fullLayout, Kept: &known.code})
 	cfg := inspect.Config{
 		Target:     t,
 		Symbolizer: sym,

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -34,9 +35,11 @@ type plan struct {
 }
 
 // plans has the plan of each struct of a picture and of the list of breakpoints.
-var plans = planAll(
-	planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor()),
-	reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+// It is made when the first one is carried: not everybody who can does.
+var plans = sync.OnceValue(func() map[reflect.Type]plan {
+	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
+	return planAll(all, reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+})
 
 // planAll adds the plans of struct type t, carried by messages md, and of what
 // is in it.
@@ -89,7 +92,7 @@ func Unpack(m proto.Message, v any) error {
 }
 
 func pack(v reflect.Value, m protoreflect.Message) error {
-	p := plans[v.Type()]
+	p := plans()[v.Type()]
 	if p.err != nil {
 		return p.err
 	}
@@ -160,7 +163,7 @@ func validText(s string) string {
 }
 
 func unpack(m protoreflect.Message, v reflect.Value) error {
-	p := plans[v.Type()]
+	p := plans()[v.Type()]
 	if p.err != nil {
 		return p.err
 	}

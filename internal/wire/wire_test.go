@@ -17,10 +17,10 @@ import (
 // TestSameWords holds the messages against the structs: the same keys, of the
 // same kind.
 func TestSameWords(t *testing.T) {
-	if len(plans) < 15 {
-		t.Fatalf("only %d structs in a picture", len(plans))
+	if len(plans()) < 15 {
+		t.Fatalf("only %d structs in a picture", len(plans()))
 	}
-	for of, p := range plans {
+	for of, p := range plans() {
 		if p.err != nil {
 			t.Error(p.err)
 		}

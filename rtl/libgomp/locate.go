@@ -24,6 +24,9 @@ type Options struct {
 	// once, and only if something is asked of it; nil means that there is
 	// none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
+	// Kept has what the code of the runtime told when the same process was read
+	// before; nil keeps nothing.
+	Kept *layout.Kept
 }
 
 // Located is a runtime whose layout is known.
@@ -39,7 +42,7 @@ type Located struct {
 // checked.
 func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
 	symbols := &symbolSource{target: t, module: mod}
-	code := newCodeSource(t, mod)
+	code := layout.Keep(o.Kept, mod, func() *layout.Code { return newCodeSource(t, mod) })
 	memory := newMemorySource(t, func() (uint64, error) {
 		if tls, err := symbols.Global("gomp_tls_data"); err == nil {
 			return tls, nil

@@ -24,6 +24,9 @@ type Options struct {
 	// once, and only if something is asked of it; nil means that there is
 	// none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
+	// Kept has what the code of the runtime told when the same process was read
+	// before; nil keeps nothing.
+	Kept *layout.Kept
 }
 
 // Located is a runtime whose layout is known.
@@ -83,7 +86,7 @@ func costlySources(t callbacks.Target, mod *callbacks.Module, o Options) []layou
 		load := func() (*dwarf.Data, error) { return o.Debug(mod) }
 		out = append(out, layout.DWARF(load, mod.Bias))
 	}
-	return append(out, newCodeSource(t, mod))
+	return append(out, layout.Keep(o.Kept, mod, func() codeSource { return newCodeSource(t, mod) }))
 }
 
 // allowed leaves the sources that Only names.

@@ -41,7 +41,7 @@ const (
 
 // printBounds limits the work on a function that prints a setting. It begins with
 // what it reads; the rest is text.
-var printBounds = accesspath.Bounds{Steps: 1000, Paths: 16, Visits: 2, Depth: 1, Edges: 2, Cases: 8}
+var printBounds = accesspath.Bounds{Steps: 200, Paths: 4, Visits: 2, Depth: 1, Edges: 2, Cases: 8}
 
 // settingSource is the part of the source "code" that knows the settings.
 type settingSource struct {
@@ -95,18 +95,24 @@ func (s *settingSource) scan() {
 	if !ok {
 		return
 	}
-	var constant, data []callbacks.Mapping
+	var constant, code, data []callbacks.Mapping
 	for _, m := range lister.Mappings() {
 		if m.Low.Offset < s.module.Low.Offset || m.High.Offset > s.module.High.Offset {
 			continue
 		}
-		if m.Perm&callbacks.PermWrite == 0 {
-			constant = append(constant, m)
-		} else {
+		switch {
+		case m.Perm&callbacks.PermWrite != 0:
 			data = append(data, m)
+		case m.Perm&callbacks.PermExec != 0:
+			code = append(code, m)
+		default:
+			constant = append(constant, m)
 		}
 	}
 	search(s.target, bounded(constant, maxCode), patternSize, s.scanConstants)
+	if len(s.names) <= len(settingRules) { // linkers may put constants beside code
+		search(s.target, bounded(code, maxCode), patternSize, s.scanConstants)
+	}
 	search(s.target, data, wordBytes, func(low callbacks.Address, b []byte) {
 		for i := int(-low.Offset % wordBytes); i+wordBytes <= len(b); i += wordBytes {
 			if v := callbacks.Word(b[i : i+wordBytes]); s.module.Contains(callbacks.At(v)) {

@@ -1,6 +1,9 @@
 # ompd-inspect: `make` prints what there is.
 GO ?= go
 BIN := bin/ompd-inspect
+CC ?= gcc
+LIBOMPD := bin/libompd.so
+VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
 TEST_TIMEOUT := 20m
@@ -8,13 +11,16 @@ BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build deps demo test bench soak generate lint fuzz clean
+.PHONY: help build libompd.so deps demo test bench soak generate lint fuzz clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 build: ## build bin/ompd-inspect, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/ompd-inspect
+
+libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
 
 deps: ## install the Debian packages that demo and test need
 	@missing=; for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \

@@ -50,7 +50,8 @@ var imports = map[string][]string{
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
 	"internal/piped":          nil,
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
+	"internal/clib":           {"callbacks", "handles", "internal/modules", "ompd", "rtl"},
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/clib", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -32,6 +32,25 @@ func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
 	return p
 }
 
+// Reread is the address space as the target's memory is now, for targets that run
+// between two questions without saying so: handles of the one are handles of the
+// other, and what they stand for is looked up again.
+func (p *Process) Reread() (*Process, error) {
+	return query(p, "Reread", p, func(rt rtl.Runtime, _ *Process) (*Process, error) {
+		r, ok := rt.(rtl.Rereader)
+		if !ok {
+			return nil, fmt.Errorf("%s cannot be read again: %w", rt.Identity().Name, callbacks.Unsupported)
+		}
+		now, err := r.Reread()
+		if err != nil {
+			return nil, err
+		}
+		again := newProcess(now, p.target)
+		again.session = p.session
+		return again, nil
+	})
+}
+
 // String names the address space by its number and its runtime.
 func (p *Process) String() string {
 	if p == nil || p.rt == nil {

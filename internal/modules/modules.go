@@ -139,6 +139,43 @@ func (t *Table) Modules() ([]*callbacks.Module, error) {
 	return list, errors.Join(errs...)
 }
 
+// Segments are the mapped segments of all modules, ascending: what can be told of
+// a target's mappings where nothing else tells it. The part of a segment that the
+// loader made read-only is one of its own.
+func (t *Table) Segments() []callbacks.Mapping {
+	var list []callbacks.Mapping
+	for _, e := range t.byLow {
+		list = append(list, e.segments()...)
+	}
+	return list
+}
+
+// segments are the mapped segments of a module.
+func (e *entry) segments() []callbacks.Mapping {
+	var list []callbacks.Mapping
+	relro := uint64(0) // end of what is read-only after relocation
+	for _, p := range e.progs() {
+		if p.Type == elf.PT_GNU_RELRO {
+			relro = (p.Vaddr + p.Memsz) &^ (pageSize - 1)
+		}
+	}
+	for _, p := range e.progs() {
+		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
+			continue
+		}
+		low, high := p.Vaddr&^(pageSize-1), (p.Vaddr+p.Memsz+pageSize-1)&^(pageSize-1)
+		m := callbacks.Mapping{Low: callbacks.At(low + e.mod.Bias), High: callbacks.At(high + e.mod.Bias), Perm: callbacks.Perm(p.Flags), File: e.mod.Path, FileOffset: p.Off &^ (pageSize - 1)}
+		if m.Perm&callbacks.PermWrite != 0 && relro > low && relro < high {
+			fixed := m
+			fixed.High, fixed.Perm = callbacks.At(relro+e.mod.Bias), m.Perm&^callbacks.PermWrite
+			list = append(list, fixed)
+			m.Low, m.FileOffset = fixed.High, m.FileOffset+relro-low
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
 // Main is the executable.
 func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
 

@@ -14,6 +14,9 @@ const maxTLSModule = maxModules
 // words with the size in bits, the number of elements and the offset.
 type descriptor struct{ bits, elements, offset uint64 }
 
+// descriptorSize is the size of a descriptor in bytes.
+const descriptorSize = 12
+
 // descriptors are those of glibc's thread-local storage.
 type descriptors struct {
 	modid     descriptor // link_map.l_tls_modid
@@ -185,7 +188,7 @@ func (t *Table) findDescriptors() *descriptors {
 		{"_thread_db_dtv_dtv", &d.dtv, true},
 		{"_thread_db_dtv_t_pointer_val", &d.pointer, true},
 	} {
-		b, err := t.constant(f.name, 12)
+		b, err := t.constant(f.name, descriptorSize)
 		if err != nil && f.must && d.err == nil {
 			d.err = fmt.Errorf("thread-local storage of this libc is not known: %w", err)
 		}

@@ -69,17 +69,34 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o Opti
 		return nil, err
 	}
 	rt := &runtime{target: t, mem: t, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity, code: codeOf(t, mod)}
-	rt.world = sync.OnceValue(rt.readWorld)
-	rt.holders = sync.OnceValue(rt.readHolders)
 	rt.entries = sync.OnceValue(rt.forkEntries)
 	rt.modules = sync.OnceValue(rt.readModules)
-	if rt.natives, err = listThreads(t); err != nil {
+	if err := rt.readThreads(); err != nil {
 		return nil, err
 	}
 	if !rt.anyPointer() {
 		rt.id.Warnings = append(rt.id.Warnings, "the target tells no thread pointers: threads cannot be found")
 	}
 	return rt, nil
+}
+
+// readThreads lists the target's threads, of which everything else is read when it
+// is asked for.
+func (rt *runtime) readThreads() (err error) {
+	rt.world = sync.OnceValue(rt.readWorld)
+	rt.holders = sync.OnceValue(rt.readHolders)
+	rt.natives, err = listThreads(rt.target)
+	return err
+}
+
+// Reread is the runtime as the target's memory is now. What comes from the code of
+// modules stays.
+func (rt *runtime) Reread() (rtl.Runtime, error) {
+	now := &runtime{
+		target: rt.target, mem: rt.mem, stamp: rt.stamp, l: rt.l, rep: rt.rep, id: rt.id, code: rt.code,
+		entries: rt.entries, modules: rt.modules,
+	}
+	return now, now.readThreads()
 }
 
 func (rt *runtime) anyPointer() bool {

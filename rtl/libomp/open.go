@@ -73,10 +73,9 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o Opti
 		return nil, err
 	}
 	rt := newRuntime(t, stamp, loc)
-	if err := rt.readSlots(); err != nil {
+	if err := rt.readThreads(); err != nil {
 		return nil, err
 	}
-	rt.sortThreads()
 	rt.identify()
 	return rt, nil
 }
@@ -88,6 +87,22 @@ func newRuntime(mem callbacks.Memory, stamp handles.Stamp, loc *Located) *runtim
 	}
 	rt.holders = sync.OnceValue(rt.readHolders)
 	return rt
+}
+
+// readThreads reads which threads there are.
+func (rt *runtime) readThreads() error {
+	if err := rt.readSlots(); err != nil {
+		return err
+	}
+	rt.sortThreads()
+	return nil
+}
+
+// Reread is the runtime as the target's memory is now.
+func (rt *runtime) Reread() (rtl.Runtime, error) {
+	now := &runtime{mem: rt.mem, stamp: rt.stamp, l: rt.l, rep: rt.rep, id: rt.id, gtids: map[uint64]int{}}
+	now.holders = sync.OnceValue(now.readHolders)
+	return now, now.readThreads()
 }
 
 // identify adds to the identity what the runtime's own variables say.

@@ -1,0 +1,208 @@
+package clib
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+)
+
+// debugDirs are where separate debug files of distributions lie.
+var debugDirs = []string{"/usr/lib/debug"}
+
+// target is the program that the tool holds, seen through the tool's callbacks.
+//
+// Memory is always asked for, but for what the files of modules have and the
+// program cannot have changed. The modules are found once; the tool is asked for a
+// symbol only if a module's file is not at hand. The threads are those in the C
+// library's own lists, since a tool cannot be asked for threads.
+type target struct {
+	wire    *wire
+	table   *modules.Table // nil until the modules are found
+	mapped  []callbacks.Mapping
+	threads []modules.Thread // of this call; nil until they are listed
+}
+
+// begin forgets what may change between two routines.
+func (t *target) begin() { t.threads = nil }
+
+// close unmaps all files.
+func (t *target) close() error {
+	if t.table == nil {
+		return nil
+	}
+	return t.table.Close()
+}
+
+// findModules finds the modules of the program anew.
+func (t *target) findModules() error {
+	if err := t.close(); err != nil {
+		return err
+	}
+	t.table, t.mapped = nil, nil
+	auxv, err := t.auxv()
+	if err != nil {
+		return err
+	}
+	t.table = modules.Find(modules.Facts{Memory: t, Arch: t.Arch(), Auxv: auxv}, modules.Options{DebugDirs: debugDirs})
+	t.mapped = t.table.Segments()
+	return nil
+}
+
+// Arch is this machine's: the library makes sure that the program's data has its
+// form.
+func (t *target) Arch() callbacks.Arch {
+	if runtime.GOARCH == "arm64" {
+		return callbacks.ArchAArch64
+	}
+	return callbacks.ArchX86_64
+}
+
+// ReadMemory fills p from address a.
+func (t *target) ReadMemory(a callbacks.Address, p []byte) error {
+	for len(p) > 0 {
+		n := t.readFile(a, p)
+		if n == 0 {
+			n = min(len(p), wireBytes)
+			if err := t.readTool(a, p[:n]); err != nil {
+				return &callbacks.FaultError{Address: a, Err: err}
+			}
+		}
+		a, p = a.Add(uint64(n)), p[n:]
+	}
+	return nil
+}
+
+// readFile reads what a module's file has and the program cannot have changed.
+func (t *target) readFile(a callbacks.Address, p []byte) int {
+	if t.table == nil || a.Segment != 0 {
+		return 0
+	}
+	piece, ok := t.table.PieceAt(a)
+	if !ok || piece.Writable {
+		return 0
+	}
+	return copy(p, piece.Data)
+}
+
+func (t *target) readTool(a callbacks.Address, p []byte) error {
+	answer, err := t.wire.ask(message{kind: kindRead, words: [wireWords]uint64{a.Segment, a.Offset, uint64(len(p))}})
+	if err != nil {
+		return err
+	}
+	if copy(p, answer.bytes) != len(p) {
+		return fmt.Errorf("%w: %d bytes for %d", errLost, len(answer.bytes), len(p))
+	}
+	return nil
+}
+
+// Symbol finds a global symbol.
+func (t *target) Symbol(name, file string) (callbacks.Address, error) {
+	if t.table != nil {
+		a, err := t.table.Symbol(name, file)
+		if err == nil || t.complete(file) {
+			return a, err
+		}
+	}
+	return t.askSymbol(name, file)
+}
+
+// complete tells whether the files of all modules that file names are at hand.
+func (t *target) complete(file string) bool {
+	list, _ := t.table.Modules()
+	for _, m := range list {
+		if m.Image == nil && m.Path != "[vdso]" && (file == "" || file == m.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// askSymbol asks the tool. Some tools answer that they found a symbol at an address
+// where nothing can be.
+func (t *target) askSymbol(name, file string) (callbacks.Address, error) {
+	q := message{kind: kindSymbol, bytes: []byte(name + "\x00" + file + "\x00")}
+	answer, err := t.wire.ask(q)
+	if failed := callbackError(0); errors.As(err, &failed) {
+		return callbacks.Address{}, fmt.Errorf("%s: %w: %w", name, callbacks.ErrNoSymbol, err)
+	}
+	if err != nil {
+		return callbacks.Address{}, err
+	}
+	a := callbacks.Address{Segment: answer.words[1], Offset: answer.words[2]}
+	if a.Offset == 0 || a.Offset == ^uint64(0) {
+		return callbacks.Address{}, fmt.Errorf("%s at %v: %w", name, a, callbacks.ErrNoSymbol)
+	}
+	return a, nil
+}
+
+// ThreadSymbol finds a thread's own instance of a symbol by the loader's tables.
+func (t *target) ThreadSymbol(id callbacks.ThreadID, name, file string) (callbacks.Address, error) {
+	th, err := t.thread(id)
+	if err != nil {
+		return callbacks.Address{}, err
+	}
+	tp, err := t.table.ThreadPointer(th.Pthread)
+	if err != nil {
+		return callbacks.Address{}, err
+	}
+	return t.table.ThreadSymbol(tp, name, file)
+}
+
+// all lists the threads, once a call.
+func (t *target) all() ([]modules.Thread, error) {
+	if t.threads != nil {
+		return t.threads, nil
+	}
+	if t.table == nil {
+		return nil, fmt.Errorf("the modules of the program are not known: %w", callbacks.ErrUnsupportedKind)
+	}
+	var err error
+	t.threads, err = t.table.Threads()
+	return t.threads, err
+}
+
+// ThreadIDs lists the threads.
+func (t *target) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
+	if kind != callbacks.ThreadIDLWP && kind != callbacks.ThreadIDPthread {
+		return nil, fmt.Errorf("%v: %w", kind, callbacks.ErrUnsupportedKind)
+	}
+	all, err := t.all()
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]callbacks.ThreadID, len(all))
+	for i, th := range all {
+		if ids[i] = callbacks.Pthread(th.Pthread); kind == callbacks.ThreadIDLWP {
+			ids[i] = callbacks.LWP(th.LWP)
+		}
+	}
+	return ids, nil
+}
+
+// thread finds a thread by either identifier.
+func (t *target) thread(id callbacks.ThreadID) (modules.Thread, error) {
+	all, err := t.all()
+	if err != nil {
+		return modules.Thread{}, err
+	}
+	for _, th := range all {
+		if id == callbacks.LWP(th.LWP) || id == callbacks.Pthread(th.Pthread) {
+			return th, nil
+		}
+	}
+	return modules.Thread{}, fmt.Errorf("%v: %w", id, callbacks.ErrNoThread)
+}
+
+// Modules are the modules of the program.
+func (t *target) Modules() ([]*callbacks.Module, error) {
+	if t.table == nil {
+		return nil, fmt.Errorf("the modules of the program are not known: %w", callbacks.Unavailable)
+	}
+	return t.table.Modules()
+}
+
+// Mappings are those of the modules.
+func (t *target) Mappings() []callbacks.Mapping { return t.mapped }

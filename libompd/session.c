@@ -1,0 +1,170 @@
+/* session.c: the library's life, its lock, its handles, and the callbacks that the helper asks for. */
+#define _GNU_SOURCE
+#include "session.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef VERSION
+#define VERSION "devel"
+#endif
+
+struct session session = {.helper = -1};
+
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+ompd_rc_t enter(ompd_rc_t not_initialized) {
+    if (pthread_mutex_lock(&lock)) return ompd_rc_error; /* a callback calls the library */
+    if (!session.active) {
+        pthread_mutex_unlock(&lock);
+        return not_initialized;
+    }
+    if (session.owner != getpid()) {
+        pthread_mutex_unlock(&lock);
+        return ompd_rc_error;
+    }
+    return ompd_rc_ok;
+}
+
+/* leave also says what the version that the tool speaks has no code for in that version's own codes. */
+ompd_rc_t leave(ompd_rc_t rc) {
+    ompd_word_t version = session.version;
+    pthread_mutex_unlock(&lock);
+    if (rc == ompd_rc_callback_error && version < OMPD_51) return ompd_rc_error;
+    if (rc == ompd_rc_incompatible_handle && version < OMPD_60) return ompd_rc_bad_input;
+    return rc;
+}
+
+ompd_rc_t allocate(uint64_t size, void **memory) {
+    *memory = NULL;
+    ompd_rc_t rc = session.callbacks->alloc_memory(size, memory);
+    if (rc == ompd_rc_nomem || (rc == ompd_rc_ok && !*memory)) return ompd_rc_nomem;
+    return rc == ompd_rc_ok ? ompd_rc_ok : ompd_rc_callback_error;
+}
+
+ompd_rc_t check_space(const ompd_address_space_handle_t *space) {
+    for (int i = 0; space && i < MAX_SPACES; i++)
+        if (session.spaces[i] == space) return ompd_rc_ok;
+    return ompd_rc_stale_handle;
+}
+
+ompd_rc_t check_handle(const struct handle *h, enum handle_kind kind) {
+    if (!h || check_space((const void *)h) == ompd_rc_ok) return h ? ompd_rc_incompatible_handle : ompd_rc_stale_handle;
+    if (h->kind < KIND_THREAD || h->kind > KIND_TASK) return ompd_rc_stale_handle;
+    if (check_space(h->space) || h->space->id != h->space_id) return ompd_rc_stale_handle;
+    return h->kind == kind ? ompd_rc_ok : ompd_rc_incompatible_handle;
+}
+
+/* lost says that the helper is no more. */
+static ompd_rc_t lost(void) {
+    helper_stop(session.helper);
+    session.helper = -1;
+    return ompd_rc_error;
+}
+
+static void read_memory(ompd_address_space_context_t *context, struct wire_message *m) {
+    ompd_address_t at = {m->word[0], m->word[1]};
+    uint64_t size = m->word[2];
+    m->size = 0;
+    m->word[0] = ompd_rc_bad_input;
+    if (size > WIRE_BYTES) return;
+    m->word[0] = session.callbacks->read_memory(context, NULL, &at, size, session.bytes);
+    if (m->word[0] == ompd_rc_ok) m->size = (uint32_t)size;
+}
+
+static void find_symbol(ompd_address_space_context_t *context, struct wire_message *m) {
+    ompd_address_t at = {ompd_segment_none, 0};
+    const char *name = (const char *)session.bytes, *end = name + m->size;
+    const char *file = memchr(name, 0, m->size);
+    ompd_rc_t rc = ompd_rc_bad_input;
+    if (file && ++file < end && !end[-1])
+        rc = session.callbacks->symbol_addr_lookup(context, NULL, name, &at, *file ? file : NULL);
+    m->size = 0;
+    m->word[0] = rc, m->word[1] = at.segment, m->word[2] = at.address;
+}
+
+ompd_rc_t ask(ompd_address_space_handle_t *space, struct wire_message *m, const void *bytes) {
+    if (session.helper < 0) return ompd_rc_error;
+    m->word[0] = space->id;
+    if (!helper_send(session.helper, m, bytes)) return lost();
+    for (;;) {
+        if (!helper_receive(session.helper, m, session.bytes)) return lost();
+        switch (m->kind) {
+        case WIRE_RETURN:
+            return m->word[0] <= ompd_rc_incompatible_handle ? (ompd_rc_t)m->word[0] : lost();
+        case WIRE_READ:
+            read_memory(space->context, m);
+            break;
+        case WIRE_SYMBOL:
+            find_symbol(space->context, m);
+            break;
+        default:
+            return lost();
+        }
+        m->kind = WIRE_ANSWER;
+        if (!helper_send(session.helper, m, session.bytes)) return lost();
+    }
+}
+
+/* usable tells whether the table has the callbacks that the library cannot do without. */
+static bool usable(const ompd_callbacks_t *c) {
+    return c && c->alloc_memory && c->free_memory && c->sizeof_type && c->symbol_addr_lookup && c->read_memory &&
+           c->device_to_host;
+}
+
+static ompd_rc_t begin(ompd_word_t version, const ompd_callbacks_t *callbacks) {
+    const char *why;
+    if (version != OMPD_50 && version != OMPD_51 && version != OMPD_52 && version != OMPD_60) return ompd_rc_unsupported;
+    if (!usable(callbacks)) return ompd_rc_bad_input;
+    if (session.active && session.owner == getpid()) /* asking for the same again changes nothing */
+        return session.version == version && session.callbacks == callbacks ? ompd_rc_ok : ompd_rc_error;
+    helper_stop(session.helper); /* a forked process has the socket of the process that it was forked off */
+    memset(session.spaces, 0, sizeof session.spaces);
+    session.active = false;
+    if ((session.helper = helper_start(&why)) < 0) {
+        if (callbacks->print_string) callbacks->print_string(why, 0);
+        return ompd_rc_error;
+    }
+    session.active = true;
+    session.owner = getpid();
+    session.version = version;
+    session.callbacks = callbacks;
+    return ompd_rc_ok;
+}
+
+ompd_rc_t ompd_initialize(ompd_word_t version, const ompd_callbacks_t *callbacks) {
+    if (pthread_mutex_lock(&lock)) return ompd_rc_error;
+    ompd_rc_t rc = begin(version, callbacks);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+static void end(void) {
+    helper_stop(session.helper);
+    session.helper = -1;
+    session.active = false;
+    memset(session.spaces, 0, sizeof session.spaces);
+}
+
+ompd_rc_t ompd_finalize(void) {
+    ompd_rc_t rc = enter(ompd_rc_unsupported);
+    if (rc != ompd_rc_ok) return rc;
+    end();
+    return leave(ompd_rc_ok);
+}
+
+/* A library that is unloaded while it is in use leaves nothing behind. */
+__attribute__((destructor)) static void unload(void) { end(); }
+
+ompd_rc_t ompd_get_api_version(ompd_word_t *version) {
+    if (!version) return ompd_rc_bad_input;
+    *version = OMPD_60;
+    return ompd_rc_ok;
+}
+
+ompd_rc_t ompd_get_version_string(const char **string) {
+    if (!string) return ompd_rc_bad_input;
+    *string = "ompd-inspect " VERSION;
+    return ompd_rc_ok;
+}

@@ -41,7 +41,7 @@ func (in *Inspector) checkThreads() Check {
 			with++
 		}
 	}
-	c := Check{Name: "threads", Status: CheckOK, Detail: fmt.Sprintf("%d threads, %d with registers", len(in.natives), with)}
+	c := Check{Name: "threads", Status: CheckOK, Detail: fmt.Sprintf("%d of %d with registers", with, len(in.natives))}
 	if with == 0 {
 		c.Status = CheckMissing
 		c.Cure = "the core has no thread notes; dump the process again: gcore PID"
@@ -98,13 +98,13 @@ func (in *Inspector) checkRuntimes() []Check {
 	for _, d := range in.cfg.Dormant {
 		out = append(out, Check{
 			Name: "runtime " + d.Identity.Family, Status: CheckPartly, Detail: d.Error(),
-			Cure: "nothing is wrong: what the program did so far is not OpenMP; `ompd-inspect stacks " + in.cfg.About.Path + "` shows it",
+			Cure: "nothing is wrong: what the program did so far is not OpenMP; `ompd-inspect stacks " + in.cfg.About.Name() + "` shows it",
 		})
 	}
 	if len(in.runtimes) == 0 && len(out) == 0 {
 		return []Check{{
 			Name: "OpenMP runtime", Status: CheckMissing,
-			Detail: "no module of this program exports an OpenMP runtime that this version reads (LLVM libomp)",
+			Detail: "no module of this program exports the functions of an OpenMP runtime that this version reads",
 			Cure:   "if the program uses one, give the files: --exe PATH, --sysroot DIR",
 		}}
 	}
@@ -138,7 +138,7 @@ func (in *Inspector) checkLayout(rt *runtimeView) Check {
 		slices.Sort(refused)
 		c.Status = CheckPartly
 		c.Detail += ": " + strings.Join(refused[:min(len(refused), maxErrors)], ", ")
-		c.Cure = "ompd-inspect layout " + in.cfg.About.Path
+		c.Cure = "ompd-inspect layout " + in.cfg.About.Name()
 	}
 	return c
 }

@@ -46,7 +46,7 @@ func (in *Inspector) checkNumbers(rt *runtimeView) Check {
 	case len(differ) > 0:
 		c.Status = CheckPartly
 		c.Detail = fmt.Sprintf("%d of %d are not what omp_get_* would tell: %s", len(differ), same+len(differ), strings.Join(differ[:min(len(differ), maxErrors)], "; "))
-		c.Cure = "ompd-inspect layout " + in.cfg.About.Path
+		c.Cure = "ompd-inspect layout " + in.cfg.About.Name()
 	case same > 0:
 		c.Status, c.Detail = CheckOK, fmt.Sprintf("%d numbers of %d threads are what omp_get_* would tell them", same, asked)
 	case failed != nil:

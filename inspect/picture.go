@@ -7,6 +7,8 @@
 // part that could not be read has its error beside it.
 package inspect
 
+import "strconv"
+
 // Schema names the version of the JSON form of a Picture. The number before the
 // point changes when a consumer of the former version would break.
 const Schema = "ompd-inspect/picture/1.0"
@@ -49,6 +51,15 @@ type Target struct {
 	Place        *Place  `json:"place,omitempty"`         // where the crashed thread was in OpenMP terms
 	Frames       []Frame `json:"frames,omitempty"`        // the crashed thread's user stack
 	Pause        *Pause  `json:"pause,omitempty"`         // of a process: what looking at it cost it
+}
+
+// Name is what to type for the target behind a verb: the path of a core, the number
+// of a process.
+func (t Target) Name() string {
+	if t.Path == "" && t.PID != 0 {
+		return strconv.Itoa(t.PID)
+	}
+	return t.Path
 }
 
 // Pause is what looking at a process cost it.

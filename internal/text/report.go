@@ -127,7 +127,7 @@ func findTask(pic *inspect.Picture, id inspect.ID) *inspect.Task {
 
 func runtimes(p *Printer, pic *inspect.Picture) {
 	if len(pic.Runtimes) == 0 {
-		p.linef("%s none found in this core; `ompd-inspect doctor %s` says why", p.bold("runtime"), pic.Target.Path)
+		p.linef("%s none in this %s that this version reads; `ompd-inspect doctor %s` says why", p.bold("runtime"), pic.Target.Kind, pic.Target.Name())
 	}
 	for _, r := range pic.Runtimes {
 		if strings.HasPrefix(r.Layout, "none") {

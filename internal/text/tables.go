@@ -136,7 +136,7 @@ func layoutNote(p *Printer, e inspect.LayoutEntry) string {
 
 // Doctor prints what the target allows.
 func Doctor(p *Printer, pic *inspect.Picture) {
-	p.line(p.bold(pic.Target.Path))
+	p.line(p.bold(pic.Target.Name()))
 	for _, c := range pic.Checks {
 		mark := "ok     "
 		switch c.Status {

@@ -196,6 +196,10 @@ func describe(t inspect.WaitTarget) string {
 		return "its child tasks in a taskwait"
 	case inspect.WaitTaskgroup:
 		return "the tasks of a taskgroup"
+	case inspect.WaitOrdered:
+		return "its turn in an ordered loop"
+	case inspect.WaitAtomic:
+		return "the lock of atomic constructs"
 	case inspect.WaitJoin:
 		return "the " + cmp.Or(t.Name, "end of a thread")
 	case inspect.WaitNestLock:
@@ -204,7 +208,7 @@ func describe(t inspect.WaitTarget) string {
 		if t.Name == "" && t.Address == nil {
 			return "a critical section"
 		}
-		return "critical section " + cmp.Or(name, "(unnamed)")
+		return "critical section " + name
 	}
 	return cmp.Or(strings.TrimSpace(t.Kind+" "+name), "something")
 }
@@ -233,7 +237,7 @@ func (g *graph) tellDeadlock(v *inspect.Verdict) {
 		switch s.WaitsFor.Kind {
 		case inspect.WaitBarrier:
 			barrier = true
-		case inspect.WaitLock, inspect.WaitNestLock, inspect.WaitCritical, inspect.WaitMutex, "atomic":
+		case inspect.WaitLock, inspect.WaitNestLock, inspect.WaitCritical, inspect.WaitMutex, inspect.WaitAtomic:
 			locks++
 			parts[len(parts)-1] = fmt.Sprintf("%s waits for %s, which %s has", g.who(s.Thread), describe(s.WaitsFor), g.who(s.HeldBy))
 		}
@@ -244,6 +248,8 @@ func (g *graph) tellDeadlock(v *inspect.Verdict) {
 		v.Explanation += fmt.Sprintf(" %d more wait for them.", n)
 	}
 	switch {
+	case slices.ContainsFunc(v.Cycle, func(s inspect.CycleStep) bool { return s.WaitsFor.Kind == inspect.WaitOrdered }):
+		v.Cure = "hold no lock while waiting for the turn in an ordered loop: the thread whose turn it is may need it"
 	case locks == len(v.Cycle):
 		v.Cure = "take these locks in the same order everywhere, or hold only one of them at a time"
 	case barrier:

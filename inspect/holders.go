@@ -38,7 +38,7 @@ const (
 // holders finds the threads that have the lock that w waits for, the best first.
 func (in *Inspector) holders(w Wait, l Lock) []Holder {
 	family, ok := lockFamily(w, l)
-	if !ok || w.Address == 0 {
+	if !ok || !w.known() {
 		return nil
 	}
 	var out []Holder
@@ -46,13 +46,25 @@ func (in *Inspector) holders(w Wait, l Lock) []Holder {
 		if n.lwp == 0 || n.info.Role == rtl.RoleIdle {
 			continue
 		}
-		if h, ok := in.holds(n, family, w.Address); ok {
+		if h, ok := in.holds(n, family, w.Variable); ok {
 			out = append(out, h)
 		}
 	}
 	rank := map[string]int{Certain: 0, Likely: 1, Possible: 2}
 	slices.SortStableFunc(out, func(a, b Holder) int { return cmp.Compare(rank[a.Certainty], rank[b.Certainty]) })
 	return out
+}
+
+// known tells whether the code that takes what w waits for can be told from the
+// code that takes others of its kind: by the program's variable, or as there is
+// only one.
+func (w Wait) known() bool { return w.Variable != 0 || w.only() }
+
+// only tells whether there is only one of what w waits for: the unnamed critical
+// section, or that of atomic constructs.
+func (w Wait) only() bool {
+	c, ok := rtl.LockCallOf(w.Call)
+	return ok && c.Arg < 0
 }
 
 // lockFamily tells which calls take and give back what w waits for.
@@ -64,6 +76,8 @@ func lockFamily(w Wait, l Lock) (string, bool) {
 		return rtl.FamilyCritical, true
 	case w.Kind == WaitMutex:
 		return rtl.FamilyMutex, true
+	case w.Kind == WaitAtomic:
+		return rtl.FamilyAtomic, true
 	case w.Kind != WaitLock && w.Kind != WaitNestLock:
 		return "", false
 	case l.Nested:
@@ -73,7 +87,7 @@ func lockFamily(w Wait, l Lock) (string, bool) {
 }
 
 // holds tells whether the frames of n show that it has the lock whose variable is
-// at addr.
+// at addr; 0 is the lock that there is only one of.
 func (in *Inspector) holds(n *native, family string, addr uint64) (Holder, bool) {
 	st := in.stackOf(n)
 	best := Holder{}
@@ -117,7 +131,6 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 	default:
 		return Holder{}, false
 	}
-	where := in.frames(f, kindUser)
 	if len(by) == 1 && by[0].Return != 0 {
 		taken := in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
 		h.Taken = &taken[0]
@@ -126,7 +139,7 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 	if len(by) > 0 {
 		call = in.siteName(by[0])
 	}
-	h.Evidence = holderEvidence(h, call, where[0])
+	h.Evidence = holderEvidence(h, call, in.frames(f, kindUser))
 	return h, true
 }
 
@@ -140,30 +153,35 @@ func (in *Inspector) siteName(s accesspath.Site) string {
 	return cmp.Or(s.Name, "a call")
 }
 
-func holderEvidence(h Holder, call string, at Frame) string {
+// holderEvidence says where a thread took a lock, and where it is; inlined are the
+// functions that are there, the innermost first.
+func holderEvidence(h Holder, call string, inlined []Frame) string {
+	at := inlined[len(inlined)-1]
 	where := at.Function
 	if where == "" {
 		where = at.PC.String()
 	}
+	now := fmt.Sprintf("line %d", at.Line)
 	switch {
 	case h.Certainty == Possible:
 		return fmt.Sprintf("%s in %s may have taken it, on some ways through the code", call, where)
-	case h.Taken != nil && h.Taken.Line != 0:
-		return fmt.Sprintf("took it by %s in %s at %s:%d, not given back on any way from there to line %d", call, where, filepath.Base(h.Taken.File), h.Taken.Line, at.Line)
+	case h.Taken == nil || h.Taken.Line == 0 || at.Line == 0:
+		return fmt.Sprintf("took it by %s in %s, not given back on any way from there to %v", call, where, at.PC)
+	case at.File != h.Taken.File:
+		now = fmt.Sprintf("%s:%d", filepath.Base(at.File), at.Line)
 	}
-	return fmt.Sprintf("took it by %s in %s, not given back on any way from there to %v", call, where, at.PC)
+	return fmt.Sprintf("took it by %s in %s at %s:%d, not given back on any way from there to %s", call, where, filepath.Base(h.Taken.File), h.Taken.Line, now)
 }
 
 // lockLook asks what the calls of one frame's function do with one lock.
 type lockLook struct {
-	in      *Inspector
-	flow    *accesspath.Flow
-	at      accesspath.Point
-	family  string
-	addr    uint64
-	strict  bool
-	unnamed bool // the lock is that of the unnamed critical section
-	unsure  bool // an argument was read from memory that may have changed
+	in     *Inspector
+	flow   *accesspath.Flow
+	at     accesspath.Point
+	family string
+	addr   uint64
+	strict bool
+	unsure bool // an argument was read from memory that may have changed
 }
 
 // effect is what the call at s does to "this frame has the lock".
@@ -184,7 +202,10 @@ func (l *lockLook) effect(s accesspath.Site) accesspath.Effect {
 // applies tells whether e, an effect of the call at s, is on this lock.
 func (l *lockLook) applies(s accesspath.Site, e lockEffect) (accesspath.Effect, bool) {
 	if e.one {
-		return e.effect, l.unnamed
+		return e.effect, l.addr == 0
+	}
+	if l.addr == 0 {
+		return accesspath.EffectNone, false
 	}
 	if e.lock == nil {
 		return accesspath.EffectUnsure, true

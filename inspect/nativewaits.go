@@ -65,7 +65,7 @@ func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, boo
 	if !ok1 || !ok2 || !ok3 || word != mutexContended || users == 0 || !in.calledMutexLock(n) {
 		return Wait{}, false
 	}
-	w := Wait{Kind: WaitMutex, Address: futex, Name: in.placeName(futex)}
+	w := Wait{Kind: WaitMutex, Address: futex, Variable: futex, Name: in.placeName(futex)}
 	if in.byLWP[int(owner)] != nil {
 		w.On, w.Evidence = int(owner), fmt.Sprintf("__owner of the mutex at %v is %d", Hex(futex), owner)
 	}

@@ -16,7 +16,7 @@ import (
 // call leads to code that is not known, or where a stack is not whole.
 func (in *Inspector) Abandoned(w Wait, l Lock, waiting map[int]bool) bool {
 	family, ok := lockFamily(w, l)
-	if !ok || !l.Held || l.Owner != 0 || l.OwnerGone || len(l.Holders) > 0 {
+	if !ok || !w.known() || !l.Held || l.Owner != 0 || l.OwnerGone || len(l.Holders) > 0 {
 		return false
 	}
 	for _, n := range in.natives {

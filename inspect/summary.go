@@ -19,7 +19,7 @@ import (
 type lockEffect struct {
 	effect accesspath.Effect
 	lock   *accesspath.Expr // the lock's variable; nil if it is not known which
-	one    bool             // there is only one such lock: the unnamed critical section
+	one    bool             // there is only one such lock, as that of the unnamed critical section
 }
 
 // lockSummary is what a function does with the locks of one family.

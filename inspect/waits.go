@@ -18,19 +18,25 @@ const (
 	WaitTaskwait  = "taskwait"
 	WaitTaskgroup = "taskgroup"
 	WaitOrdered   = "ordered"
+	WaitAtomic    = "atomic"
 	WaitMutex     = "mutex"
 	WaitJoin      = "join"
 )
+
+// Unnamed stands for the name of the critical section that has none.
+const Unnamed = "(unnamed)"
 
 // Wait is what one thread waits for.
 type Wait struct {
 	LWP     int
 	Kind    string
 	Address uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
-	Name    string // as the program calls it; empty if that is not known
-	Region  ID
-	Task    ID
-	Call    string // the function of the runtime that was called; empty if unknown
+	// Variable is the address of the program's variable; 0 if it is not known.
+	Variable uint64
+	Name     string // as the program calls it; empty if that is not known
+	Region   ID
+	Task     ID
+	Call     string // the function of the runtime that was called; empty if unknown
 	// End tells that it is the barrier at the end of the region.
 	End bool
 	// On is the thread that must go on first, where the wait itself says so:
@@ -61,7 +67,7 @@ func (in *Inspector) Waits() []Wait {
 
 // waitKinds are the kinds of waits by state.
 var waitKinds = map[rtl.State]string{
-	rtl.StateWaitLock: WaitLock, rtl.StateWaitCritical: WaitCritical, rtl.StateWaitAtomic: "atomic",
+	rtl.StateWaitLock: WaitLock, rtl.StateWaitCritical: WaitCritical, rtl.StateWaitAtomic: WaitAtomic,
 	rtl.StateWaitTaskwait: WaitTaskwait, rtl.StateWaitTaskgroup: WaitTaskgroup, rtl.StateWaitOrdered: WaitOrdered,
 }
 
@@ -74,7 +80,7 @@ func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
 	if err != nil || !ts.State.Waiting() {
 		return Wait{}, false
 	}
-	w := Wait{reduction: ts.WaitKind == rtl.FamilyReduction, Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID)}
+	w := Wait{reduction: ts.WaitKind == rtl.FamilyReduction, Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID), Variable: ts.WaitVariable}
 	if ev := in.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
@@ -93,8 +99,12 @@ func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
 // the name of a critical section.
 func (in *Inspector) waitName(w Wait) string {
 	name := in.placeName(w.Address)
-	if critical, ok := rtl.CriticalName(name); ok {
+	critical, ok := rtl.CriticalName(name)
+	switch {
+	case ok && critical != "":
 		return critical
+	case ok, w.Kind == WaitCritical && w.only():
+		return Unnamed
 	}
 	return name
 }

@@ -15,7 +15,7 @@ import (
 // a thing, or a wait of which nothing is known, is callbacks.Unavailable.
 type WaitReader interface {
 	// WaitedLock describes the lock, critical section or atomic section that
-	// the thread waits for.
+	// the thread waits for, or the turn in an ordered loop.
 	WaitedLock(h handles.Thread, ev *Evidence) (LockInfo, error)
 	// WaitedBarrier describes the barrier that the thread waits at. of gives
 	// what is known of it, and of the other members of its team.
@@ -61,7 +61,7 @@ type BarrierInfo struct {
 
 // LockCall is what a function does with a lock.
 type LockCall struct {
-	Arg    int  // integer argument that is the program's variable; -1 for the one unnamed critical section
+	Arg    int  // integer argument that is the program's variable; -1 for those of which there is only one
 	Set    bool // takes it, and returns when it is taken
 	Unset  bool // gives it back
 	Try    bool // takes it or not
@@ -74,6 +74,9 @@ const (
 	FamilyNest     = "nest_lock"
 	FamilyCritical = "critical"
 	FamilyMutex    = "mutex"
+	// FamilyAtomic is the section in which the runtime executes atomic
+	// constructs for which the processor has no instruction.
+	FamilyAtomic = "atomic"
 	// FamilyReduction is the critical section in which threads combine their
 	// parts of a reduction, if the runtime chose that way.
 	FamilyReduction = "reduction"
@@ -95,6 +98,8 @@ var lockCalls = map[string]LockCall{
 	"GOMP_critical_name_start": {Set: true, Family: FamilyCritical}, "GOMP_critical_name_end": {Unset: true, Family: FamilyCritical},
 	"__kmpc_reduce": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce": {Arg: 2, Unset: true, Family: FamilyReduction},
 	"__kmpc_reduce_nowait": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce_nowait": {Arg: 2, Unset: true, Family: FamilyReduction},
+	"GOMP_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "GOMP_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
+	"__kmpc_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "__kmpc_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
 	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
 }

@@ -126,7 +126,7 @@ func TestVerdicts(t *testing.T) {
 				if !l.runs(e) || e.crash && l.mode == omptest.Live {
 					continue
 				}
-				t.Run(strings.Join(append([]string{e.program}, e.args...), "-"), func(t *testing.T) {
+				t.Run(strings.Join(slices.Concat([]string{e.program}, e.args, e.env), "-"), func(t *testing.T) {
 					e.check(t, l, l.look(t, e))
 				})
 			}

@@ -116,7 +116,7 @@ func cycleStep(p *Printer, v inspect.Verdict, s inspect.CycleStep) {
 	}
 	held := "needs"
 	switch s.WaitsFor.Kind {
-	case inspect.WaitLock, inspect.WaitNestLock, inspect.WaitCritical, inspect.WaitMutex, "atomic":
+	case inspect.WaitLock, inspect.WaitNestLock, inspect.WaitCritical, inspect.WaitMutex, inspect.WaitAtomic:
 		held = "held by"
 	case inspect.WaitBarrier:
 		held = "not reached by"
@@ -140,6 +140,9 @@ func target(t inspect.WaitTarget) string {
 	kind := strings.ReplaceAll(t.Kind, "_", " ")
 	if t.Kind == inspect.WaitCritical {
 		kind = "critical section"
+	}
+	if t.Kind == inspect.WaitOrdered {
+		kind = "its turn in the ordered loop"
 	}
 	s := kind
 	if t.Name != "" {

@@ -3,6 +3,7 @@ package libgomp
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -30,6 +31,11 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 		return rtl.LockInfo{}, err
 	}
 	switch st.State {
+	case rtl.StateWaitOrdered:
+		if strings.Contains(o.function(), "doacross") {
+			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h, callbacks.Unsupported)
+		}
+		return rt.turn(o)
 	case rtl.StateWaitLock, rtl.StateWaitCritical, rtl.StateWaitAtomic, rtl.StateWaitMutex:
 	default:
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)

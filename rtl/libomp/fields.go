@@ -33,6 +33,7 @@ type Layout struct {
 	CG            cgFields            `layout:"kmp_cg_root_t"`
 	Disp          dispFields          `layout:"kmp_disp_t"`
 	DispPrivate   dispPrivateFields   `layout:"dispatch_private_info_t"`
+	DispShared    dispSharedFields    `layout:"dispatch_shared_info_t"`
 	HotTeam       hotTeamFields       `layout:"kmp_hot_team_ptr_t"`
 	NestedNth     nestedNthFields     `layout:"kmp_nested_nthreads_t"`
 	NestedBind    nestedBindFields    `layout:"kmp_nested_proc_bind_t"`
@@ -208,6 +209,20 @@ type dispPrivateFields struct {
 	Schedule layout.Field `layout:"schedule"`
 	TypeSize layout.Field `layout:"type_size"`
 	PushedWs layout.Field `layout:"pushed_ws"`
+	// The iterations of the chunk that are in its turn in an ordered loop, by
+	// the size of the loop's variable.
+	OrderedLower32 layout.Field `layout:"u.p32.ordered_lower"`
+	OrderedUpper32 layout.Field `layout:"u.p32.ordered_upper"`
+	OrderedLower64 layout.Field `layout:"u.p64.ordered_lower"`
+	OrderedUpper64 layout.Field `layout:"u.p64.ordered_upper"`
+}
+
+// dispSharedFields are the fields of dispatch_shared_info_t, a team's part of a
+// worksharing loop.
+type dispSharedFields struct {
+	Size      layout.Type
+	Ordered32 layout.Field `layout:"u.s32.ordered_iteration"` // whose turn it is
+	Ordered64 layout.Field `layout:"u.s64.ordered_iteration"`
 }
 
 // hotTeamFields are the fields of kmp_hot_team_ptr_t, a team that is kept for the next region.

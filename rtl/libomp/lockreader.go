@@ -2,6 +2,7 @@ package libomp
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -20,6 +21,9 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 	if err != nil {
 		return rtl.LockInfo{}, err
 	}
+	if in.State == rtl.StateWaitOrdered && !strings.Contains(o.name, "doacross") {
+		return rt.turn(o)
+	}
 	if !lockStates[in.State] {
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
 	}
@@ -28,6 +32,7 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{Lock: w.lock, Variable: w.variable, OwnerNumber: -1, Evidence: w.text}
+	info.Nested = o.kind == entryLock && !w.variable.IsNull() && w.variable != w.lock // of one word, only these have a lock elsewhere
 	for _, describe := range []func(*rtl.LockInfo) bool{rt.queuingInfo, rt.ticketInfo, rt.drdpaInfo, rt.wordInfo} {
 		if describe(&info) {
 			rt.nameOwner(&info)
@@ -62,13 +67,15 @@ func (rt *runtime) queuingInfo(i *rtl.LockInfo) bool {
 	if r.Err() != nil || r.Address(f.Initialized) != i.Lock {
 		return false
 	}
-	head, owner := r.Int(f.HeadId), r.Int(f.OwnerId)
+	head, tail, owner := r.Int(f.HeadId), r.Int(f.TailId), r.Int(f.OwnerId)
+	if !rt.queueEnds(head, tail) {
+		return false
+	}
 	i.Kind, i.Held, i.Nested = "queuing", head != 0, nestable(r.Int(f.DepthLocked))
 	if i.Nested && i.Held && owner > 0 {
 		i.OwnerNumber = owner - 1
 		i.Evidence = fmt.Sprintf("owner_id of the lock at %v is %d, gtid+1", i.Lock, owner)
 	}
-	tail := r.Int(f.TailId)
 	for id := head; id >= 1 && id <= int64(len(rt.slots)) && len(i.Waiters) < len(rt.slots); {
 		i.Waiters = append(i.Waiters, handles.Thread{Stamp: rt.stamp, Info: rt.slots[id-1]})
 		if id == tail {
@@ -116,31 +123,21 @@ func (rt *runtime) recorded(i *rtl.LockInfo, owner, depth int64) {
 	}
 }
 
-// wordInfo reads a test-and-set or futex lock, whose word is its owner.
+// wordInfo reads a lock that is one word, which most have their owner in.
 func (rt *runtime) wordInfo(i *rtl.LockInfo) bool {
 	w, err := layout.ReadUint(rt.mem, i.Lock, 4)
 	if err != nil {
 		return false
 	}
-	kind, owner, ok := lockWord(w)
+	l, ok := parseWord(w)
 	if !ok {
 		return false
 	}
-	i.Kind, i.Held, i.OwnerNumber = kind, owner >= 0, owner
-	i.Evidence = fmt.Sprintf("the word of the %s lock at %v is %#x: gtid %d has it", kind, i.Lock, w, owner)
-	return true
-}
-
-// lockWord takes the word of a test-and-set or futex lock apart; owner is -1 if
-// nobody has it.
-func lockWord(w uint64) (kind string, owner int64, ok bool) {
-	switch w & 0xff {
-	case tagTas:
-		return "test-and-set", int64(w>>8) - 1, true
-	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
-		return "futex", int64(w>>9) - 1, true
+	i.Kind, i.Held, i.OwnerNumber = l.kind, l.held, l.owner
+	if l.owner >= 0 {
+		i.Evidence = fmt.Sprintf("the word of the %s lock at %v is %#x: gtid %d has it", l.kind, i.Lock, w, l.owner)
 	}
-	return "", -1, false
+	return true
 }
 
 // nameOwner finds the thread of the owner's number.

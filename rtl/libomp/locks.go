@@ -35,10 +35,15 @@ func (rt *runtime) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockW
 		}
 	}
 	for _, c := range clues {
-		if w, ok := rt.simpleLock(c, th); ok && kind != entryOther {
-			w.variable = w.lock
-			return w, true
+		w, ok := rt.simpleLock(c, th, c == arg)
+		if !ok || kind == entryOther {
+			continue
 		}
+		w.variable = w.lock
+		if v := rt.variableOf(w.lock, kind, arg, clues); kind == entryLock && !v.IsNull() {
+			w.variable = v
+		}
+		return w, true
 	}
 	return lockWait{}, false
 }
@@ -135,7 +140,7 @@ func (rt *runtime) queuing(a callbacks.Address, th *thread) (string, bool) {
 	f := &rt.l.Queuing
 	r := layout.Read(rt.mem, a, f.Initialized, f.HeadId, f.TailId)
 	self, head, tail := r.Address(f.Initialized), r.Int(f.HeadId), r.Int(f.TailId)
-	if r.Err() != nil || self != a || head < 1 || tail < 1 {
+	if r.Err() != nil || self != a || head < 1 || !rt.queueEnds(head, tail) {
 		return "", false
 	}
 	id := head
@@ -153,6 +158,16 @@ func (rt *runtime) queuing(a callbacks.Address, th *thread) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// queueEnds tells whether head and tail can be those of a queuing lock: it is free,
+// or one thread has it, or threads wait for it. Where they lie, a DRDPA lock has a
+// pointer.
+func (rt *runtime) queueEnds(head, tail int64) bool {
+	if head < 1 {
+		return head >= -1 && tail == 0
+	}
+	return head <= int64(len(rt.slots)) && tail >= 1 && tail <= int64(len(rt.slots))
 }
 
 // ticket tells whether there is a ticket lock at a that threads wait for. Its
@@ -180,28 +195,49 @@ func (rt *runtime) drdpa(a callbacks.Address) (string, bool) {
 
 // Tags of locks that are the program's variable itself (kmp_direct_locktag_t).
 const (
-	tagTas   = 3
-	tagFutex = 5
+	tagTas     = 3
+	tagFutex   = 5
+	tagHLE     = 7
+	tagRTMSpin = 9
 )
 
-// simpleLock tells whether the variable at a is a test-and-set or futex lock that
-// another thread holds: its word has the tag in the low byte and gtid+1 of the
-// owner above it.
-func (rt *runtime) simpleLock(a uint64, th *thread) (lockWait, bool) {
+// lockWord is the word of a lock that is one.
+type lockWord struct {
+	kind  string
+	held  bool
+	owner int64 // gtid; -1 if the word has none
+}
+
+// parseWord takes the word of a lock apart: the low byte has its tag, and the rest
+// gtid+1 of its owner. Those that speculate say only that they are held.
+func parseWord(w uint64) (lockWord, bool) {
+	switch w & 0xff {
+	case tagTas:
+		return lockWord{"test-and-set", w>>8 != 0, int64(w>>8) - 1}, true
+	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
+		return lockWord{"futex", w>>9 != 0, int64(w>>9) - 1}, true
+	case tagHLE, tagRTMSpin:
+		return lockWord{"speculative", w>>8 == 1, -1}, w>>8 <= 1
+	}
+	return lockWord{}, false
+}
+
+// simpleLock tells whether the variable at a is a lock that is one word, and is
+// held. If a is only a word on the stack, and not known to be what the thread waits
+// for, the word must name another thread as its owner.
+func (rt *runtime) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
 	w, err := layout.ReadUint(rt.mem, callbacks.At(a), 4)
 	if err != nil {
 		return lockWait{}, false
 	}
-	tag, owner := w&0xff, int64(w>>8)-1
-	kind := ""
-	switch tag {
-	case tagTas:
-		kind = "test-and-set"
-	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
-		kind, owner = "futex", int64(w>>9)-1
-	}
-	if kind == "" || owner < 0 || owner >= int64(len(rt.slots)) || owner == int64(th.gtid) || rt.slots[owner].IsNull() {
+	l, ok := parseWord(w)
+	switch {
+	case !ok || !l.held || l.owner >= int64(len(rt.slots)):
+		return lockWait{}, false
+	case l.owner < 0 && known:
+		return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held", l.kind, a, w)}, true
+	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || rt.slots[l.owner].IsNull()):
 		return lockWait{}, false
 	}
-	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", kind, a, w, owner)}, true
+	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w, l.owner)}, true
 }

@@ -1,0 +1,77 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// The threads of an ordered loop share the number of the iteration whose turn it
+// is, and each keeps the iterations of its own chunk.
+
+// chunk is a thread's place in an ordered loop.
+type chunk struct {
+	loop         callbacks.Address // dispatch_shared_info_t
+	next         uint64            // iteration whose turn it is
+	lower, upper uint64            // of the thread
+}
+
+func (c chunk) hasTurn() bool { return c.lower <= c.next && c.next <= c.upper }
+
+// chunkOf reads the chunk of a thread; an error if it is in no such loop.
+func (rt *runtime) chunkOf(th *thread) (chunk, error) {
+	d := &rt.l.Disp
+	r := layout.Read(rt.mem, th.addr, rt.l.Thread.Dispatch)
+	dr := layout.Read(rt.mem, r.Address(rt.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)
+	c := chunk{loop: dr.Address(d.DispatchShCurrent)}
+	own := dr.Address(d.DispatchPrCurrent)
+	if r.Err() != nil || dr.Err() != nil || c.loop.IsNull() || own.IsNull() {
+		return c, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
+	}
+	p, s := &rt.l.DispPrivate, &rt.l.DispShared
+	lower, upper, next := p.OrderedLower64, p.OrderedUpper64, s.Ordered64
+	if size, err := rt.field(own, p.TypeSize); err != nil {
+		return c, err
+	} else if size <= 4 {
+		lower, upper, next = p.OrderedLower32, p.OrderedUpper32, s.Ordered32
+	}
+	pr, sr := layout.Read(rt.mem, own, lower, upper), layout.Read(rt.mem, c.loop, next)
+	c.lower, c.upper, c.next = pr.Uint(lower), pr.Uint(upper), sr.Uint(next)
+	if err := pr.Err(); err != nil {
+		return c, err
+	}
+	return c, sr.Err()
+}
+
+// turn tells which member of its team has the turn in the ordered loop in which o
+// waits for its own.
+func (rt *runtime) turn(o *observer) (rtl.LockInfo, error) {
+	mine, err := rt.chunkOf(o.th)
+	info := rtl.LockInfo{Kind: "ordered", Lock: mine.loop, OwnerNumber: -1, Held: true}
+	if err != nil {
+		return info, err
+	}
+	t := o.gs[0].team
+	for n := range t.nproc {
+		m, err := rt.member(t, n)
+		if err != nil {
+			return info, err
+		}
+		c, err := rt.chunkOf(m)
+		if err != nil || c.loop != mine.loop || !c.hasTurn() {
+			continue
+		}
+		if info.OwnerNumber >= 0 || m == o.th {
+			return info, fmt.Errorf("ordered loop at %v: several threads have the turn: %w", mine.loop, callbacks.Unavailable)
+		}
+		info.Owner, info.OwnerNumber = handles.Thread{Stamp: rt.stamp, Info: m.addr}, int64(m.gtid)
+		info.Evidence = fmt.Sprintf("ordered_iteration is %d, and its iterations are %d to %d", c.next, c.lower, c.upper)
+	}
+	if info.OwnerNumber < 0 {
+		return info, fmt.Errorf("ordered loop at %v: no thread has the turn of iteration %d: %w", mine.loop, mine.next, callbacks.Unavailable)
+	}
+	return info, nil
+}

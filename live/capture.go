@@ -14,10 +14,6 @@ import (
 // wait in the runtime have less than a page.
 const stackLimit = 32 << 10
 
-// knownLimit is the same for a stack that was read before, with the stack
-// pointer where it is now: what was read then is copied in any case.
-const knownLimit = 4 << 10
-
 // blindLimit is the same for a stack that was not mapped yet when the mappings
 // were read.
 const blindLimit = 8 << 10
@@ -83,19 +79,13 @@ type wanted struct {
 	stacks map[uint64]uint64 // stack pointers of the threads whose stacks it read
 }
 
-// rehearsed adds what r read of the running process, and the ends of the stacks
-// of threads that wait: they are probably still there when it is stopped.
+// rehearsed adds what r read of the running process, with the stacks of threads that
+// wait: those are probably still there when it is stopped.
 func (w *wanted) rehearsed(r *reader, threads []thread) {
 	w.add(r.missed)
 	for _, t := range threads {
-		if t.err != nil {
-			continue
-		}
-		w.stacks[t.lwp] = t.regs.SP()
-		s := stackOf(r.maps, t.regs.SP(), knownLimit)
-		for a := s.low; a < s.high; a += blockSize {
-			base := a &^ (pageSize - 1)
-			w.blocks[base] |= blocksOf(a-base, blockSize)
+		if t.err == nil {
+			w.stacks[t.lwp] = t.regs.SP()
 		}
 	}
 }

@@ -156,6 +156,9 @@ type mapping struct {
 	shared bool
 }
 
+// fixed tells whether nothing that is in the mapping can change, as in code.
+func (m *mapping) fixed() bool { return !m.shared && m.Perm&callbacks.PermWrite == 0 }
+
 // readMaps reads the mappings of a process or a thread.
 func readMaps(id int) ([]mapping, error) {
 	b, err := os.ReadFile(procPath(id, "maps"))

@@ -47,6 +47,9 @@ func (r *reader) ReadMemory(a callbacks.Address, p []byte) error {
 	for len(p) > 0 {
 		n, known := r.copied(a.Offset, p)
 		if !known {
+			n = r.constant(a.Offset, p)
+		}
+		if !known && n == 0 {
 			n = r.current(a.Offset, p)
 		}
 		if n == 0 {
@@ -93,6 +96,27 @@ func (r *reader) compare(a uint64, p, later []byte) {
 	}
 }
 
+// manyPages is how much of memory that cannot change is read at once and not
+// remembered: who reads so much searches in it, and that only once.
+const manyPages = 4 * pageSize
+
+// constant fills the begin of p, if that is much and cannot change, such as code; 0
+// if it is something else.
+func (r *reader) constant(a uint64, p []byte) int {
+	if len(p) < manyPages {
+		return 0
+	}
+	m := mappingAt(r.maps, a)
+	if m == nil || !m.fixed() {
+		return 0
+	}
+	n := min(uint64(len(p)), m.High.Offset-a)
+	if n < manyPages || r.p.mem.ReadMemory(callbacks.At(a), p[:n]) != nil {
+		return 0
+	}
+	return int(n)
+}
+
 // current fills the begin of p from the process as it is now; 0 if that cannot
 // be.
 func (r *reader) current(a uint64, p []byte) int {
@@ -110,7 +134,7 @@ func (r *reader) current(a uint64, p []byte) int {
 		switch {
 		case m == nil && mappingAt(r.before, base) == nil:
 			return 0
-		case m != nil && !m.shared && m.Perm&callbacks.PermWrite == 0:
+		case m != nil && m.fixed():
 			pg = page{r.p.fixedPage(base), true}
 			r.pages[base] = pg
 		default:

@@ -21,11 +21,11 @@ const (
 	exitUsage = 2 // the command line is wrong
 )
 
-// gcPercent lets the heap of this short-lived process grow further than usual
-// before memory is collected, but not beyond memoryLimit bytes if that can be
-// helped: a program may have a million tasks.
+// gcPercent lets the heap of this short-lived process grow to 64 MiB before memory
+// is collected for the first time, which few targets need, but not beyond
+// memoryLimit bytes if that can be helped: a program may have a million tasks.
 const (
-	gcPercent   = 400
+	gcPercent   = 1600
 	memoryLimit = 96 << 20
 )
 

@@ -17,7 +17,7 @@ import (
 const maxWritable = 64 << 20
 
 // searchChunk is how much is read at once while searching.
-const searchChunk = 1 << 20
+const searchChunk = 64 << 10
 
 // memorySource answers from the runtime's OMPD description as it lies in the
 // writable memory of a stripped runtime, found by its bit masks, and from the

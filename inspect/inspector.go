@@ -87,6 +87,10 @@ type runtimeView struct {
 	id string
 }
 
+// told tells whether all that is known of a runtime is what its own functions tell:
+// it has no fields then to hold against them, and nothing of the code of regions.
+func (rt *runtimeView) told() bool { return rt.Layout().Instead != "" }
+
 // native is one thread of the target, and what a runtime knows of it.
 type native struct {
 	lwp     int

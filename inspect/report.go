@@ -112,6 +112,9 @@ func identityOf(id rtl.Identity) Runtime {
 
 // layoutLine says in one line which sources gave how many names.
 func layoutLine(rep layout.Report) string {
+	if rep.Instead != "" {
+		return rep.Instead
+	}
 	count := map[string]int{}
 	var order []string
 	agreed, refused := 0, 0

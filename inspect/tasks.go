@@ -1,9 +1,11 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
@@ -55,6 +57,9 @@ func (in *Inspector) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 		}
 		for i := range min(v.info.TeamSize, maxTeam) {
 			h, err := v.rt.TaskInParallel(v.h, i)
+			if errors.Is(err, callbacks.Unsupported) { // of no task of this runtime anything is known, which it says itself
+				return
+			}
 			if err != nil {
 				in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
 				continue

@@ -129,7 +129,7 @@ func (in *Inspector) fillPlace(t *Thread, n *native) {
 	}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		t.Task = taskID(h)
-	} else if !errors.Is(err, callbacks.Unavailable) {
+	} else if !errors.Is(err, callbacks.Unavailable) && !errors.Is(err, callbacks.Unsupported) {
 		n.errs = append(n.errs, err)
 	}
 	// In a league, the initial task of each team starts a new level 0: what is

@@ -94,7 +94,7 @@ func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out [
 		user, ok := in.forkPoint(p, v)
 		if !ok {
 			known := len(in.stackOf(p).frames) > 0
-			if known && !n.rt.Owns(v.info.Function.Offset) { // a team of the runtime's own was forked by no user code
+			if known && !n.rt.told() && !n.rt.Owns(v.info.Function.Offset) { // a team of the runtime's own was forked by no user code
 				n.errs = appendOnce(n.errs, errNoForkFrame)
 			}
 			return out

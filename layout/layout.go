@@ -51,6 +51,8 @@ type Source interface {
 // Report says where everything that was asked for lies, and who said so.
 type Report struct {
 	Entries []Entry
+	// Instead says where numbers come from if not from fields; empty otherwise.
+	Instead string
 }
 
 // Entry is one resolved, refused or missing name.

@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/foreign"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
 )
@@ -42,8 +43,14 @@ type Kept = layout.Kept
 // next ones following spaces. None is no error.
 type family func(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error)
 
-// families are the kinds of runtimes that this library knows.
-func families() []family { return []family{openLibomp, openLibgomp} }
+// families are the kinds of runtimes that this library knows, and last, whatever
+// else answers the functions of the standard.
+func families() []family { return []family{openLibomp, openLibgomp, openForeign} }
+
+// recognizers tell the kind of a module by its symbols, in the same order.
+func recognizers() []func(func(string) bool, string) (rtl.Kind, bool) {
+	return []func(func(string) bool, string) (rtl.Kind, bool){libomp.Recognize, libgomp.Recognize, foreign.Recognize}
+}
 
 func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
 	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
@@ -51,6 +58,22 @@ func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runti
 
 func openLibgomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
 	return libgomp.Open(t, first, libgomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
+}
+
+// openForeign opens the modules that none of the others reads.
+func openForeign(t callbacks.Target, first handles.Stamp, _ Options) ([]rtl.Runtime, error) {
+	return foreign.Open(t, first, func(mod *callbacks.Module) bool {
+		defines := func(symbol string) bool {
+			_, err := layout.SymbolIn(t, mod, symbol)
+			return err == nil
+		}
+		for _, recognize := range recognizers()[:len(recognizers())-1] {
+			if _, ok := recognize(defines, mod.Path); ok {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // ErrNoRuntime says that a target has no OpenMP runtime that this library reads.
@@ -82,7 +105,7 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 // and lies at path, before anything of a target is read; not ok if it holds none
 // that this library knows.
 func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
-	for _, recognize := range []func(func(string) bool, string) (rtl.Kind, bool){libomp.Recognize, libgomp.Recognize} {
+	for _, recognize := range recognizers() {
 		if k, ok := recognize(defines, path); ok {
 			return k, true
 		}

@@ -47,12 +47,13 @@ var imports = map[string][]string{
 	"live":                    {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"proto/ompd/v1":           nil,
 	"remote":                  {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "proto/ompd/v1"},
+	"delve":                   {"callbacks", "internal/elfx", "proto/ompd/v1", "remote"},
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
 	"internal/piped":          nil,
 	"internal/clib":           {"callbacks", "handles", "internal/modules", "ompd", "rtl"},
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "diagnose", "inspect", "internal/clib", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
+	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "delve", "diagnose", "inspect", "internal/clib", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/delve"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/live"
 )
@@ -32,9 +33,12 @@ type target interface {
 	Close() error
 }
 
-// openTarget opens what the command line names: a process by its number, a core
-// by its path.
+// openTarget opens what the command line names: a process by its number, a
+// program that Delve holds by Delve's address, a core by its path.
 func (a *app) openTarget(name string) (target, error) {
+	if strings.HasPrefix(name, delve.Scheme) {
+		return a.openDelve(name)
+	}
 	if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
 		p, err := live.Open(pid, live.Options{Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, NoStop: a.open.noStop})
 		if err != nil {

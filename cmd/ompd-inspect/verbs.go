@@ -56,6 +56,7 @@ program. A running program is stopped for a moment only.
   ompd-inspect                      the processes that can be looked at
   ompd-inspect core.1234            the whole report of a core
   ompd-inspect 1234                 the same of a running process
+  ompd-inspect delve://HOST:PORT    the same of what a headless Delve holds
   ompd-inspect threads core.1234    one part of it
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage,

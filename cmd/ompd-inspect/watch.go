@@ -84,7 +84,7 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 	defer func() { err = errors.Join(err, t.Close()) }()
 	l, ok := t.(*liveTarget)
 	if !ok {
-		return usageError{fmt.Errorf("%s is a core, nothing moves in it: give the number of a process", name)}
+		return usageError{fmt.Errorf("%s is no process that can be watched: give the number of a process", name)}
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +30,8 @@ type Run struct {
 	Args    []string // after the mode
 	Env     []string // NAME=value; nothing else of OpenMP is set
 	Mode    Mode
+
+	delve []string // the command line of a Delve that runs the program; none without
 }
 
 // Process is a living program whose threads are all in their places.
@@ -83,7 +86,11 @@ func start(tb testing.TB, r Run, dir string) *Process {
 // command is the program, run in dir with nothing in its environment that changes the runtime, and
 // with cores allowed. The shell replaces itself, so that the process is the program.
 func (r Run) command(dir, mode string) *exec.Cmd {
-	program := []string{r.Exe, mode}
+	program := append(slices.Clone(r.delve), r.Exe)
+	if r.delve != nil {
+		program = append(program, "--")
+	}
+	program = append(program, mode)
 	if r.Runtime.Loader != "" {
 		program = append([]string{r.Runtime.Loader, "--library-path", r.Runtime.Dir}, program...)
 	}

@@ -1,0 +1,98 @@
+package omptest
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// CompileGo builds the Go program testdata/programs/cgo, whose C side uses OpenMP,
+// with a C compiler and with flags of go build, and returns its path.
+func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
+	tb.Helper()
+	programs := Programs(tb)
+	source := filepath.Join(programs, "cgo")
+	cc := compiler.forSource(tb, "team.c")
+	inputs := []any{"cgo", flags, cc, versionOf(tb, cc), runtime.Version(), hashFile(tb, filepath.Join(programs, "truth.h"))}
+	files, _ := filepath.Glob(filepath.Join(source, "*"))
+	for _, file := range files {
+		inputs = append(inputs, hashFile(tb, file))
+	}
+	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
+		args := append([]string{"build", "-o", filepath.Join(dir, "cgo")}, flags...)
+		cmd := exec.Command("go", append(args, ".")...)
+		cmd.Dir = source
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc)
+		if compiler == GCC {
+			cmd.Env = append(cmd.Env, "CGO_CFLAGS=-g -O1 "+strings.Join(gccMacros, " "))
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			tb.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		}
+	})
+	return filepath.Join(dir, "cgo")
+}
+
+// DelveTool returns the path of a Delve, built at the version that tools/go.mod
+// has.
+func DelveTool(tb testing.TB) string {
+	tb.Helper()
+	tools := filepath.Join(filepath.Dir(filepath.Dir(Programs(tb))), "tools")
+	key := keyOf("dlv", hashFile(tb, filepath.Join(tools, "go.mod")), runtime.Version())
+	dir := cached(tb, "tools", key, func(dir string) {
+		command(tb, tools, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "dlv"), "github.com/go-delve/delve/cmd/dlv")
+	})
+	return filepath.Join(dir, "dlv")
+}
+
+// Held is a program that a headless Delve holds.
+type Held struct {
+	*Process
+	Socket string // path of Delve's unix socket
+}
+
+// StartUnderDelve runs a program under a headless Delve that takes several clients,
+// and returns when the program is ready to be looked at; it runs. Both end with the
+// test.
+func StartUnderDelve(tb testing.TB, r Run) *Held {
+	tb.Helper()
+	dir := tb.TempDir()
+	socket := filepath.Join(dir, "delve")
+	r.delve = delveLine(tb, socket, "exec", "--accept-multiclient", "--continue")
+	p := start(tb, r, dir)
+	tb.Cleanup(func() { _ = syscall.Kill(p.Truth.Program.PID, syscall.SIGKILL) })
+	return &Held{p, socket}
+}
+
+// AttachDelve makes a headless Delve hold a process that runs already, and returns
+// the path of its socket when it does; it has halted the process. Delve ends with the
+// test.
+func AttachDelve(tb testing.TB, p *Process, flags ...string) (socket string) {
+	tb.Helper()
+	socket = filepath.Join(tb.TempDir(), "delve")
+	line := append(delveLine(tb, socket, "attach"), append(flags, strconv.Itoa(p.PID))...)
+	cmd := exec.Command(line[0], line[1:]...)
+	output, err := cmd.StdoutPipe()
+	must(tb, err)
+	must(tb, cmd.Start())
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if text, err := bufio.NewReader(output).ReadString('\n'); err != nil {
+		tb.Fatalf("%v: %v\n%s", line, err, text)
+	}
+	return socket
+}
+
+// delveLine is the command line of a headless Delve up to what it is to hold.
+func delveLine(tb testing.TB, socket, verb string, flags ...string) []string {
+	tb.Helper()
+	return append([]string{DelveTool(tb), verb, "--headless", "--api-version=2", "--listen=unix:" + socket}, flags...)
+}

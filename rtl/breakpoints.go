@@ -71,9 +71,30 @@ type Breakpoint struct {
 	// whether the program was started for debugging or not. They may not be
 	// all if the location is known by its symbol only.
 	Sites []callbacks.Address
+	// Entries are the exported functions of the runtime that are called with
+	// the bodies of such regions or tasks.
+	Entries []BodyEntry
 	// Active tells that this process comes to Address when the event happens.
 	// Runtimes leave most locations out unless the program was started with
 	// OMP_DEBUG=enabled.
 	Active bool
 	Err    error // why there is no address, or why not all is known
+}
+
+// BodyEntry is an exported function of the runtime that programs, or the runtime
+// itself, call with the body of a region or task: the function that the compiler
+// made of it.
+type BodyEntry struct {
+	Function string // its symbol
+	Address  callbacks.Address
+	// Argument says which of its arguments it is about, from 0. All of them are
+	// passed in registers.
+	Argument int
+	// Task tells that the argument is not the body's address but that of a
+	// task, which has the body's address BodyOffset bytes from its beginning.
+	Task       bool
+	BodyOffset uint64
+	// TaskArgument says which argument of the body is the task, from 0; -1 if
+	// it is another task than the one of the call.
+	TaskArgument int
 }

@@ -1,6 +1,6 @@
 """The parts of ompd_inspect.py, and what joins them."""
 
-from . import breaks, commands, follow, frames, session, settings
+from . import breaks, commands, follow, frames, session, settings, step
 
 
 def load(folder):
@@ -9,6 +9,7 @@ def load(folder):
     commands.register()
     frames.register()
     breaks.register()
+    step.register()
     follow.register()
 
 

@@ -20,15 +20,16 @@ MAX_AUXV = 64  # entries; the kernel gives some twenty
 MAX_ARGS = 1 << 20  # words of arguments and environment, more than ARG_MAX has room for
 MAX_MAIN_STACK = 16 << 20  # bytes of the initial stack that are searched for the vector
 
-# By gdb's name of the architecture: the API's name, registers by DWARF number, and
-# the registers that hold the thread pointer, the system call and the mask of
-# pointer authentication.
+# By gdb's name of the architecture: the API's name, registers by DWARF number, the
+# registers that hold the thread pointer, the system call and the mask of pointer
+# authentication, and those in which integer arguments are passed.
 X86 = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split()
+X86_ARGUMENTS = "rdi rsi rdx rcx r8 r9".split()
 ARM = ["x%d" % n for n in range(31)] + ["sp", "pc"]
 ARCHITECTURES = {
-    "i386:x86-64": ("x86-64", X86, "fs_base", "orig_rax", None),
-    "i386:x86-64:intel": ("x86-64", X86, "fs_base", "orig_rax", None),
-    "aarch64": ("aarch64", ARM, "tpidr", None, "pauth_cmask"),
+    "i386:x86-64": ("x86-64", X86, "fs_base", "orig_rax", None, X86_ARGUMENTS),
+    "i386:x86-64:intel": ("x86-64", X86, "fs_base", "orig_rax", None, X86_ARGUMENTS),
+    "aarch64": ("aarch64", ARM, "tpidr", None, "pauth_cmask", ARM[:8]),
 }
 
 # Signals by which debuggers stop programs.
@@ -77,7 +78,7 @@ class Lender:
         name = inferior.architecture().name()
         if name not in ARCHITECTURES:
             raise Unsupported("programs of architecture %s are not read, only x86-64 and aarch64" % name)
-        self.arch, self.registers, self.pointer, self.syscall, self.mask = ARCHITECTURES[name]
+        self.arch, self.registers, self.pointer, self.syscall, self.mask, self.arguments = ARCHITECTURES[name]
         self.requests = self.bytes = 0
 
     # What the program is.
@@ -212,7 +213,7 @@ class Lender:
 
     def memory(self, q):
         """As much as can be read from the beginning."""
-        address, size = int(q["address"]), min(int(q.get("size", 0)), MAX_ANSWER)
+        address, size = int(q.get("address", 0)), min(int(q.get("size", 0)), MAX_ANSWER)
         answer = {}
         try:
             data = self.read(address, size)
@@ -275,9 +276,11 @@ class Lender:
         with selection():
             for t in self.threads():
                 thread = {"lwp": t.ptid[1] or t.ptid[2]}
-                if not t.is_running():
-                    t.switch()
+                t.switch()
+                try:
                     thread["registers"] = self.registers_of(gdb.newest_frame())
+                except gdb.error:
+                    pass  # it runs
                 out.append(thread)
         return {"threads": {"threads": out}}
 

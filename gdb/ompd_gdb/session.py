@@ -139,6 +139,15 @@ def changed(_=None):
         s.stale = True
 
 
+def held():
+    """Whether the selected thread stands although gdb says that it runs: it is at a
+    breakpoint, and gdb asks for a condition. The others may run."""
+    try:
+        return gdb.newest_frame().is_valid()
+    except gdb.error:
+        return False
+
+
 def current():
     """The session of the selected inferior, at its present stop."""
     global _child
@@ -146,7 +155,9 @@ def current():
     if inferior.pid == 0 or not inferior.threads():
         raise gdb.GdbError("omp: there is no program to look at: `run`, `attach PID` or `core-file CORE` first")
     if any(t.is_running() for t in inferior.threads()):
-        raise gdb.GdbError("omp: the program is running: `interrupt` it first")
+        if not held():
+            raise gdb.GdbError("omp: the program is running: `interrupt` it first")
+        changed()
     if _child is not None and _child.broken:
         close()
     for number in [n for n, s in _sessions.items() if not s.inferior.is_valid() or s.inferior.pid == 0]:

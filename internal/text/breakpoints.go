@@ -16,18 +16,20 @@ func Breakpoints(p *Printer, b *inspect.Breakpoints, sites bool) {
 		if len(list) == 0 {
 			continue
 		}
-		found, active := 0, 0
+		found, named, active := 0, false, false
 		for _, l := range list {
 			if l.Address != nil {
 				found++
 			}
-			if l.Active && l.How != equivalent {
-				active++
+			if l.How == equivalent || l.Name == "ompd_dll_locations_valid" { // which are active always
+				continue
 			}
+			named = named || l.Address != nil
+			active = active || l.Active
 		}
 		p.heading("BREAKPOINTS", fmt.Sprintf("%s %s: %d of %d locations", rt.Name, rt.Version, found, len(list)))
 		p.breakpointTable(list, sites)
-		if found > 0 && active <= 1 { // ompd_dll_locations_valid is always
+		if named && !active {
 			p.line("")
 			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not come to these functions; they do come to the sites (--sites), at every event")
 		}

@@ -2,6 +2,7 @@ package libgomp
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -35,13 +36,27 @@ func equivalents() map[string][]equivalent {
 	}
 }
 
+// bodyEntries are the functions by which compilers hand the bodies of such regions or
+// tasks to the runtime, as their first argument.
+func (rt *runtime) bodyEntries(location string) []rtl.BodyEntry {
+	var out []rtl.BodyEntry
+	for _, e := range equivalents()[location] {
+		for _, name := range e.functions {
+			if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil && strings.HasPrefix(name, "GOMP_") {
+				out = append(out, rtl.BodyEntry{Function: name, Address: a})
+			}
+		}
+	}
+	return out
+}
+
 // Breakpoints finds functions that stand for the locations, which this runtime has
 // none of.
 func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 	all := equivalents()
 	var out []rtl.Breakpoint
 	for _, name := range rtl.StandardBreakpoints() {
-		b := rtl.Breakpoint{BreakpointName: name}
+		b := rtl.Breakpoint{BreakpointName: name, Entries: rt.bodyEntries(name.Name)}
 		for _, e := range all[name.Name] {
 			if rt.stopAt(&b, e) {
 				break

@@ -26,7 +26,7 @@ func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 		b := rtl.Breakpoint{BreakpointName: name}
 		symbol, a := rt.breakpointSymbol(name.Name)
 		proof, proven := proofs[name.Name]
-		b.Sites = proof.sites
+		b.Sites, b.Entries = proof.sites, rt.bodyEntries(name.Name)
 		switch {
 		case symbol != "" && proven && proof.err == nil && proof.entry != a:
 			b.Err = fmt.Errorf("%s: the symbol says %v, the runtime's code calls %v: %w", name.Name, a, proof.entry, callbacks.Incompatible)

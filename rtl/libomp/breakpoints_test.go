@@ -62,10 +62,34 @@ func TestProvenLocations(t *testing.T) {
 					t.Errorf("%s: %+v", name, b)
 				}
 			}
+			checkEntries(t, all)
 			if b := all["ompd_bp_teams_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmpc_fork_teams" || b.Err == nil {
 				t.Errorf("teams: %+v", b)
 			}
 		})
+	}
+}
+
+// checkEntries looks for the functions that get bodies.
+func checkEntries(t *testing.T, all map[string]rtl.Breakpoint) {
+	t.Helper()
+	for name, want := range map[string]rtl.BodyEntry{
+		"ompd_bp_parallel_begin": {Function: "__kmpc_fork_call", Argument: 2},
+		"ompd_bp_task_begin":     {Function: "__kmpc_omp_task", Argument: 2, Task: true, BodyOffset: 8, TaskArgument: 1},
+		"ompd_bp_teams_begin":    {Function: "__kmpc_fork_teams", Argument: 2},
+	} {
+		list := all[name].Entries
+		if len(list) == 0 || list[0].Address.IsNull() {
+			t.Errorf("%s has no entries: %+v", name, list)
+			continue
+		}
+		want.Address = list[0].Address
+		if list[0] != want {
+			t.Errorf("%s: %+v", name, list[0])
+		}
+	}
+	if n := len(all["ompd_bp_parallel_end"].Entries); n != 0 {
+		t.Errorf("the end of a region has %d entries", n)
 	}
 }
 

@@ -2416,7 +2416,10 @@ type Breakpoint struct {
 	// This process comes to the address.
 	Active bool `protobuf:"varint,10,opt,name=active,proto3" json:"active,omitempty"`
 	// Why it was not found, or not as itself.
-	Error         string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	Error string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
+	// Functions of the runtime that are called with the bodies of such regions or
+	// tasks.
+	Entries       []*BodyEntry `protobuf:"bytes,12,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2526,6 +2529,96 @@ func (x *Breakpoint) GetError() string {
 		return x.Error
 	}
 	return ""
+}
+
+func (x *Breakpoint) GetEntries() []*BodyEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// BodyEntry is a function of the runtime that is called with the body of a region
+// or task, the function that the compiler made of it.
+type BodyEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Symbol of the function.
+	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	Address  uint64 `protobuf:"varint,2,opt,name=address,proto3" json:"address,omitempty"`
+	// Which of its arguments, from 0, is the address of the body.
+	Argument int64 `protobuf:"varint,3,opt,name=argument,proto3" json:"argument,omitempty"`
+	// The argument is the address of a task, which has that of the body so many bytes
+	// from its beginning.
+	TaskOffset *int64 `protobuf:"varint,4,opt,name=task_offset,json=taskOffset,proto3,oneof" json:"task_offset,omitempty"`
+	// Which argument of the body, from 0, is that task.
+	TaskArgument  *int64 `protobuf:"varint,5,opt,name=task_argument,json=taskArgument,proto3,oneof" json:"task_argument,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BodyEntry) Reset() {
+	*x = BodyEntry{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BodyEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BodyEntry) ProtoMessage() {}
+
+func (x *BodyEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
+func (*BodyEntry) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *BodyEntry) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *BodyEntry) GetAddress() uint64 {
+	if x != nil {
+		return x.Address
+	}
+	return 0
+}
+
+func (x *BodyEntry) GetArgument() int64 {
+	if x != nil {
+		return x.Argument
+	}
+	return 0
+}
+
+func (x *BodyEntry) GetTaskOffset() int64 {
+	if x != nil && x.TaskOffset != nil {
+		return *x.TaskOffset
+	}
+	return 0
+}
+
+func (x *BodyEntry) GetTaskArgument() int64 {
+	if x != nil && x.TaskArgument != nil {
+		return *x.TaskArgument
+	}
+	return 0
 }
 
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
@@ -2791,7 +2884,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\rMissingThread\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
-	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xa6\x02\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xd4\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
@@ -2805,9 +2898,19 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05sites\x18\t \x03(\x04R\x05sites\x12\x16\n" +
 	"\x06active\x18\n" +
 	" \x01(\bR\x06active\x12\x14\n" +
-	"\x05error\x18\v \x01(\tR\x05errorB\n" +
+	"\x05error\x18\v \x01(\tR\x05error\x12,\n" +
+	"\aentries\x18\f \x03(\v2\x12.ompd.v1.BodyEntryR\aentriesB\n" +
 	"\n" +
-	"\b_addressB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\b_address\"\xcf\x01\n" +
+	"\tBodyEntry\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x1a\n" +
+	"\bargument\x18\x03 \x01(\x03R\bargument\x12$\n" +
+	"\vtask_offset\x18\x04 \x01(\x03H\x00R\n" +
+	"taskOffset\x88\x01\x01\x12(\n" +
+	"\rtask_argument\x18\x05 \x01(\x03H\x01R\ftaskArgument\x88\x01\x01B\x0e\n" +
+	"\f_task_offsetB\x10\n" +
+	"\x0e_task_argumentB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -2821,7 +2924,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -2847,6 +2950,7 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*WaitTarget)(nil),    // 21: ompd.v1.WaitTarget
 	(*MissingThread)(nil), // 22: ompd.v1.MissingThread
 	(*Breakpoint)(nil),    // 23: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),     // 24: ompd.v1.BodyEntry
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -2878,11 +2982,12 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	8,  // 26: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
 	20, // 27: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
 	8,  // 28: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	24, // 29: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -2901,13 +3006,14 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

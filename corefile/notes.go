@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -44,7 +45,7 @@ type notes struct {
 	lost    bool   // a note segment ends behind the end of the file
 	threads []threadNotes
 	process *processNote
-	signal  *signalNote
+	signal  *arch.SignalInfo // of the thread that died
 	auxv    map[uint64]uint64
 	files   []callbacks.Mapping
 }
@@ -59,12 +60,6 @@ type threadNotes struct {
 type processNote struct {
 	pid        int
 	name, args string
-}
-
-// signalNote is NT_SIGINFO of the thread that died.
-type signalNote struct {
-	signal, code int
-	address      uint64
 }
 
 // readNotes reads all note segments. A damaged note ends its segment.
@@ -104,7 +99,9 @@ func (n *notes) add(r *noteReader) {
 		n.process = decodeProcess(r.desc())
 	case ntSIGINFO:
 		if n.signal == nil { // gcore writes one for each thread
-			n.signal = decodeSignal(r.desc())
+			if s, ok := arch.ParseSignalInfo(r.desc()); ok {
+				n.signal = &s
+			}
 		}
 	case ntAUXV:
 		n.auxv = decodeAuxv(r.desc())
@@ -225,18 +222,6 @@ func decodeProcess(b []byte) *processNote {
 func upToNUL(b []byte) string {
 	s, _, _ := strings.Cut(string(b), "\x00")
 	return s
-}
-
-// decodeSignal reads siginfo_t.
-func decodeSignal(b []byte) *signalNote {
-	if len(b) < 24 {
-		return nil
-	}
-	return &signalNote{
-		signal:  int(int32(callbacks.Word(b[:4]))),
-		code:    int(int32(callbacks.Word(b[8:12]))),
-		address: callbacks.Word(b[16:24]),
-	}
 }
 
 // decodeAuxv reads pairs of numbers up to AT_NULL.

@@ -14,20 +14,8 @@ const (
 	statusRegs   = 112
 )
 
-// Signals that come with an address in siginfo_t.
-const (
-	sigILL  = 4
-	sigTRAP = 5
-	sigBUS  = 7
-	sigFPE  = 8
-	sigSEGV = 11
-)
-
 // sigSTOP is the signal that gcore stops a program by.
 const sigSTOP = 19
-
-// siKernel is the si_code of a fault whose address the processor did not tell.
-const siKernel = 0x80
 
 // thread is one thread of the core.
 type thread struct {
@@ -135,11 +123,11 @@ func (c *Core) fillInfo() {
 	}
 	c.info.Executable = c.mods.Main().Path
 	c.info.Signal = c.threads[0].signal
-	if s := n.signal; s != nil && s.signal != 0 {
-		c.info.Signal, c.info.SignalCode = s.signal, s.code
-		c.info.HasFault = hasAddress(s)
+	if s := n.signal; s != nil && s.Signal != 0 {
+		c.info.Signal, c.info.SignalCode = s.Signal, s.Code
+		c.info.HasFault = s.HasAddress
 		if c.info.HasFault {
-			c.info.FaultAddress = callbacks.At(s.address)
+			c.info.FaultAddress = callbacks.At(s.Address)
 		}
 	}
 	if c.info.Signal == sigSTOP && c.info.Producer == "gcore" {
@@ -151,16 +139,6 @@ func (c *Core) fillInfo() {
 	if n.auxv == nil {
 		c.warn("the core has no auxiliary vector; the executable and its libraries may not be found")
 	}
-}
-
-// hasAddress tells whether si_addr is an address: the kernel raised the signal and
-// knew where.
-func hasAddress(s *signalNote) bool {
-	switch s.signal {
-	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:
-		return s.code > 0 && s.code != siKernel
-	}
-	return false
 }
 
 // maxWarnings bounds the list for cores that are damaged throughout.

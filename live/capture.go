@@ -38,10 +38,10 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 	case <-ctx.Done():
 		return fmt.Errorf("stop process %d: %w", p.pid, ctx.Err())
 	}
-	return trace(p.pid, p.arch, func(t *tracer) error {
+	return p.trace(func(t *tracer) error {
 		defer func() {
 			threads := t.count()
-			t.detach()
+			t.letGo()
 			if threads > 0 {
 				pause.add(threads, time.Since(t.start))
 			}
@@ -51,6 +51,14 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 		}
 		return f(t)
 	})
+}
+
+// trace runs f in a tracer of the process: that of its guard if it has one.
+func (p *Process) trace(f func(*tracer) error) error {
+	if p.guard != nil {
+		return p.guard.trace(p.pid, f)
+	}
+	return trace(p.pid, p.arch, f)
 }
 
 // capture stops all threads and copies their registers, the ends of their

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 // child is the tool: "look PID" looks for ever, "open PID" tells the error of
 // Open and Look.
 func child(mode string) int {
+	if mode == "guard" {
+		return guarded(os.Args[1:])
+	}
 	var what string
 	var pid int
 	if _, err := fmt.Sscan(mode, &what, &pid); err != nil {
@@ -101,7 +104,12 @@ func compile(t testing.TB, source string, flags ...string) string {
 // run starts a program and waits until it is ready.
 func run(t testing.TB, as *syscall.Credential, exe string, args ...string) *program {
 	t.Helper()
-	cmd := exec.Command(exe, args...)
+	return launch(t, as, exec.Command(exe, args...))
+}
+
+// launch is run for a command.
+func launch(t testing.TB, as *syscall.Credential, cmd *exec.Cmd) *program {
+	t.Helper()
 	// A process group of its own with its parent outside: SIGTSTP does not stop
 	// the members of an orphaned group, which is what services run their jobs in.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Setpgid: true}

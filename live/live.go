@@ -71,6 +71,7 @@ type Process struct {
 	mem      *remote
 	lens     *lens         // what the modules read through
 	turn     chan struct{} // has room for the one who may stop the process
+	guard    *guard        // that holds the process already; nil if nobody of this module does
 
 	mu     sync.Mutex
 	maps   []mapping

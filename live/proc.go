@@ -34,6 +34,8 @@ type status struct {
 	nsPIDs       []int  // its number in each PID namespace, the innermost last
 	capabilities uint64 // effective
 	switches     uint64 // how often it left a processor
+	ignored      uint64 // signals that the process ignores: bit n-1 is signal n
+	caught       uint64 // signals that it has handlers for
 }
 
 func readStatus(id int) (*status, error) { return readStatusFile(procPath(id, "status")) }
@@ -71,6 +73,10 @@ func readStatusFile(path string) (*status, error) {
 			}
 		case "CapEff":
 			st.capabilities, _ = strconv.ParseUint(value, 16, 64)
+		case "SigIgn":
+			st.ignored, _ = strconv.ParseUint(value, 16, 64)
+		case "SigCgt":
+			st.caught, _ = strconv.ParseUint(value, 16, 64)
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 			st.switches += uint64(number(value))
 		}

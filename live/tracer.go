@@ -50,6 +50,7 @@ type tracer struct {
 	byTID       map[int]*task
 	interrupted int // tasks[:interrupted] were told to stop
 	start       time.Time
+	guard       *guard // it seized the threads for good; nil if they are let go after a look
 
 	mu      sync.Mutex
 	mortals []int // seized threads but the first
@@ -264,6 +265,15 @@ func otherTracer(path string) int {
 func isOwnThread(tid int) bool {
 	_, err := os.Stat(taskPath(os.Getpid(), tid, "stat"))
 	return err == nil
+}
+
+// letGo ends a look.
+func (t *tracer) letGo() {
+	if t.guard != nil {
+		t.guard.release(t)
+		return
+	}
+	t.detach()
 }
 
 // detach lets all threads go on, each with the signal that it was stopped with.

@@ -62,9 +62,12 @@ func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
 			continue
 		}
 		fields, err := statFields(taskPath(t.pid, k.tid, "stat"))
-		if err == nil && fields[0] == "D" {
+		switch {
+		case err == nil && fields[0] == "D":
 			k.state = asleep
-		} else if waited > stopTime {
+		case err == nil && (fields[0] == "Z" || fields[0] == "X"): // the first thread ends before the others
+			k.state = ended
+		case waited > stopTime:
 			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v", k.tid, stopTime), Cure: "type it again, or look without a stop by --no-stop"}
 		}
 	}
@@ -125,8 +128,17 @@ func reap(tid int) {
 }
 
 func waitID(tid int, info *childInfo, options int) error {
+	return waitIDs(unix.P_PID, tid, info, options)
+}
+
+// waitIDs is waitid(2) for children of some kind.
+func waitIDs(kind, id int, info *childInfo, options int) error {
+	call := unix.RawSyscall6
+	if options&unix.WNOHANG == 0 {
+		call = unix.Syscall6
+	}
 	for {
-		_, _, e := unix.RawSyscall6(unix.SYS_WAITID, unix.P_PID, uintptr(tid), uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
+		_, _, e := call(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
 		if e == 0 {
 			return nil
 		}

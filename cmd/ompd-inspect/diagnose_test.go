@@ -95,18 +95,24 @@ func (l lane) runs(e expectation) bool {
 	return (e.only == "" || in(e.only)) && !in(e.never)
 }
 
-// look builds and runs a program in the lane and returns what diagnose is to look
-// at.
-func (l lane) look(t *testing.T, e expectation) string {
+// run builds a program in the lane and says how to run it.
+func (l lane) run(t *testing.T, e expectation) omptest.Run {
 	t.Helper()
 	b := omptest.Build{Program: e.program, Flags: []string{"-" + l.build, "-g"}}
 	if l.family == "libgomp" {
 		b.Compiler = omptest.GCC
 	}
-	r := omptest.Run{
+	return omptest.Run{
 		Exe: omptest.Compile(t, b), Runtime: l.runtime(t), Args: e.args, Mode: l.mode,
 		Env: append([]string{"OMPD_OTHER=" + l.other(t).Lib}, e.env...),
 	}
+}
+
+// look builds and runs a program in the lane and returns what diagnose is to look
+// at.
+func (l lane) look(t *testing.T, e expectation) string {
+	t.Helper()
+	r := l.run(t, e)
 	switch {
 	case e.crash:
 		r.Mode = omptest.Kernel
@@ -156,6 +162,13 @@ func (e expectation) faults(vs []inspect.Verdict) []inspect.Verdict {
 func (e expectation) check(t *testing.T, l lane, target string) {
 	t.Helper()
 	status, pic := verdictsOf(t, target)
+	e.judge(t, l, status, pic, target)
+}
+
+// judge holds the verdicts of a picture, and the exit status of diagnose, against
+// what is expected.
+func (e expectation) judge(t *testing.T, l lane, status int, pic *inspect.Picture, target string) {
+	t.Helper()
 	found := e.faults(pic.Verdicts)
 	if e.info {
 		if len(found) > 0 || status != exitOK {

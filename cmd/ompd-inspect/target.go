@@ -40,7 +40,7 @@ func (a *app) openTarget(name string) (target, error) {
 		return a.openDelve(name)
 	}
 	if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
-		p, err := live.Open(pid, live.Options{Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, NoStop: a.open.noStop})
+		p, err := live.Open(pid, a.liveOptions())
 		if err != nil {
 			return nil, fileInstead(name, err)
 		}
@@ -56,6 +56,10 @@ func (a *app) openTarget(name string) (target, error) {
 		return nil, err
 	}
 	return coreTarget{core, name}, nil
+}
+
+func (a *app) liveOptions() live.Options {
+	return live.Options{Sysroot: a.open.sysroot, DebugDirs: a.open.debugDirs, NoStop: a.open.noStop}
 }
 
 // fileInstead says how to open a core whose name is a number, if there is one.
@@ -91,7 +95,7 @@ func (c coreTarget) about() inspect.Target {
 		CrashedLWP: int(info.CrashedLWP), Producer: info.Producer, Command: info.Args,
 	}
 	if info.Signal != 0 {
-		t.Signal = cmp.Or(unix.SignalName(unix.Signal(info.Signal)), fmt.Sprintf("signal %d", info.Signal))
+		t.Signal = signalName(info.Signal)
 	}
 	if info.HasFault {
 		h := inspect.Hex(info.FaultAddress.Offset)
@@ -100,10 +104,16 @@ func (c coreTarget) about() inspect.Target {
 	return t
 }
 
+// signalName is the name of a signal, or its number if it has none.
+func signalName(n int) string {
+	return cmp.Or(unix.SignalName(unix.Signal(n)), fmt.Sprintf("signal %d", n))
+}
+
 // liveTarget is a running process.
 type liveTarget struct {
 	p     *live.Process
 	pause live.Pause
+	death *live.Death // the signal that it is about to die of; nil if none
 }
 
 func (l *liveTarget) look(ctx context.Context, prepare, f func(callbacks.Target) error) (err error) {
@@ -129,12 +139,21 @@ func (l *liveTarget) warnings() []error {
 
 func (l *liveTarget) about() inspect.Target {
 	info := l.p.Info()
-	return inspect.Target{
+	t := inspect.Target{
 		Kind: "process", PID: info.PID, Executable: info.Executable, Arch: l.p.Arch().String(),
 		Command: strings.Join(info.Command, " "),
-		Pause: &inspect.Pause{
-			Threads: l.pause.Threads, Stops: l.pause.Stops,
-			Microseconds: l.pause.Duration.Microseconds(), Unsettled: len(l.pause.Unsettled), Running: len(l.pause.Running),
-		},
 	}
+	if d := l.death; d != nil {
+		t.Signal, t.CrashedLWP = signalName(d.Signal), d.LWP
+		if d.HasAddress {
+			h := inspect.Hex(d.Address.Offset)
+			t.FaultAddress = &h
+		}
+		return t
+	}
+	t.Pause = &inspect.Pause{
+		Threads: l.pause.Threads, Stops: l.pause.Stops,
+		Microseconds: l.pause.Duration.Microseconds(), Unsettled: len(l.pause.Unsettled), Running: len(l.pause.Running),
+	}
+	return t
 }

@@ -96,7 +96,7 @@ func (a *app) verbs() []*cobra.Command {
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	return []*cobra.Command{
 		report, a.diagnoseVerb(), threads,
-		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.libompdVerb(), a.versionVerb(),
+		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(), a.libompdVerb(), a.versionVerb(),
 	}
 }
 

@@ -110,6 +110,14 @@ func (r Run) command(dir, mode string) *exec.Cmd {
 	return cmd
 }
 
+// CommandLine is a command line that runs a program as Start does, without a shell: its last process
+// is the program. The program writes its truth into dir.
+func (r Run) CommandLine(dir string) []string {
+	cmd := r.command(dir, string(r.Mode))
+	argv := append([]string{"env", "-i", "-C", dir}, cmd.Env...)
+	return append(argv, cmd.Args[3:]...) // behind sh -c SCRIPT
+}
+
 // crash runs a program that kills itself and leaves dir/core and dir/truth.jsonl.
 func crash(tb testing.TB, r Run, dir string) {
 	tb.Helper()

@@ -127,7 +127,11 @@ func findTask(pic *inspect.Picture, id inspect.ID) *inspect.Task {
 
 func runtimes(p *Printer, pic *inspect.Picture) {
 	if len(pic.Runtimes) == 0 {
-		p.linef("%s none in this %s that this version reads; `ompd-inspect doctor %s` says why", p.bold("runtime"), pic.Target.Kind, pic.Target.Name())
+		hint := ""
+		if pic.Target.Signal == "" || pic.Target.Path != "" { // it is still there to be asked
+			hint = fmt.Sprintf("; `ompd-inspect doctor %s` says why", pic.Target.Name())
+		}
+		p.linef("%s none in this %s that this version reads%s", p.bold("runtime"), pic.Target.Kind, hint)
 	}
 	for _, r := range pic.Runtimes {
 		if strings.HasPrefix(r.Layout, "none") {

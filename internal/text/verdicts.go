@@ -56,7 +56,11 @@ func notes(p *Printer, pic *inspect.Picture, found bool) {
 	}
 	if first && !found {
 		p.line("")
-		p.line(p.dim("  no verdict: nothing shows that this program hangs"))
+		what := "that this program hangs"
+		if pic.Target.Signal != "" {
+			what = "why this program died, or that it hung"
+		}
+		p.line(p.dim("  no verdict: nothing shows " + what))
 	}
 }
 

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/live"
+)
+
+// Exit statuses of run beside those of the program. They are those of timeout(1),
+// env(1) and their like, which programs do not use.
+const (
+	exitHang     = 124 // the program made no progress, and was ended
+	exitOwn      = 125 // run itself failed
+	exitNoExec   = 126 // the program is there and cannot be run
+	exitNotFound = 127
+	exitSignal   = 128 // plus the number of the signal that ended the program
+)
+
+// runVerb runs a program and reports when it crashes or hangs.
+func (a *app) runVerb() *cobra.Command {
+	r := &runner{app: a}
+	cmd := &cobra.Command{
+		Use: "run [flags] -- PROGRAM [ARG...]", Short: "Run a program; report when it crashes or hangs",
+		Long: `Runs a program and prints the report when it, or a process that it starts, is about
+to die of a signal that dumps core (SIGSEGV, SIGABRT, SIGQUIT, ...), or when it makes
+no progress for the time of --hang-after. A program that ends by itself is not
+disturbed, and nothing is printed.
+
+The program has the terminal and the standard files of this command. SIGINT and
+SIGQUIT from the terminal reach it, SIGTERM and SIGHUP are passed on: Ctrl-\ gives
+a report of a program that hangs.
+
+The report comes after what the program wrote, on the standard error, or in the
+file of --report. With --core, the process is also written to a core file, as it was
+at that moment.
+
+Exit status: the program's own; 128 plus the number of the signal that ended it;
+124 it made no progress and was ended; 125 this command failed, 126 the program
+cannot be run, 127 it was not found.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("run: which program? `ompd-inspect run -- ./program arguments`")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.here("run"); err != nil {
+				return err
+			}
+			if a.open.noStop {
+				return usageError{errors.New("--no-stop: a program that is about to die is always stopped")}
+			}
+			return r.run(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
+	return cmd
+}
+
+// runner is one run of run.
+type runner struct {
+	*app
+	report  string
+	program *live.Program
+	written bool // a report is in the file
+}
+
+// run starts the program and waits for its end.
+func (r *runner) run(ctx context.Context, argv []string) error {
+	signals := heed()
+	defer signal.Stop(signals)
+	var err error
+	if r.program, err = live.Start(argv); err != nil {
+		fmt.Fprintf(r.stderr, "ompd-inspect: %v\n", err)
+		return startStatus(err)
+	}
+	for {
+		select {
+		case s := <-signals:
+			if s == unix.SIGTERM || s == unix.SIGHUP {
+				_ = unix.Kill(r.program.PID(), s.(unix.Signal))
+			}
+		case e := <-r.program.Events():
+			if e.Ended {
+				return endStatus(e.Status)
+			}
+			r.tell(ctx, e.PID, e.Death)
+			e.Proceed()
+		}
+	}
+}
+
+// heed takes over the signals that are meant for the program. What this command was
+// told to ignore, the program ignores too.
+func heed() chan os.Signal {
+	signals := make(chan os.Signal, 8)
+	// SIGPIPE is only kept from ending this command before the program.
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	return signals
+}
+
+// startStatus is the exit status for a program that did not start.
+func startStatus(err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return statusError(exitNotFound)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EISDIR):
+		return statusError(exitNoExec)
+	}
+	return statusError(exitOwn)
+}
+
+// endStatus is the exit status of a program that has ended, as a shell gives it.
+func endStatus(s unix.WaitStatus) error {
+	switch {
+	case s.Signaled():
+		return statusError(exitSignal + int(s.Signal()))
+	case s.ExitStatus() == 0:
+		return nil
+	}
+	return statusError(s.ExitStatus())
+}
+
+// tell prints the report of a process that stands still. What goes wrong is told
+// and does not end the program.
+func (r *runner) tell(ctx context.Context, pid int, d *live.Death) {
+	if err := r.tellOrFail(ctx, pid, d); err != nil {
+		fmt.Fprintf(r.stderr, "ompd-inspect: report of process %d: %v\n", pid, err)
+	}
+}
+
+func (r *runner) tellOrFail(ctx context.Context, pid int, d *live.Death) (err error) {
+	p, err := r.program.Open(pid, r.liveOptions())
+	if err != nil {
+		return err
+	}
+	t := &liveTarget{p: p, death: d}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	if err := p.Stop(ctx); err != nil {
+		return err
+	}
+	var pic *inspect.Picture
+	want := r.withNative(wanted{Parts: inspect.ReportParts(), verdicts: true})
+	in, done, err := r.lookAt(ctx, t, question{read: func(in *inspect.Inspector) { pic = want.of(in) }})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	in.Complete(pic)
+	return r.write(pic)
+}
+
+// write writes a report to where it belongs.
+func (r *runner) write(pic *inspect.Picture) (err error) {
+	out := *r.app
+	out.stdout = r.stderr
+	if r.report != "" {
+		mode := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+		if !r.written {
+			mode |= os.O_TRUNC
+		}
+		if out.stdout, err = os.OpenFile(r.report, mode, 0o666); err != nil {
+			return err
+		}
+		r.written = true
+		defer func() { err = errors.Join(err, out.stdout.Close()) }()
+	}
+	return out.print(pic, out.printReport)
+}

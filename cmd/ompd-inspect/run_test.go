@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// reported runs a command line and returns the exit status and the picture of the
+// report.
+func reported(t *testing.T, argv []string, flags ...string) (int, *inspect.Picture) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.json")
+	args := append(append([]string{"run", "--json", "--report", file}, flags...), "--")
+	status, out, errs := output(t, append(args, argv...)...)
+	if out != "" || errs != "" {
+		t.Errorf("printed %q and %q beside the report", out, errs)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("exit status %d, no report: %v", status, err)
+	}
+	validate(t, b)
+	return status, decode(t, string(b))
+}
+
+// TestRunCrashes runs programs that die and holds the report against the verdict
+// that their cores give.
+func TestRunCrashes(t *testing.T) {
+	for _, l := range lanes() {
+		if l.mode != omptest.Live {
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, e := range expectations() {
+				if !e.crash || !l.runs(e) {
+					continue
+				}
+				t.Run(e.program, func(t *testing.T) {
+					r := l.run(t, e)
+					r.Mode = omptest.Kernel
+					dir := t.TempDir()
+					status, pic := reported(t, r.CommandLine(dir))
+					if status != exitSignal+int(unix.SIGSEGV) {
+						t.Errorf("exit status %d", status)
+					}
+					e.judge(t, l, exitOK, pic, "of run")
+				})
+			}
+		})
+	}
+}
+
+// TestRunMatrix holds the picture of a program that is about to die against what
+// its threads were told, and its core.
+func TestRunMatrix(t *testing.T) {
+	for _, major := range liveRuntimes {
+		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
+			t.Parallel()
+			for _, program := range []string{"barrier", "crash_task", "critical", "nested", "tasks_deps"} {
+				dir := t.TempDir()
+				r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
+				status, pic := reported(t, r.CommandLine(dir))
+				truth, err := omptest.ReadTruth(filepath.Join(dir, "truth.jsonl"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if status != exitSignal+truth.Program.Signal {
+					t.Errorf("%s: exit status %d", program, status)
+				}
+				checkPicture(t, pic, &omptest.Result{Truth: truth, Exe: r.Exe}, true)
+				os.Remove(filepath.Join(dir, "core"))
+			}
+		})
+	}
+}
+
+// TestRunEnds compares the exit status and what is printed with how programs end.
+func TestRunEnds(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		status int
+		says   []string
+	}{
+		{"exit 0", 0, nil},
+		{"exit 7", 7, nil},
+		{"kill -TERM $$", exitSignal + 15, nil},
+		{"ulimit -c 0; kill -ABRT $$", exitSignal + 6, []string{"SIGABRT in LWP", "none in this process that this version reads\n", "why this program died"}},
+		{"trap 'exit 3' SEGV; kill -SEGV $$; sleep 60", 3, nil},
+		{"ulimit -c 0; sh -c 'kill -BUS $$'; exit 9", 9, []string{"SIGBUS in LWP"}},
+	} {
+		status, out, errs := output(t, "run", "--", "sh", "-c", c.script)
+		if status != c.status || out != "" || (errs == "") != (c.says == nil) {
+			t.Errorf("%s: exit status %d, want %d; printed %q, %q", c.script, status, c.status, out, errs)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(errs, s) {
+				t.Errorf("%s: the report does not say %q:\n%s", c.script, s, errs)
+			}
+		}
+	}
+	for path, want := range map[string]int{"/nowhere/program": exitNotFound, "no-such-program": exitNotFound, "/etc/passwd": exitNoExec, "/": exitNoExec} {
+		if status, _, errs := output(t, "run", "--", path); status != want || !strings.Contains(errs, path) {
+			t.Errorf("%s: exit status %d, want %d: %s", path, status, want, errs)
+		}
+	}
+	if status, _, errs := output(t, "run"); status != exitUsage || !strings.Contains(errs, "which program") {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+}

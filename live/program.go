@@ -1,0 +1,127 @@
+package live
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+)
+
+// Program is a program that Start started, with this process as its debugger:
+// it tells when the program, or a process that it has started, is about to die of
+// a signal that dumps core, and while they run they can be looked at like others.
+// Signals, job control, files and the terminal are the program's own; if this
+// process ends, it goes on.
+type Program struct {
+	guard *guard
+}
+
+// Event is something that became of a program.
+type Event struct {
+	PID int
+	// Ended tells that the program has ended, with Status. It is the last event.
+	Ended  bool
+	Status unix.WaitStatus
+	// Death is why process PID is about to die, if it is: it stands still until
+	// Proceed.
+	Death *Death
+
+	proceed chan struct{}
+}
+
+// Death is the signal that a process is about to die of.
+type Death struct {
+	LWP        int // the thread that got the signal
+	Signal     int
+	Address    callbacks.Address // of the access or instruction that failed; meaningful only if HasAddress
+	HasAddress bool
+
+	info [arch.SignalInfoSize]byte
+}
+
+// Start starts a program with the environment, the working directory and the open
+// standard files of this process. argv is the program, by path or to be found in
+// PATH, and its arguments. The error is that of exec.LookPath or of the kernel.
+func Start(argv []string) (*Program, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{
+		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
+		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
+	}
+	// The kernel sends one with all news; what came while one was under way is
+	// seen with it.
+	signal.Notify(g.child, unix.SIGCHLD)
+	started := make(chan error, 1)
+	go onThread(func() {
+		defer signal.Stop(g.child)
+		defer close(g.over)
+		g.self = unix.Gettid()
+		err := g.begin(path, argv)
+		started <- err
+		if err == nil {
+			g.watch()
+		}
+	})
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return &Program{g}, nil
+}
+
+// startTraced starts a program that asks this thread to trace it.
+func startTraced(path string, argv []string) (pid int, err error) {
+	pid, _, err = syscall.StartProcess(path, argv, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: true},
+	})
+	if err != nil {
+		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
+	}
+	return pid, nil
+}
+
+// PID is the number of the program.
+func (p *Program) PID() int { return p.guard.root }
+
+// Events tells what becomes of the program. The program waits for its end and its
+// deaths to be heard.
+func (p *Program) Events() <-chan Event { return p.guard.events }
+
+// Proceed lets a process die that is about to.
+func (e Event) Proceed() {
+	if e.proceed != nil {
+		close(e.proceed)
+	}
+}
+
+// Processes are the numbers of the program and of its descendants that run,
+// ascending.
+func (p *Program) Processes() []int {
+	var list []int
+	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+		for pid := range t.guard.byPID {
+			list = append(list, pid)
+		}
+		return nil
+	})
+	slices.Sort(list)
+	return list
+}
+
+// Open opens the program or one of its descendants, as Open does. The process
+// stays open if it becomes another program, and then is ErrExec like any.
+func (p *Program) Open(pid int, opts Options) (*Process, error) {
+	process, err := Open(pid, opts)
+	if err == nil {
+		process.guard = p.guard
+	}
+	return process, err
+}

@@ -1,0 +1,230 @@
+package live
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// guardedLooks is how often a guarded program is looked at before the test is told.
+const guardedLooks = 100
+
+// guarded is the tool that guards a program: it looks at it and its descendants
+// without end, prints LOOKED after a while, and ends as the program does.
+func guarded(argv []string) int {
+	prog, err := Start(argv)
+	if err != nil {
+		fmt.Println("ERROR", err)
+		return 2
+	}
+	for n := 0; ; n++ {
+		select {
+		case e := <-prog.Events():
+			if e.Ended {
+				fmt.Println("ENDED", e.Status.ExitStatus(), int(e.Status.Signal()))
+				return 0
+			}
+			fmt.Println("DEATH", e.PID == prog.PID(), e.Death.Signal)
+			e.Proceed()
+		default:
+			if err := lookAtAll(prog); err != nil {
+				fmt.Println("ERROR", err)
+			}
+			if n == guardedLooks {
+				fmt.Println("LOOKED")
+			}
+		}
+	}
+}
+
+// lookAtAll looks at all processes of a program. They may end meanwhile.
+func lookAtAll(prog *Program) error {
+	for _, pid := range prog.Processes() {
+		p, err := prog.Open(pid, Options{})
+		if err == nil {
+			_, err = p.Look(background, readSome)
+			p.Close()
+		}
+		gone := false
+		for _, end := range []error{ErrExited, ErrExec, ErrNoProcess, ErrZombie} {
+			gone = gone || errors.Is(err, end)
+		}
+		if err != nil && !gone {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSome reads what can be read even of a program that has just begun.
+func readSome(t callbacks.Target) error {
+	ids, err := t.ThreadIDs(callbacks.ThreadIDLWP)
+	for _, id := range ids {
+		if regs, err := t.(callbacks.RegisterReader).Registers(id); err == nil {
+			_ = t.ReadMemory(callbacks.At(regs.SP()), make([]byte, 512))
+		}
+	}
+	return err
+}
+
+// startGuarded starts a program of testdata under a guard of its own process.
+func startGuarded(t *testing.T, source string, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", append([]string{compile(t, source)}, args...)...)
+	cmd.Env = append(os.Environ(), childMode+"=guard")
+	return launch(t, nil, cmd)
+}
+
+// child is the number of the one child of p.
+func (p *program) child() int {
+	p.t.Helper()
+	tids, err := taskIDs(p.pid)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, tid := range tids {
+		b, _ := os.ReadFile(taskPath(p.pid, tid, "children"))
+		if words := strings.Fields(string(b)); len(words) > 0 {
+			return number(words[0])
+		}
+	}
+	p.t.Fatal("no child")
+	return 0
+}
+
+// TestGuardDisturbsNothing guards programs that check their own results, that
+// nothing is lost of signals and system calls, and that make threads and processes
+// all the time.
+func TestGuardDisturbsNothing(t *testing.T) {
+	for _, source := range []string{"busy.c", "blocked.c", "churn.c"} {
+		t.Run(source, func(t *testing.T) {
+			p := startGuarded(t, source)
+			p.expect("LOOKED")
+			if _, err := io.WriteString(p.in, "x\n"); err != nil {
+				t.Fatal(err)
+			}
+			p.expect("OK")
+			p.expect("ENDED 0 -1")
+		})
+	}
+}
+
+// TestGuardedStop stops and continues a guarded program as a shell does.
+func TestGuardedStop(t *testing.T) {
+	prog := startGuarded(t, "busy.c")
+	pid := prog.child()
+	p := openProcess(t, pid, Options{NoStop: true})
+	for range 5 {
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for before := uint64(0); before != progress(t, p); { // until it stands still
+			before = progress(t, p)
+			pause()
+		}
+		before := progress(t, p)
+		pause()
+		if now := progress(t, p); now != before {
+			t.Errorf("the counter went from %d to %d in a stop", before, now)
+		}
+		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		moves(t, p)
+	}
+	prog.expect("LOOKED")
+	io.WriteString(prog.in, "x\n")
+	prog.expect("OK")
+}
+
+// pause lets other threads run.
+func pause() {
+	for range 100 {
+		unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)
+	}
+}
+
+// TestGuardKilled kills the guard: the program goes on.
+func TestGuardKilled(t *testing.T) {
+	prog := startGuarded(t, "busy.c")
+	prog.expect("LOOKED")
+	pid := prog.child()
+	p := openProcess(t, pid, Options{NoStop: true})
+	if err := prog.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	moves(t, p)
+	io.WriteString(prog.in, "x\n")
+	prog.expect("OK")
+}
+
+// TestGuardedEnds compares what a guard tells with how the program ended.
+func TestGuardedEnds(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		want   []string
+	}{
+		{"exit 7", []string{"ENDED 7 -1"}},
+		{"kill -TERM $$", []string{"ENDED -1 15"}},
+		{"kill -KILL $$", []string{"ENDED -1 9"}},
+		{"kill -ABRT $$", []string{"DEATH true 6", "ENDED -1 6"}},
+		{"trap 'exit 5' QUIT; kill -QUIT $$; sleep 60", []string{"ENDED 5 -1"}},
+		{"exec sh -c 'exec sh -c \"exit 3\"'", []string{"ENDED 3 -1"}},
+		{"sh -c 'kill -SEGV $$'; exit 4", []string{"DEATH false 11", "ENDED 4 -1"}},
+		{"(kill -FPE $(sh -c 'echo $PPID')) 2>/dev/null; exit 6", []string{"DEATH false 8", "ENDED 6 -1"}},
+		{"sleep 0.01 & sleep 0.02 & wait; sleep 60 & exit 1", []string{"ENDED 1 -1"}},
+	} {
+		cmd := exec.Command("/proc/self/exe", "/bin/sh", "-c", c.script)
+		cmd.Env = append(os.Environ(), childMode+"=guard")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for lines := bufio.NewReader(out); ; {
+			s := line(t, lines)
+			if strings.HasPrefix(s, "LOOKED") {
+				continue
+			}
+			if got = append(got, s); s == "" || strings.HasPrefix(s, "ENDED") {
+				break
+			}
+		}
+		if err := cmd.Wait(); err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %v, %q, want %q", c.script, err, got, c.want)
+		}
+	}
+}
+
+// TestGuardedBecomes lets a second thread of a guarded program execute another one,
+// and the first thread end before the others.
+func TestGuardedBecomes(t *testing.T) {
+	for _, how := range []string{"exec", "exit", "main"} {
+		p := startGuarded(t, "become.c", how)
+		if how == "main" {
+			p.expect("LOOKED")
+		}
+		io.WriteString(p.in, "xx")
+		if how == "exec" {
+			p.expect("READY")
+		}
+		for s := line(t, p.out); s != "ENDED 0 -1"; s = line(t, p.out) {
+			if s != "LOOKED" {
+				t.Errorf("%s: %s", how, s)
+				break
+			}
+		}
+	}
+}

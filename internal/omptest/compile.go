@@ -27,10 +27,14 @@ func Compile(tb testing.TB, b Build) string {
 	if b.Flags == nil {
 		b.Flags = []string{"-O1", "-g"}
 	}
+	if b.Strip {
+		b.Strip = false
+		return stripped(tb, Compile(tb, b))
+	}
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
 	compiler := b.Compiler.forSource(tb, source)
-	inputs := []any{b.Program, b.Flags, b.Strip, compiler, versionOf(tb, compiler), hashFile(tb, source)}
+	inputs := []any{b.Program, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
 	for _, shared := range []string{"truth.h", "truth_fortran.c"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
@@ -41,11 +45,18 @@ func Compile(tb testing.TB, b Build) string {
 		} else {
 			build(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
 		}
-		if b.Strip {
-			command(tb, dir, "strip", exe)
-		}
 	})
 	return filepath.Join(dir, b.Program)
+}
+
+// stripped is a stripped copy of exe: both have the same build ID.
+func stripped(tb testing.TB, exe string) string {
+	tb.Helper()
+	name := filepath.Base(exe)
+	dir := cached(tb, "executables", keyOf("stripped", name, hashFile(tb, exe)), func(dir string) {
+		command(tb, dir, "strip", "-o", filepath.Join(dir, name), exe)
+	})
+	return filepath.Join(dir, name)
 }
 
 // Programs is the directory testdata/programs of this module.

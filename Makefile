@@ -5,7 +5,7 @@ CC ?= gcc
 LIBOMPD := bin/libompd.so
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
-PACKAGES := clang-16 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
+PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
 TEST_TIMEOUT := 20m
 BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.

@@ -35,7 +35,6 @@ func TestDeclLine(t *testing.T) {
 	for _, compiler := range []string{"clang-14", "clang-16", "clang-19", "gcc"} {
 		for _, flags := range []string{"-g -O0", "-g -O2", "-g -O2 -fPIC -gdwarf-4", "-g -O1 -fno-inline", "-g -O0 -no-pie"} {
 			t.Run(compiler+flags, func(t *testing.T) {
-				need(t, compiler)
 				checkDecls(t, openmp(t, compiler, strings.Fields(flags)...), lines)
 			})
 		}
@@ -44,7 +43,6 @@ func TestDeclLine(t *testing.T) {
 
 // TestDeclLineAArch64 does the same for the other architecture.
 func TestDeclLineAArch64(t *testing.T) {
-	need(t, "ld.lld-16")
 	for _, flags := range []string{"-g -O0", "-g -O2", "-g -O1 -fno-inline"} {
 		object := compile(t, "constructs.c", "clang-16", append(strings.Fields(flags), "--target=aarch64-linux-gnu", "-fPIC", "-fopenmp", "-c")...)
 		file := filepath.Join(t.TempDir(), "constructs")

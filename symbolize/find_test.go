@@ -139,7 +139,6 @@ func TestMiniDebugInfo(t *testing.T) {
 // TestDwz splits common debug information of two programs off, as
 // distributions do, and looks with and without the common file.
 func TestDwz(t *testing.T) {
-	need(t, "dwz")
 	dir := t.TempDir()
 	var full, small [2]string
 	for i, flag := range []string{"-O1", "-O2"} {

@@ -29,7 +29,6 @@ func TestFortran(t *testing.T) {
 		}, "_QMheatPsolve..omp_par", 7},
 	} {
 		t.Run(tt.compiler+tt.flags[0], func(t *testing.T) {
-			need(t, tt.compiler)
 			file := fortran(t, tt.compiler, tt.flags)
 			s, names := open(t, file), open(t, file)
 			for symbol, want := range tt.names {

@@ -130,15 +130,6 @@ func copyFile(t testing.TB, from, to string) string {
 	return to
 }
 
-// need skips the test if a tool that not every machine has is missing. gcc,
-// clang-16, llvm-16 and binutils are on every machine that runs the tests.
-func need(t testing.TB, tool string) {
-	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skipf("%s is not installed", tool)
-	}
-}
-
 // split strips a copy of file and returns it and the file with its debug
 // information.
 func split(t testing.TB, file string) (stripped, debug string) {

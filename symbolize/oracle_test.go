@@ -72,7 +72,6 @@ func TestAgainstLLVM(t *testing.T) {
 
 // TestAgainstLLVMOnAArch64 compares on the other architecture.
 func TestAgainstLLVMOnAArch64(t *testing.T) {
-	need(t, "ld.lld-16")
 	for _, flag := range []string{"-O0", "-O2"} {
 		object := compile(t, "small.cc", "clang++-16", "--target=aarch64-linux-gnu", "-g", flag, "-fPIC", "-c")
 		file := filepath.Join(t.TempDir(), "small")

@@ -69,3 +69,13 @@ func LibgompAlias(tb testing.TB) Runtime {
 	})
 	return Runtime{Name: "libomp-16 as libgomp", Major: 16, Lib: r.Lib, Dir: dir}
 }
+
+// Renamed returns a copy of a runtime under another file name.
+func Renamed(tb testing.TB, r Runtime, name string) Runtime {
+	tb.Helper()
+	r.Dir = cached(tb, "packages", keyOf(r.Lib, hashFile(tb, r.Lib), name), func(dir string) {
+		command(tb, dir, "cp", r.Lib, name)
+	})
+	r.Lib = filepath.Join(r.Dir, name)
+	return r
+}

@@ -128,6 +128,9 @@ func crash(tb testing.TB, r Run, dir string) {
 	if !status.Signaled() || !status.CoreDump() {
 		tb.Fatalf("%s %s on %s left no core: %v\n%s", r.Exe, r.Mode, r.Runtime.Name, err, out)
 	}
+	if _, err := ReadTruth(filepath.Join(dir, "truth.jsonl")); err != nil {
+		tb.Fatalf("%s on %s died before it was ready: %v\n%s", r.Exe, r.Runtime.Name, err, out)
+	}
 	cores, _ := filepath.Glob(filepath.Join(dir, "core*"))
 	if len(cores) != 1 {
 		tb.Fatalf("%s dumped, but %s has %d cores, want 1", r.Exe, dir, len(cores))

@@ -1,5 +1,6 @@
 /* A program that loads a library which uses another OpenMP runtime than its own, that of the file named
- * by OMPD_OTHER: both have threads at work. */
+ * by OMPD_OTHER: both have threads at work. The library calls its own functions, also where both runtimes have
+ * one of the same name: two of LLVM's would call each other's otherwise, and die of it. */
 #include "truth.h"
 #include <dlfcn.h>
 
@@ -19,7 +20,7 @@ static void other(void *arg) {
 }
 
 static void *library(void *arg) {
-  void *lib = dlopen(getenv("OMPD_OTHER"), RTLD_NOW | RTLD_LOCAL);
+  void *lib = dlopen(getenv("OMPD_OTHER"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   void (*parallel)(void (*)(void *), void *, unsigned, unsigned) =
       lib ? (void (*)(void (*)(void *), void *, unsigned, unsigned))dlsym(lib, "GOMP_parallel") : NULL;
   if (!parallel)

@@ -167,6 +167,7 @@ func (c *Core) read(opts Options) error {
 	c.cache = pagecache.New(&memory{core: c})
 	c.mods = modules.Find(c.facts(), modules.Options{Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs})
 	c.cache = pagecache.New(&memory{core: c, mods: c.mods, wroteBack: dumpsWritten(c.regions)})
+	c.learnRights()
 	c.fillInfo()
 	return nil
 }

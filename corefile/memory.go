@@ -109,6 +109,20 @@ func mergeFiles(list []region, files []callbacks.Mapping) []region {
 	return append(out, list...)
 }
 
+// learnRights gives the mappings that gcore left out, since they are as in their
+// files, the rights that their files ask for.
+func (c *Core) learnRights() {
+	for i := range c.regions {
+		r := &c.regions[i]
+		if r.captured > 0 || r.file == "" {
+			continue
+		}
+		if piece, ok := c.mods.PieceAt(callbacks.At(r.low)); ok && piece.Offset == r.fileOff && !piece.Writable() {
+			r.perm |= piece.Perm
+		}
+	}
+}
+
 // dumpsWritten tells whether the core has private memory that was written. Then
 // memory of that kind that it does not have was never written.
 func dumpsWritten(list []region) bool {
@@ -192,7 +206,7 @@ func (m *memory) readFile(r *region, at uint64, p []byte) (uint64, error) {
 		return 0, reason
 	}
 	piece, ok := m.mods.PieceAt(callbacks.At(r.low + at))
-	if !ok || (piece.Writable || r.perm&callbacks.PermWrite != 0) && (cut || !m.wroteBack) {
+	if !ok || (piece.Writable() || r.perm&callbacks.PermWrite != 0) && (cut || !m.wroteBack) {
 		return 0, reason
 	}
 	known := len(m.core.notes.files) > 0

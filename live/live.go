@@ -137,7 +137,13 @@ func (p *Process) open() error {
 	p.lens = &lens{now: p.mem}
 	p.samePIDs = sameNamespace(id, "pid")
 	p.fillInfo(id, st)
-	return p.refresh()
+	if err := p.refresh(); err != nil {
+		return err
+	}
+	if main := p.mods.Main(); p.info.Executable != main.Path && main.Path != "" { // run as "ld.so program"
+		p.info.Executable = strings.TrimSuffix(main.Path, deletedSuffix)
+	}
+	return nil
 }
 
 // survivor is a thread of a process whose first thread has ended, 0 if all

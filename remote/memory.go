@@ -101,7 +101,7 @@ func (b bound) readFile(at uint64, p []byte) uint64 {
 		return 0
 	}
 	piece, ok := table.PieceAt(callbacks.At(at))
-	if !ok || piece.Writable {
+	if !ok || piece.Writable() {
 		return 0
 	}
 	return uint64(copy(p, piece.Data))

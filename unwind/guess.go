@@ -29,6 +29,10 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 		f.Signal, f.Exact = true, true
 		return true, w.fromSignalFrame(f)
 	}
+	if w.depth == 1 && arch.IsNewThread(&f.Registers) { // nothing called it
+		f.Outermost = true
+		return false, nil
+	}
 	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
 	if w.leaf(f, !strayed) || w.framePointer(f) || w.leaf(f, false) {
 		return true, w.moved(f.CFA, false, w.how)

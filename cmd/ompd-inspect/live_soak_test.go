@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	n := rounds(t, "OMPD_SOAK_ROUNDS", 300)
 	for i, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
-			l := startLoop(t, major, soakSeconds)
+			l := startLoop(t, loopOn(t, major), soakSeconds)
 			share := (n + i) / len(liveRuntimes)
 			longest := int64(0)
 			for range share {
@@ -75,7 +75,7 @@ func tool(args ...string) *exec.Cmd {
 // time, and its sums are right in the end.
 func TestKilled(t *testing.T) {
 	n := rounds(t, "OMPD_KILL_ROUNDS", 60)
-	l := startLoop(t, 16, soakSeconds)
+	l := startLoop(t, loopOn(t, 16), soakSeconds)
 	pid := l.Process.Pid
 	whole := lifetime(t, pid)
 	rng := rand.New(rand.NewPCG(1, uint64(pid)))

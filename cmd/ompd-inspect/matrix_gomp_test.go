@@ -22,6 +22,8 @@ func gompSituations() []string {
 // gompVariant is one way to build, run and dump a program with GCC.
 type gompVariant struct {
 	name    string
+	runtime omptest.Runtime
+	env     []string
 	flags   []string
 	strip   bool
 	static  bool
@@ -30,22 +32,26 @@ type gompVariant struct {
 	without []string // programs that cannot be built so
 }
 
-func gompVariants() []gompVariant {
-	return []gompVariant{
-		{name: "kernel", flags: []string{"-O1", "-g"}, mode: omptest.Kernel, lines: true},
+func gompVariants(t *testing.T) []gompVariant {
+	t.Helper()
+	var all []gompVariant
+	for _, rt := range omptest.Libgomps(t) {
+		all = append(all, gompVariant{name: rt.Name, runtime: rt, env: nesting(rt), flags: []string{"-O1", "-g"}, mode: omptest.Kernel, lines: true})
+	}
+	return append(all, []gompVariant{
 		{name: "gcore", flags: []string{"-O0", "-g"}, mode: omptest.Gcore, lines: true},
 		// MAIN__ jumps to what forks, and nothing has its name.
 		{name: "stripped", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel, without: []string{"fortran_barrier"}},
 		{name: "no-pie", flags: []string{"-O1", "-g", "-no-pie"}, mode: omptest.Kernel, lines: true},
 		// The program's own pthread_create needs a C library beside it.
 		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel, without: []string{"crash_forming"}},
-	}
+	}...)
 }
 
 // TestGompMatrix compares the picture of real cores of GCC's programs with what
 // their own threads were told by omp_get_*.
 func TestGompMatrix(t *testing.T) {
-	for _, v := range gompVariants() {
+	for _, v := range gompVariants(t) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			for _, program := range gompSituations() {
@@ -55,9 +61,9 @@ func TestGompMatrix(t *testing.T) {
 				t.Run(program, func(t *testing.T) {
 					run := omptest.Run{
 						Exe:  omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip}),
-						Mode: v.mode,
+						Mode: v.mode, Runtime: v.runtime, Env: v.env,
 					}
-					if !v.static {
+					if !v.static && run.Runtime.Lib == "" {
 						run.Runtime = omptest.Libgomp(t)
 					}
 					if program == "crash_task" && run.Mode == omptest.Kernel {

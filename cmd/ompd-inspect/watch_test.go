@@ -53,7 +53,7 @@ func TestWatch(t *testing.T) {
 			pid := 0
 			switch c.program {
 			case "fork_loop":
-				pid = startLoop(t, 16, 120).Process.Pid
+				pid = startLoop(t, loopOn(t, 16), 120).Process.Pid
 			case "loops":
 				pid = startLoops(t, c.args[0])
 			default:

@@ -67,6 +67,13 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	return callbacks.Address{}, false
 }
 
+// IsNewThread tells whether the thread is one that clone has just begun, which has
+// executed nothing yet: it is behind the call, and has its result for the new thread.
+func IsNewThread(r *callbacks.Registers) bool {
+	name := SyscallName(r.Arch, r.Syscall)
+	return (name == "clone" || name == "clone3") && r.Values[0] == 0
+}
+
 // SyscallName is the name of system call n if it is one that threads block or
 // die in, else "syscall n". A negative n is no call and gives "".
 func SyscallName(a callbacks.Arch, n int64) string {

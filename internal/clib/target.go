@@ -81,7 +81,7 @@ func (t *target) readFile(a callbacks.Address, p []byte) int {
 		return 0
 	}
 	piece, ok := t.table.PieceAt(a)
-	if !ok || piece.Writable {
+	if !ok || piece.Writable() {
 		return 0
 	}
 	return copy(p, piece.Data)

@@ -209,12 +209,15 @@ func (t *Table) debugFile(e *entry) *elfx.File {
 
 // Piece is what a module's file has behind an address of the target.
 type Piece struct {
-	Path     string // of the module, as the target saw it
-	Offset   uint64 // in the file
-	Data     []byte // empty if the address is past what the file backs
-	Zero     uint64 // number of bytes after Data that the loader cleared
-	Writable bool   // the program could have changed it
+	Path   string         // of the module, as the target saw it
+	Offset uint64         // in the file
+	Data   []byte         // empty if the address is past what the file backs
+	Zero   uint64         // number of bytes after Data that the loader cleared
+	Perm   callbacks.Perm // as the file asks the loader for
 }
+
+// Writable tells whether the program could have changed the piece.
+func (p Piece) Writable() bool { return p.Perm&callbacks.PermWrite != 0 }
 
 // PieceAt returns what the file of the module at address a has there, at most
 // to the end of its segment; false if no module with a file is there. The caller must
@@ -229,13 +232,13 @@ func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
 		if p.Type != elf.PT_LOAD || vaddr < p.Vaddr&^(pageSize-1) || vaddr >= p.Vaddr+p.Memsz && !samePage(vaddr, p) {
 			continue
 		}
-		piece := Piece{Path: e.mod.Path, Offset: p.Off + vaddr - p.Vaddr, Writable: p.Flags&elf.PF_W != 0}
+		piece := Piece{Path: e.mod.Path, Offset: p.Off + vaddr - p.Vaddr, Perm: callbacks.Perm(p.Flags & 7)}
 		end := p.Off + p.Filesz
-		if !piece.Writable { // the rest of the last page is the file's, too
+		if !piece.Writable() { // the rest of the last page is the file's, too
 			end = (end + pageSize - 1) &^ (pageSize - 1)
 		}
 		piece.fill(e.mod.Image, end)
-		if vend := p.Vaddr + p.Memsz; piece.Writable && vaddr+uint64(len(piece.Data)) < vend {
+		if vend := p.Vaddr + p.Memsz; piece.Writable() && vaddr+uint64(len(piece.Data)) < vend {
 			piece.Zero = vend - vaddr - uint64(len(piece.Data))
 		}
 		return piece, true

@@ -62,7 +62,7 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	must(tb, err)
 	defer ready.Close()
 	var output bytes.Buffer
-	cmd := r.command(dir, "wait")
+	cmd := r.Command(dir, "wait")
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.ExtraFiles = []*os.File{theirs} // becomes descriptor 3
 	cmd.Env = append(cmd.Env, "OMPD_READY_FD=3")
@@ -83,9 +83,10 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	return p
 }
 
-// command is the program, run in dir with nothing in its environment that changes the runtime, and
-// with cores allowed. The shell replaces itself, so that the process is the program.
-func (r Run) command(dir, mode string) *exec.Cmd {
+// Command is the program with the first of its arguments, run in dir with nothing in its environment
+// that changes the runtime, and with cores allowed. The shell replaces itself, so that the process is
+// the program.
+func (r Run) Command(dir, mode string) *exec.Cmd {
 	program := append(slices.Clone(r.delve), r.Exe)
 	if r.delve != nil {
 		program = append(program, "--")
@@ -113,7 +114,7 @@ func (r Run) command(dir, mode string) *exec.Cmd {
 // CommandLine is a command line that runs a program as Start does, without a shell: its last process
 // is the program. The program writes its truth into dir.
 func (r Run) CommandLine(dir string) []string {
-	cmd := r.command(dir, string(r.Mode))
+	cmd := r.Command(dir, string(r.Mode))
 	argv := append([]string{"env", "-i", "-C", dir}, cmd.Env...)
 	return append(argv, cmd.Args[3:]...) // behind sh -c SCRIPT
 }
@@ -122,7 +123,7 @@ func (r Run) CommandLine(dir string) []string {
 func crash(tb testing.TB, r Run, dir string) {
 	tb.Helper()
 	defer relativeCorePattern(tb)()
-	cmd := r.command(dir, string(r.Mode))
+	cmd := r.Command(dir, string(r.Mode))
 	out, err := cmd.CombinedOutput()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !status.Signaled() || !status.CoreDump() {

@@ -66,7 +66,7 @@ func (rt *runtime) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, 
 	}
 	th := r.members[n]
 	if th == nil {
-		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: it is being created, or has ended: %w", n, h, callbacks.Unavailable)
+		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: the team is being formed, or the thread has left it at its end: %w", n, h, callbacks.Unavailable)
 	}
 	return rt.threadHandle(th), nil
 }

@@ -50,12 +50,19 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 }
 
 // forked tells the wait at the end of a region from its beginning: a thread that
-// makes a team has begun no wait.
+// makes a team has begun no wait. One that ends a nested team is in the region around
+// it before the others have left.
 func (o *observer) forked() rtl.ThreadState {
 	if len(o.th.frames) == 0 {
 		return overhead(o.call(), "in no region: it forms a team or has ended one", o.sleeping())
 	}
 	t := o.th.frames[0].team
+	if !o.ev.Futex.IsNull() {
+		return overhead(o.call(), "sleeps on no word of its team: it takes a nested team apart", o.sleeping())
+	}
+	if f, _ := o.rt.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
+		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or takes one apart", o.sleeping())
+	}
 	f := o.rt.l.Team.AwaitedFinal
 	r := layout.Read(o.rt.mem, t.addr, f)
 	if awaited := r.Uint(f); r.Err() != nil || awaited >= uint64(t.nthreads) || o.th.id != 0 {

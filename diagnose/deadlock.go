@@ -20,7 +20,7 @@ func deadlocks(g *graph) []inspect.Verdict {
 			continue
 		}
 		path := g.cycle(n)
-		if path == nil {
+		if path == nil || g.onlyConditions(path) {
 			continue
 		}
 		for _, m := range g.ring(n) {
@@ -29,6 +29,15 @@ func deadlocks(g *graph) []inspect.Verdict {
 		out = append(out, g.deadlock(path))
 	}
 	return out
+}
+
+// onlyConditions tells whether the threads of a cycle all wait on condition
+// variables. Signals and timers may wake such threads too, so that nothing is
+// concluded from the code of these threads alone.
+func (g *graph) onlyConditions(path []hop) bool {
+	return !slices.ContainsFunc(path, func(h hop) bool {
+		return !h.from.isThread() || g.waits[h.from.lwp].Kind != inspect.WaitCondition
+	})
 }
 
 // hop is a way from one node to the next.
@@ -200,6 +209,8 @@ func describe(t inspect.WaitTarget) string {
 		return "its turn in an ordered loop"
 	case inspect.WaitAtomic:
 		return "the lock of atomic constructs"
+	case inspect.WaitCondition:
+		return "condition variable " + name
 	case inspect.WaitJoin:
 		return "the " + cmp.Or(t.Name, "end of a thread")
 	case inspect.WaitNestLock:

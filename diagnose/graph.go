@@ -1,8 +1,9 @@
 package diagnose
 
 import (
+	"fmt"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 )
@@ -47,6 +48,7 @@ type graph struct {
 	at      map[int]*group // LWP → the barrier that it waits at
 	nodes   map[node]*needs
 	stuck   map[node]bool
+	wakers  func() []int // threads that may wake those at condition variables
 }
 
 // group is the threads that wait at one barrier.
@@ -67,6 +69,7 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 		tasks: map[inspect.ID]*inspect.Task{}, waits: map[int]inspect.Wait{}, locks: map[int]*inspect.Lock{},
 		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{},
 	}
+	g.wakers = sync.OnceValue(in.MayWake)
 	for i := range pic.Threads {
 		g.threads[pic.Threads[i].LWP] = &pic.Threads[i]
 	}
@@ -178,7 +181,11 @@ func (g *graph) threadNeeds(lwp int, x *needs) {
 	case inspect.WaitBarrier:
 		g.barrierNeeds(w, x)
 	case inspect.WaitTaskwait:
-		if strings.Contains(w.Call, "dep") { // waits for some children only, and which is not known
+		ids, depends := g.in.Dependences(w)
+		for _, id := range ids {
+			x.all = append(x.all, g.taskEdge(id))
+		}
+		if depends { // it waits for some of the children only
 			return
 		}
 		for _, t := range g.pic.Tasks {
@@ -191,10 +198,28 @@ func (g *graph) threadNeeds(lwp int, x *needs) {
 		for _, id := range ids {
 			x.all = append(x.all, g.taskEdge(id))
 		}
+	case inspect.WaitCondition:
+		g.conditionNeeds(w, x)
 	case inspect.WaitJoin:
 		x.all = append(x.all, edge{to: node{lwp: w.On}, certainty: inspect.Certain, evidence: w.Evidence})
 	default:
 		g.lockNeeds(w, x)
+	}
+}
+
+// conditionNeeds: one of the threads must come to wake it whose code may do so,
+// unless a task may that no thread has begun.
+func (g *graph) conditionNeeds(w inspect.Wait, x *needs) {
+	if w.Address == 0 || !g.idleRest() {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(g.wakers()), func(lwp int) bool { return lwp == w.LWP })
+	how := "no code of any other thread comes to a call that wakes who waits on a condition variable"
+	if len(others) > 1 {
+		how = fmt.Sprintf("it is one of %d threads whose code comes to a call that wakes who waits on a condition variable", len(others))
+	}
+	for _, lwp := range others {
+		x.any = append(x.any, edge{to: node{lwp: lwp}, certainty: inspect.Likely, evidence: how})
 	}
 }
 

@@ -70,6 +70,7 @@ type Inspector struct {
 	runtimes  []*runtimeView
 	natives   []*native
 	byLWP     map[int]*native
+	blocks    []*native // by the address of their blocks; nil until it is asked for
 	byHandle  map[handles.Thread]*native
 	regions   *regionTable
 	code      map[uint64][]symbolize.Frame

@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
@@ -37,23 +39,48 @@ func (in *Inspector) nativeWait(n *native) (Wait, bool) {
 	if !ok {
 		return Wait{}, false
 	}
-	if w, ok := in.joins(n, futex.Offset, word); ok {
-		return w, true
+	for _, find := range []func(*native, uint64, uint32) (Wait, bool){in.joins, in.locksMutex, in.awaitsCondition, in.callsLock} {
+		if w, ok := find(n, futex.Offset, word); ok {
+			return w, true
+		}
 	}
-	return in.locksMutex(n, futex.Offset, word)
+	return Wait{}, false
 }
 
-// joins tells whether n waits for the end of a thread: its futex word lies in
-// that thread's own block and is its LWP, which the kernel clears at the end.
+// joins tells whether n waits for the end of a thread: its futex word lies in that
+// thread's own block. Until glibc 2.41 the word is its LWP, which the kernel clears
+// at the end; since then it is one that only pthread_join waits on.
 func (in *Inspector) joins(n *native, futex uint64, word uint32) (Wait, bool) {
-	t := in.byLWP[int(word)]
-	if t == nil || t == n || t.pthread == 0 || futex < t.pthread || futex-t.pthread >= threadBlock {
+	t := in.threadAt(futex)
+	if t == nil || t == n || t.lwp == 0 {
 		return Wait{}, false
 	}
-	return Wait{
-		Kind: WaitJoin, Address: t.pthread, Name: fmt.Sprintf("end of LWP %d", t.lwp), On: t.lwp,
-		Evidence: fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, Hex(futex)),
-	}, true
+	w := Wait{Kind: WaitJoin, Address: t.pthread, Name: fmt.Sprintf("end of LWP %d", t.lwp), On: t.lwp}
+	switch {
+	case int(word) == t.lwp:
+		w.Evidence = fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, Hex(futex))
+	case in.called(n, "pthread_join"):
+		w.Evidence = fmt.Sprintf("it called pthread_join and sleeps on the word at %v, in the block of that thread", Hex(futex))
+	default:
+		return Wait{}, false
+	}
+	return w, true
+}
+
+// threadAt is the thread in whose block addr lies; nil if it is none's.
+func (in *Inspector) threadAt(addr uint64) *native {
+	if in.blocks == nil {
+		in.blocks = slices.Clone(in.natives)
+		slices.SortFunc(in.blocks, func(a, b *native) int { return cmp.Compare(a.pthread, b.pthread) })
+	}
+	i, found := slices.BinarySearchFunc(in.blocks, addr, func(n *native, a uint64) int { return cmp.Compare(n.pthread, a) })
+	if !found {
+		i--
+	}
+	if i < 0 || in.blocks[i].pthread == 0 || addr-in.blocks[i].pthread >= threadBlock {
+		return nil
+	}
+	return in.blocks[i]
 }
 
 // locksMutex tells whether n waits for a pthread mutex, which begins with its
@@ -62,7 +89,7 @@ func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, boo
 	owner, ok1 := in.word(futex + mutexOwner)
 	users, ok2 := in.word(futex + mutexUsers)
 	_, ok3 := in.word(futex + mutexKind)
-	if !ok1 || !ok2 || !ok3 || word != mutexContended || users == 0 || !in.calledMutexLock(n) {
+	if !ok1 || !ok2 || !ok3 || word != mutexContended || users == 0 || !in.called(n, "pthread_mutex_lock") {
 		return Wait{}, false
 	}
 	w := Wait{Kind: WaitMutex, Address: futex, Variable: futex, Name: in.placeName(futex)}
@@ -72,18 +99,18 @@ func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, boo
 	return w, true
 }
 
-// calledMutexLock tells whether the C library's frames on top of n's stack are
-// those of pthread_mutex_lock.
-func (in *Inspector) calledMutexLock(n *native) bool {
+// called tells whether the C library's frames on top of n's stack are those of one
+// of its functions.
+func (in *Inspector) called(n *native, function string) bool {
 	st := in.stackOf(n)
 	if in.cfg.Symbolizer == nil {
 		return false
 	}
-	for i, f := range st.frames {
+	for _, f := range st.frames {
 		if f.Module == nil || !isSystem(f.Module) {
-			return i < len(st.frames) && strings.HasPrefix(in.callTarget(f.PC), "pthread_mutex_lock")
+			return strings.HasPrefix(in.callTarget(f.PC), function)
 		}
-		if name, _, ok := in.cfg.Symbolizer.Exported(f.LookupPC()); ok && strings.HasPrefix(strings.TrimLeft(name, "_"), "pthread_mutex_lock") {
+		if name, _, ok := in.cfg.Symbolizer.Exported(f.LookupPC()); ok && strings.HasPrefix(strings.TrimLeft(name, "_"), function) {
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	WaitAtomic    = "atomic"
 	WaitMutex     = "mutex"
 	WaitJoin      = "join"
+	WaitCondition = "condition"
 )
 
 // Unnamed stands for the name of the critical section that has none.
@@ -146,7 +147,7 @@ func (in *Inspector) Lock(w Wait) (Lock, error) {
 	}
 	r, ok := waitReader(w.n)
 	if !ok {
-		return Lock{}, errNoWaits
+		return in.foreignLock(w)
 	}
 	info, err := r.WaitedLock(w.n.h, in.evidence(w.n))
 	if err != nil {
@@ -216,6 +217,21 @@ func (in *Inspector) lwps(hs []handles.Thread) []int {
 		}
 	}
 	return out
+}
+
+// Dependences lists the unfinished tasks that w waits for in a taskwait with
+// dependences, or at a task that its thread must execute at once; it is not such a
+// wait if depends is false.
+func (in *Inspector) Dependences(w Wait) (tasks []ID, depends bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, err := r.WaitedDependences(w.n.h, in.evidence(w.n))
+	for _, h := range hs {
+		tasks = append(tasks, taskID(h))
+	}
+	return tasks, !errors.Is(err, callbacks.Unavailable)
 }
 
 // GroupTasks lists the unfinished tasks of the taskgroup that w waits for; all

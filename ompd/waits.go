@@ -43,6 +43,18 @@ func (p *Process) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.E
 	})
 }
 
+// WaitedDependences lists the unfinished tasks that a thread in a taskwait waits
+// for, if it is one with dependences.
+func (p *Process) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handles.Task, error) {
+	return query(p, "the waited dependences", h, func(rt rtl.Runtime, h handles.Thread) ([]handles.Task, error) {
+		w, err := waits(rt)
+		if err != nil {
+			return nil, err
+		}
+		return w.WaitedDependences(h, ev)
+	})
+}
+
 // WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
 // waits, and says whether they are all.
 func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {

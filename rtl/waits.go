@@ -24,6 +24,11 @@ type WaitReader interface {
 	// the thread waits, as far as they are known, and says whether they are
 	// all.
 	WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error)
+	// WaitedDependences lists the unfinished tasks that the thread waits for
+	// since a taskwait with dependences, or a task that it must execute at
+	// once, depends on them. It is callbacks.Unavailable for a thread that
+	// waits for all of its task's children.
+	WaitedDependences(h handles.Thread, ev *Evidence) ([]handles.Task, error)
 }
 
 // LockInfo is what a runtime keeps of a lock.
@@ -80,6 +85,9 @@ const (
 	// FamilyReduction is the critical section in which threads combine their
 	// parts of a reduction, if the runtime chose that way.
 	FamilyReduction = "reduction"
+	// FamilyCondition is the condition variables, which nobody has: a call that
+	// wakes those who wait stands for one that gives back.
+	FamilyCondition = "condition"
 )
 
 // lockCalls are the functions that compilers and programs call for locks and
@@ -102,6 +110,9 @@ var lockCalls = map[string]LockCall{
 	"__kmpc_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "__kmpc_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
 	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
+	"pthread_cond_signal":   {Unset: true, Family: FamilyCondition}, "pthread_cond_broadcast": {Unset: true, Family: FamilyCondition},
+	"_ZNSt18condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition}, "_ZNSt18condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
+	"_ZNSt3__118condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition}, "_ZNSt3__118condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
 }
 
 // LockCallOf tells what the function of that name does with a lock. The name may

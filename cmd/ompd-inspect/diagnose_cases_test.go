@@ -1,6 +1,14 @@
 package main
 
+import "slices"
+
+// expectations are the programs with the verdicts on them.
 func expectations() []expectation {
+	return slices.Concat(deadlocks(), lockKinds(), otherVerdicts())
+}
+
+// deadlocks are threads that wait for each other, and those that only seem to.
+func deadlocks() []expectation {
 	return []expectation{
 		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
 		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
@@ -10,14 +18,15 @@ func expectations() []expectation {
 		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3, waits: []string{"lock table+0x18", "lock table+0x28", "lock table+0x8"}, says: []string{"omp_set_lock in dine"}},
 		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
 		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
+		{program: "verdict_join", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"join end of LWP", "lock results"}, says: []string{"waits for the end of LWP", "omp_set_lock in gather"}},
+		{program: "verdict_join", args: []string{"1"}},
+		{program: "verdict_condition", kind: "deadlock", certainty: "likely", threads: 2, waits: []string{"condition filled", "lock table"}, says: []string{"condition variable filled", "no code of any other thread comes to a call that wakes"}},
+		{program: "verdict_condition", args: []string{"1"}},
+		{program: "verdict_depend", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
+		{program: "verdict_depend", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskgroup"}, says: []string{"a task that it depends on is not finished"}},
+		{program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"the task is not finished (verdict_depend.c:26)"}},
+		{program: "verdict_depend", args: []string{"0", "1"}}, {program: "verdict_depend", args: []string{"1", "1"}}, {program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2", "1"}},
 		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
-		{program: "verdict_self_lock", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}},
-		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
-		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
 		{program: "verdict_ordered_lock", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, says: []string{"waiting for the turn in an ordered loop"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"is the one that is posted"}},
 		{program: "verdict_ordered_lock", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"ordered_owner of the loop"}},
 		{program: "verdict_ordered_lock", args: []string{"2"}},
@@ -25,6 +34,25 @@ func expectations() []expectation {
 		{program: "verdict_atomic", args: []string{"1"}},
 		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
 		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it has itself", "make it a nest lock"}},
+	}
+}
+
+// lockKinds are the kinds of locks of LLVM's runtime.
+func lockKinds() []expectation {
+	return []expectation{
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "verdict_self_lock", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+	}
+}
+
+// otherVerdicts are all that is no deadlock.
+func otherVerdicts() []expectation {
+	return []expectation{
 		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "calls itself"}},
 		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "mean", "large arrays"}},
 		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},

@@ -74,6 +74,16 @@ func IsNewThread(r *callbacks.Registers) bool {
 	return (name == "clone" || name == "clone3") && r.Values[0] == 0
 }
 
+// futexPrivate is the flag of a futex that no other process uses.
+const futexPrivate = 128
+
+// EndlessWait tells whether a thread that is in a futex wait has no time limit
+// there, and can only be woken from within its process.
+func EndlessWait(r *callbacks.Registers) bool {
+	_, waits := IsFutexWait(r)
+	return waits && r.SyscallArgs[1]&futexPrivate != 0 && r.SyscallArgs[3] == 0
+}
+
 // SyscallName is the name of system call n if it is one that threads block or
 // die in, else "syscall n". A negative n is no call and gives "".
 func SyscallName(a callbacks.Arch, n int64) string {

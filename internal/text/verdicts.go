@@ -139,16 +139,19 @@ func at(f inspect.Frame) string {
 	return "at"
 }
 
+// waitWords are kinds of waits as people say them.
+var waitWords = map[string]string{
+	inspect.WaitCritical: "critical section", inspect.WaitOrdered: "its turn in the ordered loop", inspect.WaitJoin: "the",
+	inspect.WaitTaskwait: "its child tasks in a taskwait", inspect.WaitTaskgroup: "the tasks of a taskgroup",
+	inspect.WaitCondition: "condition variable", inspect.WaitAtomic: "the lock of atomic constructs",
+}
+
 // target names what is waited for.
 func target(t inspect.WaitTarget) string {
-	kind := strings.ReplaceAll(t.Kind, "_", " ")
-	if t.Kind == inspect.WaitCritical {
-		kind = "critical section"
+	s, ok := waitWords[t.Kind]
+	if !ok {
+		s = strings.ReplaceAll(t.Kind, "_", " ")
 	}
-	if t.Kind == inspect.WaitOrdered {
-		kind = "its turn in the ordered loop"
-	}
-	s := kind
 	if t.Name != "" {
 		s += " " + t.Name
 	}

@@ -19,6 +19,7 @@ var errGraph = fmt.Errorf("more than %d tasks or dependences: %w", maxGraph, cal
 // graph is who waits for whom among the tasks of a team.
 type graph struct {
 	before map[uint64][]uint64 // task → unfinished tasks that it waits for
+	waits  map[uint64][]uint64 // node of a wait, which has no task → unfinished tasks that it is for
 	err    error
 }
 
@@ -93,8 +94,14 @@ func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error
 // yielded before. before is one of the tasks that it waits for, if it is known.
 func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	d, err := w.rt.depnode(a)
-	if err != nil || d.task.IsNull() || d.npredecessors < 1 {
+	if err != nil || d.npredecessors < 1 {
 		return false, err
+	}
+	if d.task.IsNull() {
+		if w.graph != nil && !before.IsNull() {
+			w.graph.waits[a.Offset] = append(w.graph.waits[a.Offset], before.Offset)
+		}
+		return false, nil
 	}
 	if w.graph != nil && !before.IsNull() {
 		w.graph.before[d.task.Offset] = append(w.graph.before[d.task.Offset], before.Offset)
@@ -238,7 +245,7 @@ func (rt *runtime) graph(g region) *graph {
 	if found, ok := rt.graphs.get(g.team.addr.Offset); ok {
 		return found
 	}
-	gr := &graph{before: map[uint64][]uint64{}}
+	gr := &graph{before: map[uint64][]uint64{}, waits: map[uint64][]uint64{}}
 	w := rt.newWalk(g, func(_ handles.Task, err error) bool {
 		gr.err = errors.Join(gr.err, err)
 		return true

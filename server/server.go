@@ -122,20 +122,35 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // Shutdown takes no more calls, waits for those under way until ctx ends, ends
-// the rest, and frees all targets.
+// the rest, and frees all targets. Calls that compute, and so do not notice that
+// they were ended, are left behind with their targets after lastWait.
 func (s *Server) Shutdown(ctx context.Context) {
 	s.health.Shutdown()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.grpc.GracefulStop()
+		s.free()
 	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
 		s.grpc.Stop()
-		<-done
+		select {
+		case <-done:
+		case <-time.After(lastWait):
+			s.log.Warn("calls that are computing are left behind")
+		}
 	}
+	s.log.Info("stopped")
+}
+
+// lastWait is how long calls that were cut off may go on: they notice when they
+// read the target's memory next, or send.
+const lastWait = 2 * time.Second
+
+// free frees all targets.
+func (s *Server) free() {
 	s.mu.Lock()
 	left := make([]*target, 0, len(s.shared))
 	for _, t := range s.shared {
@@ -146,7 +161,6 @@ func (s *Server) Shutdown(ctx context.Context) {
 		s.release(t)
 	}
 	s.closing.Wait()
-	s.log.Info("stopped")
 }
 
 // limited is a listener that has so many connections at a time as free has room

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -230,4 +231,41 @@ func TestPanic(t *testing.T) {
 	if !log.has("level=INFO", "method=/ompd.v1.InspectionService/GetReport", "code=OK", "took=") {
 		t.Errorf("the log does not tell of the calls: %s", log)
 	}
+}
+
+// TestShutdownLeavesComputing ends a server while a call computes, whatever the
+// caller says.
+func TestShutdownLeavesComputing(t *testing.T) {
+	began, free := make(chan struct{}), make(chan struct{})
+	open := func(ctx context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
+		o, err := openCore(ctx, spec)
+		return &hooked{Opened: o, closed: make(chan struct{}), look: func(context.Context) {
+			close(began)
+			<-free
+		}}, err
+	}
+	address := "unix://" + filepath.Join(t.TempDir(), "s")
+	l, creds, err := Listen(address, []int{ownUID()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, served, called := New(Config{Open: open, Policy: Policy{Dirs: []string{"/"}}, Credentials: creds}), make(chan error, 1), make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	c := connect(t, address, core(t, "taskwait").Core)
+	go func() {
+		_, err := c.ListThreads(t.Context(), &ompdv1.ListThreadsRequest{Target: c.target})
+		called <- err
+	}()
+	<-began
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Shutdown(ended)
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if err := <-called; status.Code(err) != codes.Unavailable {
+		t.Errorf("the call: %v", err)
+	}
+	close(free)
+	s.closing.Wait()
 }

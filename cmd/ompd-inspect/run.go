@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -26,6 +28,9 @@ const (
 	exitSignal   = 128 // plus the number of the signal that ended the program
 )
 
+// killAfter is the time that a process has to end on SIGTERM.
+const killAfter = 5 * time.Second
+
 // runVerb runs a program and reports when it crashes or hangs.
 func (a *app) runVerb() *cobra.Command {
 	r := &runner{app: a}
@@ -40,13 +45,19 @@ The program has the terminal and the standard files of this command. SIGINT and
 SIGQUIT from the terminal reach it, SIGTERM and SIGHUP are passed on: Ctrl-\ gives
 a report of a program that hangs.
 
+A process makes no progress if between looks no thread passed a barrier, changed its
+task, region or stack, or computed in the program's own code: all wait, or use
+processors in waits of the runtime only. A process that waits for input, or for
+another process, makes none either. Processes without an OpenMP runtime are not
+judged. After the report the process gets SIGTERM, and SIGKILL if it does not end.
+
 The report comes after what the program wrote, on the standard error, or in the
 file of --report. With --core, the process is also written to a core file, as it was
 at that moment.
 
 Exit status: the program's own; 128 plus the number of the signal that ended it;
-124 it made no progress and was ended; 125 this command failed, 126 the program
-cannot be run, 127 it was not found.`,
+124 it, or a process that it started, made no progress and was ended; 125 this
+command failed, 126 the program cannot be run, 127 it was not found.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("run: which program? `ompd-inspect run -- ./program arguments`")}
@@ -57,13 +68,17 @@ cannot be run, 127 it was not found.`,
 			if err := a.here("run"); err != nil {
 				return err
 			}
-			if a.open.noStop {
+			switch {
+			case a.open.noStop:
 				return usageError{errors.New("--no-stop: a program that is about to die is always stopped")}
+			case r.hangAfter != 0 && r.hangAfter < minHang:
+				return usageError{fmt.Errorf("--hang-after %v: it is at least %v, or 0 for never", r.hangAfter, minHang)}
 			}
 			return r.run(cmd.Context(), args)
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
+	cmd.Flags().DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that makes no progress for this time, such as 30s; 0: never")
 	cmd.Flags().StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
 	return cmd
 }
@@ -71,9 +86,11 @@ cannot be run, 127 it was not found.`,
 // runner is one run of run.
 type runner struct {
 	*app
-	report  string
-	program *live.Program
-	written bool // a report is in the file
+	report    string
+	hangAfter time.Duration
+	program   *live.Program
+	written   bool // a report is in the file
+	ended     bool // a process was ended as it made no progress
 }
 
 // run starts the program and waits for its end.
@@ -85,20 +102,43 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		fmt.Fprintf(r.stderr, "ompd-inspect: %v\n", err)
 		return startStatus(err)
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p := &pulse{app: r.app, program: r.program, after: r.hangAfter, hung: make(chan int)}
+	if p.after > 0 {
+		go p.watch(ctx)
+	}
 	for {
 		select {
 		case s := <-signals:
 			if s == unix.SIGTERM || s == unix.SIGHUP {
 				_ = unix.Kill(r.program.PID(), s.(unix.Signal))
 			}
+		case pid := <-p.hung:
+			r.end(ctx, pid)
+			p.reset()
 		case e := <-r.program.Events():
 			if e.Ended {
-				return endStatus(e.Status)
+				return r.endStatus(e.Status)
 			}
 			r.tell(ctx, e.PID, e.Death)
 			e.Proceed()
+			p.reset()
 		}
 	}
+}
+
+// end reports a process that makes no progress, and ends it.
+func (r *runner) end(ctx context.Context, pid int) {
+	r.ended = true
+	fmt.Fprintf(r.stderr, "ompd-inspect: process %d made no progress for %v\n", pid, r.hangAfter)
+	r.tell(ctx, pid, nil)
+	_ = unix.Kill(pid, unix.SIGTERM)
+	time.AfterFunc(killAfter, func() {
+		if slices.Contains(r.program.Processes(), pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	})
 }
 
 // heed takes over the signals that are meant for the program. What this command was
@@ -125,9 +165,11 @@ func startStatus(err error) error {
 	return statusError(exitOwn)
 }
 
-// endStatus is the exit status of a program that has ended, as a shell gives it.
-func endStatus(s unix.WaitStatus) error {
+// endStatus is the exit status for a program that has ended, as a shell gives it.
+func (r *runner) endStatus(s unix.WaitStatus) error {
 	switch {
+	case r.ended:
+		return statusError(exitHang)
 	case s.Signaled():
 		return statusError(exitSignal + int(s.Signal()))
 	case s.ExitStatus() == 0:

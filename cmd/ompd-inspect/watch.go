@@ -178,22 +178,27 @@ func (w *watcher) use() ([]inspect.ThreadUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := map[callbacks.ThreadID]live.Usage{}
-	for _, u := range w.usage {
-		before[u.Thread] = u
+	list := usedSince(w.usage, now)
+	for _, d := range list {
+		sum := w.used[d.LWP]
+		w.used[d.LWP] = inspect.ThreadUse{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches}
+	}
+	return list, nil
+}
+
+// usedSince is what the threads used that were there before and are now.
+func usedSince(before, now []live.Usage) []inspect.ThreadUse {
+	old := map[callbacks.ThreadID]live.Usage{}
+	for _, u := range before {
+		old[u.Thread] = u
 	}
 	var list []inspect.ThreadUse
 	for _, u := range now {
-		b, ok := before[u.Thread]
-		if !ok {
-			continue
+		if b, ok := old[u.Thread]; ok {
+			list = append(list, inspect.ThreadUse{LWP: int(u.Thread.Value), CPU: u.User + u.System - b.User - b.System, Switches: u.Switches - b.Switches})
 		}
-		d := inspect.ThreadUse{LWP: int(u.Thread.Value), CPU: u.User + u.System - b.User - b.System, Switches: u.Switches - b.Switches}
-		sum := w.used[d.LWP]
-		w.used[d.LWP] = inspect.ThreadUse{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches}
-		list = append(list, d)
 	}
-	return list, nil
+	return list
 }
 
 // conclude adds to the last look what changed since the first.

@@ -62,6 +62,9 @@ func pause(s inspect.Pause) string {
 	if s.Threads == 0 {
 		return "running, no thread was stopped"
 	}
+	if s.Stops == 0 {
+		return "stopped, with " + count(s.Threads, "thread")
+	}
 	out := fmt.Sprintf("running, stopped %s for %.1f ms", count(s.Threads, "thread"), float64(s.Microseconds)/1000)
 	if s.Stops > 1 {
 		out += fmt.Sprintf(" in %d stops", s.Stops)

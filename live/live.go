@@ -245,7 +245,9 @@ func (p *Process) refresh() error {
 		return nil
 	}
 	clear(p.fixed)
-	facts := modules.Facts{Memory: p.lens, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps)}
+	facts := modules.Facts{Memory: p.lens, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps), Mapped: func(m callbacks.Mapping) string {
+		return mappedPath(p.mem.owner(), m)
+	}}
 	const atSysinfoEHDR = 33
 	if m := mappingAt(maps, p.auxv[atSysinfoEHDR]); m != nil {
 		facts.VDSOEnd = m.High.Offset

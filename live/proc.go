@@ -162,6 +162,12 @@ type mapping struct {
 	shared bool
 }
 
+// mappedPath is the path by which root can open the file of a mapping of process
+// id, also if it has no name any more.
+func mappedPath(id int, m callbacks.Mapping) string {
+	return procPath(id, fmt.Sprintf("map_files/%x-%x", m.Low.Offset, m.High.Offset))
+}
+
 // fixed tells whether nothing that is in the mapping can change, as in code.
 func (m *mapping) fixed() bool { return !m.shared && m.Perm&callbacks.PermWrite == 0 }
 

@@ -109,11 +109,14 @@ func (s *search) process(pid int) (Candidate, error) {
 		}
 		seen[id] = true
 		file := rootOf(pid) + m.File
-		if m.File == exe {
+		switch {
+		case m.File == exe:
 			file = procPath(pid, "exe")
+		case strings.HasSuffix(m.File, deletedSuffix):
+			file = mappedPath(pid, m.Mapping)
 		}
 		if v := s.file(id, file, m.File == exe); v.ok {
-			c.Runtimes = append(c.Runtimes, RuntimeModule{v.family, m.File, file})
+			c.Runtimes = append(c.Runtimes, RuntimeModule{v.family, strings.TrimSuffix(m.File, deletedSuffix), file})
 		}
 	}
 	if len(c.Runtimes) == 0 {

@@ -55,6 +55,9 @@ type Facts struct {
 	// Files are the mappings of files, ascending; empty if the target does
 	// not say. Others are ignored.
 	Files []callbacks.Mapping
+	// Mapped gives a path by which the file of a mapping can be opened even if it
+	// has been deleted or replaced since. Nil if there is no such way.
+	Mapped func(callbacks.Mapping) string
 	// Command is the command line, or its beginning; empty if unknown.
 	Command string
 	// VDSOEnd is the end of the mapping of the vdso, 0 if unknown.

@@ -91,6 +91,10 @@ func (t *Table) candidates(e *entry) []string {
 			list = append(list, name)
 		}
 	}
+	mapped, deleted := t.mapped(e)
+	if deleted { // what lies at its path now is another file
+		add(mapped)
+	}
 	paths := append([]string{e.mod.Path}, e.names...)
 	for _, root := range slices.Compact([]string{t.opts.Sysroot, ""}) {
 		for _, p := range paths {
@@ -99,12 +103,26 @@ func (t *Table) candidates(e *entry) []string {
 			}
 		}
 	}
+	if mapped != "" {
+		add(mapped)
+	}
 	for _, dir := range t.opts.DebugDirs {
 		if name := buildIDPath(dir, e.mod.BuildID); name != "" {
 			add(name)
 		}
 	}
 	return list
+}
+
+// mapped is the path by which the file that the entry's dynamic section is mapped
+// from can be opened whatever became of its name, empty if there is none; deleted
+// tells that the name is gone.
+func (t *Table) mapped(e *entry) (name string, deleted bool) {
+	m := t.mappingAt(e.dynamic)
+	if m == nil || t.facts.Mapped == nil {
+		return "", false
+	}
+	return t.facts.Mapped(*m), strings.HasSuffix(m.File, deletedSuffix)
 }
 
 // buildIDPath is the path that debug directories give a file of that build ID.
@@ -172,6 +190,9 @@ func idText(id []byte) string {
 // cure is what to type to get the module's file read.
 func (t *Table) cure(e *entry) string {
 	why := ""
+	if _, deleted := t.mapped(e); deleted {
+		return "it was deleted or replaced while the program ran; root can still read it: type the same with sudo"
+	}
 	if strings.HasSuffix(e.mod.Path, deletedSuffix) {
 		why = "it was deleted or replaced while the program ran; "
 	}

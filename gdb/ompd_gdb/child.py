@@ -12,6 +12,8 @@ import tempfile
 
 import gdb
 
+from . import wire
+
 HEADER = struct.Struct(">IIc")
 PROTOCOL = 1
 MAX_PAYLOAD = 16 << 20  # as internal/piped has it
@@ -89,7 +91,7 @@ class Child:
 
     def send_json(self, at, message):
         """Sends a message of a call."""
-        self.send(at, b"M", json.dumps(message).encode())
+        self.send(at, b"M", wire.text(message))
 
     def begin(self, kind, payload, session=None):
         """Begins a call or a verb; what comes for it goes to session."""

@@ -3,7 +3,6 @@
 Nothing here reads what gdb prints for people.
 """
 
-import base64
 import contextlib
 import os
 import re
@@ -220,7 +219,7 @@ class Lender:
         except (gdb.MemoryError, OverflowError):
             data = self.readable(address, size)
             answer["code"] = "ANSWER_CODE_UNMAPPED"
-        answer["data"] = base64.b64encode(data).decode()
+        answer["data"] = data
         return {"memory": answer}
 
     def readable(self, address, size):

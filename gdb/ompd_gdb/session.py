@@ -6,7 +6,7 @@ import time
 
 import gdb
 
-from . import child, lend, settings
+from . import child, lend, settings, wire
 
 FOLDER = []  # the directory of the script
 
@@ -59,7 +59,10 @@ class Session:
             self.child.trips += 1
             self.child.asked += len(questions["questions"])
             answers = [self.lender.answer(q) for q in questions["questions"]]
-            self.child.send_json(self.number, {"answers": {"id": questions["id"], "answers": answers}})
+            if all("memory" in a for a in answers):
+                self.child.send(self.number, b"B", wire.binary(int(questions["id"]), answers))
+            else:
+                self.child.send_json(self.number, {"answers": {"id": questions["id"], "answers": answers}})
 
     def renew(self):
         """Forgets the stop before, if the program has run. False says that this is

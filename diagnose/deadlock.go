@@ -23,8 +23,13 @@ func deadlocks(g *graph) []inspect.Verdict {
 		if path == nil || g.onlyConditions(path) {
 			continue
 		}
-		for _, m := range g.ring(n) {
-			done[m] = true
+		ring := g.ring(n)
+		for _, m := range ring {
+			done[m], g.told[m.lwp] = true, true
+		}
+		if slices.ContainsFunc(path, func(h hop) bool { return g.isQueued(h.from) }) {
+			out = append(out, g.queuedForever(ring))
+			continue
 		}
 		out = append(out, g.deadlock(path))
 	}
@@ -107,7 +112,7 @@ func (g *graph) reachable(n node) map[node]bool {
 func (g *graph) ring(n node) []node {
 	var out []node
 	for m := range g.reachable(n) {
-		if g.reachable(m)[n] {
+		if m != n && g.reachable(m)[n] {
 			out = append(out, m)
 		}
 	}

@@ -48,7 +48,9 @@ type graph struct {
 	at      map[int]*group // LWP → the barrier that it waits at
 	nodes   map[node]*needs
 	stuck   map[node]bool
+	told    map[int]bool // threads of rings that were told
 	wakers  func() []int // threads that may wake those at condition variables
+	fulfil  func() []int // threads that may fulfil events of detached tasks
 }
 
 // group is the threads that wait at one barrier.
@@ -67,9 +69,9 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 	g := &graph{
 		in: in, pic: pic, threads: map[int]*inspect.Thread{}, regions: map[inspect.ID]*inspect.Region{},
 		tasks: map[inspect.ID]*inspect.Task{}, waits: map[int]inspect.Wait{}, locks: map[int]*inspect.Lock{},
-		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{},
+		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{}, told: map[int]bool{},
 	}
-	g.wakers = sync.OnceValue(in.MayWake)
+	g.wakers, g.fulfil = sync.OnceValue(in.MayWake), sync.OnceValue(in.MayFulfil)
 	for i := range pic.Threads {
 		g.threads[pic.Threads[i].LWP] = &pic.Threads[i]
 	}
@@ -188,6 +190,12 @@ func (g *graph) threadNeeds(lwp int, x *needs) {
 		if depends { // it waits for some of the children only
 			return
 		}
+		if d, ok := g.detachedChildren(w); ok && d.unlisted {
+			if d.sure {
+				g.eventNeeds(w.LWP, x)
+			}
+			return
+		}
 		for _, t := range g.pic.Tasks {
 			if t.Parent == w.Task && w.Task != "" && t.Kind != "implicit" && t.State != "completed" {
 				x.all = append(x.all, g.taskEdge(t.ID))
@@ -290,41 +298,6 @@ func oneHolder(hs []inspect.Holder) (inspect.Holder, bool) {
 		return inspect.Holder{}, false
 	}
 	return hs[0], len(hs) == 1 || hs[1].Certainty != hs[0].Certainty
-}
-
-// taskNeeds is what a task needs to be finished.
-func (g *graph) taskNeeds(id inspect.ID, x *needs) {
-	t := g.tasks[id]
-	if t == nil {
-		return
-	}
-	switch {
-	case t.State == "blocked":
-		for _, p := range t.WaitsFor {
-			x.all = append(x.all, edge{to: node{task: p}, certainty: inspect.Certain, evidence: "a task that it depends on is not finished"})
-		}
-	case (t.State == "running" || t.State == "waiting") && t.Thread != 0 && !slices.Contains(t.Flags, "untied"):
-		x.all = append(x.all, edge{to: node{lwp: t.Thread}, certainty: inspect.Certain, evidence: "it runs the task"})
-	case t.State == "queued":
-		g.queuedNeeds(t, x)
-	}
-}
-
-// queuedNeeds: one of the team must come to run the task. Those that wait where
-// they may run tasks do.
-func (g *graph) queuedNeeds(t *inspect.Task, x *needs) {
-	r := g.regions[t.Region]
-	if r == nil || len(r.Threads) < r.TeamSize {
-		return
-	}
-	for _, lwp := range r.Threads {
-		switch g.waits[lwp].Kind {
-		case inspect.WaitBarrier, inspect.WaitTaskwait, inspect.WaitTaskgroup, "":
-			x.any = nil
-			return
-		}
-		x.any = append(x.any, edge{to: node{lwp: lwp}, certainty: inspect.Certain, evidence: "it may run the task"})
-	}
 }
 
 // reduce finds the nodes that can never go on: it takes away those that can,

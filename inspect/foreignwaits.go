@@ -82,16 +82,3 @@ func (in *Inspector) foreignLock(w Wait) (Lock, error) {
 	}
 	return l, nil
 }
-
-// MayWake lists the LWPs of the threads that may wake those that wait on a
-// condition variable: all but those whose code comes to no call that does. Which
-// variable such a call is for is not looked at.
-func (in *Inspector) MayWake() []int {
-	var out []int
-	for _, n := range in.natives {
-		if n.lwp != 0 && n.info.Role != rtl.RoleIdle && !n.info.HiddenHelper && (n.blank || !in.givesNothing(n, rtl.FamilyCondition)) {
-			out = append(out, n.lwp)
-		}
-	}
-	return out
-}

@@ -88,6 +88,9 @@ const (
 	// FamilyCondition is the condition variables, which nobody has: a call that
 	// wakes those who wait stands for one that gives back.
 	FamilyCondition = "condition"
+	// FamilyEvent is the events of detached tasks: a call that fulfils one
+	// stands for one that gives back.
+	FamilyEvent = "event"
 )
 
 // lockCalls are the functions that compilers and programs call for locks and
@@ -109,6 +112,7 @@ var lockCalls = map[string]LockCall{
 	"GOMP_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "GOMP_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
 	"__kmpc_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "__kmpc_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
+	"omp_fulfill_event":     {Unset: true, Family: FamilyEvent},
 	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
 	"pthread_cond_signal":   {Unset: true, Family: FamilyCondition}, "pthread_cond_broadcast": {Unset: true, Family: FamilyCondition},
 	"_ZNSt18condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition}, "_ZNSt18condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
@@ -125,6 +129,10 @@ func LockCallOf(name string) (LockCall, bool) {
 	c, ok := lockCalls[strings.TrimSuffix(strings.ToLower(name), "_")]
 	return c, ok
 }
+
+// MakesEvent tells whether the function of that name makes the event of a detached
+// task.
+func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }
 
 // CriticalName is the name of the critical section whose variable has the given
 // symbol, empty for the unnamed one; not ok if it is no such symbol.

@@ -1,7 +1,15 @@
-/* A thread waits for a detached task that has run, and whose event nobody fulfils. */
+/* A thread waits for a detached task that has run, and whose event nobody fulfils. With argv[2] 1, the
+ * other thread works and would. */
 #include "truth.h"
 
-static volatile int ran;
+static omp_event_handle_t event;
+static volatile int ran, made;
+
+__attribute__((noinline)) static void finish(void) {
+  truth_until(&made);
+  TRUTH_HOLD("work_parallel");
+  omp_fulfill_event(event);
+}
 
 static void *look(void *n) {
   truth_await((int)(long)n);
@@ -11,6 +19,7 @@ static void *look(void *n) {
 
 int main(int argc, char **argv) {
   pthread_t observer;
+  long works = truth_arg(argc, argv, 1, 0);
   truth_init(argc, argv, __FILE__);
   pthread_create(&observer, NULL, look, (void *)2);
 #pragma omp parallel num_threads(2)
@@ -20,11 +29,16 @@ int main(int argc, char **argv) {
       omp_event_handle_t done;
 #pragma omp task detach(done)
       truth_set(&ran);
-      truth_until(&ran); /* the other thread has run it */
+      event = done;
+      truth_set(&made);
+      if (!works)
+        truth_until(&ran); /* the other thread has run it */
       TRUTH_WAIT("wait_taskwait", 0, __LINE__ + 1);
 #pragma omp taskwait
       TRUTH_NEVER();
     }
+    if (works)
+      finish();
     TRUTH_WAIT("wait_barrier_explicit", 0, __LINE__ + 1);
 #pragma omp barrier
   }

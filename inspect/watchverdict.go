@@ -85,8 +85,9 @@ func (p *place) since(old place, use ThreadUse) ThreadChange {
 	moved("task", p.task != old.task)
 	moved("state", p.state != old.state)
 	moved("stack", p.known && old.known && p.stack != old.stack)
-	for i, c := range p.counters {
-		moved(c.Name, i < len(old.counters) && old.counters[i] != c)
+	for _, c := range p.counters {
+		before := slices.IndexFunc(old.counters, func(o rtl.Counter) bool { return o.Name == c.Name })
+		moved(c.Name, before >= 0 && old.counters[before] != c)
 	}
 	ran := use.CPU >= tick || use.Switches > ownSwitches
 	moved("registers", p.known && old.known && !p.inside && !old.inside && p.regs != old.regs)

@@ -5,8 +5,8 @@ import "github.com/ompd-inspect/ompd-inspect/handles"
 // ProgressReader is a runtime that counts what its threads have done. It is a
 // power beyond what OMPD asks of a runtime.
 type ProgressReader interface {
-	// Progress gives the counters of a thread, always in one order. Those that
-	// cannot be read are left out; if none can, the error says why.
+	// Progress gives the counters of a thread, each name once. Those that cannot
+	// be read are left out; if none can, the error says why.
 	Progress(h handles.Thread) ([]Counter, error)
 }
 

@@ -44,7 +44,7 @@ var imports = map[string][]string{
 	"internal/text":           {"inspect"},
 	"internal/omptest":        nil,
 	"internal/oracle":         nil,
-	"live":                    {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
+	"live":                    {"callbacks", "corefile", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"proto/ompd/v1":           nil,
 	"remote":                  {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "proto/ompd/v1"},
 	"delve":                   {"callbacks", "internal/elfx", "proto/ompd/v1", "remote"},

@@ -66,7 +66,7 @@ type Info struct {
 	HasFault     bool              // the signal was for a memory access or instruction
 	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
 
-	Producer  string   // "kernel", "gcore" or "unknown"
+	Producer  string   // "kernel", "gcore", "ompd-inspect" or "unknown"
 	Truncated bool     // bytes of memory are missing at the end of the file
 	Warnings  []string // what is odd about the core, with causes
 }

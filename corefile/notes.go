@@ -43,6 +43,7 @@ type notes struct {
 	first   uint32 // type of the first note
 	named   bool   // the notes have owners
 	lost    bool   // a note segment ends behind the end of the file
+	own     bool   // Write made them
 	threads []threadNotes
 	process *processNote
 	signal  *arch.SignalInfo // of the thread that died
@@ -88,7 +89,10 @@ func (n *notes) add(r *noteReader) {
 		n.first, n.named = r.typ, r.owner != ""
 	}
 	switch r.owner {
-	case "CORE", "LINUX", "":
+	case coreOwner, linuxOwner, "":
+	case ownOwner:
+		n.own = true
+		return
 	default:
 		return
 	}

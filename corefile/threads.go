@@ -113,6 +113,8 @@ func (c *Core) fillInfo() {
 	n := c.notes
 	c.info.Producer = "unknown"
 	switch {
+	case n.own:
+		c.info.Producer = ownOwner
 	case n.named && n.first == ntPRSTATUS:
 		c.info.Producer = "kernel"
 	case n.named && n.first == ntPRPSINFO:

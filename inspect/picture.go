@@ -45,7 +45,7 @@ type Target struct {
 	Signal       string  `json:"signal,omitempty"`        // such as SIGSEGV; missing if none was recorded
 	FaultAddress *Hex    `json:"fault_address,omitempty"` // of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP
 	CrashedLWP   int     `json:"crashed_lwp,omitempty"`   // the thread that got the signal
-	Producer     string  `json:"producer,omitempty"`      // who wrote the core: kernel, gcore
+	Producer     string  `json:"producer,omitempty"`      // who wrote the core: kernel, gcore, ompd-inspect
 	Command      string  `json:"command,omitempty"`       // command line, as far as the core keeps it
 	Threads      int     `json:"threads"`                 // native threads
 	Place        *Place  `json:"place,omitempty"`         // where the crashed thread was in OpenMP terms

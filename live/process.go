@@ -10,6 +10,7 @@ import (
 // hold is a stop that lasts until Resume.
 type hold struct {
 	view    *view
+	asked   chan func(*tracer) // what is to run in the tracer meanwhile
 	release chan struct{}
 	done    chan struct{}
 	pause   Pause
@@ -21,7 +22,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	if p.lasting() != nil {
 		return nil
 	}
-	h := &hold{release: make(chan struct{}), done: make(chan struct{})}
+	h := &hold{asked: make(chan func(*tracer)), release: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan error, 1)
 	go func() {
 		defer close(h.done)
@@ -29,7 +30,7 @@ func (p *Process) Stop(ctx context.Context) error {
 			err := p.refresh()
 			h.view = p.view(p.mem, t.threads(p))
 			ready <- err
-			<-h.release
+			h.serve(t)
 			return nil
 		})
 		if err != nil {
@@ -46,6 +47,28 @@ func (p *Process) Stop(ctx context.Context) error {
 	defer p.mu.Unlock()
 	p.held = h
 	return nil
+}
+
+// serve runs what is asked for until the stop is over.
+func (h *hold) serve(t *tracer) {
+	for {
+		select {
+		case f := <-h.asked:
+			f(t)
+		case <-h.release:
+			return
+		}
+	}
+}
+
+// ask runs f in the tracer.
+func (h *hold) ask(f func(*tracer)) {
+	done := make(chan struct{})
+	h.asked <- func(t *tracer) {
+		defer close(done)
+		f(t)
+	}
+	<-done
 }
 
 // Resume lets the threads go on that Stop stopped, and waits until they may.

@@ -216,9 +216,14 @@ func TestGuardedBecomes(t *testing.T) {
 		if how == "main" {
 			p.expect("LOOKED")
 		}
-		io.WriteString(p.in, "xx")
+		io.WriteString(p.in, "x")
 		if how == "exec" {
-			p.expect("READY")
+			for s := "LOOKED"; s != "READY"; s = line(t, p.out) {
+				if s != "LOOKED" {
+					t.Fatalf("%s: %s, want READY", how, s)
+				}
+			}
+			io.WriteString(p.in, "x")
 		}
 		for s := line(t, p.out); s != "ENDED 0 -1"; s = line(t, p.out) {
 			if s != "LOOKED" {

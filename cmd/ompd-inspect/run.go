@@ -79,6 +79,7 @@ command failed, 126 the program cannot be run, 127 it was not found.`,
 	}
 	cmd.Flags().SetInterspersed(false)
 	cmd.Flags().DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that makes no progress for this time, such as 30s; 0: never")
+	cmd.Flags().StringVar(&r.core, "core", "", "write the process that is reported to this core file, too")
 	cmd.Flags().StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
 	return cmd
 }
@@ -87,6 +88,8 @@ command failed, 126 the program cannot be run, 127 it was not found.`,
 type runner struct {
 	*app
 	report    string
+	core      string
+	cores     int // that were written
 	hangAfter time.Duration
 	program   *live.Program
 	written   bool // a report is in the file
@@ -204,7 +207,27 @@ func (r *runner) tellOrFail(ctx context.Context, pid int, d *live.Death) (err er
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	in.Complete(pic)
-	return r.write(pic)
+	return errors.Join(r.write(pic), r.writeCore(t))
+}
+
+// writeCore writes the core of a process, if one is wanted: the first into the file
+// of that name, those of other processes with their numbers behind it.
+func (r *runner) writeCore(t *liveTarget) (err error) {
+	if r.core == "" {
+		return nil
+	}
+	name := r.core
+	if r.cores++; r.cores > 1 {
+		name += fmt.Sprintf(".%d", t.p.Info().PID)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) // it has all that the program knows
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(t.p.WriteCore(f, t.death), f.Close()); err != nil {
+		return fmt.Errorf("core: %w", errors.Join(err, os.Remove(name)))
+	}
+	return nil
 }
 
 // write writes a report to where it belongs.

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
@@ -133,6 +135,100 @@ func TestRunMatrix(t *testing.T) {
 				os.Remove(filepath.Join(dir, "core"))
 			}
 		})
+	}
+}
+
+// TestRunCore writes cores of programs that die and that hang: they have the picture
+// that was reported, and the memory and registers of the kernel's core.
+func TestRunCore(t *testing.T) {
+	for _, l := range lanes() {
+		if l.mode != omptest.Live {
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			defer omptest.CoresInPlace(t)()
+			dir := t.TempDir()
+			core := filepath.Join(dir, "written")
+			r := l.run(t, expectation{program: "crash_task"})
+			r.Mode = omptest.Segv
+			argv := append([]string{"sh", "-c", `ulimit -c unlimited; exec "$@"`, "sh"}, r.CommandLine(dir)...)
+			_, pic := reported(t, argv, "--core", core)
+			sameAsCore(t, pic, core, "SIGSEGV")
+			sameMemory(t, core, filepath.Join(dir, "core"))
+			out := omptest.Gdb(t, r.Exe, core, "info threads", "print $_siginfo.si_signo", "print $_siginfo._sifields._sigfault.si_addr")
+			if r.Runtime.Loader == "" && !strings.Contains(out, "truth_end") {
+				t.Errorf("gdb does not say where it died:\n%s", out)
+			}
+			for _, want := range []string{"* 1 ", "  2 ", "= 11", "= (void *) 0x10"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("gdb does not say %q:\n%s", want, out)
+				}
+			}
+
+			r = l.run(t, expectation{program: "lock_cycle"})
+			argv = r.CommandLine(dir)
+			argv[slices.Index(argv, string(omptest.Live))] = "wait"
+			_, pic = reported(t, argv, "--core", core, "--hang-after", "1s")
+			sameAsCore(t, pic, core, "")
+		})
+	}
+}
+
+// sameAsCore holds a picture against that of a core that was written with it.
+func sameAsCore(t *testing.T, pic *inspect.Picture, core, signal string) {
+	t.Helper()
+	other := pictureOf(t, core)
+	if other.Target.Signal != signal || other.Target.CrashedLWP != pic.Target.CrashedLWP || other.Target.Producer != "ompd-inspect" {
+		t.Errorf("target %+v, of the process %+v", other.Target, pic.Target)
+	}
+	for _, p := range []*inspect.Picture{pic, other} {
+		for i := range p.Threads {
+			if p.Threads[i].Runtime == "libgomp" {
+				p.Threads[i].Number = nil // the order of the target's threads
+			}
+		}
+	}
+	compareLive(t, pic, other, nil)
+}
+
+// sameMemory checks that one core has what another has.
+func sameMemory(t *testing.T, core, kernels string) {
+	t.Helper()
+	var cores [2]*corefile.Core
+	for i, path := range []string{core, kernels} {
+		c, err := corefile.Open(path, corefile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		cores[i] = c
+	}
+	ids, _ := cores[1].ThreadIDs(callbacks.ThreadIDLWP)
+	mine, _ := cores[0].ThreadIDs(callbacks.ThreadIDLWP)
+	if len(ids) != len(mine) || len(ids) == 0 || ids[0] != mine[0] {
+		t.Errorf("threads %v, in the kernel's core %v", mine, ids)
+	}
+	for _, id := range ids {
+		a, _ := cores[0].Registers(id)
+		if b, err := cores[1].Registers(id); a != b || err != nil {
+			t.Errorf("registers of %v: %+v, in the kernel's core %+v, %v", id, a, b, err)
+		}
+	}
+	pages := 0
+	for _, m := range cores[1].Mappings() {
+		for a := m.Low; a.Offset < m.High.Offset; a = a.Add(4096) {
+			var b [2][4096]byte
+			if cores[1].ReadMemory(a, b[1][:]) != nil {
+				continue
+			}
+			pages++
+			if err := cores[0].ReadMemory(a, b[0][:]); err != nil && b[1] != [4096]byte{} || err == nil && b[0] != b[1] {
+				t.Fatalf("memory at %v differs from that of the kernel's core: %v", a, err)
+			}
+		}
+	}
+	if pages < 100 {
+		t.Errorf("only %d pages compared", pages)
 	}
 }
 

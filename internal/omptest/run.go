@@ -122,7 +122,7 @@ func (r Run) CommandLine(dir string) []string {
 // crash runs a program that kills itself and leaves dir/core and dir/truth.jsonl.
 func crash(tb testing.TB, r Run, dir string) {
 	tb.Helper()
-	defer relativeCorePattern(tb)()
+	defer CoresInPlace(tb)()
 	cmd := r.Command(dir, string(r.Mode))
 	out, err := cmd.CombinedOutput()
 	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -139,10 +139,10 @@ func crash(tb testing.TB, r Run, dir string) {
 	must(tb, os.Rename(cores[0], filepath.Join(dir, "core")))
 }
 
-// relativeCorePattern makes sure that the kernel writes cores into the working directory of the
+// CoresInPlace makes sure that the kernel writes cores into the working directory of the
 // program. Where they go elsewhere (a crash collector's pipe), it changes that for the time of one
 // dump, which only root may, and returns what restores it.
-func relativeCorePattern(tb testing.TB) (restore func()) {
+func CoresInPlace(tb testing.TB) (restore func()) {
 	tb.Helper()
 	const setting = "/proc/sys/kernel/core_pattern"
 	read := func() string {

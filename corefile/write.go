@@ -1,0 +1,270 @@
+package corefile
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Contents are what Write makes a core of.
+type Contents struct {
+	Arch    callbacks.Arch
+	Process ProcessContents
+	Threads []ThreadContents // the one that got the signal first
+	// Signal is siginfo_t of the signal that ends the process; nil if it lives.
+	Signal []byte
+	Auxv   []byte // the auxiliary vector
+	// Memory has what the segments' pieces lie in.
+	Memory   callbacks.Memory
+	Segments []Segment // ascending
+}
+
+// ProcessContents is what NT_PRPSINFO tells.
+type ProcessContents struct {
+	PID, PPID, PGID, SID int
+	UID, GID             int
+	State                byte   // as in ps(1)
+	Name                 string // of which 15 bytes are kept
+	Args                 string // of which 79 bytes are kept
+}
+
+// ThreadContents are the registers of a thread.
+type ThreadContents struct {
+	LWP    int
+	Signal int    // that it got; 0 for none
+	Regs   []byte // user_regs_struct
+	Sets   []RegisterSet
+}
+
+// RegisterSet is a set of registers as PTRACE_GETREGSET gives it, by its note type.
+type RegisterSet struct {
+	Type uint32
+	Data []byte
+}
+
+// Segment is one mapping.
+type Segment struct {
+	callbacks.Mapping
+	// Pieces are the ranges whose memory is written; what is between them reads
+	// as zeros. Without any, nothing of the mapping is in the core.
+	Pieces []Range
+}
+
+// Range is a range of addresses: [Low, High).
+type Range struct{ Low, High uint64 }
+
+// ownOwner is the owner of the note that says who wrote a core.
+const (
+	ownOwner  = "ompd-inspect"
+	ntOwnMade = 0x4f4d5044 // a type that nobody else has, as gdb does not look at owners
+)
+
+// Types and owners of notes that are only written.
+const (
+	ntPRFPREG  = 2
+	coreOwner  = "CORE"
+	linuxOwner = "LINUX"
+)
+
+const (
+	pageSize   = 4096
+	headerSize = 64
+	progSize   = 56
+	// maxSegments is the number of program headers that an ELF header can tell
+	// (PN_XNUM); Linux allows 65,530 mappings (vm.max_map_count) by default.
+	maxSegments = 0xffff - 2
+	// copySize is what is read at once.
+	copySize = 1 << 20
+)
+
+// Write writes a core, as the kernel would have it, into an empty file. Zeros
+// become holes of the file. Memory that cannot be read is written as zeros.
+func Write(f *os.File, c *Contents) error {
+	if len(c.Segments) > maxSegments {
+		return fmt.Errorf("core: %d mappings, more than %d", len(c.Segments), maxSegments)
+	}
+	notes := c.notes()
+	progs := uint64(headerSize + progSize*(len(c.Segments)+1))
+	at := pageUp(progs + uint64(len(notes)))
+	le := binary.LittleEndian
+	var head bytes.Buffer
+	_ = binary.Write(&head, le, elf.Header64{
+		Ident: ident(), Type: uint16(elf.ET_CORE), Machine: uint16(machine(c.Arch)), Version: uint32(elf.EV_CURRENT),
+		Phoff: headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
+	})
+	_ = binary.Write(&head, le, elf.Prog64{Type: uint32(elf.PT_NOTE), Off: progs, Filesz: uint64(len(notes)), Align: 4})
+	for _, s := range c.Segments {
+		p := elf.Prog64{
+			Type: uint32(elf.PT_LOAD), Flags: uint32(s.Perm), Off: at, Vaddr: s.Low.Offset,
+			Filesz: s.captured(), Memsz: s.High.Offset - s.Low.Offset, Align: pageSize,
+		}
+		_ = binary.Write(&head, le, p)
+		for _, r := range s.Pieces {
+			if err := copyRange(f, int64(at+r.Low-s.Low.Offset), c.Memory, r); err != nil {
+				return err
+			}
+		}
+		at += pageUp(p.Filesz)
+	}
+	head.Write(notes)
+	if _, err := f.WriteAt(head.Bytes(), 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(at)) // the file may end with a hole
+}
+
+// captured is how much of the segment is in the core.
+func (s Segment) captured() uint64 {
+	if len(s.Pieces) == 0 {
+		return 0
+	}
+	return s.Pieces[len(s.Pieces)-1].High - s.Low.Offset
+}
+
+func pageUp(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
+
+func ident() (id [elf.EI_NIDENT]byte) {
+	copy(id[:], elf.ELFMAG)
+	id[elf.EI_CLASS], id[elf.EI_DATA], id[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	return id
+}
+
+func machine(a callbacks.Arch) elf.Machine {
+	if a == callbacks.ArchAArch64 {
+		return elf.EM_AARCH64
+	}
+	return elf.EM_X86_64
+}
+
+// copyRange writes a range of memory at offset off of a file, without the pages
+// that are zero.
+func copyRange(f io.WriterAt, off int64, mem callbacks.Memory, r Range) error {
+	buf := make([]byte, min(copySize, r.High-r.Low))
+	for a := r.Low; a < r.High; a += uint64(len(buf)) {
+		buf = buf[:min(uint64(len(buf)), r.High-a)]
+		if mem.ReadMemory(callbacks.At(a), buf) != nil {
+			readPages(mem, a, buf)
+		}
+		for n := 0; n < len(buf); {
+			end := n
+			for end < len(buf) && !zero(buf[end:min(end+pageSize, len(buf))]) {
+				end = min(end+pageSize, len(buf))
+			}
+			if end > n {
+				if _, err := f.WriteAt(buf[n:end], off+int64(a-r.Low)+int64(n)); err != nil {
+					return err
+				}
+			}
+			n = max(end, n+pageSize)
+		}
+	}
+	return nil
+}
+
+// readPages reads what can be read, page by page; the rest is zeros.
+func readPages(mem callbacks.Memory, a uint64, buf []byte) {
+	for n := 0; n < len(buf); n += pageSize {
+		page := buf[n:min(n+pageSize, len(buf))]
+		if mem.ReadMemory(callbacks.At(a+uint64(n)), page) != nil {
+			clear(page)
+		}
+	}
+}
+
+func zero(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	return bytes.Count(b, []byte{0}) == len(b)
+}
+
+// notes are the notes in the kernel's order, and the own one.
+func (c *Contents) notes() []byte {
+	var out []byte
+	for i, t := range c.Threads {
+		out = addNote(out, coreOwner, ntPRSTATUS, c.status(t))
+		if i == 0 {
+			out = addNote(out, coreOwner, ntPRPSINFO, c.Process.encode())
+			if c.Signal != nil {
+				out = addNote(out, coreOwner, ntSIGINFO, c.Signal)
+			}
+			out = addNote(out, coreOwner, ntAUXV, c.Auxv)
+			out = addNote(out, coreOwner, ntFILE, c.files())
+		}
+		for _, s := range t.Sets {
+			owner := linuxOwner
+			if s.Type == ntPRFPREG {
+				owner = coreOwner
+			}
+			out = addNote(out, owner, s.Type, s.Data)
+		}
+	}
+	return addNote(out, ownOwner, ntOwnMade, nil)
+}
+
+func addNote(out []byte, owner string, typ uint32, desc []byte) []byte {
+	le := binary.LittleEndian
+	out = le.AppendUint32(out, uint32(len(owner)+1))
+	out = le.AppendUint32(out, uint32(len(desc)))
+	out = le.AppendUint32(out, typ)
+	out = pad4(append(append(out, owner...), 0))
+	return pad4(append(out, desc...))
+}
+
+func pad4(b []byte) []byte { return append(b, make([]byte, align4(uint64(len(b)))-uint64(len(b)))...) }
+
+// status is struct elf_prstatus.
+func (c *Contents) status(t ThreadContents) []byte {
+	const ppid, pgid, sid, tail = 36, 40, 44, 8
+	b := make([]byte, statusRegs, statusRegs+len(t.Regs)+tail)
+	le := binary.LittleEndian
+	le.PutUint32(b, uint32(t.Signal))
+	le.PutUint16(b[statusSignal:], uint16(t.Signal))
+	for at, v := range map[int]int{statusLWP: t.LWP, ppid: c.Process.PPID, pgid: c.Process.PGID, sid: c.Process.SID} {
+		le.PutUint32(b[at:], uint32(v))
+	}
+	b = append(b, t.Regs...)
+	return append(b, 1, 0, 0, 0, 0, 0, 0, 0) // there are floating-point registers
+}
+
+// encode makes struct elf_prpsinfo.
+func (p ProcessContents) encode() []byte {
+	const size, stateName, uid, name, args = 136, 1, 16, 40, 56
+	b := make([]byte, size)
+	b[stateName] = p.State
+	for i, v := range []int{p.UID, p.GID, p.PID, p.PPID, p.PGID, p.SID} {
+		binary.LittleEndian.PutUint32(b[uid+4*i:], uint32(v))
+	}
+	copy(b[name:args-1], p.Name)
+	copy(b[args:size-1], p.Args)
+	return b
+}
+
+// files is the content of NT_FILE.
+func (c *Contents) files() []byte {
+	var names []byte
+	out := make([]byte, 16)
+	le := binary.LittleEndian
+	count := uint64(0)
+	for _, s := range c.Segments {
+		if s.File == "" {
+			continue
+		}
+		count++
+		for _, v := range []uint64{s.Low.Offset, s.High.Offset, s.FileOffset / pageSize} {
+			out = le.AppendUint64(out, v)
+		}
+		names = append(append(names, s.File...), 0)
+	}
+	le.PutUint64(out, count)
+	le.PutUint64(out[8:], pageSize)
+	return append(out, names...)
+}

@@ -1,0 +1,231 @@
+package live
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+)
+
+// ErrNotStopped says that something needs a process that stands still.
+var ErrNotStopped = errors.New("it is not stopped")
+
+// Register sets that a core has beside the general-purpose registers.
+const (
+	ntPRFPReg   = 2
+	ntX86XState = 0x202
+)
+
+// maxRegisterSet bounds a set of registers: AVX-512 and AMX together have 11 KiB.
+const maxRegisterSet = 64 << 10
+
+// WriteCore writes a core of a process that was stopped by Stop into an empty
+// file. It has what /proc/PID/coredump_filter says, of which only pages that were
+// ever used take room in the file. d is the signal that the process is about to
+// die of; nil if it lives. The error is an *Error with ErrNotStopped, or that of
+// the file.
+func (p *Process) WriteCore(f *os.File, d *Death) error {
+	h := p.lasting()
+	if h == nil {
+		return &Error{PID: p.pid, Err: ErrNotStopped}
+	}
+	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents()}
+	h.ask(func(t *tracer) { c.Threads = t.threadContents() })
+	if len(c.Threads) == 0 {
+		return &Error{PID: p.pid, Err: ErrExited}
+	}
+	if d != nil {
+		c.Signal = d.info[:]
+		if i := slices.IndexFunc(c.Threads, func(t corefile.ThreadContents) bool { return t.LWP == d.LWP }); i >= 0 {
+			c.Threads[i].Signal = d.Signal
+			c.Threads[0], c.Threads[i] = c.Threads[i], c.Threads[0]
+		}
+	}
+	var err error
+	if c.Auxv, err = os.ReadFile(procPath(p.mem.owner(), "auxv")); err != nil {
+		return p.refused(err)
+	}
+	if c.Segments, err = p.segments(); err != nil {
+		return p.refused(err)
+	}
+	return corefile.Write(f, c)
+}
+
+// threadContents are the registers of all stopped threads.
+func (t *tracer) threadContents() []corefile.ThreadContents {
+	var list []corefile.ThreadContents
+	for _, k := range t.tasks {
+		if k.state != stopped || k.err != nil {
+			continue
+		}
+		c := corefile.ThreadContents{LWP: k.tid, Regs: bytes.Clone(k.regs[:k.have])}
+		for _, set := range []uint32{ntPRFPReg, ntX86XState, ntARMTLS, ntARMSystemCall, ntARMPACMask} {
+			b := make([]byte, maxRegisterSet)
+			if n, err := getRegs(k.tid, uintptr(set), b); err == nil {
+				c.Sets = append(c.Sets, corefile.RegisterSet{Type: set, Data: b[:n]})
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (p *Process) processContents() corefile.ProcessContents {
+	c := corefile.ProcessContents{PID: p.pid, UID: p.info.UID, State: p.info.State, Name: p.info.Name, Args: strings.Join(p.info.Command, " ")}
+	if fields, err := statFields(procPath(p.mem.owner(), "stat")); err == nil {
+		const ppid = 4 - statState
+		c.PPID, c.PGID, c.SID = number(fields[ppid]), number(fields[ppid+1]), number(fields[ppid+2])
+	}
+	return c
+}
+
+// Bits of /proc/PID/coredump_filter (core(5)).
+const (
+	dumpAnonymousPrivate = 1 << iota
+	dumpAnonymousShared
+	dumpFilePrivate
+	dumpFileShared
+	dumpELFHeaders
+	dumpHugePrivate
+	dumpHugeShared
+)
+
+// defaultFilter is the kernel's default.
+const defaultFilter = dumpAnonymousPrivate | dumpAnonymousShared | dumpELFHeaders | dumpHugePrivate
+
+// segments are the mappings with what of them a core has.
+func (p *Process) segments() ([]corefile.Segment, error) {
+	id := p.mem.owner()
+	filter := uint64(defaultFilter)
+	if b, err := os.ReadFile(procPath(id, "coredump_filter")); err == nil {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 16, 64); err == nil {
+			filter = n
+		}
+	}
+	pages, err := os.Open(procPath(id, "pagemap"))
+	if err != nil {
+		return nil, err
+	}
+	defer pages.Close()
+	maps, err := readSmaps(id)
+	if err != nil {
+		return nil, err
+	}
+	var list []corefile.Segment
+	for _, m := range maps {
+		if m.name == "[vsyscall]" {
+			continue
+		}
+		s := corefile.Segment{Mapping: m.Mapping}
+		low, high := m.Low.Offset, m.High.Offset
+		switch dumped := m.dumped(filter); {
+		case dumped && m.changing():
+			s.Pieces = usedPages(pages, low, high)
+		case dumped:
+			s.Pieces = []corefile.Range{{Low: low, High: high}}
+		case m.File != "" && m.FileOffset == 0 && m.Perm != 0 && filter&dumpELFHeaders != 0:
+			s.Pieces = []corefile.Range{{Low: low, High: low + pageSize}}
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// dumpMapping is a mapping with what smaps tells of it.
+type dumpMapping struct {
+	mapping
+	anonymous bool // it has memory of its own
+	huge      bool
+	never     bool // of a device, or excluded by madvise(2)
+}
+
+// dumped tells whether a core has the memory of a mapping.
+func (m *dumpMapping) dumped(filter uint64) bool {
+	bit := func(b uint64) bool { return filter&b != 0 }
+	switch {
+	case m.name == "[vdso]":
+		return true
+	case m.never:
+		return false
+	case m.huge && m.shared:
+		return bit(dumpHugeShared)
+	case m.huge:
+		return bit(dumpHugePrivate)
+	case m.shared && (m.File == "" || strings.HasSuffix(m.File, deletedSuffix)):
+		return bit(dumpAnonymousShared)
+	case m.shared:
+		return bit(dumpFileShared)
+	case m.anonymous:
+		return bit(dumpAnonymousPrivate)
+	}
+	return m.File != "" && bit(dumpFilePrivate)
+}
+
+// changing tells whether pages of the mapping that were never used are zero.
+func (m *dumpMapping) changing() bool {
+	return m.File == "" && !m.shared && !m.huge && m.name != "[vdso]"
+}
+
+// readSmaps reads the mappings with their properties.
+func readSmaps(id int) ([]dumpMapping, error) {
+	b, err := os.ReadFile(procPath(id, "smaps"))
+	if err != nil {
+		return nil, err
+	}
+	var list []dumpMapping
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSuffix(line, "\n")
+		key, value, _ := strings.Cut(line, ":")
+		words := strings.Fields(value)
+		switch {
+		case strings.Contains(key, " "): // begins another mapping
+			m, err := parseMapping(line)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", procPath(id, "smaps"), err)
+			}
+			list = append(list, dumpMapping{mapping: m})
+		case len(list) == 0 || len(words) == 0:
+		case key == "Anonymous" || key == "Swap":
+			m := &list[len(list)-1]
+			m.anonymous = m.anonymous || number(words[0]) > 0
+		case key == "VmFlags":
+			m := &list[len(list)-1]
+			m.never = slices.Contains(words, "io") || slices.Contains(words, "dd")
+			m.huge = slices.Contains(words, "ht")
+		}
+	}
+	return list, nil
+}
+
+// usedPages are the ranges of pages that are in memory or swapped out.
+func usedPages(pages io.ReaderAt, low, high uint64) []corefile.Range {
+	const entry, window, present, swapped = 8, 4096, 1 << 63, 1 << 62
+	size := uint64(os.Getpagesize())
+	var list []corefile.Range
+	buf := make([]byte, window*entry)
+	for a := low; a < high; {
+		n := min((high-a)/size, window)
+		if _, err := pages.ReadAt(buf[:n*entry], int64(a/size*entry)); err != nil {
+			return append(list, corefile.Range{Low: a, High: high}) // not known: all
+		}
+		for i := range n {
+			if binary.LittleEndian.Uint64(buf[i*entry:])&(present|swapped) != 0 {
+				at := a + i*size
+				if last := len(list) - 1; last >= 0 && list[last].High == at {
+					list[last].High += size
+				} else {
+					list = append(list, corefile.Range{Low: at, High: at + size})
+				}
+			}
+		}
+		a += n * size
+	}
+	return list
+}

@@ -56,6 +56,9 @@ func Dial(address string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("server %q: it is unix:///path or tcp://host:port", address)
 	}
 	if ok {
+		if o.Token != "" && o.TLS == nil && !loopback(at) {
+			return nil, fmt.Errorf("server %q: a token is not sent there in clear: encrypt the connection (--server-ca)", address)
+		}
 		at = "dns:///" + at
 	} else {
 		at = address
@@ -73,6 +76,13 @@ func Dial(address string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("server %q: %w", address, err)
 	}
 	return over(conn), nil
+}
+
+// loopback tells whether host:port is on this machine.
+func loopback(at string) bool {
+	host, _, err := net.SplitHostPort(at)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // Over makes a client of a connection to a server in the same process, or at the

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -41,7 +42,7 @@ func openCore(_ context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &openedCore{Core: c, path: spec.GetCore()}, nil
+	return &openedCore{Core: c, path: cmp.Or(spec.GetLabel(), spec.GetCore())}, nil
 }
 
 // gated is a core whose memory cannot be read once ctx has ended.

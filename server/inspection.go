@@ -55,7 +55,7 @@ func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec) (Opened,
 			}
 			done <- r
 		}()
-		r.opened, r.err = s.server.cfg.Open(ctx, spec)
+		r.opened, r.err = s.server.cfg.openHeld(ctx, spec)
 	}()
 	select {
 	case r := <-done:

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,4 +105,45 @@ func TestMemory(t *testing.T) {
 	}
 	_, err = read(Policy{Memory: true}, 0)
 	codeOf(t, "memory that is not there", err, codes.DataLoss)
+}
+
+// TestSwapped exchanges a core for a link to a file elsewhere, between the check and
+// the opening, and while it is being opened.
+func TestSwapped(t *testing.T) {
+	top := t.TempDir()
+	in, secret := filepath.Join(top, "in"), filepath.Join(top, "secret")
+	path := filepath.Join(in, "core")
+	if err := os.Mkdir(in, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{path: "a core", secret: "a secret"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap := func() {
+		if err := errors.Join(os.Remove(path), os.Symlink(secret, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := ""
+	cfg := Config{Policy: Policy{Dirs: []string{in}}, Open: func(_ context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
+		swap()
+		b, err := os.ReadFile(spec.GetCore())
+		read = string(b)
+		return nil, errors.Join(err, fmt.Errorf("open %s: no core", spec.GetCore()))
+	}}
+	spec, err := cfg.Policy.allow(specOf(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cfg.openHeld(t.Context(), spec); err == nil || err.Error() != "open "+path+": no core" || read != "a core" {
+		t.Errorf("%v; %q was read", err, read)
+	}
+	read = ""
+	_, err = cfg.openHeld(t.Context(), spec) // path is the link now
+	codeOf(t, "a link that came after the check", err, codes.PermissionDenied)
+	if read != "" {
+		t.Errorf("%q was read", read)
+	}
 }

@@ -52,6 +52,7 @@ func (a *app) run(args []string) int {
 	root.SetArgs(withDefaultVerb(root, args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	checkCompletion(root)
 	if a.ctx == nil {
 		a.ctx = context.Background()
 	}
@@ -77,6 +78,24 @@ func (a *app) run(args []string) int {
 		return exitUsage
 	}
 	return exitError
+}
+
+// checkCompletion makes an error of a shell that is missing, or that there is no
+// completion for.
+func checkCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, shell := range c.Commands() {
+			shells = append(shells, shell.Name())
+		}
+		c.RunE = func(*cobra.Command, []string) error {
+			return usageError{fmt.Errorf("completion: for which shell? It is there for %s", strings.Join(shells, ", "))}
+		}
+	}
 }
 
 // withDefaultVerb makes `ompd-inspect core.1234` mean `ompd-inspect report

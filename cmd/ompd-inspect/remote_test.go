@@ -38,7 +38,6 @@ func serving(t *testing.T, o *serveOptions) string {
 			t.Errorf("the server's log:\n%s", log)
 		}
 	})
-	// The socket is there from one moment to the next, complete.
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		select {
 		case err := <-done:
@@ -46,8 +45,10 @@ func serving(t *testing.T, o *serveOptions) string {
 			t.Fatalf("serve: %v", err)
 		default:
 		}
-		if _, err := os.Stat(strings.TrimPrefix(o.listen, "unix://")); err == nil {
-			return o.listen
+		said, _ := os.ReadFile(out.Name())
+		if _, at, ok := strings.Cut(string(said), "listening on "); ok && strings.Contains(at, "\n") {
+			address, _, _ := strings.Cut(at, "\n")
+			return address
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the server does not listen")
@@ -161,6 +162,8 @@ func TestServerErrors(t *testing.T) {
 		{[]string{"serve", "--listen", "tcp://127.0.0.1:0"}, "--token-file", exitUsage},
 		{[]string{"serve", "--listen", "tcp://0.0.0.0:0", "--tls-cert", "x"}, "go together", exitUsage},
 		{[]string{"serve", "--token-file", "/etc/passwd"}, "chmod 600", exitError},
+		{[]string{"completion", "frob"}, "unknown command \"frob\"", exitUsage},
+		{[]string{"completion"}, "bash, fish, powershell, zsh", exitUsage},
 	} {
 		status, out, errs := output(t, tt.args...)
 		if status != tt.status || out != "" || !strings.Contains(errs, tt.want) || strings.Contains(errs, "rpc error") {

@@ -92,7 +92,11 @@ func (a *app) serve(ctx context.Context, o *serveOptions) error {
 	s := server.New(*cfg)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	if _, err := fmt.Fprintf(a.stdout, "listening on %s\n", o.listen); err != nil {
+	at := o.listen
+	if isTCP(at) {
+		at = "tcp://" + l.Addr().String() // the port may have been chosen just now
+	}
+	if _, err := fmt.Fprintf(a.stdout, "listening on %s\n", at); err != nil {
 		return err
 	}
 	select {

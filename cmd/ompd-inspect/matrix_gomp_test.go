@@ -29,7 +29,7 @@ type gompVariant struct {
 	static  bool
 	mode    omptest.Mode
 	lines   bool     // the executable has debug information
-	without []string // programs that cannot be built so
+	without []string // programs that cannot be built or brought into place so
 }
 
 func gompVariants(t *testing.T) []gompVariant {
@@ -40,9 +40,14 @@ func gompVariants(t *testing.T) []gompVariant {
 	}
 	return append(all, []gompVariant{
 		{name: "gcore", flags: []string{"-O0", "-g"}, mode: omptest.Gcore, lines: true},
-		// MAIN__ jumps to what forks, and nothing has its name.
-		{name: "stripped", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel, without: []string{"fortran_barrier"}},
+		{name: "stripped", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel},
 		{name: "no-pie", flags: []string{"-O1", "-g", "-no-pie"}, mode: omptest.Kernel, lines: true},
+		{name: "O2", flags: []string{"-O2", "-g"}, mode: omptest.Kernel, lines: true},
+		{name: "O3", flags: []string{"-O3", "-g"}, mode: omptest.Kernel, lines: true},
+		{name: "passive", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=0", "OMP_WAIT_POLICY=passive"}, mode: omptest.Kernel, lines: true},
+		// Those left out wait for threads to sleep, or would have hundreds spin.
+		{name: "active", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=infinite", "OMP_WAIT_POLICY=active"}, mode: omptest.Kernel, lines: true,
+			without: []string{"many", "crash_forming", "idle"}},
 		// The program's own pthread_create needs a C library beside it.
 		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel, without: []string{"crash_forming"}},
 	}...)

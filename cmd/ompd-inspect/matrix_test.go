@@ -26,7 +26,7 @@ var situations = []struct {
 	{program: "tasks_queued"}, {program: "tasks_deps"}, {program: "nested"}, {program: "serialized_nested"},
 	{program: "roots"}, {program: "pthreads"}, {program: "teams"}, {program: "idle"}, {program: "hidden_helper"},
 	{program: "crash_task", segv: true}, {program: "crash_before"}, {program: "crash_forming"},
-	{program: "cxx_lambda"}, {program: "fortran_barrier"},
+	{program: "cxx_lambda"}, {program: "fortran_barrier"}, {program: "cxx_locks"}, {program: "fortran_nested"},
 }
 
 // variant is one way to build, run and dump a program.

@@ -60,6 +60,8 @@ func TestSnippets(t *testing.T) {
 		{"thread pointer", "\x64\x48\x8b\x04\x25\x00\x00\x00\x00\x8b\x40\xf8\xc3", // mov %fs:0,%rax; mov -8(%rax),%eax; ret
 			[]string{"returned; load4(tp-8)"}},
 		{"local-exec", "\x64\x8b\x04\x25\x60\xff\xff\xff\xc3", []string{"returned; load4(tp-160)"}}, // mov %fs:-160,%eax; ret
+		{"address before", "\x48\x8d\x05\xf0\xff\xff\xff\xc3", // lea -16(%rip),%rax; ret
+			[]string{"returned; global 0xff7"}},
 		{"tls descriptor", "\x48\x8d\x05\x09\x10\x00\x00\xff\x10\x64\x8b\x00\xc3", // lea 0x2010,%rax; call *(%rax); mov %fs:(%rax),%eax; ret
 			[]string{"returned; load4(tp+tlsdesc 0x2010)"}},
 		{"parity", "\x39\xf7\x7a\x03\x31\xc0\xc3\xb0\x01\xc3", // cmp; jp; xor; ret; mov $1,%al; ret

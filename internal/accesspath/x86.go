@@ -113,8 +113,8 @@ func (l *x86lift) size(i int) uint8 {
 // address emits dst = the address of a memory argument.
 func (l *x86lift) address(dst register, m x86asm.Mem) {
 	u := uop{code: uAddress, dst: dst, a: operand{reg: noReg}, b: operand{reg: noReg}, disp: uint64(m.Disp)}
-	if m.Base == 0 && m.Index == 0 && uint64(m.Disp)>>32 == 0 {
-		u.disp = extendWord(uint64(m.Disp), 4, true) // the decoder does not sign-extend an absolute one
+	if uint64(m.Disp)>>32 == 0 {
+		u.disp = extendWord(uint64(m.Disp), 4, true) // the decoder does not sign-extend one without a base, or relative to the instruction
 	}
 	switch m.Segment {
 	case x86asm.FS:

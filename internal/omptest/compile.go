@@ -114,6 +114,9 @@ func versionOf(tb testing.TB, compiler string) string {
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
+// sourceName tells truth_fortran.c which program it is a part of.
+func sourceName(source string) string { return fmt.Sprintf("-DSOURCE=%q", source) }
+
 // build compiles in the directory of the sources, so that debug information has their plain names.
 // Fortran is linked with the part of truth.h that it calls, and with a fetched runtime: flang comes
 // without one.
@@ -124,7 +127,7 @@ func build(tb testing.TB, programs, compiler, source, exe string, flags []string
 		dir := filepath.Dir(exe)
 		object := filepath.Join(dir, "truth.o")
 		clang := compilerFor(tb, "truth_fortran.c")
-		command(tb, programs, clang, append(slices.Clone(args), "-c", "truth_fortran.c", "-o", object)...)
+		command(tb, programs, clang, append(slices.Clone(args), sourceName(source), "-c", "truth_fortran.c", "-o", object)...)
 		must(tb, os.Symlink(RuntimeOf(tb, 16).Lib, filepath.Join(dir, "libomp.so")))
 		args = append(args, "-J", dir, "-L", dir, object)
 	} else {

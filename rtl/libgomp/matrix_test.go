@@ -137,7 +137,7 @@ func programs() []string {
 	return []string{
 		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
 		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
-		"tasks_queued", "taskwait", "cxx_lambda", "fortran_barrier",
+		"tasks_queued", "taskwait", "cxx_lambda", "fortran_barrier", "cxx_locks", "fortran_nested",
 	}
 }
 
@@ -167,7 +167,7 @@ func (v variant) check(t *testing.T, program string, run omptest.Run) *subject {
 	run.Exe = omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip})
 	s := openCore(t, run)
 	s.lines = !v.nolines
-	s.jumps = v.nocode || program == "fortran_barrier" && slices.Contains(v.flags, "-O2")
+	s.jumps = v.nocode
 	s.checkThreads(t)
 	s.checkTasks(t)
 	if v.nocode {

@@ -216,6 +216,12 @@ static inline int truth_still(int lwp, int call, char *seen, size_t size) {
   return same && now[0] >= '0' && now[0] <= '9' && atoi(now) == call;
 }
 
+/* truth_spins tells whether the runtime's waits are set to spin for ever. */
+static inline int truth_spins(void) {
+  const char *count = getenv("GOMP_SPINCOUNT");
+  return count && !strcmp(count, "infinite");
+}
+
 /* truth_in_place tells whether t has reached its place: in pause(), in a futex, or, where the
  * runtime may spin, after 5 ms of processor time in the wait. */
 static inline int truth_in_place(struct truth_thread *t) {
@@ -224,7 +230,7 @@ static inline int truth_in_place(struct truth_thread *t) {
   clockid_t clock;
   if (place == TRUTH_NOWHERE)
     return 0;
-  if (place == TRUTH_SPINNING && !pthread_getcpuclockid((pthread_t)t->pthread, &clock) &&
+  if ((place == TRUTH_SPINNING || (place == TRUTH_ASLEEP && truth_spins())) && !pthread_getcpuclockid((pthread_t)t->pthread, &clock) &&
       !clock_gettime(clock, &used) &&
       (used.tv_sec - t->entered.tv_sec) * 1000000000L + used.tv_nsec - t->entered.tv_nsec > 5000000)
     return 1;

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
@@ -113,12 +115,22 @@ func (a *app) atServer(name string, f func(context.Context, *client.Target) erro
 	}
 	t, err := c.Open(ctx, spec)
 	if err != nil {
-		return err
+		return a.unreached(err)
 	}
 	if a.at != nil && spec.GetDebugger() == "" { // the connection goes on
 		defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
 	}
 	return f(ctx, t)
+}
+
+// unreached says what may be the cause if a server cannot be talked to by TLS. It
+// breaks connections whose certificate it does not take, at times before it says so.
+func (a *app) unreached(err error) error {
+	var e *client.Error
+	if a.server.ca != "" && errors.As(err, &e) && e.Code == codes.Unavailable {
+		return fmt.Errorf("%w: if the server is there, it may want another certificate than that of --server-cert", err)
+	}
+	return err
 }
 
 // remote tells whether verbs look at targets of a server.

@@ -176,6 +176,7 @@ func (in *Inspector) gather(n *native) *rtl.Evidence {
 			break
 		}
 	}
+	ev.Cut = st.err != nil && !slices.Contains(st.kinds, kindUser)
 	if top > 0 && top < len(st.frames) && st.kinds[top] == kindUser {
 		ev.Entry = in.entry(st, top)
 	}

@@ -106,8 +106,19 @@ func (in *Inspector) stateOf(n *native) (rtl.ThreadState, error) {
 	if n.state == nil {
 		n.state = &threadState{}
 		n.state.ThreadState, n.state.err = n.rt.State(n.h, in.evidence(n))
+		in.byVariable(&n.state.ThreadState)
 	}
 	return n.state.ThreadState, n.state.err
+}
+
+// byVariable tells a critical section from a lock, where the runtime cannot, by the
+// name that compilers give to its variable.
+func (in *Inspector) byVariable(st *rtl.ThreadState) {
+	name := in.dataName(cmp.Or(st.WaitVariable, st.WaitID))
+	if _, critical := rtl.CriticalName(name); st.State == rtl.StateWaitMutex && critical {
+		st.State, st.WaitKind = rtl.StateWaitCritical, rtl.FamilyCritical
+		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable has the name of one of a critical section")
+	}
 }
 
 // dataName names the program's variable at addr, or "".

@@ -18,6 +18,9 @@ type Evidence struct {
 	// Outside tells that the whole stack is the C library's: neither user code
 	// nor a runtime is on it, as while a thread is being started.
 	Outside bool
+	// Cut tells that the stack could not be followed to user code: what is behind
+	// the last frame is unknown.
+	Cut bool
 	// Entry is the call in user code that entered this runtime, nil if the
 	// thread is not inside it or the call could not be identified.
 	Entry *Entry

@@ -3,6 +3,9 @@ package libgomp
 import (
 	"fmt"
 	"math"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -12,7 +15,8 @@ import (
 // Find returns the modules of t that hold GNU libgomp: those that define its entry
 // points, whatever the file's name is. LLVM's runtime has entry points of the same
 // names, and is told by its own. A static executable that is stripped has symbols of
-// neither: the memory of its threads tells. No runtime is no error.
+// neither, and of a library whose file is not at hand nothing is known: the memory of
+// the threads tells. No runtime is no error.
 func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	lister, ok := t.(callbacks.ModuleLister)
 	if !ok {
@@ -31,15 +35,35 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 		}
 		foreign = foreign || defines(t, mod, "__kmpc_fork_call")
 	}
-	if len(found) == 0 && !foreign && alone(mods) && !defines(t, mods[0], "main") {
-		if s := newMemorySource(t, nil); s.look() == nil {
-			found = mods[:1]
-		}
+	if mod := nameless(t, mods); len(found) == 0 && !foreign && mod != nil && newMemorySource(t, nil).look() == nil {
+		found = []*callbacks.Module{mod}
 	}
 	if len(found) == 0 && !foreign && err != nil {
 		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
 	}
 	return found, nil
+}
+
+// nameless is the module that may hold the runtime without any symbol that says so: a
+// stripped executable that is all of the program, or the one library whose file is
+// not at hand. Of several such, the name tells; nil if there is none.
+func nameless(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
+	if alone(mods) && !defines(t, mods[0], "main") {
+		return mods[0]
+	}
+	var lost []*callbacks.Module
+	for _, m := range mods {
+		if m.Image == nil && !m.Main {
+			lost = append(lost, m)
+		}
+	}
+	if len(lost) > 1 {
+		lost = slices.DeleteFunc(lost, func(m *callbacks.Module) bool { return !strings.Contains(path.Base(m.Path), "gomp") })
+	}
+	if len(lost) != 1 {
+		return nil
+	}
+	return lost[0]
 }
 
 // isRuntime asks for functions that every program with the runtime has, also a

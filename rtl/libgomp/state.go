@@ -2,7 +2,6 @@ package libgomp
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -22,7 +21,7 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 		return rtl.ThreadState{State: rtl.StateUndefined}, err
 	}
 	if th.idle != "" {
-		return rtl.ThreadState{State: rtl.StateIdle, Evidence: join(rt.docked(th, ev), th.idle)}, nil
+		return rtl.ThreadState{State: rtl.StateIdle, Evidence: rtl.JoinEvidence(rt.docked(th, ev), th.idle)}, nil
 	}
 	return rt.observe(th, ev).infer(), nil
 }
@@ -51,14 +50,14 @@ type observer struct {
 	region *region
 	cur    *task // nil if there is none
 	ev     *rtl.Evidence
-	at     place
+	at     rtl.Place
 	kind   entryKind
 }
 
 func (rt *runtime) observe(th *thread, ev *rtl.Evidence) *observer {
-	o := &observer{rt: rt, th: th, region: rt.world().at(th, 0), ev: ev, at: placeOf(ev)}
+	o := &observer{rt: rt, th: th, region: rt.world().at(th, 0), ev: ev, at: ev.Place()}
 	if rt.code == (extent{}) { // nothing tells the runtime's frames from the program's
-		o.at = placeUnknown
+		o.at = rtl.PlaceUnknown
 	}
 	if t, err := rt.task(th.task); err == nil {
 		o.cur = t
@@ -90,16 +89,16 @@ func (o *observer) function() string {
 
 // infer says what the thread does.
 func (o *observer) infer() rtl.ThreadState {
-	if o.at == placeUser {
+	if o.at == rtl.PlaceUser {
 		return o.working("its innermost frame is user code")
 	}
 	if st, ok := o.asleep(); ok {
 		return st
 	}
 	switch o.at {
-	case placeEntry:
+	case rtl.PlaceEntry:
 		return o.inCall()
-	case placeRuntime:
+	case rtl.PlaceRuntime:
 		return o.withoutCall()
 	}
 	return o.fieldsOnly()
@@ -115,26 +114,7 @@ func (o *observer) working(why string) rtl.ThreadState {
 }
 
 func overhead(why ...string) rtl.ThreadState {
-	return rtl.ThreadState{State: rtl.StateOverhead, Evidence: join(why...)}
-}
-
-func waiting(s rtl.State, kind string, id callbacks.Address, evidence ...string) rtl.ThreadState {
-	st := rtl.ThreadState{State: s, Evidence: join(evidence...)}
-	if !id.IsNull() {
-		st.WaitID, st.WaitKind = id.Offset, kind
-	}
-	return st
-}
-
-// join makes one text of those parts that are not empty.
-func join(parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, "; ")
+	return rtl.ThreadState{State: rtl.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
 }
 
 // call tells which function of the runtime the thread is in, and how that is
@@ -188,9 +168,9 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 	case o.rt.dock(o.th):
 		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()), true
 	case g.DefaultLock.Address:
-		return waiting(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections (default_lock)", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections (default_lock)", o.call(), o.sleeping()), true
 	case g.AtomicLock.Address:
-		return waiting(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)", o.call(), o.sleeping()), true
 	}
 	return o.marked()
 }
@@ -205,12 +185,12 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 		if depend {
 			return o.dependWait(), true
 		}
-		return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task", o.call(), o.sleeping()), true
 	}
 	if group, waits := o.rt.taskgroupWait(o.cur); waits {
 		f := o.rt.l.Taskgroup.NumChildren
 		n := layout.Read(o.rt.mem, group, f).Uint(f)
-		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
+		return rtl.WaitingState(rtl.StateWaitTaskgroup, "taskgroup", group,
 			fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(), o.sleeping()), true
 	}
 	return rtl.ThreadState{}, false
@@ -220,7 +200,7 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 // taskwait, depends on.
 func (o *observer) dependWait() rtl.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
-	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, o.call(), o.sleeping())
+	return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, o.call(), o.sleeping())
 }
 
 // inCall decides by the function of the runtime that user code called, for a
@@ -247,11 +227,14 @@ func (o *observer) inCall() rtl.ThreadState {
 		return o.nestLock()
 	case entryCritical:
 		id := o.rt.l.Globals.DefaultLock.Address
-		return waiting(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(), o.sleeping())
+		if id.IsNull() {
+			id = o.ev.Futex
+		}
+		return rtl.WaitingState(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(), o.sleeping())
 	case entryCriticalName:
 		return o.lock("critical")
 	case entryAtomic:
-		return waiting(rtl.StateWaitAtomic, "atomic", o.rt.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
+		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.rt.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
 	case entryOrdered:
 		return o.ordered()
 	}
@@ -284,6 +267,10 @@ func (o *observer) fieldsOnly() rtl.ThreadState {
 	if o.ev != nil && !o.ev.Futex.IsNull() {
 		return rtl.ThreadState{State: rtl.StateUndefined,
 			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a lock, of the runtime or the program", o.ev.Futex)}
+	}
+	if o.at == rtl.PlaceCut {
+		return rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+			"in the runtime, its stack cannot be followed to what it was called by, and no field says that it waits", o.sleeping())}
 	}
 	return o.working("nothing in the runtime's fields says that it waits")
 }

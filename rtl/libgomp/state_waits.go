@@ -22,7 +22,7 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		if r.Err() == nil && awaited <= n {
 			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
 		}
-		return waiting(s, "barrier", id, text, why, o.call(), o.sleeping())
+		return rtl.WaitingState(s, "barrier", id, text, why, o.call(), o.sleeping())
 	}
 	switch o.kind {
 	case entryWorkshare:
@@ -37,9 +37,9 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
 	}
 	switch {
-	case o.at == placeUnknown && (r.Err() != nil || final == n || awaited < n):
+	case o.blind() && (r.Err() != nil || final == n || awaited < n):
 		return state(rtl.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
-	case o.at == placeUnknown:
+	case o.blind():
 		return state(rtl.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
 	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
 		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
@@ -47,6 +47,11 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		return state(rtl.StateWaitBarrier, awaited, "entered by a jump from user code: unknown which barrier")
 	}
 	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its region is alive")
+}
+
+// blind tells whether no stack says what the thread was called by.
+func (o *observer) blind() bool {
+	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
 }
 
 // forked tells the wait at the end of a region from its beginning: a thread that
@@ -86,7 +91,7 @@ func (o *observer) ordered() rtl.ThreadState {
 	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
 		text = fmt.Sprintf("thread number %d has the turn", owner)
 	}
-	return waiting(rtl.StateWaitOrdered, "ordered", id, text, o.call(), o.sleeping())
+	return rtl.WaitingState(rtl.StateWaitOrdered, "ordered", id, text, o.call(), o.sleeping())
 }
 
 // lockWord is the word of the lock that the thread waits for: the one that it
@@ -111,7 +116,7 @@ func (o *observer) lock(kind string) rtl.ThreadState {
 		s = rtl.StateWaitCritical
 	}
 	a := o.lockWord()
-	st := waiting(s, kind, a, lockText(o.rt.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
+	st := rtl.WaitingState(s, kind, a, lockText(o.rt.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
 	st.WaitVariable = st.WaitID
 	return st
 }
@@ -139,7 +144,7 @@ func (o *observer) nestLock() rtl.ThreadState {
 	if own, err := o.rt.nestLockAt(a); err == nil {
 		text = own.text
 	}
-	st := waiting(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
+	st := rtl.WaitingState(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st
 }
@@ -186,7 +191,7 @@ func (rt *runtime) nestLockAt(a callbacks.Address) (nestHolder, error) {
 // act, so that only the word tells.
 func (o *observer) unknownLock() rtl.ThreadState {
 	a := o.lockWord()
-	st := waiting(rtl.StateWaitMutex, "mutex", a, "entered by a jump from user code: a lock or a critical section with a name, unknown which",
+	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "entered by a jump from user code: a lock or a critical section with a name, unknown which",
 		lockText(o.rt.mem, a), o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st

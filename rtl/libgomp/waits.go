@@ -154,7 +154,7 @@ func (rt *runtime) shareOut(r *region, final bool, generation uint64, of func(ha
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)
 			}
-		case o.at == placeUnknown, st.State == rtl.StateUndefined, rt.taskIn(m, r) != rt.implicit(r.team, num):
+		case o.blind(), st.State == rtl.StateUndefined, rt.taskIn(m, r) != rt.implicit(r.team, num):
 			s.elsewhere = true
 		}
 	}

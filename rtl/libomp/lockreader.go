@@ -13,7 +13,7 @@ import (
 var _ rtl.WaitReader = (*runtime)(nil)
 
 // lockStates are the states in which a thread waits for a lock of the runtime.
-var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true}
+var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true, rtl.StateWaitMutex: true}
 
 // WaitedLock describes the lock that the thread waits for.
 func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {

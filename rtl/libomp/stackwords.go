@@ -27,7 +27,7 @@ func runtimeStack(ev *rtl.Evidence) (low, high callbacks.Address) {
 	for _, f := range ev.Frames {
 		if f.Owned {
 			high = callbacks.At(f.CFA)
-		} else if !systemFrame(f) {
+		} else if !f.System() {
 			break
 		}
 	}

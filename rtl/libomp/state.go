@@ -62,17 +62,20 @@ func (rt *runtime) crossCheck(th *thread, in inference) rtl.ThreadState {
 	switch {
 	case word == in.State || in.sure && generalizes(word, in.State):
 		st.Tracked = true
-		st.Evidence = join(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
+		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
 		if st.WaitID == 0 && word.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(word)
 		}
+	case in.State == rtl.StateWaitMutex && lockStates[word]:
+		st.State, st.Tracked, st.WaitKind = word, true, waitKind(word)
+		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
 	case !in.sure && word.Known():
 		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v", word)}
 		if word.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(word)
 		}
 	default:
-		st.Evidence = join(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or not kept for this wait", word))
+		st.Evidence = rtl.JoinEvidence(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or not kept for this wait", word))
 		if word == rtl.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(st.State)
 		}

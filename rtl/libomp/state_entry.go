@@ -78,7 +78,7 @@ func entered(ev *rtl.Evidence) (entryKind, string) {
 			}
 			return k, f.Symbol + " (symbol of the frame)"
 		}
-		if !f.Owned && !systemFrame(f) {
+		if !f.Owned && !f.System() {
 			break
 		}
 	}
@@ -90,50 +90,4 @@ func entered(ev *rtl.Evidence) (entryKind, string) {
 		name += " (" + ev.Entry.By + ")"
 	}
 	return kindOfEntry(ev.Entry.Function), name
-}
-
-// place is where a thread's code is, as far as its stack tells.
-type place uint8
-
-const (
-	placeUnknown place = iota // there is no stack
-	placeUser                 // in user code, or in a library that it called
-	placeEntry                // in the runtime, called by user code that is known
-	placeRuntime              // in the runtime, with no call of user code
-	placeOutside              // in the C library alone: being started, or ended
-)
-
-// systemLibraries are those into which both user code and the runtime go to wait:
-// frames in them do not tell who called.
-var systemLibraries = []string{"libc.", "libc-", "libpthread", "ld-linux", "ld-", "linux-vdso", "[vdso]", "libm.", "libm-"}
-
-func systemFrame(f rtl.EvidenceFrame) bool {
-	for _, p := range systemLibraries {
-		if strings.HasPrefix(f.Module, p) {
-			return true
-		}
-	}
-	return false
-}
-
-// placeOf tells where the stack says that the thread is.
-func placeOf(ev *rtl.Evidence) place {
-	if ev != nil && ev.Outside {
-		return placeOutside
-	}
-	switch {
-	case ev == nil:
-		return placeUnknown
-	case ev.Entry != nil:
-		return placeEntry
-	}
-	for _, f := range ev.Frames {
-		switch {
-		case f.Owned:
-			return placeRuntime
-		case !systemFrame(f):
-			return placeUser
-		}
-	}
-	return placeUnknown
 }

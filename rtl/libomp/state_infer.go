@@ -2,7 +2,6 @@ package libomp
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -24,18 +23,18 @@ type observer struct {
 	gs   []region
 	cur  *task // nil if it cannot be read
 	ev   *rtl.Evidence
-	at   place
+	at   rtl.Place
 	kind entryKind
 	name string // of the function of the runtime that was called, and how that is known
 }
 
 func (rt *runtime) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
-	o := &observer{rt: rt, th: th, gs: gs, ev: ev, at: placeOf(ev)}
+	o := &observer{rt: rt, th: th, gs: gs, ev: ev, at: ev.Place()}
 	if t, err := rt.task(th.task); err == nil {
 		o.cur = t
 	}
 	switch o.at {
-	case placeEntry, placeRuntime:
+	case rtl.PlaceEntry, rtl.PlaceRuntime:
 		o.kind, o.name = entered(ev)
 	}
 	return o
@@ -47,13 +46,13 @@ func (o *observer) infer() inference {
 		return in
 	}
 	switch o.at {
-	case placeOutside:
+	case rtl.PlaceOutside:
 		return o.overhead("the C library is starting or ending the thread", true)
-	case placeUser:
+	case rtl.PlaceUser:
 		return o.working("its innermost frame is user code", true)
-	case placeEntry:
+	case rtl.PlaceEntry:
 		return o.inCall()
-	case placeRuntime:
+	case rtl.PlaceRuntime:
 		if o.kind != entryOther {
 			return o.inCall()
 		}
@@ -76,22 +75,7 @@ func (o *observer) overhead(why string, sure bool) inference {
 }
 
 func waiting(s rtl.State, kind string, id callbacks.Address, evidence ...string) inference {
-	in := inference{rtl.ThreadState{State: s, Evidence: join(evidence...)}, true}
-	if !id.IsNull() {
-		in.WaitID, in.WaitKind = id.Offset, kind
-	}
-	return in
-}
-
-// join makes one text of those parts that are not empty.
-func join(parts ...string) string {
-	var kept []string
-	for _, p := range parts {
-		if p != "" {
-			kept = append(kept, p)
-		}
-	}
-	return strings.Join(kept, "; ")
+	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
 }
 
 // call tells which function of the runtime the thread is in, and how that is
@@ -232,7 +216,7 @@ func (o *observer) forked(s rtl.State) inference {
 	if same && o.gs[0].team.serialized == 0 {
 		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
 	}
-	return o.overhead(join(o.call(), "forms a team: th_ident is not that of its region"), true)
+	return o.overhead(rtl.JoinEvidence(o.call(), "forms a team: th_ident is not that of its region"), true)
 }
 
 // atFlag decides by the flag that the thread waits on, if it is known. end is the
@@ -284,7 +268,7 @@ func (o *observer) withoutCall() inference {
 		s = rtl.StateWaitBarrierTeams
 	}
 	if o.spins() {
-		return o.locked(rtl.StateWaitLock, "lock")
+		return o.locked(rtl.StateWaitMutex, "mutex")
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in
@@ -295,13 +279,15 @@ func (o *observer) withoutCall() inference {
 // fieldsOnly decides without a stack.
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
-		return waiting(rtl.StateWaitLock, "", callbacks.Address{}, "th_spin_here is set: the thread is in the queue of a lock")
+		in := o.locked(rtl.StateWaitMutex, "mutex")
+		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical section, unknown which", in.Evidence)
+		return in
 	}
-	if o.cur != nil && o.cur.explicit {
+	if o.cur != nil && o.cur.explicit && o.at != rtl.PlaceCut {
 		return o.working("th_current_task is an explicit task", false)
 	}
 	if o.gs[0].team.serialized > 0 {
-		return o.working("nothing in the runtime's fields says that it waits", false)
+		return o.unmarked()
 	}
 	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
 		return in
@@ -318,6 +304,16 @@ func (o *observer) fieldsOnly() inference {
 			s, text := o.rt.barrierState(o.th)
 			return o.barrier(s, a.kind, text)
 		}
+	}
+	return o.unmarked()
+}
+
+// unmarked is the state of a thread that no field says to wait. What one does in the
+// runtime, called by nobody knows whom, is unknown.
+func (o *observer) unmarked() inference {
+	if o.at == rtl.PlaceCut {
+		return inference{rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+			"in the runtime, its stack cannot be followed to what it was called by, and no field says that it waits", o.sleeping())}, false}
 	}
 	return o.working("nothing in the runtime's fields says that it waits", false)
 }

@@ -64,27 +64,6 @@ func TestKindOfEntry(t *testing.T) {
 	}
 }
 
-func TestPlaceOf(t *testing.T) {
-	libc, user := rtl.EvidenceFrame{Module: "libc.so.6"}, rtl.EvidenceFrame{Module: "a.out"}
-	own := rtl.EvidenceFrame{Module: "libomp.so.5", Owned: true}
-	for _, c := range []struct {
-		name string
-		ev   *rtl.Evidence
-		want place
-	}{
-		{"nothing known", nil, placeUnknown},
-		{"no frames", &rtl.Evidence{}, placeUnknown},
-		{"user code", &rtl.Evidence{Frames: []rtl.EvidenceFrame{user, own}}, placeUser},
-		{"user code in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, libc, user}}, placeUser},
-		{"runtime in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own, libc}}, placeRuntime},
-		{"a call", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own, user}, Entry: &rtl.Entry{Function: "__kmpc_barrier"}}, placeEntry},
-	} {
-		if got := placeOf(c.ev); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
-		}
-	}
-}
-
 // TestEntered takes the innermost function in which threads wait: one that was
 // reached by a jump lies below the call that is in user code.
 func TestEntered(t *testing.T) {

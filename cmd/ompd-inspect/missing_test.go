@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// privately is a runtime with a library of its own, that a test can take away.
+func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "lib")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rt.Dir, rt.Lib = dir, filepath.Join(dir, filepath.Base(rt.Lib))
+	return rt
+}
+
+// TestRuntimeFileMissing reads cores of programs whose runtime's file is not at hand:
+// what the runtime's memory shows is right, and a state is that which the program
+// says, or one that leaves open what cannot be told.
+func TestRuntimeFileMissing(t *testing.T) {
+	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{omptest.LLVM: omptest.RuntimeOf(t, 16), omptest.GCC: omptest.Libgomp(t)} {
+		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested", "tasks_deps", "idle"} {
+			t.Run(rt.Name+"/"+program, func(t *testing.T) {
+				private := privately(t, rt)
+				copyFile(t, rt.Lib, private.Lib)
+				exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: compiler})
+				r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel})
+				hide(t, private.Lib)
+				pic := partial(t, r.Core)
+				if !strings.Contains(complaints(pic), private.Lib) {
+					t.Errorf("nothing says that %s is missing", private.Lib)
+				}
+				for _, want := range r.Truth.Threads {
+					got := threadOf(pic, want.LWP)
+					if got == nil || got.State == nil && want.OpenMP {
+						t.Errorf("LWP %d: %+v", want.LWP, got)
+						continue
+					}
+					got.Errors = nil // stacks end in the runtime
+					state := want.State
+					want.State, want.WaitID = "", 0
+					checkThread(t, pic, want, false)
+					if state != "" && !slices.Contains(vaguer(state), got.State.Name) {
+						t.Errorf("LWP %d: %s (%s), the program says %s", want.LWP, got.State.Name, got.State.Evidence, state)
+					}
+				}
+				checkTasks(t, pic, r.Truth, true)
+			})
+		}
+	}
+}
+
+// vaguer are the states that may stand for one where the code that a thread waits in
+// is not known.
+func vaguer(state string) []string {
+	all := []string{state, "undefined"}
+	switch state {
+	case "wait_lock", "wait_critical":
+		all = append(all, "wait_mutex")
+	case "wait_barrier_explicit", "wait_barrier_implicit_workshare", "wait_barrier_implicit_parallel":
+		all = append(all, "wait_barrier")
+	}
+	return all
+}

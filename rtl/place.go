@@ -1,0 +1,78 @@
+package rtl
+
+import (
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Place is where a thread's code is, as far as its stack tells.
+type Place uint8
+
+// The places of a thread.
+const (
+	PlaceUnknown Place = iota // there is no stack
+	PlaceUser                 // in user code, or in a library that it called
+	PlaceEntry                // in the runtime, called by user code that is known
+	PlaceRuntime              // in the runtime, with no call of user code
+	PlaceCut                  // in the runtime, and the stack could not be followed to what called it
+	PlaceOutside              // in the C library alone: being started, or ended
+)
+
+// Place tells where the stack says that the thread is; PlaceUnknown of no evidence.
+func (ev *Evidence) Place() Place {
+	switch {
+	case ev == nil:
+		return PlaceUnknown
+	case ev.Outside:
+		return PlaceOutside
+	case ev.Entry != nil:
+		return PlaceEntry
+	}
+	for _, f := range ev.Frames {
+		switch {
+		case f.Owned && ev.Cut:
+			return PlaceCut
+		case f.Owned:
+			return PlaceRuntime
+		case !f.System():
+			return PlaceUser
+		}
+	}
+	return PlaceUnknown
+}
+
+// systemLibraries are those into which both user code and the runtime go to wait:
+// frames in them do not tell who called.
+var systemLibraries = []string{"libc.", "libc-", "libpthread", "ld-linux", "ld-", "linux-vdso", "[vdso]", "libm.", "libm-"}
+
+// System tells whether the frame is the C library's or the kernel's.
+func (f EvidenceFrame) System() bool {
+	for _, p := range systemLibraries {
+		if strings.HasPrefix(f.Module, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// WaitingState is the inferred state of a thread that waits for what is at id, a kind
+// of thing that the words of kind say. A null id is unknown.
+func WaitingState(s State, kind string, id callbacks.Address, evidence ...string) ThreadState {
+	st := ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
+	if !id.IsNull() {
+		st.WaitID, st.WaitKind = id.Offset, kind
+	}
+	return st
+}
+
+// JoinEvidence makes one text of those parts that are not empty.
+func JoinEvidence(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "; ")
+}

@@ -1,0 +1,30 @@
+package rtl_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+func TestPlace(t *testing.T) {
+	libc, user := rtl.EvidenceFrame{Module: "libc.so.6"}, rtl.EvidenceFrame{Module: "a.out"}
+	own := rtl.EvidenceFrame{Module: "libomp.so.5", Owned: true}
+	for _, c := range []struct {
+		name string
+		ev   *rtl.Evidence
+		want rtl.Place
+	}{
+		{"nothing known", nil, rtl.PlaceUnknown},
+		{"no frames", &rtl.Evidence{}, rtl.PlaceUnknown},
+		{"user code", &rtl.Evidence{Frames: []rtl.EvidenceFrame{user, own}}, rtl.PlaceUser},
+		{"user code in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, libc, user}}, rtl.PlaceUser},
+		{"runtime in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own, libc}}, rtl.PlaceRuntime},
+		{"a stack that ends there", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own}, Cut: true}, rtl.PlaceCut},
+		{"a thread's start", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc}, Outside: true}, rtl.PlaceOutside},
+		{"a call", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own, user}, Entry: &rtl.Entry{Function: "__kmpc_barrier"}}, rtl.PlaceEntry},
+	} {
+		if got := c.ev.Place(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

@@ -2,7 +2,9 @@
 GO ?= go
 BIN := bin/ompd-inspect
 CC ?= gcc
+CSTRICT := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror $(CFLAGS)
 LIBOMPD := bin/libompd.so
+CONFORM := bin/ompd-conform
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
@@ -11,7 +13,7 @@ BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so deps demo test bench soak generate lint fuzz clean
+.PHONY: help build libompd.so ompd-conform deps demo test bench soak generate lint fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -20,7 +22,11 @@ build: ## build bin/ompd-inspect, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/ompd-inspect
 
 libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror -fPIC -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
+	$(CC) $(CSTRICT) -fPIC -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
+
+ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/oracle runs it)
+	@mkdir -p bin
+	$(CC) $(CSTRICT) -Wno-clobbered -Wno-uninitialized -o $(CONFORM) libompd/conform/*.c -ldl -lpthread
 
 deps: ## install the Debian packages that demo and test need
 	@missing=; for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \

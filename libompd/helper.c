@@ -1,5 +1,4 @@
 /* helper.c: starting the program that does the work, and talking with it. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,4 @@
 /* session.c: the library's life, its lock, its handles, and the callbacks that the helper asks for. */
-#define _GNU_SOURCE
 #include "session.h"
 
 #include <pthread.h>

@@ -111,6 +111,9 @@ var routines = map[kind]func(query) (result, error){
 		return text(s), err
 	},
 	kindToolData: func(q query) (result, error) {
+		if q.scope() < rtl.ScopeThread {
+			return result{}, fmt.Errorf("tool data of scope %v: %w", q.scope(), callbacks.BadInput)
+		}
 		v, err := q.ToolData(q.subject(q.scope()))
 		return words(v), err
 	},

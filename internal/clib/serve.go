@@ -29,7 +29,7 @@ func Serve(rw io.ReadWriter, greeting string) error {
 		if err != nil {
 			return err
 		}
-		r, err := s.call(m)
+		r, err := s.guarded(m)
 		if errors.Is(err, errLost) {
 			return err
 		}
@@ -72,6 +72,17 @@ func (r result) message(err error) message {
 		m.bytes = m.bytes[:wireBytes]
 	}
 	return m
+}
+
+// guarded is call, in which a panic is an error: the debugger is not to lose its
+// library to one damaged program.
+func (s *server) guarded(m message) (r result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r, err = result{}, fmt.Errorf("internal error: %v: %w", p, callbacks.Error)
+		}
+	}()
+	return s.call(m)
 }
 
 // call runs one routine.

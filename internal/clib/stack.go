@@ -26,8 +26,10 @@ func (t *target) auxv() (map[uint64]uint64, error) {
 		return nil, fmt.Errorf("finding the modules of the program: %w", err)
 	}
 	s := stackReader{mem: t, at: end.Offset}
-	s.at = s.next() // the variable's value, then what is there
-	s.data = nil
+	s.at, s.data = s.next(), nil // the variable's value, then what is there
+	if s.at%16 != 0 {            // as the kernel aligns it
+		return nil, fmt.Errorf("the first stack of the program ends at %#x: %w", s.at, callbacks.Incompatible)
+	}
 	for range s.next() + 1 { // argc, the arguments and the null that ends them
 		if s.next(); s.failed() {
 			break

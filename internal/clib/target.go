@@ -12,6 +12,14 @@ import (
 // debugDirs are where separate debug files of distributions lie.
 var debugDirs = []string{"/usr/lib/debug"}
 
+// maxQuestions bounds what a tool is asked in one routine, so that a damaged program
+// or a callback that lies cannot keep it for long: a runtime of 10,000 threads takes
+// about half.
+const maxQuestions = 1 << 17
+
+// errTooMuch ends a routine that asks too much.
+var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program's data makes no sense: %w", maxQuestions, callbacks.Error)
+
 // target is the program that the tool holds, seen through the tool's callbacks.
 //
 // Memory is always asked for, but for what the files of modules have and the
@@ -22,11 +30,20 @@ type target struct {
 	wire    *wire
 	table   *modules.Table // nil until the modules are found
 	mapped  []callbacks.Mapping
-	threads []modules.Thread // of this call; nil until they are listed
+	threads []modules.Thread // of this routine; nil until they are listed
+	asked   int              // questions in this routine
 }
 
 // begin forgets what may change between two routines.
-func (t *target) begin() { t.threads = nil }
+func (t *target) begin() { t.threads, t.asked = nil, 0 }
+
+// ask asks the tool, within the bounds of a routine.
+func (t *target) ask(q message) (message, error) {
+	if t.asked++; t.asked > maxQuestions {
+		return message{}, errTooMuch
+	}
+	return t.wire.ask(q)
+}
 
 // close unmaps all files.
 func (t *target) close() error {
@@ -88,7 +105,7 @@ func (t *target) readFile(a callbacks.Address, p []byte) int {
 }
 
 func (t *target) readTool(a callbacks.Address, p []byte) error {
-	answer, err := t.wire.ask(message{kind: kindRead, words: [wireWords]uint64{a.Segment, a.Offset, uint64(len(p))}})
+	answer, err := t.ask(message{kind: kindRead, words: [wireWords]uint64{a.Segment, a.Offset, uint64(len(p))}})
 	if err != nil {
 		return err
 	}
@@ -124,7 +141,7 @@ func (t *target) complete(file string) bool {
 // where nothing can be.
 func (t *target) askSymbol(name, file string) (callbacks.Address, error) {
 	q := message{kind: kindSymbol, bytes: []byte(name + "\x00" + file + "\x00")}
-	answer, err := t.wire.ask(q)
+	answer, err := t.ask(q)
 	if failed := callbackError(0); errors.As(err, &failed) {
 		return callbacks.Address{}, fmt.Errorf("%s: %w: %w", name, callbacks.ErrNoSymbol, err)
 	}

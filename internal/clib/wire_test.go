@@ -17,7 +17,7 @@ func enumerated(t *testing.T) map[string]uint64 {
 	}
 	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(string(b), "")
 	out, next := map[string]uint64{}, uint64(0)
-	for _, m := range regexp.MustCompile(`(WIRE_\w+)(?: = (\d+)(?: << (\d+))?)?\s*[,}\n]`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`\b(WIRE_\w+)(?: = (\d+)(?: << (\d+))?)?\s*[,}\n]`).FindAllStringSubmatch(text, -1) {
 		if m[2] != "" {
 			next, _ = strconv.ParseUint(m[2], 10, 64)
 			shift, _ := strconv.ParseUint(m[3], 10, 64)

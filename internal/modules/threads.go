@@ -20,7 +20,7 @@ type Thread struct {
 // in the loader's _rtld_global, which chain list nodes in struct pthread.
 type threadLists struct {
 	heads     [2]uint64 // addresses of the list of stacks that threads were given, and of that of glibc's own
-	next      uint64    // list_t.next
+	next      uint64    // list_t.next; list_t.prev is right behind
 	node, tid uint64    // pthread.list, pthread.tid
 }
 
@@ -35,26 +35,36 @@ func (t *Table) Threads() ([]Thread, error) {
 	}
 	var all []Thread
 	for _, head := range l.heads {
-		node, err := t.word(head+l.next, 8)
-		for n := 0; err == nil && node != head && node != 0; n++ {
-			if n == maxThreads {
-				return nil, fmt.Errorf("list of threads at %#x has no end", head)
-			}
-			pthread := node - l.node
-			var tid uint64
-			if tid, err = t.word(pthread+l.tid, 4); err != nil {
-				break
-			}
-			if int32(tid) > 0 {
-				all = append(all, Thread{pthread, tid})
-			}
-			node, err = t.word(node+l.next, 8)
-		}
-		if err != nil {
+		if all, err = t.walkThreads(all, l, head); err != nil {
 			return nil, fmt.Errorf("list of threads at %#x: %w", head, err)
 		}
 	}
 	return all, nil
+}
+
+// walkThreads appends the threads of one list. Each node must point back to the
+// one before: where it does not, the list is damaged.
+func (t *Table) walkThreads(all []Thread, l threadLists, head uint64) ([]Thread, error) {
+	before := head
+	node, err := t.word(head+l.next, 8)
+	for n := 0; err == nil && node != head && node != 0; n++ {
+		var links [16]byte // next and prev
+		if err := t.facts.Memory.ReadMemory(callbacks.At(node+l.next), links[:]); err != nil {
+			return nil, err
+		}
+		if prev := callbacks.Word(links[8:]); prev != before || n == maxThreads {
+			return nil, fmt.Errorf("node %d at %#x comes after %#x, and says after %#x", n, node, before, prev)
+		}
+		tid, err := t.word(node-l.node+l.tid, 4)
+		if err != nil {
+			return nil, err
+		}
+		if int32(tid) > 0 {
+			all = append(all, Thread{node - l.node, tid})
+		}
+		before, node = node, callbacks.Word(links[:8])
+	}
+	return all, err
 }
 
 // LWP is the kernel thread of a pthread_t, 0 if it has ended.

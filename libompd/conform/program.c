@@ -1,0 +1,339 @@
+/* program.c: what the library says of the program, against what is true. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "conform.h"
+
+/* A variable as the library lists it. */
+static struct variable {
+    char name[64];
+    ompd_icv_id_t id;
+    ompd_scope_t scope;
+} variables[96];
+static int variable_count;
+
+static const struct variable *variable(const char *name) {
+    for (int i = 0; i < variable_count; i++)
+        if (!strcmp(variables[i].name, name)) return &variables[i];
+    return NULL;
+}
+
+static void give_back(const void *p) {
+    if (p) callbacks.free_memory((void *)p);
+}
+
+/* States of OpenMP 5.1 by value, those that a program can be in. */
+static const struct {
+    int value;
+    const char *name;
+} states[] = {
+    {0x000, "ompt_state_work_serial"}, {0x001, "ompt_state_work_parallel"}, {0x002, "ompt_state_work_reduction"},
+    {0x011, "ompt_state_wait_barrier_implicit_parallel"}, {0x012, "ompt_state_wait_barrier_implicit_workshare"},
+    {0x014, "ompt_state_wait_barrier_explicit"}, {0x015, "ompt_state_wait_barrier_implementation"},
+    {0x016, "ompt_state_wait_barrier_teams"}, {0x020, "ompt_state_wait_taskwait"}, {0x021, "ompt_state_wait_taskgroup"},
+    {0x040, "ompt_state_wait_mutex"}, {0x041, "ompt_state_wait_lock"}, {0x042, "ompt_state_wait_critical"},
+    {0x043, "ompt_state_wait_atomic"}, {0x044, "ompt_state_wait_ordered"}, {0x080, "ompt_state_wait_target"},
+    {0x081, "ompt_state_wait_target_map"}, {0x082, "ompt_state_wait_target_update"}, {0x100, "ompt_state_idle"},
+    {0x101, "ompt_state_overhead"}, {0x102, "ompt_state_undefined"},
+};
+enum { STATES = sizeof states / sizeof *states };
+
+static void check_states(ompd_address_space_handle_t *space) {
+    bool seen[STATES] = {false};
+    ompd_word_t at = 0x102, more = 1;
+    int listed = 0;
+    about("all states");
+    for (; more && listed < 64; listed++) {
+        const char *name = NULL;
+        if (!OK(ompd_enumerate_states, space, at, &at, &name, &more)) break;
+        for (int i = 0; i < STATES; i++)
+            if (states[i].value == at && HOLDS(ompd_enumerate_states, name && !strcmp(name, states[i].name), "state %#lx is %s", at, name))
+                seen[i] = true;
+        give_back(name);
+    }
+    for (int i = 0; i < STATES; i++) HOLDS(ompd_enumerate_states, seen[i], "%s is not listed", states[i].name);
+    HOLDS(ompd_enumerate_states, !more && listed < 64, "the list has no end");
+}
+
+static void list_variables(ompd_address_space_handle_t *space) {
+    ompd_icv_id_t at = 0;
+    int more = 1;
+    about("all variables");
+    while (more && variable_count < (int)(sizeof variables / sizeof *variables)) {
+        const char *name = NULL;
+        struct variable *v = &variables[variable_count];
+        if (!OK(ompd_enumerate_icvs, space, at, &at, &name, &v->scope, &more)) break;
+        snprintf(v->name, sizeof v->name, "%s", name ? name : "");
+        v->id = at;
+        HOLDS(ompd_enumerate_icvs, *v->name && !variable(v->name), "variable %ld is called \"%s\"", (long)at, v->name);
+        HOLDS(ompd_enumerate_icvs, v->scope >= ompd_scope_global && v->scope <= ompd_scope_task, "scope %d", v->scope);
+        give_back(name);
+        variable_count++;
+    }
+    HOLDS(ompd_enumerate_icvs, !more, "the list has no end");
+}
+
+/* check_texts asserts that every variable of the address space can be had as people write it, and that the integer is
+ * the text if both are there. */
+static void check_texts(ompd_address_space_handle_t *space) {
+    for (int i = 0; i < variable_count; i++) {
+        const struct variable *v = &variables[i];
+        const char *text = NULL;
+        ompd_word_t n = 0;
+        if (v->scope != ompd_scope_address_space) continue;
+        about("%s", v->name);
+        if (CALL(ompd_get_icv_from_scope, space, v->scope, v->id, &n) != ompd_rc_ok) continue;
+        if (!OK(ompd_get_icv_string_from_scope, space, v->scope, v->id, &text) || !text) continue;
+        HOLDS(ompd_get_icv_string_from_scope, atol(text) == n || !strspn(text, "-0123456789"), "%ld is written %s", (long)n, text);
+        give_back(text);
+    }
+}
+
+static void check_space(ompd_address_space_handle_t *space, ompd_word_t version) {
+    ompd_word_t n = 0;
+    const char *text = NULL;
+    about("the address space");
+    if (OK(ompd_get_omp_version, space, &n)) HOLDS(ompd_get_omp_version, n == facts.omp_version, "%ld, want %ld", (long)n, facts.omp_version);
+    if (OK(ompd_get_omp_version_string, space, &text) && text) {
+        char want[24];
+        snprintf(want, sizeof want, "%ld", facts.omp_version);
+        HOLDS(ompd_get_omp_version_string, strstr(text, want), "\"%s\" has no %s", text, want);
+        give_back(text);
+    }
+    const char *const *vars = NULL;
+    if (OK(ompd_get_display_control_vars, space, &vars) && vars) {
+        bool found = false, formed = true;
+        for (int i = 0; vars[i]; i++) {
+            found |= !strcasecmp(vars[i], facts.control_var);
+            formed &= strchr(vars[i], '=') != NULL;
+        }
+        HOLDS(ompd_get_display_control_vars, found, "no %s", facts.control_var);
+        HOLDS(ompd_get_display_control_vars, formed, "a line without =");
+        OK(ompd_rel_display_control_vars, &vars);
+    }
+    check_states(space);
+    list_variables(space);
+    check_texts(space);
+    if (version < version_of(ID_ompd_get_device_thread_id_kinds)) return;
+    ompd_thread_id_t *kinds = NULL;
+    ompd_size_t *sizes = NULL;
+    int count = 0;
+    about("kinds of thread identifiers");
+    if (OK(ompd_get_device_thread_id_kinds, space, &kinds, &sizes, &count)) {
+        HOLDS(ompd_get_device_thread_id_kinds, count == 2 && kinds[0] == 0 && kinds[1] == 1 && sizes[0] == 8 && sizes[1] == 8, "%d kinds", count);
+        give_back(kinds);
+        give_back(sizes);
+    }
+}
+
+/* ask_variable asks a variable of the thread, its region, its task or the address space, as its scope is. */
+static void check_variable(const struct icv_fact *fact, ompd_address_space_handle_t *space, ompd_thread_handle_t *thread,
+                           ompd_parallel_handle_t *region, ompd_task_handle_t *task) {
+    const struct variable *v = variable(fact->name);
+    ompd_word_t n = -1;
+    if (!v) return;
+    void *of = v->scope == ompd_scope_thread ? (void *)thread : v->scope == ompd_scope_parallel ? (void *)region
+             : v->scope == ompd_scope_address_space ? (void *)space : (void *)task;
+    int rc = CALL(ompd_get_icv_from_scope, of, v->scope, v->id, &n);
+    if (expect_rc(ID_ompd_get_icv_from_scope, fact->name, ompd_rc_ok, rc))
+        HOLDS(ompd_get_icv_from_scope, n == fact->value, "%s is %ld, want %ld", fact->name, (long)n, fact->value);
+}
+
+static ompd_word_t number_of(const char *name, ompd_parallel_handle_t *region) {
+    const struct variable *v = variable(name);
+    ompd_word_t n = -1;
+    if (v && OK(ompd_get_icv_from_scope, region, v->scope, v->id, &n)) return n;
+    return -1;
+}
+
+static const struct thread_fact *fact_of(unsigned long pthread) {
+    for (int i = 0; i < facts.threads; i++)
+        if (facts.thread[i].pthread == pthread) return &facts.thread[i];
+    return NULL;
+}
+
+/* check_member asserts what member n of the innermost region of a thread is. */
+static void check_member(const struct thread_fact *t, ompd_parallel_handle_t *region, int n, ompd_thread_handle_t *self,
+                         ompd_task_handle_t *task) {
+    ompd_thread_handle_t *th = NULL;
+    ompd_task_handle_t *implicit = NULL;
+    int order = 1;
+    if (OK(ompd_get_thread_in_parallel, region, n, &th)) {
+        unsigned long pthread = 0;
+        if (OK(ompd_get_thread_id, th, OMPD_THREAD_ID_PTHREAD, sizeof pthread, &pthread)) {
+            const struct thread_fact *f = fact_of(pthread);
+            HOLDS(ompd_get_thread_in_parallel, !f || f->level != t->level || f->number == n, "member %d has number %d", n, f->number);
+        }
+        if (OK(ompd_thread_handle_compare, th, self, &order))
+            HOLDS(ompd_thread_handle_compare, (order == 0) == (n == t->number), "member %d compares %d", n, order);
+        OK(ompd_rel_thread_handle, th);
+    }
+    if (!OK(ompd_get_task_in_parallel, region, n, &implicit)) return;
+    ompd_parallel_handle_t *of = NULL;
+    if (OK(ompd_get_task_parallel_handle, implicit, &of)) {
+        if (OK(ompd_parallel_handle_compare, of, region, &order)) HOLDS(ompd_parallel_handle_compare, order == 0, "its implicit task %d is of another region", n);
+        OK(ompd_rel_parallel_handle, of);
+    }
+    if (!t->in_task && OK(ompd_task_handle_compare, implicit, task, &order))
+        HOLDS(ompd_task_handle_compare, (order == 0) == (n == t->number), "implicit task %d compares %d", n, order);
+    OK(ompd_rel_task_handle, implicit);
+}
+
+/* check_regions walks from the innermost region outwards. */
+static void check_regions(const struct thread_fact *t, ompd_parallel_handle_t *region, ompd_thread_handle_t *self,
+                          ompd_task_handle_t *task) {
+    for (int level = t->level; level >= 0; level--) {
+        ompd_parallel_handle_t *outer = NULL;
+        ompd_thread_handle_t *none;
+        ompd_task_handle_t *no_task;
+        about("thread %ld, level %d", t->lwp, level);
+        ompd_word_t got = number_of("levels-var", region), size = number_of("team-size-var", region);
+        HOLDS(ompd_get_icv_from_scope, got == level, "levels-var is %ld, want %d", (long)got, level);
+        HOLDS(ompd_get_icv_from_scope, size == t->size[level], "team-size-var is %ld, want %d", (long)size, t->size[level]);
+        for (int n = 0; n < t->size[level] && level == t->level; n++) check_member(t, region, n, self, task);
+        RETURNS(ompd_rc_bad_input, ompd_get_thread_in_parallel, region, t->size[level], &none);
+        RETURNS(ompd_rc_bad_input, ompd_get_task_in_parallel, region, t->size[level], &no_task);
+        int rc = CALL(ompd_get_enclosing_parallel_handle, region, &outer);
+        expect_rc(ID_ompd_get_enclosing_parallel_handle, "the enclosing region", level ? ompd_rc_ok : ompd_rc_unavailable, rc);
+        if (rc == ompd_rc_ok && level) {
+            int order = 0, reverse = 0;
+            OK(ompd_parallel_handle_compare, region, outer, &order);
+            OK(ompd_parallel_handle_compare, outer, region, &reverse);
+            HOLDS(ompd_parallel_handle_compare, order && (order > 0) == (reverse < 0), "%d and %d for a region and the one around it", order, reverse);
+        }
+        OK(ompd_rel_parallel_handle, region);
+        region = rc == ompd_rc_ok ? outer : NULL;
+        if (!region) return;
+    }
+    if (region) OK(ompd_rel_parallel_handle, region);
+}
+
+static void check_frame(const struct thread_fact *t, ompd_task_handle_t *task) {
+    ompd_address_t entry = {7, 7};
+    if (OK(ompd_get_task_function, task, &entry))
+        HOLDS(ompd_get_task_function, entry.segment == 0 && entry.address >= facts.text_low && entry.address < facts.text_high,
+              "%#lx is not in the program", (unsigned long)entry.address);
+    ompd_frame_info_t out = {{7, 7}, 7}, in = {{7, 7}, 7};
+    if (!facts.tracking) {
+        RETURNS(ompd_rc_needs_state_tracking, ompd_get_task_frame, task, &out, &in);
+        return;
+    }
+    if (!OK(ompd_get_task_frame, task, &out, &in)) return;
+    HOLDS(ompd_get_task_frame, out.frame_address.segment == 0 && in.frame_address.segment == 0, "segments");
+    if (t->state == 0x11) return; /* it has returned from the task, and waits for the others */
+    HOLDS(ompd_get_task_frame, out.frame_address.address, "thread %ld runs the task, which has no exit frame", t->lwp);
+    ompd_word_t how = out.frame_flag & ~1L;
+    HOLDS(ompd_get_task_frame, how == 0x10 || how == 0x20 || how == 0x30, "exit flag %#lx", (unsigned long)out.frame_flag);
+}
+
+/* check_tasks walks from the task that the thread executes to the one that generated it, and so on. */
+static void check_tasks(const struct thread_fact *t, ompd_task_handle_t *task) {
+    int n = 0, rc = ompd_rc_ok;
+    about("tasks of thread %ld", t->lwp);
+    if (t->level > 0) check_frame(t, task);
+    ompd_task_handle_t *at = task;
+    for (; rc == ompd_rc_ok && n < 32; n++) {
+        ompd_task_handle_t *generating = NULL, *scheduling = NULL;
+        int scheduled = CALL(ompd_get_scheduling_task_handle, at, &scheduling);
+        HOLDS(ompd_get_scheduling_task_handle, scheduled == ompd_rc_ok || scheduled == ompd_rc_unavailable, "returns %d", scheduled);
+        if (scheduled == ompd_rc_ok) OK(ompd_rel_task_handle, scheduling);
+        rc = CALL(ompd_get_generating_task_handle, at, &generating);
+        HOLDS(ompd_get_generating_task_handle, rc == ompd_rc_ok || rc == ompd_rc_unavailable, "returns %d", rc);
+        if (at != task) OK(ompd_rel_task_handle, at);
+        at = generating;
+    }
+    if (rc == ompd_rc_ok && at != task) OK(ompd_rel_task_handle, at);
+    if (!t->in_task) HOLDS(ompd_get_generating_task_handle, n == t->level + 1, "%d tasks, want %d", n, t->level + 1);
+}
+
+static void check_data(const struct thread_fact *t, void *thread, void *region, void *task) {
+    void *const handles[] = {thread, region, task};
+    const ompd_scope_t scopes[] = {ompd_scope_thread, ompd_scope_parallel, ompd_scope_task};
+    for (int i = 0; i < 3; i++) {
+        ompd_word_t value = 0;
+        ompd_address_t pointer = {7, 7};
+        if (!t->data[i] || !handles[i] || !OK(ompd_get_tool_data, handles[i], scopes[i], &value, &pointer)) continue;
+        HOLDS(ompd_get_tool_data, (unsigned long)value == t->data[i] && pointer.address == t->data[i] && !pointer.segment,
+              "scope %d: %#lx, want %#lx", scopes[i], (unsigned long)value, t->data[i]);
+    }
+}
+
+/* check_ids asserts that both identifiers lead to one handle and back. */
+static ompd_thread_handle_t *check_ids(ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
+    ompd_thread_handle_t *by_lwp = NULL, *by_pthread = NULL;
+    unsigned long id = 0;
+    int short_lwp = (int)t->lwp, order = 1;
+    about("identifiers of thread %ld", t->lwp);
+    if (!OK(ompd_get_thread_handle, space, OMPD_THREAD_ID_LWP, sizeof t->lwp, &t->lwp, &by_lwp)) return NULL;
+    if (OK(ompd_get_thread_handle, space, OMPD_THREAD_ID_PTHREAD, sizeof t->pthread, &t->pthread, &by_pthread)) {
+        if (OK(ompd_thread_handle_compare, by_lwp, by_pthread, &order)) HOLDS(ompd_thread_handle_compare, order == 0, "%d for one thread", order);
+        OK(ompd_rel_thread_handle, by_pthread);
+    }
+    if (OK(ompd_get_thread_handle, space, OMPD_THREAD_ID_LWP, sizeof short_lwp, &short_lwp, &by_pthread)) OK(ompd_rel_thread_handle, by_pthread);
+    if (OK(ompd_get_thread_id, by_lwp, OMPD_THREAD_ID_PTHREAD, sizeof id, &id)) HOLDS(ompd_get_thread_id, id == t->pthread, "%#lx, want %#lx", id, t->pthread);
+    if (OK(ompd_get_thread_id, by_lwp, OMPD_THREAD_ID_LWP, sizeof id, &id)) HOLDS(ompd_get_thread_id, id == (unsigned long)t->lwp, "%ld, want %ld", id, t->lwp);
+    if (version >= version_of(ID_ompd_get_device_from_thread)) {
+        ompd_address_space_handle_t *device = NULL;
+        if (OK(ompd_get_device_from_thread, by_lwp, &device)) HOLDS(ompd_get_device_from_thread, device == space, "%p, want %p", (void *)device, (void *)space);
+    }
+    return by_lwp;
+}
+
+static void check_state(const struct thread_fact *t, ompd_thread_handle_t *thread) {
+    ompd_word_t state = -1;
+    ompd_wait_id_t wait = 7;
+    if (t->state < 0) return;
+    about("state of thread %ld", t->lwp);
+    int rc = CALL(ompd_get_state, thread, &state, &wait);
+    if (!facts.tracking && rc == ompd_rc_needs_state_tracking) { /* without a stack, the library cannot tell */
+        expect_rc(ID_ompd_get_state, "the state", ompd_rc_needs_state_tracking, rc);
+        return;
+    }
+    if (!expect_rc(ID_ompd_get_state, "the state", ompd_rc_ok, rc)) return;
+    HOLDS(ompd_get_state, state == t->state, "%#lx, want %#x", (long)state, t->state);
+    HOLDS(ompd_get_state, state != 0x41 || wait, "waits for no lock"); /* which is the runtime's own affair */
+}
+
+static void check_thread(ompd_address_space_handle_t *space, const struct thread_fact *t, ompd_word_t version) {
+    ompd_thread_handle_t *thread = NULL;
+    ompd_parallel_handle_t *region = NULL;
+    ompd_task_handle_t *task = NULL;
+    about("thread %ld", t->lwp);
+    if (!t->openmp) {
+        RETURNS(ompd_rc_unavailable, ompd_get_thread_handle, space, OMPD_THREAD_ID_LWP, sizeof t->lwp, &t->lwp, &thread);
+        return;
+    }
+    if (!(thread = check_ids(space, t, version))) return;
+    check_state(t, thread);
+    about("thread %ld", t->lwp);
+    if (t->idle) {
+        RETURNS(ompd_rc_unavailable, ompd_get_curr_parallel_handle, thread, &region);
+        RETURNS(ompd_rc_unavailable, ompd_get_curr_task_handle, thread, &task);
+    } else if (OK(ompd_get_curr_parallel_handle, thread, &region)) {
+        if (OK(ompd_get_curr_task_handle, thread, &task)) {
+            for (int i = 0; i < t->icvs; i++) check_variable(&t->icv[i], space, thread, region, task);
+            check_data(t, thread, region, task);
+            check_tasks(t, task);
+        }
+        check_regions(t, region, thread, task);
+        if (task) OK(ompd_rel_task_handle, task);
+    }
+    OK(ompd_rel_thread_handle, thread);
+}
+
+void check_program(ompd_word_t version) {
+    ompd_address_space_handle_t *space = NULL;
+    about("the program");
+    if (!OK(ompd_initialize, version, &callbacks)) version = 201811; /* what every library speaks */
+    if (version == 201811) OK(ompd_initialize, version, &callbacks);
+    if (OK(ompd_process_initialize, context(0), &space)) {
+        long before = tool.blocks;
+        check_space(space, version);
+        for (int i = 0; i < facts.threads; i++) check_thread(space, &facts.thread[i], version);
+        about("memory");
+        HOLDS(ompd_finalize, tool.blocks == before, "%ld blocks are left", tool.blocks - before);
+        OK(ompd_rel_address_space_handle, space);
+    }
+    HOLDS(ompd_finalize, tool.blocks == 0 && tool.foreign == 0, "%ld blocks are left, %ld foreign pointers were freed", tool.blocks, tool.foreign);
+    OK(ompd_finalize);
+}

@@ -103,44 +103,52 @@ func insideContainers(pid int) []string {
 	return list
 }
 
-// denied explains why the kernel refused to let this process look at pid. The
-// order is that in which a user meets the reasons.
+// refusal is what is known when the kernel did not let this process look at
+// another one.
+type refusal struct {
+	pid       int
+	me, it    *status
+	scope     int  // as of ptraceScope
+	protected bool // as of protected
+}
+
+// denied explains why the kernel refused to let this process look at pid.
 func denied(pid int) error {
-	e := &Error{PID: pid, Err: ErrPermission}
 	me, err := readStatus(os.Getpid())
 	it, err2 := readStatus(pid)
 	if err != nil || err2 != nil {
-		return e
+		return &Error{PID: pid, Err: ErrPermission}
 	}
-	sudo := fmt.Sprintf("sudo ompd-inspect %d", pid)
-	scope := ptraceScope()
+	cause, cure := refusal{pid, me, it, ptraceScope(), protected(pid, it)}.explain()
+	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Cure: cure}
+}
+
+// explain gives the cause and what to type. The order is that in which a user meets
+// the reasons.
+func (r refusal) explain() (cause, cure string) {
+	user := r.me.uids[1]
+	sudo := fmt.Sprintf("sudo ompd-inspect %d", r.pid)
 	switch {
-	case scope >= 3:
-		e.Cause = "kernel.yama.ptrace_scope is 3, which forbids everybody to look into processes until the next boot"
-		e.Cure = "let the program write a core when it aborts, and look at that"
-	case me.capabilities&capSysPtrace != 0:
-		e.Cause = "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do"
-		e.Cure = "run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
-	case me.uids[1] == 0:
-		e.Cause = "this container runs without CAP_SYS_PTRACE"
-		e.Cure = "start it by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
-	case slices.Max(it.uids[:3]) != me.uids[1] || slices.Min(it.uids[:3]) != me.uids[1]:
-		e.Cause = fmt.Sprintf("it belongs to %s, you are %s", userName(it.uids[1]), userName(me.uids[1]))
-		e.Cure = sudo
-	case scope == 2:
-		e.Cause = "kernel.yama.ptrace_scope is 2, which lets only root look into processes"
-		e.Cure = sudo
-	case protected(pid, it):
-		e.Cause = "it protects itself (set-user-ID, file capabilities or prctl PR_SET_DUMPABLE)"
-		e.Cure = sudo
-	case scope == 1:
-		e.Cause = "kernel.yama.ptrace_scope is 1, which lets a process be looked at by its parents only"
-		e.Cure = sudo + ", or until the next boot: sudo sysctl kernel.yama.ptrace_scope=0"
-	default:
-		e.Cause = "the kernel refused, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do"
-		e.Cure = sudo
+	case r.scope >= 3:
+		return "kernel.yama.ptrace_scope is 3, which forbids everybody to look into processes until the next boot",
+			"let the program write a core when it aborts, and look at that"
+	case r.me.capabilities&capSysPtrace != 0:
+		return "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do",
+			"run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
+	case user == 0:
+		return "this container runs without CAP_SYS_PTRACE",
+			"start it by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
+	case slices.Max(r.it.uids[:3]) != user || slices.Min(r.it.uids[:3]) != user:
+		return fmt.Sprintf("it belongs to %s, you are %s", userName(r.it.uids[1]), userName(user)), sudo
+	case r.scope == 2:
+		return "kernel.yama.ptrace_scope is 2, which lets only root look into processes", sudo
+	case r.protected:
+		return "it protects itself (set-user-ID, file capabilities or prctl PR_SET_DUMPABLE)", sudo
+	case r.scope == 1:
+		return "kernel.yama.ptrace_scope is 1, which lets a process be looked at by its parents only",
+			sudo + ", or until the next boot: sudo sysctl kernel.yama.ptrace_scope=0"
 	}
-	return e
+	return "the kernel refused, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do", sudo
 }
 
 // ptraceScope is the setting of the Yama module, 0 if there is none.

@@ -27,6 +27,11 @@ func mergeStacks(threads []Thread) []MergedStack {
 		}
 		g.Count++
 		g.Threads = append(g.Threads, t.LWP)
+		for i := range g.Frames {
+			if g.Frames[i].Goroutine != t.UserStack[i].Goroutine {
+				g.Frames[i].Goroutine = 0 // each thread has another
+			}
+		}
 		switch {
 		case t.Crashed:
 			rank[g] = 0

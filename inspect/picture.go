@@ -118,6 +118,7 @@ type Thread struct {
 	WaitKind    string      `json:"wait_kind,omitempty"`
 	WaitName    string      `json:"wait_name,omitempty"` // symbol at wait_id, if there is one
 	Hidden      bool        `json:"hidden_helper,omitempty"`
+	Goroutine   int64       `json:"goroutine,omitempty"` // of Go's, that the thread runs
 	Crashed     bool        `json:"crashed,omitempty"`
 	Stack       []Frame     `json:"stack,omitempty"`      // native, innermost first
 	UserStack   []Frame     `json:"user_stack,omitempty"` // user model, innermost first
@@ -153,6 +154,8 @@ type Frame struct {
 	// LWP is set on the first frame that belongs to another thread: the one
 	// that forked the region in which the frames above run.
 	LWP int `json:"lwp,omitempty"`
+	// Goroutine is the number of the goroutine on whose stack the frame lies.
+	Goroutine int64 `json:"goroutine,omitempty"`
 	// Construct is what the function was outlined from, such as "parallel" or
 	// "task"; empty for a plain function.
 	Construct string `json:"construct,omitempty"`

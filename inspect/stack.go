@@ -27,13 +27,14 @@ const (
 	kindUser    frameKind = iota
 	kindRuntime           // an OpenMP runtime, or code that it called
 	kindSystem            // the C library and what starts threads
+	kindGlue              // Go's runtime, and what stands between Go and C
 )
 
 func (k frameKind) String() string {
 	switch k {
 	case kindRuntime:
 		return FrameRuntime
-	case kindSystem:
+	case kindSystem, kindGlue:
 		return FrameSystem
 	}
 	return FrameUser
@@ -95,6 +96,9 @@ func (in *Inspector) kindOf(f unwind.Frame) frameKind {
 	}
 	if f.Module.Main && in.startsProgram(pc) {
 		return kindSystem
+	}
+	if in.isGlue(f) {
+		return kindGlue
 	}
 	return kindUser
 }
@@ -169,7 +173,7 @@ func (in *Inspector) gather(n *native) *rtl.Evidence {
 	}
 	st := in.stackOf(n)
 	top := st.topSegment()
-	ev.Outside = len(st.kinds) > 0 && !slices.ContainsFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
+	ev.Outside = len(st.kinds) > 0 && !slices.ContainsFunc(st.kinds, func(k frameKind) bool { return k != kindSystem && k != kindGlue })
 	for i := range st.frames {
 		ev.Frames = append(ev.Frames, in.evidenceFrame(n, st, i))
 		if st.kinds[i] == kindUser {
@@ -326,10 +330,11 @@ func (in *Inspector) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	var fs []symbolize.Frame
 	switch sym := in.cfg.Symbolizer; {
 	case sym == nil:
-	case kind != kindUser:
+	case kind == kindRuntime || kind == kindSystem:
 		fs = exported(sym, pc)
 	default:
 		fs, _ = sym.Code(pc) // a frame without a name is shown by its address
+		fs = in.goNames(pc, fs)
 	}
 	in.code[pc] = fs
 	return fs

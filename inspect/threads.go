@@ -64,6 +64,7 @@ func (in *Inspector) thread(n *native, native bool) Thread {
 	}
 	if n.lwp != 0 {
 		t.UserStack = in.userStack(n, state)
+		t.Goroutine = in.stackOf(n).goroutine()
 	}
 	if native {
 		st := in.stackOf(n)

@@ -75,7 +75,7 @@ func (st *stack) lastUser() int {
 func (in *Inspector) userFrames(st *stack, from int) []Frame {
 	var out []Frame
 	for i := from; i <= st.lastUser(); i++ {
-		if st.kinds[i] != kindRuntime {
+		if st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
 			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
 		}
 	}
@@ -166,7 +166,7 @@ func (in *Inspector) modelFrames(p *native, from int, forks map[int]*regionView)
 		if v := forks[i]; v != nil {
 			out = append(out, in.tailCallers(p, v, i)...)
 		}
-		if i <= last && st.kinds[i] != kindRuntime {
+		if i <= last && st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
 			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
 		}
 	}
@@ -274,7 +274,7 @@ func (in *Inspector) frames(f unwind.Frame, kind frameKind) []Frame {
 
 // named makes the frames of one native frame out of the names of its code.
 func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []Frame {
-	base := Frame{Kind: kind.String(), PC: hexPtr(f.PC), How: howGuessed(f.How)}
+	base := Frame{Kind: kind.String(), PC: hexPtr(f.PC), How: howGuessed(f.How), Goroutine: int64(f.Goroutine)}
 	if f.Module != nil {
 		base.Module = filepath.Base(f.Module.Path)
 	}

@@ -33,6 +33,9 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 		f.Outermost = true
 		return false, nil
 	}
+	if w.codeReturns(f) {
+		return true, w.moved(f.CFA, false, HowCode)
+	}
 	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
 	if w.leaf(f, !strayed) || w.framePointer(f) || w.leaf(f, false) {
 		return true, w.moved(f.CFA, false, w.how)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/gocode"
 )
 
 // module is a module with its tables, which are found when they are first asked
@@ -20,6 +21,9 @@ type module struct {
 	eh    *table // nil if there is none
 	debug *table
 	err   error // why there is no table
+
+	goCode *gocode.Table // nil if there is none
+	goInfo func() *gocode.Runtime
 }
 
 // fde returns the FDE of file address pc and the kind of its table.
@@ -66,6 +70,7 @@ func (m *module) open() {
 		return
 	}
 	m.eh, m.err = fileEHFrame(f)
+	m.openGo(f)
 	if data, h, err := f.Section(".debug_frame"); err == nil && h.Type != elf.SHT_NOBITS {
 		m.debug = newTable(slice{data: data}, bases{})
 		m.debug.debugFrame, m.debug.end = true, uint64(len(data))

@@ -18,8 +18,9 @@ type row struct {
 	cfa    rule
 	ra     rule
 	regs   []regRule
-	signal bool // the code is a signal trampoline
-	signed bool // aarch64: the return address has an authentication code
+	gofn   *goFunc // of a Go function
+	signal bool    // the code is a signal trampoline
+	signed bool    // aarch64: the return address has an authentication code
 }
 
 // regRule is the rule of a register that has one.

@@ -56,9 +56,11 @@ const (
 	HowSignal                  // what the kernel saved when it delivered a signal
 	HowFramePointer            // guessed: the frame pointer of the frame before it
 	HowLeaf                    // guessed: a return address on top of the stack
+	HowGo                      // the Go runtime's own table, or the code of its functions that move stacks
+	HowCode                    // the code from the return address to the end of a function without table
 )
 
-var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf"}
+var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf", "gopclntab", "code"}
 
 // String names the way as the tool prints it.
 func (h How) String() string {
@@ -97,6 +99,11 @@ type Frame struct {
 	Module *callbacks.Module
 	// How tells what the frame was found by.
 	How How
+	// Go tells that PC is in code of a Go function.
+	Go bool
+	// Goroutine is the number of the goroutine on whose stack the frame lies; 0
+	// if it lies on a thread's own, or the number cannot be read.
+	Goroutine uint64
 }
 
 // LookupPC returns the address to look up for function and line: PC, or for a
@@ -204,6 +211,9 @@ func (u *Unwinder) newRow(pc uint64) *row {
 	m := u.module(pc)
 	if m == nil {
 		return &row{err: ErrNoUnwindInfo}
+	}
+	if r := m.goRow(pc, u.arch); r != nil {
+		return r
 	}
 	f, how, err := m.fde(pc - m.Bias)
 	if err != nil {

@@ -20,6 +20,9 @@ type walk struct {
 	depth   int
 	lastCFA uint64 // of the frame before, 0 if it does not bind
 	signals int
+
+	stores    map[uint64]uint64 // what functions that move stacks would write
+	goroutine uint64            // see Frame
 }
 
 // keptFrames is the length of a list of frames up to which it is kept for the
@@ -31,7 +34,7 @@ var walks = sync.Pool{New: func() any { return new(walk) }}
 func newWalk(u *Unwinder, regs callbacks.Registers) *walk {
 	w := walks.Get().(*walk)
 	w.Unwinder, w.regs, w.exact, w.how = u, regs, true, HowRegisters
-	w.depth, w.lastCFA, w.signals = 0, 0, 0
+	w.depth, w.lastCFA, w.signals, w.stores, w.goroutine = 0, 0, 0, nil, 0
 	w.stack.reset(u.mem)
 	return w
 }
@@ -52,7 +55,13 @@ func (w *walk) step(f *Frame) (more bool, err error) {
 	r := w.rules(f.PC)
 	f.Module = r.module
 	w.depth++
+	if r.gofn != nil {
+		w.enterGo(f, r)
+	}
+	f.Goroutine = w.goroutine
 	switch {
+	case r.gofn != nil && r.gofn.role != roleCall:
+		more, err = w.moveStack(f, r)
 	case r.err != nil:
 		more, err = w.withoutTable(f, r)
 	case r.low == f.PC && !f.Exact && !r.signal:

@@ -16,6 +16,9 @@ type Truth struct {
 	Program ProgramTruth
 	Threads []ThreadTruth // in the order of registration
 	Tasks   []TaskTruth   // explicit tasks that must be found
+	// Goroutines has the numbers of goroutines by the LWPs of the threads that
+	// they are bound to, as Go's runtime told them.
+	Goroutines map[int]int64
 }
 
 // ProgramTruth is about the whole program.
@@ -156,6 +159,17 @@ func (t *Truth) add(line []byte) error {
 		task := TaskTruth{}
 		err := json.Unmarshal(line, &task)
 		t.Tasks = append(t.Tasks, task)
+		return err
+	case "goroutine":
+		var g struct {
+			LWP int   `json:"lwp"`
+			ID  int64 `json:"id"`
+		}
+		err := json.Unmarshal(line, &g)
+		if t.Goroutines == nil {
+			t.Goroutines = map[int]int64{}
+		}
+		t.Goroutines[g.LWP] = g.ID
 		return err
 	case "program":
 		return json.Unmarshal(line, &t.Program)

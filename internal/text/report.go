@@ -219,7 +219,7 @@ func regionNumber(pic *inspect.Picture, id inspect.ID) int {
 // Threads prints the table of threads.
 func Threads(p *Printer, pic *inspect.Picture) {
 	p.heading("THREADS", roles(pic.Threads))
-	t := &table{head: []string{"", "LWP", "ROLE", "NUM/TEAM", "STATE", "WAITS ON", "WHERE"}}
+	t := &table{head: []string{"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE"}}
 	if p.numbers {
 		t.head = slices.Insert(t.head, nameColumn, "NAME")
 	}
@@ -242,7 +242,7 @@ func Threads(p *Printer, pic *inspect.Picture) {
 		if th.LWP == 0 {
 			lwp = "gone"
 		}
-		cells := []string{mark, lwp, roleName(th), numbers(th), state, waitsOn(th), at}
+		cells := []string{mark, lwp, roleName(th), numbers(th), goroutine(th.Goroutine), state, waitsOn(th), at}
 		if p.numbers {
 			cells = slices.Insert(cells, nameColumn, threadNumber(pic, th))
 		}

@@ -76,7 +76,7 @@ func Stacks(p *Printer, pic *inspect.Picture) {
 	for _, s := range pic.Stacks {
 		p.wrapped("  "+p.bold(count(s.Count, "thread"))+": ", "LWP "+lwps(slices.Sorted(slices.Values(s.Threads)), maxListed))
 		for i, f := range s.Frames {
-			p.linef("    #%-2d %s", i, frameLine(p, f))
+			p.linef("    #%-2d %s%s", i, frameLine(p, f), entersGoroutine(p, s.Frames, i))
 		}
 	}
 }
@@ -91,12 +91,22 @@ func NativeStacks(p *Printer, pic *inspect.Picture) {
 			if f.PC != nil {
 				pc = fmt.Sprintf("0x%016x", uint64(*f.PC))
 			}
-			p.linef("  #%-2d %s %s", i, pc, frameLine(p, f))
+			p.linef("  #%-2d %s %s%s", i, pc, frameLine(p, f), entersGoroutine(p, t.Stack, i))
 		}
 		for _, e := range t.Errors {
 			p.wrapped("  "+p.note("! "), e)
 		}
 	}
+}
+
+// entersGoroutine tells the goroutine on whose stack frame i lies, if those before
+// lie elsewhere.
+func entersGoroutine(p *Printer, fs []inspect.Frame, i int) string {
+	id := fs[i].Goroutine
+	if id == 0 || i > 0 && fs[i-1].Goroutine == id {
+		return ""
+	}
+	return p.note(fmt.Sprintf("  goroutine %d", id))
 }
 
 func frameLine(p *Printer, f inspect.Frame) string {

@@ -76,6 +76,14 @@ func numbers(t inspect.Thread) string {
 	return strings.Join(parts, " > ")
 }
 
+// goroutine is the number of a goroutine, empty if there is none.
+func goroutine(id int64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatInt(id, 10)
+}
+
 func opt(n *int) string {
 	if n == nil {
 		return "?"

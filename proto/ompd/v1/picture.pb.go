@@ -642,8 +642,10 @@ type Thread struct {
 	// Native stack, innermost frame first.
 	Stack []*Frame `protobuf:"bytes,19,rep,name=stack,proto3" json:"stack,omitempty"`
 	// User-model stack, innermost frame first.
-	UserStack     []*Frame `protobuf:"bytes,20,rep,name=user_stack,json=userStack,proto3" json:"user_stack,omitempty"`
-	Errors        []string `protobuf:"bytes,21,rep,name=errors,proto3" json:"errors,omitempty"`
+	UserStack []*Frame `protobuf:"bytes,20,rep,name=user_stack,json=userStack,proto3" json:"user_stack,omitempty"`
+	Errors    []string `protobuf:"bytes,21,rep,name=errors,proto3" json:"errors,omitempty"`
+	// Number of the goroutine of Go's that the thread runs.
+	Goroutine     int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -825,6 +827,13 @@ func (x *Thread) GetErrors() []string {
 	return nil
 }
 
+func (x *Thread) GetGoroutine() int64 {
+	if x != nil {
+		return x.Goroutine
+	}
+	return 0
+}
+
 // LevelInfo is a thread's place at one nesting level.
 type LevelInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -977,7 +986,9 @@ type Frame struct {
 	// What the function was outlined from, such as parallel or task.
 	Construct string `protobuf:"bytes,11,opt,name=construct,proto3" json:"construct,omitempty"`
 	// The function of the program in which that construct stands.
-	In            string `protobuf:"bytes,12,opt,name=in,proto3" json:"in,omitempty"`
+	In string `protobuf:"bytes,12,opt,name=in,proto3" json:"in,omitempty"`
+	// Number of the goroutine on whose stack the frame lies.
+	Goroutine     int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1094,6 +1105,13 @@ func (x *Frame) GetIn() string {
 		return x.In
 	}
 	return ""
+}
+
+func (x *Frame) GetGoroutine() int64 {
+	if x != nil {
+		return x.Goroutine
+	}
+	return 0
 }
 
 // Region is one parallel region; every level has one, serialized ones too.
@@ -2690,7 +2708,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04path\x18\x06 \x01(\tR\x04path\x12\x19\n" +
 	"\bbuild_id\x18\a \x01(\tR\abuildId\x12\x16\n" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
-	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\"\xea\x05\n" +
+	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\"\x88\x06\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -2715,7 +2733,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05stack\x18\x13 \x03(\v2\x0e.ompd.v1.FrameR\x05stack\x12-\n" +
 	"\n" +
 	"user_stack\x18\x14 \x03(\v2\x0e.ompd.v1.FrameR\tuserStack\x12\x16\n" +
-	"\x06errors\x18\x15 \x03(\tR\x06errorsB\n" +
+	"\x06errors\x18\x15 \x03(\tR\x06errors\x12\x1c\n" +
+	"\tgoroutine\x18\x16 \x01(\x03R\tgoroutineB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +
@@ -2738,7 +2757,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05State\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\x97\x02\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xb5\x02\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -2752,7 +2771,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x03lwp\x18\n" +
 	" \x01(\x03R\x03lwp\x12\x1c\n" +
 	"\tconstruct\x18\v \x01(\tR\tconstruct\x12\x0e\n" +
-	"\x02in\x18\f \x01(\tR\x02inB\x05\n" +
+	"\x02in\x18\f \x01(\tR\x02in\x12\x1c\n" +
+	"\tgoroutine\x18\r \x01(\x03R\tgoroutineB\x05\n" +
 	"\x03_pc\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +

@@ -39,6 +39,15 @@ func solve(depth int, done chan bool) {
 
 //export goMember
 func goMember(number C.int) {
+	var text [64]byte
+	id := int64(0)
+	for _, digit := range text[len("goroutine "):runtime.Stack(text[:], false)] {
+		if digit == ' ' {
+			break
+		}
+		id = 10*id + int64(digit-'0')
+	}
+	C.team_goroutine(C.long(id))
 	switch number {
 	case 0:
 		C.team_trigger()

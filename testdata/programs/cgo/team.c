@@ -18,6 +18,16 @@ void team(void) {
   }
 }
 
+/* The number of the goroutine that runs on this thread, as Go tells it. */
+void team_goroutine(long id) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&lock);
+  size_t n = strlen(truth_extra);
+  snprintf(truth_extra + n, sizeof truth_extra - n, "{\"kind\":\"goroutine\",\"lwp\":%d,\"id\":%ld}\n",
+           truth_tid(), id);
+  pthread_mutex_unlock(&lock);
+}
+
 /* What Go calls in a member of the team. */
 void team_trigger(void) {
   signal(SIGABRT, SIG_DFL); /* Go's own handler would end the program without a core */

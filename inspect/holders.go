@@ -131,15 +131,16 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 	default:
 		return Holder{}, false
 	}
+	var taken []Frame
 	if len(by) == 1 && by[0].Return != 0 {
-		taken := in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
+		taken = in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
 		h.Taken = &taken[0]
 	}
 	call := "its call"
 	if len(by) > 0 {
 		call = in.siteName(by[0])
 	}
-	h.Evidence = holderEvidence(h, call, in.frames(f, kindUser))
+	h.Evidence = holderEvidence(h, call, taken, in.frames(f, kindUser))
 	return h, true
 }
 
@@ -153,24 +154,39 @@ func (in *Inspector) siteName(s accesspath.Site) string {
 	return cmp.Or(s.Name, "a call")
 }
 
-// holderEvidence says where a thread took a lock, and where it is; inlined are the
-// functions that are there, the innermost first.
-func holderEvidence(h Holder, call string, inlined []Frame) string {
-	at := inlined[len(inlined)-1]
-	where := at.Function
-	if where == "" {
-		where = at.PC.String()
-	}
-	now := fmt.Sprintf("line %d", at.Line)
+// holderEvidence says where a thread took a lock, and where it is; both are the
+// functions that are inlined there, the innermost first.
+func holderEvidence(h Holder, call string, taken, now []Frame) string {
+	from, to := common(taken, now)
+	where := cmp.Or(to.Function, to.PC.String())
 	switch {
 	case h.Certainty == Possible:
 		return fmt.Sprintf("%s in %s may have taken it, on some ways through the code", call, where)
-	case h.Taken == nil || h.Taken.Line == 0 || at.Line == 0:
-		return fmt.Sprintf("took it by %s in %s, not given back on any way from there to %v", call, where, at.PC)
-	case at.File != h.Taken.File:
-		now = fmt.Sprintf("%s:%d", filepath.Base(at.File), at.Line)
+	case from.Line == 0 || to.Line == 0:
+		return fmt.Sprintf("took it by %s in %s, not given back on any way from there to %v", call, where, to.PC)
 	}
-	return fmt.Sprintf("took it by %s in %s at %s:%d, not given back on any way from there to %s", call, where, filepath.Base(h.Taken.File), h.Taken.Line, now)
+	until := fmt.Sprintf("line %d", to.Line)
+	if to.File != from.File {
+		until = fmt.Sprintf("%s:%d", filepath.Base(to.File), to.Line)
+	}
+	return fmt.Sprintf("took it by %s in %s at %s:%d, not given back on any way from there to %s", call, where, filepath.Base(from.File), from.Line, until)
+}
+
+// common is the innermost function that two places in the code of one function are
+// both in, as the frames of either place; both lists have the innermost first.
+func common(a, b []Frame) (inA, inB Frame) {
+	inB = b[len(b)-1]
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if x.Function != y.Function {
+			break
+		}
+		inA, inB = x, y
+		if x.File != y.File || x.Line != y.Line { // what is inlined here is not the same
+			break
+		}
+	}
+	return inA, inB
 }
 
 // lockLook asks what the calls of one frame's function do with one lock.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,7 +195,7 @@ func (e expectation) judge(t *testing.T, l lane, status int, pic *inspect.Pictur
 	}
 	var waits []string
 	for _, s := range v.Cycle {
-		name := strings.TrimRight(s.WaitsFor.Name, " 0123456789") // without numbers of threads
+		name := threadNumber.ReplaceAllString(s.WaitsFor.Name, "")
 		waits = append(waits, strings.TrimSpace(s.WaitsFor.Kind+" "+name))
 	}
 	if slices.Sort(waits); !slices.Equal(waits, e.waits) {
@@ -202,6 +203,9 @@ func (e expectation) judge(t *testing.T, l lane, status int, pic *inspect.Pictur
 	}
 	e.checkText(t, l, pic)
 }
+
+// threadNumber ends the name of what is waited for that is a thread.
+var threadNumber = regexp.MustCompile(`(^| )\d+$`)
 
 // checkText looks for the words that people must read.
 func (e expectation) checkText(t *testing.T, l lane, pic *inspect.Picture) {

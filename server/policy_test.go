@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/inspect"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -146,4 +148,32 @@ func TestSwapped(t *testing.T) {
 	if read != "" {
 		t.Errorf("%q was read", read)
 	}
+}
+
+// TestFindProcesses tells of the processes of users that are allowed only.
+func TestFindProcesses(t *testing.T) {
+	find := func(context.Context, time.Duration) (*inspect.Processes, error) {
+		return &inspect.Processes{Processes: []inspect.Process{{PID: os.Getpid(), CPU: 1.5}}, Hidden: 2}, nil
+	}
+	for uid, want := range map[int]int{ownUID(): 1, ownUID() + 1: 0} {
+		_, address := start(t, Config{Policy: Policy{UIDs: []int{uid}}, Processes: find})
+		stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(), &ompdv1.FindProcessesRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range want {
+			if resp, err := stream.Recv(); err != nil || resp.GetProcess().GetPid() != int64(os.Getpid()) || resp.GetProcess().GetCpu() != 1.5 {
+				t.Errorf("%v, %v", resp, err)
+			}
+		}
+		if resp, err := stream.Recv(); err != nil || resp.GetProcess() != nil || resp.GetHidden() != int64(3-want) {
+			t.Errorf("the last: %v, %v", resp, err)
+		}
+	}
+	_, address := start(t, Config{})
+	stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(), &ompdv1.FindProcessesRequest{})
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	codeOf(t, "a server that does not tell", err, codes.Unimplemented)
 }

@@ -48,6 +48,9 @@ type Config struct {
 	// Lend opens what a debugger lends that said hello; ask asks it. nil means
 	// that no debugger is served.
 	Lend func(hello *ompdv1.Hello, ask remote.Asker) (Lent, error)
+	// Processes finds the processes that use OpenMP, and measures their use of
+	// processors for so long. nil means that they are not told.
+	Processes func(ctx context.Context, sample time.Duration) (*inspect.Processes, error)
 	// Policy says what may be opened and read.
 	Policy Policy
 	// Limits bound what one client can use; zero values mean the defaults.

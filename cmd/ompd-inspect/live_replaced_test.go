@@ -41,7 +41,7 @@ func TestReplacedFiles(t *testing.T) {
 	if !slices.ContainsFunc(pic.Threads, func(th inspect.Thread) bool { return slices.ContainsFunc(th.Stack, named) }) {
 		t.Error("no frame has the name of a function of the runtime")
 	}
-	list := processes(t, "--sample", "0").Processes
+	list := listed(t, "--sample", "0").Processes
 	i := slices.IndexFunc(list, func(c inspect.Process) bool { return c.PID == p.PID })
 	if i < 0 || len(list[i].Runtimes) != 1 || list[i].Runtimes[0].Path != lib || list[i].Executable != exe {
 		t.Errorf("%+v", list)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,21 +30,22 @@ func (a *app) psVerb() *cobra.Command {
 	return cmd
 }
 
-func (a *app) ps(ctx context.Context, sample time.Duration) error {
+func (a *app) ps(ctx context.Context, sample time.Duration) (err error) {
 	if sample < 0 {
 		return usageError{fmt.Errorf("--sample %v: it is a time of 0 or more", sample)}
 	}
-	if err := a.here("ps"); err != nil {
-		return err
+	find := processes
+	if a.remote() {
+		c, done, err := a.client()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		find = c.Processes
 	}
-	known := moduleKinds{}
-	found, hidden, err := live.Processes(ctx, known.classify, sample)
+	list, err := find(ctx, sample)
 	if err != nil {
 		return err
-	}
-	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}, Hidden: hidden}
-	for _, c := range found {
-		list.Processes = append(list.Processes, known.process(c))
 	}
 	if a.json {
 		return a.printJSON(list)
@@ -54,6 +56,20 @@ func (a *app) ps(ctx context.Context, sample time.Duration) error {
 	}
 	text.Processes(p, list)
 	return p.Err()
+}
+
+// processes finds the processes of this machine that use OpenMP.
+func processes(ctx context.Context, sample time.Duration) (*inspect.Processes, error) {
+	known := moduleKinds{}
+	found, hidden, err := live.Processes(ctx, known.classify, sample)
+	if err != nil {
+		return nil, err
+	}
+	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}, Hidden: hidden}
+	for _, c := range found {
+		list.Processes = append(list.Processes, known.process(c))
+	}
+	return list, nil
 }
 
 // here refuses what a server is not asked for.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
@@ -46,8 +48,8 @@ func validateAs(tb testing.TB, name string, text []byte) {
 	}
 }
 
-// processes runs ps.
-func processes(t *testing.T, flags ...string) *inspect.Processes {
+// listed runs ps.
+func listed(t *testing.T, flags ...string) *inspect.Processes {
 	t.Helper()
 	status, out, errs := output(t, append([]string{"ps", "--json"}, flags...)...)
 	if status != exitOK {
@@ -77,7 +79,7 @@ func TestPs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
-	list := processes(t)
+	list := listed(t)
 	found, busy := 0, 0.0
 	for _, p := range list.Processes {
 		if p.PID == plain.Process.Pid || p.PID == os.Getpid() {
@@ -96,8 +98,9 @@ func TestPs(t *testing.T) {
 	if found != len(started) || busy <= 0.1 {
 		t.Errorf("%d of %d found, which keep %.2f processors busy", found, len(started), busy)
 	}
+	address := serving(t, &serveOptions{})
 	for pid := range started {
-		for _, args := range [][]string{{"ps", "--sample", "0"}, {}} {
+		for _, args := range [][]string{{"ps", "--sample", "0"}, {}, {"--server", address, "ps"}, {"--server", address}} {
 			status, out, errs := output(t, args...)
 			if status != exitOK || !strings.Contains(out, strconv.Itoa(pid)) || !strings.Contains(out, "next: ompd-inspect ") {
 				t.Errorf("%v: exit status %d\n%s%s", args, status, out, errs)
@@ -105,7 +108,7 @@ func TestPs(t *testing.T) {
 		}
 		break
 	}
-	for _, args := range [][]string{{"ps"}, {"watch", "1"}, {}} {
+	for _, args := range [][]string{{"watch", "1"}} {
 		if status, _, errs := output(t, append(args, "--server", "unix:///nowhere")...); status != exitUsage || !strings.Contains(errs, "this machine only") {
 			t.Errorf("%v at a server: exit status %d: %s", args, status, errs)
 		}
@@ -157,4 +160,34 @@ func staticProgram(t *testing.T) *exec.Cmd {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
+}
+
+// TestPsAtServer lists the processes of a server's machine: the same as here, or none
+// if their users' processes may not be opened.
+func TestPsAtServer(t *testing.T) {
+	p := omptest.Start(t, omptest.Run{
+		Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+	})
+	own := func(list *inspect.Processes) *inspect.Process {
+		for i := range list.Processes {
+			if list.Processes[i].PID == p.PID {
+				list.Processes[i].CPU = 0 // it is another one at each moment
+				return &list.Processes[i]
+			}
+		}
+		return nil
+	}
+	here, there := own(listed(t)), own(listed(t, "--server", serving(t, &serveOptions{})))
+	if here == nil || there == nil || !reflect.DeepEqual(here, there) {
+		t.Errorf("here %+v, at the server %+v", here, there)
+	}
+	address := serving(t, &serveOptions{uids: []int{os.Getuid()}})
+	c, err := client.Dial(address, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if list, err := c.Processes(t.Context(), 0); err != nil || own(list) == nil || list.Schema != inspect.ProcessSchema {
+		t.Errorf("%v, %v", list, err)
+	}
 }

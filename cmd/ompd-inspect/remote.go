@@ -102,13 +102,11 @@ func (w wanted) parts() []ompdv1.PicturePart {
 func (a *app) atServer(name string, f func(context.Context, *client.Target) error) (err error) {
 	ctx, cancel := context.WithCancel(a.context())
 	defer cancel()
-	c := a.at
-	if c == nil {
-		if c, err = a.dial(); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, c.Close()) }()
+	c, done, err := a.client()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	spec, err := a.spec(name)
 	if err != nil {
 		return err
@@ -121,6 +119,17 @@ func (a *app) atServer(name string, f func(context.Context, *client.Target) erro
 		defer func() { err = errors.Join(err, t.Close(context.WithoutCancel(ctx))) }()
 	}
 	return f(ctx, t)
+}
+
+// client is the connection to the server; done ends it, if it is for one verb.
+func (a *app) client() (c *client.Client, done func() error, err error) {
+	if a.at != nil {
+		return a.at, func() error { return nil }, nil
+	}
+	if c, err = a.dial(); err != nil {
+		return nil, nil, err
+	}
+	return c, c.Close, nil
 }
 
 // unreached says what may be the cause if a server cannot be talked to by TLS. It

@@ -119,7 +119,7 @@ func (o *serveOptions) connectUIDs() []int {
 
 // serverConfig checks the flags that go together.
 func (a *app) serverConfig(o *serveOptions) (*server.Config, error) {
-	cfg := &server.Config{Open: openServed, Lend: lendServed, Limits: o.limits, Policy: server.Policy{Dirs: o.dirs, UIDs: o.uids, Memory: o.memory}}
+	cfg := &server.Config{Open: openServed, Lend: lendServed, Processes: processes, Limits: o.limits, Policy: server.Policy{Dirs: o.dirs, UIDs: o.uids, Memory: o.memory}}
 	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	cfg.Log = slog.New(slog.NewTextHandler(a.stderr, options))
 	if o.logJSON {

@@ -34,7 +34,7 @@ func (a *app) serveStdio(ctx context.Context) (err error) {
 	}
 	user := []int{os.Getuid()}
 	s := server.New(server.Config{
-		Open: openServed, Lend: lendServed, Credentials: server.PeerCredentials(user),
+		Open: openServed, Lend: lendServed, Processes: processes, Credentials: server.PeerCredentials(user),
 		Policy: server.Policy{Dirs: []string{"/"}, UIDs: user}, Limits: server.Limits{Call: forever, Idle: forever},
 		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})

@@ -34,11 +34,12 @@ type plan struct {
 	err    error // the words differ
 }
 
-// plans has the plan of each struct of a picture and of the list of breakpoints.
+// plans has the plan of each struct that is carried.
 // It is made when the first one is carried: not everybody who can does.
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
-	return planAll(all, reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+	return planAll(all, reflect.TypeFor[inspect.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })
 
 // planAll adds the plans of struct type t, carried by messages md, and of what
@@ -147,6 +148,8 @@ func scalar(v reflect.Value, k protoreflect.Kind) (protoreflect.Value, error) {
 		return protoreflect.ValueOfInt64(v.Int()), nil
 	case k == protoreflect.Uint64Kind && v.CanUint():
 		return protoreflect.ValueOfUint64(v.Uint()), nil
+	case k == protoreflect.DoubleKind && v.CanFloat():
+		return protoreflect.ValueOfFloat64(v.Float()), nil
 	case k == protoreflect.BoolKind && v.Kind() == reflect.Bool:
 		return protoreflect.ValueOfBool(v.Bool()), nil
 	}
@@ -220,6 +223,8 @@ func setScalar(v reflect.Value, x protoreflect.Value, k protoreflect.Kind) error
 		v.SetInt(x.Int())
 	case k == protoreflect.Uint64Kind && v.CanUint():
 		v.SetUint(x.Uint())
+	case k == protoreflect.DoubleKind && v.CanFloat():
+		v.SetFloat(x.Float())
 	case k == protoreflect.BoolKind && v.Kind() == reflect.Bool:
 		v.SetBool(x.Bool())
 	default:

@@ -44,7 +44,7 @@ func TestSameWords(t *testing.T) {
 
 var kinds = map[protoreflect.Kind]reflect.Kind{
 	protoreflect.StringKind: reflect.String, protoreflect.Int64Kind: reflect.Int,
-	protoreflect.Uint64Kind: reflect.Uint64, protoreflect.BoolKind: reflect.Bool, protoreflect.MessageKind: reflect.Struct,
+	protoreflect.Uint64Kind: reflect.Uint64, protoreflect.BoolKind: reflect.Bool, protoreflect.DoubleKind: reflect.Float64, protoreflect.MessageKind: reflect.Struct,
 }
 
 func alike(a, b reflect.Kind) bool {

@@ -3039,6 +3039,109 @@ func (x *ReadMemoryResponse) GetData() []byte {
 	return nil
 }
 
+// FindProcessesRequest is the argument of FindProcesses.
+type FindProcessesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How long the use of processors is measured. 0 asks for the mean since each
+	// process began. The server bounds it.
+	Sample        *durationpb.Duration `protobuf:"bytes,1,opt,name=sample,proto3" json:"sample,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindProcessesRequest) Reset() {
+	*x = FindProcessesRequest{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindProcessesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindProcessesRequest) ProtoMessage() {}
+
+func (x *FindProcessesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindProcessesRequest.ProtoReflect.Descriptor instead.
+func (*FindProcessesRequest) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *FindProcessesRequest) GetSample() *durationpb.Duration {
+	if x != nil {
+		return x.Sample
+	}
+	return nil
+}
+
+// FindProcessesResponse is one process, or the end of the list.
+type FindProcessesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not set in the last response.
+	Process *Process `protobuf:"bytes,1,opt,name=process,proto3" json:"process,omitempty"`
+	// In the last response: how many processes could not be looked at for lack of
+	// permission, or may not be opened by clients.
+	Hidden        int64 `protobuf:"varint,2,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindProcessesResponse) Reset() {
+	*x = FindProcessesResponse{}
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindProcessesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindProcessesResponse) ProtoMessage() {}
+
+func (x *FindProcessesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindProcessesResponse.ProtoReflect.Descriptor instead.
+func (*FindProcessesResponse) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *FindProcessesResponse) GetProcess() *Process {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+func (x *FindProcessesResponse) GetHidden() int64 {
+	if x != nil {
+		return x.Hidden
+	}
+	return 0
+}
+
 var File_ompd_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_inspection_service_proto_rawDesc = "" +
@@ -3234,7 +3337,12 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\aaddress\x18\x02 \x01(\x04R\aaddress\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\rR\x04size\"(\n" +
 	"\x12ReadMemoryResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data*\xad\x02\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"I\n" +
+	"\x14FindProcessesRequest\x121\n" +
+	"\x06sample\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06sample\"[\n" +
+	"\x15FindProcessesResponse\x12*\n" +
+	"\aprocess\x18\x01 \x01(\v2\x10.ompd.v1.ProcessR\aprocess\x12\x16\n" +
+	"\x06hidden\x18\x02 \x01(\x03R\x06hidden*\xad\x02\n" +
 	"\vPicturePart\x12\x1c\n" +
 	"\x18PICTURE_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PICTURE_PART_HEADER\x10\x01\x12\x18\n" +
@@ -3253,7 +3361,7 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x17THREAD_VIEW_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11THREAD_VIEW_BASIC\x10\x01\x12\x1a\n" +
 	"\x16THREAD_VIEW_USER_STACK\x10\x02\x12\x14\n" +
-	"\x10THREAD_VIEW_FULL\x10\x032\x9d\f\n" +
+	"\x10THREAD_VIEW_FULL\x10\x032\xef\f\n" +
 	"\x11InspectionService\x12E\n" +
 	"\n" +
 	"OpenTarget\x12\x1a.ompd.v1.OpenTargetRequest\x1a\x1b.ompd.v1.OpenTargetResponse\x12B\n" +
@@ -3277,7 +3385,8 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\fListVerdicts\x12\x1c.ompd.v1.ListVerdictsRequest\x1a\x1d.ompd.v1.ListVerdictsResponse\x12E\n" +
 	"\n" +
 	"ListChecks\x12\x1a.ompd.v1.ListChecksRequest\x1a\x1b.ompd.v1.ListChecksResponse\x12T\n" +
-	"\x0fListBreakpoints\x12\x1f.ompd.v1.ListBreakpointsRequest\x1a .ompd.v1.ListBreakpointsResponse\x12E\n" +
+	"\x0fListBreakpoints\x12\x1f.ompd.v1.ListBreakpointsRequest\x1a .ompd.v1.ListBreakpointsResponse\x12P\n" +
+	"\rFindProcesses\x12\x1d.ompd.v1.FindProcessesRequest\x1a\x1e.ompd.v1.FindProcessesResponse0\x01\x12E\n" +
 	"\n" +
 	"ReadMemory\x12\x1a.ompd.v1.ReadMemoryRequest\x1a\x1b.ompd.v1.ReadMemoryResponseB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
@@ -3294,7 +3403,7 @@ func file_ompd_v1_inspection_service_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_inspection_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(PicturePart)(0),                  // 0: ompd.v1.PicturePart
 	(ThreadView)(0),                   // 1: ompd.v1.ThreadView
@@ -3346,99 +3455,106 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*ListBreakpointsResponse)(nil),   // 47: ompd.v1.ListBreakpointsResponse
 	(*ReadMemoryRequest)(nil),         // 48: ompd.v1.ReadMemoryRequest
 	(*ReadMemoryResponse)(nil),        // 49: ompd.v1.ReadMemoryResponse
-	(*durationpb.Duration)(nil),       // 50: google.protobuf.Duration
-	(*Picture)(nil),                   // 51: ompd.v1.Picture
-	(*Thread)(nil),                    // 52: ompd.v1.Thread
-	(*Region)(nil),                    // 53: ompd.v1.Region
-	(*Task)(nil),                      // 54: ompd.v1.Task
-	(*MergedStack)(nil),               // 55: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 56: ompd.v1.Icv
-	(*ControlVar)(nil),                // 57: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 58: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 59: ompd.v1.Verdict
-	(*Check)(nil),                     // 60: ompd.v1.Check
-	(*Breakpoint)(nil),                // 61: ompd.v1.Breakpoint
+	(*FindProcessesRequest)(nil),      // 50: ompd.v1.FindProcessesRequest
+	(*FindProcessesResponse)(nil),     // 51: ompd.v1.FindProcessesResponse
+	(*durationpb.Duration)(nil),       // 52: google.protobuf.Duration
+	(*Picture)(nil),                   // 53: ompd.v1.Picture
+	(*Thread)(nil),                    // 54: ompd.v1.Thread
+	(*Region)(nil),                    // 55: ompd.v1.Region
+	(*Task)(nil),                      // 56: ompd.v1.Task
+	(*MergedStack)(nil),               // 57: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 58: ompd.v1.Icv
+	(*ControlVar)(nil),                // 59: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 60: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 61: ompd.v1.Verdict
+	(*Check)(nil),                     // 62: ompd.v1.Check
+	(*Breakpoint)(nil),                // 63: ompd.v1.Breakpoint
+	(*Process)(nil),                   // 64: ompd.v1.Process
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
-	50, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
+	52, // 1: ompd.v1.OpenTargetInfo.lease:type_name -> google.protobuf.Duration
 	2,  // 2: ompd.v1.OpenTargetRequest.spec:type_name -> ompd.v1.TargetSpec
-	50, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
+	52, // 3: ompd.v1.OpenTargetRequest.lease:type_name -> google.protobuf.Duration
 	3,  // 4: ompd.v1.OpenTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 5: ompd.v1.GetTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 6: ompd.v1.ListTargetsResponse.targets:type_name -> ompd.v1.OpenTargetInfo
 	3,  // 7: ompd.v1.RefreshTargetResponse.target:type_name -> ompd.v1.OpenTargetInfo
 	0,  // 8: ompd.v1.GetReportRequest.parts:type_name -> ompd.v1.PicturePart
-	51, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
+	53, // 9: ompd.v1.GetReportResponse.picture:type_name -> ompd.v1.Picture
 	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
-	50, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
-	51, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
+	52, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
+	53, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
 	1,  // 13: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	52, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	54, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
 	1,  // 15: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
 	18, // 16: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	52, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	53, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	54, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	55, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
 	25, // 19: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	53, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	54, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	55, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	56, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
 	30, // 22: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	54, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	55, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	56, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	57, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
 	35, // 25: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	56, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	57, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	58, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	59, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	60, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	61, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	4,  // 32: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 33: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 34: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 35: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 36: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 37: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 38: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	19, // 39: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	21, // 40: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	23, // 41: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	26, // 42: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	28, // 43: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	31, // 44: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	33, // 45: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	36, // 46: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	38, // 47: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	40, // 48: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	42, // 49: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
-	44, // 50: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	46, // 51: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	48, // 52: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 53: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 54: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 55: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 56: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 57: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 58: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 59: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	20, // 60: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	22, // 61: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	24, // 62: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	27, // 63: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	29, // 64: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	32, // 65: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	34, // 66: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	37, // 67: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	39, // 68: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	41, // 69: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	43, // 70: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
-	45, // 71: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	47, // 72: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	49, // 73: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	53, // [53:74] is the sub-list for method output_type
-	32, // [32:53] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	58, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	59, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	60, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	61, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	62, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	63, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	52, // 32: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
+	64, // 33: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
+	4,  // 34: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 35: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 36: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 37: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 38: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 39: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 40: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	19, // 41: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	21, // 42: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	23, // 43: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	26, // 44: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	28, // 45: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	31, // 46: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	33, // 47: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	36, // 48: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	38, // 49: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	40, // 50: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	42, // 51: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	44, // 52: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	46, // 53: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	50, // 54: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
+	48, // 55: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 56: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 57: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 58: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 59: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 60: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 61: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 62: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	20, // 63: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	22, // 64: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	24, // 65: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	27, // 66: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	29, // 67: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	32, // 68: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	34, // 69: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	37, // 70: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	39, // 71: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	41, // 72: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	43, // 73: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	45, // 74: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	47, // 75: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	51, // 76: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
+	49, // 77: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	56, // [56:78] is the sub-list for method output_type
+	34, // [34:56] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }
@@ -3462,7 +3578,7 @@ func file_ompd_v1_inspection_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_inspection_service_proto_rawDesc), len(file_ompd_v1_inspection_service_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   48,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -39,6 +39,7 @@ const (
 	InspectionService_ListVerdicts_FullMethodName      = "/ompd.v1.InspectionService/ListVerdicts"
 	InspectionService_ListChecks_FullMethodName        = "/ompd.v1.InspectionService/ListChecks"
 	InspectionService_ListBreakpoints_FullMethodName   = "/ompd.v1.InspectionService/ListBreakpoints"
+	InspectionService_FindProcesses_FullMethodName     = "/ompd.v1.InspectionService/FindProcesses"
 	InspectionService_ReadMemory_FullMethodName        = "/ompd.v1.InspectionService/ReadMemory"
 )
 
@@ -96,6 +97,9 @@ type InspectionServiceClient interface {
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
 	ListBreakpoints(ctx context.Context, in *ListBreakpointsRequest, opts ...grpc.CallOption) (*ListBreakpointsResponse, error)
+	// FindProcesses finds the processes of the server's machine that use OpenMP and
+	// that its clients may open. Each response has one; the last has none.
+	FindProcesses(ctx context.Context, in *FindProcessesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FindProcessesResponse], error)
 	// ReadMemory reads memory of the target, if the server was told to allow it.
 	ReadMemory(ctx context.Context, in *ReadMemoryRequest, opts ...grpc.CallOption) (*ReadMemoryResponse, error)
 }
@@ -326,6 +330,25 @@ func (c *inspectionServiceClient) ListBreakpoints(ctx context.Context, in *ListB
 	return out, nil
 }
 
+func (c *inspectionServiceClient) FindProcesses(ctx context.Context, in *FindProcessesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FindProcessesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &InspectionService_ServiceDesc.Streams[2], InspectionService_FindProcesses_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[FindProcessesRequest, FindProcessesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InspectionService_FindProcessesClient = grpc.ServerStreamingClient[FindProcessesResponse]
+
 func (c *inspectionServiceClient) ReadMemory(ctx context.Context, in *ReadMemoryRequest, opts ...grpc.CallOption) (*ReadMemoryResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReadMemoryResponse)
@@ -390,6 +413,9 @@ type InspectionServiceServer interface {
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
 	ListBreakpoints(context.Context, *ListBreakpointsRequest) (*ListBreakpointsResponse, error)
+	// FindProcesses finds the processes of the server's machine that use OpenMP and
+	// that its clients may open. Each response has one; the last has none.
+	FindProcesses(*FindProcessesRequest, grpc.ServerStreamingServer[FindProcessesResponse]) error
 	// ReadMemory reads memory of the target, if the server was told to allow it.
 	ReadMemory(context.Context, *ReadMemoryRequest) (*ReadMemoryResponse, error)
 	mustEmbedUnimplementedInspectionServiceServer()
@@ -461,6 +487,9 @@ func (UnimplementedInspectionServiceServer) ListChecks(context.Context, *ListChe
 }
 func (UnimplementedInspectionServiceServer) ListBreakpoints(context.Context, *ListBreakpointsRequest) (*ListBreakpointsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListBreakpoints not implemented")
+}
+func (UnimplementedInspectionServiceServer) FindProcesses(*FindProcessesRequest, grpc.ServerStreamingServer[FindProcessesResponse]) error {
+	return status.Error(codes.Unimplemented, "method FindProcesses not implemented")
 }
 func (UnimplementedInspectionServiceServer) ReadMemory(context.Context, *ReadMemoryRequest) (*ReadMemoryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadMemory not implemented")
@@ -832,6 +861,17 @@ func _InspectionService_ListBreakpoints_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InspectionService_FindProcesses_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(FindProcessesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(InspectionServiceServer).FindProcesses(m, &grpc.GenericServerStream[FindProcessesRequest, FindProcessesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type InspectionService_FindProcessesServer = grpc.ServerStreamingServer[FindProcessesResponse]
+
 func _InspectionService_ReadMemory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReadMemoryRequest)
 	if err := dec(in); err != nil {
@@ -943,6 +983,11 @@ var InspectionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchTarget",
 			Handler:       _InspectionService_WatchTarget_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "FindProcesses",
+			Handler:       _InspectionService_FindProcesses_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -2639,6 +2639,200 @@ func (x *BodyEntry) GetTaskArgument() int64 {
 	return 0
 }
 
+// Process is a process that has an OpenMP runtime loaded.
+type Process struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Pid        int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	User       string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	Executable string                 `protobuf:"bytes,3,opt,name=executable,proto3" json:"executable,omitempty"`
+	// The arguments, the program first.
+	Command []string `protobuf:"bytes,4,rep,name=command,proto3" json:"command,omitempty"`
+	// Such as running, sleeping or stopped.
+	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
+	// How many threads it has.
+	Threads int64 `protobuf:"varint,6,opt,name=threads,proto3" json:"threads,omitempty"`
+	// In the form of RFC 3339.
+	Started string `protobuf:"bytes,7,opt,name=started,proto3" json:"started,omitempty"`
+	// Processors that it keeps busy.
+	Cpu           float64        `protobuf:"fixed64,8,opt,name=cpu,proto3" json:"cpu,omitempty"`
+	Runtimes      []*ProcessCode `protobuf:"bytes,9,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Process) Reset() {
+	*x = Process{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Process) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Process) ProtoMessage() {}
+
+func (x *Process) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Process.ProtoReflect.Descriptor instead.
+func (*Process) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Process) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Process) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Process) GetExecutable() string {
+	if x != nil {
+		return x.Executable
+	}
+	return ""
+}
+
+func (x *Process) GetCommand() []string {
+	if x != nil {
+		return x.Command
+	}
+	return nil
+}
+
+func (x *Process) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Process) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Process) GetStarted() string {
+	if x != nil {
+		return x.Started
+	}
+	return ""
+}
+
+func (x *Process) GetCpu() float64 {
+	if x != nil {
+		return x.Cpu
+	}
+	return 0
+}
+
+func (x *Process) GetRuntimes() []*ProcessCode {
+	if x != nil {
+		return x.Runtimes
+	}
+	return nil
+}
+
+// ProcessCode is a module of a process that holds an OpenMP runtime.
+type ProcessCode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as libomp.
+	Family  string `protobuf:"bytes,1,opt,name=family,proto3" json:"family,omitempty"`
+	Name    string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	// As the process sees it.
+	Path string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
+	// It is linked into the executable.
+	Static        bool `protobuf:"varint,5,opt,name=static,proto3" json:"static,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProcessCode) Reset() {
+	*x = ProcessCode{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProcessCode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProcessCode) ProtoMessage() {}
+
+func (x *ProcessCode) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
+func (*ProcessCode) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ProcessCode) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *ProcessCode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProcessCode) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *ProcessCode) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ProcessCode) GetStatic() bool {
+	if x != nil {
+		return x.Static
+	}
+	return false
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
@@ -2930,7 +3124,25 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"taskOffset\x88\x01\x01\x12(\n" +
 	"\rtask_argument\x18\x05 \x01(\x03H\x01R\ftaskArgument\x88\x01\x01B\x0e\n" +
 	"\f_task_offsetB\x10\n" +
-	"\x0e_task_argumentB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x0e_task_argument\"\xf7\x01\n" +
+	"\aProcess\x12\x10\n" +
+	"\x03pid\x18\x01 \x01(\x03R\x03pid\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x1e\n" +
+	"\n" +
+	"executable\x18\x03 \x01(\tR\n" +
+	"executable\x12\x18\n" +
+	"\acommand\x18\x04 \x03(\tR\acommand\x12\x14\n" +
+	"\x05state\x18\x05 \x01(\tR\x05state\x12\x18\n" +
+	"\athreads\x18\x06 \x01(\x03R\athreads\x12\x18\n" +
+	"\astarted\x18\a \x01(\tR\astarted\x12\x10\n" +
+	"\x03cpu\x18\b \x01(\x01R\x03cpu\x120\n" +
+	"\bruntimes\x18\t \x03(\v2\x14.ompd.v1.ProcessCodeR\bruntimes\"\x7f\n" +
+	"\vProcessCode\x12\x16\n" +
+	"\x06family\x18\x01 \x01(\tR\x06family\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
+	"\x04path\x18\x04 \x01(\tR\x04path\x12\x16\n" +
+	"\x06static\x18\x05 \x01(\bR\x06staticB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -2944,7 +3156,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -2971,6 +3183,8 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*MissingThread)(nil), // 22: ompd.v1.MissingThread
 	(*Breakpoint)(nil),    // 23: ompd.v1.Breakpoint
 	(*BodyEntry)(nil),     // 24: ompd.v1.BodyEntry
+	(*Process)(nil),       // 25: ompd.v1.Process
+	(*ProcessCode)(nil),   // 26: ompd.v1.ProcessCode
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -3003,11 +3217,12 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	20, // 27: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
 	8,  // 28: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
 	24, // 29: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	26, // 30: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -3033,7 +3248,7 @@ func file_ompd_v1_picture_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

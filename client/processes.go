@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// Processes finds the processes of the server's machine that use OpenMP and that may
+// be opened. The use of processors is measured for as long as sample says, at most
+// 10 s.
+func (c *Client) Processes(ctx context.Context, sample time.Duration) (*inspect.Processes, error) {
+	stream, err := c.Inspection.FindProcesses(ctx, &ompdv1.FindProcessesRequest{Sample: durationpb.New(sample)})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}}
+	for {
+		resp, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, Explain(err)
+		}
+		list.Hidden = int(resp.GetHidden())
+		if resp.GetProcess() == nil {
+			continue
+		}
+		var p inspect.Process
+		if err := wire.Unpack(resp.GetProcess(), &p); err != nil {
+			return nil, err
+		}
+		list.Processes = append(list.Processes, p)
+	}
+}

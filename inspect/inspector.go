@@ -77,6 +77,7 @@ type Inspector struct {
 	flows     map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
 	summaries map[familyEntry]lockSummary
 	gives     map[familyEntry]bool // may a function give a lock back
+	pointers  []heapPointer        // nil until they are asked for
 	parent    map[uint64]string
 	warned    map[string]bool
 	warnings  []string

@@ -116,7 +116,7 @@ type Thread struct {
 	State       *State      `json:"state,omitempty"`
 	WaitID      *Hex        `json:"wait_id,omitempty"`
 	WaitKind    string      `json:"wait_kind,omitempty"`
-	WaitName    string      `json:"wait_name,omitempty"` // symbol at wait_id, if there is one
+	WaitName    string      `json:"wait_name,omitempty"` // of the lock or critical section, if it is known
 	Hidden      bool        `json:"hidden_helper,omitempty"`
 	Goroutine   int64       `json:"goroutine,omitempty"` // of Go's, that the thread runs
 	Crashed     bool        `json:"crashed,omitempty"`

@@ -98,7 +98,10 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 		t.State.Source = "tracked"
 	}
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
-	t.WaitID, t.WaitKind, t.WaitName = hexPtr(wait), ts.WaitKind, in.dataName(wait)
+	t.WaitID, t.WaitKind = hexPtr(wait), ts.WaitKind
+	if w, ok := in.runtimeWait(n); ok {
+		t.WaitName = w.Name
+	}
 	return ts.State
 }
 

@@ -110,15 +110,19 @@ func (in *Inspector) waitName(w Wait) string {
 	return name
 }
 
-// placeName names the program's data at addr: a variable, or a distance into one.
+// placeName names the program's data at addr: a variable, an element or member of
+// one, or a distance into one if debug information does not tell.
 func (in *Inspector) placeName(addr uint64) string {
 	if addr == 0 || in.cfg.Symbolizer == nil || in.owned(addr) {
 		return ""
 	}
+	if name, ok := in.cfg.Symbolizer.Variable(addr); ok {
+		return name
+	}
 	s, ok := in.cfg.Symbolizer.Data(addr)
 	switch {
 	case !ok || s.Name == "":
-		return ""
+		return in.heapName(addr)
 	case s.Offset == 0:
 		return s.Name
 	}

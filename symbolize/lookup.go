@@ -81,6 +81,14 @@ func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
 
 // dataSymbol returns the variable at a file address.
 func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
+	s, ok := m.dataSymbolAt(addr)
+	if !ok {
+		return Symbol{}, false
+	}
+	return Symbol{Name: s.name, Module: m.mod, Offset: addr - s.low}, true
+}
+
+func (m *module) dataSymbolAt(addr uint64) (*symbol, bool) {
 	if m.data == nil {
 		var tables []table
 		var sections []elf.SectionHeader
@@ -100,11 +108,7 @@ func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
 		}
 		m.data = newSymbols(sections, dataSymbol, tables...)
 	}
-	s, ok := m.data.find(addr)
-	if !ok {
-		return Symbol{}, false
-	}
-	return Symbol{Name: s.name, Module: m.mod, Offset: addr - s.low}, true
+	return m.data.find(addr)
 }
 
 // lookup returns the address of a symbol in the target; it takes the lock.

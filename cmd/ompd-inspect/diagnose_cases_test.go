@@ -32,6 +32,11 @@ func deadlocks() []expectation {
 		{program: "verdict_ordered_lock", args: []string{"2"}},
 		{program: "verdict_atomic", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"atomic", "critical (unnamed)"}, says: []string{"GOMP_atomic_start in add", "the lock of atomic constructs"}},
 		{program: "verdict_atomic", args: []string{"1"}},
+		{program: "verdict_lock_names", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts[1].lock", "lock accts[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table[2].left.fork", "lock table[3].left.fork"}},
+		{program: "verdict_lock_names", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock inner[1].lock", "lock inner[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock grid[2][3]", "lock grid[2][4]"}},
+		{program: "verdict_lock_names", args: []string{"0"}, bare: true, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts+0x18", "lock accts+0x28"}},
 		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
 		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it has itself", "make it a nest lock"}},
 	}

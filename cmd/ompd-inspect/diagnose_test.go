@@ -21,6 +21,7 @@ type expectation struct {
 	args      []string
 	env       []string
 	crash     bool     // dies by a signal of its own
+	bare      bool     // built without debug information
 	only      string   // the lanes in which it holds, by family, name or build: libgomp-O0 O1; empty: all
 	never     string   // the lanes in which it does not hold
 	info      bool     // the verdict is information
@@ -100,6 +101,9 @@ func (l lane) runs(e expectation) bool {
 func (l lane) run(t *testing.T, e expectation) omptest.Run {
 	t.Helper()
 	b := omptest.Build{Program: e.program, Flags: []string{"-" + l.build, "-g"}}
+	if e.bare {
+		b.Flags[1] = "-g0"
+	}
 	if l.family == "libgomp" {
 		b.Compiler = omptest.GCC
 	}
@@ -133,7 +137,7 @@ func TestVerdicts(t *testing.T) {
 				if !l.runs(e) || e.crash && l.mode == omptest.Live {
 					continue
 				}
-				t.Run(strings.Join(slices.Concat([]string{e.program}, e.args, e.env), "-"), func(t *testing.T) {
+				t.Run(strings.Join(slices.Concat([]string{e.program}, e.args, e.env, map[bool][]string{true: {"bare"}}[e.bare]), "-"), func(t *testing.T) {
 					e.check(t, l, l.look(t, e))
 				})
 			}
@@ -216,6 +220,36 @@ func (e expectation) checkText(t *testing.T, l lane, pic *inspect.Picture) {
 		if !strings.Contains(b.String(), s) {
 			t.Errorf("the text does not say %q:\n%s", s, b.String())
 		}
+	}
+}
+
+// TestLockNames holds what threads wait for in the table of threads against what the
+// verdict says.
+func TestLockNames(t *testing.T) {
+	for _, l := range lanes() {
+		if l.build != "O1" {
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			for _, e := range []expectation{{program: "verdict_lock_names", args: []string{"1"}}, {program: "verdict_critical_cycle"}, {program: "verdict_atomic"}} {
+				status, out, errs := output(t, "--json", l.look(t, e))
+				if status != exitOK {
+					t.Fatalf("exit status %d: %s", status, errs)
+				}
+				pic, names := decode(t, out), map[int]string{}
+				for _, th := range pic.Threads {
+					names[th.LWP] = th.WaitName
+				}
+				if len(pic.Verdicts) == 0 {
+					t.Fatalf("%s: no verdict", e.program)
+				}
+				for _, s := range pic.Verdicts[0].Cycle {
+					if names[s.Thread] != s.WaitsFor.Name {
+						t.Errorf("LWP %d waits for %q in the table of threads, for %q in the verdict", s.Thread, names[s.Thread], s.WaitsFor.Name)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 )
@@ -20,17 +22,61 @@ const (
 
 // crashes tells why the program died.
 func crashes(g *graph) []inspect.Verdict {
-	f, ok := g.in.Fault()
-	if !ok {
+	var v inspect.Verdict
+	f, fault := g.in.Fault()
+	a, aborted := g.in.Abort()
+	switch {
+	case fault && overflows(f):
+		v = g.overflow(f)
+	case fault && f.Null:
+		v = g.null(f)
+	case aborted:
+		v = g.aborted(a)
+	default:
 		return nil
 	}
-	switch {
-	case overflows(f):
-		return []inspect.Verdict{g.overflow(f)}
-	case f.Null:
-		return []inspect.Verdict{g.null(f)}
+	g.holdsUp(&v)
+	return []inspect.Verdict{v}
+}
+
+// aborted is the verdict on a program that the C library or a runtime has ended.
+func (g *graph) aborted(a inspect.Abort) inspect.Verdict {
+	caller := place(a.Caller)
+	if a.Caller.Function == "" && a.Caller.Module != "" {
+		caller = a.Caller.Module
 	}
-	return nil
+	v := inspect.Verdict{
+		Kind: inspect.VerdictCrash, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{a.LWP},
+		Summary:  fmt.Sprintf("%s: %s ended the program", g.who(a.LWP), a.By),
+		Evidence: []string{"abort was called in " + caller},
+	}
+	if fr, ok := innermost(g.frames(a.LWP)); ok {
+		v.Summary += ", called in " + place(fr)
+	}
+	if a.Message == "" {
+		v.Explanation = "What it said before is on the program's standard error; it was not found in memory."
+		return v
+	}
+	v.Explanation = "It said: " + a.Message
+	v.Evidence = append(v.Evidence, "the message: "+a.MessageBy)
+	return v
+}
+
+// holdsUp adds to a crash what the thread that died has and others wait for.
+func (g *graph) holdsUp(v *inspect.Verdict) {
+	died := node{lwp: v.Threads[0]}
+	for _, lwp := range g.order {
+		w := g.waits[lwp]
+		i := slices.IndexFunc(g.node(node{lwp: lwp}).all, func(e edge) bool { return e.to == died })
+		if i < 0 || g.lock(w) == nil {
+			continue
+		}
+		v.Behind = append(v.Behind, lwp)
+		v.Evidence = append(v.Evidence, fmt.Sprintf("it has %s, which %s waits for: %s", describe(g.target(w)), g.who(lwp), g.node(node{lwp: lwp}).all[i].evidence))
+	}
+	if len(v.Behind) > 0 {
+		v.Explanation = strings.TrimSpace(v.Explanation + " It died in the middle of what it had locked; who waits for that has no part in it.")
+	}
 }
 
 // overflows tells whether the access was one of a stack that is used up: below

@@ -32,3 +32,14 @@ func (p *Process) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
 	}
 	return rtl.Loss{}
 }
+
+var _ rtl.LastWordsReader = (*Process)(nil)
+
+// LastWords finds what the runtime said when it ended the program; empty on a
+// runtime whose reader does not know. OMPD has no such routine.
+func (p *Process) LastWords(stack []byte) string {
+	if r, ok := p.rt.(rtl.LastWordsReader); ok {
+		return r.LastWords(stack)
+	}
+	return ""
+}

@@ -60,6 +60,9 @@ func otherVerdicts() []expectation {
 	return []expectation{
 		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "calls itself"}},
 		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "mean", "large arrays"}},
+		{program: "verdict_assert", crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"the C library ended the program, called in check", "verdict_assert.c:6", "Assertion `balance >= 0' failed", "__abort_msg"}},
+		{program: "verdict_runtime_error", crash: true, only: "libomp", kind: "crash", certainty: "certain", threads: 1, says: []string{"the LLVM OpenMP runtime ended the program, called in close_ledger", "It said: OMP: Error #", "what is left on the stack"}},
+		{program: "verdict_crash_lock", crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"used a null pointer in drain verdict_crash_lock.c:16", "it has lock queue, which thread 2", "it has critical section journal, which thread 0", "It died in the middle"}},
 		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
 		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
 		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},

@@ -52,8 +52,8 @@ func TestRunCrashes(t *testing.T) {
 					r.Mode = omptest.Kernel
 					dir := t.TempDir()
 					status, pic := reported(t, r.CommandLine(dir))
-					if status != exitSignal+int(unix.SIGSEGV) {
-						t.Errorf("exit status %d", status)
+					if want := exitSignal + int(unix.SignalNum(pic.Target.Signal)); status != want || want == exitSignal {
+						t.Errorf("exit status %d after %s", status, pic.Target.Signal)
 					}
 					e.judge(t, l, exitOK, pic, "of run")
 				})

@@ -1,0 +1,44 @@
+package libomp
+
+import (
+	"bytes"
+	"strings"
+)
+
+// fatal begins the text of an error that ends the program (__kmp_msg).
+const fatal = "OMP: Error #"
+
+// maxWords bounds the text of an error. The runtime's own buffer for it has 512
+// bytes before it moves to the heap.
+const maxWords = 2048
+
+// LastWords finds the text of the error that __kmp_fatal was called with: __kmp_msg
+// had it in a buffer on the stack.
+func (rt *runtime) LastWords(stack []byte) string {
+	found := ""
+	for {
+		at := bytes.Index(stack, []byte(fatal))
+		if at < 0 {
+			return strings.ReplaceAll(strings.TrimSuffix(found, "\n"), "\n", "; ")
+		}
+		words := text(stack[at:min(len(stack), at+maxWords)])
+		switch {
+		case words == "" || words == found:
+		case found != "":
+			return "" // which was said?
+		default:
+			found = words
+		}
+		stack = stack[at+len(fatal):]
+	}
+}
+
+// text is the text that b begins with, if it is whole: printable, and ended by a
+// newline and a zero.
+func text(b []byte) string {
+	end := bytes.IndexByte(b, 0)
+	if end < 1 || b[end-1] != '\n' || bytes.ContainsFunc(b[:end], func(r rune) bool { return r < ' ' && r != '\n' || r == 0xfffd }) {
+		return ""
+	}
+	return string(b[:end])
+}

@@ -48,7 +48,7 @@ var imports = map[string][]string{
 	"live":                    {"callbacks", "corefile", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
 	"proto/ompd/v1":           nil,
 	"remote":                  {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "proto/ompd/v1"},
-	"delve":                   {"callbacks", "internal/elfx", "proto/ompd/v1", "remote"},
+	"delve":                   {"callbacks", "internal/arch", "internal/elfx", "proto/ompd/v1", "remote"},
 	"internal/wire":           {"inspect", "proto/ompd/v1"},
 	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
 	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},

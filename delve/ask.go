@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/remote"
@@ -153,6 +154,9 @@ func (s *sight) threads(ctx context.Context) (*ompdv1.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.calls(ctx, regs); err != nil {
+		return nil, err
+	}
 	out := &ompdv1.ThreadsAnswer{}
 	for i, t := range now.Threads {
 		n := &ompdv1.NativeThread{Lwp: uint64(t.ID)}
@@ -162,6 +166,33 @@ func (s *sight) threads(ctx context.Context) (*ompdv1.Answer, error) {
 		out.Threads = append(out.Threads, n)
 	}
 	return &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: out}}, nil
+}
+
+// calls adds the system calls that threads are inside of, which Delve does not tell:
+// the code before the PC does.
+func (s *sight) calls(ctx context.Context, list []*registers) error {
+	var spans []span
+	var of []*registers
+	for _, r := range list {
+		if r != nil && r.arch == callbacks.ArchX86_64 && r.Values[callbacks.X86RIP] > arch.SyscallCode {
+			spans = append(spans, span{Address: r.Values[callbacks.X86RIP] - arch.SyscallCode, Length: arch.SyscallCode})
+			of = append(of, r)
+		}
+	}
+	spans, err := s.read(ctx, spans)
+	if err != nil {
+		return err
+	}
+	for i, r := range of {
+		regs := callbacks.Registers{Arch: r.arch}
+		for n, v := range r.Values {
+			regs.Set(int(n), v)
+		}
+		if n, ok := arch.SyscallBefore(&regs, spans[i].Mem); ok {
+			r.Syscall = &n
+		}
+	}
+	return nil
 }
 
 // registers are those of a thread, and the architecture that their names tell.

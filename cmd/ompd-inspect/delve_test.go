@@ -3,14 +3,18 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
@@ -77,6 +81,74 @@ func (o *other) running() bool {
 }
 
 func (o *other) command(name string) { o.ask("Command", map[string]any{"name": name}) }
+
+// TestDelveGo compares what is shown through Delve, and of a core that Delve wrote,
+// with what OpenMP and Go told the program's threads; Delve's own numbers of
+// goroutines too.
+func TestDelveGo(t *testing.T) {
+	for _, l := range goLanes[:2] {
+		t.Run(l.name, func(t *testing.T) {
+			h := omptest.StartUnderDelve(t, l.run(t, omptest.Live))
+			for pauses := false; !pauses; { // behind the line that says READY
+				call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", h.Truth.Program.PID, h.Truth.Threads[triggers(h.Truth)].LWP))
+				if pauses = strings.HasPrefix(string(call), "34 "); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := connect(t, h.Socket)
+			o.command("halt")
+			r := &omptest.Result{Truth: h.Truth, Exe: h.Exe}
+			pic := pictureOf(t, delve.Scheme+h.Socket, "--native")
+			checkGo(t, pic, r, true)
+			for _, v := range pic.Verdicts {
+				if strings.Contains(v.Summary, "busy") {
+					t.Errorf("threads in pause() are not busy: %s", v.Summary)
+				}
+			}
+			o.goroutines(pic)
+			r.Core = filepath.Join(t.TempDir(), "core")
+			o.dump(r.Core)
+			checkGo(t, pictureOf(t, r.Core, "--native"), r, true)
+		})
+	}
+}
+
+// triggers is the index of the thread that wrote the truth.
+func triggers(truth omptest.Truth) int {
+	return slices.IndexFunc(truth.Threads, func(th omptest.ThreadTruth) bool { return th.Function == "truth_end" })
+}
+
+// goroutines compares the numbers of goroutines with Delve's. Of a thread that C
+// made, and of one that runs none now, Delve may say 0.
+func (o *other) goroutines(pic *inspect.Picture) {
+	o.t.Helper()
+	compared := 0
+	for _, v := range o.ask("ListThreads", map[string]any{})["Threads"].([]any) {
+		th := v.(map[string]any)
+		want := int64(th["goroutineID"].(float64))
+		if got := threadOf(pic, int(th["id"].(float64))); want != 0 {
+			compared++
+			if got == nil || got.Goroutine != want {
+				o.t.Errorf("%+v, and Delve says goroutine %d", got, want)
+			}
+		}
+	}
+	if compared < 2 {
+		o.t.Errorf("only %d goroutines compared", compared)
+	}
+}
+
+// dump makes Delve write a core.
+func (o *other) dump(path string) {
+	o.t.Helper()
+	o.ask("DumpStart", map[string]any{"Destination": path})
+	for {
+		state := o.ask("DumpWait", map[string]any{"Wait": 1000})["State"].(map[string]any)
+		if state["Dumping"] == false {
+			return
+		}
+	}
+}
 
 // TestDelveLeaves looks at a program that Delve lets run, and at one that another
 // client has halted: each is left as it was.

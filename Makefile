@@ -45,8 +45,8 @@ test: deps ## run all tests (programs are built and dumped on the way)
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(GO) test -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
-soak: deps ## look at busy programs 10,000 times, and kill the tool at it 1,000 times
-	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 $(GO) test -count=1 -timeout 2h -v -run '^(TestSoak|TestKilled)$$' ./cmd/ompd-inspect
+soak: deps ## look at busy programs 10,000 times, 3,000 times for verdicts, and kill the tool at it 1,000 times
+	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 $(GO) test -count=1 -timeout 2h -v -run '^(TestSoak|TestKilled|TestNoFalseAlarms)$$' ./cmd/ompd-inspect
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

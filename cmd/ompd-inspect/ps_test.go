@@ -80,7 +80,7 @@ func TestPs(t *testing.T) {
 	}
 	defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
 	list := listed(t)
-	found, busy := 0, 0.0
+	found := 0
 	for _, p := range list.Processes {
 		if p.PID == plain.Process.Pid || p.PID == os.Getpid() {
 			t.Errorf("listed: %+v", p)
@@ -91,12 +91,14 @@ func TestPs(t *testing.T) {
 		}
 		found++
 		checkProcess(t, p, want, exe)
-		if !want.Static {
-			busy += p.CPU
-		}
 	}
-	if found != len(started) || busy <= 0.1 {
-		t.Errorf("%d of %d found, which keep %.2f processors busy", found, len(started), busy)
+	if found != len(started) {
+		t.Errorf("%d of %d found", found, len(started))
+	}
+	// They spin, and where others want processors too, one of them soon gets one.
+	spins := func(p inspect.Process) bool { c, ok := started[p.PID]; return ok && !c.Static && p.CPU > 0 }
+	for !slices.ContainsFunc(list.Processes, spins) {
+		list = listed(t)
 	}
 	address := serving(t, &serveOptions{})
 	for pid := range started {

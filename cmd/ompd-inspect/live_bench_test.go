@@ -13,16 +13,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// waitingTeam starts a program with a team of that many threads, all but one of
-// which wait at a barrier.
-func waitingTeam(b *testing.B, threads int) *omptest.Process {
-	b.Helper()
-	return omptest.Start(b, omptest.Run{
-		Exe: omptest.Compile(b, omptest.Build{Program: "many"}), Runtime: omptest.RuntimeOf(b, 16),
-		Args: []string{strconv.Itoa(threads)}, Mode: omptest.Live,
-	})
-}
-
 // looksPerAttach is how many pauses are measured for each attach of gdb's, which
 // takes that many times longer.
 const looksPerAttach = 20
@@ -31,21 +21,19 @@ const looksPerAttach = 20
 // a look together, and beside it for gdb's attach and detach of the same process:
 // median and 99th percentile of each, in microseconds.
 func BenchmarkPause(b *testing.B) {
-	for _, threads := range []int{4, 64, 256} {
-		b.Run(strconv.Itoa(threads), func(b *testing.B) {
-			p := waitingTeam(b, threads)
-			var ours, gdbs []time.Duration
-			for b.Loop() {
-				for range looksPerAttach {
-					pause := livePicture(b, p.PID).Target.Pause
-					ours = append(ours, time.Duration(pause.Microseconds)*time.Microsecond)
-				}
-				gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex", "detach"))
+	eachRuntime(b, []int{4, 64, 256}, func(b *testing.B, r omptest.Run) {
+		p := omptest.Start(b, r)
+		var ours, gdbs []time.Duration
+		for b.Loop() {
+			for range looksPerAttach {
+				pause := livePicture(b, p.PID).Target.Pause
+				ours = append(ours, time.Duration(pause.Microseconds)*time.Microsecond)
 			}
-			reportSpread(b, "ours", ours)
-			reportSpread(b, "gdb", gdbs)
-		})
-	}
+			gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex", "detach"))
+		}
+		reportSpread(b, "ours", ours)
+		reportSpread(b, "gdb", gdbs)
+	})
 }
 
 // reportSpread reports the median and the 99th percentile.
@@ -91,21 +79,16 @@ func standstill(b *testing.B, pid int, debugger ...string) time.Duration {
 
 // BenchmarkLiveAgainstGDB times the whole process against gdb's attach, bare
 // backtrace and detach of the same program, in turn: median and 99th percentile of
-// each, in microseconds, and the ratio of the medians.
+// each, in microseconds, and the ratios.
 func BenchmarkLiveAgainstGDB(b *testing.B) {
 	bin := buildTool(b)
-	for _, threads := range []int{4, 64, 256} {
-		b.Run(strconv.Itoa(threads), func(b *testing.B) {
-			p := waitingTeam(b, threads)
-			pid := strconv.Itoa(p.PID)
-			var ours, gdbs []time.Duration
-			for b.Loop() {
-				ours = append(ours, timed(b, bin, pid))
-				gdbs = append(gdbs, timed(b, "gdb", "-nx", "-batch", "-p", pid, "-ex", "thread apply all bt"))
-			}
-			reportSpread(b, "ours", ours)
-			reportSpread(b, "gdb", gdbs)
-			b.ReportMetric(float64(gdbs[len(gdbs)/2])/float64(ours[len(ours)/2]), "ratio")
-		})
-	}
+	eachRuntime(b, []int{4, 64, 256}, func(b *testing.B, r omptest.Run) {
+		pid := strconv.Itoa(omptest.Start(b, r).PID)
+		var ours, gdbs costs
+		for b.Loop() {
+			ours.add(b, bin, pid)
+			gdbs.add(b, "gdb", "-nx", "-batch", "-p", pid, "-ex", "thread apply all bt")
+		}
+		compare(b, ours, gdbs)
+	})
 }

@@ -205,6 +205,9 @@ func TestDelveRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, tool(delve.Scheme+tt.target), tt.words...) })
 	}
+	if a := inTime(t, "--server", "unix:///nowhere", "delve://127.0.0.1:2345"); a.status != exitUsage || !strings.Contains(a.errs, "leave --server out") {
+		t.Errorf("at a server: status %d: %s", a.status, a.errs)
+	}
 	for _, bad := range []string{"delve://", "delve://host", "delve://host:"} {
 		if a := inTime(t, bad); a.status != exitUsage || !strings.Contains(a.errs, "delve://127.0.0.1:2345") {
 			t.Errorf("%s: status %d: %s", bad, a.status, a.errs)

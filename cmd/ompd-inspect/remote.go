@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/delve"
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -234,6 +235,9 @@ const lentPrefix = "debugger:"
 
 // spec says to a server what name and the flags mean on this command line.
 func (a *app) spec(name string) (*ompdv1.TargetSpec, error) {
+	if strings.HasPrefix(name, delve.Scheme) {
+		return nil, usageError{fmt.Errorf("%s: a server connects to no Delve: leave --server out", name)}
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("which directory is %s in: %w", name, err)

@@ -20,7 +20,8 @@ type Process struct {
 	target   callbacks.Target
 	session  *session // nil if opened without a Library
 	released atomic.Bool
-	native   func() *nativeThreads // made at its first use
+	lwps     func() *targetThreads // made at its first use, as the next
+	native   func() *nativeThreads
 }
 
 var _ rtl.Runtime = (*Process)(nil)
@@ -28,7 +29,8 @@ var _ rtl.Runtime = (*Process)(nil)
 // newProcess makes the address space of rt in t.
 func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
 	p := &Process{rt: rt, target: t}
-	p.native = sync.OnceValue(func() *nativeThreads { return matchThreads(p.rt, t) })
+	p.lwps = sync.OnceValue(func() *targetThreads { return listThreads(t) })
+	p.native = sync.OnceValue(func() *nativeThreads { return matchThreads(p.rt, p.lwps()) })
 	return p
 }
 

@@ -57,7 +57,7 @@ func checkID(kind callbacks.IDKind, size uint64) error {
 func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 	return query(p, "ompd_get_device_thread_id_kinds", p, func(rtl.Runtime, *Process) ([]ThreadIDKind, error) {
 		kinds := []ThreadIDKind{{callbacks.ThreadIDPthread, idSizes[callbacks.ThreadIDPthread][0]}}
-		if p.native().lwpErr == nil {
+		if p.lwps().lwpErr == nil {
 			kinds = append(kinds, ThreadIDKind{callbacks.ThreadIDLWP, idSizes[callbacks.ThreadIDLWP][0]})
 		}
 		return kinds, nil
@@ -68,9 +68,37 @@ func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 // thread id. A thread that is not an OpenMP thread is callbacks.Unavailable, a
 // kind that the target cannot tell is callbacks.Unsupported.
 func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
-	return query(p, "ompd_get_thread_handle", p, func(rtl.Runtime, *Process) (handles.Thread, error) {
+	return query(p, "ompd_get_thread_handle", p, func(rt rtl.Runtime, _ *Process) (handles.Thread, error) {
+		h, err := p.askThread(rt, id)
+		if err == nil || errors.Is(err, errDisagree) {
+			return h, err
+		}
 		return p.native().find(id)
 	})
+}
+
+// errDisagree says that a thread and the runtime name each other differently.
+var errDisagree = fmt.Errorf("the thread and the runtime disagree: %w", callbacks.StaleHandle)
+
+// askThread asks the native thread itself which OpenMP thread it is. The runtime's
+// own word for the thread must not say otherwise.
+func (p *Process) askThread(rt rtl.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
+	r, ok := rt.(rtl.NativeReader)
+	if !ok {
+		return handles.Thread{}, callbacks.Unsupported
+	}
+	h, err := r.NativeThread(p.target, id)
+	if err != nil {
+		return h, err
+	}
+	info, err := rt.Thread(h)
+	if err == nil && info.Pthread.Value != 0 {
+		own, e := p.lwps().id(info, id.Kind)
+		if e == nil && own != id {
+			err = fmt.Errorf("%v says that it is %v, which the runtime says is %v: %w", id, h, own, errDisagree)
+		}
+	}
+	return h, err
 }
 
 // ThreadID is ompd_get_thread_id: the native thread that is OpenMP thread h. A
@@ -81,22 +109,32 @@ func (p *Process) ThreadID(h handles.Thread, kind callbacks.IDKind) (callbacks.T
 		if err != nil {
 			return callbacks.ThreadID{}, err
 		}
-		return p.native().id(info, kind)
+		return p.lwps().id(info, kind)
 	})
 }
 
-// nativeThreads matches the target's threads with the runtime's, once for a stop:
-// the runtime keeps pthread_t values, the target knows the LWP of each.
-type nativeThreads struct {
-	handles map[callbacks.ThreadID]handles.Thread
-	lwps    map[uint64]uint64 // by pthread_t
-	lwpErr  error             // why the target's LWPs cannot be matched; nil if they can
-	err     error             // of OpenMP threads that could not be read
+// targetThreads are the target's threads, listed once for a stop: the runtime keeps
+// pthread_t values, the target knows the LWP of each.
+type targetThreads struct {
+	lwps   map[uint64]uint64 // by pthread_t
+	lwpErr error             // why the target's LWPs cannot be matched; nil if they can
 }
 
-func matchThreads(rt rtl.Runtime, t callbacks.Target) *nativeThreads {
-	n := &nativeThreads{handles: map[callbacks.ThreadID]handles.Thread{}, lwps: map[uint64]uint64{}}
-	n.lwpErr = n.addTarget(t)
+func listThreads(t callbacks.Target) *targetThreads {
+	n := &targetThreads{lwps: map[uint64]uint64{}}
+	n.lwpErr = n.add(t)
+	return n
+}
+
+// nativeThreads matches the target's threads with the runtime's, once for a stop.
+type nativeThreads struct {
+	*targetThreads
+	handles map[callbacks.ThreadID]handles.Thread
+	err     error // of OpenMP threads that could not be read
+}
+
+func matchThreads(rt rtl.Runtime, of *targetThreads) *nativeThreads {
+	n := &nativeThreads{targetThreads: of, handles: map[callbacks.ThreadID]handles.Thread{}}
 	for h, err := range rt.Threads() {
 		var info rtl.ThreadInfo
 		if err == nil {
@@ -116,9 +154,9 @@ func matchThreads(rt rtl.Runtime, t callbacks.Target) *nativeThreads {
 	return n
 }
 
-// addTarget learns which LWP has which pthread_t; the two lists of the target are
+// add learns which LWP has which pthread_t; the two lists of the target are
 // parallel.
-func (n *nativeThreads) addTarget(t callbacks.Target) error {
+func (n *targetThreads) add(t callbacks.Target) error {
 	pthreads, err := t.ThreadIDs(callbacks.ThreadIDPthread)
 	if err != nil {
 		return fmt.Errorf("pthreads of the target: %w", err)
@@ -155,9 +193,12 @@ func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
 }
 
 // id is the native identifier of an OpenMP thread.
-func (n *nativeThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
+func (n *targetThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callbacks.ThreadID, error) {
 	switch kind {
 	case callbacks.ThreadIDPthread:
+		if info.Pthread.Value == 0 {
+			return callbacks.ThreadID{}, fmt.Errorf("the thread is being created, its pthread_t is not entered yet: %w", callbacks.Unavailable)
+		}
 		return info.Pthread, nil
 	case callbacks.ThreadIDLWP:
 		lwp, ok := n.lwps[info.Pthread.Value]

@@ -54,3 +54,50 @@ func TestLibompdServesThePlugin(t *testing.T) {
 		})
 	}
 }
+
+// TestLibompdStepsWithThePlugin runs a program from its beginning under LLVM's gdb
+// plugin with our library: the plugin loads it before the runtime has set itself up,
+// and asks for each thread in the moment in which it begins.
+func TestLibompdStepsWithThePlugin(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "stepping", Flags: []string{"-O0", "-g"}})
+	library := buildLibompd(t)
+	for _, major := range []int{16, 19} {
+		rt := omptest.RuntimeOf(t, major)
+		t.Run(rt.Name, func(t *testing.T) {
+			dir, _ := symbolFile(t, rt.Lib)
+			t.Setenv("OMP_DEBUG", "enabled")
+			out := plugin{major: major, library: library, symbols: dir, runtime: rt, args: []string{exe}}.run(t,
+				"break work", "continue", "ompd threads", "ompd icvs", "ompd parallel", "ompd bt on", "bt", "ompd bt off", "ompd taskframes", "ompd step", "delete", "continue")
+			for _, want := range []string{
+				"Loaded OMPD lib successfully!", "is an OpenMP thread; state: ompt_state_", "Parallel Region: Nesting Level 1: Team Size: 3",
+				"ompt_state_work_parallel", `work "#pragma omp task" (n=7)`, "team-size-var                   parallel                   3", "exited normally",
+			} {
+				if !strings.Contains(out, want) {
+					t.Errorf("the plugin does not say %q", want)
+				}
+			}
+			for _, bad := range []string{"Traceback", "SystemError", "rror code"} {
+				if strings.Contains(out, bad) {
+					t.Errorf("the plugin says %q", bad)
+				}
+			}
+			if t.Failed() {
+				t.Log(out)
+			}
+		})
+	}
+}
+
+// TestLibompdOnIdleThread asks the plugin about a thread that is in no team, which
+// ends gdb with LLVM's library.
+func TestLibompdOnIdleThread(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
+	rt := omptest.RuntimeOf(t, 19)
+	dir, _ := symbolFile(t, rt.Lib)
+	core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: []string{"OMP_DEBUG=enabled"}})
+	out := plugin{major: 19, library: buildLibompd(t), symbols: dir, runtime: rt, args: []string{exe, core.Core}}.run(t,
+		"thread 2", "ompd icvs", "ompd parallel", "echo still here\\n")
+	if !strings.Contains(out, "still here") {
+		t.Errorf("gdb did not come to the end:\n%s", out)
+	}
+}

@@ -13,11 +13,12 @@ static double now(void) {
 /* measure prints what one repeated expression costs. */
 #define MEASURE(name, ...) \
     do { \
-        long before = tool.calls; \
+        long before = tool.calls, read = tool.bytes_read; \
         double start = now(); \
         for (long i = 0; i < rounds; i++) { __VA_ARGS__; } \
         double took = now() - start; \
-        printf("%s %.0f calls/s, %.1f callbacks\n", name, (double)rounds / took, (double)(tool.calls - before) / (double)rounds); \
+        printf("%s %.0f calls/s, %.1f callbacks, %.0f bytes\n", name, (double)rounds / took, \
+               (double)(tool.calls - before) / (double)rounds, (double)(tool.bytes_read - read) / (double)rounds); \
     } while (0)
 
 void bench(long rounds) {
@@ -31,7 +32,7 @@ void bench(long rounds) {
     while (t->idle || !t->openmp) t++;
     double start = now();
     if (api.ompd_initialize(201811, &callbacks) || api.ompd_process_initialize(context(0), &space)) exit(2);
-    printf("initialize %.1f ms, %ld callbacks\n", 1e3 * (now() - start), tool.calls);
+    printf("initialize %.1f ms, %ld callbacks, %ld bytes\n", 1e3 * (now() - start), tool.calls, tool.bytes_read);
     if (api.ompd_get_thread_handle(space, OMPD_THREAD_ID_LWP, sizeof t->lwp, &t->lwp, &thread) ||
         api.ompd_get_curr_parallel_handle(thread, &region))
         exit(2);

@@ -77,7 +77,7 @@ enum fault { NO_FAULT, FAIL, LIE }; /* a callback reports an error, or success w
 extern struct tool {
     enum fault alloc, sizes, symbol, read, convert;
     long fail_after;         /* calls of the callback that has a fault which still succeed */
-    long calls;              /* of callbacks that look at the target */
+    long calls, bytes_read;  /* of callbacks that look at the target */
     long blocks, bytes;      /* of the allocator, in use */
     long foreign;            /* pointers freed that it never gave */
     bool call_back;          /* the read callback calls the library */

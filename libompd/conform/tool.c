@@ -99,6 +99,7 @@ static ompd_rc_t read_memory(ompd_address_space_context_t *c, ompd_thread_contex
                              ompd_size_t n, void *to) {
     (void)c, (void)t;
     __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tool.bytes_read, (long)n, __ATOMIC_RELAXED);
     if (tool.call_back) {
         ompd_address_space_handle_t *h;
         tool.call_back = false;

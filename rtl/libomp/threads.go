@@ -208,6 +208,29 @@ func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
 	return rt.thread(h.Info)
 }
 
+// NativeThread asks native thread id for its __kmp_gtid, which it sets before
+// anything else: a thread's pthread_t is entered later, by the one that created it.
+func (rt *runtime) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (handles.Thread, error) {
+	if rt.id.Module == nil {
+		return handles.Thread{}, layout.ErrUnknown
+	}
+	a, err := t.ThreadSymbol(id, "__kmp_gtid", rt.id.Module.Path)
+	if err != nil {
+		return handles.Thread{}, err
+	}
+	v, err := layout.ReadUint(rt.mem, a, 4)
+	gtid := int32(v)
+	switch {
+	case err != nil:
+		return handles.Thread{}, fmt.Errorf("__kmp_gtid of %v: %w", id, err)
+	case gtid < 0:
+		return handles.Thread{}, fmt.Errorf("%v is not an OpenMP thread: __kmp_gtid is %d: %w", id, gtid, callbacks.Unavailable)
+	case int(gtid) >= len(rt.slots) || rt.slots[gtid].IsNull():
+		return handles.Thread{}, fmt.Errorf("%v has gtid %d, which is none of __kmp_threads: %w", id, gtid, callbacks.StaleHandle)
+	}
+	return handles.Thread{Stamp: rt.stamp, Info: rt.slots[gtid]}, nil
+}
+
 // Thread reads one thread.
 func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 	th, err := rt.byHandle(h)

@@ -93,14 +93,26 @@ var (
 // that is another one. The error is an *Error that says why the process cannot
 // be looked at.
 func Open(pid int, opts Options) (*Process, error) {
-	p := &Process{pid: pid, opts: opts, fixed: map[uint64][]byte{}, turn: make(chan struct{}, 1)}
-	if err := p.open(); err != nil {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		p := &Process{pid: pid, opts: opts, fixed: map[uint64][]byte{}, turn: make(chan struct{}, 1)}
+		err := p.open()
+		if err == nil {
+			return p, nil
+		}
 		if p.mem != nil {
 			p.mem.file.Close()
 		}
-		return nil, err
+		// A process that seems to have ended and is there becomes another program.
+		if !errors.Is(err, ErrExited) || !lives(p.pid) || time.Since(begin) > settleTime {
+			return nil, err
+		}
 	}
-	return p, nil
+}
+
+// lives tells whether a process is there and has not ended.
+func lives(pid int) bool {
+	st, err := readStatus(pid)
+	return err == nil && st.state != 'Z' && st.state != 'X'
 }
 
 func (p *Process) open() error {
@@ -123,11 +135,11 @@ func (p *Process) open() error {
 			return &Error{PID: p.pid, Err: ErrZombie, Cause: st.name + " only waits for its parent to fetch its exit status"}
 		}
 	}
-	if p.mem, err = openRemote(id); err != nil {
+	if p.arch, err = archOf(id); err != nil { // first: there is none in the middle of an exec
 		return p.refused(err)
 	}
-	if p.arch, err = archOf(id); err != nil {
-		return err
+	if p.mem, err = openRemote(id); err != nil {
+		return p.refused(err)
 	}
 	if p.auxv, err = readAuxv(id); err != nil {
 		return p.refused(err)

@@ -3,6 +3,7 @@ package omptest
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mode is what is made of a running program.
@@ -80,7 +84,30 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	if child := p.Truth.Program.PID; child != 0 { // a program may show a child of its own
 		p.PID = child
 	}
+	p.settle(tb)
 	return p
+}
+
+// settleTime bounds the wait for a thread that has nothing left to do but to sleep.
+const settleTime = 30 * time.Second
+
+// settle waits until the thread that said READY sleeps where the program stays: it may
+// still be on its way from the call by which it said that.
+func (p *Process) settle(tb testing.TB) {
+	tb.Helper()
+	for _, th := range p.Truth.Threads {
+		for begin := time.Now(); th.Function == "truth_end" && !sleeps(p.PID, th.LWP); time.Sleep(time.Millisecond) {
+			if time.Since(begin) > settleTime {
+				tb.Fatalf("%s: LWP %d does not come to rest", p.Exe, th.LWP)
+			}
+		}
+	}
+}
+
+// sleeps tells whether a thread is in pause(2).
+func sleeps(pid, lwp int) bool {
+	call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, lwp))
+	return err == nil && bytes.HasPrefix(call, fmt.Appendf(nil, "%d ", unix.SYS_PAUSE))
 }
 
 // Command is the program with the first of its arguments, run in dir with nothing in its environment

@@ -64,8 +64,11 @@ func orphans(g *graph) []inspect.Verdict {
 		case l.OwnerGone:
 			v.Certainty = inspect.Certain
 			v.Explanation = fmt.Sprintf("The thread that took %s ended without giving it back. Nobody can.", what)
-			v.Evidence = []string{l.Evidence, "the runtime has no thread of that number"}
-		case l.Owner == 0 && g.idleRest() && g.in.Abandoned(w, *l, g.blockedBy(w)):
+			v.Evidence = []string{l.Evidence}
+			if w.Kind != inspect.WaitMutex {
+				v.Evidence = append(v.Evidence, "the runtime has no thread of that number")
+			}
+		case l.Owner == 0 && g.idleRest() && g.in.AllWait(*l, v.Threads) && g.in.Abandoned(w, *l, g.blockedBy(w)):
 			v.Certainty = inspect.Likely
 			v.Explanation = fmt.Sprintf("Some thread took %s before, and left the code that takes it without giving it back.", what)
 			v.Evidence = []string{l.Evidence, "no frame of any thread is between a call that takes it and one that gives it back", "no code that a thread may still come to gives it back, but behind taking it"}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 )
 
@@ -19,6 +20,14 @@ const (
 
 // Values of glibc's lock word: taken by one thread, taken and waited for.
 const mutexContended = 2
+
+// mutexShared is the bit of the kind of a mutex that other processes may use too
+// (PTHREAD_MUTEX_PSHARED_BIT).
+const mutexShared = 128
+
+// x86ThreadID is where the field tid lies in glibc's struct pthread on x86-64, the
+// same since it has 64-bit Linux.
+const x86ThreadID = 720
 
 // threadBlock is more than glibc's struct pthread, whose field tid pthread_join
 // waits on, has bytes.
@@ -97,6 +106,30 @@ func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, boo
 		w.On, w.Evidence = int(owner), fmt.Sprintf("__owner of the mutex at %v is %d", Hex(futex), owner)
 	}
 	return w, true
+}
+
+// mutex tells who has the mutex that w waits for. Its owner is gone if the process
+// has no thread of that number, and numbers its threads as the target does: in a
+// container it may not.
+func (in *Inspector) mutex(w Wait) Lock {
+	l := Lock{Kind: "mutex", Held: true, Owner: w.On, Evidence: w.Evidence}
+	owner, ok1 := in.word(w.Address + mutexOwner)
+	kind, ok2 := in.word(w.Address + mutexKind)
+	if w.On != 0 || !ok1 || !ok2 || owner == 0 || kind&mutexShared != 0 || !in.ownNumber(w.n) {
+		return l
+	}
+	l.OwnerGone, l.Evidence = true, fmt.Sprintf("__owner of the mutex at %v is %d, which is no thread of the process", Hex(w.Address), owner)
+	return l
+}
+
+// ownNumber tells whether a thread's block has the number by which the target calls
+// the thread.
+func (in *Inspector) ownNumber(n *native) bool {
+	if n == nil || n.pthread == 0 || in.cfg.Target.Arch() != callbacks.ArchX86_64 {
+		return false
+	}
+	tid, ok := in.word(n.pthread + x86ThreadID)
+	return ok && int(tid) == n.lwp
 }
 
 // called tells whether the C library's frames on top of n's stack are those of one

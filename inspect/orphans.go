@@ -4,8 +4,26 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
+
+// AllWait tells whether all threads that seem to wait for a lock do, and none of them
+// has just taken it and not left the runtime's code: the lock counts as many, or
+// each sleeps on a futex.
+func (in *Inspector) AllWait(l Lock, lwps []int) bool {
+	if l.Counted {
+		return len(lwps) <= l.Waiting
+	}
+	return !slices.ContainsFunc(lwps, func(lwp int) bool {
+		n := in.byLWP[lwp]
+		if n == nil || in.registers(n) == nil {
+			return true
+		}
+		_, asleep := arch.IsFutexWait(in.registers(n))
+		return !asleep
+	})
+}
 
 // Abandoned tells whether no thread will give back the lock that w waits for: no
 // code that any thread may still come to has a call that gives such locks back,
@@ -48,13 +66,24 @@ func (in *Inspector) givesNothing(n *native, family string) bool {
 		if flow == nil {
 			return false
 		}
-		for _, s := range flow.SitesAfter(in.point(st, i)) {
+		at := in.point(st, i)
+		if s, ok := flow.SiteAt(at); ok && i > 0 && givesBack(s, family) {
+			return false // it is just doing so
+		}
+		for _, s := range flow.SitesAfter(at) {
 			if in.mayGive(s, family, maxCallDepth) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// givesBack tells whether s is a call of a function that gives something of a family
+// back.
+func givesBack(s accesspath.Site, family string) bool {
+	c, ok := rtl.LockCallOf(s.Name)
+	return ok && c.Family == family && c.Unset
 }
 
 // mayGive tells whether the call at s may lead to one that gives a lock of a

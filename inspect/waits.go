@@ -137,6 +137,8 @@ type Lock struct {
 	Owner     int   // LWP of the thread that the lock itself names; 0 if it names none
 	OwnerGone bool  // the lock names an owner that is no thread any more
 	Waiters   []int // LWPs in the order of the lock's queue, if it has one
+	Counted   bool  // Waiting is how many threads wait by the lock's own count
+	Waiting   int
 	Evidence  string
 	// Holders are the threads whose code shows that they have it, or may have
 	// it, where the lock names no owner. The best come first.
@@ -147,7 +149,7 @@ type Lock struct {
 // the lock.
 func (in *Inspector) Lock(w Wait) (Lock, error) {
 	if w.Kind == WaitMutex {
-		return Lock{Kind: "mutex", Held: true, Owner: w.On, Evidence: w.Evidence}, nil
+		return in.mutex(w), nil
 	}
 	r, ok := waitReader(w.n)
 	if !ok {
@@ -157,7 +159,7 @@ func (in *Inspector) Lock(w Wait) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence}
+	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence}
 	for _, h := range info.Waiters {
 		if n := in.byHandle[h]; n != nil {
 			l.Waiters = append(l.Waiters, n.lwp)

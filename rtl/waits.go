@@ -43,6 +43,11 @@ type LockInfo struct {
 	// OwnerNumber is the runtime's own number of the owner, -1 if it records
 	// none. With a zero Owner, the thread of that number is gone.
 	OwnerNumber int64
+	// Counted tells that Waiting is how many threads wait by the lock's own
+	// count. A lock that has none does not tell a thread that waits from one
+	// that has just taken it.
+	Counted bool
+	Waiting int
 	// Waiters are the threads in its queue, in their order, if it has one.
 	Waiters  []handles.Thread
 	Evidence string // what this was read from, for people

@@ -67,6 +67,8 @@ func otherVerdicts() []expectation {
 		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
 		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},
 		{program: "verdict_lock_kept", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"lock cache", "nobody will give back"}},
+		{program: "verdict_owner_gone", args: []string{"0"}, kind: "lock_orphaned", certainty: "certain", threads: 2, says: []string{"mutex mutex", "is no thread of the process"}},
+		{program: "verdict_owner_gone", args: []string{"1"}, only: "libgomp", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"nest lock nest", "nobody will give back"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1, says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
 		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_tied", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 2, says: []string{"none of them may run it", "verdict_tied.c:50 is queued", "1 unfinished child", "descend from that task"}},

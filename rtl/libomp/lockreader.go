@@ -87,6 +87,7 @@ func (rt *runtime) queuingInfo(i *rtl.LockInfo) bool {
 			break
 		}
 	}
+	i.Counted, i.Waiting = true, len(i.Waiters)
 	return true
 }
 
@@ -98,6 +99,7 @@ func (rt *runtime) ticketInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "ticket", uint32(r.Uint(f.NextTicket)) != uint32(r.Uint(f.NowServing))
+	countTickets(i, int64(uint32(r.Uint(f.NextTicket))-uint32(r.Uint(f.NowServing))))
 	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
 }
@@ -111,8 +113,15 @@ func (rt *runtime) drdpaInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "drdpa", r.Uint(f.NextTicket) > r.Uint(f.NowServing)
+	countTickets(i, int64(r.Uint(f.NextTicket)-r.Uint(f.NowServing)))
 	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
+}
+
+// countTickets counts the threads that wait: all that have a ticket but the one
+// whose turn it is.
+func countTickets(i *rtl.LockInfo, out int64) {
+	i.Counted, i.Waiting = true, int(min(max(out-1, 0), maxTeamSize))
 }
 
 // recorded takes the owner that a lock records, which is that of a nestable one.

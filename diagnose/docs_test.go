@@ -1,0 +1,59 @@
+package diagnose_test
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestDocs holds docs/verdicts.md against the kinds of verdicts that there are: what
+// each means, how it is known, and when it stays silent.
+func TestDocs(t *testing.T) {
+	columns := map[string][]string{}
+	for line := range strings.Lines(read(t, "../docs/verdicts.md")) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if kind := strings.Trim(strings.TrimSpace(cells[0]), "`"); strings.HasPrefix(line, "| `") {
+			columns[kind] = cells[1:]
+		}
+	}
+	kinds := slices.Sorted(slices.Values(diagnose.Kinds()))
+	if got := slices.Sorted(maps.Keys(columns)); !slices.Equal(got, kinds) {
+		t.Errorf("the table has the kinds %q, want %q", got, kinds)
+	}
+	for kind, cells := range columns {
+		if len(cells) != 3 {
+			t.Errorf("%s has %d columns beside its name, want 3", kind, len(cells))
+		}
+		for i, c := range cells {
+			if len(strings.Fields(c)) < 3 {
+				t.Errorf("%s: column %d says %q", kind, i+2, c)
+			}
+		}
+	}
+}
+
+// TestKinds holds the list of kinds against the constants of the picture.
+func TestKinds(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`\bVerdict\w+\s*= "(\w+)"`).FindAllStringSubmatch(read(t, "../inspect/verdict.go"), -1) {
+		want = append(want, m[1])
+	}
+	slices.Sort(want)
+	if got := slices.Sorted(slices.Values(diagnose.Kinds())); !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}

@@ -38,9 +38,10 @@ func (rt *runtime) readHolders() map[uint64]*thread {
 	out := map[uint64]*thread{}
 	several := map[uint64]bool{}
 	hold := func(th *thread, a callbacks.Address, certain bool) {
+		var loop rtl.Loop
 		for range maxTaskDepth {
 			t, err := rt.task(a)
-			if err != nil || !t.explicit() {
+			if err != nil || !t.explicit() || loop.At(a) != nil {
 				return
 			}
 			if certain {

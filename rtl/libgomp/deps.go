@@ -60,13 +60,16 @@ func (rt *runtime) dependers(t *task) ([]callbacks.Address, error) {
 	if n > maxDependers {
 		return nil, fmt.Errorf("%d tasks wait for the one at %v: %w", n, t.addr, callbacks.Incomplete)
 	}
-	elems := make([]byte, 8*n)
-	if err := rt.mem.ReadMemory(a.Add(f.Elem.Offset), elems); err != nil {
-		return nil, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, errors.Join(err, callbacks.DeviceReadError))
-	}
-	out := make([]callbacks.Address, n)
-	for i := range out {
-		out[i] = callbacks.At(callbacks.Word(elems[8*i : 8*i+8]))
+	var out []callbacks.Address
+	for left := n; left > 0; {
+		block := make([]byte, 8*min(left, dependersBlock))
+		if err := rt.mem.ReadMemory(a.Add(f.Elem.Offset+8*(n-left)), block); err != nil {
+			return out, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, errors.Join(err, callbacks.DeviceReadError))
+		}
+		for ; len(block) > 0; block = block[8:] {
+			out = append(out, callbacks.At(callbacks.Word(block[:8])))
+			left--
+		}
 	}
 	return out, nil
 }

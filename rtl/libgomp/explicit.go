@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 const (
@@ -18,6 +19,9 @@ const (
 	maxPriorities = 1 << 16
 	// maxDependers bounds the tasks that wait for one task.
 	maxDependers = 1 << 24
+	// dependersBlock is how many of them are read at once: a number that makes no
+	// sense ends at the first that cannot be read.
+	dependersBlock = 4096
 	// maxMarked bounds how many tasks of one walk are remembered, and those of
 	// a graph of dependences.
 	maxMarked = 1 << 22
@@ -143,9 +147,10 @@ func (rt *runtime) taskIn(th *thread, r *region) callbacks.Address {
 // parents of each other.
 func (w *walk) held() error {
 	for _, a := range w.starts() {
+		var loop rtl.Loop
 		for range maxTaskDepth {
 			t, err := w.rt.task(a)
-			if err != nil || !t.explicit() {
+			if err != nil || !t.explicit() || loop.At(a) != nil {
 				break
 			}
 			if err := w.mark(t); err != nil {
@@ -190,9 +195,10 @@ func (w *walk) queued() error {
 func (w *walk) children() error {
 	var open []callbacks.Address
 	for _, a := range w.starts() {
+		var loop rtl.Loop
 		for range maxTaskDepth {
 			t, err := w.rt.task(a)
-			if err != nil {
+			if err != nil || loop.At(a) != nil {
 				break
 			}
 			open = append(open, a)
@@ -259,12 +265,17 @@ func (rt *runtime) lists(root, tasks callbacks.Address) ([]callbacks.Address, er
 	var out []callbacks.Address
 	f := &rt.l.Node
 	open := []callbacks.Address{root}
-	for n := 0; len(open) > 0; n++ {
-		if n >= maxPriorities {
-			return out, fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
-		}
+	seen := map[callbacks.Address]bool{}
+	for len(open) > 0 {
 		a := open[len(open)-1]
 		open = open[:len(open)-1]
+		switch {
+		case seen[a]:
+			return out, fmt.Errorf("the tree of priorities comes back to %v: %w", a, callbacks.Incomplete)
+		case len(seen) >= maxPriorities:
+			return out, fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
+		}
+		seen[a] = true
 		r := layout.Read(rt.mem, a, f.Tasks, f.Left, f.Right)
 		list, left, right := r.Address(f.Tasks), r.Address(f.Left), r.Address(f.Right)
 		if err := r.Err(); err != nil {

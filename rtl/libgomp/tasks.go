@@ -71,9 +71,10 @@ func (rt *runtime) findInitialTask(w *world, zero *region, th *thread) {
 		}
 		a = first.parent
 	}
+	var loop rtl.Loop
 	for range maxTaskDepth {
 		t, err := rt.task(a)
-		if err != nil {
+		if err != nil || loop.At(a) != nil {
 			return
 		}
 		if !t.explicit() {
@@ -116,7 +117,11 @@ func (rt *runtime) locate(a callbacks.Address) (found, error) {
 		return found{}, errors.Join(err, callbacks.StaleHandle)
 	}
 	at := t
+	var loop rtl.Loop
 	for range maxTaskDepth {
+		if err := loop.At(at.addr); err != nil {
+			return found{}, fmt.Errorf("tasks around the one at %v: %w", a, errors.Join(err, callbacks.StaleHandle))
+		}
 		if zero := w.initial[at.addr.Offset]; zero != nil {
 			return found{t, zero, numberOf(t, 0)}, nil
 		}
@@ -228,9 +233,10 @@ func (rt *runtime) SchedulingTask(h handles.Task) (handles.Task, error) {
 		return handles.Task{}, fmt.Errorf("%v is not being executed: %w", h, callbacks.Unavailable)
 	}
 	own := rt.ownImplicit(th)
+	var loop rtl.Loop
 	for a := fd.parent; !a.IsNull(); {
 		p, err := rt.task(a)
-		if err != nil || !p.explicit() {
+		if err != nil || !p.explicit() || loop.At(a) != nil {
 			break
 		}
 		if rt.executor(found{p, fd.region, -1}) == th {

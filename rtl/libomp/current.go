@@ -83,9 +83,10 @@ func (rt *runtime) members() []*thread {
 func (rt *runtime) taskChain(th *thread) func(func(*task) bool) {
 	return func(yield func(*task) bool) {
 		a := th.task
+		var loop rtl.Loop
 		for range maxTaskDepth {
 			t, err := rt.task(a)
-			if err != nil || !t.explicit || !yield(t) {
+			if err != nil || loop.At(a) != nil || !t.explicit || !yield(t) {
 				return
 			}
 			a = t.parent

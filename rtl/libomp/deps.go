@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // maxGraph bounds the number of tasks that wait for others, and of dependences,
@@ -69,10 +70,11 @@ func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error
 		return nil, err
 	}
 	f := &w.rt.l.DepnodeList
+	var loop rtl.Loop
 	for p := d.successors; !p.IsNull(); {
 		r := layout.Read(w.rt.mem, p, f.Node, f.Next)
 		node := r.Address(f.Node)
-		if err := r.Err(); err != nil {
+		if err := errors.Join(r.Err(), loop.At(p)); err != nil {
 			return nil, fmt.Errorf("successors of the task at %v: %w", d.task, err)
 		}
 		p = r.Address(f.Next)
@@ -172,9 +174,13 @@ func (w *walk) table(a callbacks.Address) error {
 // bucket follows one list of kmp_dephash_entry_t.
 func (w *walk) bucket(a callbacks.Address) error {
 	f := &w.rt.l.DephashEntry
+	var loop rtl.Loop
 	for !a.IsNull() {
 		if w.steps++; w.steps > maxGraph {
 			return errGraph
+		}
+		if err := loop.At(a); err != nil {
+			return err
 		}
 		r := layout.Read(w.rt.mem, a, f.LastOut, f.LastSet, f.NextInBucket)
 		out, set := r.Address(f.LastOut), r.Address(f.LastSet)
@@ -195,9 +201,13 @@ func (w *walk) bucket(a callbacks.Address) error {
 // nodeList handles each node of a kmp_depnode_list_t.
 func (w *walk) nodeList(a callbacks.Address) error {
 	f := &w.rt.l.DepnodeList
+	var loop rtl.Loop
 	for !a.IsNull() {
 		if w.steps++; w.steps > maxGraph {
 			return errGraph
+		}
+		if err := loop.At(a); err != nil {
+			return err
 		}
 		r := layout.Read(w.rt.mem, a, f.Node, f.Next)
 		node := r.Address(f.Node)

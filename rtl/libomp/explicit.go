@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 const (
@@ -86,7 +87,11 @@ func (w *walk) belongs(t *task) bool {
 	if !t.explicit {
 		return false
 	}
+	var loop rtl.Loop
 	for range maxTaskDepth {
+		if loop.At(t.addr) != nil {
+			return false
+		}
 		if !t.explicit || !w.rt.helped(t) {
 			return t.team == w.region.team.addr
 		}
@@ -183,9 +188,13 @@ func (w *walk) taskTeam(a callbacks.Address) error {
 // priorities yields the tasks in the list of queues at a.
 func (w *walk) priorities(a callbacks.Address) error {
 	f := &w.rt.l.TaskPri
+	var loop rtl.Loop
 	for range maxPriorities {
 		if a.IsNull() {
 			return nil
+		}
+		if err := loop.At(a); err != nil {
+			return fmt.Errorf("queues of priority tasks: %w", err)
 		}
 		if err := w.threadData(a.Add(f.Td.Offset)); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -196,9 +197,10 @@ func (rt *runtime) GeneratingTask(h handles.Task) (handles.Task, error) {
 // between the two, and has implicit tasks that are no task of the program.
 func (rt *runtime) parentOutside(t *task, around region) (handles.Task, error) {
 	a := t.parent
+	var loop rtl.Loop
 	for range maxNesting {
 		p, err := rt.task(a)
-		if err != nil {
+		if err = errors.Join(err, loop.At(a)); err != nil {
 			return handles.Task{}, err
 		}
 		if p.explicit || p.team == around.team.addr {

@@ -1,10 +1,12 @@
 package libomp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 const (
@@ -138,9 +140,10 @@ func (rt *runtime) implicitTask(t *team, n int) callbacks.Address {
 // ancestors returns the team at a and the teams around it, innermost first.
 func (rt *runtime) ancestors(a callbacks.Address) ([]*team, error) {
 	var ts []*team
+	var loop rtl.Loop
 	for !a.IsNull() {
 		t, err := rt.team(a)
-		if err != nil {
+		if err = errors.Join(err, loop.At(a)); err != nil {
 			return ts, err
 		}
 		if n := len(ts); n > 0 && t.level > ts[n-1].level {

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
@@ -50,11 +51,11 @@ func (tr *tracer) ReadMemory(a callbacks.Address, b []byte) error {
 	return err
 }
 
-// newPatient copies the core of a program, and finds the words that matter:
-// those that a report reads, and those of the headers and notes.
-func newPatient(f *testing.F, program string) *patient {
+// newPatient copies a core, and finds the words that matter: those that a report
+// reads, and those of the headers and notes.
+func newPatient(f *testing.F, r *omptest.Result) *patient {
 	f.Helper()
-	e, r := coreFor(f, program)
+	e := editCore(f, r.Core)
 	core, err := corefile.Open(r.Core, corefile.Options{})
 	if err != nil {
 		f.Fatal(err)
@@ -175,7 +176,10 @@ func (p *patient) change(t *testing.T, old [8]byte, m []byte) [8]byte {
 func FuzzPicture(f *testing.F) {
 	var patients []*patient
 	for _, program := range []string{"tasks_deps", "nested", "lock_cycle", "teams"} {
-		patients = append(patients, newPatient(f, program))
+		patients = append(patients, newPatient(f, coreOf(f, program)))
+	}
+	for _, program := range []string{"tasks_deps", "nested", "nest_lock", "tasks_priority"} {
+		patients = append(patients, newPatient(f, gompCoreOf(f, program)))
 	}
 	verbs := []string{"report", "report", "tasks", "icvs", "doctor", "layout", "threads"}
 	one := func(op byte, word int, v uint64) []byte {

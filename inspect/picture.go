@@ -84,7 +84,7 @@ type Place struct {
 
 // Runtime is one OpenMP runtime in the target.
 type Runtime struct {
-	ID         string `json:"id"` // such as libomp, or libomp-2 for the second of its kind
+	ID         string `json:"id"` // its family, with -2 behind it for the second of its kind
 	Name       string `json:"name"`
 	Version    string `json:"version,omitempty"`
 	VersionBy  string `json:"version_by,omitempty"`
@@ -104,7 +104,7 @@ type Thread struct {
 	LWP         int         `json:"lwp,omitempty"`
 	Pthread     *Hex        `json:"pthread,omitempty"`
 	Runtime     string      `json:"runtime,omitempty"` // ID of the runtime that knows it
-	Number      *int64      `json:"number,omitempty"`  // the runtime's own number (libomp: gtid)
+	Number      *int64      `json:"number,omitempty"`  // the runtime's own number (LLVM: the gtid)
 	Role        string      `json:"role"`
 	ThreadNum   *int        `json:"thread_num,omitempty"`
 	TeamSize    *int        `json:"team_size,omitempty"`

@@ -27,7 +27,7 @@ type Process struct {
 
 // ProcessCode is a module of a process that holds an OpenMP runtime.
 type ProcessCode struct {
-	Family  string `json:"family"` // such as libomp
+	Family  string `json:"family"` // one word: the base name of its library
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
 	Path    string `json:"path"` // as the process sees it

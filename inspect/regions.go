@@ -10,8 +10,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// maxTeam bounds the members that are asked for of one team. libomp's own limit
-// of threads (KMP_MAX_NTH) is below it.
+// maxTeam bounds the members that are asked for of one team. The limits that
+// runtimes set themselves are below it.
 const maxTeam = 1 << 17
 
 // regionTable has every region that a thread of the target is in, each read

@@ -35,7 +35,7 @@ type Type struct {
 // source's; a name that the source does not know is an error that is ErrUnknown;
 // any other error means that the source is damaged, and is reported.
 // Types and fields are named as in the runtime's source, dots going into nested
-// structures (kmp_base_team_t, t_level; kmp_taskdata_t, td_icvs.nproc).
+// structures (team, level; task, icvs.nproc).
 type Source interface {
 	// Name is one word: symbols, memory, debuginfo, code or table.
 	Name() string

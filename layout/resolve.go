@@ -39,10 +39,10 @@ func Resolve(dst any, srcs ...Source) (Report, error) {
 // Resolve fills the Field, Type and Global values of the structure that dst
 // points to, and of the structures nested in it.
 //
-// Each is named by a tag: `layout:"kmp_base_team_t.t_level"` on a Field,
-// `layout:"kmp_base_team_t"` on a Type, `layout:"global __kmp_threads"` on a
+// Each is named by a tag: `layout:"team.level"` on a Field,
+// `layout:"team"` on a Type, `layout:"global threads"` on a
 // Global. A nested structure whose tag names a type, such as
-// `layout:"kmp_base_team_t"`, lends that type to its members: there a Field's
+// `layout:"team"`, lends that type to its members: there a Field's
 // tag is the field alone, and a Type needs none. The option ",optional" marks a
 // name that some versions of a runtime do not have.
 //

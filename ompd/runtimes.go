@@ -16,6 +16,9 @@ import (
 
 // This file is the only one that names runtimes.
 
+// Reads says which runtimes this library reads, of programs for x86-64 Linux.
+const Reads = "LLVM libomp 14-23, GNU libgomp 7-16, omp_get_* of others; x86-64 Linux"
+
 // Options say how to open the runtimes of a target. The zero value suits a core.
 type Options struct {
 	// Epoch is the number of the target's stop; handles of another are stale.

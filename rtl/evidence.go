@@ -38,7 +38,7 @@ type EvidenceFrame struct {
 
 // Entry is a call of user code into a runtime.
 type Entry struct {
-	Function string // the runtime's exported function, such as __kmpc_barrier
+	Function string // the runtime's exported function
 	By       string // how the name is known: "symbol of the frame", "call instruction", …
 	Return   uint64 // address in user code behind the call
 	// StackLow and StackHigh bound the stack memory of the runtime's frames

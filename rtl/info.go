@@ -20,7 +20,7 @@ const (
 
 // ThreadInfo is what a runtime keeps of a thread.
 type ThreadInfo struct {
-	Number       int64              // the runtime's own number of the thread (libomp: gtid)
+	Number       int64              // the runtime's own number of the thread (LLVM: the gtid)
 	Pthread      callbacks.ThreadID // Kind is ThreadIDPthread
 	LWP          uint64             // kernel thread id if the runtime keeps it, else 0
 	Role         Role
@@ -45,7 +45,7 @@ type ParallelInfo struct {
 }
 
 // SourceLocation is a place in the source as the compiler recorded it for the
-// runtime (libomp: ident_t.psource). Empty and 0 mean not recorded.
+// runtime (LLVM: in ident_t.psource). Empty and 0 mean not recorded.
 type SourceLocation struct {
 	File     string
 	Function string

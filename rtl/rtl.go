@@ -45,8 +45,8 @@ type Describer interface {
 
 // Identity names a runtime.
 type Identity struct {
-	Family     string            // "libomp"
-	Name       string            // "LLVM OpenMP runtime"
+	Family     string            // one word: the base name of its library
+	Name       string            // for people
 	Version    string            // "16", or "14-15" where what was found does not tell apart; empty if unknown
 	VersionBy  string            // what the version was concluded from
 	OMPVersion int64             // _OPENMP of the runtime, such as 201611; 0 if unknown

@@ -66,28 +66,15 @@ func (e *edit) dependers() uint64 {
 	return e.follow(e.taskIn("explicit", "running"), "gomp_task.dependers")
 }
 
+// gompCircles are lists of tasks and teams that come back to where they were.
 func gompCircles() []damage {
-	return []damage{
+	return append(gompTaskCircles(), []damage{
 		{name: "team around itself", program: "nested", do: func(e *edit) {
 			e.put64(e.field(e.team(2), "gomp_team.prev_ts.team"), e.team(2))
 		}},
 		{name: "teams around each other", program: "nested", do: func(e *edit) {
 			e.put64(e.field(e.team(1), "gomp_team.prev_ts.team"), e.team(2))
 		}},
-		{name: "parent of itself", program: "tasks_deps", do: func(e *edit) {
-			a := e.taskIn("explicit", "blocked")
-			e.put64(e.field(a, "gomp_task.parent"), a)
-		}},
-		{name: "parents of each other", program: "tasks_deps", do: func(e *edit) {
-			two := e.tasks("explicit", "blocked")
-			e.put64(e.field(two[0], "gomp_task.parent"), two[1])
-			e.put64(e.field(two[1], "gomp_task.parent"), two[0])
-		}},
-		{name: "parents of what runs", program: "tasks_priority", do: func(e *edit) {
-			a, b := e.taskIn("explicit", "running"), e.taskIn("explicit", "waiting")
-			e.put64(e.field(a, "gomp_task.parent"), b)
-			e.put64(e.field(b, "gomp_task.parent"), a)
-		}, silent: true},
 		{name: "queue of one", program: "tasks_queued", do: func(e *edit) {
 			node := e.follow(e.team(1), "gomp_team.task_queue.l.tasks")
 			e.put64(node, node)
@@ -107,6 +94,33 @@ func gompCircles() []damage {
 			e.put64(e.field(root, "prio_splay_tree_node_s.left"), root)
 			e.put64(e.field(root, "prio_splay_tree_node_s.right"), root)
 		}},
+		{name: "threads all in one place", program: "nested", do: func(e *edit) {
+			for n := range 3 {
+				e.put64(e.field(e.tls(n), "gomp_thread.ts.team"), e.team(1))
+				e.put32(e.field(e.tls(n), "gomp_thread.ts.team_id"), 0)
+				e.put32(e.field(e.tls(n), "gomp_thread.ts.level"), 1)
+			}
+		}, silent: true},
+	}...)
+}
+
+// gompTaskCircles are tasks that lead to each other.
+func gompTaskCircles() []damage {
+	return []damage{
+		{name: "parent of itself", program: "tasks_deps", do: func(e *edit) {
+			a := e.taskIn("explicit", "blocked")
+			e.put64(e.field(a, "gomp_task.parent"), a)
+		}},
+		{name: "parents of each other", program: "tasks_deps", do: func(e *edit) {
+			two := e.tasks("explicit", "blocked")
+			e.put64(e.field(two[0], "gomp_task.parent"), two[1])
+			e.put64(e.field(two[1], "gomp_task.parent"), two[0])
+		}},
+		{name: "parents of what runs", program: "tasks_priority", do: func(e *edit) {
+			a, b := e.taskIn("explicit", "running"), e.taskIn("explicit", "waiting")
+			e.put64(e.field(a, "gomp_task.parent"), b)
+			e.put64(e.field(b, "gomp_task.parent"), a)
+		}, silent: true},
 		{name: "depends on itself", program: "tasks_deps", do: func(e *edit) {
 			v := e.dependers()
 			e.put64(e.field(v, "gomp_dependers_vec.elem"), e.taskIn("explicit", "running"))
@@ -120,13 +134,6 @@ func gompCircles() []damage {
 		{name: "children", program: "tasks_priority", do: func(e *edit) {
 			a := e.taskIn("explicit", "waiting")
 			e.put64(e.field(a, "gomp_task.children_queue.l.tasks"), e.field(a, "gomp_task.pnode"))
-		}, silent: true},
-		{name: "threads all in one place", program: "nested", do: func(e *edit) {
-			for n := range 3 {
-				e.put64(e.field(e.tls(n), "gomp_thread.ts.team"), e.team(1))
-				e.put32(e.field(e.tls(n), "gomp_thread.ts.team_id"), 0)
-				e.put32(e.field(e.tls(n), "gomp_thread.ts.level"), 1)
-			}
 		}, silent: true},
 	}
 }

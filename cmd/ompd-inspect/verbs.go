@@ -17,6 +17,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
 // version is the tool's version; the linker sets it in releases.
@@ -214,7 +215,7 @@ func (a *app) versionVerb() *cobra.Command {
 				Go      string `json:"go"`
 				Schema  string `json:"schema"`
 				Reads   string `json:"reads"`
-			}{version, "", inspect.Schema, "LLVM libomp 14-23, x86-64 Linux cores"}
+			}{version, "", inspect.Schema, ompd.Reads}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v.Go = info.GoVersion
 			}

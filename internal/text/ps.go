@@ -29,7 +29,7 @@ func Processes(p *Printer, list *inspect.Processes) {
 	}
 }
 
-// runtimeNames are the runtimes in short: "libomp 16, libgomp 12".
+// runtimeNames are the runtimes in short: family and version of each.
 func runtimeNames(list []inspect.ProcessCode) string {
 	var parts []string
 	for _, r := range list {

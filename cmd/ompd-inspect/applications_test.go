@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
@@ -71,6 +72,54 @@ func sequences(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// blas is a program that has a library of the distribution do its work.
+func blas(t *testing.T, mode omptest.Mode) omptest.Run {
+	t.Helper()
+	lib := omptest.PackageFile(t, "libopenblas0-openmp", "usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0")
+	return omptest.Run{
+		Exe: omptest.Compile(t, omptest.Build{Program: "blas", Compiler: omptest.GCC}), Runtime: omptest.Libgomp(t),
+		Env: []string{"OMPD_BLAS=" + lib, "OMP_NUM_THREADS=4"}, Mode: mode,
+	}
+}
+
+// TestLibrary does the same where the regions are a library's.
+func TestLibrary(t *testing.T) {
+	pic := checkEntered(t, omptest.DumpInside(t, blas(t, omptest.Kernel), 1, teamOf))
+	for _, th := range pic.Threads {
+		calls := func(name string) bool {
+			return slices.ContainsFunc(th.UserStack, func(f inspect.Frame) bool { return f.Function == name })
+		}
+		if !calls("cblas_dgemm") || !calls("main") {
+			t.Errorf("LWP %d: the way from main into the library is not in %+v", th.LWP, th.UserStack)
+		}
+	}
+}
+
+// TestLibraryDies has the library die in a region, in whichever thread, as the
+// kernel dumps it.
+func TestLibraryDies(t *testing.T) {
+	r := omptest.Dump(t, blas(t, omptest.Segv))
+	pic := pictureOf(t, r.Core)
+	at := pic.Target.Place
+	if pic.Target.Signal != "SIGSEGV" || len(pic.Threads) != teamOf || at == nil || at.State != "work_parallel" || opt(at.TeamSize) != teamOf || opt(at.Level) != 1 {
+		t.Fatalf("%s at %+v, %d threads", pic.Target.Signal, at, len(pic.Threads))
+	}
+	if len(pic.Target.Frames) == 0 || !strings.HasPrefix(pic.Target.Frames[0].Module, "libopenblas") {
+		t.Errorf("frames %+v", pic.Target.Frames)
+	}
+	var nums []int
+	for _, th := range pic.Threads {
+		nums = append(nums, opt(th.ThreadNum))
+		if opt(th.TeamSize) != teamOf || th.State == nil || th.State.Name == "undefined" {
+			t.Errorf("LWP %d: %+v", th.LWP, th)
+		}
+	}
+	slices.Sort(nums)
+	if !slices.Equal(nums, []int{0, 1, 2, 3}) {
+		t.Errorf("thread numbers %v", nums)
+	}
 }
 
 // checkEntered compares a picture with what is known of the core.

@@ -32,6 +32,7 @@ def stack():
 def enter(fork, team):
     """Stops where the last thread of the team is about to execute its part."""
     gdb.execute("set breakpoint pending on")
+    gdb.execute("set backtrace past-main on")
     gdb.execute("tbreak GOMP_parallel")
     gdb.execute("run")
     gdb.execute("break GOMP_parallel thread 1")

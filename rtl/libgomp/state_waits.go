@@ -46,6 +46,9 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 	case r.Err() == nil && final == n && awaited < n:
 		return state(rtl.StateWaitBarrier, awaited, "entered by a jump from user code: unknown which barrier")
 	}
+	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
+		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: it is about to begin its part, or to leave", o.sleeping())
+	}
 	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its region is alive")
 }
 

@@ -1,0 +1,33 @@
+/* A product of matrices by the BLAS library that OMPD_BLAS names, which has its own parallel regions. In
+ * mode segv, half of one matrix is not there: some thread of the library dies of it in a region. */
+#include "truth.h"
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+enum { SIZE = 512 };
+typedef void dgemm(int order, int ta, int tb, int m, int n, int k, double alpha, const double *a, int lda,
+                   const double *b, int ldb, double beta, double *c, int ldc);
+
+static double *matrix(void) {
+  double *m = mmap(NULL, sizeof(double) * SIZE * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  for (int i = 0; m != MAP_FAILED && i < SIZE * SIZE; i++)
+    m[i] = i % 7;
+  return m;
+}
+
+int main(int argc, char **argv) {
+  truth_init(argc, argv, __FILE__);
+  void *lib = dlopen(getenv("OMPD_BLAS"), RTLD_NOW);
+  dgemm *multiply = lib ? (dgemm *)dlsym(lib, "cblas_dgemm") : NULL;
+  double *a = matrix(), *b = matrix(), *c = matrix();
+  if (!multiply || a == MAP_FAILED || b == MAP_FAILED || c == MAP_FAILED) {
+    fprintf(stderr, "%s\n", lib ? "no cblas_dgemm, or no memory" : dlerror());
+    return 5;
+  }
+  if (!strcmp(truth_mode, "segv")) {
+    mprotect(b + SIZE * SIZE / 2, sizeof(double) * SIZE * SIZE / 2, PROT_NONE);
+    truth_write(1);
+  }
+  multiply(102, 111, 111, SIZE, SIZE, SIZE, 1, a, SIZE, b, SIZE, 0, c, SIZE);
+  return c[5] == 0;
+}

@@ -5,6 +5,9 @@
 
 #include "session.h"
 
+/* HANDLE is the handle behind a pointer of its own type, which may be null. */
+#define HANDLE(p) ((struct handle *)(void *)(p))
+
 /* A result that the helper returned behind the return code. */
 enum { FIRST = 1, SECOND, THIRD, FOURTH };
 
@@ -211,7 +214,7 @@ ompd_rc_t ompd_get_thread_handle(ompd_address_space_handle_t *space, ompd_thread
 
 ompd_rc_t ompd_get_thread_id(ompd_thread_handle_t *thread, ompd_thread_id_t kind, ompd_size_t size, void *id) {
     struct wire_message m = {.word = {[3] = kind, [4] = size}};
-    ompd_rc_t rc = about(WIRE_THREAD_ID, &thread->h, KIND_THREAD, id, &m);
+    ompd_rc_t rc = about(WIRE_THREAD_ID, HANDLE(thread), KIND_THREAD, id, &m);
     if (rc != ompd_rc_ok) return rc;
     if (m.size != size) return leave(ompd_rc_error);
     memcpy(id, session.bytes, size);
@@ -219,19 +222,19 @@ ompd_rc_t ompd_get_thread_id(ompd_thread_handle_t *thread, ompd_thread_id_t kind
 }
 
 ompd_rc_t ompd_get_thread_in_parallel(ompd_parallel_handle_t *parallel, int number, ompd_thread_handle_t **thread) {
-    return relative(WIRE_THREAD_IN_PARALLEL, &parallel->h, KIND_PARALLEL, number, KIND_THREAD, (void **)thread);
+    return relative(WIRE_THREAD_IN_PARALLEL, HANDLE(parallel), KIND_PARALLEL, number, KIND_THREAD, (void **)thread);
 }
 
-ompd_rc_t ompd_rel_thread_handle(ompd_thread_handle_t *thread) { return release(&thread->h, KIND_THREAD); }
+ompd_rc_t ompd_rel_thread_handle(ompd_thread_handle_t *thread) { return release(HANDLE(thread), KIND_THREAD); }
 
 ompd_rc_t ompd_thread_handle_compare(ompd_thread_handle_t *a, ompd_thread_handle_t *b, int *value) {
-    return compare(&a->h, &b->h, KIND_THREAD, value);
+    return compare(HANDLE(a), HANDLE(b), KIND_THREAD, value);
 }
 
 ompd_rc_t ompd_get_device_from_thread(ompd_thread_handle_t *thread, ompd_address_space_handle_t **device) {
     ompd_rc_t rc = enter(ompd_rc_stale_handle);
     if (rc != ompd_rc_ok) return rc;
-    rc = check_handle(&thread->h, KIND_THREAD);
+    rc = check_handle(HANDLE(thread), KIND_THREAD);
     if (rc == ompd_rc_ok && !device) rc = ompd_rc_bad_input;
     if (rc == ompd_rc_ok) *device = thread->h.space;
     return leave(rc);
@@ -240,50 +243,50 @@ ompd_rc_t ompd_get_device_from_thread(ompd_thread_handle_t *thread, ompd_address
 /* Parallel regions. */
 
 ompd_rc_t ompd_get_curr_parallel_handle(ompd_thread_handle_t *thread, ompd_parallel_handle_t **parallel) {
-    return relative(WIRE_CURR_PARALLEL, &thread->h, KIND_THREAD, 0, KIND_PARALLEL, (void **)parallel);
+    return relative(WIRE_CURR_PARALLEL, HANDLE(thread), KIND_THREAD, 0, KIND_PARALLEL, (void **)parallel);
 }
 
 ompd_rc_t ompd_get_enclosing_parallel_handle(ompd_parallel_handle_t *parallel, ompd_parallel_handle_t **enclosing) {
-    return relative(WIRE_ENCLOSING_PARALLEL, &parallel->h, KIND_PARALLEL, 0, KIND_PARALLEL, (void **)enclosing);
+    return relative(WIRE_ENCLOSING_PARALLEL, HANDLE(parallel), KIND_PARALLEL, 0, KIND_PARALLEL, (void **)enclosing);
 }
 
 ompd_rc_t ompd_get_task_parallel_handle(ompd_task_handle_t *task, ompd_parallel_handle_t **parallel) {
-    return relative(WIRE_TASK_PARALLEL, &task->h, KIND_TASK, 0, KIND_PARALLEL, (void **)parallel);
+    return relative(WIRE_TASK_PARALLEL, HANDLE(task), KIND_TASK, 0, KIND_PARALLEL, (void **)parallel);
 }
 
-ompd_rc_t ompd_rel_parallel_handle(ompd_parallel_handle_t *parallel) { return release(&parallel->h, KIND_PARALLEL); }
+ompd_rc_t ompd_rel_parallel_handle(ompd_parallel_handle_t *parallel) { return release(HANDLE(parallel), KIND_PARALLEL); }
 
 ompd_rc_t ompd_parallel_handle_compare(ompd_parallel_handle_t *a, ompd_parallel_handle_t *b, int *value) {
-    return compare(&a->h, &b->h, KIND_PARALLEL, value);
+    return compare(HANDLE(a), HANDLE(b), KIND_PARALLEL, value);
 }
 
 /* Tasks. */
 
 ompd_rc_t ompd_get_curr_task_handle(ompd_thread_handle_t *thread, ompd_task_handle_t **task) {
-    return relative(WIRE_CURR_TASK, &thread->h, KIND_THREAD, 0, KIND_TASK, (void **)task);
+    return relative(WIRE_CURR_TASK, HANDLE(thread), KIND_THREAD, 0, KIND_TASK, (void **)task);
 }
 
 ompd_rc_t ompd_get_generating_task_handle(ompd_task_handle_t *task, ompd_task_handle_t **generating) {
-    return relative(WIRE_GENERATING_TASK, &task->h, KIND_TASK, 0, KIND_TASK, (void **)generating);
+    return relative(WIRE_GENERATING_TASK, HANDLE(task), KIND_TASK, 0, KIND_TASK, (void **)generating);
 }
 
 ompd_rc_t ompd_get_scheduling_task_handle(ompd_task_handle_t *task, ompd_task_handle_t **scheduling) {
-    return relative(WIRE_SCHEDULING_TASK, &task->h, KIND_TASK, 0, KIND_TASK, (void **)scheduling);
+    return relative(WIRE_SCHEDULING_TASK, HANDLE(task), KIND_TASK, 0, KIND_TASK, (void **)scheduling);
 }
 
 ompd_rc_t ompd_get_task_in_parallel(ompd_parallel_handle_t *parallel, int number, ompd_task_handle_t **task) {
-    return relative(WIRE_TASK_IN_PARALLEL, &parallel->h, KIND_PARALLEL, number, KIND_TASK, (void **)task);
+    return relative(WIRE_TASK_IN_PARALLEL, HANDLE(parallel), KIND_PARALLEL, number, KIND_TASK, (void **)task);
 }
 
-ompd_rc_t ompd_rel_task_handle(ompd_task_handle_t *task) { return release(&task->h, KIND_TASK); }
+ompd_rc_t ompd_rel_task_handle(ompd_task_handle_t *task) { return release(HANDLE(task), KIND_TASK); }
 
 ompd_rc_t ompd_task_handle_compare(ompd_task_handle_t *a, ompd_task_handle_t *b, int *value) {
-    return compare(&a->h, &b->h, KIND_TASK, value);
+    return compare(HANDLE(a), HANDLE(b), KIND_TASK, value);
 }
 
 ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_address_t *entry) {
     struct wire_message m = {0};
-    ompd_rc_t rc = about(WIRE_TASK_FUNCTION, &task->h, KIND_TASK, entry, &m);
+    ompd_rc_t rc = about(WIRE_TASK_FUNCTION, HANDLE(task), KIND_TASK, entry, &m);
     if (rc != ompd_rc_ok) return rc;
     *entry = (ompd_address_t){m.word[FIRST], m.word[SECOND]};
     return leave(rc);
@@ -291,7 +294,7 @@ ompd_rc_t ompd_get_task_function(ompd_task_handle_t *task, ompd_address_t *entry
 
 ompd_rc_t ompd_get_task_frame(ompd_task_handle_t *task, ompd_frame_info_t *exit, ompd_frame_info_t *enter) {
     struct wire_message m = {0};
-    ompd_rc_t rc = about(WIRE_TASK_FRAME, &task->h, KIND_TASK, exit && enter, &m);
+    ompd_rc_t rc = about(WIRE_TASK_FRAME, HANDLE(task), KIND_TASK, exit && enter, &m);
     if (rc != ompd_rc_ok) return rc;
     *exit = (ompd_frame_info_t){{ompd_segment_none, m.word[FIRST]}, (ompd_word_t)m.word[SECOND]};
     *enter = (ompd_frame_info_t){{ompd_segment_none, m.word[THIRD]}, (ompd_word_t)m.word[FOURTH]};
@@ -311,7 +314,7 @@ ompd_rc_t ompd_enumerate_states(ompd_address_space_handle_t *space, ompd_word_t 
 
 ompd_rc_t ompd_get_state(ompd_thread_handle_t *thread, ompd_word_t *state, ompd_wait_id_t *wait_id) {
     struct wire_message m = {0};
-    ompd_rc_t rc = about(WIRE_STATE, &thread->h, KIND_THREAD, state, &m);
+    ompd_rc_t rc = about(WIRE_STATE, HANDLE(thread), KIND_THREAD, state, &m);
     if (rc != ompd_rc_ok) return rc;
     *state = (ompd_word_t)m.word[FIRST];
     if (wait_id) *wait_id = m.word[SECOND]; /* a tool need not ask for it */

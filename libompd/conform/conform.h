@@ -122,6 +122,7 @@ void check_misuse(ompd_word_t version);
 void check_faults(void);
 void check_threads(void);
 void bench(long rounds);
+void check_host(void *library, const char *pid_file); /* unloads the library */
 
 /* version_of tells in which version a routine came. */
 ompd_word_t version_of(enum routine r);

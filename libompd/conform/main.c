@@ -2,6 +2,7 @@
  *
  *     ompd-conform LIBRARY FACTS [VERSION]      asserts, and prints "ROUTINE held failed" for each routine
  *     ompd-conform LIBRARY FACTS bench ROUNDS   prints calls per second
+ *     ompd-conform LIBRARY FACTS host PIDFILE   asserts how the library lives in a process; its helper is in PIDFILE
  *
  * FACTS is a file of what is true of a program that is running and stays where it is: see facts.c. Assertions that
  * fail are on the standard error. The exit status is 0 whatever the library does, and 2 if it cannot be tested.
@@ -71,26 +72,32 @@ static void crash(int number) {
     _exit(0);
 }
 
-static bool load(const char *path) {
+static void *load(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "ompd-conform: %s\n", dlerror());
-        return false;
+        return NULL;
     }
 #define R(f) api.f = (__typeof__(f) *)dlsym(library, #f);
     ROUTINES(R)
 #undef R
-    return true;
+    return library;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3 || !load(argv[1]) || !facts_read(argv[2])) {
-        fprintf(stderr, "usage: ompd-conform LIBRARY FACTS [VERSION | bench ROUNDS]\n");
+    void *library = argc < 3 ? NULL : load(argv[1]);
+    if (!library || !facts_read(argv[2])) {
+        fprintf(stderr, "usage: ompd-conform LIBRARY FACTS [VERSION | bench ROUNDS | host PIDFILE]\n");
         return 2;
     }
     tool_open(facts.pid);
     if (argc == 5 && !strcmp(argv[3], "bench")) {
         bench(atol(argv[4]));
+        return 0;
+    }
+    if (argc == 5 && !strcmp(argv[3], "host")) {
+        check_host(library, argv[4]);
+        report();
         return 0;
     }
     struct sigaction action = {.sa_handler = crash};

@@ -36,7 +36,7 @@ type pulse struct {
 type beat struct {
 	process *live.Process // until usage is known
 	track   *inspect.Track
-	usage   []live.Usage // some time after it
+	usage   []inspect.ThreadUse // some time after it
 	at      time.Time
 	since   time.Time // of the first look since which there was no progress
 }
@@ -103,7 +103,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 			b.process.Close()
 		}
 	}()
-	use, err := b.process.Usage()
+	use, err := used(b.process)
 	if err != nil {
 		return b, err
 	}
@@ -123,7 +123,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 	b.track, b.at = track, time.Now()
 	b.since = b.at
 	if before != nil && before.usage != nil {
-		switch b.track.Since(before.track, b.at.Sub(before.at), usedSince(before.usage, use)).Verdict {
+		switch b.track.Since(before.track, b.at.Sub(before.at), inspect.UsedSince(before.usage, use)).Verdict {
 		case inspect.WatchStuck, inspect.WatchSpinning:
 			b.since = before.since
 		}
@@ -136,7 +136,7 @@ func (p *pulse) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, b := range p.beats {
-		b.usage, _ = b.process.Usage()
+		b.usage, _ = used(b.process)
 		b.process.Close()
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
 	"github.com/ompd-inspect/ompd-inspect/live"
@@ -88,7 +87,7 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
 	defer stop()
-	w := &watcher{app: a, target: l, interval: interval, used: map[int]inspect.ThreadUse{}}
+	w := &watcher{app: a, target: l, interval: interval}
 	for n := range count {
 		if n > 0 && !w.wait(ctx) {
 			break // interrupted: the looks so far count
@@ -103,17 +102,10 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 // watcher is one run of watch.
 type watcher struct {
 	*app
+	inspect.Watch
 	target   *liveTarget
 	interval time.Duration
-	n        int
-	start    time.Time
 	at       time.Time
-	first    *inspect.Track
-	track    *inspect.Track
-	last     *inspect.Look
-	usage    []live.Usage // some time after the last look
-	used     map[int]inspect.ThreadUse
-	changes  []*inspect.Change
 }
 
 // wait lets time pass, and counts what the threads use after they have come back
@@ -122,7 +114,8 @@ func (w *watcher) wait(ctx context.Context) bool {
 	if !pause(ctx, settle) {
 		return false
 	}
-	w.usage, _ = w.target.p.Usage() // a process that has ended is told by the look
+	total, _ := used(w.target.p) // a process that has ended is told by the look
+	w.Rest(total)
 	return pause(ctx, w.interval-time.Since(w.at))
 }
 
@@ -137,7 +130,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // look makes one picture and prints what changed.
 func (w *watcher) look(ctx context.Context, last bool) (err error) {
-	use, err := w.use()
+	total, err := used(w.target.p)
 	if err != nil {
 		return err
 	}
@@ -152,97 +145,59 @@ func (w *watcher) look(ctx context.Context, last bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	in.Complete(pic)
-	now := time.Now()
-	w.n++
-	l := &inspect.Look{Schema: inspect.WatchSchema, Number: w.n, Time: now.Format(time.RFC3339Nano), Picture: pic}
-	if w.n == 1 {
-		w.start, w.first = now, track
-	} else {
-		l.Seconds = now.Sub(w.start).Seconds()
-		l.Change = track.Since(w.track, now.Sub(w.at), use)
-		w.changes = append(w.changes, l.Change)
-	}
-	w.at, w.track, w.last = now, track, l
+	w.at = time.Now()
+	l := w.Look(pic, track, w.at, total)
 	if last {
-		w.conclude()
+		w.Conclude()
 	}
-	return w.print()
+	return w.printLook(l)
 }
 
-// use is what the threads used since the last look, and adds it up.
-func (w *watcher) use() ([]inspect.ThreadUse, error) {
-	if w.usage == nil {
-		return nil, nil
-	}
-	now, err := w.target.p.Usage()
+// used is what the threads of a process have used since they began.
+func used(p *live.Process) ([]inspect.ThreadUse, error) {
+	usage, err := p.Usage()
 	if err != nil {
 		return nil, err
 	}
-	list := usedSince(w.usage, now)
-	for _, d := range list {
-		sum := w.used[d.LWP]
-		w.used[d.LWP] = inspect.ThreadUse{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches}
+	list := make([]inspect.ThreadUse, len(usage))
+	for i, u := range usage {
+		list[i] = inspect.ThreadUse{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches}
 	}
 	return list, nil
 }
 
-// usedSince is what the threads used that were there before and are now.
-func usedSince(before, now []live.Usage) []inspect.ThreadUse {
-	old := map[callbacks.ThreadID]live.Usage{}
-	for _, u := range before {
-		old[u.Thread] = u
+// printLook prints a look.
+func (a *app) printLook(l *inspect.Look) error {
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(l)
 	}
-	var list []inspect.ThreadUse
-	for _, u := range now {
-		if b, ok := old[u.Thread]; ok {
-			list = append(list, inspect.ThreadUse{LWP: int(u.Thread.Value), CPU: u.User + u.System - b.User - b.System, Switches: u.Switches - b.Switches})
-		}
-	}
-	return list
-}
-
-// conclude adds to the last look what changed since the first.
-func (w *watcher) conclude() {
-	if len(w.changes) == 0 || w.last.Result != nil {
-		return
-	}
-	var use []inspect.ThreadUse
-	for _, u := range w.used {
-		use = append(use, u)
-	}
-	r := w.track.Since(w.first, w.at.Sub(w.start), use)
-	for _, c := range w.changes {
-		r.Raise(c)
-	}
-	w.last.Result = r
-}
-
-// print prints the last look.
-func (w *watcher) print() error {
-	if w.json {
-		return json.NewEncoder(w.stdout).Encode(w.last)
-	}
-	p, err := w.printer()
+	p, err := a.printer()
 	if err != nil {
 		return err
 	}
-	text.Look(p, w.last)
-	text.Result(p, w.last)
+	text.Look(p, l)
+	text.Result(p, l)
 	return p.Err()
 }
 
 // end gives the exit status.
 func (w *watcher) end() error {
-	if w.last == nil || len(w.changes) == 0 {
-		return errors.New("interrupted before the second look: there is nothing to compare")
-	}
-	if w.last.Result == nil { // interrupted
-		w.conclude()
-		if err := w.print(); err != nil {
+	if l := w.Last(); l == nil || l.Result == nil { // interrupted
+		if !w.Conclude() {
+			return errInterrupted
+		}
+		if err := w.printLook(l); err != nil {
 			return err
 		}
 	}
-	switch w.last.Result.Verdict {
+	return watchStatus(w.Last().Result)
+}
+
+var errInterrupted = errors.New("interrupted before the second look: there is nothing to compare")
+
+// watchStatus is the exit status for a result.
+func watchStatus(r *inspect.Change) error {
+	switch r.Verdict {
 	case inspect.WatchStuck:
 		return statusError(exitStuck)
 	case inspect.WatchSpinning:

@@ -11,10 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"strings"
-	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -23,7 +21,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
@@ -218,33 +215,4 @@ func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*ins
 func unpack(m *ompdv1.Picture) (*inspect.Picture, error) {
 	pic := new(inspect.Picture)
 	return pic, wire.Unpack(m, pic)
-}
-
-// Watch yields a picture of a living target at each interval, until ctx ends or
-// the loop does.
-func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...ompdv1.PicturePart) iter.Seq2[*inspect.Picture, error] {
-	return func(yield func(*inspect.Picture, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		stream, err := t.client.Inspection.WatchTarget(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Parts: parts, Interval: durationpb.New(interval)})
-		if err != nil {
-			yield(nil, Explain(err))
-			return
-		}
-		whole := new(ompdv1.Picture)
-		for {
-			resp, err := stream.Recv()
-			if err != nil {
-				yield(nil, Explain(err))
-				return
-			}
-			if proto.Merge(whole, resp.GetPicture()); !resp.GetLast() {
-				continue
-			}
-			if !yield(unpack(whole)) {
-				return
-			}
-			whole = new(ompdv1.Picture)
-		}
-	}
 }

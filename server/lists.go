@@ -29,6 +29,7 @@ type lists struct {
 // readAll asks an Inspector everything that a call can ask later. It is for
 // targets that go on meanwhile.
 func readAll(in *inspect.Inspector) {
+	in.Track(in.Picture(inspect.ReportParts()))
 	diagnose.Picture(in, inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
 	in.Layout()
 	in.Doctor()

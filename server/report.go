@@ -1,9 +1,7 @@
 package server
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -112,45 +110,4 @@ func sizeOf(d protoreflect.FieldDescriptor, v protoreflect.Value) int {
 		return proto.Size(v.Message().Interface()) + head
 	}
 	return len(v.String()) + head
-}
-
-// WatchTarget sends a picture of each new stop.
-func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer) error {
-	tick := time.NewTicker(max(req.GetInterval().AsDuration(), shortest))
-	defer tick.Stop()
-	for n := int64(1); ; n++ {
-		if err := s.watchOnce(req, stream, n > 1); err != nil || n == req.GetCount() {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-stream.Context().Done():
-			return stream.Context().Err()
-		}
-	}
-}
-
-// shortest is the shortest time from one picture of WatchTarget to the next.
-const shortest = 100 * time.Millisecond
-
-// watchOnce sends one picture, of a new stop if anew is set.
-func (s *inspection) watchOnce(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer, anew bool) error {
-	ctx, cancel := context.WithTimeout(stream.Context(), s.server.cfg.Limits.Call)
-	defer cancel()
-	var pic *ompdv1.Picture
-	var stop uint32
-	err := with(ctx, req, func(t *target) (err error) {
-		if anew {
-			t.refresh()
-		}
-		stop = t.stop
-		pic, err = t.picture(req.GetParts())
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return pieces(pic, s.server.cfg.Limits.piece(), func(p *ompdv1.Picture, last bool) error {
-		return stream.Send(&ompdv1.WatchTargetResponse{Stop: stop, Picture: p, Last: last})
-	})
 }

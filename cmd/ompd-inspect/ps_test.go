@@ -110,11 +110,6 @@ func TestPs(t *testing.T) {
 		}
 		break
 	}
-	for _, args := range [][]string{{"watch", "1"}} {
-		if status, _, errs := output(t, append(args, "--server", "unix:///nowhere")...); status != exitUsage || !strings.Contains(errs, "this machine only") {
-			t.Errorf("%v at a server: exit status %d: %s", args, status, errs)
-		}
-	}
 	if status, _, errs := output(t, "ps", "--sample", "-1s"); status != exitUsage || !strings.Contains(errs, "--sample") {
 		t.Errorf("exit status %d: %s", status, errs)
 	}

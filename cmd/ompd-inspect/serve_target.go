@@ -16,12 +16,24 @@ type served struct {
 	done func() error // ends the use of the last inspector; nil before the first
 }
 
-var _ server.Opened = (*served)(nil)
+var (
+	_ server.Opened   = (*served)(nil)
+	_ server.Counting = (*served)(nil)
+)
 
 // Living tells whether the target is a process.
 func (s *served) Living() bool {
 	_, core := s.target.(coreTarget)
 	return !core
+}
+
+// Used is what the threads of a process have used.
+func (s *served) Used() ([]inspect.ThreadUse, error) {
+	l, ok := s.target.(*liveTarget)
+	if !ok {
+		return nil, errNotWatched
+	}
+	return used(l.p)
 }
 
 // Look makes an inspector of one moment.

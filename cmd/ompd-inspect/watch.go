@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
 	"github.com/ompd-inspect/ompd-inspect/live"
@@ -57,16 +58,18 @@ could not be read or has ended, 2 wrong usage.
 With --json each look is one JSON document on a line of its own
 (proto/watch.schema.json), the last one with the result.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.here("watch"); err != nil {
-				return err
-			}
 			switch {
 			case interval < minInterval:
 				return usageError{fmt.Errorf("--interval %v: it is at least %v", interval, minInterval)}
 			case count < 2:
 				return usageError{fmt.Errorf("--count %d: a difference needs at least 2 looks", count)}
 			}
-			return a.watch(cmd.Context(), args[0], interval, count)
+			ctx, stop := signal.NotifyContext(cmd.Context(), unix.SIGINT, unix.SIGTERM)
+			defer stop()
+			if a.remote() {
+				return a.watchRemote(ctx, args[0], interval, count)
+			}
+			return a.watch(ctx, args[0], interval, count)
 		},
 	}
 	cmd.Flags().DurationVar(&interval, "interval", interval, "time between two looks")
@@ -83,10 +86,8 @@ func (a *app) watch(ctx context.Context, name string, interval time.Duration, co
 	defer func() { err = errors.Join(err, t.Close()) }()
 	l, ok := t.(*liveTarget)
 	if !ok {
-		return usageError{fmt.Errorf("%s is no process that can be watched: give the number of a process", name)}
+		return usageError{fmt.Errorf("%s: %w", name, errNotWatched)}
 	}
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
-	defer stop()
 	w := &watcher{app: a, target: l, interval: interval}
 	for n := range count {
 		if n > 0 && !w.wait(ctx) {
@@ -192,6 +193,40 @@ func (w *watcher) end() error {
 	}
 	return watchStatus(w.Last().Result)
 }
+
+// watchRemote is watch at a server.
+func (a *app) watchRemote(ctx context.Context, name string, interval time.Duration, count int) error {
+	return a.atServer(name, func(_ context.Context, t *client.Target) error {
+		var last *inspect.Look
+		var result *inspect.Change
+		for l, err := range t.Looks(ctx, interval, count) {
+			if err != nil && ctx.Err() != nil { // interrupted: the looks so far count
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if last, result = l, l.Result; l.Number < count {
+				l.Result = nil
+			}
+			if err := a.printLook(l); err != nil {
+				return err
+			}
+		}
+		if result == nil {
+			return errInterrupted
+		}
+		if last.Result == nil {
+			last.Result = result
+			if err := a.printLook(last); err != nil {
+				return err
+			}
+		}
+		return watchStatus(result)
+	})
+}
+
+var errNotWatched = errors.New("it is no process that can be watched: give the number of a process")
 
 var errInterrupted = errors.New("interrupted before the second look: there is nothing to compare")
 

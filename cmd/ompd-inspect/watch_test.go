@@ -103,6 +103,28 @@ func startLoops(t *testing.T, mode string) int {
 	return p.PID
 }
 
+// TestWatchAtServer watches processes at a server: it comes to the same verdicts.
+func TestWatchAtServer(t *testing.T) {
+	address := serving(t, &serveOptions{})
+	for program, want := range map[string]string{"barrier": inspect.WatchStuck, "spinning": inspect.WatchSpinning} {
+		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
+		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server", address)
+		if len(looks) != 3 || status != map[string]int{inspect.WatchStuck: exitStuck, inspect.WatchSpinning: exitSpinning}[want] {
+			t.Fatalf("%s: %d looks, exit status %d: %+v", program, len(looks), status, looks[len(looks)-1].Result)
+		}
+		checkLooks(t, looks, want)
+	}
+	looks, status := watched(t, startLoops(t, "compute"), "--interval", "300ms", "--count", "3", "--server", address)
+	if status != exitOK {
+		t.Errorf("exit status %d", status)
+	}
+	checkLooks(t, looks, inspect.WatchProgress)
+	status, _, errs := output(t, "watch", "--server", address, coreOf(t, "barrier").Core)
+	if status != exitError || !strings.Contains(errs, "is no process that can be watched") {
+		t.Errorf("a core: exit status %d: %s", status, errs)
+	}
+}
+
 // TestWatchText prints a header, the changes and the verdict with what to type
 // next.
 func TestWatchText(t *testing.T) {

@@ -39,6 +39,7 @@ type plan struct {
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[inspect.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
 	return planAll(all, reflect.TypeFor[inspect.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })
 

@@ -1010,10 +1010,13 @@ type WatchTargetRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	Parts  []PicturePart          `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=ompd.v1.PicturePart" json:"parts,omitempty"`
-	// Time from one picture to the next. The server bounds it.
+	// Time that the target goes on between two pictures. The server bounds it.
 	Interval *durationpb.Duration `protobuf:"bytes,3,opt,name=interval,proto3" json:"interval,omitempty"`
 	// End after so many pictures; 0 means no end.
-	Count         int64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	Count int64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// Compare the pictures: each is that of a report, whatever parts says, and
+	// comes with a look.
+	Compare       bool `protobuf:"varint,5,opt,name=compare,proto3" json:"compare,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1076,13 +1079,23 @@ func (x *WatchTargetRequest) GetCount() int64 {
 	return 0
 }
 
+func (x *WatchTargetRequest) GetCompare() bool {
+	if x != nil {
+		return x.Compare
+	}
+	return false
+}
+
 // WatchTargetResponse is a piece of one picture of WatchTarget.
 type WatchTargetResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Stop    uint32                 `protobuf:"varint,1,opt,name=stop,proto3" json:"stop,omitempty"`
 	Picture *Picture               `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
 	// The picture is complete with this piece; the next one begins another.
-	Last          bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	Last bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	// What changed, with the last piece of each picture, if that was asked for. Its
+	// picture is not set: it is the one that these pieces are.
+	Look          *Look `protobuf:"bytes,4,opt,name=look,proto3" json:"look,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1136,6 +1149,13 @@ func (x *WatchTargetResponse) GetLast() bool {
 		return x.Last
 	}
 	return false
+}
+
+func (x *WatchTargetResponse) GetLook() *Look {
+	if x != nil {
+		return x.Look
+	}
+	return nil
 }
 
 // ThreadFilter selects threads; each list that is not empty must have the
@@ -3200,16 +3220,18 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x05parts\x18\x02 \x03(\x0e2\x14.ompd.v1.PicturePartR\x05parts\"S\n" +
 	"\x11GetReportResponse\x12\x12\n" +
 	"\x04stop\x18\x01 \x01(\rR\x04stop\x12*\n" +
-	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\"\xa5\x01\n" +
+	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\"\xbf\x01\n" +
 	"\x12WatchTargetRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12*\n" +
 	"\x05parts\x18\x02 \x03(\x0e2\x14.ompd.v1.PicturePartR\x05parts\x125\n" +
 	"\binterval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\binterval\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x03R\x05count\"i\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x12\x18\n" +
+	"\acompare\x18\x05 \x01(\bR\acompare\"\x8c\x01\n" +
 	"\x13WatchTargetResponse\x12\x12\n" +
 	"\x04stop\x18\x01 \x01(\rR\x04stop\x12*\n" +
 	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\bR\x04last\"j\n" +
+	"\x04last\x18\x03 \x01(\bR\x04last\x12!\n" +
+	"\x04look\x18\x04 \x01(\v2\r.ompd.v1.LookR\x04look\"j\n" +
 	"\fThreadFilter\x12\x18\n" +
 	"\aregions\x18\x01 \x03(\tR\aregions\x12\x16\n" +
 	"\x06states\x18\x02 \x03(\tR\x06states\x12\x14\n" +
@@ -3459,17 +3481,18 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*FindProcessesResponse)(nil),     // 51: ompd.v1.FindProcessesResponse
 	(*durationpb.Duration)(nil),       // 52: google.protobuf.Duration
 	(*Picture)(nil),                   // 53: ompd.v1.Picture
-	(*Thread)(nil),                    // 54: ompd.v1.Thread
-	(*Region)(nil),                    // 55: ompd.v1.Region
-	(*Task)(nil),                      // 56: ompd.v1.Task
-	(*MergedStack)(nil),               // 57: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 58: ompd.v1.Icv
-	(*ControlVar)(nil),                // 59: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 60: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 61: ompd.v1.Verdict
-	(*Check)(nil),                     // 62: ompd.v1.Check
-	(*Breakpoint)(nil),                // 63: ompd.v1.Breakpoint
-	(*Process)(nil),                   // 64: ompd.v1.Process
+	(*Look)(nil),                      // 54: ompd.v1.Look
+	(*Thread)(nil),                    // 55: ompd.v1.Thread
+	(*Region)(nil),                    // 56: ompd.v1.Region
+	(*Task)(nil),                      // 57: ompd.v1.Task
+	(*MergedStack)(nil),               // 58: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 59: ompd.v1.Icv
+	(*ControlVar)(nil),                // 60: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 61: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 62: ompd.v1.Verdict
+	(*Check)(nil),                     // 63: ompd.v1.Check
+	(*Breakpoint)(nil),                // 64: ompd.v1.Breakpoint
+	(*Process)(nil),                   // 65: ompd.v1.Process
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
@@ -3485,76 +3508,77 @@ var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	0,  // 10: ompd.v1.WatchTargetRequest.parts:type_name -> ompd.v1.PicturePart
 	52, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
 	53, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
-	1,  // 13: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	54, // 14: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
-	1,  // 15: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
-	18, // 16: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	54, // 17: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	55, // 18: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
-	25, // 19: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	55, // 20: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	56, // 21: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
-	30, // 22: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	56, // 23: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	57, // 24: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
-	35, // 25: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	58, // 26: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	59, // 27: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	60, // 28: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	61, // 29: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	62, // 30: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	63, // 31: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	52, // 32: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
-	64, // 33: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
-	4,  // 34: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 35: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 36: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 37: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 38: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 39: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 40: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	19, // 41: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	21, // 42: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	23, // 43: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	26, // 44: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	28, // 45: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	31, // 46: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	33, // 47: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	36, // 48: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	38, // 49: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	40, // 50: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	42, // 51: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
-	44, // 52: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	46, // 53: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	50, // 54: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
-	48, // 55: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 56: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 57: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 58: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 59: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 60: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 61: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 62: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	20, // 63: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	22, // 64: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	24, // 65: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	27, // 66: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	29, // 67: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	32, // 68: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	34, // 69: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	37, // 70: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	39, // 71: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	41, // 72: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	43, // 73: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
-	45, // 74: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	47, // 75: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	51, // 76: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
-	49, // 77: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	56, // [56:78] is the sub-list for method output_type
-	34, // [34:56] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	54, // 13: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
+	1,  // 14: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
+	55, // 15: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	1,  // 16: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
+	18, // 17: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
+	55, // 18: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	56, // 19: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	25, // 20: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
+	56, // 21: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	57, // 22: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	30, // 23: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
+	57, // 24: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	58, // 25: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	35, // 26: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
+	59, // 27: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	60, // 28: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	61, // 29: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	62, // 30: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	63, // 31: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	64, // 32: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	52, // 33: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
+	65, // 34: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
+	4,  // 35: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 36: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 37: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 38: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 39: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 40: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 41: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	19, // 42: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	21, // 43: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	23, // 44: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	26, // 45: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	28, // 46: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	31, // 47: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	33, // 48: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	36, // 49: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	38, // 50: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	40, // 51: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	42, // 52: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	44, // 53: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	46, // 54: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	50, // 55: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
+	48, // 56: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 57: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 58: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 59: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 60: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 61: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 62: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 63: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	20, // 64: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	22, // 65: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	24, // 66: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	27, // 67: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	29, // 68: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	32, // 69: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	34, // 70: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	37, // 71: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	39, // 72: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	41, // 73: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	43, // 74: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	45, // 75: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	47, // 76: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	51, // 77: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
+	49, // 78: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	57, // [57:79] is the sub-list for method output_type
+	35, // [35:57] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }

@@ -2833,6 +2833,335 @@ func (x *ProcessCode) GetStatic() bool {
 	return false
 }
 
+// Look is one of several looks at a process.
+type Look struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the JSON form.
+	Schema string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
+	// Number of the look, from 1.
+	Look int64 `protobuf:"varint,2,opt,name=look,proto3" json:"look,omitempty"`
+	// In the form of RFC 3339.
+	Time string `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Since the first look.
+	Seconds float64  `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Picture *Picture `protobuf:"bytes,5,opt,name=picture,proto3" json:"picture,omitempty"`
+	// What changed since the look before; not set in the first.
+	Change *Change `protobuf:"bytes,6,opt,name=change,proto3" json:"change,omitempty"`
+	// What changed since the first look.
+	Result        *Change `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Look) Reset() {
+	*x = Look{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Look) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Look) ProtoMessage() {}
+
+func (x *Look) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Look.ProtoReflect.Descriptor instead.
+func (*Look) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Look) GetSchema() string {
+	if x != nil {
+		return x.Schema
+	}
+	return ""
+}
+
+func (x *Look) GetLook() int64 {
+	if x != nil {
+		return x.Look
+	}
+	return 0
+}
+
+func (x *Look) GetTime() string {
+	if x != nil {
+		return x.Time
+	}
+	return ""
+}
+
+func (x *Look) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Look) GetPicture() *Picture {
+	if x != nil {
+		return x.Picture
+	}
+	return nil
+}
+
+func (x *Look) GetChange() *Change {
+	if x != nil {
+		return x.Change
+	}
+	return nil
+}
+
+func (x *Look) GetResult() *Change {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+// Change is what changed between two looks.
+type Change struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as progress, spinning, no progress or unknown.
+	Verdict string `protobuf:"bytes,1,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	Reason  string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Between the looks.
+	Seconds float64         `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	Threads []*ThreadChange `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
+	Regions *Turnover       `protobuf:"bytes,5,opt,name=regions,proto3" json:"regions,omitempty"`
+	// Of the tasks that the pictures hold.
+	Tasks         *Turnover `protobuf:"bytes,6,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Change) Reset() {
+	*x = Change{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Change) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Change) ProtoMessage() {}
+
+func (x *Change) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Change.ProtoReflect.Descriptor instead.
+func (*Change) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Change) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
+func (x *Change) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Change) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Change) GetThreads() []*ThreadChange {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *Change) GetRegions() *Turnover {
+	if x != nil {
+		return x.Regions
+	}
+	return nil
+}
+
+func (x *Change) GetTasks() *Turnover {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+// ThreadChange is what one thread did between two looks.
+type ThreadChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
+	// Such as moved, spun, still, ran, new or ended.
+	Did string `protobuf:"bytes,2,opt,name=did,proto3" json:"did,omitempty"`
+	// What is different: stack, region, task, state, registers, or a counter.
+	Moved []string `protobuf:"bytes,3,rep,name=moved,proto3" json:"moved,omitempty"`
+	// Processor time that it used.
+	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// The thread does not count: it is idle in the runtime's pool, or a helper.
+	Aside         bool `protobuf:"varint,5,opt,name=aside,proto3" json:"aside,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadChange) Reset() {
+	*x = ThreadChange{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadChange) ProtoMessage() {}
+
+func (x *ThreadChange) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
+func (*ThreadChange) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ThreadChange) GetLwp() int64 {
+	if x != nil {
+		return x.Lwp
+	}
+	return 0
+}
+
+func (x *ThreadChange) GetDid() string {
+	if x != nil {
+		return x.Did
+	}
+	return ""
+}
+
+func (x *ThreadChange) GetMoved() []string {
+	if x != nil {
+		return x.Moved
+	}
+	return nil
+}
+
+func (x *ThreadChange) GetCpuSeconds() float64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
+}
+
+func (x *ThreadChange) GetAside() bool {
+	if x != nil {
+		return x.Aside
+	}
+	return false
+}
+
+// Turnover counts what came and went between two looks.
+type Turnover struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ended         int64                  `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
+	New           int64                  `protobuf:"varint,2,opt,name=new,proto3" json:"new,omitempty"`
+	Same          int64                  `protobuf:"varint,3,opt,name=same,proto3" json:"same,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Turnover) Reset() {
+	*x = Turnover{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Turnover) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Turnover) ProtoMessage() {}
+
+func (x *Turnover) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
+func (*Turnover) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Turnover) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *Turnover) GetNew() int64 {
+	if x != nil {
+		return x.New
+	}
+	return 0
+}
+
+func (x *Turnover) GetSame() int64 {
+	if x != nil {
+		return x.Same
+	}
+	return 0
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
@@ -3142,7 +3471,33 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
 	"\x04path\x18\x04 \x01(\tR\x04path\x12\x16\n" +
-	"\x06static\x18\x05 \x01(\bR\x06staticB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x06static\x18\x05 \x01(\bR\x06static\"\xde\x01\n" +
+	"\x04Look\x12\x16\n" +
+	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x12\n" +
+	"\x04look\x18\x02 \x01(\x03R\x04look\x12\x12\n" +
+	"\x04time\x18\x03 \x01(\tR\x04time\x12\x18\n" +
+	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12*\n" +
+	"\apicture\x18\x05 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12'\n" +
+	"\x06change\x18\x06 \x01(\v2\x0f.ompd.v1.ChangeR\x06change\x12'\n" +
+	"\x06result\x18\a \x01(\v2\x0f.ompd.v1.ChangeR\x06result\"\xdb\x01\n" +
+	"\x06Change\x12\x18\n" +
+	"\averdict\x18\x01 \x01(\tR\averdict\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12/\n" +
+	"\athreads\x18\x04 \x03(\v2\x15.ompd.v1.ThreadChangeR\athreads\x12+\n" +
+	"\aregions\x18\x05 \x01(\v2\x11.ompd.v1.TurnoverR\aregions\x12'\n" +
+	"\x05tasks\x18\x06 \x01(\v2\x11.ompd.v1.TurnoverR\x05tasks\"\x7f\n" +
+	"\fThreadChange\x12\x10\n" +
+	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x10\n" +
+	"\x03did\x18\x02 \x01(\tR\x03did\x12\x14\n" +
+	"\x05moved\x18\x03 \x03(\tR\x05moved\x12\x1f\n" +
+	"\vcpu_seconds\x18\x04 \x01(\x01R\n" +
+	"cpuSeconds\x12\x14\n" +
+	"\x05aside\x18\x05 \x01(\bR\x05aside\"F\n" +
+	"\bTurnover\x12\x14\n" +
+	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
+	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
+	"\x04same\x18\x03 \x01(\x03R\x04sameB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -3156,7 +3511,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -3185,6 +3540,10 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*BodyEntry)(nil),     // 24: ompd.v1.BodyEntry
 	(*Process)(nil),       // 25: ompd.v1.Process
 	(*ProcessCode)(nil),   // 26: ompd.v1.ProcessCode
+	(*Look)(nil),          // 27: ompd.v1.Look
+	(*Change)(nil),        // 28: ompd.v1.Change
+	(*ThreadChange)(nil),  // 29: ompd.v1.ThreadChange
+	(*Turnover)(nil),      // 30: ompd.v1.Turnover
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -3218,11 +3577,17 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	8,  // 28: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
 	24, // 29: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
 	26, // 30: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	0,  // 31: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	28, // 32: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	28, // 33: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	29, // 34: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	30, // 35: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	30, // 36: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -3248,7 +3613,7 @@ func file_ompd_v1_picture_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   31,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

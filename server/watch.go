@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// Counting is an Opened that knows what its threads used.
+type Counting interface {
+	// Used is what each thread has used since it began.
+	Used() ([]inspect.ThreadUse, error)
+}
+
+const (
+	// shortest is the shortest time from one picture of WatchTarget to the next.
+	shortest = 100 * time.Millisecond
+	// settle is how long the threads are left alone after a look before what they
+	// use is counted: they come back from the stop in that time.
+	settle = 20 * time.Millisecond
+)
+
+// watching is one call of WatchTarget.
+type watching struct {
+	*inspection
+	req    *ompdv1.WatchTargetRequest
+	stream ompdv1.InspectionService_WatchTargetServer
+	looks  inspect.Watch
+}
+
+// WatchTarget sends a picture of each new stop.
+func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer) error {
+	w := &watching{inspection: s, req: req, stream: stream}
+	interval := max(req.GetInterval().AsDuration(), shortest)
+	for n := int64(1); ; n++ {
+		if err := w.once(n > 1); err != nil || n == req.GetCount() {
+			return err
+		}
+		if err := w.rest(time.Now().Add(interval)); err != nil {
+			return err
+		}
+	}
+}
+
+// rest waits for the time of the next look.
+func (w *watching) rest(until time.Time) error {
+	ctx := w.stream.Context()
+	if w.req.GetCompare() {
+		if err := pause(ctx, settle); err != nil {
+			return err
+		}
+		err := with(ctx, w.req, func(t *target) error {
+			total, _ := used(t) // a process that has ended is told by the look
+			w.looks.Rest(total)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return pause(ctx, time.Until(until))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func used(t *target) ([]inspect.ThreadUse, error) {
+	c, ok := t.opened.(Counting)
+	if !ok || !t.opened.Living() {
+		return nil, failure(codes.FailedPrecondition, "NO_PROCESS", "%s is no process that can be watched", t.name)
+	}
+	return c.Used()
+}
+
+// once sends one picture, of a new stop if anew is set.
+func (w *watching) once(anew bool) error {
+	ctx, cancel := context.WithTimeout(w.stream.Context(), w.server.cfg.Limits.Call)
+	defer cancel()
+	pic, look := new(ompdv1.Picture), (*ompdv1.Look)(nil)
+	var stop uint32
+	err := with(ctx, w.req, func(t *target) (err error) {
+		if anew || w.req.GetCompare() {
+			t.refresh()
+		}
+		if stop = t.stop; w.req.GetCompare() {
+			look, err = w.compared(t, pic)
+			return err
+		}
+		pic, err = t.picture(w.req.GetParts())
+		stop = t.stop
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return pieces(pic, w.server.cfg.Limits.piece(), func(p *ompdv1.Picture, last bool) error {
+		resp := &ompdv1.WatchTargetResponse{Stop: stop, Picture: p, Last: last}
+		if last {
+			resp.Look = look
+		}
+		return w.stream.Send(resp)
+	})
+}
+
+// compared makes pic that of a report, and tells what changed.
+func (w *watching) compared(t *target, pic *ompdv1.Picture) (*ompdv1.Look, error) {
+	total, err := used(t)
+	if err != nil {
+		return nil, err
+	}
+	v, err := t.look()
+	if err != nil {
+		return nil, err
+	}
+	p := v.in.Picture(inspect.ReportParts())
+	track := v.in.Track(p)
+	v.in.Complete(p)
+	l := *w.looks.Look(p, track, time.Now(), total)
+	if w.looks.Conclude() {
+		l.Result = w.looks.Last().Result
+	}
+	l.Picture = nil
+	m := new(ompdv1.Look)
+	return m, errors.Join(wire.Pack(p, pic), wire.Pack(&l, m))
+}

@@ -99,13 +99,16 @@ func (rt *runtime) ticketInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "ticket", uint32(r.Uint(f.NextTicket)) != uint32(r.Uint(f.NowServing))
-	countTickets(i, int64(uint32(r.Uint(f.NextTicket))-uint32(r.Uint(f.NowServing))))
+	// All that have a ticket wait but the one whose turn it is.
+	out := int64(uint32(r.Uint(f.NextTicket)) - uint32(r.Uint(f.NowServing)))
+	i.Counted, i.Waiting = true, int(min(max(out-1, 0), maxTeamSize))
 	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
 }
 
 // drdpaInfo reads the DRDPA lock at i.Lock: now_serving is the ticket of the
-// thread that has it, and stays when it is given back.
+// thread that has it, and stays when it is given back until the next has taken it,
+// so that those who wait cannot be counted.
 func (rt *runtime) drdpaInfo(i *rtl.LockInfo) bool {
 	f := &rt.l.Drdpa
 	r := layout.Read(rt.mem, i.Lock, f.Initialized, f.NextTicket, f.NowServing, f.OwnerId, f.DepthLocked)
@@ -113,15 +116,8 @@ func (rt *runtime) drdpaInfo(i *rtl.LockInfo) bool {
 		return false
 	}
 	i.Kind, i.Held = "drdpa", r.Uint(f.NextTicket) > r.Uint(f.NowServing)
-	countTickets(i, int64(r.Uint(f.NextTicket)-r.Uint(f.NowServing)))
 	rt.recorded(i, r.Int(f.OwnerId), r.Int(f.DepthLocked))
 	return true
-}
-
-// countTickets counts the threads that wait: all that have a ticket but the one
-// whose turn it is.
-func countTickets(i *rtl.LockInfo, out int64) {
-	i.Counted, i.Waiting = true, int(min(max(out-1, 0), maxTeamSize))
 }
 
 // recorded takes the owner that a lock records, which is that of a nestable one.

@@ -29,9 +29,10 @@ type Entered struct {
 
 // EnteredThread is what gdb had the runtime tell a thread there, and its stack.
 type EnteredThread struct {
-	LWP   int
-	Stack []uint64       // program counters, innermost first
-	Told  map[string]int // by omp_get_…
+	LWP    int
+	Stack  []uint64       // program counters, innermost first
+	Told   map[string]int // by omp_get_…
+	Member int            // its number in the region; it may be in others within that
 }
 
 // PackageFile is the path of a file of a package of the distribution, which is fetched and not

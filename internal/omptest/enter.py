@@ -16,8 +16,8 @@ def number(text):
     return int(gdb.parse_and_eval(text)) & (1 << 64) - 1
 
 
-def tell(question):
-    return int(gdb.parse_and_eval("((int(*)(void))%s)()" % question))
+def tell(question, *args):
+    return int(gdb.parse_and_eval("((int(*)())%s)(%s)" % (question, ", ".join(map(str, args)))))
 
 
 def stack():
@@ -55,7 +55,7 @@ def main():
     truth["threads"] = []
     for thread in gdb.selected_inferior().threads():
         thread.switch()
-        truth["threads"].append({"lwp": thread.ptid[1], "stack": stack(), "told": {q: tell(q) for q in QUESTIONS}})
+        truth["threads"].append({"lwp": thread.ptid[1], "stack": stack(), "member": tell("omp_get_ancestor_thread_num", 1), "told": {q: tell(q) for q in QUESTIONS}})
     gdb.execute("generate-core-file " + os.environ["OMPD_CORE"])
     with open(os.environ["OMPD_TRUTH"], "w") as out:
         json.dump(truth, out)

@@ -88,10 +88,7 @@ var routines = map[kind]func(query) (result, error){
 		next, more, err := q.NextState(rtl.State(q.m.words[1]))
 		return text("ompt_state_"+next.String(), uint64(next), flag(more)), err
 	},
-	kindState: func(q query) (result, error) {
-		s, err := q.State(q.thread(), nil)
-		return words(uint64(s.State), s.WaitID), err
-	},
+	kindState:       threadState,
 	kindControlVars: controlVars,
 	kindNextICV:     nextICV,
 	kindICV: func(q query) (result, error) {
@@ -148,6 +145,17 @@ func threadID(q query) (result, error) {
 	}
 	b, err := ompd.EncodeID(id, size)
 	return result{bytes: b}, err
+}
+
+// threadState is the state as the runtime's data tells it. A tool lends no stack, and
+// that a thread works is then only what is left if nothing tells otherwise: no answer
+// where the runtime does not track it.
+func threadState(q query) (result, error) {
+	s, err := q.State(q.thread(), nil)
+	if err == nil && !s.Tracked && s.State < rtl.StateWaitBarrier {
+		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), callbacks.NeedsStateTracking)
+	}
+	return words(uint64(s.State), s.WaitID), err
 }
 
 // controlVars are the variables that could be read, even if others could not.

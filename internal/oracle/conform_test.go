@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -241,6 +242,9 @@ var conformed = []situation{
 // for each routine.
 const enoughHeld, enoughOfEach = 25_000, 60
 
+// enoughOnLibgomp is the same for GNU libgomp, with one program and version.
+const enoughOnLibgomp = 1000
+
 // wrongInLLVM are the routines of which LLVM's library fails assertions: its row of
 // the table says how often.
 const wrongInLLVM = `ompd_initialize ompd_finalize ompd_get_omp_version ompd_process_initialize ompd_device_initialize ompd_get_device_thread_id_kinds
@@ -273,6 +277,31 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	showTallies(t, ours, theirs)
+}
+
+// keptNot are the routines whose answers GNU libgomp does not keep: they say so.
+var keptNot = regexp.MustCompile(`^FAIL ompd_get_(task_function|omp_version|omp_version_string): .* returns 1, want 0$`)
+
+// TestConformanceOnLibgomp runs ompd-conform on our library for a program of GCC's,
+// which no other OMPD library can read.
+func TestConformanceOnLibgomp(t *testing.T) {
+	dir, total := makeLibraries(t, ""), map[string]tally{}
+	exe := omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC})
+	env := []string{"OMP_MAX_TASK_PRIORITY=3"}
+	p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Live, Env: env})
+	failures := conform(t, dir, filepath.Join(dir, "libompd.so"), "", total, facts(t, p, env), "202111")
+	for line := range strings.Lines(failures) {
+		if strings.HasPrefix(line, "FAIL") && !keptNot.MatchString(strings.TrimSpace(line)) {
+			t.Error(line)
+		}
+	}
+	held := 0
+	for _, r := range total {
+		held += r.held
+	}
+	if held < enoughOnLibgomp {
+		t.Errorf("%d assertions held, want at least %d", held, enoughOnLibgomp)
+	}
 }
 
 // showTallies prints the table of both libraries and checks the sums.

@@ -117,12 +117,30 @@ type Thread struct {
 	WaitID      *Hex        `json:"wait_id,omitempty"`
 	WaitKind    string      `json:"wait_kind,omitempty"`
 	WaitName    string      `json:"wait_name,omitempty"` // of the lock or critical section, if it is known
+	Loop        *Loop       `json:"loop,omitempty"`      // the worksharing loop that it is in, if the runtime keeps it
 	Hidden      bool        `json:"hidden_helper,omitempty"`
 	Goroutine   int64       `json:"goroutine,omitempty"` // of Go's, that the thread runs
 	Crashed     bool        `json:"crashed,omitempty"`
 	Stack       []Frame     `json:"stack,omitempty"`      // native, innermost first
 	UserStack   []Frame     `json:"user_stack,omitempty"` // user model, innermost first
 	Errors      []string    `json:"errors,omitempty"`
+}
+
+// Loop is a worksharing loop as a thread sees it. What the runtime does not keep is
+// missing. Values of the loop's variable are those that the compiler gave to the
+// runtime: GCC gives the program's, clang counts iterations from 0.
+type Loop struct {
+	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal
+	Chunk      *uint64 `json:"chunk,omitempty"` // iterations that a thread gets at once; of guided the least
+	Ordered    bool    `json:"ordered,omitempty"`
+	First      *int64  `json:"first,omitempty"` // value of the loop's variable
+	Last       *int64  `json:"last,omitempty"`
+	Step       *int64  `json:"step,omitempty"`
+	Iterations *uint64 `json:"iterations,omitempty"` // of the whole loop
+	Left       *uint64 `json:"left,omitempty"`       // iterations that no thread has got yet
+	From       *int64  `json:"from,omitempty"`       // the values that the thread has got
+	To         *int64  `json:"to,omitempty"`
+	Evidence   string  `json:"evidence,omitempty"`
 }
 
 // LevelInfo is a thread's place at one nesting level.

@@ -12,6 +12,7 @@ import (
 // schemaOf maps the types of the picture to the names of their definitions.
 var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[Target](): "target", reflect.TypeFor[Place](): "place", reflect.TypeFor[Runtime](): "runtime",
+	reflect.TypeFor[Loop]():   "loop",
 	reflect.TypeFor[Thread](): "thread", reflect.TypeFor[LevelInfo](): "level", reflect.TypeFor[State](): "state",
 	reflect.TypeFor[Frame](): "frame", reflect.TypeFor[Region](): "region", reflect.TypeFor[Code](): "code",
 	reflect.TypeFor[Task](): "task", reflect.TypeFor[ICV](): "icv", reflect.TypeFor[ControlVar](): "control_var",

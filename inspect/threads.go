@@ -97,6 +97,7 @@ func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
 	if ts.Tracked {
 		t.State.Source = "tracked"
 	}
+	t.Loop = in.loopOf(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
 	t.WaitID, t.WaitKind = hexPtr(wait), ts.WaitKind
 	if w, ok := in.runtimeWait(n); ok {

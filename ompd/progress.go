@@ -43,3 +43,17 @@ func (p *Process) LastWords(stack []byte) string {
 	}
 	return ""
 }
+
+var _ rtl.LoopReader = (*Process)(nil)
+
+// Loop tells of the worksharing loop that a thread is in; callbacks.Unavailable if
+// it is in none of which the runtime keeps something, callbacks.Unsupported on a
+// runtime whose reader lacks it. OMPD has no such routine.
+func (p *Process) Loop(h handles.Thread) (rtl.LoopInfo, error) {
+	return query(p, "the thread's loop", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LoopInfo, error) {
+		if r, ok := rt.(rtl.LoopReader); ok {
+			return r.Loop(h)
+		}
+		return rtl.LoopInfo{}, fmt.Errorf("%s: loops are not read: %w", rt.Identity().Name, callbacks.Unsupported)
+	})
+}

@@ -254,6 +254,7 @@ func Threads(p *Printer, pic *inspect.Picture) {
 			p.wrapped(fmt.Sprintf("  %s %s: ", p.note("!"), threadName(th)), e)
 		}
 	}
+	loops(p, pic)
 }
 
 // roles counts threads by role.

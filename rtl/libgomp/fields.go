@@ -146,7 +146,13 @@ type taskwaitFields struct {
 	Sem          layout.Field `layout:"taskwait_sem"`
 }
 
+// workShareFields are those of a worksharing construct that hands out its work.
 type workShareFields struct {
+	Sched        layout.Field `layout:"sched"`
+	ChunkSize    layout.Field `layout:"chunk_size"`
+	End          layout.Field `layout:"end"` // behind the last value
+	Incr         layout.Field `layout:"incr"`
+	Next         layout.Field `layout:"next"` // value that a thread gets next
 	OrderedOwner layout.Field `layout:"ordered_owner"`
 }
 

@@ -209,6 +209,13 @@ type dispPrivateFields struct {
 	Schedule layout.Field `layout:"schedule"`
 	TypeSize layout.Field `layout:"type_size"`
 	PushedWs layout.Field `layout:"pushed_ws"`
+	// The loop, by the size of its variable: as above.
+	Lb32    layout.Field `layout:"u.p32.lb"`
+	St32    layout.Field `layout:"u.p32.st"`
+	Tc32    layout.Field `layout:"u.p32.tc"`
+	Chunk32 layout.Field `layout:"u.p32.parm1"`
+	Chunk64 layout.Field `layout:"u.p64.parm1"`
+	Ordered layout.Field `layout:"flags.ordered"`
 	// The iterations of the chunk that are in its turn in an ordered loop, by
 	// the size of the loop's variable.
 	OrderedLower32 layout.Field `layout:"u.p32.ordered_lower"`
@@ -221,6 +228,8 @@ type dispPrivateFields struct {
 // worksharing loop.
 type dispSharedFields struct {
 	Size      layout.Type
+	Given32   layout.Field `layout:"u.s32.iteration"` // chunks, or of guided iterations, that threads have got
+	Given64   layout.Field `layout:"u.s64.iteration"`
 	Ordered32 layout.Field `layout:"u.s32.ordered_iteration"` // whose turn it is
 	Ordered64 layout.Field `layout:"u.s64.ordered_iteration"`
 }

@@ -23,13 +23,10 @@ func (c chunk) hasTurn() bool { return c.lower <= c.next && c.next <= c.upper }
 
 // chunkOf reads the chunk of a thread; an error if it is in no such loop.
 func (rt *runtime) chunkOf(th *thread) (chunk, error) {
-	d := &rt.l.Disp
-	r := layout.Read(rt.mem, th.addr, rt.l.Thread.Dispatch)
-	dr := layout.Read(rt.mem, r.Address(rt.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)
-	c := chunk{loop: dr.Address(d.DispatchShCurrent)}
-	own := dr.Address(d.DispatchPrCurrent)
-	if r.Err() != nil || dr.Err() != nil || c.loop.IsNull() || own.IsNull() {
-		return c, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
+	loop, own, err := rt.dispatch(th)
+	c := chunk{loop: loop}
+	if err != nil {
+		return c, err
 	}
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	lower, upper, next := p.OrderedLower64, p.OrderedUpper64, s.Ordered64

@@ -645,7 +645,9 @@ type Thread struct {
 	UserStack []*Frame `protobuf:"bytes,20,rep,name=user_stack,json=userStack,proto3" json:"user_stack,omitempty"`
 	Errors    []string `protobuf:"bytes,21,rep,name=errors,proto3" json:"errors,omitempty"`
 	// Number of the goroutine of Go's that the thread runs.
-	Goroutine     int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
+	Goroutine int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
+	// The worksharing loop that it is in, if the runtime keeps it.
+	Loop          *Loop `protobuf:"bytes,23,opt,name=loop,proto3" json:"loop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -834,6 +836,145 @@ func (x *Thread) GetGoroutine() int64 {
 	return 0
 }
 
+func (x *Thread) GetLoop() *Loop {
+	if x != nil {
+		return x.Loop
+	}
+	return nil
+}
+
+// A worksharing loop as a thread sees it. What the runtime does not keep is missing.
+type Loop struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// static, dynamic, guided, trapezoidal.
+	Schedule string `protobuf:"bytes,1,opt,name=schedule,proto3" json:"schedule,omitempty"`
+	// Iterations that a thread gets at once; of guided the least.
+	Chunk   *uint64 `protobuf:"varint,2,opt,name=chunk,proto3,oneof" json:"chunk,omitempty"`
+	Ordered bool    `protobuf:"varint,3,opt,name=ordered,proto3" json:"ordered,omitempty"`
+	// Values of the loop's variable as the compiler gave them to the runtime: clang
+	// counts iterations from 0.
+	First *int64 `protobuf:"varint,4,opt,name=first,proto3,oneof" json:"first,omitempty"`
+	Last  *int64 `protobuf:"varint,5,opt,name=last,proto3,oneof" json:"last,omitempty"`
+	Step  *int64 `protobuf:"varint,6,opt,name=step,proto3,oneof" json:"step,omitempty"`
+	// Of the whole loop.
+	Iterations *uint64 `protobuf:"varint,7,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
+	// That no thread has got yet.
+	Left *uint64 `protobuf:"varint,8,opt,name=left,proto3,oneof" json:"left,omitempty"`
+	// The values that the thread has got.
+	From          *int64 `protobuf:"varint,9,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To            *int64 `protobuf:"varint,10,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	Evidence      string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Loop) Reset() {
+	*x = Loop{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Loop) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Loop) ProtoMessage() {}
+
+func (x *Loop) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Loop.ProtoReflect.Descriptor instead.
+func (*Loop) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Loop) GetSchedule() string {
+	if x != nil {
+		return x.Schedule
+	}
+	return ""
+}
+
+func (x *Loop) GetChunk() uint64 {
+	if x != nil && x.Chunk != nil {
+		return *x.Chunk
+	}
+	return 0
+}
+
+func (x *Loop) GetOrdered() bool {
+	if x != nil {
+		return x.Ordered
+	}
+	return false
+}
+
+func (x *Loop) GetFirst() int64 {
+	if x != nil && x.First != nil {
+		return *x.First
+	}
+	return 0
+}
+
+func (x *Loop) GetLast() int64 {
+	if x != nil && x.Last != nil {
+		return *x.Last
+	}
+	return 0
+}
+
+func (x *Loop) GetStep() int64 {
+	if x != nil && x.Step != nil {
+		return *x.Step
+	}
+	return 0
+}
+
+func (x *Loop) GetIterations() uint64 {
+	if x != nil && x.Iterations != nil {
+		return *x.Iterations
+	}
+	return 0
+}
+
+func (x *Loop) GetLeft() uint64 {
+	if x != nil && x.Left != nil {
+		return *x.Left
+	}
+	return 0
+}
+
+func (x *Loop) GetFrom() int64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+func (x *Loop) GetTo() int64 {
+	if x != nil && x.To != nil {
+		return *x.To
+	}
+	return 0
+}
+
+func (x *Loop) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
 // LevelInfo is a thread's place at one nesting level.
 type LevelInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -847,7 +988,7 @@ type LevelInfo struct {
 
 func (x *LevelInfo) Reset() {
 	*x = LevelInfo{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +1000,7 @@ func (x *LevelInfo) String() string {
 func (*LevelInfo) ProtoMessage() {}
 
 func (x *LevelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +1013,7 @@ func (x *LevelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelInfo.ProtoReflect.Descriptor instead.
 func (*LevelInfo) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *LevelInfo) GetLevel() int64 {
@@ -916,7 +1057,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1069,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1082,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *State) GetName() string {
@@ -995,7 +1136,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1007,7 +1148,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1020,7 +1161,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Frame) GetKind() string {
@@ -1136,7 +1277,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1289,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1302,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Region) GetId() string {
@@ -1256,7 +1397,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1409,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1422,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -1344,7 +1485,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1497,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1510,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Task) GetId() string {
@@ -1492,7 +1633,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1645,7 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1658,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Icv) GetName() string {
@@ -1595,7 +1736,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1748,7 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1761,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ControlVar) GetName() string {
@@ -1657,7 +1798,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1810,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1823,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -1734,7 +1875,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1887,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1900,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -1850,7 +1991,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2003,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2016,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Claim) GetSource() string {
@@ -1907,7 +2048,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1919,7 +2060,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1932,7 +2073,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Check) GetName() string {
@@ -2000,7 +2141,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +2153,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +2166,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Verdict) GetKind() string {
@@ -2154,7 +2295,7 @@ type CycleStep struct {
 
 func (x *CycleStep) Reset() {
 	*x = CycleStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2166,7 +2307,7 @@ func (x *CycleStep) String() string {
 func (*CycleStep) ProtoMessage() {}
 
 func (x *CycleStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2179,7 +2320,7 @@ func (x *CycleStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CycleStep.ProtoReflect.Descriptor instead.
 func (*CycleStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CycleStep) GetThread() int64 {
@@ -2242,7 +2383,7 @@ type ThreadSpot struct {
 
 func (x *ThreadSpot) Reset() {
 	*x = ThreadSpot{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2254,7 +2395,7 @@ func (x *ThreadSpot) String() string {
 func (*ThreadSpot) ProtoMessage() {}
 
 func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2267,7 +2408,7 @@ func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadSpot.ProtoReflect.Descriptor instead.
 func (*ThreadSpot) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ThreadSpot) GetThreadNum() int64 {
@@ -2297,7 +2438,7 @@ type WaitTarget struct {
 
 func (x *WaitTarget) Reset() {
 	*x = WaitTarget{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2450,7 @@ func (x *WaitTarget) String() string {
 func (*WaitTarget) ProtoMessage() {}
 
 func (x *WaitTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2463,7 @@ func (x *WaitTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitTarget.ProtoReflect.Descriptor instead.
 func (*WaitTarget) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WaitTarget) GetKind() string {
@@ -2360,7 +2501,7 @@ type MissingThread struct {
 
 func (x *MissingThread) Reset() {
 	*x = MissingThread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2372,7 +2513,7 @@ func (x *MissingThread) String() string {
 func (*MissingThread) ProtoMessage() {}
 
 func (x *MissingThread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2385,7 +2526,7 @@ func (x *MissingThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MissingThread.ProtoReflect.Descriptor instead.
 func (*MissingThread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MissingThread) GetThread() int64 {
@@ -2444,7 +2585,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2597,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2610,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -2576,7 +2717,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2588,7 +2729,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2601,7 +2742,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -2662,7 +2803,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2674,7 +2815,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2687,7 +2828,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Process) GetPid() int64 {
@@ -2770,7 +2911,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2782,7 +2923,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2795,7 +2936,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -2855,7 +2996,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2867,7 +3008,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2880,7 +3021,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Look) GetSchema() string {
@@ -2950,7 +3091,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3103,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3116,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Change) GetVerdict() string {
@@ -3038,7 +3179,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +3191,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3063,7 +3204,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -3113,7 +3254,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3266,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3279,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -3231,7 +3372,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04path\x18\x06 \x01(\tR\x04path\x12\x19\n" +
 	"\bbuild_id\x18\a \x01(\tR\abuildId\x12\x16\n" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
-	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\"\x88\x06\n" +
+	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\"\xab\x06\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -3257,7 +3398,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"user_stack\x18\x14 \x03(\v2\x0e.ompd.v1.FrameR\tuserStack\x12\x16\n" +
 	"\x06errors\x18\x15 \x03(\tR\x06errors\x12\x1c\n" +
-	"\tgoroutine\x18\x16 \x01(\x03R\tgoroutineB\n" +
+	"\tgoroutine\x18\x16 \x01(\x03R\tgoroutine\x12!\n" +
+	"\x04loop\x18\x17 \x01(\v2\r.ompd.v1.LoopR\x04loopB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +
@@ -3267,7 +3409,30 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06_levelB\x0f\n" +
 	"\r_active_levelB\n" +
 	"\n" +
-	"\b_wait_id\"\x9c\x01\n" +
+	"\b_wait_id\"\xfa\x02\n" +
+	"\x04Loop\x12\x1a\n" +
+	"\bschedule\x18\x01 \x01(\tR\bschedule\x12\x19\n" +
+	"\x05chunk\x18\x02 \x01(\x04H\x00R\x05chunk\x88\x01\x01\x12\x18\n" +
+	"\aordered\x18\x03 \x01(\bR\aordered\x12\x19\n" +
+	"\x05first\x18\x04 \x01(\x03H\x01R\x05first\x88\x01\x01\x12\x17\n" +
+	"\x04last\x18\x05 \x01(\x03H\x02R\x04last\x88\x01\x01\x12\x17\n" +
+	"\x04step\x18\x06 \x01(\x03H\x03R\x04step\x88\x01\x01\x12#\n" +
+	"\n" +
+	"iterations\x18\a \x01(\x04H\x04R\n" +
+	"iterations\x88\x01\x01\x12\x17\n" +
+	"\x04left\x18\b \x01(\x04H\x05R\x04left\x88\x01\x01\x12\x17\n" +
+	"\x04from\x18\t \x01(\x03H\x06R\x04from\x88\x01\x01\x12\x13\n" +
+	"\x02to\x18\n" +
+	" \x01(\x03H\aR\x02to\x88\x01\x01\x12\x1a\n" +
+	"\bevidence\x18\v \x01(\tR\bevidenceB\b\n" +
+	"\x06_chunkB\b\n" +
+	"\x06_firstB\a\n" +
+	"\x05_lastB\a\n" +
+	"\x05_stepB\r\n" +
+	"\v_iterationsB\a\n" +
+	"\x05_leftB\a\n" +
+	"\x05_fromB\x05\n" +
+	"\x03_to\"\x9c\x01\n" +
 	"\tLevelInfo\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\x03R\x05level\x12\"\n" +
 	"\n" +
@@ -3511,7 +3676,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -3519,75 +3684,77 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Place)(nil),         // 3: ompd.v1.Place
 	(*Runtime)(nil),       // 4: ompd.v1.Runtime
 	(*Thread)(nil),        // 5: ompd.v1.Thread
-	(*LevelInfo)(nil),     // 6: ompd.v1.LevelInfo
-	(*State)(nil),         // 7: ompd.v1.State
-	(*Frame)(nil),         // 8: ompd.v1.Frame
-	(*Region)(nil),        // 9: ompd.v1.Region
-	(*Code)(nil),          // 10: ompd.v1.Code
-	(*Task)(nil),          // 11: ompd.v1.Task
-	(*Icv)(nil),           // 12: ompd.v1.Icv
-	(*ControlVar)(nil),    // 13: ompd.v1.ControlVar
-	(*MergedStack)(nil),   // 14: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),   // 15: ompd.v1.LayoutEntry
-	(*Claim)(nil),         // 16: ompd.v1.Claim
-	(*Check)(nil),         // 17: ompd.v1.Check
-	(*Verdict)(nil),       // 18: ompd.v1.Verdict
-	(*CycleStep)(nil),     // 19: ompd.v1.CycleStep
-	(*ThreadSpot)(nil),    // 20: ompd.v1.ThreadSpot
-	(*WaitTarget)(nil),    // 21: ompd.v1.WaitTarget
-	(*MissingThread)(nil), // 22: ompd.v1.MissingThread
-	(*Breakpoint)(nil),    // 23: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),     // 24: ompd.v1.BodyEntry
-	(*Process)(nil),       // 25: ompd.v1.Process
-	(*ProcessCode)(nil),   // 26: ompd.v1.ProcessCode
-	(*Look)(nil),          // 27: ompd.v1.Look
-	(*Change)(nil),        // 28: ompd.v1.Change
-	(*ThreadChange)(nil),  // 29: ompd.v1.ThreadChange
-	(*Turnover)(nil),      // 30: ompd.v1.Turnover
+	(*Loop)(nil),          // 6: ompd.v1.Loop
+	(*LevelInfo)(nil),     // 7: ompd.v1.LevelInfo
+	(*State)(nil),         // 8: ompd.v1.State
+	(*Frame)(nil),         // 9: ompd.v1.Frame
+	(*Region)(nil),        // 10: ompd.v1.Region
+	(*Code)(nil),          // 11: ompd.v1.Code
+	(*Task)(nil),          // 12: ompd.v1.Task
+	(*Icv)(nil),           // 13: ompd.v1.Icv
+	(*ControlVar)(nil),    // 14: ompd.v1.ControlVar
+	(*MergedStack)(nil),   // 15: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),   // 16: ompd.v1.LayoutEntry
+	(*Claim)(nil),         // 17: ompd.v1.Claim
+	(*Check)(nil),         // 18: ompd.v1.Check
+	(*Verdict)(nil),       // 19: ompd.v1.Verdict
+	(*CycleStep)(nil),     // 20: ompd.v1.CycleStep
+	(*ThreadSpot)(nil),    // 21: ompd.v1.ThreadSpot
+	(*WaitTarget)(nil),    // 22: ompd.v1.WaitTarget
+	(*MissingThread)(nil), // 23: ompd.v1.MissingThread
+	(*Breakpoint)(nil),    // 24: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),     // 25: ompd.v1.BodyEntry
+	(*Process)(nil),       // 26: ompd.v1.Process
+	(*ProcessCode)(nil),   // 27: ompd.v1.ProcessCode
+	(*Look)(nil),          // 28: ompd.v1.Look
+	(*Change)(nil),        // 29: ompd.v1.Change
+	(*ThreadChange)(nil),  // 30: ompd.v1.ThreadChange
+	(*Turnover)(nil),      // 31: ompd.v1.Turnover
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
 	4,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
 	5,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	9,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	11, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	12, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	13, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	14, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	15, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	17, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	18, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	10, // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	12, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	13, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	14, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	15, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	16, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	18, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	19, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
 	3,  // 11: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	8,  // 12: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	9,  // 12: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
 	2,  // 13: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	6,  // 14: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	7,  // 15: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	8,  // 16: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	8,  // 17: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	10, // 18: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	10, // 19: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	8,  // 20: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	16, // 21: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	19, // 22: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	22, // 23: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	21, // 24: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	8,  // 25: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	8,  // 26: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	20, // 27: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	8,  // 28: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	24, // 29: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	26, // 30: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	0,  // 31: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	28, // 32: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	28, // 33: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	29, // 34: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	30, // 35: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	30, // 36: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	7,  // 14: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	8,  // 15: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	9,  // 16: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	9,  // 17: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	6,  // 18: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	11, // 19: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	11, // 20: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	9,  // 21: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	17, // 22: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	20, // 23: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	23, // 24: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	22, // 25: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	9,  // 26: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	9,  // 27: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	21, // 28: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	9,  // 29: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	25, // 30: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	27, // 31: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	0,  // 32: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	29, // 33: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	29, // 34: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	30, // 35: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	31, // 36: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	31, // 37: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -3599,21 +3766,22 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[3].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[5].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[6].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[8].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[10].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[7].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[18].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[16].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[19].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[22].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,57 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+// loops prints where threads are in worksharing loops, as far as runtimes keep it.
+func loops(p *Printer, pic *inspect.Picture) {
+	n := 0
+	for _, t := range pic.Threads {
+		if t.Loop == nil {
+			continue
+		}
+		if n++; n == 1 {
+			p.line("")
+			p.line(p.bold("LOOPS"))
+		}
+		if n <= maxListed {
+			p.wrapped(fmt.Sprintf("  LWP %d  ", t.LWP), loopText(*t.Loop))
+		}
+	}
+	if n > maxListed {
+		p.linef("  … %d more", n-maxListed)
+	}
+}
+
+// loopText is "dynamic, chunk 5: 10 to 208 step 2, 100 iterations, 90 left".
+func loopText(l inspect.Loop) string {
+	s := l.Schedule
+	if l.Ordered {
+		s += " ordered"
+	}
+	if l.Chunk != nil {
+		s += fmt.Sprintf(", chunk %d", *l.Chunk)
+	}
+	var parts []string
+	if l.Last != nil && l.Step != nil {
+		values := fmt.Sprintf("to %d step %d", *l.Last, *l.Step)
+		if l.First != nil {
+			values = fmt.Sprintf("%d %s", *l.First, values)
+		}
+		parts = append(parts, values)
+	}
+	if l.Iterations != nil {
+		parts = append(parts, fmt.Sprintf("%d iterations", *l.Iterations))
+	}
+	if l.Left != nil {
+		parts = append(parts, fmt.Sprintf("%d left", *l.Left))
+	}
+	if l.From != nil && l.To != nil {
+		parts = append(parts, fmt.Sprintf("has %d to %d", *l.From, *l.To))
+	}
+	return s + ": " + strings.Join(parts, ", ")
+}

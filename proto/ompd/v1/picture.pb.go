@@ -843,7 +843,7 @@ func (x *Thread) GetLoop() *Loop {
 	return nil
 }
 
-// A worksharing loop as a thread sees it. What the runtime does not keep is missing.
+// Loop is a worksharing loop as a thread sees it. What the runtime does not keep is missing.
 type Loop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// static, dynamic, guided, trapezoidal.

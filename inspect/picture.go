@@ -130,7 +130,7 @@ type Thread struct {
 // missing. Values of the loop's variable are those that the compiler gave to the
 // runtime: GCC gives the program's, clang counts iterations from 0.
 type Loop struct {
-	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal
+	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal, dynamic or sections
 	Chunk      *uint64 `json:"chunk,omitempty"` // iterations that a thread gets at once; of guided the least
 	Ordered    bool    `json:"ordered,omitempty"`
 	First      *int64  `json:"first,omitempty"` // value of the loop's variable

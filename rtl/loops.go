@@ -13,7 +13,7 @@ type LoopReader interface {
 
 // LoopInfo is a worksharing loop as a thread sees it. What is not kept is nil.
 type LoopInfo struct {
-	Schedule string  // static, dynamic, guided, trapezoidal
+	Schedule string  // static, dynamic, guided, trapezoidal, dynamic or sections
 	Chunk    *uint64 // iterations that a thread gets at once; of guided the least
 	Ordered  bool    // it has an ordered clause
 	// First and Last are the first and the last value of the loop's variable,

@@ -32,6 +32,28 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestSections looks at threads in sections, of which GCC's runtime keeps what it
+// keeps of a loop, and clang's code nothing at all.
+func TestSections(t *testing.T) {
+	for _, l := range lanes() {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			pic := pictureOf(t, l.look(t, expectation{program: "loop_kinds", args: []string{"4"}}))
+			for _, th := range pic.Threads {
+				got := th.Loop
+				switch {
+				case l.family == "libomp":
+					if got != nil {
+						t.Errorf("LWP %d is in loop %+v", th.LWP, *got)
+					}
+				case got == nil || got.Schedule != "dynamic or sections" || got.Left == nil || *got.Left != 1:
+					t.Errorf("LWP %d: %+v, want a dynamic loop or sections with 1 left", th.LWP, got)
+				}
+			}
+		})
+	}
+}
+
 func checkLoopOf(t *testing.T, l lane, kind, schedule string, got inspect.Loop) {
 	t.Helper()
 	text := func(v *int64) string {

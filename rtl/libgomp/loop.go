@@ -17,7 +17,9 @@ const (
 
 // Loop tells of the loop whose work share a thread has. A work share is not told
 // from one that is over but by the iterations that it has left, so a loop whose
-// iterations are all given out is not seen.
+// iterations are all given out is not seen. Sections have the work share of a
+// dynamic loop over their numbers, from 1 in chunks of 1: where it may be either,
+// both are told.
 func (rt *runtime) Loop(h handles.Thread) (rtl.LoopInfo, error) {
 	th, err := rt.byHandle(h)
 	if err != nil {
@@ -38,6 +40,9 @@ func (rt *runtime) Loop(h handles.Thread) (rtl.LoopInfo, error) {
 		info.Schedule, chunk = "dynamic", chunk/step
 	case kind == schedGuided:
 		info.Schedule = "guided"
+	}
+	if info.Schedule == "dynamic" && chunk == 1 && step == 1 && next >= 1 {
+		info.Schedule = "dynamic or sections"
 	}
 	left, ok := steps(next, end, step)
 	if info.Schedule == "" || chunk <= 0 || !ok {

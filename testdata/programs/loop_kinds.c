@@ -1,5 +1,5 @@
 /* Each thread of a team stays in the first chunk of a loop that it has got: of 100 iterations,
- * i = 10, 12, ..., 208. The argument is the kind of loop. */
+ * i = 10, 12, ..., 208; or in one of three sections. The argument is the kind of loop. */
 #include "truth.h"
 
 static void stay(void) {
@@ -23,6 +23,15 @@ int main(int argc, char **argv) {
 #pragma omp for schedule(guided, 3)
       for (long i = 10; i < 210; i += 2)
         stay();
+    } else if (kind == 4) {
+#pragma omp sections
+      {
+        stay();
+#pragma omp section
+        stay();
+#pragma omp section
+        stay();
+      }
     } else {
 #pragma omp for schedule(dynamic, 5) ordered
       for (int i = 10; i < 210; i += 2) {

@@ -846,7 +846,7 @@ func (x *Thread) GetLoop() *Loop {
 // Loop is a worksharing loop as a thread sees it. What the runtime does not keep is missing.
 type Loop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// static, dynamic, guided, trapezoidal.
+	// static, dynamic, guided, trapezoidal, dynamic or sections.
 	Schedule string `protobuf:"bytes,1,opt,name=schedule,proto3" json:"schedule,omitempty"`
 	// Iterations that a thread gets at once; of guided the least.
 	Chunk   *uint64 `protobuf:"varint,2,opt,name=chunk,proto3,oneof" json:"chunk,omitempty"`

@@ -21,7 +21,7 @@ func TestOtherSchemas(t *testing.T) {
 		defs          map[string]reflect.Type
 	}{
 		{"ps", ProcessSchema, reflect.TypeFor[Processes](), map[string]reflect.Type{"process": reflect.TypeFor[Process](), "runtime": reflect.TypeFor[ProcessCode]()}},
-		{"breakpoints", BreakpointSchema, reflect.TypeFor[Breakpoints](), map[string]reflect.Type{"location": reflect.TypeFor[Breakpoint]()}},
+		{"breakpoints", BreakpointSchema, reflect.TypeFor[Breakpoints](), map[string]reflect.Type{"location": reflect.TypeFor[Breakpoint](), "entry": reflect.TypeFor[BodyEntry]()}},
 		{"watch", WatchSchema, reflect.TypeFor[Look](), map[string]reflect.Type{
 			"change": reflect.TypeFor[Change](), "thread": reflect.TypeFor[ThreadChange](), "turnover": reflect.TypeFor[Turnover](),
 		}},

@@ -91,35 +91,30 @@ func (s *settingSource) scan() {
 		return
 	}
 	s.names, s.found, s.paths = map[string]uint64{}, map[string]settingResult{}, map[string][]accesspath.Path{}
-	lister, ok := s.target.(callbacks.MappingLister)
-	if !ok {
-		return
-	}
-	var constant, code, data []callbacks.Mapping
-	for _, m := range lister.Mappings() {
-		if m.Low.Offset < s.module.Low.Offset || m.High.Offset > s.module.High.Offset {
-			continue
-		}
-		switch {
-		case m.Perm&callbacks.PermWrite != 0:
-			data = append(data, m)
-		case m.Perm&callbacks.PermExec != 0:
-			code = append(code, m)
-		default:
-			constant = append(constant, m)
-		}
-	}
+	constant, code := s.unwritten()
 	search(s.target, bounded(constant, maxCode), patternSize, s.scanConstants)
 	if len(s.names) <= len(settingRules) { // linkers may put constants beside code
 		search(s.target, bounded(code, maxCode), patternSize, s.scanConstants)
 	}
-	search(s.target, data, wordBytes, func(low callbacks.Address, b []byte) {
+	search(s.target, writable(s.target, s.module), wordBytes, func(low callbacks.Address, b []byte) {
 		for i := int(-low.Offset % wordBytes); i+wordBytes <= len(b); i += wordBytes {
 			if v := callbacks.Word(b[i : i+wordBytes]); s.module.Contains(callbacks.At(v)) {
 				s.words = append(s.words, word{low.Offset + uint64(i), v})
 			}
 		}
 	})
+}
+
+// unwritten are the parts of the module that are only read, and those with code. A
+// target that does not list its mappings may have both anywhere in the module.
+func (s *settingSource) unwritten() (constant, code []callbacks.Mapping) {
+	code, rest := moduleParts(s.target, s.module)
+	for _, m := range rest {
+		if m.Perm&callbacks.PermWrite == 0 {
+			constant = append(constant, m)
+		}
+	}
+	return constant, code
 }
 
 // patternSize is at least the length of everything that is searched.

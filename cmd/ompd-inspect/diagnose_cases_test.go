@@ -15,7 +15,7 @@ func deadlocks() []expectation {
 		{program: "verdict_critical_barrier", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}, says: []string{"hold no lock and stay in no critical section"}},
 		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}},
 		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"}, gcc: []string{"held 2 times by"}},
-		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3, waits: []string{"lock table+0x18", "lock table+0x28", "lock table+0x8"}, says: []string{"omp_set_lock in dine"}},
+		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3, waits: []string{"lock table[0].fork", "lock table[1].fork", "lock table[2].fork"}, says: []string{"omp_set_lock in dine"}},
 		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
 		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
 		{program: "verdict_join", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"join end of LWP", "lock results"}, says: []string{"waits for the end of LWP", "omp_set_lock in gather"}},

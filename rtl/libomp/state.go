@@ -68,6 +68,9 @@ func (rt *runtime) crossCheck(th *thread, in inference) rtl.ThreadState {
 		}
 	case in.State == rtl.StateWaitMutex && lockStates[word]:
 		st.State, st.Tracked, st.WaitKind = word, true, waitKind(word)
+		if st.WaitID == 0 {
+			st.WaitID = wait
+		}
 		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
 	case !in.sure && word.Known():
 		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v", word)}

@@ -8,7 +8,7 @@ CONFORM := bin/ompd-conform
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
-TEST_TIMEOUT := 20m
+TEST_TIMEOUT := 25m
 BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
@@ -40,7 +40,10 @@ demo: deps build ## make a hanging OpenMP program's core and inspect it
 	testdata/demo/run.sh $(BIN)
 
 test: deps ## run all tests (programs are built and dumped on the way)
-	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -timeout $(TEST_TIMEOUT) -parallel 4 ./...
+
+matrix: deps ## run all tests on every combination of compiler and runtime (about an hour)
+	OMPD_FULL=1 $(GO) test -timeout 2h ./...
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(GO) test -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)

@@ -43,10 +43,15 @@ type lane struct {
 	build   string
 	runtime func(testing.TB) omptest.Runtime
 	mode    omptest.Mode // of the run, if the program does not crash
+	full    bool         // only in a full run: see omptest.Full
 }
 
 // lanes are the runtimes with builds of several kinds, as cores and live.
 func lanes() []lane {
+	return slices.DeleteFunc(allLanes(), func(l lane) bool { return l.full && !omptest.Full() })
+}
+
+func allLanes() []lane {
 	llvm := func(major int) func(testing.TB) omptest.Runtime {
 		return func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, major) }
 	}
@@ -54,19 +59,19 @@ func lanes() []lane {
 		return func(tb testing.TB) omptest.Runtime { return omptest.Libgomps(tb)[n] }
 	}
 	return []lane{
-		{name: "libomp-14", family: "libomp", build: "O2", runtime: llvm(14), mode: omptest.Gcore},
-		{name: "libomp-15", family: "libomp", build: "O1", runtime: llvm(15), mode: omptest.Gcore},
+		{name: "libomp-14", family: "libomp", build: "O2", runtime: llvm(14), mode: omptest.Gcore, full: true},
+		{name: "libomp-15", family: "libomp", build: "O1", runtime: llvm(15), mode: omptest.Gcore, full: true},
 		{name: "libomp-16", family: "libomp", build: "O0", runtime: llvm(16), mode: omptest.Gcore},
 		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Gcore},
 		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Live},
-		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Gcore},
+		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Gcore, full: true},
 		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Live},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu(0), mode: omptest.Gcore},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Gcore},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu(0), mode: omptest.Gcore, full: true},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Gcore, full: true},
 		{name: "libgomp-bookworm", family: "libgomp", build: "O2", runtime: gnu(0), mode: omptest.Gcore},
 		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Live},
-		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu(1), mode: omptest.Gcore},
-		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Gcore},
+		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu(1), mode: omptest.Gcore, full: true},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Gcore, full: true},
 		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Live},
 		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu(3), mode: omptest.Kernel},
 	}

@@ -35,6 +35,7 @@ func (in *Inspector) touchThread(n *native) {
 		return
 	}
 	in.stateOf(n)
+	in.loopOf(n)
 	if len(n.chain) > 0 {
 		if h, err := n.rt.CurrentTask(n.h); err == nil {
 			_, _ = n.rt.Task(h)

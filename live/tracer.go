@@ -84,14 +84,10 @@ func (t *tracer) leftOver() bool {
 }
 
 // hurry makes this operating-system thread one that is not kept waiting while
-// others stand still for it: real-time scheduling, or else the highest priority. It
-// works as far as the user may do that.
+// others stand still for it. It works as far as the user may do that.
 func (t *tracer) hurry() {
-	const highest = -20
-	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
-	if unix.SchedSetAttr(t.self, &fifo, 0) != nil {
-		_ = unix.Setpriority(unix.PRIO_PROCESS, t.self, highest)
-	}
+	const highest = -20 // real-time scheduling stops hundreds of threads more slowly
+	_ = unix.Setpriority(unix.PRIO_PROCESS, t.self, highest)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // sleeps of microseconds are that short
 }
 

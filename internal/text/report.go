@@ -134,7 +134,7 @@ func runtimes(p *Printer, pic *inspect.Picture) {
 		if pic.Target.Signal == "" || pic.Target.Path != "" { // it is still there to be asked
 			hint = fmt.Sprintf("; `ompd-inspect doctor %s` says why", pic.Target.Name())
 		}
-		p.linef("%s none in this %s that this version reads%s", p.bold("runtime"), pic.Target.Kind, hint)
+		p.linef("%s none known in this %s%s", p.bold("runtime"), pic.Target.Kind, hint)
 	}
 	for _, r := range pic.Runtimes {
 		if strings.HasPrefix(r.Layout, "none") {

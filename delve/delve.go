@@ -37,7 +37,7 @@ var (
 	// ErrSingleClient says that this connection was the only one that Delve
 	// would take. It was told to let the program go on without it, since it would
 	// have killed it otherwise.
-	ErrSingleClient = errors.New("Delve takes one client only")
+	ErrSingleClient = errors.New("the only client that Delve takes")
 	// ErrNoProcess says that Delve holds no process that lives.
 	ErrNoProcess = errors.New("no living process")
 	// ErrRan says that another client let the program run while it was looked at.

@@ -242,7 +242,7 @@ func TestRunEnds(t *testing.T) {
 		{"exit 0", 0, nil},
 		{"exit 7", 7, nil},
 		{"kill -TERM $$", exitSignal + 15, nil},
-		{"ulimit -c 0; kill -ABRT $$", exitSignal + 6, []string{"SIGABRT in LWP", "none in this process that this version reads\n", "why this program died"}},
+		{"ulimit -c 0; kill -ABRT $$", exitSignal + 6, []string{"SIGABRT in LWP", "none known in this process\n", "why this program died"}},
 		{"trap 'exit 3' SEGV; kill -SEGV $$; sleep 60", 3, nil},
 		{"ulimit -c 0; sh -c 'kill -BUS $$'; exit 9", 9, []string{"SIGBUS in LWP"}},
 	} {

@@ -2,6 +2,15 @@ package inspect
 
 import "time"
 
+const (
+	// WatchInterval is the shortest time from one look at a process to the next: the
+	// kernel tells processor time in steps of a tenth of it.
+	WatchInterval = 100 * time.Millisecond
+	// WatchSettle is how long the threads are left alone after a look before what
+	// they use is counted: they come back from the stop in that time.
+	WatchSettle = 20 * time.Millisecond
+)
+
 // Watch compares looks at a process. The zero value has had no look.
 type Watch struct {
 	start, at    time.Time

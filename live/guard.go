@@ -19,10 +19,6 @@ import (
 // PTRACE_O_EXITKILL is not among them.
 const guardOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
 
-// eventStop is PTRACE_EVENT_STOP: a thread was interrupted, or stopped or
-// continued by job control.
-const eventStop = 128
-
 // guard holds a program and its descendants from their first instruction on. It
 // passes on what happens to them, looks at them on request, and tells when one is
 // about to die. All of it runs on the one operating-system thread that ptrace
@@ -119,7 +115,7 @@ func (g *guard) act(tid int, status int32) {
 // in, or as job control has it, or at once.
 func (k *task) resume() {
 	switch event, signal := k.status>>8, unix.Signal(k.status&0x7f); {
-	case event == eventStop && signal != unix.SIGTRAP: // stopped by job control
+	case event == unix.PTRACE_EVENT_STOP && signal != unix.SIGTRAP: // stopped by job control
 		_ = ptrace(unix.PTRACE_LISTEN, k.tid, 0, 0)
 	default: // fails for a thread that was killed, whose end is the next news
 		_ = ptrace(unix.PTRACE_CONT, k.tid, 0, uintptr(k.signal()))
@@ -237,7 +233,7 @@ func (g *guard) release(t *tracer) {
 		switch {
 		case k.state == ended && k.tid != t.pid:
 			g.forget(k.tid)
-		case k.state == stopped && k.status>>8 == eventStop:
+		case k.state == stopped && k.status>>8 == unix.PTRACE_EVENT_STOP: // interrupted, or of job control
 			k.resume()
 		case k.state == stopped:
 			k.state = seized

@@ -18,14 +18,6 @@ type Counting interface {
 	Used() ([]inspect.ThreadUse, error)
 }
 
-const (
-	// shortest is the shortest time from one picture of WatchTarget to the next.
-	shortest = 100 * time.Millisecond
-	// settle is how long the threads are left alone after a look before what they
-	// use is counted: they come back from the stop in that time.
-	settle = 20 * time.Millisecond
-)
-
 // watching is one call of WatchTarget.
 type watching struct {
 	*inspection
@@ -37,7 +29,7 @@ type watching struct {
 // WatchTarget sends a picture of each new stop.
 func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer) error {
 	w := &watching{inspection: s, req: req, stream: stream}
-	interval := max(req.GetInterval().AsDuration(), shortest)
+	interval := max(req.GetInterval().AsDuration(), inspect.WatchInterval)
 	for n := int64(1); ; n++ {
 		if err := w.once(n > 1); err != nil || n == req.GetCount() {
 			return err
@@ -52,7 +44,7 @@ func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.I
 func (w *watching) rest(until time.Time) error {
 	ctx := w.stream.Context()
 	if w.req.GetCompare() {
-		if err := pause(ctx, settle); err != nil {
+		if err := pause(ctx, inspect.WatchSettle); err != nil {
 			return err
 		}
 		err := with(ctx, w.req, func(t *target) error {

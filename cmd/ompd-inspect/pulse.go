@@ -14,7 +14,7 @@ const (
 	// one of their intervals late.
 	looksPerHang = 4
 	// minHang is the least time of --hang-after.
-	minHang = looksPerHang * minInterval
+	minHang = looksPerHang * inspect.WatchInterval
 	// maxPulse is the longest time between two looks.
 	maxPulse = 10 * time.Second
 )
@@ -45,7 +45,7 @@ type beat struct {
 func (p *pulse) watch(ctx context.Context) {
 	p.reset()
 	interval := min(p.after/looksPerHang, maxPulse)
-	for pause(ctx, interval-settle) {
+	for pause(ctx, interval-inspect.WatchSettle) {
 		for _, pid := range p.look(ctx) {
 			select {
 			case p.hung <- pid:
@@ -53,7 +53,7 @@ func (p *pulse) watch(ctx context.Context) {
 				return
 			}
 		}
-		if !pause(ctx, settle) {
+		if !pause(ctx, inspect.WatchSettle) {
 			return
 		}
 		p.count()
@@ -64,8 +64,16 @@ func (p *pulse) watch(ctx context.Context) {
 func (p *pulse) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	closeAll(p.beats)
 	p.beats = map[int]*beat{}
 	p.resets++
+}
+
+// closeAll ends the use of processes that were not counted, or that were.
+func closeAll(beats map[int]*beat) {
+	for _, b := range beats {
+		b.process.Close()
+	}
 }
 
 // look looks at all processes and returns those that hang.
@@ -86,6 +94,7 @@ func (p *pulse) look(ctx context.Context) (hung []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resets != resets {
+		closeAll(beats)
 		hung, beats = nil, map[int]*beat{}
 	}
 	p.beats = beats
@@ -137,6 +146,6 @@ func (p *pulse) count() {
 	defer p.mu.Unlock()
 	for _, b := range p.beats {
 		b.usage, _ = used(b.process)
-		b.process.Close()
 	}
+	closeAll(p.beats)
 }

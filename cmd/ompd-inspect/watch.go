@@ -29,15 +29,6 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-const (
-	// minInterval is the shortest time between two looks: the kernel tells
-	// processor time in steps of a tenth of it.
-	minInterval = 100 * time.Millisecond
-	// settle is how long the threads are left alone after a look before what
-	// they use is counted: they come back from the stop in that time.
-	settle = 20 * time.Millisecond
-)
-
 // watchVerb looks at a process several times.
 func (a *app) watchVerb() *cobra.Command {
 	interval, count := time.Second, 3
@@ -59,8 +50,8 @@ With --json each look is one JSON document on a line of its own
 (proto/watch.schema.json), the last one with the result.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case interval < minInterval:
-				return usageError{fmt.Errorf("--interval %v: it is at least %v", interval, minInterval)}
+			case interval < inspect.WatchInterval:
+				return usageError{fmt.Errorf("--interval %v: it is at least %v", interval, inspect.WatchInterval)}
 			case count < 2:
 				return usageError{fmt.Errorf("--count %d: a difference needs at least 2 looks", count)}
 			}
@@ -112,7 +103,7 @@ type watcher struct {
 // wait lets time pass, and counts what the threads use after they have come back
 // from the stop; false if it was interrupted.
 func (w *watcher) wait(ctx context.Context) bool {
-	if !pause(ctx, settle) {
+	if !pause(ctx, inspect.WatchSettle) {
 		return false
 	}
 	total, _ := used(w.target.p) // a process that has ended is told by the look

@@ -131,19 +131,8 @@ func (rt *runtime) confirm(th *thread) error {
 
 // Threads yields the threads that are in parallel regions.
 func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
-	return func(yield func(handles.Thread, error) bool) {
-		w := rt.world()
-		for _, th := range w.threads {
-			if !yield(rt.handle(th), nil) {
-				return
-			}
-		}
-		for _, err := range w.errs {
-			if !yield(handles.Thread{}, err) {
-				return
-			}
-		}
-	}
+	w := rt.world()
+	return rtl.Yield(w.threads, rt.handle, w.errs)
 }
 
 func (rt *runtime) handle(th *thread) handles.Thread {

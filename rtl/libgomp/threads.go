@@ -99,19 +99,8 @@ func (rt *runtime) readFrames(th *thread) error {
 
 // Threads yields all threads of the target that use the runtime.
 func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
-	return func(yield func(handles.Thread, error) bool) {
-		w := rt.world()
-		for _, th := range w.threads {
-			if !yield(rt.threadHandle(th), nil) {
-				return
-			}
-		}
-		for _, err := range w.errs {
-			if !yield(handles.Thread{}, err) {
-				return
-			}
-		}
-	}
+	w := rt.world()
+	return rtl.Yield(w.threads, rt.threadHandle, w.errs)
 }
 
 func (rt *runtime) threadHandle(th *thread) handles.Thread {

@@ -166,7 +166,8 @@ func (w *walk) moveStack(f *Frame, r *row) (more bool, err error) {
 	if m.ThreadWord != 0 {
 		w.goroutine = 0
 		if info := r.gofn.m.goInfo(); info != nil {
-			w.goroutine = w.number(m.Stores[m.ThreadWord], info)
+			g, _ := m.Load(m.ThreadWord, 8)
+			w.goroutine = w.number(g, info)
 		}
 	}
 	return true, w.elsewhere()
@@ -216,7 +217,10 @@ func (w *walk) parked(f *Frame, fn *goFunc) bool {
 	if !ok || !known {
 		return false
 	}
-	w.stores = map[uint64]uint64{tp + info.TLS: g, g + info.M: m}
+	w.stores = []arch.Store{
+		{Address: tp + info.TLS, Size: 8, Value: g, Known: true},
+		{Address: g + info.M, Size: 8, Value: m, Known: true},
+	}
 	w.resume(g, info)
 	w.goroutine = w.number(g, info)
 	return true

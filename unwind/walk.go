@@ -21,8 +21,8 @@ type walk struct {
 	lastCFA uint64 // of the frame before, 0 if it does not bind
 	signals int
 
-	stores    map[uint64]uint64 // what functions that move stacks would write
-	goroutine uint64            // see Frame
+	stores    []arch.Store // what functions that move stacks would write
+	goroutine uint64       // see Frame
 }
 
 // keptFrames is the length of a list of frames up to which it is kept for the

@@ -18,9 +18,8 @@ type Machine struct {
 	Regs callbacks.Registers
 	// Mem is the target's memory, with the code.
 	Mem callbacks.Memory
-	// Stores has the words that were written, by address. A caller may fill it
-	// beforehand.
-	Stores map[uint64]uint64
+	// Stores are what was written, in order. A caller may fill it beforehand.
+	Stores []Store
 	// ThreadWord is the address of the last word that was written relative to the
 	// thread pointer; 0 if none was.
 	ThreadWord uint64
@@ -28,6 +27,14 @@ type Machine struct {
 	Calls int
 
 	equal, compared bool // what the last comparison found, if it could be made
+}
+
+// Store is one write to memory.
+type Store struct {
+	Address uint64
+	Size    int    // bytes
+	Value   uint64 // little-endian, up to 8 bytes
+	Known   bool   // else what is there now is not known
 }
 
 // Return runs to the end of the function and leaves it. It is false if the code has
@@ -77,7 +84,7 @@ func (m *Machine) leave() bool {
 
 func (m *Machine) pop() (uint64, bool) {
 	sp := m.Regs.SP()
-	v, ok := m.load(sp, 8)
+	v, ok := m.Load(sp, 8)
 	m.Regs.SetSP(sp + 8)
 	return v, ok
 }
@@ -87,14 +94,14 @@ func (m *Machine) step(i *inst) bool {
 	switch i.Op {
 	case x86asm.NOP:
 	case x86asm.MOV, x86asm.LEA, x86asm.ADD, x86asm.SUB:
-		m.move(i)
+		return m.move(i)
 	case x86asm.PUSH:
 		v, ok := m.value(i, i.Args[0])
 		m.Regs.SetSP(m.Regs.SP() - 8)
-		m.store(m.Regs.SP(), v, ok)
+		m.store(m.Regs.SP(), 8, v, ok)
 	case x86asm.POP:
 		v, ok := m.pop()
-		m.assign(i, i.Args[0], v, ok)
+		return m.assign(i, i.Args[0], v, ok)
 	case x86asm.CMP:
 		a, known := m.value(i, i.Args[0])
 		b, too := m.value(i, i.Args[1])
@@ -115,16 +122,27 @@ func (m *Machine) step(i *inst) bool {
 		m.compared = false
 	case x86asm.TEST:
 		m.compared = false
-	default: // a result that is not known, if it is in a register; flags that are not
-		m.assign(i, i.Args[0], 0, false)
-		m.compared = false
-		return len(implicit[i.Op]) == 0
+	default:
+		return m.forget(i)
 	}
 	return true
 }
 
-// move does MOV, LEA, ADD and SUB.
-func (m *Machine) move(i *inst) {
+// forget does an instruction whose results are not known: registers, memory and
+// flags. It is false if they may be anywhere.
+func (m *Machine) forget(i *inst) bool {
+	m.compared = false
+	for n, r := range x86DWARF {
+		if effectOn(i, r) {
+			m.Regs.Unset(n)
+		}
+	}
+	mem, writes := i.Args[0].(x86asm.Mem)
+	return len(implicit[i.Op]) == 0 && (!writes || readsOnly[i.Op] || m.assign(i, mem, 0, false))
+}
+
+// move does MOV, LEA, ADD and SUB; false as step is.
+func (m *Machine) move(i *inst) bool {
 	v, ok := m.value(i, i.Args[1])
 	switch i.Op {
 	case x86asm.LEA:
@@ -139,7 +157,7 @@ func (m *Machine) move(i *inst) {
 		v, ok = a+v, ok && known
 		m.compared = false
 	}
-	m.assign(i, i.Args[0], v, ok)
+	return m.assign(i, i.Args[0], v, ok)
 }
 
 // value is an operand; not ok if it is not known.
@@ -158,19 +176,19 @@ func (m *Machine) value(i *inst, a x86asm.Arg) (uint64, bool) {
 		}
 	case x86asm.Mem:
 		if addr, ok := m.address(i, a); ok && (i.MemBytes == 8 || i.MemBytes == 4) {
-			return m.load(addr, i.MemBytes)
+			return m.Load(addr, i.MemBytes)
 		}
 	}
 	return 0, false
 }
 
-// assign writes an operand.
-func (m *Machine) assign(i *inst, to x86asm.Arg, v uint64, ok bool) {
+// assign writes an operand; false if it is memory and nobody knows which.
+func (m *Machine) assign(i *inst, to x86asm.Arg, v uint64, ok bool) bool {
 	switch to := to.(type) {
 	case x86asm.Reg:
 		n := dwarfOf(full(to))
 		if n < 0 {
-			return
+			return true
 		}
 		m.Regs.Unset(n)
 		if w := widthOf(to); ok && w == 8 {
@@ -180,24 +198,28 @@ func (m *Machine) assign(i *inst, to x86asm.Arg, v uint64, ok bool) {
 		}
 	case x86asm.Mem:
 		addr, known := m.address(i, to)
-		if !known || i.MemBytes != 8 {
-			return
+		if !known || i.MemBytes == 0 {
+			return false
 		}
-		m.store(addr, v, ok)
-		if to.Segment == x86asm.FS {
+		m.store(addr, i.MemBytes, v, ok)
+		if to.Segment == x86asm.FS && i.MemBytes == 8 {
 			m.ThreadWord = addr
 		}
 	}
+	return true
 }
 
 // address is where a memory operand is.
 func (m *Machine) address(i *inst, a x86asm.Mem) (uint64, bool) {
 	addr := uint64(int64(int32(a.Disp)))
-	if a.Segment == x86asm.FS {
+	switch a.Segment {
+	case x86asm.FS:
 		if m.Regs.ThreadPointer == 0 {
 			return 0, false
 		}
 		addr += m.Regs.ThreadPointer
+	case x86asm.GS:
+		return 0, false
 	}
 	if a.Base == x86asm.RIP {
 		return addr + i.end(), true
@@ -218,25 +240,39 @@ func (m *Machine) address(i *inst, a x86asm.Mem) (uint64, bool) {
 	return addr, true
 }
 
-// load reads memory as the code has left it.
-func (m *Machine) load(addr uint64, size int) (uint64, bool) {
-	if v, ok := m.Stores[addr]; ok && size == 8 {
-		return v, true
-	}
+// Load reads size bytes, 8 at most, as the code has left them; not ok if a part of
+// them is not known.
+func (m *Machine) Load(addr uint64, size int) (uint64, bool) {
 	var p [8]byte
-	if m.Mem.ReadMemory(callbacks.At(addr), p[:size]) != nil {
+	var kept [8]*Store // who wrote each byte last
+	left := size
+	for n := range m.Stores {
+		s := &m.Stores[n]
+		for i := range size {
+			if addr+uint64(i)-s.Address >= uint64(s.Size) {
+				continue
+			}
+			if kept[i] == nil {
+				left--
+			}
+			kept[i] = s
+		}
+	}
+	if left > 0 && m.Mem.ReadMemory(callbacks.At(addr), p[:size]) != nil {
 		return 0, false
+	}
+	for i, s := range kept[:size] {
+		if s != nil && !s.Known {
+			return 0, false
+		}
+		if s != nil {
+			p[i] = byte(s.Value >> (8 * (addr + uint64(i) - s.Address)))
+		}
 	}
 	return callbacks.Word(p[:size]), true
 }
 
-// store keeps a word aside; one that is not known hides what was there.
-func (m *Machine) store(addr, v uint64, ok bool) {
-	if m.Stores == nil {
-		m.Stores = map[uint64]uint64{}
-	}
-	delete(m.Stores, addr)
-	if ok {
-		m.Stores[addr] = v
-	}
+// store keeps what is written aside. What is not known hides what was there.
+func (m *Machine) store(addr uint64, size int, v uint64, ok bool) {
+	m.Stores = append(m.Stores, Store{addr, size, v, ok && size <= 8})
 }

@@ -7,35 +7,58 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
 )
 
+// Where things are when the ends of functions run.
+const code, stack, other, thread, ret = 0x1000, 0x2000, 0x3000, 0x4000, 0x5678
+
+// ends are ends of functions: the code, whether it is known, and what it leaves.
+var ends = map[string]struct {
+	code string
+	ok   bool
+	sp   uint64
+	more func(*Machine) bool
+}{
+	"pops":           {"\x5d\xc3", true, stack + 16, func(m *Machine) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }}, // pop %rbp; ret
+	"another stack":  {"\x48\x8b\x24\x24\xc3", false, 0, nil},                                                                       // mov (%rsp),%rsp: 7 is nowhere
+	"by a register":  {"\x48\x89\xdc\xc3", true, other + 8, nil},                                                                    // mov %rbx,%rsp; ret
+	"unknown":        {"\x48\x89\xcc\xc3", false, 0, nil},                                                                           // mov %rcx,%rsp
+	"branch":         {"\x48\x83\xfb\x00\x74\x01\x5d\xc3", true, stack + 16, nil},                                                   // cmp $0,%rbx; je 1f; pop %rbp; 1: ret
+	"unknown branch": {"\x48\x83\xf9\x00\x74\x01\x5d\xc3", false, 0, nil},                                                           // cmp $0,%rcx
+	"endless":        {"\xeb\xfe", false, 0, nil},                                                                                   // jmp .
+	"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Machine) bool { // mov %rbx,%fs:-16
+		v, ok := m.Load(thread-16, 8)
+		return m.ThreadWord == thread-16 && v == other && ok
+	}},
+	"what it wrote": {"\x48\x89\x5c\x24\x08\x48\x8b\x64\x24\x08\xc3", true, other + 8, nil}, // mov %rbx,8(%rsp); mov 8(%rsp),%rsp; ret
+	"call":          {"\xe8\x00\x00\x00\x00\x5d\xc3", true, stack + 16, func(m *Machine) bool { return m.Calls == 1 }},
+	"no code":       {"", false, 0, nil},
+
+	"a stack in memory": {"\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                                           // mov 24(%rsp),%rsp; ret
+	"hidden":            {"\x48\x89\x4c\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // mov %rcx,24(%rsp); mov 24(%rsp),%rsp
+	"hidden byte":       {"\x48\x89\x5c\x24\x08\x88\x4c\x24\x08\x48\x8b\x64\x24\x08\xc3", false, 0, nil},                              // mov %rbx,8(%rsp); mov %cl,8(%rsp); mov 8(%rsp),%rsp
+	"byte":              {"\x48\x89\x5c\x24\x08\xc6\x44\x24\x08\x10\x48\x8b\x64\x24\x08\xc3", true, other + 24, nil},                  // mov %rbx,8(%rsp); movb $16,8(%rsp); mov 8(%rsp),%rsp; ret
+	"two words":         {"\x48\x89\x5c\x24\x18\x48\x89\x5c\x24\x20\x48\x8b\x44\x24\x1c\x5d\xc3", true, stack + 16, rax(other << 32)}, // mov %rbx,24(%rsp); mov %rbx,32(%rsp); mov 28(%rsp),%rax
+	"with memory":       {"\x89\x5c\x24\x20\x48\x8b\x44\x24\x20\x5d\xc3", true, stack + 16, rax(other | 5<<32)},                       // mov %ebx,32(%rsp); mov 32(%rsp),%rax
+	"vector":            {"\x0f\x11\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // movups %xmm0,24(%rsp); mov 24(%rsp),%rsp
+	"its second half":   {"\x0f\x11\x44\x24\x10\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // movups %xmm0,16(%rsp)
+	"before it":         {"\x0f\x11\x44\x24\x20\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                       // movups %xmm0,32(%rsp)
+	"added to":          {"\x48\xff\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // incq 24(%rsp)
+	"to nobody knows":   {"\x48\x89\x19\x5d\xc3", false, 0, nil},                                                                      // mov %rbx,(%rcx)
+	"exchanged":         {"\x48\x87\xcb\x48\x89\xdc\xc3", false, 0, nil},                                                              // xchg %rcx,%rbx; mov %rbx,%rsp
+	"only read":         {"\x0f\x18\x0b\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                               // prefetcht0 (%rbx)
+}
+
 // TestMachine runs ends of functions.
 func TestMachine(t *testing.T) {
-	const code, stack, other, thread, ret = 0x1000, 0x2000, 0x3000, 0x4000, 0x5678
-	for name, tt := range map[string]struct {
-		code string
-		ok   bool
-		sp   uint64
-		more func(*Machine) bool
-	}{
-		"pops":           {"\x5d\xc3", true, stack + 16, func(m *Machine) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }}, // pop %rbp; ret
-		"another stack":  {"\x48\x8b\x24\x24\xc3", false, 0, nil},                                                                       // mov (%rsp),%rsp: 7 is nowhere
-		"by a register":  {"\x48\x89\xdc\xc3", true, other + 8, nil},                                                                    // mov %rbx,%rsp; ret
-		"unknown":        {"\x48\x89\xcc\xc3", false, 0, nil},                                                                           // mov %rcx,%rsp
-		"branch":         {"\x48\x83\xfb\x00\x74\x01\x5d\xc3", true, stack + 16, nil},                                                   // cmp $0,%rbx; je 1f; pop %rbp; 1: ret
-		"unknown branch": {"\x48\x83\xf9\x00\x74\x01\x5d\xc3", false, 0, nil},                                                           // cmp $0,%rcx
-		"endless":        {"\xeb\xfe", false, 0, nil},                                                                                   // jmp .
-		"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Machine) bool { // mov %rbx,%fs:-16
-			return m.ThreadWord == thread-16 && m.Stores[thread-16] == other
-		}},
-		"what it wrote": {"\x48\x89\x5c\x24\x08\x48\x8b\x64\x24\x08\xc3", true, other + 8, nil}, // mov %rbx,8(%rsp); mov 8(%rsp),%rsp; ret
-		"call":          {"\xe8\x00\x00\x00\x00\x5d\xc3", true, stack + 16, func(m *Machine) bool { return m.Calls == 1 }},
-		"no code":       {"", false, 0, nil},
-	} {
+	for name, tt := range ends {
 		t.Run(name, func(t *testing.T) {
 			mem := callbackstest.NewFake(callbacks.ArchX86_64)
 			mem.Map(callbacks.At(code), append([]byte(tt.code), make([]byte, 16)...))
 			mem.Map(callbacks.At(stack), make([]byte, 64))
 			mem.Map(callbacks.At(other), make([]byte, 64))
-			for at, v := range map[uint64]uint64{stack: 7, stack + 8: ret, stack + 16: ret, other: ret} {
+			for at, v := range map[uint64]uint64{
+				stack: 7, stack + 8: ret, stack + 16: ret, stack + 24: other, stack + 32: 5<<32 | 9,
+				other: ret, other + 16: ret,
+			} {
 				if err := mem.Put(callbacks.At(at), 8, v); err != nil {
 					t.Fatal(err)
 				}
@@ -49,5 +72,13 @@ func TestMachine(t *testing.T) {
 				t.Errorf("%v, %+v", ok, m.Regs)
 			}
 		})
+	}
+}
+
+// rax checks what a register has.
+func rax(want uint64) func(*Machine) bool {
+	return func(m *Machine) bool {
+		v, ok := m.Regs.Get(0)
+		return ok && v == want
 	}
 }

@@ -102,8 +102,11 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 func learn(m *arch.Machine, s *stage) (Runtime, error) {
 	r := Runtime{}
 	found := 0
-	for at, v := range m.Stores {
+	for _, s := range m.Stores {
+		at, v := s.Address, s.Value
 		switch off := at - someG; {
+		case !s.Known:
+			continue
 		case at == m.ThreadWord && v == someG0:
 			r.TLS = at - someTLS
 		case off >= part:

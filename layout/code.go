@@ -81,6 +81,7 @@ type Code struct {
 	target callbacks.Target
 	module *callbacks.Module
 	rules  *CodeRules
+	names  [][]FieldName // by rule: CodeRules.fields
 
 	paths    map[string][]accesspath.Path // by function, and whether calls were run through
 	started  bool
@@ -98,7 +99,11 @@ type codeResult struct {
 
 // NewCode makes the source of the runtime in mod.
 func NewCode(t callbacks.Target, mod *callbacks.Module, rules *CodeRules) *Code {
-	return &Code{target: t, module: mod, rules: rules, paths: map[string][]accesspath.Path{}, results: map[int]codeResult{}}
+	s := &Code{target: t, module: mod, rules: rules, paths: map[string][]accesspath.Path{}, results: map[int]codeResult{}}
+	for i := range rules.Rules {
+		s.names = append(s.names, rules.fields(i))
+	}
+	return s
 }
 
 // Name is "code".
@@ -132,7 +137,7 @@ func (s *Code) Global(name string) (uint64, error) {
 func (s *Code) Field(typ, field string) (Field, error) {
 	why := ErrUnknown
 	for i := range s.rules.Rules {
-		at := slices.Index(s.rules.fields(i), FieldName{typ, field})
+		at := slices.Index(s.names[i], FieldName{typ, field})
 		if at < 0 {
 			continue
 		}

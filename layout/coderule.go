@@ -136,7 +136,7 @@ func (r *CodeRule) global(chains []accesspath.Chain) codeResult {
 // pointers where the path goes on, the offsets of the fields that other rules
 // gave.
 func (s *Code) match(i int, steps []accesspath.Step, mask uint64) ([]Field, bool) {
-	r, names := &s.rules.Rules[i], s.rules.fields(i)
+	r, names := &s.rules.Rules[i], s.names[i]
 	var fields []Field
 	for at, name := range names {
 		if len(steps) == 0 || steps[0].Index != nil {
@@ -175,7 +175,7 @@ func (s *Code) plausible(i int, name FieldName, f Field, last bool) bool {
 		return false
 	}
 	for before := range s.rules.Rules[:i] {
-		for at, other := range s.rules.fields(before) {
+		for at, other := range s.names[before] {
 			if other.Type != name.Type {
 				continue
 			}

@@ -2,27 +2,46 @@ package layout
 
 import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
-// Kept keeps what the code of modules told, from one reading of a process to the
-// next: code does not change while a program runs. The zero value is empty. It is
-// not for concurrent use.
+// Kept keeps what was found out about modules, from one reading of a process to the
+// next: code does not change while a program runs, and neither does where things
+// lie. The zero value is empty. It is not for concurrent use.
 type Kept struct {
-	sources map[*callbacks.Module]Source
+	values map[any]any // by keptKey
 }
 
-// Keep returns the source of kind S that k has of module mod; if it has none, it is
+// keptKey is the place of a value of type T.
+type keptKey[T any] struct{ mod *callbacks.Module }
+
+// Keep returns the value of type T that k has of module mod; if it has none, it is
 // created. A nil k keeps nothing. What a source is asked later it may read through
 // the target that it was created with, which must be of the same process.
-func Keep[S Source](k *Kept, mod *callbacks.Module, create func() S) S {
+func Keep[T any](k *Kept, mod *callbacks.Module, create func() T) T {
+	if v, ok := Recall[T](k, mod); ok {
+		return v
+	}
+	v := create()
+	Remember(k, mod, v)
+	return v
+}
+
+// Recall returns the value of type T that k has of module mod, and whether it has
+// one. A nil k has none.
+func Recall[T any](k *Kept, mod *callbacks.Module) (v T, ok bool) {
 	if k == nil {
-		return create()
+		return v, false
 	}
-	if s, ok := k.sources[mod].(S); ok {
-		return s
+	v, ok = k.values[keptKey[T]{mod}].(T)
+	return v, ok
+}
+
+// Remember keeps a value of module mod in place of the one of its type that k may
+// have. A nil k keeps nothing.
+func Remember[T any](k *Kept, mod *callbacks.Module, v T) {
+	if k == nil {
+		return
 	}
-	s := create()
-	if k.sources == nil {
-		k.sources = map[*callbacks.Module]Source{}
+	if k.values == nil {
+		k.values = map[any]any{}
 	}
-	k.sources[mod] = s
-	return s
+	k.values[keptKey[T]{mod}] = v
 }

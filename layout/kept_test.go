@@ -24,4 +24,10 @@ func TestKeep(t *testing.T) {
 	if s := Keep(&k, one, func() *Code { return NewCode(nil, one, &CodeRules{}) }); s == nil {
 		t.Error("no source of the other kind")
 	}
+	if s, ok := Recall[*fake](&k, one); !ok || s != first {
+		t.Error("a source of another kind took the place of the first")
+	}
+	if _, ok := Recall[int](&k, one); ok {
+		t.Error("something is there that was not kept")
+	}
 }

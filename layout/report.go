@@ -1,6 +1,9 @@
 package layout
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Lookup returns the entry of a field, of the size of a type (empty name), or of
 // a global variable (empty type), and whether it was asked for.
@@ -23,6 +26,11 @@ func (r Report) Missing() []Entry {
 		}
 	}
 	return out
+}
+
+// Undisputed tells that no source contradicted another or was damaged.
+func (r Report) Undisputed() bool {
+	return !slices.ContainsFunc(r.Entries, func(e Entry) bool { return len(e.Claims) > 0 })
 }
 
 // String is the entry's name as in a declaration: "type.field", "type" or the

@@ -33,12 +33,12 @@ type Options struct {
 	// called at most once for each, and only if something is asked of it; nil
 	// means that there is none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what the code of runtimes told when the same process was opened
+	// Kept has what was found out about runtimes when the same process was opened
 	// before; nil keeps nothing.
 	Kept *Kept
 }
 
-// Kept keeps what the code of runtimes told, from one Open to the next of the same
+// Kept keeps what was found out about runtimes, from one Open to the next of the same
 // process. The zero value is empty. It is not for concurrent use.
 type Kept = layout.Kept
 

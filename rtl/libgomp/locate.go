@@ -24,8 +24,8 @@ type Options struct {
 	// once, and only if something is asked of it; nil means that there is
 	// none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what the code of the runtime told when the same process was read
-	// before; nil keeps nothing.
+	// Kept has what was found out about the runtime when the same process was
+	// read before; nil keeps nothing.
 	Kept *layout.Kept
 }
 
@@ -39,8 +39,12 @@ type Located struct {
 // Locate finds out where the fields and globals of the runtime in mod lie. One of
 // which too little is known to read even its threads is callbacks.Incompatible;
 // apart from that, what is open is in the report. With Options.Only, that is not
-// checked.
+// checked. What the program's memory confirmed without a doubt is kept in
+// Options.Kept and not looked for again.
 func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
+	if loc, ok := layout.Recall[*Located](o.Kept, mod); ok {
+		return loc, nil
+	}
 	symbols := &symbolSource{target: t, module: mod}
 	code := layout.Keep(o.Kept, mod, func() *layout.Code { return newCodeSource(t, mod) })
 	memory := newMemorySource(t, func() (uint64, error) {
@@ -75,6 +79,9 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 	if table.name == "derived" {
 		loc.Identity.Warnings = append(loc.Identity.Warnings,
 			"no known release of libgomp has this layout: fields are derived from the code of the accessors")
+	}
+	if memory.hits >= minWitnesses && loc.Report.Undisputed() {
+		layout.Remember(o.Kept, mod, loc)
 	}
 	return loc, nil
 }

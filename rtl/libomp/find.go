@@ -59,9 +59,9 @@ func (s *memorySource) present() bool {
 	return s.scanErr == nil
 }
 
-// setting is an environment variable that every runtime of LLVM's kind reads:
-// its name is in the file's constants.
-const setting = "KMP_BLOCKTIME"
+// setting is an environment variable that every runtime of LLVM's kind reads and
+// hardly a program sets: its name is in the file's constants.
+const setting = "KMP_FORKJOIN_BARRIER_PATTERN"
 
 // mayHold tells whether a module's file may have a runtime linked in. One that
 // is not at hand may.

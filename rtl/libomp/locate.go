@@ -24,8 +24,8 @@ type Options struct {
 	// once, and only if something is asked of it; nil means that there is
 	// none.
 	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what the code of the runtime told when the same process was read
-	// before; nil keeps nothing.
+	// Kept has what was found out about the runtime when the same process was
+	// read before; nil keeps nothing.
 	Kept *layout.Kept
 }
 
@@ -39,8 +39,13 @@ type Located struct {
 // Locate finds out where the fields and globals of the runtime in mod lie. A
 // runtime that is loaded but not used yet is ErrNotInitialized. One of which too
 // little is known to read even its threads is callbacks.Incompatible; apart from
-// these, what is open is in the report. With Options.Only, both are not checked.
+// these, what is open is in the report. With Options.Only, both are not checked. What
+// the program's memory confirmed without a doubt is kept in Options.Kept and not
+// looked for again.
 func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
+	if loc, ok := layout.Recall[*Located](o.Kept, mod); ok {
+		return loc, nil
+	}
 	memory := newMemorySource(t, mod)
 	cheap := []layout.Source{newSymbolSource(t, mod), memory}
 	costly := costlySources(t, mod, o)
@@ -74,6 +79,9 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 		return nil, fmt.Errorf("libomp layout: %w", errors.Join(err, callbacks.Incompatible))
 	}
 	loc.Identity = identify(t, mod, table.take())
+	if memory.confirmed() && loc.Report.Undisputed() {
+		layout.Remember(o.Kept, mod, loc)
+	}
 	return loc, nil
 }
 

@@ -44,6 +44,12 @@ func newMemorySource(t callbacks.Target, mod *callbacks.Module) *memorySource {
 // Name is "memory".
 func (s *memorySource) Name() string { return "memory" }
 
+// confirmed tells whether the memory shows both the description and the threads.
+func (s *memorySource) confirmed() bool {
+	s.scan()
+	return s.scanErr == nil && s.poolErr == nil
+}
+
 func (s *memorySource) lookup(w ompdWord) (uint64, error) {
 	s.scan()
 	if v, ok := s.words[w]; ok {

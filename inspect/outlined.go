@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 )
 
 // A construct of the program is one frame to people, but compilers make up to
@@ -65,13 +66,16 @@ func (in *Inspector) parents() map[uint64]string {
 	return in.parent
 }
 
-// wraps tells whether frame outer is only the compiler's wrapper of frame body.
+// wraps tells whether frame outer is only the compiler's wrapper of frame body,
+// which it called.
 func wraps(outer, body Frame) bool {
-	if outer.Construct == "" || body.Construct == "" || outer.LWP != 0 || outer.How == howJump {
+	switch {
+	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howJump:
 		return false
+	case body.Construct == "task": // the body is inlined
+		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC
 	}
-	return strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__") ||
-		outer.Construct == "task" && body.Construct != "task"
+	return body.Construct != "" && strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__")
 }
 
 // serializedCode names the function of a serialized region for which the runtime

@@ -290,6 +290,9 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []Frame {
 			out[i].Offset, out[i].entry = s.Offset, s.Low
 		}
 		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
+		if i > 0 && out[i-1].Construct == "parallel" && symbolize.IsTaskEntry(s.Linkage) {
+			out[i-1].Construct = "task" // it is named as regions are
+		}
 	}
 	return out
 }

@@ -2,11 +2,14 @@ package symbolize
 
 import "strings"
 
+// taskEntry begins the names of the functions by which clang's tasks are called.
+const taskEntry = ".omp_task_entry."
+
 // constructs are the marks that compilers put into the names of functions that
 // they outline from OpenMP constructs.
 var constructs = [...]struct{ mark, kind string }{
 	{".omp_outlined", "parallel"},       // clang: parallel and teams
-	{".omp_task_entry.", "task"},        // clang: what the runtime calls
+	{taskEntry, "task"},                 // clang: what the runtime calls
 	{".omp_task_privates_map.", "task"}, // clang: finds the data of a task
 	{"..omp_par", "outlined"},           // flang: parallel and task
 	{"._omp_fn.", "outlined"},           // gcc: parallel, task, target
@@ -40,6 +43,11 @@ func Construct(linkage string) (kind, parent string) {
 	}
 	return kind, Demangle(name)
 }
+
+// IsTaskEntry tells the functions that the runtime calls to execute one of clang's
+// tasks. Each has the task's body inlined, at every level of optimization, by a name
+// that parallel regions have, too (.omp_outlined.).
+func IsTaskEntry(linkage string) bool { return strings.HasPrefix(linkage, taskEntry) }
 
 // offloadParent takes the function out of the name of a target region,
 // __omp_offloading_<device>_<file>_<function>_l<line>; any other name it returns

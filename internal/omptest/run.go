@@ -96,18 +96,33 @@ const settleTime = 30 * time.Second
 func (p *Process) settle(tb testing.TB) {
 	tb.Helper()
 	for _, th := range p.Truth.Threads {
-		for begin := time.Now(); th.Function == "truth_end" && !sleeps(p.PID, th.LWP); time.Sleep(time.Millisecond) {
-			if time.Since(begin) > settleTime {
-				tb.Fatalf("%s: LWP %d does not come to rest", p.Exe, th.LWP)
-			}
+		if th.Function == "truth_end" {
+			p.awaitCall(tb, th.LWP, unix.SYS_PAUSE)
 		}
 	}
 }
 
-// sleeps tells whether a thread is in pause(2).
-func sleeps(pid, lwp int) bool {
-	call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, lwp))
-	return err == nil && bytes.HasPrefix(call, fmt.Appendf(nil, "%d ", unix.SYS_PAUSE))
+// AwaitSleep waits until all threads sleep: who has looked at them has woken them up
+// for a moment. They must be in waits that do not spin.
+func (p *Process) AwaitSleep(tb testing.TB) {
+	tb.Helper()
+	for _, lwp := range p.Truth.Program.LWPs {
+		p.awaitCall(tb, lwp, unix.SYS_PAUSE, unix.SYS_FUTEX)
+	}
+}
+
+// awaitCall waits until a thread is in one of some system calls.
+func (p *Process) awaitCall(tb testing.TB, lwp int, calls ...int) {
+	tb.Helper()
+	in := func(call int) bool {
+		now, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", p.PID, lwp))
+		return err == nil && bytes.HasPrefix(now, fmt.Appendf(nil, "%d ", call))
+	}
+	for begin := time.Now(); !slices.ContainsFunc(calls, in); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > settleTime {
+			tb.Fatalf("%s: LWP %d does not come to rest", p.Exe, lwp)
+		}
+	}
 }
 
 // Command is the program with the first of its arguments, run in dir with nothing in its environment

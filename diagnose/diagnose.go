@@ -24,7 +24,7 @@ func Parts() inspect.Parts {
 func Run(in *inspect.Inspector, pic *inspect.Picture) []inspect.Verdict {
 	g := newGraph(in, pic)
 	var out []inspect.Verdict
-	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, oversubscribed} {
+	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, freedLocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, oversubscribed} {
 		out = append(out, draw(g)...)
 	}
 	slices.SortStableFunc(out, func(a, b inspect.Verdict) int {
@@ -59,7 +59,7 @@ func weaker(a, b string) string {
 // Kinds are the kinds of verdicts, in the order of docs/verdicts.md.
 func Kinds() []string {
 	return []string{
-		inspect.VerdictDeadlock, inspect.VerdictSelfDeadlock, inspect.VerdictLockOrphaned,
+		inspect.VerdictDeadlock, inspect.VerdictSelfDeadlock, inspect.VerdictLockOrphaned, inspect.VerdictLockFreed,
 		inspect.VerdictBarrierDivergent, inspect.VerdictBarrierMissing, inspect.VerdictTaskStarved,
 		inspect.VerdictStackOverflow, inspect.VerdictCrash, inspect.VerdictOneThread,
 		inspect.VerdictForkChild, inspect.VerdictTwoRuntimes, inspect.VerdictOversubscribed,

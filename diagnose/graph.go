@@ -261,6 +261,12 @@ func (g *graph) barrierNeeds(w inspect.Wait, x *needs) {
 func (g *graph) lockNeeds(w inspect.Wait, x *needs) {
 	l := g.lock(w)
 	switch {
+	case l != nil && l.Gone != "":
+		if h := g.holderOfGone(l); h == 0 || h == w.LWP {
+			x.never = true
+		} else {
+			x.all = append(x.all, edge{to: node{lwp: h}, certainty: inspect.Likely, evidence: "it had the lock before " + l.Gone})
+		}
 	case l == nil || !l.Held:
 	case l.OwnerGone:
 		x.never = true

@@ -15,7 +15,7 @@ func selfDeadlocks(g *graph) []inspect.Verdict {
 	for _, lwp := range g.order {
 		w := g.waits[lwp]
 		l := g.locks[lwp]
-		if l == nil || !l.Held {
+		if l == nil || !l.Held || l.Gone != "" {
 			continue
 		}
 		v := inspect.Verdict{Kind: inspect.VerdictSelfDeadlock, Severity: inspect.SeverityHang, Threads: []int{lwp}}
@@ -54,7 +54,7 @@ func orphans(g *graph) []inspect.Verdict {
 	told := map[uint64]bool{}
 	for _, lwp := range g.order {
 		w, l := g.waits[lwp], g.locks[lwp]
-		if l == nil || !l.Held || told[w.Address] {
+		if l == nil || !l.Held || l.Gone != "" || told[w.Address] {
 			continue
 		}
 		told[w.Address] = true

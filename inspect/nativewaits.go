@@ -46,7 +46,7 @@ func (in *Inspector) nativeWait(n *native) (Wait, bool) {
 	}
 	word, ok := in.word(futex.Offset)
 	if !ok {
-		return Wait{}, false
+		return in.locksMutex(n, futex.Offset, word)
 	}
 	for _, find := range []func(*native, uint64, uint32) (Wait, bool){in.joins, in.locksMutex, in.awaitsCondition, in.callsLock} {
 		if w, ok := find(n, futex.Offset, word); ok {
@@ -93,16 +93,17 @@ func (in *Inspector) threadAt(addr uint64) *native {
 }
 
 // locksMutex tells whether n waits for a pthread mutex, which begins with its
-// futex word and has its owner.
+// futex word and has its owner. What is in memory that was freed does not count.
 func (in *Inspector) locksMutex(n *native, futex uint64, word uint32) (Wait, bool) {
 	owner, ok1 := in.word(futex + mutexOwner)
 	users, ok2 := in.word(futex + mutexUsers)
 	_, ok3 := in.word(futex + mutexKind)
-	if !ok1 || !ok2 || !ok3 || word != mutexContended || users == 0 || !in.called(n, "pthread_mutex_lock") {
+	sound := ok1 && ok2 && ok3 && word == mutexContended && users != 0
+	if !in.called(n, "pthread_mutex_lock") || !sound && in.Gone(futex) == "" {
 		return Wait{}, false
 	}
 	w := Wait{Kind: WaitMutex, Address: futex, Variable: futex, Name: in.placeName(futex)}
-	if in.byLWP[int(owner)] != nil {
+	if sound && in.byLWP[int(owner)] != nil {
 		w.On, w.Evidence = int(owner), fmt.Sprintf("__owner of the mutex at %v is %d", Hex(futex), owner)
 	}
 	return w, true

@@ -60,6 +60,7 @@ const (
 	VerdictDeadlock         = "deadlock"
 	VerdictSelfDeadlock     = "self_deadlock"
 	VerdictLockOrphaned     = "lock_orphaned"
+	VerdictLockFreed        = "lock_freed"
 	VerdictBarrierMissing   = "barrier_missing"
 	VerdictBarrierDivergent = "barrier_divergent"
 	VerdictTaskStarved      = "task_starved"

@@ -140,6 +140,10 @@ type Lock struct {
 	Counted   bool  // Waiting is how many threads wait by the lock's own count
 	Waiting   int
 	Evidence  string
+	// Gone says why the lock is none any more: its memory was freed, or the
+	// runtime has destroyed it. Empty if nothing proves that.
+	Gone      string
+	Destroyed bool // the runtime has destroyed it, and will wake nobody
 	// Holders are the threads whose code shows that they have it, or may have
 	// it, where the lock names no owner. The best come first.
 	Holders []Holder
@@ -148,6 +152,24 @@ type Lock struct {
 // Lock tells who has the lock that w waits for. It fails if nothing is known of
 // the lock.
 func (in *Inspector) Lock(w Wait) (Lock, error) {
+	l, err := in.lockOf(w)
+	switch {
+	case w.Kind != WaitLock && w.Kind != WaitNestLock && w.Kind != WaitMutex:
+	case l.Destroyed:
+		l.Gone = l.Evidence
+	default:
+		if why := in.Gone(cmp.Or(w.Variable, w.Address)); why != "" {
+			l.Gone, err = why, nil
+			if l.Owner == 0 && l.Holders == nil {
+				l.Holders = in.holders(w, l)
+			}
+		}
+	}
+	return l, err
+}
+
+// lockOf is what the runtime or the C library keeps of the lock that w waits for.
+func (in *Inspector) lockOf(w Wait) (Lock, error) {
 	if w.Kind == WaitMutex {
 		return in.mutex(w), nil
 	}
@@ -159,7 +181,7 @@ func (in *Inspector) Lock(w Wait) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence}
+	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence, Destroyed: info.Destroyed}
 	for _, h := range info.Waiters {
 		if n := in.byHandle[h]; n != nil {
 			l.Waiters = append(l.Waiters, n.lwp)

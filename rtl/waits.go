@@ -47,8 +47,11 @@ type LockInfo struct {
 	Counted bool
 	Waiting int
 	// Waiters are the threads in its queue, in their order, if it has one.
-	Waiters  []handles.Thread
-	Evidence string // what this was read from, for people
+	Waiters []handles.Thread
+	// Destroyed tells that the lock was destroyed while the thread waits for it,
+	// and that it forgot the thread.
+	Destroyed bool
+	Evidence  string // what this was read from, for people
 }
 
 // BarrierInfo is a barrier that is not complete, as one of its threads sees it.

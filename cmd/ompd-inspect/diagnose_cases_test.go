@@ -1,10 +1,13 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
-	return slices.Concat(deadlocks(), lockKinds(), otherVerdicts())
+	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts())
 }
 
 // deadlocks are threads that wait for each other, and those that only seem to.
@@ -53,6 +56,35 @@ func lockKinds() []expectation {
 		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
 		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
 	}
+}
+
+// freedLocks are locks whose memory goes away while a thread waits, and those beside
+// which other memory does. GNU's waiters sleep, as they would otherwise look at what
+// is there now.
+func freedLocks() []expectation {
+	out := []expectation{
+		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain", threads: 1, says: []string{"lock fixed.lock, which was destroyed", "nobody will wake them"}},
+		{program: "verdict_lock_freed", args: []string{"4"}, crash: true, kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"no memory is mapped"}},
+		{program: "verdict_lock_freed", args: []string{"3"}, only: "libgomp", kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"malloc has not given out"}},
+	}
+	for how, says := range map[string][]string{
+		"1": {"lock shared[0].lock, whose memory was freed", "a block of 264 bytes", "cache of free blocks"},
+		"2": {"a block of 8192 bytes", "a list of free blocks has it"},
+		"5": {"in the stack of LWP", "has returned"},
+		"6": {"in the stack of a thread that has ended"},
+	} {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "likely", threads: 1, says: says})
+	}
+	for how, what := range map[string]string{"7": "mutex shared[0].mutex", "8": "nest lock shared[0].nest"} {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "certain", threads: 1, says: []string{what + ", whose memory was freed", "has the lock and may still give it back"}})
+	}
+	for how := range 9 {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{strconv.Itoa(how), "1"}})
+	}
+	for i := range out {
+		out[i].env = []string{"GOMP_SPINCOUNT=0"}
+	}
+	return out
 }
 
 // otherVerdicts are all that is no deadlock.

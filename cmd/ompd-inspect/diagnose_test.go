@@ -152,9 +152,9 @@ func TestVerdicts(t *testing.T) {
 
 // verdictsOf are the picture that diagnose prints as JSON, with the verdicts, and
 // its exit status.
-func verdictsOf(t testing.TB, target string) (int, *inspect.Picture) {
+func verdictsOf(t testing.TB, target string, flags ...string) (int, *inspect.Picture) {
 	t.Helper()
-	status, out, errs := output(t, "diagnose", "--json", target)
+	status, out, errs := output(t, slices.Concat([]string{"diagnose", "--json"}, flags, []string{target})...)
 	if status != exitOK && status != exitFound {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}

@@ -29,6 +29,9 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 	}
 	w, ok := rt.findLock(o.th, ev, o.kind)
 	if !ok {
+		if info, ok := o.destroyed(); ok {
+			return info, nil
+		}
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{Lock: w.lock, Variable: w.variable, OwnerNumber: -1, Evidence: w.text}

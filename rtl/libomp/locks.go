@@ -40,8 +40,8 @@ func (rt *runtime) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockW
 			continue
 		}
 		w.variable = w.lock
-		if v := rt.variableOf(w.lock, kind, arg, clues); kind == entryLock && !v.IsNull() {
-			w.variable = v
+		if kind == entryLock && rt.isNumber(arg) {
+			w.variable = callbacks.At(arg)
 		}
 		return w, true
 	}
@@ -72,11 +72,7 @@ func lockArgument(th *thread, ev *rtl.Evidence, kind entryKind) uint64 {
 // the number of one, times 2, and is known from the arguments only.
 func (rt *runtime) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
 	if kind == entryLock {
-		v, err := layout.ReadUint(rt.mem, callbacks.At(arg), 4)
-		if err == nil && v&1 == 0 && v < maxLocks {
-			return callbacks.At(arg)
-		}
-		return callbacks.Address{}
+		return callbacks.At(arg) // what is there may be no lock any more
 	}
 	var found []uint64
 	for _, c := range clues {
@@ -91,6 +87,13 @@ func (rt *runtime) variableOf(lock callbacks.Address, kind entryKind, arg uint64
 		return callbacks.Address{}
 	}
 	return callbacks.At(found[0])
+}
+
+// isNumber tells whether the program's variable at a may be a user lock that is the
+// number of one, times 2.
+func (rt *runtime) isNumber(a uint64) bool {
+	v, err := layout.ReadUint(rt.mem, callbacks.At(a), 4)
+	return err == nil && v&1 == 0 && v < maxLocks
 }
 
 // lowestAddress is where a program's memory begins at the earliest: Linux maps

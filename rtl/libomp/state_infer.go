@@ -239,7 +239,11 @@ func (o *observer) atFlag(end rtl.State) (inference, bool) {
 func (o *observer) locked(s rtl.State, kind string) inference {
 	w, ok := o.rt.findLock(o.th, o.ev, o.kind)
 	if !ok {
-		return waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
+		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
+		if o.kind == entryLock {
+			in.WaitVariable = lockArgument(o.th, o.ev, o.kind)
+		}
+		return in
 	}
 	in := waiting(s, kind, w.lock, w.text, o.call(), o.sleeping())
 	in.WaitVariable = w.variable.Offset

@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+)
+
+// freedLocks finds threads that wait for a lock that is none any more: its memory
+// was freed, or the runtime has destroyed it.
+func freedLocks(g *graph) []inspect.Verdict {
+	var out []inspect.Verdict
+	told := map[uint64]bool{}
+	for _, lwp := range g.order {
+		w, l := g.waits[lwp], g.locks[lwp]
+		if l == nil || l.Gone == "" || told[w.Address] {
+			continue
+		}
+		told[w.Address] = true
+		what := describe(g.target(w))
+		v := inspect.Verdict{
+			Kind: inspect.VerdictLockFreed, Severity: inspect.SeverityHang, Certainty: inspect.Likely, Threads: g.waitingFor(w),
+			Evidence: []string{l.Gone},
+			Cure:     "let no thread use a lock any more before it is destroyed, or before its memory is freed: wait for the threads first (a barrier, a taskwait, a join)",
+		}
+		v.Summary = fmt.Sprintf("%s for %s, whose memory was freed meanwhile", g.wait(v.Threads), what)
+		v.Explanation = "Nobody may give back what is not there any more. What is in that memory now, or will be, may be taken for the lock, and written to."
+		h := g.holderOfGone(l)
+		switch {
+		case l.Destroyed:
+			v.Certainty = inspect.Certain
+			v.Summary = fmt.Sprintf("%s for %s, which was destroyed meanwhile", g.wait(v.Threads), what)
+			v.Explanation = "A lock that is destroyed forgets who waits for it: nobody will wake them."
+		case h != 0 && !g.stuck[node{lwp: h}]:
+			v.Severity, v.Certainty = inspect.SeverityWarning, inspect.Certain
+			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d %s", h, g.howHeld(l)))
+			v.Explanation = g.who(h) + " has the lock and may still give it back, by writing to memory that is not the lock's any more."
+		case h == 0:
+			v.Evidence = append(v.Evidence, "no thread shows that it has the lock")
+		}
+		g.behind(&v)
+		out = append(out, v)
+	}
+	return out
+}
+
+// holderOfGone is the thread that has a lock which is none any more; 0 if none shows
+// that it has, or if the lock was destroyed.
+func (g *graph) holderOfGone(l *inspect.Lock) int {
+	if l.Destroyed {
+		return 0
+	}
+	if l.Owner != 0 {
+		return l.Owner
+	}
+	if h, ok := oneHolder(l.Holders); ok {
+		return h.LWP
+	}
+	return 0
+}
+
+// howHeld tells how the holder of such a lock is known.
+func (g *graph) howHeld(l *inspect.Lock) string {
+	if l.Owner != 0 {
+		return "has it: " + l.Evidence
+	}
+	return l.Holders[0].Evidence
+}

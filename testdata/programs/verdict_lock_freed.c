@@ -1,0 +1,150 @@
+/* A thread waits for a lock whose memory goes away meanwhile: the thread that took it leaves it, and
+ * argv[2] says what becomes of it. With argv[3] 1 the memory is only handled nearby, and the lock is
+ * as good as before: the one that has it keeps it. */
+#include "truth.h"
+
+enum how { DESTROYED, SMALL, MEDIUM, LAST, MAPPED, RETURNED, ENDED, MUTEX, NEST };
+
+struct job {
+  long name, size, kind, links[4]; /* links: where malloc writes in what is free */
+  omp_lock_t lock;
+  omp_nest_lock_t nest;
+  pthread_mutex_t mutex;
+  char data[];
+};
+
+static struct job fixed, *volatile shared;
+static volatile int taken, gone, sound;
+static volatile enum how how;
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+__attribute__((noinline)) static void start(struct job *j) {
+  omp_init_lock(&j->lock);
+  omp_init_nest_lock(&j->nest);
+  pthread_mutex_init(&j->mutex, NULL);
+  if (how == MUTEX)
+    pthread_mutex_lock(&j->mutex);
+  else if (how == NEST)
+    omp_set_nest_lock(&j->nest);
+  else
+    omp_set_lock(&j->lock);
+  shared = j;
+  truth_set(&taken);
+  if (omp_get_num_threads() > 99)
+    omp_unset_lock(&j->lock); /* the way out that was taken lacks this */
+}
+
+__attribute__((noinline)) static void use(struct job *j) {
+  if (how == MUTEX) {
+    TRUTH_SLEEP("work_parallel", 0, __LINE__ + 1);
+    pthread_mutex_lock(&j->mutex);
+  } else if (how == NEST) {
+    TRUTH_WAIT("wait_lock", &j->nest, __LINE__ + 1);
+    omp_set_nest_lock(&j->nest);
+  } else {
+    TRUTH_WAIT("wait_lock", &j->lock, __LINE__ + 1);
+    omp_set_lock(&j->lock);
+  }
+  TRUTH_NEVER();
+}
+
+/* on_stack has the job in its frame, which lies below that of deep. */
+__attribute__((noinline)) static void on_stack(void) {
+  struct job j;
+  start(&j);
+  truth_await(1);
+  if (sound)
+    TRUTH_HOLD("work_parallel");
+  truth_set(&gone);
+}
+
+__attribute__((noinline)) static void deep(void) {
+  char room[8192];
+  __asm__ volatile("" : : "r"(room) : "memory");
+  on_stack();
+  __asm__ volatile("" : : "r"(room) : "memory");
+}
+
+static void *short_life(void *unused) {
+  deep();
+  return unused;
+}
+
+__attribute__((noinline)) static void on_heap(size_t size) {
+  static char seen[128];
+  struct job *volatile before, *volatile behind = NULL, *j;
+  truth_still(truth_tid(), 0, seen, sizeof seen); /* what this needs of the heap, it needs now */
+  before = malloc(size);
+  j = malloc(size);
+  if (how != LAST)
+    behind = malloc(size);
+  if (sound) { /* memory that was freed, and is used again */
+    memset(j, 0, size);
+    free(j);
+    j = malloc(size);
+    memset(j, 0, size);
+  }
+  start(j);
+  truth_await(1);
+  if (!sound)
+    free(j);
+  else {
+    free(before);
+    free(behind);
+  }
+}
+
+__attribute__((noinline)) static void lose(void) {
+  pthread_t brief;
+  switch (how) {
+  case DESTROYED:
+    start(&fixed);
+    truth_await(1);
+    if (!sound)
+      omp_destroy_lock(&fixed.lock);
+    break;
+  case SMALL:
+  case MUTEX:
+  case NEST:
+    on_heap(256);
+    break;
+  case MEDIUM:
+  case LAST:
+    on_heap(8192);
+    break;
+  case MAPPED:
+    on_heap(4 << 20);
+    break;
+  case RETURNED:
+    deep();
+    break;
+  case ENDED:
+    pthread_create(&brief, NULL, short_life, NULL);
+    pthread_join(brief, NULL);
+    break;
+  }
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  how = (enum how)truth_arg(argc, argv, 1, 0);
+  sound = (int)truth_arg(argc, argv, 2, 0);
+  pthread_create(&observer, NULL, look, (void *)2);
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (omp_get_thread_num() == 0) {
+      lose();
+      TRUTH_HOLD("work_parallel");
+    }
+    truth_until(&taken);
+    use(shared);
+  }
+  return 0;
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 )
 
 // Kinds of what threads wait for, beside the ones that runtimes name.
@@ -122,11 +123,11 @@ func (in *Inspector) placeName(addr uint64) string {
 	s, ok := in.cfg.Symbolizer.Data(addr)
 	switch {
 	case !ok || s.Name == "":
-		return in.heapName(addr)
+		return cmp.Or(in.localName(addr), in.heapName(addr))
 	case s.Offset == 0:
-		return s.Name
+		return symbolize.Demangle(s.Name)
 	}
-	return s.Name + "+" + Hex(s.Offset).String()
+	return symbolize.Demangle(s.Name) + "+" + Hex(s.Offset).String()
 }
 
 // Lock is who has what a thread waits for.

@@ -14,7 +14,7 @@ const maxMangled = 1 << 14
 const maxDemangledPow = 16
 
 // Demangle returns the name of a symbol for people: C++ and Rust names
-// demangled, and procedures of Fortran modules as module::procedure. Any other
+// demangled, and what Fortran modules have as module::procedure. Any other
 // name is returned as it is.
 func Demangle(name string) string {
 	if len(name) > maxMangled {
@@ -30,7 +30,7 @@ func Demangle(name string) string {
 }
 
 // fortranName decodes the names of gfortran (__mod_MOD_proc) and of flang
-// (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc).
+// (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc, _QMmodEvariable).
 func fortranName(name string) (string, bool) {
 	if rest, ok := strings.CutPrefix(name, "__"); ok {
 		if mod, proc, ok := strings.Cut(rest, "_MOD_"); ok && mod != "" && proc != "" {
@@ -49,7 +49,7 @@ func fortranName(name string) (string, bool) {
 }
 
 // flangName decodes the scopes of flang: each is an upper-case letter (M module,
-// S submodule, F host procedure, P procedure) and a name in lower case.
+// S submodule, F host procedure, P procedure, E variable) and a name in lower case.
 func flangName(s string) (string, bool) {
 	suffix := ""
 	if i := strings.IndexByte(s, '.'); i >= 0 {
@@ -57,7 +57,7 @@ func flangName(s string) (string, bool) {
 	}
 	var parts []string
 	for s != "" {
-		if strings.IndexByte("MSFP", s[0]) < 0 {
+		if strings.IndexByte("MSFPE", s[0]) < 0 {
 			return "", false
 		}
 		end := 1

@@ -50,6 +50,7 @@ func TestDemangle(t *testing.T) {
 		{"_RNvC6_123foo3bar", "123foo::bar"},
 		{"__heat_MOD_solve", "heat::solve"},
 		{"__kmpc_fork_call", "__kmpc_fork_call"},
+		{"_QMbankElocks", "bank::locks"},
 		{"_QMheatPsolve", "heat::solve"},
 		{"_QMheatPsolvePinner", "heat::solve::inner"},
 		{"_QMheatSimplFhostPinner", "heat::impl::host::inner"},

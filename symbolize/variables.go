@@ -1,11 +1,12 @@
 package symbolize
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
@@ -15,33 +16,40 @@ const (
 	// maxVariableInfo bounds the debug information that is searched for a
 	// variable, in bytes: reading more takes seconds.
 	maxVariableInfo = 64 << 20
-	// maxTypeDepth bounds structures in structures.
-	maxTypeDepth = 32
 	// maxPointers bounds the pointer variables of one module.
 	maxPointers = 1 << 14
 )
 
-// lockTypes are the types that people know a lock by; what is in them is the
-// runtime's.
-var lockTypes = map[string]bool{
-	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true, "pthread_cond_t": true,
-}
-
 // Variable names the data at addr as the program would: "accts[1].lock", or just
-// the variable. It is not ok if debug information does not tell.
+// the variable; in Fortran "accts(2)%lock". It is not ok if debug information does
+// not tell, or has several names.
 func (s *Symbolizer) Variable(addr uint64) (name string, ok bool) {
-	_ = s.locked(addr, func(m *module, a uint64) error {
-		sym, found := m.dataSymbolAt(a)
-		if !found {
-			return nil
-		}
-		if t := m.typeOf(sym); t != nil {
-			if p, _, found := memberAt(t, a-sym.low, 0); found {
-				name, ok = baseName(sym.name)+p, true
-			}
-		}
+	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		name, ok = m.variableAt(a)
 		return nil
 	})
+	return name, ok
+}
+
+// variableAt names the data at a file address.
+func (m *module) variableAt(a uint64) (name string, ok bool) {
+	sym, found := m.dataSymbolAt(a)
+	if !found {
+		return "", false
+	}
+	for v := range m.variablesIn(sym) {
+		ts := m.vars.types(v.lang)
+		size, sized := ts.size(v.typ)
+		if !sized || a < v.addr || a-v.addr >= size {
+			continue
+		}
+		p, named := ts.at(v.typ, a-v.addr, 0)
+		if !named || ok && name != v.name+p.path {
+			return "", false
+		}
+		name, ok = v.name+p.path, true
+	}
 	return name, ok
 }
 
@@ -49,22 +57,33 @@ func (s *Symbolizer) Variable(addr uint64) (name string, ok bool) {
 // addr leads to: "table[1].fork". It is not ok if debug information does not tell
 // that there is a lock.
 func (s *Symbolizer) Pointee(addr, off uint64) (name string, ok bool) {
-	_ = s.locked(addr, func(m *module, a uint64) error {
-		sym, found := m.dataSymbolAt(a)
-		if !found || sym.low != a {
-			return nil
-		}
-		p, isPointer := plain(m.typeOf(sym)).(*dwarf.PtrType)
-		if !isPointer || p.Type == nil || p.Type.Size() < 1 {
-			return nil
-		}
-		size := uint64(p.Type.Size())
-		if path, lock, found := memberAt(p.Type, off%size, 0); found && lock {
-			name, ok = fmt.Sprintf("%s[%d]%s", baseName(sym.name), off/size, path), true
+	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		if sym, found := m.dataSymbolAt(a); found && sym.low == a {
+			for v := range m.variablesIn(sym) {
+				if name, ok = m.vars.pointee(v, off); ok {
+					break
+				}
+			}
 		}
 		return nil
 	})
 	return name, ok
+}
+
+// pointee names the lock that lies off bytes behind where a pointer leads to.
+func (vs *variables) pointee(v variable, off uint64) (name string, ok bool) {
+	ts := vs.types(v.lang)
+	p, _, _ := ts.plain(v.typ)
+	if p == nil || p.Tag != dwarf.TagPointerType || typeOf(p) == 0 {
+		return "", false
+	}
+	size, ok := ts.size(typeOf(p))
+	if !ok {
+		return "", false
+	}
+	at, ok := ts.at(typeOf(p), off%size, 0)
+	return fmt.Sprintf("%s[%d]%s", v.name, off/size, at.path), ok && at.lock
 }
 
 // Pointers lists the addresses of the variables of the module that addr lies in
@@ -87,179 +106,185 @@ func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
 	return out
 }
 
-// baseName is a variable's name without what compilers add to that of a static one
-// in a function: a number behind it, or the function before it.
-func baseName(symbol string) string {
-	if i := strings.LastIndexByte(symbol, '.'); i > 0 && strings.Trim(symbol[i+1:], "0123456789") == "" {
-		symbol = symbol[:i]
-	}
-	return symbol[strings.LastIndexByte(symbol, '.')+1:]
-}
-
-// memberAt names what lies off bytes into a value of type t, and tells whether it
-// is a lock. Unions, and values within plain ones, have no one name.
-func memberAt(t dwarf.Type, off uint64, depth int) (path string, lock, ok bool) {
-	if depth > maxTypeDepth {
-		return "", false, false
-	}
-	if n, named := t.(*dwarf.TypedefType); named && lockTypes[n.Name] {
-		return "", true, off == 0
-	}
-	switch t := plain(t).(type) {
-	case *dwarf.StructType:
-		return fieldAt(t, off, depth)
-	case *dwarf.ArrayType:
-		size := t.Type.Size()
-		if size < 1 || t.Count > 0 && off >= uint64(t.Count*size) {
-			return "", false, false
-		}
-		path, lock, ok = memberAt(t.Type, off%uint64(size), depth+1)
-		return fmt.Sprintf("[%d]%s", off/uint64(size), path), lock, ok
-	case nil:
-		return "", false, false
-	}
-	return "", false, off == 0
-}
-
-func fieldAt(t *dwarf.StructType, off uint64, depth int) (path string, lock, ok bool) {
-	if t.Kind == "union" {
-		return "", false, false
-	}
-	for _, f := range t.Field {
-		at, size := uint64(f.ByteOffset), f.Type.Size()
-		if f.ByteOffset < 0 || size < 1 || off < at || off-at >= uint64(size) {
-			continue
-		}
-		path, lock, ok = memberAt(f.Type, off-at, depth+1)
-		if f.Name != "" {
-			path = "." + f.Name + path
-		}
-		return path, lock, ok
-	}
-	return "", false, false
-}
-
-// plain is a type without the names and qualifiers around it.
-func plain(t dwarf.Type) dwarf.Type {
-	for range maxTypeDepth {
-		switch q := t.(type) {
-		case *dwarf.TypedefType:
-			t = q.Type
-		case *dwarf.QualType:
-			t = q.Type
-		default:
-			return t
-		}
-	}
-	return nil
-}
-
 // variable is a variable of the debug information.
 type variable struct {
-	offset  dwarf.Offset // of its type
-	addr    uint64       // where it lies
-	placed  bool         // the entry itself has addr
-	fortran bool
+	name   string
+	typ    dwarf.Offset
+	addr   uint64 // in the file
+	lang   language
+	member bool // of a common block, which is one symbol
 }
 
-// variables are the static variables of a module by name.
+// variables are the static variables of a module, and what else its debug
+// information tells of variables.
 type variables struct {
-	data *dwarf.Data
-	by   map[string][]variable
+	data  *dwarf.Data // nil if there is none
+	addrs []byte      // .debug_addr
+	list  []variable  // by address
 }
 
-// typeOf is the type of the variable that a symbol names; nil if it is not known,
-// or not of one variable alone.
-func (m *module) typeOf(sym *symbol) (t dwarf.Type) {
-	var err error
-	defer elfx.Recover("types", &err)
-	if m.vars == nil {
-		m.vars = &variables{by: map[string][]variable{}}
-		m.readVariables()
-	}
-	found := 0
-	for _, v := range m.vars.by[baseName(sym.name)] {
-		if v.fortran || v.placed && v.addr != sym.low {
-			continue
+// types reads the types of units in lang.
+func (vs *variables) types(lang language) types { return types{vs.data, lang} }
+
+// variablesIn lists the variables that a symbol stands for: one, or the members of
+// a common block. What has another size than the symbol is not its variable.
+func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
+	return func(yield func(variable) bool) {
+		list := m.variables().list
+		i, _ := slices.BinarySearchFunc(list, sym.low, func(v variable, low uint64) int { return cmp.Compare(v.addr, low) })
+		for ; i < len(list) && list[i].addr < sym.high; i++ {
+			v := list[i]
+			if !v.member && v.addr != sym.low {
+				continue
+			}
+			if size, ok := m.vars.types(v.lang).size(v.typ); sym.sized && ok && (size > sym.high-v.addr || !v.member && size != sym.high-sym.low) {
+				continue
+			}
+			if !yield(v) {
+				return
+			}
 		}
-		typ, err := m.vars.data.Type(v.offset)
-		if err != nil || sym.sized && uint64(typ.Size()) != sym.high-sym.low {
-			continue
-		}
-		if found++; t == nil {
-			t = typ
-		}
 	}
-	if found != 1 {
-		return nil
-	}
-	return t
 }
 
-// readVariables reads the static variables of the module's debug information, those
-// in functions too.
-func (m *module) readVariables() {
-	var err error
-	defer elfx.Recover("variables", &err)
+// variables reads the static variables of the module's debug information, those in
+// functions too, at most once.
+func (m *module) variables() *variables {
+	if m.vars != nil {
+		return m.vars
+	}
+	m.vars = &variables{}
 	file := m.elf()
 	if file == nil || !hasSection(file, ".debug_info") {
 		file = m.debugFile(false)
 	}
 	if file == nil {
-		return
+		return m.vars
 	}
 	info, _, err := file.Section(".debug_info")
 	if err != nil || len(info) > maxVariableInfo {
-		return
+		return m.vars
 	}
 	data, err := file.DWARF()
 	if err != nil {
-		return
+		return m.vars
 	}
 	m.vars.data = data
-	r, fortran := data.Reader(), false
-	for {
+	m.vars.addrs, _, _ = file.Section(".debug_addr")
+	_ = m.vars.read()
+	slices.SortStableFunc(m.vars.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
+	return m.vars
+}
+
+func (vs *variables) read() (err error) {
+	defer elfx.Recover("variables", &err)
+	r := vs.data.Reader()
+	var unit unitOf
+	for common := false; ; {
 		e, err := r.Next()
 		if e == nil || err != nil {
-			return
+			return err
 		}
 		switch e.Tag {
 		case dwarf.TagCompileUnit:
-			lang, _ := e.Val(dwarf.AttrLanguage).(int64)
-			fortran = isFortran(lang)
+			unit = newUnit(e)
 		case dwarf.TagVariable:
-			m.vars.add(e, fortran)
-		case dwarf.TagSubprogram, dwarf.TagLexDwarfBlock, dwarf.TagNamespace, 0:
+			vs.add(e, unit, common)
+		case dwarf.TagCommonDwarfBlock:
+			common = e.Children
+			continue // its members are behind it
+		case dwarf.TagSubprogram, dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule:
+		case 0:
+			common = false
 		default:
 			r.SkipChildren()
 		}
 	}
 }
 
-// isFortran tells the languages in which arrays begin at another number than 0.
-func isFortran(lang int64) bool {
-	switch lang {
-	case 0x07, 0x08, 0x0e, 0x22, 0x23, 0x2d: // DW_LANG_Fortran77, 90, 95, 03, 08, 18
-		return true
-	}
-	return false
+// unitOf is what the entries of a compilation unit have in common.
+type unitOf struct {
+	language
+	addrBase int64 // of its part of .debug_addr
+}
+
+func newUnit(e *dwarf.Entry) unitOf {
+	base, _ := e.Val(dwarf.AttrAddrBase).(int64)
+	return unitOf{languageOf(e), base}
 }
 
 // add takes a variable that has a fixed place.
-func (vs *variables) add(e *dwarf.Entry, fortran bool) {
-	const opAddr, opAddrx = 0x03, 0xa1
-	name, _ := e.Val(dwarf.AttrName).(string)
-	offset, typed := e.Val(dwarf.AttrType).(dwarf.Offset)
+func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool) {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	if name == "" || !typed || len(loc) == 0 {
+	addr, ok := vs.fixed(loc, unit)
+	if !ok {
 		return
 	}
-	v := variable{offset: offset, fortran: fortran}
-	switch {
-	case loc[0] == opAddr && len(loc) == 9:
-		v.addr, v.placed = binary.LittleEndian.Uint64(loc[1:]), true
-	case loc[0] != opAddrx: // whose number is that of an address in a table
-		return
+	if name, typ := vs.named(e); name != "" && typ != 0 {
+		vs.list = append(vs.list, variable{name, typ, addr, unit.language, common})
 	}
-	vs.by[name] = append(vs.by[name], v)
+}
+
+// named is the name and the type of a variable, which a declaration may have that
+// it completes.
+func (vs *variables) named(e *dwarf.Entry) (name string, typ dwarf.Offset) {
+	for range maxTypeDepth {
+		if s, _ := e.Val(dwarf.AttrName).(string); name == "" {
+			name = s
+		}
+		typ = cmp.Or(typ, typeOf(e))
+		off, ok := originOf(e)
+		if !ok || name != "" && typ != 0 {
+			break
+		}
+		if e, _ = vs.types(language{}).entry(off); e == nil {
+			break
+		}
+	}
+	return name, typ
+}
+
+// originOf is the entry that e completes, or is a copy of.
+func originOf(e *dwarf.Entry) (off dwarf.Offset, ok bool) {
+	if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+		off, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+	}
+	return off, ok
+}
+
+// Operations of location expressions of variables with a fixed place.
+const (
+	opAddr, opAddrx = 0x03, 0xa1
+	opPlusConst     = 0x23
+)
+
+// fixed is the address that a location expression gives everywhere.
+func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
+	if len(loc) < 2 {
+		return 0, false
+	}
+	switch op, rest := loc[0], loc[1:]; op {
+	case opAddr:
+		if len(rest) < 8 {
+			return 0, false
+		}
+		addr, loc = binary.LittleEndian.Uint64(rest), rest[8:]
+	case opAddrx: // the number of an address in a table
+		i, n := binary.Uvarint(rest)
+		at := uint64(unit.addrBase) + 8*i
+		if n < 1 || i > 1<<32 || at > uint64(len(vs.addrs)) || uint64(len(vs.addrs))-at < 8 {
+			return 0, false
+		}
+		addr, loc = binary.LittleEndian.Uint64(vs.addrs[at:]), rest[n:]
+	default:
+		return 0, false
+	}
+	if len(loc) > 1 && loc[0] == opPlusConst {
+		add, n := binary.Uvarint(loc[1:])
+		if n < 1 {
+			return 0, false
+		}
+		addr, loc = addr+add, loc[1+n:]
+	}
+	return addr, len(loc) == 0
 }

@@ -40,6 +40,9 @@ func deadlocks() []expectation {
 		{program: "verdict_lock_names", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock inner[1].lock", "lock inner[2].lock"}},
 		{program: "verdict_lock_names", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock grid[2][3]", "lock grid[2][4]"}},
 		{program: "verdict_lock_names", args: []string{"0"}, bare: true, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts+0x18", "lock accts+0x28"}},
+		{program: "verdict_lock_local", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock credit in plain", "lock debit in plain"}},
+		{program: "verdict_lock_local", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock forks[2] in array", "lock forks[3] in array"}},
+		{program: "verdict_lock_local", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock books[0].lock in members", "lock books[1].lock in members"}},
 		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
 		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it has itself", "make it a nest lock"}},
 	}

@@ -138,14 +138,20 @@ func TestVerdicts(t *testing.T) {
 	for _, l := range lanes() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
-			for _, e := range expectations() {
-				if !l.runs(e) || e.crash && l.mode == omptest.Live {
-					continue
-				}
-				t.Run(strings.Join(slices.Concat([]string{e.program}, e.args, e.env, map[bool][]string{true: {"bare"}}[e.bare]), "-"), func(t *testing.T) {
-					e.check(t, l, l.look(t, e))
-				})
-			}
+			l.verdicts(t, expectations())
+		})
+	}
+}
+
+// verdicts asserts the verdicts on programs that run in the lane.
+func (l lane) verdicts(t *testing.T, es []expectation) {
+	t.Helper()
+	for _, e := range es {
+		if !l.runs(e) || e.crash && l.mode == omptest.Live {
+			continue
+		}
+		t.Run(strings.Join(slices.Concat([]string{e.program}, e.args, e.env, map[bool][]string{true: {"bare"}}[e.bare]), "-"), func(t *testing.T) {
+			e.check(t, l, l.look(t, e))
 		})
 	}
 }

@@ -35,7 +35,7 @@ func Compile(tb testing.TB, b Build) string {
 	source := findSource(tb, programs, b.Program)
 	compiler := b.Compiler.forSource(tb, source)
 	inputs := []any{b.Program, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
-	for _, shared := range []string{"truth.h", "truth_fortran.c"} {
+	for _, shared := range []string{"truth.h", "truth_fortran.c", "truth.fi"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
 	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {

@@ -11,11 +11,23 @@ void truth_f_wait_critical(int line);
 void truth_f_join(int line);
 void truth_f_trigger(int n);
 void truth_f_never(void);
+int truth_f_arg(int n, int def);
+void truth_f_look(int n);
+void truth_f_meet(int n);
+void truth_f_wait(const char *state);
+void truth_f_hold(void);
+
+static int arguments;
+static char **argument;
 
 /* A constructor, because only the loader hands the arguments to something that is not main. */
 __attribute__((constructor)) static void truth_f_init(int argc, char **argv) {
+  arguments = argc;
+  argument = argv;
   truth_init(argc, argv, SOURCE);
 }
+
+int truth_f_arg(int n, int def) { return (int)truth_arg(arguments, argument, n, def); }
 
 void truth_f_region(int line) { TRUTH_REGION(line); }
 
@@ -38,3 +50,30 @@ void truth_f_join(int line) { truth_join("", SOURCE, line, TRUTH_ASLEEP); }
 void truth_f_trigger(int n) { truth_trigger("work_parallel", n); }
 
 void truth_f_never(void) { TRUTH_NEVER(); }
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+/* A thread of its own looks when n others are in place. */
+void truth_f_look(int n) {
+  pthread_t observer;
+  if (pthread_create(&observer, NULL, look, (void *)(long)n))
+    abort();
+}
+
+/* Returns when n calls were made. */
+void truth_f_meet(int n) {
+  static volatile int met;
+  struct timespec pause = {0, 200000};
+  __atomic_add_fetch(&met, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&met, __ATOMIC_SEQ_CST) < n)
+    nanosleep(&pause, NULL);
+}
+
+/* The thread enters a wait that may spin, in code whose place is not determined. */
+void truth_f_wait(const char *state) { truth_enter(TRUTH_SPINNING, state, 0, "", SOURCE, 0); }
+
+void truth_f_hold(void) { truth_hold("work_parallel", 1); }

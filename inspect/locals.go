@@ -1,0 +1,42 @@
+package inspect
+
+import "github.com/ompd-inspect/ompd-inspect/symbolize"
+
+// localName names the data at addr by the local variable of the frame that it lies
+// in: "lk in transfer". It is empty if addr is in no frame, or debug information
+// does not tell.
+func (in *Inspector) localName(addr uint64) string {
+	if name, ok := in.locals[addr]; ok {
+		return name
+	}
+	name := in.findLocal(addr)
+	in.locals[addr] = name
+	return name
+}
+
+func (in *Inspector) findLocal(addr uint64) string {
+	for _, n := range in.sorted() {
+		regs := in.registers(n)
+		if regs == nil {
+			continue
+		}
+		st, low := in.stackOf(n), regs.SP()
+		for i, f := range st.frames {
+			if addr < low || f.CFA <= low {
+				break // frames lie above each other
+			}
+			if low = f.CFA; addr >= low {
+				continue
+			}
+			if st.kinds[i] != kindUser {
+				return ""
+			}
+			at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
+			if name, function, ok := in.cfg.Symbolizer.Local(at, addr); ok {
+				return name + " in " + function
+			}
+			return ""
+		}
+	}
+	return ""
+}

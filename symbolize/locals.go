@@ -1,0 +1,211 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// Activation is a function's frame on a stack, as far as the places of local
+// variables depend on it.
+type Activation struct {
+	// PC is in the function, at the call for a frame that made one.
+	PC uint64
+	// CFA is the canonical address of the frame; 0 if it is not known.
+	CFA uint64
+	// Register is the value of a register, by DWARF number, in the frame.
+	Register func(number int) (value uint64, ok bool)
+}
+
+// Local names the data at addr, which lies in the frame, by a local variable of the
+// function, or of one that is inlined there: "lk", "locks(3)". function is the one
+// that has it. It is not ok if debug information does not tell, or has several
+// names.
+func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok bool) {
+	_ = s.locked(f.PC, func(m *module, pc uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		vs := m.variables()
+		if vs.data == nil {
+			return nil
+		}
+		r := vs.data.Reader()
+		unit, err := r.SeekPC(pc)
+		if err != nil {
+			return err
+		}
+		l := locals{vs: vs, types: vs.types(languageOf(unit)), frame: f, pc: pc, addr: addr}
+		if l.walk(r, scope{}); l.found == 1 {
+			name, function, ok = l.name, l.function, true
+		}
+		return nil
+	})
+	return name, function, ok
+}
+
+// locals looks for the local variable at an address.
+type locals struct {
+	vs    *variables
+	types types
+	frame Activation
+	pc    uint64 // in the file
+	addr  uint64
+
+	base           []byte // where the function says that its frame begins
+	name, function string
+	found          int // different variables
+}
+
+// scope is the function or block around entries.
+type scope struct {
+	function string
+	active   bool // pc is in its code
+	depth    int
+}
+
+// walk reads the entries in a scope, and tells whether the function around pc was
+// among them. A function may lie in another that is not active.
+func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
+	for {
+		e, err := r.Next()
+		if e == nil || err != nil {
+			return true
+		}
+		inner := scope{in.function, in.active, in.depth + 1}
+		switch e.Tag {
+		case 0:
+			return false
+		case dwarf.TagSubprogram:
+			l.enter(e, &inner)
+		case dwarf.TagInlinedSubroutine:
+			inner.active, inner.function = l.covers(e), l.nameOf(e)
+		case dwarf.TagLexDwarfBlock:
+			inner.active = l.covers(e)
+		case dwarf.TagModule, dwarf.TagNamespace:
+		default:
+			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
+				l.consider(e, in.function)
+			}
+			inner.depth = maxTypeDepth
+		}
+		switch {
+		case !e.Children:
+		case inner.depth >= maxTypeDepth || !inner.active && e.Tag != dwarf.TagSubprogram && in.function != "":
+			r.SkipChildren()
+		case l.walk(r, inner), inner.active && e.Tag == dwarf.TagSubprogram:
+			return true
+		}
+	}
+}
+
+// enter makes the function e the scope of what is in it.
+func (l *locals) enter(e *dwarf.Entry, at *scope) {
+	if at.active, at.function = l.covers(e), l.nameOf(e); at.active {
+		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
+	}
+}
+
+// covers tells whether pc is in the code of e.
+func (l *locals) covers(e *dwarf.Entry) bool {
+	ranges, err := l.vs.data.Ranges(e)
+	if err != nil {
+		return false
+	}
+	for _, r := range ranges {
+		if r[0] <= l.pc && l.pc < r[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// nameOf is what people call a function; one that was outlined from a construct is
+// the function that has the construct.
+func (l *locals) nameOf(e *dwarf.Entry) string {
+	name, _ := l.vs.named(e)
+	for range maxTypeDepth {
+		if linkage, ok := e.Val(dwarf.AttrLinkageName).(string); ok {
+			name = linkage
+			break
+		}
+		off, ok := originOf(e)
+		if !ok {
+			break
+		}
+		if e, _ = l.types.entry(off); e == nil {
+			break
+		}
+	}
+	if kind, parent := Construct(name); kind != "" && parent != "" {
+		return parent
+	}
+	return Demangle(name)
+}
+
+// consider takes the variable e if the address lies in it.
+func (l *locals) consider(e *dwarf.Entry, function string) {
+	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
+	at, ok := l.place(loc)
+	if !ok || l.addr < at {
+		return
+	}
+	name, typ := l.vs.named(e)
+	size, ok := l.types.size(typ)
+	if name == "" || typ == 0 || !ok || l.addr-at >= size {
+		return
+	}
+	if p, ok := l.types.at(typ, l.addr-at, 0); ok && (l.found == 0 || l.name != name+p.path || l.function != function) {
+		l.found++
+		l.name, l.function = name+p.path, function
+	}
+}
+
+// place is the address in the frame that a location expression gives.
+func (l *locals) place(loc []byte) (uint64, bool) {
+	if len(loc) == 0 {
+		return 0, false
+	}
+	var base uint64
+	var ok bool
+	switch op := loc[0]; {
+	case op == opFbreg:
+		base, ok = l.frameBase()
+	case op >= opBreg0 && op < opBreg0+registers:
+		base, ok = l.frame.Register(int(op - opBreg0))
+	}
+	off, n := sleb(loc[1:])
+	return base + uint64(off), ok && n > 0 && 1+n == len(loc)
+}
+
+// frameBase is what the function says that its variables are relative to.
+func (l *locals) frameBase() (uint64, bool) {
+	if len(l.base) == 1 && l.base[0] == opCallFrameCFA {
+		return l.frame.CFA, l.frame.CFA != 0
+	}
+	if len(l.base) == 1 && l.base[0] >= opReg0 && l.base[0] < opReg0+registers {
+		return l.frame.Register(int(l.base[0] - opReg0))
+	}
+	return 0, false
+}
+
+// Operations of location expressions of local variables, and the number of
+// registers that operations are named for.
+const (
+	opReg0, opBreg0 = 0x50, 0x70
+	opFbreg         = 0x91
+	opCallFrameCFA  = 0x9c
+	registers       = 32
+)
+
+// sleb reads a signed number of DWARF's; n is its length, 0 if it is damaged.
+func sleb(b []byte) (v int64, n int) {
+	u, n := binary.Uvarint(b)
+	if n < 1 {
+		return 0, 0
+	}
+	v = int64(u)
+	if bits := 7 * n; bits < 64 && b[n-1]&0x40 != 0 {
+		v |= -1 << bits
+	}
+	return v, n
+}

@@ -1,0 +1,245 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds on types of debug information, which may be damaged.
+const (
+	// maxTypeDepth bounds structures in structures.
+	maxTypeDepth = 32
+	// maxDimensions bounds those of an array; Fortran allows 15.
+	maxDimensions = 16
+	// maxChildren bounds the members of a structure.
+	maxChildren = 1 << 14
+)
+
+// lockTypes are the types that people know a lock by; what is in them is the
+// runtime's.
+var lockTypes = map[string]bool{
+	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true, "pthread_cond_t": true,
+}
+
+// language is how a compilation unit writes the parts of variables, and what its
+// compiler leaves out.
+type language struct {
+	fortran bool
+	// unbound tells that an array without a lower bound may have any: flang does
+	// not write bounds other than 1 down.
+	unbound bool
+}
+
+// languageOf tells the language of a compilation unit.
+func languageOf(unit *dwarf.Entry) language {
+	l := language{}
+	switch n, _ := unit.Val(dwarf.AttrLanguage).(int64); n {
+	case 0x07, 0x08, 0x0e, 0x22, 0x23, 0x2d: // DW_LANG_Fortran77, 90, 95, 03, 08, 18
+		l.fortran = true
+	}
+	producer, _ := unit.Val(dwarf.AttrProducer).(string)
+	l.unbound = l.fortran && strings.Contains(strings.ToLower(producer), "flang")
+	return l
+}
+
+// part is what lies at some distance into a value.
+type part struct {
+	path string // behind the name of the value: [1].lock, (3)%lock
+	lock bool   // its type is one of lockTypes
+}
+
+// types reads types of a module's debug information, as a compilation unit in lang
+// means them.
+type types struct {
+	data *dwarf.Data
+	lang language
+}
+
+// entry reads the entry at off and what is in it.
+func (ts types) entry(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry) {
+	r := ts.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil || !e.Children {
+		return e, nil
+	}
+	for len(in) < maxChildren {
+		c, err := r.Next()
+		if err != nil || c == nil || c.Tag == 0 {
+			break
+		}
+		in = append(in, c)
+		r.SkipChildren()
+	}
+	return e, in
+}
+
+// typeOf is the offset of the type of e, 0 if it has none.
+func typeOf(e *dwarf.Entry) dwarf.Offset {
+	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	return off
+}
+
+// plain is a type without the names and qualifiers around it; lock tells whether
+// one of the names is that of a lock. It is nil if it is not known.
+func (ts types) plain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry, lock bool) {
+	for range maxTypeDepth {
+		if e, in = ts.entry(off); e == nil {
+			return nil, nil, false
+		}
+		switch e.Tag {
+		case dwarf.TagTypedef:
+			name, _ := e.Val(dwarf.AttrName).(string)
+			lock = lock || lockTypes[name]
+		case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		default:
+			return e, in, lock
+		}
+		if off = typeOf(e); off == 0 {
+			return nil, nil, false
+		}
+	}
+	return nil, nil, false
+}
+
+// size is the size of a type in bytes; not ok if it is not fixed.
+func (ts types) size(off dwarf.Offset) (n uint64, ok bool) { return ts.sizeOf(off, 0) }
+
+func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
+	e, in, _ := ts.plain(off)
+	if e == nil || depth > maxTypeDepth {
+		return 0, false
+	}
+	if size, ok := e.Val(dwarf.AttrByteSize).(int64); ok {
+		return uint64(size), size > 0
+	}
+	switch e.Tag {
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return 8, true
+	case dwarf.TagArrayType:
+		n, ok = ts.sizeOf(typeOf(e), depth+1)
+		for _, d := range ts.dimensions(in) {
+			if d.count < 1 || n > 1<<40/uint64(d.count) {
+				return 0, false
+			}
+			n *= uint64(d.count)
+		}
+		return n, ok
+	}
+	return 0, false
+}
+
+// dimension is one of an array.
+type dimension struct {
+	low   int64
+	count int64 // 0 if it is not known
+	bound bool  // low is known
+}
+
+// dimensions are those that the entries in an array's entry tell, in their order.
+func (ts types) dimensions(in []*dwarf.Entry) []dimension {
+	var out []dimension
+	for _, e := range in {
+		if e.Tag != dwarf.TagSubrangeType || len(out) == maxDimensions {
+			continue
+		}
+		d := dimension{bound: !ts.lang.unbound}
+		if ts.lang.fortran {
+			d.low = 1
+		}
+		if f := e.AttrField(dwarf.AttrLowerBound); f != nil {
+			d.low, d.bound = f.Val.(int64)
+		}
+		if n, ok := e.Val(dwarf.AttrCount).(int64); ok {
+			d.count = n
+		} else if high, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && high < 1<<40 && d.low > -1<<40 {
+			d.count = high - d.low + 1
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// at names what lies n bytes into a value of the type at off. Unions, and values
+// within plain ones, have no one name.
+func (ts types) at(off dwarf.Offset, n uint64, depth int) (part, bool) {
+	e, in, lock := ts.plain(off)
+	switch {
+	case e == nil || depth > maxTypeDepth:
+		return part{}, false
+	case lock:
+		return part{lock: true}, n == 0
+	case e.Tag == dwarf.TagStructType || e.Tag == dwarf.TagClassType:
+		return ts.memberAt(in, n, depth)
+	case e.Tag == dwarf.TagArrayType:
+		return ts.elementAt(e, in, n, depth)
+	}
+	return part{}, n == 0 && e.Tag != dwarf.TagUnionType
+}
+
+// memberAt names what lies n bytes into a structure with the given members.
+func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
+	for _, f := range in {
+		at, ok := f.Val(dwarf.AttrDataMemberLoc).(int64)
+		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance || !ok || at < 0 || n < uint64(at) {
+			continue
+		}
+		if size, ok := ts.size(typeOf(f)); !ok || n-uint64(at) >= size {
+			continue
+		}
+		p, ok := ts.at(typeOf(f), n-uint64(at), depth+1)
+		if name, _ := f.Val(dwarf.AttrName).(string); name != "" && f.Tag == dwarf.TagMember {
+			p.path = map[bool]string{true: "%", false: "."}[ts.lang.fortran] + name + p.path
+		}
+		return p, ok
+	}
+	return part{}, false
+}
+
+// elementAt names what lies n bytes into an array.
+func (ts types) elementAt(e *dwarf.Entry, in []*dwarf.Entry, n uint64, depth int) (part, bool) {
+	size, ok := ts.size(typeOf(e))
+	dims := ts.dimensions(in)
+	strided := e.Val(dwarf.AttrStrideSize) != nil || e.Val(dwarf.AttrStride) != nil || e.Val(dwarf.AttrDataLocation) != nil
+	if !ok || strided || len(dims) == 0 {
+		return part{}, false
+	}
+	index, ok := subscripts(dims, n/size, ts.lang)
+	if !ok {
+		return part{}, false
+	}
+	p, ok := ts.at(typeOf(e), n%size, depth+1)
+	p.path = index + p.path
+	return p, ok
+}
+
+// subscripts are those of element number i of an array: in Fortran the first
+// changes fastest, else the last.
+func subscripts(dims []dimension, i uint64, lang language) (string, bool) {
+	order := slices.Clone(dims)
+	if !lang.fortran {
+		slices.Reverse(order)
+	}
+	var out []string
+	for k, d := range order {
+		at := i
+		switch {
+		case !d.bound:
+			return "", false
+		case k < len(order)-1 && d.count < 1: // only the slowest may be unknown
+			return "", false
+		case k < len(order)-1:
+			at, i = i%uint64(d.count), i/uint64(d.count)
+		case d.count > 0 && i >= uint64(d.count):
+			return "", false
+		}
+		out = append(out, fmt.Sprint(d.low+int64(at)))
+	}
+	if lang.fortran {
+		return "(" + strings.Join(out, ",") + ")", true
+	}
+	slices.Reverse(out)
+	return "[" + strings.Join(out, "][") + "]", true
+}

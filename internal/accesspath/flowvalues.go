@@ -1,5 +1,7 @@
 package accesspath
 
+import "slices"
+
 // solve finds the values of registers and stack cells at the begin of each block:
 // what is the same on all ways to it.
 func (f *Flow) solve() {
@@ -10,26 +12,67 @@ func (f *Flow) solve() {
 		}
 	}
 	f.blocks[0].in = entry
-	work := []int{0}
+	todo := make([]bool, len(f.blocks))
+	todo[0] = true
 	for b := range f.blocks {
 		if f.blocks[b].lost {
 			f.blocks[b].in = f.nothing(b)
-			work = append(work, b)
+			todo[b] = true
 		}
 	}
-	for len(work) > 0 {
-		b := work[0]
-		work = work[1:]
-		s := f.blocks[b].in.fork()
-		for i := f.blocks[b].first; i < f.blocks[b].last; i++ {
-			f.step(s, i)
-		}
-		for _, n := range f.blocks[b].succ {
-			if f.merge(n, s) {
-				work = append(work, n)
+	order := f.order()
+	for slices.Contains(todo, true) {
+		for _, b := range order {
+			if todo[b] {
+				todo[b] = false
+				f.pass(b, todo)
 			}
 		}
 	}
+}
+
+// pass follows the values through block b, and marks those blocks of which more is
+// known then.
+func (f *Flow) pass(b int, todo []bool) {
+	s := f.blocks[b].in.fork()
+	for i := f.blocks[b].first; i < f.blocks[b].last; i++ {
+		f.step(s, i)
+	}
+	for _, n := range f.blocks[b].succ {
+		if f.merge(n, s) {
+			todo[n] = true
+		}
+	}
+}
+
+// order are the blocks so that each comes behind those that lead to it, but for
+// loops: what is the same on all ways to a block is then not taken for different
+// only because one way was followed before the others.
+func (f *Flow) order() []int {
+	type visit struct{ block, next int }
+	seen, out := make([]bool, len(f.blocks)), []int(nil)
+	for b := range f.blocks {
+		if b > 0 && !f.blocks[b].lost || seen[b] {
+			continue
+		}
+		seen[b] = true
+		for stack := []visit{{block: b}}; len(stack) > 0; {
+			v := &stack[len(stack)-1]
+			succ := f.blocks[v.block].succ
+			if v.next == len(succ) {
+				out = append(out, v.block)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			n := succ[v.next]
+			if v.next++; !seen[n] {
+				seen[n] = true
+				stack = append(stack, visit{block: n})
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // nothing is the state at the begin of block b of which nothing is known.

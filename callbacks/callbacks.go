@@ -30,6 +30,16 @@ type Memory interface {
 	ReadMemory(a Address, p []byte) error
 }
 
+// Lender is a Memory that keeps copies of what it reads, and shows them. It is for
+// structures that are read by thousands.
+type Lender interface {
+	// Lend returns the n bytes from address a on, as ReadMemory would read them. It
+	// is nil if they do not lie side by side in what is kept, or cannot be read:
+	// ReadMemory tells which. They never change, and must not be changed. A type
+	// that changes what is read must not show this method of the one it is made of.
+	Lend(a Address, n uint64) []byte
+}
+
 // Symbols finds the addresses of symbols in a target.
 //
 // It is the callback ompd_callback_symbol_addr_fn_t, split in its two uses.

@@ -12,7 +12,7 @@ import (
 // structures of the runtimes have some 2 KiB; more is a wrong layout.
 const MaxRecord = 64 << 10
 
-// Record is a copy of a structure of the target. Its getters give 0 after an
+// Record is a copy of a structure of the target, its own or the target's. Its getters give 0 after an
 // error, and the first error stays: a walk checks Err once, at its end. A Record
 // is for one goroutine.
 type Record struct {
@@ -45,6 +45,23 @@ type ownRecord struct {
 	fault error
 }
 
+// lent is the record of a structure of which the target has a copy, nil if it has
+// none.
+func lent(mem callbacks.Memory, a callbacks.Address, low, n uint64) *Record {
+	l, ok := mem.(callbacks.Lender)
+	from := a.Add(low)
+	if !ok || a.IsNull() || from.Offset < a.Offset {
+		return nil
+	}
+	data := l.Lend(from, n)
+	if data == nil {
+		return nil
+	}
+	r := &ownRecord{Record: Record{base: a, low: from, data: data}}
+	r.err = &r.fault
+	return &r.Record
+}
+
 // newRecord is a Record with all that it points to, unless that is large.
 type newRecord struct {
 	ownRecord
@@ -55,6 +72,11 @@ type newRecord struct {
 const shortRecord = 64
 
 func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
+	if low < high && high <= MaxRecord {
+		if r := lent(mem, a, low, high-low); r != nil {
+			return r
+		}
+	}
 	n := &newRecord{ownRecord: ownRecord{Record: Record{base: a, low: a.Add(low)}}}
 	r := &n.Record
 	r.err = &n.fault

@@ -141,7 +141,7 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 // read copies what is planned, and the stacks of threads whose stack pointer is
 // known and is not where it was expected, as far as there is room.
 func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
-	c.known.absent = mem.gather(c.known.spans, c.known.buf)
+	c.known.gather(mem)
 	room := uint64(len(c.moved.buf))
 	for i := range threads {
 		sp := threads[i].regs.SP()
@@ -156,6 +156,31 @@ func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
 	c.moved.spans = merge(c.moved.spans)
 	c.moved.absent = mem.gather(c.moved.spans, c.moved.buf)
 }
+
+// gather fills the copy. The program stands still, so that another processor is free to
+// copy the second half of much.
+func (c *copied) gather(mem *remote) {
+	var i int
+	half := uint64(0)
+	for half < uint64(len(c.buf))/2 {
+		half += c.spans[i].size()
+		i++
+	}
+	if len(c.buf) < worthSplitting || i == len(c.spans) {
+		c.absent = mem.gather(c.spans, c.buf)
+		return
+	}
+	var second []uint64
+	var wg sync.WaitGroup
+	wg.Go(func() { second = mem.gather(c.spans[i:], c.buf[half:]) })
+	c.absent = mem.gather(c.spans[:i], c.buf[:half])
+	wg.Wait()
+	c.absent = append(c.absent, second...)
+}
+
+// worthSplitting is how many bytes take longer to copy than it takes to wake another
+// thread of this process: some 50 microseconds.
+const worthSplitting = 256 << 10
 
 // merge sorts spans and joins those that touch. It does that in place.
 func merge(spans []span) []span {

@@ -148,6 +148,7 @@ func (l *looker) rehearse() (again bool, err error) {
 		return false, err
 	}
 	r := l.p.reader(nil, nil)
+	r.ahead(threads)
 	again = l.prepare(l.p.view(r, threads)) != nil
 	l.want.rehearsed(r, threads)
 	return again, l.p.ended()

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (p *Process) peek() ([]thread, error) {
 // peekThread reads what /proc tells of a thread.
 func (p *Process) peekThread(tid int, pointer uint64) thread {
 	t := thread{lwp: uint64(tid)}
-	b, err := os.ReadFile(taskPath(p.pid, tid, "syscall"))
+	b, err := readProc(taskPath(p.pid, tid, "syscall"))
 	if err == nil {
 		t.regs, err = parseSyscall(p.arch, string(b))
 	}
@@ -147,26 +146,33 @@ func (p *Process) threadPointers() map[int]uint64 {
 	return found
 }
 
+// maxPthread bounds the size of glibc's struct pthread in bytes, which has some 2 KiB.
+const maxPthread = 16 << 10
+
 // walkThreads follows one list. While threads come and go it may end early or
 // lead astray: it is left after limit steps, some more than there are threads.
 func (p *Process) walkThreads(head callbacks.Address, list, tid uint64, limit int, found map[int]uint64) {
 	_, mods := p.layout()
-	node := head
+	low, high := min(list, tid), max(list+8, tid+4) // what is read of a struct pthread, with one read
+	if high-low > maxPthread {
+		return
+	}
+	b := make([]byte, high-low)
+	if p.mem.ReadMemory(head, b[:8]) != nil {
+		return
+	}
+	node := callbacks.At(callbacks.Word(b[:8]))
 	for range limit {
-		var b [8]byte
-		if p.mem.ReadMemory(node, b[:]) != nil {
-			return
-		}
-		node = callbacks.At(callbacks.Word(b[:]))
 		if node == head || node.IsNull() {
 			return
 		}
 		pthread := node.Offset - list
-		if p.mem.ReadMemory(callbacks.At(pthread+tid), b[:4]) != nil {
+		if p.mem.ReadMemory(callbacks.At(pthread+low), b) != nil {
 			return
 		}
 		if tp, err := mods.ThreadPointer(pthread); err == nil {
-			found[int(callbacks.Word(b[:4]))] = tp
+			found[int(callbacks.Word(b[tid-low:][:4]))] = tp
 		}
+		node = callbacks.At(callbacks.Word(b[list-low:][:8]))
 	}
 }

@@ -23,6 +23,39 @@ const maxThreads = 1 << 18
 // procPath is the path of a file of process or thread id.
 func procPath(id int, name string) string { return "/proc/" + strconv.Itoa(id) + "/" + name }
 
+// readProc reads a file of /proc whole. There are thousands of them to read, each of
+// some hundred bytes: os.ReadFile makes three times the system calls.
+func readProc(path string) ([]byte, error) {
+	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 0, 2048)
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, cap(buf))
+		}
+		n, err := retried(func() (int, error) { return unix.Read(fd, buf[len(buf):cap(buf)]) })
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return buf, nil
+		}
+		buf = buf[:len(buf)+n]
+	}
+}
+
+// retried makes a system call until no signal interrupts it.
+func retried(call func() (int, error)) (n int, err error) {
+	for {
+		if n, err = call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
 // status is what /proc/PID/status tells.
 type status struct {
 	name         string
@@ -41,7 +74,7 @@ type status struct {
 func readStatus(id int) (*status, error) { return readStatusFile(procPath(id, "status")) }
 
 func readStatusFile(path string) (*status, error) {
-	b, err := os.ReadFile(path)
+	b, err := readProc(path)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +126,7 @@ func number(s string) int {
 // statFields are the fields of /proc/PID/stat from the state on, which is
 // number 3 of proc(5). The name before may contain anything.
 func statFields(path string) ([]string, error) {
-	b, err := os.ReadFile(path)
+	b, err := readProc(path)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +206,7 @@ func (m *mapping) fixed() bool { return !m.shared && m.Perm&callbacks.PermWrite 
 
 // readMaps reads the mappings of a process or a thread.
 func readMaps(id int) ([]mapping, error) {
-	b, err := os.ReadFile(procPath(id, "maps"))
+	b, err := readProc(procPath(id, "maps"))
 	if err != nil {
 		return nil, err
 	}

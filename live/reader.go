@@ -63,19 +63,42 @@ func (r *reader) ReadMemory(a callbacks.Address, p []byte) error {
 // copied fills the begin of p from the copies. known tells whether they have
 // address a, which may be that it could not be read.
 func (r *reader) copied(a uint64, p []byte) (n int, known bool) {
+	b, known := r.kept(a, len(p))
+	return copy(p, b), known
+}
+
+// kept are at most n bytes from address a on in the copies. known tells whether they
+// have address a, which may be that it could not be read.
+func (r *reader) kept(a uint64, n int) (b []byte, known bool) {
 	for i := range r.first {
-		b, known := r.first[i].from(a)
+		b, known = r.first[i].from(a)
 		if !known {
 			continue
 		}
-		n = copy(p, b)
+		b = b[:min(n, len(b)):min(n, len(b))]
 		if len(r.again) > 0 {
 			later, _ := r.again[i].from(a)
-			r.compare(a, p[:n], later)
+			r.compare(a, b, later)
 		}
-		return n, true
+		return b, true
 	}
-	return 0, false
+	return nil, false
+}
+
+// Lend shows n bytes from address a on, if they lie side by side in the copies, or in
+// one page of the process as it is now. It is a callbacks.Lender.
+func (r *reader) Lend(a callbacks.Address, n uint64) []byte {
+	if a.Segment != 0 || n == 0 || n > pageSize {
+		return nil
+	}
+	b, known := r.kept(a.Offset, int(n))
+	if !known {
+		b = r.now(a.Offset, n)
+	}
+	if uint64(len(b)) < n {
+		return nil
+	}
+	return b
 }
 
 // wordSize is the unit in which changed memory is told.
@@ -120,9 +143,15 @@ func (r *reader) constant(a uint64, p []byte) int {
 // current fills the begin of p from the process as it is now; 0 if that cannot
 // be.
 func (r *reader) current(a uint64, p []byte) int {
+	return copy(p, r.now(a, uint64(len(p))))
+}
+
+// now are at most n bytes of one page, from address a on, of the process as it is
+// now; none if that cannot be.
+func (r *reader) now(a, n uint64) []byte {
 	base := a &^ (pageSize - 1)
 	at := a - base
-	n := min(uint64(len(p)), pageSize-at)
+	n = min(n, pageSize-at)
 	if len(r.first) > 0 {
 		n = min(n, blockSize-at%blockSize) // the copies may have the next block
 	}
@@ -133,7 +162,7 @@ func (r *reader) current(a uint64, p []byte) int {
 		m := mappingAt(r.maps, base)
 		switch {
 		case m == nil && mappingAt(r.before, base) == nil:
-			return 0
+			return nil
 		case m != nil && m.fixed():
 			pg = page{r.p.fixedPage(base), true}
 			r.pages[base] = pg
@@ -146,9 +175,9 @@ func (r *reader) current(a uint64, p []byte) int {
 		r.missed[base] |= blocksOf(at, n)
 	}
 	if pg.data == nil {
-		return 0
+		return nil
 	}
-	return copy(p[:n], pg.data[at:])
+	return pg.data[at : at+n : at+n]
 }
 
 // reason is why address a cannot be read.

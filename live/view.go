@@ -30,6 +30,7 @@ type view struct {
 
 var (
 	_ callbacks.Target         = (*view)(nil)
+	_ callbacks.Lender         = (*view)(nil)
 	_ callbacks.RegisterReader = (*view)(nil)
 	_ callbacks.ModuleLister   = (*view)(nil)
 	_ callbacks.MappingLister  = (*view)(nil)
@@ -47,6 +48,14 @@ func (p *Process) view(mem callbacks.Memory, threads []thread) *view {
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
 
 func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }
+
+// Lend shows n bytes from address a on. It is a callbacks.Lender.
+func (v *view) Lend(a callbacks.Address, n uint64) []byte {
+	if l, ok := v.mem.(callbacks.Lender); ok {
+		return l.Lend(a, n)
+	}
+	return nil
+}
 
 func (v *view) Modules() ([]*callbacks.Module, error) { return v.mods.Modules() }
 

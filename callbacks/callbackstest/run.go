@@ -113,10 +113,27 @@ func checkMappings(t *testing.T, mem callbacks.Memory, list []callbacks.Mapping)
 	}
 }
 
+// checkLent compares what is lent with what is read into b.
+func checkLent(t *testing.T, mem callbacks.Memory, a callbacks.Address, b []byte) {
+	l, ok := mem.(callbacks.Lender)
+	if !ok || mem.ReadMemory(a, b) != nil {
+		return
+	}
+	for _, n := range []int{1, 8, len(b)} {
+		if lent := l.Lend(a, uint64(n)); lent != nil && !bytes.Equal(lent, b[:n]) {
+			t.Errorf("%d bytes lent at %v are not those that are read", n, a)
+		}
+	}
+	if lent := l.Lend(a, 1); lent == nil {
+		t.Errorf("the byte at %v is not lent, but can be read", a)
+	}
+}
+
 // checkPieces compares one read with byte-wise ones, and with others at the same
 // time.
 func checkPieces(t *testing.T, mem callbacks.Memory, a callbacks.Address, n int) {
 	whole := make([]byte, n)
+	checkLent(t, mem, a, whole)
 	if err := mem.ReadMemory(a, whole); err != nil {
 		t.Errorf("read of %d at %v: %v", n, a, err)
 		return

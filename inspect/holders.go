@@ -131,9 +131,8 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 	default:
 		return Holder{}, false
 	}
-	var taken []Frame
-	if len(by) == 1 && by[0].Return != 0 {
-		taken = in.frames(unwind.Frame{PC: by[0].Return, Module: f.Module}, kindUser)
+	taken := in.takenAt(by, f.Module)
+	if taken != nil {
 		h.Taken = &taken[0]
 	}
 	call := "its call"
@@ -142,6 +141,24 @@ func (in *Inspector) frameHolds(st *stack, i int, family string, addr uint64) (H
 	}
 	h.Evidence = holderEvidence(h, call, taken, in.frames(f, kindUser))
 	return h, true
+}
+
+// takenAt is the place in the source of the calls that took a lock; nil if they are
+// not all there. One call in the source may be several in the code.
+func (in *Inspector) takenAt(by []accesspath.Site, mod *callbacks.Module) (at []Frame) {
+	for _, s := range by {
+		if s.Return == 0 {
+			return nil
+		}
+		fs := in.frames(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
+		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File || fs[0].Function != at[0].Function) {
+			return nil
+		}
+		if at == nil {
+			at = fs
+		}
+	}
+	return at
 }
 
 // siteName is what people call the function that a call leads to.

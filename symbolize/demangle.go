@@ -29,7 +29,7 @@ func Demangle(name string) string {
 	return demangle.Filter(name, demangle.MaxLength(maxDemangledPow))
 }
 
-// fortranName decodes the names of gfortran (__mod_MOD_proc) and of flang
+// fortranName decodes the names of gfortran (__mod_MOD_proc, MAIN__) and of flang
 // (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc, _QMmodEvariable).
 func fortranName(name string) (string, bool) {
 	if rest, ok := strings.CutPrefix(name, "__"); ok {
@@ -38,12 +38,12 @@ func fortranName(name string) (string, bool) {
 		}
 		return "", false
 	}
+	if name == "MAIN__" || name == "_QQmain" {
+		return "main program", true
+	}
 	rest, ok := strings.CutPrefix(name, "_Q")
 	if !ok {
 		return "", false
-	}
-	if rest == "Qmain" {
-		return "main program", true
 	}
 	return flangName(rest)
 }

@@ -2,6 +2,7 @@ package libgomp
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -142,14 +143,33 @@ const (
 
 // nestLock is the wait for a nestable lock, which has its owner.
 func (o *observer) nestLock() rtl.ThreadState {
-	a := o.lockWord()
+	a, variable := o.nestWord()
 	text := "its owner is unknown"
 	if own, err := o.rt.nestLockAt(a); err == nil {
 		text = own.text
 	}
 	st := rtl.WaitingState(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
-	st.WaitVariable = st.WaitID
+	st.WaitVariable = variable.Offset
 	return st
+}
+
+// nestWord is the word of the nestable lock that the thread waits for, and the
+// program's variable of it: the same in C. In Fortran the variable, which is
+// smaller than the lock, has its address (omp_nest_lock_arg in libgomp_f.h).
+func (o *observer) nestWord() (word, variable callbacks.Address) {
+	if name, _, _ := strings.Cut(o.function(), "@"); !strings.HasSuffix(name, "_") {
+		word = o.lockWord()
+		return word, word
+	}
+	v, ok := uint64(0), false
+	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
+		v, ok = o.ev.Entry.Arg(0)
+	}
+	p, err := layout.ReadUint(o.rt.mem, callbacks.At(v), 8)
+	if !ok || v < lowestAddress || err != nil || !o.ev.Futex.IsNull() && p != o.ev.Futex.Offset {
+		return o.ev.Futex, callbacks.Address{}
+	}
+	return callbacks.At(p), callbacks.At(v)
 }
 
 // nestHolder is who has a nestable lock.

@@ -16,6 +16,8 @@ void truth_f_look(int n);
 void truth_f_meet(int n);
 void truth_f_wait(const char *state);
 void truth_f_hold(void);
+void truth_f_await(int n);
+void truth_f_write(void);
 
 static int arguments;
 static char **argument;
@@ -77,3 +79,7 @@ void truth_f_meet(int n) {
 void truth_f_wait(const char *state) { truth_enter(TRUTH_SPINNING, state, 0, "", SOURCE, 0); }
 
 void truth_f_hold(void) { truth_hold("work_parallel", 1); }
+
+void truth_f_await(int n) { truth_await(n); }
+
+void truth_f_write(void) { truth_write(1); }

@@ -45,7 +45,7 @@ contains
     call omp_init_lock(a)
     call omp_init_lock(b)
     !$omp parallel num_threads(2)
-    call truth_f_region(45)
+    call truth_f_region(47)
     if (omp_get_thread_num() == 0 .and. what == 6) then
       call transfer(a, a, what)
     else if (omp_get_thread_num() == 0) then

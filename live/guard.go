@@ -38,6 +38,9 @@ type guard struct {
 	asked  chan request
 	events chan Event
 	over   chan struct{} // closed when the guard has ended
+
+	heard     map[unix.Signal]int // for Pass: 1 the program got one from the terminal, -1 it will
+	awaitStop bool
 }
 
 // request is a question of a Process to its guard.
@@ -59,6 +62,7 @@ func hostArch() callbacks.Arch {
 // watch acts on news and requests until the program has ended.
 func (g *guard) watch() {
 	for !g.drain() {
+		g.tellStop()
 		select {
 		case <-g.child:
 		case r := <-g.asked:
@@ -93,7 +97,7 @@ func (g *guard) drain() (ended bool) {
 func (g *guard) act(tid int, status int32) {
 	t := g.tracerOf(tid)
 	if t == nil { // killed meanwhile
-		(&task{tid: tid, status: status}).resume()
+		(&tracer{}).resume(&task{tid: tid, status: status})
 		return
 	}
 	k := t.byTID[tid]
@@ -105,19 +109,28 @@ func (g *guard) act(tid int, status int32) {
 		var info childInfo
 		_ = waitID(tid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WALL)
 		g.only(t)
-	case event == 0 && g.deadly(tid, int(k.signal())):
-		g.die(t, k)
+	case event == 0:
+		if t.pid == g.root {
+			g.hears(k)
+		}
+		if g.deadly(tid, int(k.signal())) {
+			g.die(t, k)
+		}
 	}
-	k.resume()
+	t.resume(k)
 }
 
 // resume lets a thread go on that has stopped: with the signal that it was stopped
 // in, or as job control has it, or at once.
-func (k *task) resume() {
-	switch event, signal := k.status>>8, unix.Signal(k.status&0x7f); {
-	case event == unix.PTRACE_EVENT_STOP && signal != unix.SIGTRAP: // stopped by job control
+func (t *tracer) resume(k *task) {
+	stops := k.status>>8 == unix.PTRACE_EVENT_STOP && unix.Signal(k.status&0x7f) != unix.SIGTRAP
+	if stops && !t.listens() {
+		t.jobStops++
+	}
+	k.listens = stops
+	if stops {
 		_ = ptrace(unix.PTRACE_LISTEN, k.tid, 0, 0)
-	default: // fails for a thread that was killed, whose end is the next news
+	} else { // fails for a thread that was killed, whose end is the next news
 		_ = ptrace(unix.PTRACE_CONT, k.tid, 0, uintptr(k.signal()))
 	}
 	k.state = seized
@@ -234,7 +247,7 @@ func (g *guard) release(t *tracer) {
 		case k.state == ended && k.tid != t.pid:
 			g.forget(k.tid)
 		case k.state == stopped && k.status>>8 == unix.PTRACE_EVENT_STOP: // interrupted, or of job control
-			k.resume()
+			t.resume(k)
 		case k.state == stopped:
 			k.state = seized
 		}
@@ -280,7 +293,7 @@ func (g *guard) die(t *tracer, k *task) {
 	proceed := make(chan struct{})
 	g.tellUntil(Event{PID: t.pid, Death: d, proceed: proceed}, proceed)
 	g.dying = nil
-	k.resume() // before the others, which it takes with it
+	t.resume(k) // before the others, which it takes with it
 	g.release(t)
 }
 
@@ -344,6 +357,10 @@ func (g *guard) begin(path string, argv []string) error {
 	_ = unix.Kill(pid, unix.SIGCONT)
 	if err != nil {
 		return fmt.Errorf("seize %s: %w", path, err)
+	}
+	const over = unix.PTRACE_EVENT_STOP<<8 | int32(unix.SIGTRAP) // that stop, which was not the program's
+	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.stopped() && info.status>>8 == over>>8 && info.status != over {
+		_ = ptrace(unix.PTRACE_LISTEN, pid, 0, 0)
 	}
 	g.root = pid
 	g.tracerOf(pid)

@@ -69,6 +69,8 @@ type status struct {
 	switches     uint64 // how often it left a processor
 	ignored      uint64 // signals that the process ignores: bit n-1 is signal n
 	caught       uint64 // signals that it has handlers for
+	pending      uint64 // signals that the process has not yet got
+	blocked      uint64 // signals that the thread lets wait
 }
 
 func readStatus(id int) (*status, error) { return readStatusFile(procPath(id, "status")) }
@@ -110,6 +112,10 @@ func readStatusFile(path string) (*status, error) {
 			st.ignored, _ = strconv.ParseUint(value, 16, 64)
 		case "SigCgt":
 			st.caught, _ = strconv.ParseUint(value, 16, 64)
+		case "ShdPnd":
+			st.pending, _ = strconv.ParseUint(value, 16, 64)
+		case "SigBlk":
+			st.blocked, _ = strconv.ParseUint(value, 16, 64)
 		case "voluntary_ctxt_switches", "nonvoluntary_ctxt_switches":
 			st.switches += uint64(number(value))
 		}

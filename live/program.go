@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -28,6 +29,8 @@ type Event struct {
 	// Ended tells that the program has ended, with Status. It is the last event.
 	Ended  bool
 	Status unix.WaitStatus
+	// Stopped tells that job control has stopped the program, which AwaitStop asked.
+	Stopped bool
 	// Death is why process PID is about to die, if it is: it stands still until
 	// Proceed.
 	Death *Death
@@ -50,12 +53,13 @@ type Death struct {
 // PATH, and its arguments. The error is that of exec.LookPath or of the kernel.
 func Start(argv []string) (*Program, error) {
 	path, err := exec.LookPath(argv[0])
-	if err != nil {
+	if err != nil && !errors.Is(err, exec.ErrDot) { // who has "." in PATH means it
 		return nil, err
 	}
 	g := &guard{
 		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
+		heard: map[unix.Signal]int{},
 	}
 	// The kernel sends one with all news; what came while one was under way is
 	// seen with it.

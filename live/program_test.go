@@ -26,12 +26,18 @@ func guarded(argv []string) int {
 		fmt.Println("ERROR", err)
 		return 2
 	}
+	prog.AwaitStop()
 	for n := 0; ; n++ {
 		select {
 		case e := <-prog.Events():
 			if e.Ended {
 				fmt.Println("ENDED", e.Status.ExitStatus(), int(e.Status.Signal()))
 				return 0
+			}
+			if e.Stopped {
+				now, times := prog.JobStops(e.PID)
+				fmt.Println("STOPPED", now, times)
+				continue
 			}
 			fmt.Println("DEATH", e.PID == prog.PID(), e.Death.Signal)
 			e.Proceed()
@@ -123,9 +129,13 @@ func TestGuardedStop(t *testing.T) {
 	prog := startGuarded(t, "busy.c")
 	pid := prog.child()
 	p := openProcess(t, pid, Options{NoStop: true})
-	for range 5 {
+	prog.expect("LOOKED")
+	for n := range 5 {
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			t.Fatal(err)
+		}
+		if n == 0 {
+			prog.expect("STOPPED true 1")
 		}
 		for before := uint64(0); before != progress(t, p); { // until it stands still
 			before = progress(t, p)
@@ -141,7 +151,6 @@ func TestGuardedStop(t *testing.T) {
 		}
 		moves(t, p)
 	}
-	prog.expect("LOOKED")
 	io.WriteString(prog.in, "x\n")
 	prog.expect("OK")
 }

@@ -28,6 +28,8 @@ type task struct {
 	have   int // bytes of regs
 	extra  armExtra
 	err    error // why have is 0
+
+	listens bool // job control has stopped it, and continues it
 }
 
 type taskState uint8
@@ -51,6 +53,7 @@ type tracer struct {
 	interrupted int // tasks[:interrupted] were told to stop
 	start       time.Time
 	guard       *guard // it seized the threads for good; nil if they are let go after a look
+	jobStops    int    // how often its guard saw it stopped by job control
 
 	mu      sync.Mutex
 	mortals []int // seized threads but the first

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type beat struct {
 	usage   []inspect.ThreadUse // some time after it
 	at      time.Time
 	since   time.Time // of the first look since which there was no progress
+	stops   int       // of job control so far
 }
 
 // watch looks until ctx is done.
@@ -84,7 +86,7 @@ func (p *pulse) look(ctx context.Context) (hung []int) {
 	beats := map[int]*beat{}
 	for _, pid := range p.program.Processes() {
 		b, err := p.beat(ctx, pid, before[pid])
-		if err != nil || b.track == nil { // it has ended, became another program, or has no runtime
+		if err != nil || b.track == nil { // it has ended, is stopped, became another program, or has no runtime
 			continue
 		}
 		if beats[pid] = b; b.at.Sub(b.since) >= p.after {
@@ -101,9 +103,17 @@ func (p *pulse) look(ctx context.Context) (hung []int) {
 	return hung
 }
 
+// errStopped says that a process was stopped by job control.
+var errStopped = errors.New("it is stopped")
+
 // beat looks at one process. It has no track if it has no OpenMP runtime.
 func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err error) {
 	b = &beat{}
+	stopped, stops := p.program.JobStops(pid)
+	if stopped {
+		return nil, errStopped
+	}
+	b.stops = stops
 	if b.process, err = p.program.Open(pid, p.liveOptions()); err != nil {
 		return nil, err
 	}
@@ -131,7 +141,7 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 	}
 	b.track, b.at = track, time.Now()
 	b.since = b.at
-	if before != nil && before.usage != nil {
+	if before != nil && before.usage != nil && before.stops == b.stops {
 		switch b.track.Since(before.track, b.at.Sub(before.at), inspect.UsedSince(before.usage, use)).Verdict {
 		case inspect.WatchStuck, inspect.WatchSpinning:
 			b.since = before.since

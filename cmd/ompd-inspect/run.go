@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ const killAfter = 5 * time.Second
 
 // runVerb runs a program and reports when it crashes or hangs.
 func (a *app) runVerb() *cobra.Command {
-	r := &runner{app: a}
+	r := &runner{app: a, ended: map[int]bool{}}
 	cmd := &cobra.Command{
 		Use: "run [flags] -- PROGRAM [ARG...]", Short: "Run a program; report when it crashes or hangs",
 		Long: `Runs a program and prints the report when it, or a process that it starts, is about
@@ -41,9 +42,10 @@ to die of a signal that dumps core (SIGSEGV, SIGABRT, SIGQUIT, ...), or when it 
 no progress for the time of --hang-after. A program that ends by itself is not
 disturbed, and nothing is printed.
 
-The program has the terminal and the standard files of this command. SIGINT and
-SIGQUIT from the terminal reach it, SIGTERM and SIGHUP are passed on: Ctrl-\ gives
-a report of a program that hangs.
+The program has the terminal and the standard files of this command. Ctrl-C, Ctrl-\
+and Ctrl-Z reach it, and SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and
+SIGTSTP that are sent to this command are passed on: Ctrl-\ gives a report of a
+program that hangs. This command stops and goes on with the program.
 
 A process makes no progress if between looks no thread passed a barrier, changed its
 task, region or stack, or computed in the program's own code: all wait, or use
@@ -92,8 +94,9 @@ type runner struct {
 	cores     int // that were written
 	hangAfter time.Duration
 	program   *live.Program
-	written   bool // a report is in the file
-	ended     bool // a process was ended as it made no progress
+	pulse     *pulse
+	written   bool         // a report is in the file
+	ended     map[int]bool // processes that were ended as they made no progress
 }
 
 // run starts the program and waits for its end.
@@ -107,33 +110,66 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	p := &pulse{app: r.app, program: r.program, after: r.hangAfter, hung: make(chan int)}
-	if p.after > 0 {
-		go p.watch(ctx)
+	r.pulse = &pulse{app: r.app, program: r.program, after: r.hangAfter, hung: make(chan int)}
+	if r.hangAfter > 0 {
+		go r.pulse.watch(ctx)
 	}
 	for {
 		select {
 		case s := <-signals:
-			if s == unix.SIGTERM || s == unix.SIGHUP {
-				_ = unix.Kill(r.program.PID(), s.(unix.Signal))
-			}
-		case pid := <-p.hung:
+			r.heard(s.(unix.Signal))
+		case pid := <-r.pulse.hung:
 			r.end(ctx, pid)
-			p.reset()
+			r.pulse.reset()
 		case e := <-r.program.Events():
-			if e.Ended {
+			switch {
+			case e.Ended:
 				return r.endStatus(e.Status)
+			case e.Stopped:
+				r.suspend()
+				continue
 			}
 			r.tell(ctx, e.PID, e.Death)
 			e.Proceed()
-			p.reset()
+			r.pulse.reset()
 		}
 	}
 }
 
+// heard does what a signal to this command asks for.
+func (r *runner) heard(s unix.Signal) {
+	switch s {
+	case unix.SIGPIPE: // it only must not end this command before the program
+		return
+	case unix.SIGTTIN, unix.SIGTTOU: // the program got one, too: it has used the terminal
+	default:
+		r.program.Pass(s)
+	}
+	if isStop(s) {
+		r.program.AwaitStop()
+	}
+}
+
+// isStop tells the signals by which a terminal stops programs.
+func isStop(s os.Signal) bool { return s == unix.SIGTSTP || s == unix.SIGTTIN || s == unix.SIGTTOU }
+
+// suspend stops this command as it was told to and the program has stopped, so that
+// a shell gets the terminal back. It returns when both are continued. A program that
+// was stopped alone is continued alone.
+func (r *runner) suspend() {
+	r.pulse.reset()
+	runtime.LockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.SIGSTOP) // returns when it is continued
+	runtime.UnlockOSThread()
+	r.program.Continue()
+}
+
 // end reports a process that makes no progress, and ends it.
 func (r *runner) end(ctx context.Context, pid int) {
-	r.ended = true
+	if r.ended[pid] {
+		return
+	}
+	r.ended[pid] = true
 	fmt.Fprintf(r.stderr, "ompd-inspect: process %d made no progress for %v\n", pid, r.hangAfter)
 	r.tell(ctx, pid, nil)
 	_ = unix.Kill(pid, unix.SIGTERM)
@@ -148,8 +184,10 @@ func (r *runner) end(ctx context.Context, pid int) {
 // told to ignore, the program ignores too.
 func heed() chan os.Signal {
 	signals := make(chan os.Signal, 8)
-	// SIGPIPE is only kept from ending this command before the program.
-	for _, s := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGPIPE} {
+	for _, s := range []os.Signal{
+		unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
+		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
+	} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -171,7 +209,7 @@ func startStatus(err error) error {
 // endStatus is the exit status for a program that has ended, as a shell gives it.
 func (r *runner) endStatus(s unix.WaitStatus) error {
 	switch {
-	case r.ended:
+	case len(r.ended) > 0:
 		return statusError(exitHang)
 	case s.Signaled():
 		return statusError(exitSignal + int(s.Signal()))
@@ -220,7 +258,7 @@ func (r *runner) writeCore(t *liveTarget) (err error) {
 	if r.cores++; r.cores > 1 {
 		name += fmt.Sprintf(".%d", t.p.Info().PID)
 	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) // it has all that the program knows
+	f, err := createCore(name)
 	if err != nil {
 		return err
 	}
@@ -228,6 +266,21 @@ func (r *runner) writeCore(t *liveTarget) (err error) {
 		return fmt.Errorf("core: %w", errors.Join(err, os.Remove(name)))
 	}
 	return nil
+}
+
+// createCore makes an empty file for a core that only its owner may read: it has all
+// that the program knows. What is there and is no file stays what it is.
+func createCore(name string) (*os.File, error) {
+	info, err := os.Lstat(name)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("core: %s is there and not a file", name)
+	case err == nil:
+		if err := os.Remove(name); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
 // write writes a report to where it belongs.

@@ -23,8 +23,12 @@ const (
 	sigSEGV = 11
 )
 
-// siKernel is the si_code of a fault whose address the processor did not tell.
+// siKernel is the si_code of what the kernel raised by itself: a signal of the
+// terminal, a fault whose address the processor did not tell.
 const siKernel = 0x80
+
+// FromKernel tells whether no process sent the signal.
+func (s SignalInfo) FromKernel() bool { return s.Code == siKernel }
 
 // ParseSignalInfo decodes siginfo_t; not ok if b is too short for one.
 func ParseSignalInfo(b []byte) (info SignalInfo, ok bool) {

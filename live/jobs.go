@@ -1,0 +1,119 @@
+package live
+
+import (
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+)
+
+// What the guard of a program does for signals of the terminal and for job control.
+
+// hears notes a signal that the program is about to get. Those of the terminal
+// reach all processes of its foreground group, so that this process gets one, too.
+func (g *guard) hears(k *task) {
+	s := unix.Signal(k.signal())
+	switch s {
+	case unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP:
+	default:
+		return
+	}
+	var b [arch.SignalInfoSize]byte
+	if ptrace(unix.PTRACE_GETSIGINFO, k.tid, 0, uintptr(unsafe.Pointer(&b))) != nil {
+		return
+	}
+	info, _ := arch.ParseSignalInfo(b[:])
+	switch {
+	case g.heard[s] < 0: // known to Pass
+		g.heard[s] = 0
+	case info.FromKernel():
+		g.heard[s] = 1
+	}
+}
+
+// Pass sends the program a signal that this process got, unless the program got it,
+// too, as it came from the terminal.
+func (p *Program) Pass(s unix.Signal) {
+	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+		g := t.guard
+		switch {
+		case g.heard[s] > 0:
+			delete(g.heard, s)
+		case t.underWay(s): // a second one would be lost in the first
+			g.heard[s] = -1
+		default:
+			_ = unix.Kill(g.root, s)
+		}
+		return nil
+	})
+}
+
+// underWay tells whether the process has a signal that the guard has not yet seen.
+// Who is asked first matters: a signal is taken off the list of the process in the
+// same moment as the thread stops with it.
+func (t *tracer) underWay(s unix.Signal) bool {
+	if st, err := readStatus(t.pid); err == nil && st.pending&^st.blocked&(1<<(s-1)) != 0 {
+		return true
+	}
+	return slices.ContainsFunc(t.tasks, func(k *task) bool {
+		var info childInfo
+		err := waitID(k.tid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WALL|unix.WNOWAIT)
+		return err == nil && info.pid != 0 && info.stopped() && info.status == int32(s)
+	})
+}
+
+// Continue continues the program if job control has stopped it.
+func (p *Program) Continue() {
+	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+		var info childInfo
+		if err := waitID(t.pid, &info, unix.WCONTINUED|unix.WNOHANG|unix.WNOWAIT); err == nil && info.pid == 0 && t.listens() {
+			_ = unix.Kill(t.pid, unix.SIGCONT)
+		}
+		return nil
+	})
+}
+
+// JobStops tells whether job control has stopped a process of the program, and how
+// often it did.
+func (p *Program) JobStops(pid int) (now bool, times int) {
+	_ = p.guard.trace(pid, func(t *tracer) error {
+		now, times = t.listens(), t.jobStops
+		return nil
+	})
+	return now, times
+}
+
+// listens tells whether job control has stopped the process: each thread comes to
+// know it by itself.
+func (t *tracer) listens() bool {
+	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.listens && k.state != ended })
+}
+
+// AwaitStop has an Event told when job control has stopped the program, or if it has
+// already.
+func (p *Program) AwaitStop() {
+	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
+		t.guard.awaitStop = true
+		return nil
+	})
+}
+
+// tellStop tells that job control has stopped the program, if that is awaited, when
+// no other of its processes has a signal to stop that the guard must pass on.
+func (g *guard) tellStop() {
+	root := g.byPID[g.root]
+	if !g.awaitStop || root == nil || !root.listens() {
+		return
+	}
+	for _, t := range g.byPID {
+		for _, s := range []unix.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGSTOP} {
+			if t != root && !t.listens() && t.underWay(s) {
+				return // it will be news
+			}
+		}
+	}
+	g.awaitStop = false
+	g.tell(Event{PID: g.root, Stopped: true})
+}

@@ -95,6 +95,34 @@ type MappingLister interface {
 	Mappings() []Mapping
 }
 
+// Scheduler is an extra power of a target that runs: on which processors its threads
+// may run, as the operating system has it now. That is not of the moment at which the
+// target's memory was read, and changes rarely.
+type Scheduler interface {
+	// AllowedProcessors lists the processors that thread t, which must be of
+	// kind ThreadIDLWP, may run on: its affinity mask, ascending.
+	AllowedProcessors(t ThreadID) ([]int, error)
+	// ProcessorQuota is the tightest limit on the processor time of the
+	// process; not ok if there is none, or if it cannot be known.
+	ProcessorQuota() (ProcessorQuota, bool)
+	// Cpuset is the processors that the process's group of processes is given,
+	// as people write them ("0-3,8"), and where that was read, for people; both
+	// are empty if that cannot be known.
+	Cpuset() (processors, source string)
+}
+
+// ProcessorQuota limits the processor time that a group of processes may use.
+type ProcessorQuota struct {
+	// Processors is how many processors the group may keep busy all the time;
+	// a part of one is possible.
+	Processors float64
+	Source     string // where that was read, with the values, for people
+	// Periods is how many periods of the limit there were until now in which
+	// something of the group ran, and Throttled in how many of these it was
+	// held back; both are 0 if that is not known.
+	Periods, Throttled uint64
+}
+
 // Types is an extra power of a debugger: sizes and field offsets from its own
 // debug information. OMPD had these callbacks in the 2013 draft (appendix B,
 // t_type_lookup, t_type_sizeof, t_type_field_offset); later versions dropped

@@ -24,7 +24,7 @@ func Parts() inspect.Parts {
 func Run(in *inspect.Inspector, pic *inspect.Picture) []inspect.Verdict {
 	g := newGraph(in, pic)
 	var out []inspect.Verdict
-	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, freedLocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, oversubscribed} {
+	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, freedLocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, sharedProcessors, oversubscribed} {
 		out = append(out, draw(g)...)
 	}
 	slices.SortStableFunc(out, func(a, b inspect.Verdict) int {
@@ -63,5 +63,6 @@ func Kinds() []string {
 		inspect.VerdictBarrierDivergent, inspect.VerdictBarrierMissing, inspect.VerdictTaskStarved,
 		inspect.VerdictStackOverflow, inspect.VerdictCrash, inspect.VerdictOneThread,
 		inspect.VerdictForkChild, inspect.VerdictTwoRuntimes, inspect.VerdictOversubscribed,
+		inspect.VerdictSharedProcessor,
 	}
 }

@@ -48,6 +48,7 @@ type graph struct {
 	at      map[int]*group // LWP → the barrier that it waits at
 	nodes   map[node]*needs
 	stuck   map[node]bool
+	sharing map[int]int  // LWP → the processor that it was told to share
 	told    map[int]bool // threads of rings that were told
 	wakers  func() []int // threads that may wake those at condition variables
 	fulfil  func() []int // threads that may fulfil events of detached tasks
@@ -69,7 +70,7 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 	g := &graph{
 		in: in, pic: pic, threads: map[int]*inspect.Thread{}, regions: map[inspect.ID]*inspect.Region{},
 		tasks: map[inspect.ID]*inspect.Task{}, waits: map[int]inspect.Wait{}, locks: map[int]*inspect.Lock{},
-		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{}, told: map[int]bool{},
+		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{}, told: map[int]bool{}, sharing: map[int]int{},
 	}
 	g.wakers, g.fulfil = sync.OnceValue(in.MayWake), sync.OnceValue(in.MayFulfil)
 	for i := range pic.Threads {

@@ -3,8 +3,6 @@ package diagnose
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
@@ -70,74 +68,4 @@ func forked(g *graph) []inspect.Verdict {
 		out = append(out, v)
 	}
 	return out
-}
-
-// oversubscribed tells of more threads at work than processors. Threads that all
-// spin while they wait take a processor from nobody.
-func oversubscribed(g *graph) []inspect.Verdict {
-	procs := g.processors()
-	busy, spinning := g.busy()
-	if procs == inspect.Unknown || len(busy) <= procs || spinning == len(busy) {
-		return nil
-	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictOversubscribed, Severity: inspect.SeverityInfo, Certainty: inspect.Certain, Threads: busy,
-		Summary:  fmt.Sprintf("%s of parallel regions are busy on %s", count(len(busy)), cpus(procs)),
-		Evidence: []string{fmt.Sprintf("num-procs-var: %d", procs)},
-		Cure:     "use no more threads than processors: OMP_NUM_THREADS=" + strconv.Itoa(procs),
-	}
-	if spinning > 0 {
-		v.Severity = inspect.SeverityWarning
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them only spin while they wait%s", spinning, g.waitPolicy()))
-		v.Explanation = "Threads that wait for others by spinning take processors from those that they wait for."
-		v.Cure += ", or let them sleep: OMP_WAIT_POLICY=passive"
-	}
-	return []inspect.Verdict{v}
-}
-
-// processors is num-procs-var.
-func (g *graph) processors() int {
-	for _, r := range g.pic.Regions {
-		if f, ok := g.in.Fork(r.ID); ok && f.Procs > 0 {
-			return f.Procs
-		}
-	}
-	return inspect.Unknown
-}
-
-// busy lists the threads of parallel regions that use a processor, by LWP, and
-// counts those of them that wait.
-func (g *graph) busy() (lwps []int, spinning int) {
-	for _, t := range g.pic.Threads {
-		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden || g.in.Asleep(t.LWP) {
-			continue
-		}
-		lwps = append(lwps, t.LWP)
-		if _, waits := g.waits[t.LWP]; waits {
-			spinning++
-		}
-	}
-	slices.Sort(lwps)
-	return lwps, spinning
-}
-
-// waitPolicy tells for how long threads spin, as far as the runtime keeps it.
-func (g *graph) waitPolicy() string {
-	var parts []string
-	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
-		if v, ok := g.in.Setting(name); ok {
-			parts = append(parts, name+": "+v)
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-func cpus(n int) string {
-	if n == 1 {
-		return "1 processor"
-	}
-	return fmt.Sprintf("%d processors", n)
 }

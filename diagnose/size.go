@@ -137,6 +137,7 @@ func (g *graph) oneByDefault(f inspect.Fork) cause {
 		c.cure = "set OMP_NUM_THREADS to the number of threads that you want, or unset it for one on each processor"
 	case f.Procs == 1:
 		c.why = "the program may use one processor only"
+		c.evidence = append(c.evidence, g.oneProcessor(f)...)
 		c.cure = "give the process more processors: its affinity mask or cpuset (taskset, srun --cpus-per-task, docker --cpuset-cpus) has one"
 	case set:
 		c.why = fmt.Sprintf("the program called omp_set_num_threads(1), although OMP_NUM_THREADS is %s", value)
@@ -187,4 +188,17 @@ func count(n int) string {
 		return "1 thread"
 	}
 	return fmt.Sprintf("%d threads", n)
+}
+
+// oneProcessor tells what leaves the thread that forked a region one processor.
+func (g *graph) oneProcessor(f inspect.Fork) []string {
+	r := g.regions[f.Region]
+	if r == nil || len(r.Threads) == 0 {
+		return nil
+	}
+	mine := inspect.ProcessorList(g.in.Allowed(r.Threads[0]))
+	if mine == "" {
+		return nil
+	}
+	return append([]string{fmt.Sprintf("the affinity mask of LWP %d allows processor %s", r.Threads[0], mine)}, g.boundBy(mine)...)
 }

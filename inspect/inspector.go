@@ -79,6 +79,7 @@ type Inspector struct {
 	gives     map[familyEntry]bool // may a function give a lock back
 	pointers  []heapPointer        // nil until they are asked for
 	locals    map[uint64]string    // names of local variables, by address
+	allowed   map[int][]int        // processors by LWP
 	stacks    []nativeStack        // nil until they are asked for
 	caches    []freeBlock          // nil until they are asked for
 	gone      map[uint64]string    // why memory at an address is gone; empty if it is not
@@ -128,7 +129,7 @@ func New(cfg Config) (*Inspector, error) {
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
 		flows: map[uint64]*accesspath.Flow{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{}, gone: map[uint64]string{},
-		locals: map[uint64]string{},
+		locals: map[uint64]string{}, allowed: map[int][]int{},
 	}
 	in.regions = newRegionTable(in)
 	for _, err := range cfg.Warnings {

@@ -70,6 +70,7 @@ const (
 	VerdictForkChild        = "fork_child"
 	VerdictTwoRuntimes      = "two_runtimes"
 	VerdictOversubscribed   = "oversubscribed"
+	VerdictSharedProcessor  = "shared_processor"
 )
 
 // Certainties of verdicts.

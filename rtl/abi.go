@@ -43,6 +43,17 @@ func LockCallOf(name string) (LockCall, bool) {
 	return c, ok
 }
 
+// BindingVariables are the environment variables that bind threads to processors.
+func BindingVariables() []string {
+	return []string{"OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "GOMP_CPU_AFFINITY"}
+}
+
+// SpinVariables are the environment variables that say for how long threads spin
+// while they wait, and the values that stand for all the time, in small letters.
+func SpinVariables() (names, always []string) {
+	return []string{"OMP_WAIT_POLICY", "KMP_BLOCKTIME", "GOMP_SPINCOUNT"}, []string{"active", "infinite", "infinity"}
+}
+
 // MakesEvent tells whether the function of that name makes the event of a detached
 // task.
 func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }

@@ -71,6 +71,7 @@ var titles = map[string]string{
 	inspect.VerdictTaskStarved: "TASKS THAT NOBODY RUNS", inspect.VerdictStackOverflow: "STACK OVERFLOW", inspect.VerdictCrash: "CRASH",
 	inspect.VerdictOneThread: "FEWER THREADS THAN ASKED", inspect.VerdictForkChild: "CHILD AFTER FORK",
 	inspect.VerdictTwoRuntimes: "TWO OPENMP RUNTIMES", inspect.VerdictOversubscribed: "MORE THREADS THAN CPUS",
+	inspect.VerdictSharedProcessor: "SPINNING ON A SHARED CPU", inspect.VerdictLockFreed: "FREED LOCK",
 }
 
 func printVerdict(p *Printer, v inspect.Verdict) {

@@ -1,5 +1,6 @@
-/* More threads than processors are at work. With argv[2] 1, one of them works, and the others spin at
- * a barrier; with 2, all spin, and wait for a lock whose holder sleeps. */
+/* More threads than processors are at work, or argv[3] threads. With argv[2] 1, one of them works, and
+ * the others spin at a barrier; with 2, all spin, and wait for a lock whose holder sleeps; with 3, for
+ * one whose holder works. */
 #include "truth.h"
 
 static omp_lock_t lock;
@@ -25,9 +26,11 @@ __attribute__((noinline)) static void queue(void) {
   TRUTH_NEVER();
 }
 
-__attribute__((noinline)) static void keep(void) {
+__attribute__((noinline)) static void keep(int works) {
   omp_set_lock(&lock);
   truth_set(&held);
+  if (works)
+    work();
   TRUTH_HOLD("work_parallel");
   omp_unset_lock(&lock);
 }
@@ -35,7 +38,7 @@ __attribute__((noinline)) static void keep(void) {
 int main(int argc, char **argv) {
   pthread_t observer;
   int what = (int)truth_arg(argc, argv, 1, 0);
-  long threads = omp_get_num_procs() + 2;
+  long threads = truth_arg(argc, argv, 2, omp_get_num_procs() + 2);
   truth_init(argc, argv, __FILE__);
   omp_init_lock(&lock);
   pthread_create(&observer, NULL, look, (void *)threads);
@@ -45,9 +48,9 @@ int main(int argc, char **argv) {
     int me = omp_get_thread_num();
     if (what == 0 || (what == 1 && me == 1))
       work();
-    else if (what == 2 && me == 0)
-      keep();
-    else if (what == 2)
+    else if (what >= 2 && me == 0)
+      keep(what == 3);
+    else if (what >= 2)
       queue();
     TRUTH_WAIT("wait_barrier_explicit", 0, __LINE__ + 1);
 #pragma omp barrier

@@ -179,6 +179,7 @@ var readers = []string{"rtl/libomp", "rtl/libgomp", "rtl/foreign"}
 var namesRuntimes = map[string]string{
 	"ompd/runtimes.go":            "the list of the readers",
 	"rtl/abi.go":                  "what compilers call, whatever runtime serves it",
+	"rtl/abi_loops.go":            "the same for loops",
 	"symbolize/types.go":          "types of variables that compilers make",
 	"cmd/ompd-inspect/symbols.go": "its help shows the file that people have",
 	"internal/elfx/symbols.go":    "an example of a symbol's version",

@@ -117,7 +117,7 @@ type Thread struct {
 	WaitID      *Hex        `json:"wait_id,omitempty"`
 	WaitKind    string      `json:"wait_kind,omitempty"`
 	WaitName    string      `json:"wait_name,omitempty"` // of the lock or critical section, if it is known
-	Loop        *Loop       `json:"loop,omitempty"`      // the worksharing loop that it is in, if the runtime keeps it
+	Loop        *Loop       `json:"loop,omitempty"`      // the worksharing loop that it is in, if that is known
 	Hidden      bool        `json:"hidden_helper,omitempty"`
 	Goroutine   int64       `json:"goroutine,omitempty"` // of Go's, that the thread runs
 	Crashed     bool        `json:"crashed,omitempty"`
@@ -126,11 +126,13 @@ type Thread struct {
 	Errors      []string    `json:"errors,omitempty"`
 }
 
-// Loop is a worksharing loop as a thread sees it. What the runtime does not keep is
+// Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime
+// keeps and what the code of the thread's frames shows; what neither tells is
 // missing. Values of the loop's variable are those that the compiler gave to the
-// runtime: GCC gives the program's, clang counts iterations from 0.
+// runtime: GCC gives the program's, clang counts iterations from 0. Of sections they
+// are their numbers.
 type Loop struct {
-	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal, dynamic or sections
+	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections
 	Chunk      *uint64 `json:"chunk,omitempty"` // iterations that a thread gets at once; of guided the least
 	Ordered    bool    `json:"ordered,omitempty"`
 	First      *int64  `json:"first,omitempty"` // value of the loop's variable

@@ -46,13 +46,14 @@ func (p *Process) LastWords(stack []byte) string {
 
 var _ rtl.LoopReader = (*Process)(nil)
 
-// Loop tells of the worksharing loop that a thread is in; callbacks.Unavailable if
-// it is in none of which the runtime keeps something, callbacks.Unsupported on a
-// runtime whose reader lacks it. OMPD has no such routine.
-func (p *Process) Loop(h handles.Thread) (rtl.LoopInfo, error) {
+// Loop tells of the worksharing loop that a thread is in, by what the runtime keeps
+// and by what the thread's code shows, which may be nil; callbacks.Unavailable if it
+// is in none of which something is known, callbacks.Unsupported on a runtime whose
+// reader lacks it. OMPD has no such routine.
+func (p *Process) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	return query(p, "the thread's loop", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LoopInfo, error) {
 		if r, ok := rt.(rtl.LoopReader); ok {
-			return r.Loop(h)
+			return r.Loop(h, code)
 		}
 		return rtl.LoopInfo{}, fmt.Errorf("%s: loops are not read: %w", rt.Identity().Name, callbacks.Unsupported)
 	})

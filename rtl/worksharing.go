@@ -2,18 +2,18 @@ package rtl
 
 import "github.com/ompd-inspect/ompd-inspect/handles"
 
-// LoopReader is a runtime that keeps where its threads are in worksharing loops. It
+// LoopReader is a runtime that knows where its threads are in worksharing loops. It
 // is a power beyond what OMPD asks of a runtime.
 type LoopReader interface {
-	// Loop tells of the worksharing loop that a thread is in; callbacks.Unavailable
-	// if it is in none of which the runtime keeps something. Loops with a static
-	// schedule are computed by each thread alone.
-	Loop(h handles.Thread) (LoopInfo, error)
+	// Loop tells of the worksharing loop that a thread is in, or of its sections;
+	// callbacks.Unavailable if it is in none, or nothing tells. code is what the
+	// code of the thread's frames shows of it, nil if nothing.
+	Loop(h handles.Thread, code *LoopCode) (LoopInfo, error)
 }
 
-// LoopInfo is a worksharing loop as a thread sees it. What is not kept is nil.
+// LoopInfo is a worksharing loop as a thread sees it. What is not known is nil.
 type LoopInfo struct {
-	Schedule string  // static, dynamic, guided, trapezoidal, dynamic or sections
+	Schedule string  // static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections
 	Chunk    *uint64 // iterations that a thread gets at once; of guided the least
 	Ordered  bool    // it has an ordered clause
 	// First and Last are the first and the last value of the loop's variable,
@@ -22,7 +22,48 @@ type LoopInfo struct {
 	First, Last, Step *int64
 	Iterations        *uint64 // of the whole loop
 	Left              *uint64 // that no thread has got yet
-	// From and To are the values that the thread has got.
+	// From and To are the first and the last of the values that the thread has got.
 	From, To *int64
 	Evidence string // what it was read from
+}
+
+// LoopCode is what the code of a thread's frame shows of the worksharing construct
+// that the thread is in: it came from the call that gave it its part on all ways,
+// and to none that ends the construct.
+type LoopCode struct {
+	Call     LoopCall
+	Function string // that gave the thread its part
+	Where    string // the frame's function, or the address of its code
+	Ordered  bool   // it has an ordered clause, as names of functions say
+	// Low and High are what the function put where its arguments point; nil if
+	// that could not be read.
+	Low, High *int64
+	Schedule  *uint64 // argument of the call, if it has one
+	Chunk     *int64  // in the same way
+	Source    uint64  // address of what the compiler says of the construct; 0 without
+}
+
+// Range is the first and the last value that the thread has got in a loop whose
+// variable changes by step; nil if they are not known, or it has none.
+func (c *LoopCode) Range(step int64) (from, to *int64) {
+	if c == nil || c.Low == nil || c.High == nil || step == 0 {
+		return nil, nil
+	}
+	low, high := *c.Low, *c.High
+	if c.Call.Behind {
+		high -= step
+	}
+	if step > 0 && low > high || step < 0 && low < high {
+		return nil, nil
+	}
+	return &low, &high
+}
+
+// Evidence says what c was read from.
+func (c *LoopCode) Evidence() string {
+	text := "the code of " + c.Where + " is behind " + c.Function
+	if c.Low != nil && c.High != nil {
+		text += ", and the range where that put it"
+	}
+	return text
 }

@@ -79,7 +79,7 @@ type Site struct {
 	Target
 	PC     uint64  // of the instruction
 	Return uint64  // address behind the call; 0 for a jump
-	Args   []*Expr // what the argument registers hold, whether the callee has arguments or not
+	Args   []*Expr // what the argument registers hold and the stack behind them, whether the callee has arguments or not
 	// UnderWay tells that the call is the one that has not returned at the
 	// point that is asked about: its values are those of now.
 	UnderWay bool

@@ -207,6 +207,26 @@ func (f *Flow) args(s *state) []*Expr {
 	return out
 }
 
+// stackArgs is how many arguments on the stack are looked at: those of functions
+// that OpenMP compilers call.
+const stackArgs = 4
+
+// spilled are the words on top of the stack, where arguments are that have no register.
+func (f *Flow) spilled(s *state) []*Expr {
+	sp := s.content(f.x.abi.sp)
+	if sp.kind != kindStack {
+		return nil
+	}
+	out := make([]*Expr, stackArgs)
+	for i := range out {
+		at := sp.val + uint64(8*i)
+		if out[i] = s.loadStack(at, 8); out[i].nameless() {
+			out[i] = s.loadStack(at, 4)
+		}
+	}
+	return out
+}
+
 // collect lists the calls, and the jumps out of the function.
 func (f *Flow) collect() {
 	for b := range f.blocks {
@@ -239,7 +259,7 @@ func (f *Flow) site(s *state, i int) (Site, bool) {
 				t.apply(&v)
 			}
 		}
-		site := Site{Target: f.x.target(t.value(u.a)), PC: in.pc, Args: f.args(s)}
+		site := Site{Target: f.x.target(t.value(u.a)), PC: in.pc, Args: append(f.args(s), f.spilled(s)...)}
 		if _, inside := f.index[site.Entry]; u.code == uJump && (inside || site.Entry == 0 && site.Slot == 0) {
 			return Site{}, false
 		}

@@ -16,6 +16,7 @@ type Truth struct {
 	Program ProgramTruth
 	Threads []ThreadTruth // in the order of registration
 	Tasks   []TaskTruth   // explicit tasks that must be found
+	Loops   []loopTruth   // where threads are in worksharing loops
 	// Goroutines has the numbers of goroutines by the LWPs of the threads that
 	// they are bound to, as Go's runtime told them.
 	Goroutines map[int]int64
@@ -95,6 +96,14 @@ type TaskTruth struct {
 	LWP   int    `json:"lwp"`  // the thread that runs it, or 0
 }
 
+// loopTruth is a thread in a worksharing loop: the value of the loop's variable, and the first one of
+// those that follow on each other which it has come from.
+type loopTruth struct {
+	LWP   int   `json:"lwp"`
+	First int64 `json:"first"`
+	Now   int64 `json:"now"`
+}
+
 // RegionTruth is one parallel region that is alive, derived from what its threads were told.
 type RegionTruth struct {
 	Root        int   // LWP of the initial thread
@@ -159,6 +168,11 @@ func (t *Truth) add(line []byte) error {
 		task := TaskTruth{}
 		err := json.Unmarshal(line, &task)
 		t.Tasks = append(t.Tasks, task)
+		return err
+	case "loop":
+		l := loopTruth{}
+		err := json.Unmarshal(line, &l)
+		t.Loops = append(t.Loops, l)
 		return err
 	case "goroutine":
 		var g struct {

@@ -7,7 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 )
 
-// loops prints where threads are in worksharing loops, as far as runtimes keep it.
+// loops prints where threads are in worksharing loops and sections, as far as that is
+// known.
 func loops(p *Printer, pic *inspect.Picture) {
 	n := 0
 	for _, t := range pic.Threads {
@@ -52,6 +53,9 @@ func loopText(l inspect.Loop) string {
 	}
 	if l.From != nil && l.To != nil {
 		parts = append(parts, fmt.Sprintf("has %d to %d", *l.From, *l.To))
+	}
+	if len(parts) == 0 {
+		return s
 	}
 	return s + ": " + strings.Join(parts, ", ")
 }

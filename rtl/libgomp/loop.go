@@ -11,46 +11,106 @@ import (
 
 // Values of enum gomp_schedule_type.
 const (
+	schedStatic  = 1
 	schedDynamic = 2
 	schedGuided  = 3
 )
 
-// Loop tells of the loop whose work share a thread has. A work share is not told
-// from one that is over but by the iterations that it has left, so a loop whose
-// iterations are all given out is not seen. Sections have the work share of a
-// dynamic loop over their numbers, from 1 in chunks of 1: where it may be either,
-// both are told.
-func (rt *runtime) Loop(h handles.Thread) (rtl.LoopInfo, error) {
+// scheduleNames are the standard's names of schedules. The runtime takes auto for
+// static.
+var scheduleNames = map[uint64]string{schedStatic: "static", schedDynamic: "dynamic", schedGuided: "guided"}
+
+// shared is a work share: what is left of a loop, or of sections.
+type shared struct {
+	schedule        string
+	chunk           int64 // of values; 0 if they are divided evenly
+	end, step, next int64
+	left            uint64
+	some            bool // iterations are left
+}
+
+// Loop tells of the loop, or the sections, whose work share a thread has. A work
+// share alone is not told from one that is over but by what it has left, nor a loop
+// from sections, which are a dynamic loop over their numbers, from 1 in chunks of 1.
+// The code tells.
+func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := rt.byHandle(h)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	ws, f := th.rec.Address(rt.l.Thread.WorkShare), &rt.l.WorkShare
+	ws := th.rec.Address(rt.l.Thread.WorkShare)
 	if th.rec.Err() != nil || ws.IsNull() {
 		return rtl.LoopInfo{}, fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
 	}
-	r := layout.Read(rt.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
-	kind, chunk, end, step, next := r.Uint(f.Sched)&^schedMonotonic, r.Int(f.ChunkSize), r.Int(f.End), r.Int(f.Incr), r.Int(f.Next)
-	if err := r.Err(); err != nil {
+	s, err := rt.workShare(ws)
+	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	info := rtl.LoopInfo{Evidence: fmt.Sprintf("gomp_work_share at %v", ws)}
-	switch {
-	case kind == schedDynamic && step != 0 && chunk%step == 0: // chunk_size is that of the values
-		info.Schedule, chunk = "dynamic", chunk/step
-	case kind == schedGuided:
-		info.Schedule = "guided"
-	}
-	if info.Schedule == "dynamic" && chunk == 1 && step == 1 && next >= 1 {
-		info.Schedule = "dynamic or sections"
-	}
-	left, ok := steps(next, end, step)
-	if info.Schedule == "" || chunk <= 0 || !ok {
+	info := rtl.LoopInfo{Schedule: s.schedule, Evidence: fmt.Sprintf("gomp_work_share at %v", ws)}
+	if s.schedule == "" || s.step == 0 || code == nil && (!s.some || s.schedule == "static") {
 		return info, fmt.Errorf("work share at %v has no iterations left: %w", ws, callbacks.Unavailable)
 	}
-	size, last := uint64(chunk), next+int64(left-1)*step
-	info.Chunk, info.Last, info.Step, info.Left = &size, &last, &step, &left
+	size, step := uint64(s.chunk), s.step
+	info.Step = &step
+	if s.chunk > 0 {
+		info.Chunk = &size
+	}
+	if s.schedule == "static" { // nothing is handed out: next is the first value
+		info.First, info.Iterations = &s.next, &s.left
+	} else {
+		info.Left = &s.left
+	}
+	info.From, info.To = code.Range(step)
+	info.Last = s.last(info.From)
+	switch {
+	case code == nil && s.schedule == "dynamic" && s.chunk == 1 && step == 1 && s.next >= 1:
+		info.Schedule = "dynamic or sections"
+	case code == nil:
+	case code.Call.Kind == rtl.LoopSections:
+		info.Schedule, info.Evidence = "sections", rtl.JoinEvidence(info.Evidence, code.Evidence())
+	default:
+		info.Ordered = code.Ordered
+		info.Evidence = rtl.JoinEvidence(info.Evidence, code.Evidence())
+	}
 	return info, nil
+}
+
+// last is the last value of the loop, if values are left or one of them is known.
+func (s *shared) last(one *int64) *int64 {
+	from := s.next
+	if !s.some {
+		if one == nil {
+			return nil
+		}
+		from = *one
+	}
+	n, ok := steps(from, s.end, s.step)
+	if !ok {
+		return nil
+	}
+	v := from + int64(n-1)*s.step
+	return &v
+}
+
+// workShare reads the work share at ws.
+func (rt *runtime) workShare(ws callbacks.Address) (shared, error) {
+	f := &rt.l.WorkShare
+	r := layout.Read(rt.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
+	s := shared{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
+	kind := r.Uint(f.Sched) &^ schedMonotonic
+	s.schedule = scheduleNames[kind]
+	if kind == schedDynamic { // its chunk is that of the values
+		if s.step == 0 || s.chunk%s.step != 0 {
+			s.schedule = ""
+		} else {
+			s.chunk /= s.step
+		}
+	}
+	if s.chunk < 0 || s.chunk == 0 && s.schedule != "static" {
+		s.schedule = ""
+	}
+	s.left, s.some = steps(s.next, s.end, s.step)
+	return s, r.Err()
 }
 
 // steps is how many values there are from next to before end.

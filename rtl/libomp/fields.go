@@ -201,7 +201,7 @@ type dispFields struct {
 // dispPrivateFields are the fields of dispatch_private_info_t, the chunk that a thread works on.
 type dispPrivateFields struct {
 	Size     layout.Type
-	Count    layout.Field `layout:"u.p64.count"`
+	Count    layout.Field `layout:"u.p64.count"` // of chunks that may be stolen: the next
 	Ub       layout.Field `layout:"u.p64.ub"`
 	Lb       layout.Field `layout:"u.p64.lb"`
 	St       layout.Field `layout:"u.p64.st"`
@@ -210,6 +210,8 @@ type dispPrivateFields struct {
 	TypeSize layout.Field `layout:"type_size"`
 	PushedWs layout.Field `layout:"pushed_ws"`
 	// The loop, by the size of its variable: as above.
+	Count32 layout.Field `layout:"u.p32.count"`
+	Ub32    layout.Field `layout:"u.p32.ub"`
 	Lb32    layout.Field `layout:"u.p32.lb"`
 	St32    layout.Field `layout:"u.p32.st"`
 	Tc32    layout.Field `layout:"u.p32.tc"`

@@ -31,56 +31,60 @@ var scheduleNames = map[uint64]string{
 
 // loopFields are the fields of a loop with a variable of one size.
 type loopFields struct {
-	lb, st, tc, chunk, lower, upper, given layout.Field
+	count, lb, ub, st, tc, chunk, lower, upper, given layout.Field
 }
 
 func (rt *runtime) loopFields(size int64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
-		return loopFields{p.Lb32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32}
+		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32}
 	}
-	return loopFields{p.Lb, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64}
+	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64}
 }
 
 // maxIterations bounds what is believed of a loop: more cannot be counted in 64
 // bits with a sign.
 const maxIterations = 1<<63 - 1
 
-// Loop tells of the loop whose dispatch buffer a thread has.
-func (rt *runtime) Loop(h handles.Thread) (rtl.LoopInfo, error) {
+// Loop tells of the loop whose dispatch buffer a thread has, or that its code divided
+// in advance.
+func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	th, err := rt.byHandle(h)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
 	shared, own, err := rt.dispatch(th)
-	if err != nil {
+	switch static := code != nil && code.Call.Kind == rtl.LoopStatic; {
+	case err != nil && static:
+		return rt.staticLoop(code)
+	case err != nil:
 		return rtl.LoopInfo{}, err
+	case static:
+		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: static by its code, and with a dispatch buffer at %v: %w", th.gtid, own, callbacks.Unavailable)
 	}
-	p := &rt.l.DispPrivate
-	head := layout.Read(rt.mem, own, p.Schedule, p.TypeSize, p.Ordered)
-	f := rt.loopFields(head.Int(p.TypeSize))
-	r := layout.Read(rt.mem, own, f.lb, f.st, f.tc, f.chunk, f.lower, f.upper)
-	kind, total, chunk := head.Uint(p.Schedule), r.Uint(f.tc), r.Uint(f.chunk)
-	first, step := r.Int(f.lb), r.Int(f.st)
-	if head.Err() != nil || r.Err() != nil {
-		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: %w", th.gtid, callbacks.Unavailable)
-	}
+	d, err := rt.handed(own)
 	info := rtl.LoopInfo{
-		Schedule: scheduleNames[kind], Ordered: head.Uint(p.Ordered) != 0,
+		Schedule: scheduleNames[d.kind], Ordered: d.ordered || rt.doacross(th), Step: &d.step, Iterations: &d.total,
 		Evidence: fmt.Sprintf("dispatch_private_info_t at %v, dispatch_shared_info_t at %v", own, shared),
 	}
-	if info.Schedule == "" || total == 0 || total > maxIterations || step == 0 {
-		return info, fmt.Errorf("loop of gtid %d: schedule %d with %d iterations: %w", th.gtid, kind, total, callbacks.Unavailable)
+	if err != nil {
+		return info, fmt.Errorf("loop of gtid %d: %w", th.gtid, err)
 	}
-	at := func(i uint64) *int64 { v := first + int64(i)*step; return &v }
-	info.First, info.Last, info.Step, info.Iterations = &first, at(total-1), &step, &total
-	if kind != schStaticGreedy && kind != schStaticBalanced && kind != schTrapezoidal && chunk > 0 && chunk <= maxIterations {
-		info.Chunk = &chunk
+	if d.kind != schStaticGreedy && d.kind != schStaticBalanced && d.kind != schTrapezoidal && d.chunk > 0 && d.chunk <= maxIterations {
+		info.Chunk = &d.chunk
 	}
-	if lower, upper := r.Uint(f.lower), r.Uint(f.upper); info.Ordered && lower <= upper && upper < total {
-		info.From, info.To = at(lower), at(upper)
+	switch from, to := code.Range(d.step); {
+	case d.kind == schStaticBalanced: // has the thread's part in place of the loop
+		info.From, info.To = &d.first, &d.limit
+	case d.ordered && d.lower <= d.upper && d.upper < d.total:
+		info.From, info.To = d.at(d.lower), d.at(d.upper)
+	case from != nil:
+		info.From, info.To, info.Evidence = from, to, rtl.JoinEvidence(info.Evidence, code.Evidence())
 	}
-	info.Left = rt.left(shared, f, kind, total, chunk)
+	if d.kind != schStaticBalanced {
+		info.First, info.Last = &d.first, d.at(d.total-1)
+	}
+	info.Left = rt.left(th, shared, d)
 	return info, nil
 }
 
@@ -94,26 +98,4 @@ func (rt *runtime) dispatch(th *thread) (shared, own callbacks.Address, err erro
 		return shared, own, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
 	}
 	return shared, own, nil
-}
-
-// left is how many iterations of a loop no thread has got yet; nil where threads
-// have their parts from the begin on.
-func (rt *runtime) left(shared callbacks.Address, f loopFields, kind, total, chunk uint64) *uint64 {
-	given, err := rt.field(shared, f.given)
-	if err != nil {
-		return nil
-	}
-	switch kind {
-	case schDynamicChunked:
-		if chunk == 0 || given > total/chunk { // threads that found nothing were counted too
-			given = total
-		} else {
-			given *= chunk
-		}
-	case schGuidedIterative:
-	default:
-		return nil
-	}
-	n := total - min(total, given)
-	return &n
 }

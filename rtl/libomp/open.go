@@ -36,6 +36,7 @@ type runtime struct {
 	around  cache[handles.Parallel, []region]
 	chains  cache[uint64, []region] // by thread: the regions that it is in
 	tasks   cache[uint64, *task]
+	aside   cache[uint64, *uint64]   // by loop: iterations that are set aside for members
 	holders func() map[uint64]holder // see current.go
 	graphs  cache[uint64, *graph]    // by team, see deps.go
 }

@@ -395,4 +395,12 @@ static inline void truth_trigger(const char *state, int n) {
   truth_await(n);
   truth_end();
 }
+
+/* truth_loop expects a thread in the iteration with value now of a worksharing loop, of a chunk
+ * whose first value is first. */
+__attribute__((unused)) static void truth_loop(int lwp, long long first, long long now) {
+  size_t n = strlen(truth_extra);
+  snprintf(truth_extra + n, sizeof truth_extra - n, "{\"kind\":\"loop\",\"lwp\":%d,\"first\":%lld,\"now\":%lld}\n", lwp, first,
+           now);
+}
 #endif

@@ -646,7 +646,7 @@ type Thread struct {
 	Errors    []string `protobuf:"bytes,21,rep,name=errors,proto3" json:"errors,omitempty"`
 	// Number of the goroutine of Go's that the thread runs.
 	Goroutine int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
-	// The worksharing loop that it is in, if the runtime keeps it.
+	// The worksharing loop that it is in, if that is known.
 	Loop          *Loop `protobuf:"bytes,23,opt,name=loop,proto3" json:"loop,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -843,10 +843,11 @@ func (x *Thread) GetLoop() *Loop {
 	return nil
 }
 
-// Loop is a worksharing loop as a thread sees it. What the runtime does not keep is missing.
+// Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime
+// keeps and what the code of its frames shows. What neither tells is missing.
 type Loop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// static, dynamic, guided, trapezoidal, dynamic or sections.
+	// static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections.
 	Schedule string `protobuf:"bytes,1,opt,name=schedule,proto3" json:"schedule,omitempty"`
 	// Iterations that a thread gets at once; of guided the least.
 	Chunk   *uint64 `protobuf:"varint,2,opt,name=chunk,proto3,oneof" json:"chunk,omitempty"`

@@ -1,0 +1,93 @@
+package rtl
+
+import "strings"
+
+// LoopKind is what a function does that compilers call for worksharing constructs.
+type LoopKind uint8
+
+// The kinds of such functions.
+const (
+	LoopNone     LoopKind = iota
+	LoopHands             // gives the thread a chunk of a loop that is handed out
+	LoopStatic            // gives the thread its part of what is divided in advance
+	LoopSections          // gives the thread a section
+	LoopEnds              // ends such a construct, or begins another
+)
+
+// LoopCall is such a function. Arguments are numbered from 0.
+type LoopCall struct {
+	Kind     LoopKind
+	Ranges   bool // Low and High are arguments
+	Low      int  // argument: where it puts the first value of the thread
+	High     int  // argument: where it puts the last
+	Size     uint8
+	Unsigned bool
+	Behind   bool // what it puts is one step behind the last value
+	Ordered  bool // the loop has an ordered clause
+	// Schedule, Chunk and Source are arguments of functions of kind LoopStatic.
+	Schedule, Chunk, Source int
+}
+
+// kmpcWidths are the endings of LLVM's functions for loops: the size of the loop's
+// variable, and u for one without a sign.
+var kmpcWidths = map[string]struct {
+	size     uint8
+	unsigned bool
+}{"4": {4, false}, "4u": {4, true}, "8": {8, false}, "8u": {8, true}}
+
+// LoopCallOf tells what the function of that name does, which may have a symbol
+// version.
+func LoopCallOf(name string) LoopCall {
+	name, _, _ = strings.Cut(name, "@")
+	if rest, ok := strings.CutPrefix(name, "GOMP_"); ok {
+		return gompLoopCall(rest)
+	}
+	if rest, ok := strings.CutPrefix(name, "__kmpc_"); ok {
+		return kmpcLoopCall(rest)
+	}
+	return LoopCall{}
+}
+
+func kmpcLoopCall(name string) LoopCall {
+	if name == "for_static_fini" || name == "dispatch_deinit" {
+		return LoopCall{Kind: LoopEnds}
+	}
+	at := strings.LastIndexByte(name, '_')
+	w, ok := kmpcWidths[name[at+1:]]
+	if !ok {
+		return LoopCall{}
+	}
+	c := LoopCall{Ranges: true, Size: w.size, Unsigned: w.unsigned}
+	switch name[:at] {
+	case "dispatch_init":
+		return LoopCall{Kind: LoopEnds}
+	case "dispatch_next":
+		c.Kind, c.Low, c.High = LoopHands, 3, 4
+	case "for_static_init":
+		c.Kind, c.Schedule, c.Low, c.High, c.Chunk = LoopStatic, 2, 4, 5, 8
+	default:
+		return LoopCall{}
+	}
+	return c
+}
+
+func gompLoopCall(name string) LoopCall {
+	switch name {
+	case "sections_start", "sections2_start", "sections_next":
+		return LoopCall{Kind: LoopSections}
+	case "sections_end", "sections_end_nowait", "sections_end_cancel", "loop_end", "loop_end_nowait", "loop_end_cancel":
+		return LoopCall{Kind: LoopEnds}
+	}
+	rest, ok := strings.CutPrefix(name, "loop_")
+	c := LoopCall{Kind: LoopHands, Size: 8, Behind: true, Unsigned: strings.HasPrefix(rest, "ull_")}
+	c.Ordered = strings.Contains(rest, "ordered_") || strings.Contains(rest, "doacross_")
+	switch {
+	case !ok:
+		return LoopCall{}
+	case strings.HasSuffix(rest, "_next"):
+		c.Ranges, c.Low, c.High = true, 0, 1
+	case rest != "start" && !strings.HasSuffix(rest, "_start"):
+		return LoopCall{}
+	}
+	return c
+}

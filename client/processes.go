@@ -30,7 +30,7 @@ func (c *Client) Processes(ctx context.Context, sample time.Duration) (*inspect.
 		if err != nil {
 			return nil, Explain(err)
 		}
-		list.Hidden = int(resp.GetHidden())
+		list.Hidden, list.HiddenBecause = int(resp.GetHidden()), resp.GetHiddenBecause()
 		if resp.GetProcess() == nil {
 			continue
 		}

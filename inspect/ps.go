@@ -10,6 +10,8 @@ type Processes struct {
 	// Hidden is the number of processes that could not be looked at for lack
 	// of permission.
 	Hidden int `json:"hidden"`
+	// HiddenBecause is why that is for one of them, and what to type.
+	HiddenBecause string `json:"hidden_because,omitempty"`
 }
 
 // Process is one of them.
@@ -32,4 +34,7 @@ type ProcessCode struct {
 	Version string `json:"version,omitempty"`
 	Path    string `json:"path"` // as the process sees it
 	Static  bool   `json:"static"`
+	// InferredFrom is set if no symbol says that it is there: from what else
+	// that is known.
+	InferredFrom string `json:"inferred_from,omitempty"`
 }

@@ -106,20 +106,23 @@ func insideContainers(pid int) []string {
 // refusal is what is known when the kernel did not let this process look at
 // another one.
 type refusal struct {
-	pid       int
+	typed     string // behind the tool's name
 	me, it    *status
 	scope     int  // as of ptraceScope
 	protected bool // as of protected
 }
 
 // denied explains why the kernel refused to let this process look at pid.
-func denied(pid int) error {
+func denied(pid int) error { return deniedFor(pid, strconv.Itoa(pid)) }
+
+// deniedFor is denied for what was typed behind the tool's name.
+func deniedFor(pid int, typed string) error {
 	me, err := readStatus(os.Getpid())
 	it, err2 := readStatus(pid)
 	if err != nil || err2 != nil {
 		return &Error{PID: pid, Err: ErrPermission}
 	}
-	cause, cure := refusal{pid, me, it, ptraceScope(), protected(pid, it)}.explain()
+	cause, cure := refusal{typed, me, it, ptraceScope(), protected(pid, it)}.explain()
 	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Cure: cure}
 }
 
@@ -127,7 +130,7 @@ func denied(pid int) error {
 // the reasons.
 func (r refusal) explain() (cause, cure string) {
 	user := r.me.uids[1]
-	sudo := fmt.Sprintf("sudo ompd-inspect %d", r.pid)
+	sudo := "sudo ompd-inspect " + r.typed
 	switch {
 	case r.scope >= 3:
 		return "kernel.yama.ptrace_scope is 3, which forbids everybody to look into processes until the next boot",
@@ -136,8 +139,8 @@ func (r refusal) explain() (cause, cure string) {
 		return "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do",
 			"run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
 	case user == 0:
-		return "this container runs without CAP_SYS_PTRACE",
-			"start it by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
+		return "root is without CAP_SYS_PTRACE here, as in containers that are not given it",
+			"start the container by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
 	case slices.Max(r.it.uids[:3]) != user || slices.Min(r.it.uids[:3]) != user:
 		return fmt.Sprintf("it belongs to %s, you are %s", userName(r.it.uids[1]), userName(user)), sudo
 	case r.scope == 2:

@@ -21,14 +21,14 @@ func TestRefusals(t *testing.T) {
 	}{
 		{refusal{scope: 3, me: user(0, capSysPtrace), it: user(0, 0)}, "ptrace_scope is 3", "write a core"},
 		{refusal{me: user(0, capSysPtrace), it: user(0, 0)}, "seccomp", "--security-opt seccomp=unconfined"},
-		{refusal{me: user(0, 0), it: user(0, 0)}, "container runs without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
+		{refusal{me: user(0, 0), it: user(0, 0)}, "root is without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
 		{refusal{scope: 2, me: user(mine, 0), it: user(other, 0)}, "belongs to uid 4243, you are uid 4242", "sudo ompd-inspect 7"},
 		{refusal{scope: 2, me: user(mine, 0), it: user(mine, 0)}, "ptrace_scope is 2", "sudo ompd-inspect 7"},
 		{refusal{scope: 1, protected: true, me: user(mine, 0), it: user(mine, 0)}, "protects itself", "sudo ompd-inspect 7"},
 		{refusal{scope: 1, me: user(mine, 0), it: user(mine, 0)}, "ptrace_scope is 1", "sudo sysctl kernel.yama.ptrace_scope=0"},
 		{refusal{me: user(mine, 0), it: user(mine, 0)}, "the kernel refused", "sudo ompd-inspect 7"},
 	} {
-		c.r.pid = 7
+		c.r.typed = "7"
 		if cause, cure := c.r.explain(); !strings.Contains(cause, c.cause) || !strings.Contains(cure, c.cure) {
 			t.Errorf("%+v: %q, %q; want %q, %q", c.r, cause, cure, c.cause, c.cure)
 		}

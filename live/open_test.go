@@ -325,7 +325,7 @@ func TestParseMapping(t *testing.T) {
 }
 
 // llvm knows the runtime of the test's programs.
-func llvm(defines func(string) bool) (string, bool) {
+func llvm(defines, _ func(string) bool) (string, bool) {
 	return "LLVM", defines("omp_get_thread_num") && defines("__kmpc_fork_call")
 }
 
@@ -339,7 +339,7 @@ func TestProcesses(t *testing.T) {
 		threads  int
 	}{
 		{llvm, prog.PID, omptest.RuntimeOf(t, 16).Lib, 5},
-		{func(defines func(string) bool) (string, bool) { return "busy", defines("progress") }, busy.pid, busy.cmd.Path, 6},
+		{func(defines, _ func(string) bool) (string, bool) { return "busy", defines("progress") }, busy.pid, busy.cmd.Path, 6},
 	} {
 		list, _, err := Processes(background, c.classify, 0)
 		if err != nil {

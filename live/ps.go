@@ -1,8 +1,11 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"debug/elf"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,10 +18,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
-// Classify tells the family of the runtime that a module holds, given a
-// function that tells whether the module defines a symbol; not ok if it holds
-// none.
-type Classify func(defines func(symbol string) bool) (family string, ok bool)
+// Classify tells the family of the runtime that a module holds, given functions that
+// tell whether the module defines a symbol, and whether a text is in its constant
+// data; not ok if it holds none. The latter is false for all but executables without
+// symbols that are all of their program.
+type Classify func(defines, contains func(string) bool) (family string, ok bool)
 
 // Candidate is a process that can be looked at.
 type Candidate struct {
@@ -42,29 +46,37 @@ type RuntimeModule struct {
 	File   string // where this process can open it
 }
 
+// Hidden are processes that could not be looked at for lack of permission.
+type Hidden struct {
+	Count int
+	Err   error // an *Error about one of them; nil if there is none
+}
+
 // Processes lists the processes of this machine that have a module which
 // classify knows, by process number. A process is not stopped and its memory is
 // not read; the executable's symbol table tells of runtimes that are linked
-// statically, unless it is stripped.
+// statically, or if it is stripped, its texts.
 //
-// If sample is not 0, Processes takes that long to measure CPU. hidden is the
-// number of processes that could not be looked at for lack of permission.
-func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden int, err error) {
+// If sample is not 0, Processes takes that long to measure CPU.
+func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden Hidden, err error) {
 	s := &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return nil, 0, err
+		return nil, hidden, err
 	}
 	for _, dir := range dirs {
 		if err := ctx.Err(); err != nil {
-			return nil, 0, err
+			return nil, hidden, err
 		}
 		pid, err := strconv.Atoi(filepath.Base(dir))
 		if err != nil {
 			continue
 		}
 		if c, err := s.process(pid); isDenied(err) && !isKernelThread(pid) {
-			hidden++
+			hidden.Count++
+			if hidden.Err == nil {
+				hidden.Err = deniedFor(pid, "ps")
+			}
 		} else if err == nil && len(c.Runtimes) > 0 {
 			list = append(list, c)
 		}
@@ -137,7 +149,9 @@ func (s *search) file(id fileID, path string, main bool) verdict {
 	v := verdict{mtime: st.ModTime()}
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Ino == id.inode { // else it was replaced
 		if f, closer, err := elfx.OpenPath(path); err == nil {
-			v.family, v.ok = s.classify(func(name string) bool { return defines(f, name, main) })
+			v.family, v.ok = s.classify(
+				func(name string) bool { return defines(f, name, main) },
+				func(text string) bool { return main && isAllStripped(f) && contains(f, text) })
 			closer.Close()
 		}
 	}
@@ -156,6 +170,31 @@ func defines(f *elfx.File, name string, main bool) bool {
 	}
 	s, ok := f.Lookup(name)
 	return ok && s.Defined()
+}
+
+// isAllStripped tells whether an executable without symbols is all of its program, as
+// it names no loader and no library.
+func isAllStripped(f *elfx.File) bool {
+	_, err := f.Symbols()
+	return errors.Is(err, elfx.ErrNoSection) && f.Interp() == "" && len(f.Needed()) == 0
+}
+
+// maxConstants bounds the constant data of an executable that is searched for texts.
+// That of a program with all its libraries has some MiB; more have those of other
+// languages, with data built in.
+const maxConstants = 64 << 20
+
+// contains tells whether a text is in the constant data of a file.
+func contains(f *elfx.File, text string) bool {
+	for _, p := range f.Progs() {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {
+			continue
+		}
+		if b, err := f.DataAt(p.Vaddr, int(min(p.Filesz, maxConstants))); err == nil && bytes.Contains(b, []byte(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // describe fills in what is told of a candidate.

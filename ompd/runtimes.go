@@ -116,6 +116,13 @@ func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	return rtl.Kind{}, false
 }
 
+// RecognizeStripped tells which kind of runtime an executable without symbols has
+// linked in, by texts in its constant data; not ok if it has none that this library
+// knows.
+func RecognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
+	return libgomp.RecognizeStripped(contains)
+}
+
 // recoverSymbols recovers what each kind of runtime has. Only LLVM's describes
 // itself to OMPD: GCC's has neither variables nor functions for it, and no OMPD
 // library would find in it what it asks for.

@@ -36,5 +36,5 @@ func (s *inspection) FindProcesses(req *ompdv1.FindProcessesRequest, stream ompd
 			return err
 		}
 	}
-	return stream.Send(&ompdv1.FindProcessesResponse{Hidden: hidden})
+	return stream.Send(&ompdv1.FindProcessesResponse{Hidden: hidden, HiddenBecause: found.HiddenBecause})
 }

@@ -124,6 +124,28 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
+// TestRootWithoutRights asks, as root who may not look into processes, for those of
+// root: sudo would be no cure.
+func TestRootWithoutRights(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give up rights of root")
+	}
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	for _, args := range [][]string{{strconv.Itoa(p.PID)}, {"ps", "--sample", "0"}} {
+		cmd := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "ompd-inspect"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		text := strings.Join(strings.Fields(string(out)), " ")
+		for _, w := range []string{"permission denied: root is without CAP_SYS_PTRACE here", "docker run --cap-add=SYS_PTRACE", "Kubernetes"} {
+			if !strings.Contains(text, w) {
+				t.Errorf("%v: no %q in\n%s", args, w, out)
+			}
+		}
+		if strings.Contains(text, "sudo") {
+			t.Errorf("%v: sudo is no cure:\n%s", args, out)
+		}
+	}
+}
+
 // debugger is a gdb that holds a process.
 type debugger struct {
 	*exec.Cmd

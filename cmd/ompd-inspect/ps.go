@@ -65,7 +65,10 @@ func processes(ctx context.Context, sample time.Duration) (*inspect.Processes, e
 	if err != nil {
 		return nil, err
 	}
-	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}, Hidden: hidden}
+	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}, Hidden: hidden.Count}
+	if hidden.Err != nil {
+		list.HiddenBecause = hidden.Err.Error()
+	}
 	for _, c := range found {
 		list.Processes = append(list.Processes, known.process(c))
 	}
@@ -80,12 +83,12 @@ func (a *app) here(verb string) error {
 	return nil
 }
 
-// moduleKinds keeps which symbols the modules of each kind define, as far as
-// that was asked.
-type moduleKinds map[string]map[string]bool
+// moduleKinds has, by what live.Classify calls it, what a module of each kind is if it
+// lies at a path.
+type moduleKinds map[string]func(path string) inspect.ProcessCode
 
-// classify is live.Classify; the family is the key of what is kept.
-func (k moduleKinds) classify(defines func(string) bool) (string, bool) {
+// classify is live.Classify.
+func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool) {
 	asked := map[string]bool{}
 	kind, ok := ompd.Recognize(func(name string) bool {
 		asked[name] = defines(name)
@@ -93,7 +96,17 @@ func (k moduleKinds) classify(defines func(string) bool) (string, bool) {
 	}, "")
 	key := kind.Family + " " + kind.Version
 	if ok {
-		k[key] = asked
+		k[key] = func(path string) inspect.ProcessCode {
+			kind, _ := ompd.Recognize(func(name string) bool { return asked[name] }, path)
+			return inspect.ProcessCode{Family: kind.Family, Name: kind.Name, Version: kind.Version}
+		}
+		return key, true
+	}
+	if kind, ok = ompd.RecognizeStripped(contains); ok {
+		key = kind.Family + " stripped"
+		k[key] = func(string) inspect.ProcessCode {
+			return inspect.ProcessCode{Family: kind.Family, Name: kind.Name, InferredFrom: "texts of its own, as the executable is stripped"}
+		}
 	}
 	return key, ok
 }
@@ -105,11 +118,9 @@ func (k moduleKinds) process(c live.Candidate) inspect.Process {
 		Started: c.Started.Format(time.RFC3339), CPU: c.CPU,
 	}
 	for _, m := range c.Runtimes {
-		asked := k[m.Family]
-		kind, _ := ompd.Recognize(func(name string) bool { return asked[name] }, m.Path)
-		p.Runtimes = append(p.Runtimes, inspect.ProcessCode{
-			Family: kind.Family, Name: kind.Name, Version: kind.Version, Path: m.Path, Static: m.Path == c.Executable,
-		})
+		code := k[m.Family](m.Path)
+		code.Path, code.Static = m.Path, m.Path == c.Executable
+		p.Runtimes = append(p.Runtimes, code)
 	}
 	return p
 }

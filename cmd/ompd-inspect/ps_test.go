@@ -72,13 +72,15 @@ func TestPs(t *testing.T) {
 		p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live})
 		started[p.PID] = inspect.ProcessCode{Family: "libomp", Name: "LLVM OpenMP runtime", Version: strconv.Itoa(rt.Major), Path: rt.Lib}
 	}
-	static := staticProgram(t)
-	started[static.Process.Pid] = inspect.ProcessCode{Family: "libgomp", Name: "GNU OpenMP runtime", Path: static.Path, Static: true}
-	plain := exec.Command("sleep", "60")
-	if err := plain.Start(); err != nil {
-		t.Fatal(err)
+	const inferred = "texts of its own, as the executable is stripped"
+	for from, flags := range map[string][]string{"": {"-static"}, inferred: {"-static", "-s"}, inferred + ".": {"-static-pie", "-s"}} {
+		p := staticProgram(t, staticText, append(flags, "-fopenmp")...)
+		started[p.Process.Pid] = inspect.ProcessCode{
+			Family: "libgomp", Name: "GNU OpenMP runtime", Path: p.Path, Static: true, InferredFrom: strings.TrimSuffix(from, "."),
+		}
 	}
-	defer func() { _ = plain.Process.Kill(); _ = plain.Wait() }()
+	// Who has a text that the runtime has, has not the runtime.
+	plain := staticProgram(t, `#include <unistd.h>`+"\nint main(int n, char **v) { return write(n, \"\\nlibgomp: \", 10) - pause(); }\n", "-static", "-s")
 	list := listed(t)
 	found := 0
 	for _, p := range list.Processes {
@@ -139,16 +141,18 @@ func checkProcess(t *testing.T, p inspect.Process, want inspect.ProcessCode, exe
 	}
 }
 
+// staticText is a program with a region of one thread.
+const staticText = "#include <omp.h>\n#include <unistd.h>\nint main(void) {\n#pragma omp parallel num_threads(1)\n  pause();\n  return omp_get_ancestor_thread_num(0);\n}\n"
+
 // staticProgram starts a program that has its runtime linked in, as GCC can do.
-func staticProgram(t *testing.T) *exec.Cmd {
+func staticProgram(t *testing.T, text string, flags ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
 	source, exe := filepath.Join(dir, "linked.c"), filepath.Join(dir, "linked")
-	const text = "#include <omp.h>\n#include <unistd.h>\nint main(void) {\n#pragma omp parallel num_threads(1)\n  pause();\n  return omp_get_ancestor_thread_num(0);\n}\n"
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-static", "-fopenmp", "-o", exe, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", append(flags, "-o", exe, source)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: apt-get install gcc\n%s", err, out)
 	}
 	cmd := exec.Command(exe)

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,7 @@ func Processes(p *Printer, list *inspect.Processes) {
 		p.linef("next: ompd-inspect %d", busiest.PID)
 	}
 	if list.Hidden > 0 {
-		p.wrapped("", fmt.Sprintf("%s could not be looked at for lack of permission: sudo ompd-inspect ps", processCount(list.Hidden)))
+		p.wrapped("", processCount(list.Hidden)+" could not be looked at; "+cmp.Or(list.HiddenBecause, "for lack of permission"))
 	}
 }
 
@@ -34,7 +35,10 @@ func runtimeNames(list []inspect.ProcessCode) string {
 	var parts []string
 	for _, r := range list {
 		s := strings.TrimSpace(r.Family + " " + r.Version)
-		if r.Static {
+		switch {
+		case r.InferredFrom != "":
+			s += " (static, inferred)"
+		case r.Static:
 			s += " (static)"
 		}
 		parts = append(parts, s)

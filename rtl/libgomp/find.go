@@ -145,9 +145,12 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r releases, by string)
 	return r, by
 }
 
+// What people call the runtime, in short and in full.
+const family, fullName = "libgomp", "GNU OpenMP runtime"
+
 // identify names the runtime.
 func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
-	id := rtl.Identity{Family: "libgomp", Name: "GNU OpenMP runtime", Module: mod}
+	id := rtl.Identity{Family: family, Name: fullName, Module: mod}
 	var r releases
 	r, id.VersionBy = versions(t, mod)
 	if r.low == 0 && len(fp.rows) > 0 {

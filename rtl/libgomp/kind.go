@@ -12,3 +12,13 @@ func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	id := identify(t, mod, &fingerprint{})
 	return rtl.Kind{Family: id.Family, Name: id.Name, Version: id.Version}, true
 }
+
+// RecognizeStripped tells whether an executable without symbols, in whose constant
+// data these texts are, has GNU libgomp linked in: what its errors begin with and a
+// setting that is its own are in object files that every such program has.
+func RecognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
+	if !contains("\nlibgomp: \x00") || !contains("GOMP_SPINCOUNT\x00") {
+		return rtl.Kind{}, false
+	}
+	return rtl.Kind{Family: family, Name: fullName}, true
+}

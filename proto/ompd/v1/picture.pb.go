@@ -2905,7 +2905,9 @@ type ProcessCode struct {
 	// As the process sees it.
 	Path string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
 	// It is linked into the executable.
-	Static        bool `protobuf:"varint,5,opt,name=static,proto3" json:"static,omitempty"`
+	Static bool `protobuf:"varint,5,opt,name=static,proto3" json:"static,omitempty"`
+	// Set if no symbol says that it is there: from what else that is known.
+	InferredFrom  string `protobuf:"bytes,6,opt,name=inferred_from,json=inferredFrom,proto3" json:"inferred_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2973,6 +2975,13 @@ func (x *ProcessCode) GetStatic() bool {
 		return x.Static
 	}
 	return false
+}
+
+func (x *ProcessCode) GetInferredFrom() string {
+	if x != nil {
+		return x.InferredFrom
+	}
+	return ""
 }
 
 // Look is one of several looks at a process.
@@ -3631,13 +3640,14 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\athreads\x18\x06 \x01(\x03R\athreads\x12\x18\n" +
 	"\astarted\x18\a \x01(\tR\astarted\x12\x10\n" +
 	"\x03cpu\x18\b \x01(\x01R\x03cpu\x120\n" +
-	"\bruntimes\x18\t \x03(\v2\x14.ompd.v1.ProcessCodeR\bruntimes\"\x7f\n" +
+	"\bruntimes\x18\t \x03(\v2\x14.ompd.v1.ProcessCodeR\bruntimes\"\xa4\x01\n" +
 	"\vProcessCode\x12\x16\n" +
 	"\x06family\x18\x01 \x01(\tR\x06family\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
 	"\x04path\x18\x04 \x01(\tR\x04path\x12\x16\n" +
-	"\x06static\x18\x05 \x01(\bR\x06static\"\xde\x01\n" +
+	"\x06static\x18\x05 \x01(\bR\x06static\x12#\n" +
+	"\rinferred_from\x18\x06 \x01(\tR\finferredFrom\"\xde\x01\n" +
 	"\x04Look\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x12\n" +
 	"\x04look\x18\x02 \x01(\x03R\x04look\x12\x12\n" +

@@ -124,6 +124,51 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
+// TestProtected asks, as nobody, for a process of nobody that the kernel protects, as
+// its file may be executed and not read.
+func TestProtected(t *testing.T) {
+	cmd := asNobody(t, tool())
+	secret := filepath.Join(cmd.Dir, "secret")
+	sleep, err := exec.LookPath("sleep")
+	b, err1 := os.ReadFile(sleep)
+	if err := errors.Join(err, err1, os.WriteFile(secret, b, 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	victim := &exec.Cmd{Path: secret, Args: []string{"sleep", "60"}, SysProcAttr: cmd.SysProcAttr, Dir: cmd.Dir}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
+	pid := strconv.Itoa(victim.Process.Pid)
+	refused(t, asNobody(t, tool(pid)), "permission denied", "it protects itself", "sudo ompd-inspect "+pid)
+}
+
+// TestNumberInContainer asks for the number that a process has in a PID namespace: it
+// is told which it has here.
+func TestNumberInContainer(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a PID namespace")
+	}
+	inside := 0
+	for n := 20000; inside == 0 && n < 30000; n++ {
+		if unix.Kill(n, 0) == unix.ESRCH {
+			inside = n
+		}
+	}
+	const script = `echo $(($0 - 1)) > /proc/sys/kernel/ns_last_pid; sleep 60 & echo $!; wait`
+	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, strconv.Itoa(inside))
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatalf("%v: apt-get install util-linux", err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != fmt.Sprintln(inside) {
+		t.Fatalf("%q, %v", line, err)
+	}
+	here := childOf(t, childOf(t, cmd.Process.Pid))
+	refused(t, tool(strconv.Itoa(inside)), "no such process", "the number that a process has in its container", fmt.Sprint("type: ompd-inspect ", here))
+}
+
 // TestRootWithoutRights asks, as root who may not look into processes, for those of
 // root: sudo would be no cure.
 func TestRootWithoutRights(t *testing.T) {

@@ -17,12 +17,18 @@ func (in *Inspector) AllWait(l Lock, lwps []int) bool {
 	}
 	return !slices.ContainsFunc(lwps, func(lwp int) bool {
 		n := in.byLWP[lwp]
-		if n == nil || in.registers(n) == nil {
-			return true
-		}
-		_, asleep := arch.IsFutexWait(in.registers(n))
-		return !asleep
+		return n == nil || !in.onFutex(n)
 	})
+}
+
+// onFutex tells whether a thread is known to sleep on a futex.
+func (in *Inspector) onFutex(n *native) bool {
+	regs := in.registers(n)
+	if regs == nil {
+		return false
+	}
+	_, asleep := arch.IsFutexWait(regs)
+	return asleep
 }
 
 // Abandoned tells whether no thread will give back the lock that w waits for: no

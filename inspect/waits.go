@@ -190,6 +190,11 @@ func (in *Inspector) lockOf(w Wait) (Lock, error) {
 	}
 	owner := in.byHandle[info.Owner]
 	switch {
+	case owner != nil && owner == w.n && !in.onFutex(w.n):
+		// It may have just taken the lock, or take a nestable one again.
+		if !info.Nested {
+			l.Holders = in.holders(w, l)
+		}
 	case owner != nil && owner.lwp != 0:
 		l.Owner = owner.lwp
 	case info.OwnerNumber >= 0:

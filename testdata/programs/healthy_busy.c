@@ -1,7 +1,7 @@
 /* Does all day what looks like hangs and is none, until its standard input is closed: slow members at
  * barriers, locks that are about to be given back, long critical sections, locks taken inside of others
- * in one order, ordered loops, tasks that wait for tasks, and waits on condition variables with a lock in
- * hand. It checks every round, and says at the end how many there were. */
+ * in one order, ordered loops, tasks that wait for tasks, waits on condition variables with a lock in
+ * hand, and locks that do not live long, on the heap and on stacks. It checks every round, and says at the end how many there were. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -132,6 +132,71 @@ __attribute__((noinline)) static void signals(void) {
   }
 }
 
+struct box {
+  struct shelf shelf;
+  pthread_mutex_t mutex;
+  int users;
+};
+
+static struct box *box;
+
+/* put takes the locks of the box, which all threads do at once. */
+__attribute__((noinline)) static void put(struct box *b) {
+  for (int i = 0; i < 3; i++) {
+    omp_set_lock(&b->shelf.lock);
+    b->shelf.books++;
+    work(1);
+    omp_unset_lock(&b->shelf.lock);
+  }
+  pthread_mutex_lock(&b->mutex);
+  work(1);
+  pthread_mutex_unlock(&b->mutex);
+}
+
+__attribute__((noinline)) static void make(struct box *b) {
+  b->shelf.books = 0;
+  b->users = TEAM;
+  omp_init_lock(&b->shelf.lock);
+  pthread_mutex_init(&b->mutex, NULL);
+}
+
+/* leave is for the last one to destroy the box, whose mutex tells who that is. */
+__attribute__((noinline)) static int leave(struct box *b) {
+  pthread_mutex_lock(&b->mutex);
+  int last = --b->users == 0;
+  pthread_mutex_unlock(&b->mutex);
+  if (!last)
+    return 0;
+  if (b->shelf.books != 3 * TEAM)
+    wrong("the box", 0, b->shelf.books);
+  omp_destroy_lock(&b->shelf.lock);
+  return 1;
+}
+
+__attribute__((noinline)) static void short_lived(void) {
+  static unsigned size;
+  struct box mine;
+#pragma omp single
+  {
+    box = malloc(sizeof *box + (size += 272) % 4096);
+    make(box);
+  }
+  put(box);
+#pragma omp barrier
+  if (leave(box))
+    free(box);
+#pragma omp barrier
+#pragma omp master
+  {
+    make(&mine);
+    box = &mine;
+  }
+#pragma omp barrier
+  put(box);
+  leave(box);
+#pragma omp barrier
+}
+
 __attribute__((noinline)) static int round_of(void) {
   int order = 0;
   visits = cell = 0;
@@ -144,6 +209,7 @@ __attribute__((noinline)) static int round_of(void) {
     deep(2);
     tasks();
     signals();
+    short_lived();
     int o = turns();
 #pragma omp critical
     order = o;

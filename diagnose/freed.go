@@ -24,6 +24,9 @@ func freedLocks(g *graph) []inspect.Verdict {
 			Cure:     "let no thread use a lock any more before it is destroyed, or before its memory is freed: wait for the threads first (a barrier, a taskwait, a join)",
 		}
 		v.Summary = fmt.Sprintf("%s for %s, whose memory was freed meanwhile", g.wait(v.Threads), what)
+		if l.Overwritten {
+			v.Summary = fmt.Sprintf("%s for %s, whose memory has something else in it now", g.wait(v.Threads), what)
+		}
 		v.Explanation = "Nobody may give back what is not there any more. What is in that memory now, or will be, may be taken for the lock, and written to."
 		h := g.holderOfGone(l)
 		switch {

@@ -145,6 +145,8 @@ type Lock struct {
 	// runtime has destroyed it. Empty if nothing proves that.
 	Gone      string
 	Destroyed bool // the runtime has destroyed it, and will wake nobody
+	// Overwritten tells that something else is in its memory; Gone says what.
+	Overwritten bool
 	// Holders are the threads whose code shows that they have it, or may have
 	// it, where the lock names no owner. The best come first.
 	Holders []Holder
@@ -159,7 +161,11 @@ func (in *Inspector) Lock(w Wait) (Lock, error) {
 	case l.Destroyed:
 		l.Gone = l.Evidence
 	default:
-		if why := in.Gone(cmp.Or(w.Variable, w.Address)); why != "" {
+		why := in.Gone(cmp.Or(w.Variable, w.Address))
+		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
+			why = l.Evidence
+		}
+		if why != "" {
 			l.Gone, err = why, nil
 			if l.Owner == 0 && l.Holders == nil {
 				l.Holders = in.holders(w, l)
@@ -182,7 +188,7 @@ func (in *Inspector) lockOf(w Wait) (Lock, error) {
 	if err != nil {
 		return Lock{}, err
 	}
-	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence, Destroyed: info.Destroyed}
+	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence, Destroyed: info.Destroyed, Overwritten: info.Overwritten}
 	for _, h := range info.Waiters {
 		if n := in.byHandle[h]; n != nil {
 			l.Waiters = append(l.Waiters, n.lwp)

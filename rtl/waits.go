@@ -51,7 +51,10 @@ type LockInfo struct {
 	// Destroyed tells that the lock was destroyed while the thread waits for it,
 	// and that it forgot the thread.
 	Destroyed bool
-	Evidence  string // what this was read from, for people
+	// Overwritten tells that what is in the lock's memory is no state of a lock;
+	// Evidence says what is there.
+	Overwritten bool
+	Evidence    string // what this was read from, for people
 }
 
 // BarrierInfo is a barrier that is not complete, as one of its threads sees it.

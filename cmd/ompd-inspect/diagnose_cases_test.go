@@ -68,6 +68,7 @@ func freedLocks() []expectation {
 	out := []expectation{
 		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain", threads: 1, says: []string{"lock fixed.lock, which was destroyed", "nobody will wake them"}},
 		{program: "verdict_lock_freed", args: []string{"4"}, crash: true, kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"no memory is mapped"}},
+		{program: "verdict_lock_freed", args: []string{"9"}, only: "libgomp", crash: true, kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"whose memory has something else in it", "is 0x5a5a5a5a, which is no state of a lock"}},
 		{program: "verdict_lock_freed", args: []string{"3"}, only: "libgomp", kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"malloc has not given out"}},
 	}
 	for how, says := range map[string][]string{
@@ -81,7 +82,7 @@ func freedLocks() []expectation {
 	for how, what := range map[string]string{"7": "mutex shared[0].mutex", "8": "nest lock shared[0].nest"} {
 		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "certain", threads: 1, says: []string{what + ", whose memory was freed", "has the lock and may still give it back"}})
 	}
-	for how := range 9 {
+	for how := range 10 {
 		out = append(out, expectation{program: "verdict_lock_freed", args: []string{strconv.Itoa(how), "1"}})
 	}
 	for i := range out {

@@ -51,6 +51,10 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 	if err != nil {
 		return info, err
 	}
+	if info.Overwritten = overwritten(o.ev, info.Lock, word); info.Overwritten {
+		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread sleeps since it was %d", info.Lock, word, lockContended)
+		return info, nil
+	}
 	info.Held = word != 0
 	if !info.Nested || !info.Held {
 		return info, nil
@@ -64,6 +68,28 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 		info.Owner, info.OwnerNumber = rt.threadHandle(own.thread), int64(own.thread.number)
 	}
 	return info, nil
+}
+
+// States of a lock's word, gomp_mutex_t: free, taken, and taken with threads asleep.
+// Before GCC 4.7, the last was 2.
+const (
+	lockFree         = 0
+	lockTaken        = 1
+	lockContended    = -1
+	lockContendedOld = 2
+)
+
+// overwritten tells whether something else than a lock is at a, where a thread sleeps
+// until its word is not what it is while threads sleep on it.
+func overwritten(ev *rtl.Evidence, a callbacks.Address, word uint64) bool {
+	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
+		return false
+	}
+	switch int32(word) {
+	case lockFree, lockTaken, lockContended, lockContendedOld:
+		return false
+	}
+	return true
 }
 
 // Bits of a barrier's generation, below those that count it.

@@ -3,7 +3,7 @@
  * as good as before: the one that has it keeps it. */
 #include "truth.h"
 
-enum how { DESTROYED, SMALL, MEDIUM, LAST, MAPPED, RETURNED, ENDED, MUTEX, NEST };
+enum how { DESTROYED, SMALL, MEDIUM, LAST, MAPPED, RETURNED, ENDED, MUTEX, NEST, REUSED };
 
 struct job {
   long name, size, kind, links[4]; /* links: where malloc writes in what is free */
@@ -91,9 +91,14 @@ __attribute__((noinline)) static void on_heap(size_t size) {
   }
   start(j);
   truth_await(1);
-  if (!sound)
+  if (!sound) {
     free(j);
-  else {
+    if (how == REUSED) {
+      behind = malloc(size);
+      memset(behind, 0x5a, size);
+      __asm__ volatile("" : : "r"(behind) : "memory");
+    }
+  } else {
     free(before);
     free(behind);
   }
@@ -111,6 +116,7 @@ __attribute__((noinline)) static void lose(void) {
   case SMALL:
   case MUTEX:
   case NEST:
+  case REUSED:
     on_heap(256);
     break;
   case MEDIUM:

@@ -115,7 +115,7 @@ func codeFiles(t *testing.T) map[string]int {
 // TestCodeAgainstTable reads the code of every runtime at hand. What it tells must
 // be what the releases' headers say.
 func TestCodeAgainstTable(t *testing.T) {
-	tab, err := parseTable(tableText)
+	tab, err := parseTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,18 +125,18 @@ func TestCodeAgainstTable(t *testing.T) {
 		row := tab.row(major)
 		derived := 0
 		var missing []string
-		for _, n := range tab.order {
-			f, err := ask(s, n)
-			want := tab.places[n][row]
+		for _, n := range tab.Order {
+			f, err := layout.Ask(s, n)
+			want := tab.Places[n][row]
 			switch {
 			case err == nil && f != want:
-				t.Errorf("%s: %s.%s is at %v by the code, at %v in GCC %d", path, n.typ, n.field, f, want, major)
+				t.Errorf("%s: %s.%s is at %v by the code, at %v in GCC %d", path, n.Type, n.Field, f, want, major)
 			case err == nil:
 				derived++
 			case !errors.Is(err, layout.ErrUnknown):
-				t.Errorf("%s: %s.%s: %v", path, n.typ, n.field, err)
-			case n.field != "" && want.Size != 0 && asked(n):
-				missing = append(missing, n.typ+"."+n.field)
+				t.Errorf("%s: %s.%s: %v", path, n.Type, n.Field, err)
+			case n.Field != "" && want.Size != 0 && asked(n):
+				missing = append(missing, n.Type+"."+n.Field)
 			}
 		}
 		tls, err := s.Global("gomp_tls_data")
@@ -155,5 +155,5 @@ func TestCodeAgainstTable(t *testing.T) {
 // asked tells whether a rule is about the field.
 func asked(n fieldName) bool {
 	rules := layout.CodeRules{Rules: codeRules, Root: "gomp_thread", Pointees: pointees}
-	return slices.Contains(rules.Fields(), layout.FieldName{Type: n.typ, Field: n.field})
+	return slices.Contains(rules.Fields(), layout.FieldName{Type: n.Type, Field: n.Field})
 }

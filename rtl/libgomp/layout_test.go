@@ -26,7 +26,7 @@ func openTestCore(t *testing.T, run omptest.Run) *corefile.Core {
 // TestDerived reads a release that the table does not have: its newest rows are taken
 // away, and what the code tells places the rest.
 func TestDerived(t *testing.T) {
-	whole, err := parseTable(tableText)
+	whole, err := parseTable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,21 +37,21 @@ func TestDerived(t *testing.T) {
 		l, mod := loadFile(t, rt.Lib)
 		s := newCodeSource(l, mod)
 		fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "derived", table: &table{
-			rows: whole.rows[:4], places: map[fieldName][]layout.Field{}, order: whole.order,
+			Rows: &layout.Rows{Places: map[fieldName]layout.Places{}, Order: whole.Order}, rows: whole.rows[:4],
 		}}
-		for n, p := range whole.places {
-			fp.table.places[n] = p[:4]
+		for n, p := range whole.Places {
+			fp.table.Places[n] = p[:4]
 		}
-		fp.gather([]layout.Source{s})
+		fp.table.Gather(fp.known, []layout.Source{s})
 		for row := range fp.table.rows {
-			if fp.matches(row) {
+			if fp.table.Fits(row, fp.known) {
 				t.Errorf("%s: row %v fits", rt.Name, fp.table.rows[row])
 			}
 		}
 		derived, unknown := 0, 0
-		for _, n := range whole.order {
+		for _, n := range whole.Order {
 			f, err := fp.derive(n)
-			switch want := whole.places[n][4]; {
+			switch want := whole.Places[n][4]; {
 			case errors.Is(err, layout.ErrUnknown):
 				unknown++
 			case err != nil || f != want && want.Size != 0:

@@ -53,20 +53,20 @@ func (s *memorySource) Name() string { return "memory" }
 // testedFields are the fields that an invariant is about.
 func testedFields() []fieldName {
 	return []fieldName{
-		{"gomp_thread", "ts.team"}, {"gomp_thread", "ts.team_id"}, {"gomp_thread", "ts.level"}, {"gomp_thread", "release"},
-		{"gomp_team", ""}, {"gomp_team", "nthreads"}, {"gomp_team", "barrier.total"}, {"gomp_team", "master_release"},
-		{"gomp_team", "ordered_release"}, {"gomp_task", ""}, {"gomp_task", "kind"},
+		fieldOf("gomp_thread", "ts.team"), fieldOf("gomp_thread", "ts.team_id"), fieldOf("gomp_thread", "ts.level"), fieldOf("gomp_thread", "release"),
+		fieldOf("gomp_team", ""), fieldOf("gomp_team", "nthreads"), fieldOf("gomp_team", "barrier.total"), fieldOf("gomp_team", "master_release"),
+		fieldOf("gomp_team", "ordered_release"), fieldOf("gomp_task", ""), fieldOf("gomp_task", "kind"),
 	}
 }
 
 // Field answers for the fields that took part.
 func (s *memorySource) Field(typ, field string) (layout.Field, error) {
-	return s.place(fieldName{typ, field})
+	return s.place(fieldOf(typ, field))
 }
 
 // Type answers for the structures that took part.
 func (s *memorySource) Type(typ string) (layout.Type, error) {
-	f, err := s.place(fieldName{typ: typ})
+	f, err := s.place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
 }
 
@@ -86,9 +86,9 @@ func (s *memorySource) place(n fieldName) (layout.Field, error) {
 	if err := s.look(); err != nil {
 		return layout.Field{}, err
 	}
-	f := s.table.places[n][s.rows[0]]
+	f := s.table.Places[n][s.rows[0]]
 	for _, row := range s.rows[1:] {
-		if s.table.places[n][row] != f {
+		if s.table.Places[n][row] != f {
 			return layout.Field{}, layout.ErrUnknown
 		}
 	}
@@ -105,7 +105,7 @@ func (s *memorySource) look() error {
 		return s.err
 	}
 	s.looked = true
-	if s.table, s.err = parseTable(tableText); s.err != nil {
+	if s.table, s.err = parseTable(); s.err != nil {
 		return s.err
 	}
 	lwps, err := listThreads(s.target)
@@ -160,7 +160,7 @@ func (s *memorySource) elect(votes map[candidate]int) bool {
 // votes counts the threads that show each candidate at distances in [from, to).
 func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 	votes := map[candidate]int{}
-	size := s.table.places[fieldName{"gomp_thread", ""}][0].Size
+	size := s.table.Places[fieldOf("gomp_thread", "")][0].Size
 	for _, l := range lwps {
 		if l.tp == 0 {
 			continue
@@ -202,7 +202,7 @@ func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 // team.
 func (s *memorySource) shows(a uint64, data []byte, row int) bool {
 	get := func(field string) uint64 {
-		f := s.table.places[fieldName{"gomp_thread", field}][row]
+		f := s.table.Places[fieldOf("gomp_thread", field)][row]
 		if f.End() > uint64(len(data)) {
 			return 0
 		}
@@ -212,7 +212,7 @@ func (s *memorySource) shows(a uint64, data []byte, row int) bool {
 	if team < lowestAddress || team&7 != 0 || id >= maxTeamSize || level == 0 || level > maxNesting {
 		return false
 	}
-	of := func(typ, field string) layout.Field { return s.table.places[fieldName{typ, field}][row] }
+	of := func(typ, field string) layout.Field { return s.table.Places[fieldOf(typ, field)][row] }
 	r := layout.Read(s.target, callbacks.At(team), of("gomp_team", "nthreads"), of("gomp_team", "barrier.total"), of("gomp_team", "ordered_release"))
 	n, ordered := r.Uint(of("gomp_team", "nthreads")), r.Address(of("gomp_team", "ordered_release"))
 	tasks := team + of("gomp_team", "").Size

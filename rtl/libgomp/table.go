@@ -16,9 +16,8 @@ var tableText string
 // table has the layouts of all releases of GCC that are known, in rows of
 // releases that agree.
 type table struct {
-	rows   []releases
-	places map[fieldName][]layout.Field // by row; a size of 0 is a release without such a name
-	order  []fieldName                  // as in the text
+	*layout.Rows
+	rows []releases
 }
 
 // releases is a range of releases of GCC, both ends included; high 0 is open.
@@ -44,38 +43,24 @@ func (r releases) String() string {
 	return fmt.Sprintf("%d-%d", r.low, r.high)
 }
 
-// fieldName names a field, or a structure if field is empty.
-type fieldName struct{ typ, field string }
+// fieldName names a field, or a structure if its field is empty.
+type fieldName = layout.Name
 
-// parseTable reads the form that the text's own head describes.
-func parseTable(text string) (*table, error) {
-	t := &table{places: map[fieldName][]layout.Field{}}
-	typ, n := "", 0
-	for line := range strings.Lines(text) {
-		n++
-		words := strings.Fields(line)
-		if len(words) == 0 || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if words[0] == "releases" {
-			if err := t.parseRows(words[1:]); err != nil {
-				return nil, fmt.Errorf("layout table, line %d: %w", n, err)
-			}
-			continue
-		}
-		name := fieldName{words[0], ""}
-		if line[0] == ' ' {
-			name = fieldName{typ, words[0]}
-		}
-		typ = name.typ
-		places, err := parsePlaces(words[1:], len(t.rows))
-		if err != nil {
-			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
-		}
-		t.places[name] = places
-		t.order = append(t.order, name)
+func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
+
+// parseTable reads the checked-in table.
+func parseTable() (*table, error) {
+	rows, err := layout.ParseRows(tableText)
+	if err != nil {
+		return nil, err
 	}
-	return t, nil
+	for n, p := range rows.Places {
+		if len(p) == 1 {
+			rows.Places[n] = slices.Repeat(p, len(rows.Releases)) // many ask by row
+		}
+	}
+	t := &table{Rows: rows}
+	return t, t.parseRows(rows.Releases)
 }
 
 func (t *table) parseRows(words []string) error {
@@ -95,38 +80,6 @@ func (t *table) parseRows(words []string) error {
 		t.rows = append(t.rows, releases{l, h})
 	}
 	return nil
-}
-
-// parsePlaces reads one place for all n rows, or n of them.
-func parsePlaces(words []string, n int) ([]layout.Field, error) {
-	if len(words) != 1 && len(words) != n || n == 0 {
-		return nil, fmt.Errorf("%d places for %d rows", len(words), n)
-	}
-	var all []layout.Field
-	for i := range n {
-		f, err := parsePlace(words[min(i, len(words)-1)])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	return all, nil
-}
-
-// parsePlace reads "offset:size", "size" or "-".
-func parsePlace(w string) (f layout.Field, err error) {
-	if w == "-" {
-		return f, nil
-	}
-	offset, size, ok := strings.Cut(w, ":")
-	if !ok {
-		offset, size = "0", w
-	}
-	if f.Offset, err = strconv.ParseUint(offset, 10, 16); err != nil {
-		return f, err
-	}
-	f.Size, err = strconv.ParseUint(size, 10, 16)
-	return f, err
 }
 
 // tableSource answers from the rows that fit the target: all that is known of it
@@ -165,10 +118,10 @@ func (s *tableSource) take() *fingerprint {
 
 func (s *tableSource) compare() *fingerprint {
 	fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "table"}
-	if fp.table, fp.err = parseTable(tableText); fp.err != nil {
+	if fp.table, fp.err = parseTable(); fp.err != nil {
 		return fp
 	}
-	fp.gather(s.evidence)
+	fp.table.Gather(fp.known, s.evidence)
 	if len(fp.known) == 0 && s.bounds == (releases{}) {
 		fp.err = fmt.Errorf("nothing is known of the target to choose from the table: %w", layout.ErrUnknown)
 		return fp
@@ -178,7 +131,7 @@ func (s *tableSource) compare() *fingerprint {
 		if row == len(fp.table.rows)-1 {
 			r.high = 0 // newer releases may have this layout just as well
 		}
-		if s.bounds.overlaps(r) && fp.matches(row) && (s.allowed == nil || s.allowed(row)) {
+		if s.bounds.overlaps(r) && fp.table.Fits(row, fp.known) && (s.allowed == nil || s.allowed(row)) {
 			fp.rows = append(fp.rows, row)
 			names = append(names, fp.table.rows[row].String())
 		}
@@ -191,44 +144,14 @@ func (s *tableSource) compare() *fingerprint {
 	return fp
 }
 
-// gather asks for all that the table has.
-func (fp *fingerprint) gather(evidence []layout.Source) {
-	for _, n := range fp.table.order {
-		for _, src := range evidence {
-			if f, err := ask(src, n); err == nil {
-				fp.known[n] = f
-				break
-			}
-		}
-	}
-}
-
-// ask asks for a field, or for the size of a structure.
-func ask(src layout.Source, n fieldName) (layout.Field, error) {
-	if n.field != "" {
-		return src.Field(n.typ, n.field)
-	}
-	t, err := src.Type(n.typ)
-	return layout.Field{Size: t.Size}, err
-}
-
-func (fp *fingerprint) matches(row int) bool {
-	for n, f := range fp.known {
-		if fp.table.places[n][row] != f {
-			return false
-		}
-	}
-	return true
-}
-
 // Field answers from the rows that fit.
 func (s *tableSource) Field(typ, field string) (layout.Field, error) {
-	return s.take().place(fieldName{typ, field})
+	return s.take().place(fieldOf(typ, field))
 }
 
 // Type answers from the rows that fit.
 func (s *tableSource) Type(typ string) (layout.Type, error) {
-	f, err := s.take().place(fieldName{typ: typ})
+	f, err := s.take().place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
 }
 
@@ -239,7 +162,7 @@ func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
 	if fp.err != nil {
 		return layout.Field{}, fp.err
 	}
-	all := fp.table.places[n]
+	all := fp.table.Places[n]
 	if all == nil {
 		return layout.Field{}, layout.ErrUnknown
 	}
@@ -266,15 +189,15 @@ const recentRows = 3
 // that are known of the same structure. If none is, what has not moved lately has
 // not moved. Known names that contradict each other leave it unknown.
 func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
-	all := fp.table.places[n]
+	all := fp.table.Places[n]
 	var derived []layout.Field
 	known := false
 	for anchor, at := range fp.known {
-		if anchor.typ != n.typ || anchor.field == "" {
+		if anchor.Type != n.Type || anchor.Field == "" {
 			continue
 		}
 		known = true
-		if f, ok := atDistance(all, fp.table.places[anchor], at, n.field == ""); ok {
+		if f, ok := atDistance(all, fp.table.Places[anchor], at, n.Field == ""); ok {
 			derived = append(derived, f)
 		}
 	}

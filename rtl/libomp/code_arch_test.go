@@ -95,23 +95,23 @@ func TestCodeOtherLayout(t *testing.T) {
 
 func checkOtherLayout(t *testing.T, src layout.Source, target *loadedFile) {
 	for name, want := range map[fieldName]layout.Field{
-		{"kmp_base_info_t", "th_info.ds.ds_tid"}:        {Offset: 4, Size: 4},
-		{"kmp_base_info_t", "th_root"}:                  {Offset: 8, Size: 8},
-		{"kmp_base_info_t", "th_teams_microtask"}:       {Offset: 16, Size: 8},
-		{"kmp_base_info_t", "th_team"}:                  {Offset: 24, Size: 8},
-		{"kmp_base_info_t", "th_current_task"}:          {Offset: 32, Size: 8},
-		{"kmp_base_info_t", "th_set_nproc"}:             {Offset: 40, Size: 4},
-		{"kmp_base_root_t", "r_in_parallel"}:            {Offset: 12, Size: 4},
-		{"kmp_base_team_t", "t_parent"}:                 {Offset: 40, Size: 8},
-		{"kmp_base_team_t", "t_nproc"}:                  {Offset: 48, Size: 4},
-		{"kmp_base_team_t", "t_level"}:                  {Offset: 52, Size: 4},
-		{"kmp_base_team_t", "t_serialized"}:             {Offset: 56, Size: 4},
-		{"kmp_taskdata_t", "td_flags.final"}:            {Offset: 8, Size: 4, Mask: 0x20},
-		{"kmp_taskdata_t", "td_icvs.dynamic"}:           {Offset: 48, Size: 1},
-		{"kmp_taskdata_t", "td_icvs.max_active_levels"}: {Offset: 52, Size: 4},
-		{"kmp_taskdata_t", "td_icvs.sched.chunk"}:       {Offset: 56, Size: 4},
+		fieldOf("kmp_base_info_t", "th_info.ds.ds_tid"):        {Offset: 4, Size: 4},
+		fieldOf("kmp_base_info_t", "th_root"):                  {Offset: 8, Size: 8},
+		fieldOf("kmp_base_info_t", "th_teams_microtask"):       {Offset: 16, Size: 8},
+		fieldOf("kmp_base_info_t", "th_team"):                  {Offset: 24, Size: 8},
+		fieldOf("kmp_base_info_t", "th_current_task"):          {Offset: 32, Size: 8},
+		fieldOf("kmp_base_info_t", "th_set_nproc"):             {Offset: 40, Size: 4},
+		fieldOf("kmp_base_root_t", "r_in_parallel"):            {Offset: 12, Size: 4},
+		fieldOf("kmp_base_team_t", "t_parent"):                 {Offset: 40, Size: 8},
+		fieldOf("kmp_base_team_t", "t_nproc"):                  {Offset: 48, Size: 4},
+		fieldOf("kmp_base_team_t", "t_level"):                  {Offset: 52, Size: 4},
+		fieldOf("kmp_base_team_t", "t_serialized"):             {Offset: 56, Size: 4},
+		fieldOf("kmp_taskdata_t", "td_flags.final"):            {Offset: 8, Size: 4, Mask: 0x20},
+		fieldOf("kmp_taskdata_t", "td_icvs.dynamic"):           {Offset: 48, Size: 1},
+		fieldOf("kmp_taskdata_t", "td_icvs.max_active_levels"): {Offset: 52, Size: 4},
+		fieldOf("kmp_taskdata_t", "td_icvs.sched.chunk"):       {Offset: 56, Size: 4},
 	} {
-		if got, err := src.Field(name.typ, name.field); err != nil || got != want {
+		if got, err := src.Field(name.Type, name.Field); err != nil || got != want {
 			t.Errorf("%v at %v, error %v, want %v", name, got, err, want)
 		}
 	}

@@ -81,7 +81,7 @@ func (fp *fingerprint) span() span {
 	}
 	last := fp.rows[len(fp.rows)-1]
 	s := span{fp.table.number(fp.rows[0]), fp.table.number(last)}
-	if last == len(fp.table.releases)-1 {
+	if last == len(fp.table.Releases)-1 {
 		s.high = 0
 	}
 	return s

@@ -93,11 +93,12 @@ type row struct {
 
 func rowOf(tb testing.TB, major int) row {
 	tb.Helper()
-	t, err := parseTable(tableX86)
+	rows, err := layout.ParseRows(tableX86)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for i := range t.releases {
+	t := &table{rows}
+	for i := range t.Releases {
 		if t.number(i) == major {
 			return row{t, i}
 		}
@@ -107,9 +108,9 @@ func rowOf(tb testing.TB, major int) row {
 }
 
 func (r row) field(typ, field string) layout.Field {
-	p := r.t.places[fieldName{typ, field}]
+	p := r.t.Places[fieldOf(typ, field)]
 	if p == nil {
 		return layout.Field{}
 	}
-	return p.in(r.release)
+	return p.In(r.release)
 }

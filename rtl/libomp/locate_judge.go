@@ -33,7 +33,7 @@ func (j *judge) decide(candidates []layout.Entry) int {
 
 // allows tells whether the memory speaks against a place.
 func (j *judge) allows(n fieldName, f layout.Field) bool {
-	confirmed, ok := j.confirms(layout.Entry{Type: n.typ, Name: n.field, Field: f})
+	confirmed, ok := j.confirms(layout.Entry{Type: n.Type, Name: n.Field, Field: f})
 	return confirmed || !ok
 }
 

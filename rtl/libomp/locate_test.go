@@ -48,8 +48,8 @@ func TestLocate(t *testing.T) {
 		if id := loc.Identity; id.Version != strconv.Itoa(rt.Major) || id.Family != "libomp" || id.Module != mod || id.VersionBy == "" {
 			t.Errorf("%s: identity %+v", rt.Name, id)
 		}
-		for _, key := range []fieldName{{"kmp_base_info_t", "th_team"}, {"kmp_base_info_t", "th_current_task"}, {"kmp_base_team_t", "t_level"}} {
-			e, _ := loc.Report.Lookup(key.typ, key.field)
+		for _, key := range []fieldName{fieldOf("kmp_base_info_t", "th_team"), fieldOf("kmp_base_info_t", "th_current_task"), fieldOf("kmp_base_team_t", "t_level")} {
+			e, _ := loc.Report.Lookup(key.Type, key.Field)
 			if e.Source != "memory" || len(e.Agreed) != 2 || e.Agreed[0] != "code" || !strings.HasPrefix(e.Agreed[1], "table ") {
 				t.Errorf("%s: %s is from %q, agreed %q", rt.Name, e, e.Source, e.Agreed)
 			}

@@ -70,14 +70,14 @@ func (c *cType) declare(base uint64) string {
 // cSource declares all structures of a release.
 func cSource(r row) string {
 	types := map[string]*cType{}
-	for _, n := range r.t.order {
-		f := r.field(n.typ, n.field)
+	for _, n := range r.t.Order {
+		f := r.field(n.Type, n.Field)
 		switch {
 		case !f.Known():
-		case n.field == "":
-			types[n.typ] = &cType{size: f.Size}
+		case n.Field == "":
+			types[n.Type] = &cType{size: f.Size}
 		default:
-			types[n.typ].at(n.field).place = f
+			types[n.Type].at(n.Field).place = f
 		}
 	}
 	var b strings.Builder

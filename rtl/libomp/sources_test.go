@@ -84,8 +84,8 @@ func TestSymbolSource(t *testing.T) {
 	s := newSymbolSource(&altered{Core: c, symbols: symbols}, mod)
 	compared := 0
 	for _, w := range ompdWords() {
-		got, err := ask(s, fieldName{w.typ, w.field})
-		want, wantErr := ask(memory, fieldName{w.typ, w.field})
+		got, err := layout.Ask(s, fieldOf(w.typ, w.field))
+		want, wantErr := layout.Ask(memory, fieldOf(w.typ, w.field))
 		if err != nil || wantErr != nil || got != want {
 			t.Errorf("%s is %v, %v; want %v, %v", w.symbol(), got, err, want, wantErr)
 		}

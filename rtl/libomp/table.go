@@ -15,96 +15,14 @@ import (
 var tableX86 string
 
 // table has the layouts of some releases, as checked in.
-type table struct {
-	releases []string
-	places   map[fieldName]places
-	order    []fieldName // as in the text
-}
+type table struct{ *layout.Rows }
 
-// fieldName names a field, or a structure if field is empty.
-type fieldName struct{ typ, field string }
+// fieldName names a field, or a structure if its field is empty.
+type fieldName = layout.Name
 
-// places has the place of a name in each release, or one place if it is the same
-// in all; a size of 0 is a release without such a name. Of a structure, it has
-// the size.
-type places []layout.Field
+func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
 
-func (p places) in(row int) layout.Field {
-	if len(p) == 1 {
-		return p[0]
-	}
-	return p[row]
-}
-
-// parseTable reads the form that the text's own head describes.
-func parseTable(text string) (*table, error) {
-	lines := strings.Count(text, "\n")
-	t := &table{places: make(map[fieldName]places, lines), order: make([]fieldName, 0, lines)}
-	typ := ""
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 0 || strings.HasPrefix(line, "#"):
-			continue
-		case words[0] == "releases":
-			t.releases = words[1:]
-			continue
-		case line[0] != ' ':
-			typ = words[0]
-		}
-		places, err := parsePlaces(words[1:], len(t.releases))
-		if err != nil || typ == "" {
-			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
-		}
-		name := fieldName{typ: typ}
-		if line[0] == ' ' {
-			name.field = words[0]
-		}
-		t.places[name] = places
-		t.order = append(t.order, name)
-	}
-	return t, nil
-}
-
-// parsePlaces reads one place for all n releases, or n of them.
-func parsePlaces(words []string, n int) (places, error) {
-	if len(words) != 1 && len(words) != n || n == 0 {
-		return nil, fmt.Errorf("%d places for %d releases", len(words), n)
-	}
-	all := make(places, 0, len(words))
-	for _, w := range words {
-		f, err := parsePlace(w)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	return all, nil
-}
-
-// parsePlace reads "offset:size&mask", "offset:size", "size" or "-".
-func parsePlace(w string) (f layout.Field, err error) {
-	if w == "-" {
-		return f, nil
-	}
-	w, mask, hasMask := strings.Cut(w, "&")
-	offset, size, ok := strings.Cut(w, ":")
-	if !ok {
-		offset, size = "0", w
-	}
-	if f.Offset, err = strconv.ParseUint(offset, 10, 16); err != nil {
-		return f, err
-	}
-	if f.Size, err = strconv.ParseUint(size, 10, 16); err != nil {
-		return f, err
-	}
-	if hasMask {
-		f.Mask, err = strconv.ParseUint(mask, 0, 64)
-	}
-	return f, err
-}
+type places = layout.Places
 
 // minFingerprint is the number of places that must have been compared before a
 // release is believed to be the target's; every other source gives more.
@@ -158,7 +76,8 @@ func (s *tableSource) compare() *fingerprint {
 		fp.err = fmt.Errorf("no table for %v: %w", s.arch, layout.ErrUnknown)
 		return fp
 	}
-	if fp.table, fp.err = parseTable(tableX86); fp.err != nil {
+	rows, err := layout.ParseRows(tableX86)
+	if fp.table, fp.err = (&table{rows}), err; err != nil {
 		return fp
 	}
 	fp.gather(s.evidence)
@@ -169,8 +88,8 @@ func (s *tableSource) compare() *fingerprint {
 		fp.err = fmt.Errorf("too little is known of the target to choose from the table: %w", layout.ErrUnknown)
 		return fp
 	}
-	for row := range fp.table.releases {
-		if fp.matches(row) {
+	for row := range fp.table.Releases {
+		if fp.table.Fits(row, fp.known) {
 			fp.rows, fp.exact = append(fp.rows, row), true
 		}
 	}
@@ -188,7 +107,7 @@ func (s *tableSource) compare() *fingerprint {
 // count where there is none on one side.
 func (t *table) around(bounds span) []int {
 	first, last := -1, -1
-	for row := range t.releases {
+	for row := range t.Releases {
 		if t.number(row) <= bounds.low {
 			first = row
 		}
@@ -197,7 +116,7 @@ func (t *table) around(bounds span) []int {
 		}
 	}
 	if first < 0 || last <= first {
-		first, last = 0, len(t.releases)-1
+		first, last = 0, len(t.Releases)-1
 	}
 	var rows []int
 	for row := first; row <= last; row++ {
@@ -208,64 +127,37 @@ func (t *table) around(bounds span) []int {
 
 // number is the release of a row.
 func (t *table) number(row int) int {
-	n, _ := strconv.Atoi(t.releases[row]) // parseTable has seen to it
+	n, _ := strconv.Atoi(t.Releases[row]) // parseTable has seen to it
 	return n
 }
 
 // gather asks for all that the table has.
 func (fp *fingerprint) gather(evidence []layout.Source) {
-	for _, n := range fp.table.order {
-		for _, src := range evidence {
-			if _, ok := fp.known[n]; ok {
-				break
-			}
-			if f, err := ask(src, n); err == nil {
-				fp.known[n] = f
-			}
-		}
-	}
+	fp.table.Gather(fp.known, evidence)
 	// The union is as large as the structure in it, which has no size of its
 	// own in the runtime's description.
-	if f, ok := fp.known[fieldName{"kmp_info_t", ""}]; ok {
-		fp.known[fieldName{"kmp_base_info_t", ""}] = f
+	if f, ok := fp.known[fieldOf("kmp_info_t", "")]; ok {
+		fp.known[fieldOf("kmp_base_info_t", "")] = f
 	}
-}
-
-// ask asks for a field, or for the size of a structure.
-func ask(src layout.Source, n fieldName) (layout.Field, error) {
-	if n.field != "" {
-		return src.Field(n.typ, n.field)
-	}
-	t, err := src.Type(n.typ)
-	return layout.Field{Size: t.Size}, err
-}
-
-func (fp *fingerprint) matches(row int) bool {
-	for n, f := range fp.known {
-		if fp.table.places[n].in(row) != f {
-			return false
-		}
-	}
-	return true
 }
 
 // releases lists the releases that speak.
 func (fp *fingerprint) releases(separator string) string {
 	var out []string
 	for _, row := range fp.rows {
-		out = append(out, fp.table.releases[row])
+		out = append(out, fp.table.Releases[row])
 	}
 	return strings.Join(out, separator)
 }
 
 // Field answers from the releases that match.
 func (s *tableSource) Field(typ, field string) (layout.Field, error) {
-	return s.place(fieldName{typ, field})
+	return s.place(fieldOf(typ, field))
 }
 
 // Type answers from the releases that match.
 func (s *tableSource) Type(typ string) (layout.Type, error) {
-	f, err := s.place(fieldName{typ: typ})
+	f, err := s.place(fieldOf(typ, ""))
 	return layout.Type{Size: f.Size}, err
 }
 
@@ -277,8 +169,8 @@ func (s *tableSource) place(n fieldName) (layout.Field, error) {
 	if fp.err != nil {
 		return layout.Field{}, fp.err
 	}
-	all := fp.table.places[n].of(fp.rows)
-	f, ok := all.same()
+	all := inRows(fp.table.Places[n], fp.rows)
+	f, ok := same(all)
 	if !ok && !fp.exact {
 		f, ok = fp.derive(n, all)
 	}
@@ -304,34 +196,34 @@ const maxDistance = 64
 func (fp *fingerprint) derive(n fieldName, all places) (layout.Field, bool) {
 	var derived places
 	for anchor, at := range fp.known {
-		if n.field == "" || anchor.typ != n.typ {
+		if n.Field == "" || anchor.Type != n.Type {
 			continue
 		}
 		base := at.Offset
-		if anchor.field == "" {
+		if anchor.Field == "" {
 			base = at.Size
 		}
-		if d, ok := distance(all, fp.table.places[anchor].of(fp.rows), anchor.field == ""); ok {
+		if d, ok := distance(all, inRows(fp.table.Places[anchor], fp.rows), anchor.Field == ""); ok {
 			derived = append(derived, layout.Field{Offset: base + d, Size: all[0].Size, Mask: all[0].Mask})
 		}
 	}
-	return derived.same()
+	return same(derived)
 }
 
-// of are the places in some releases.
-func (p places) of(rows []int) places {
+// inRows are the places in some releases.
+func inRows(p places, rows []int) places {
 	if p == nil {
 		return nil
 	}
 	out := make(places, len(rows))
 	for i, row := range rows {
-		out[i] = p.in(row)
+		out[i] = p.In(row)
 	}
 	return out
 }
 
 // same is the one place that all have, and whether there is one.
-func (p places) same() (layout.Field, bool) {
+func same(p places) (layout.Field, bool) {
 	if len(p) == 0 || slices.ContainsFunc(p, func(f layout.Field) bool { return f != p[0] }) {
 		return layout.Field{}, false
 	}

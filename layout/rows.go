@@ -1,0 +1,137 @@
+package layout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Name names a field, or a structure if Field is empty.
+type Name struct{ Type, Field string }
+
+// Ask asks a source for a field, or for the size of a structure.
+func Ask(src Source, n Name) (Field, error) {
+	if n.Field != "" {
+		return src.Field(n.Type, n.Field)
+	}
+	t, err := src.Type(n.Type)
+	return Field{Size: t.Size}, err
+}
+
+// Rows are the layouts of some releases of a runtime, as checked in.
+type Rows struct {
+	Releases []string // a row each
+	Places   map[Name]Places
+	Order    []Name // as in the text
+}
+
+// Places are the places of a name by row, or one place if it is the same in all; a
+// size of 0 is a release without such a name. Of a structure, they have the size.
+type Places []Field
+
+// In is the place in one row.
+func (p Places) In(row int) Field {
+	if len(p) == 1 {
+		return p[0]
+	}
+	return p[row]
+}
+
+// ParseRows reads a table. Its line "releases" has the names of the rows; then comes
+// a line for each structure, with its size, and below, indented, one for each field,
+// with "offset:size", or "offset:size&mask" for bits. One place stands for all rows,
+// else there is one for each, with "-" where the release has no such name. Lines that
+// begin with # say nothing.
+func ParseRows(text string) (*Rows, error) {
+	lines := strings.Count(text, "\n")
+	r := &Rows{Places: make(map[Name]Places, lines), Order: make([]Name, 0, lines)}
+	typ := ""
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(line, "#"):
+			continue
+		case words[0] == "releases":
+			r.Releases = words[1:]
+			continue
+		case line[0] != ' ':
+			typ = words[0]
+		}
+		places, err := parsePlaces(words[1:], len(r.Releases))
+		if err != nil || typ == "" {
+			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
+		}
+		name := Name{Type: typ}
+		if line[0] == ' ' {
+			name.Field = words[0]
+		}
+		r.Places[name] = places
+		r.Order = append(r.Order, name)
+	}
+	return r, nil
+}
+
+// parsePlaces reads one place for all n rows, or n of them.
+func parsePlaces(words []string, n int) (Places, error) {
+	if len(words) != 1 && len(words) != n || n == 0 {
+		return nil, fmt.Errorf("%d places for %d releases", len(words), n)
+	}
+	all := make(Places, 0, len(words))
+	for _, w := range words {
+		f, err := parsePlace(w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// parsePlace reads "offset:size&mask", "offset:size", "size" or "-".
+func parsePlace(w string) (f Field, err error) {
+	if w == "-" {
+		return f, nil
+	}
+	w, mask, hasMask := strings.Cut(w, "&")
+	offset, size, ok := strings.Cut(w, ":")
+	if !ok {
+		offset, size = "0", w
+	}
+	if f.Offset, err = strconv.ParseUint(offset, 10, 16); err != nil {
+		return f, err
+	}
+	if f.Size, err = strconv.ParseUint(size, 10, 16); err != nil {
+		return f, err
+	}
+	if hasMask {
+		f.Mask, err = strconv.ParseUint(mask, 0, 64)
+	}
+	return f, err
+}
+
+// Gather asks sources, the first first, for all names of the table that are not yet
+// known, and adds what they know.
+func (r *Rows) Gather(known map[Name]Field, sources []Source) {
+	for _, n := range r.Order {
+		for _, src := range sources {
+			if _, ok := known[n]; ok {
+				break
+			}
+			if f, err := Ask(src, n); err == nil {
+				known[n] = f
+			}
+		}
+	}
+}
+
+// Fits tells whether all that is known equals a row.
+func (r *Rows) Fits(row int, known map[Name]Field) bool {
+	for n, f := range known {
+		if p := r.Places[n]; len(p) == 0 || p.In(row) != f {
+			return false
+		}
+	}
+	return true
+}

@@ -18,6 +18,7 @@ func sleepers() []expectation {
 		{program: "tasks_queued"}, {program: "tasks_deps"},
 		{program: "loop_kinds", args: []string{"1"}}, {program: "loop_kinds", args: []string{"2"}},
 		{program: "loop_kinds", args: []string{"3"}}, {program: "loop_kinds", args: []string{"4"}},
+		{program: "loop_forms", args: []string{"plain"}}, {program: "loop_forms", args: []string{"stealing"}},
 	}
 }
 

@@ -60,7 +60,9 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 	} else {
 		info.Left = &s.left
 	}
-	info.From, info.To = code.Range(step)
+	if from, to := code.Range(step); from != nil && s.has(*from) && s.has(*to) {
+		info.From, info.To = from, to
+	}
 	info.Last = s.last(info.From)
 	switch {
 	case code == nil && s.schedule == "dynamic" && s.chunk == 1 && step == 1 && s.next >= 1:
@@ -73,6 +75,13 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 		info.Evidence = rtl.JoinEvidence(info.Evidence, code.Evidence())
 	}
 	return info, nil
+}
+
+// has tells whether the loop may have the value v: it is before the end, and a whole
+// number of steps from the value that is next.
+func (s *shared) has(v int64) bool {
+	_, ok := steps(v, s.end, s.step)
+	return ok && (!s.some || (v-s.next)%s.step == 0)
 }
 
 // last is the last value of the loop, if values are left or one of them is known.

@@ -78,7 +78,7 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 		info.From, info.To = &d.first, &d.limit
 	case d.ordered && d.lower <= d.upper && d.upper < d.total:
 		info.From, info.To = d.at(d.lower), d.at(d.upper)
-	case from != nil:
+	case from != nil && d.has(*from) && d.has(*to):
 		info.From, info.To, info.Evidence = from, to, rtl.JoinEvidence(info.Evidence, code.Evidence())
 	}
 	if d.kind != schStaticBalanced {

@@ -20,6 +20,12 @@ type handed struct {
 // at is the value of iteration i.
 func (d *handed) at(i uint64) *int64 { v := d.first + int64(i)*d.step; return &v }
 
+// has tells whether the loop's variable takes the value v.
+func (d *handed) has(v int64) bool {
+	off := v - d.first
+	return off%d.step == 0 && off/d.step >= 0 && uint64(off/d.step) < d.total
+}
+
 // handed reads the buffer of a thread at own.
 func (rt *runtime) handed(own callbacks.Address) (handed, error) {
 	p := &rt.l.DispPrivate

@@ -7,6 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
 // loopOf is the worksharing loop that n is in; nil if nothing tells of one.
@@ -21,7 +23,7 @@ func (in *Inspector) loopOf(n *native) *Loop {
 	}
 	return &Loop{
 		Schedule: info.Schedule, Chunk: info.Chunk, Ordered: info.Ordered, First: info.First, Last: info.Last, Step: info.Step,
-		Iterations: info.Iterations, Left: info.Left, From: info.From, To: info.To, Evidence: info.Evidence,
+		Iterations: info.Iterations, Left: info.Left, From: info.From, To: info.To, At: info.At, Evidence: info.Evidence,
 	}
 }
 
@@ -96,6 +98,9 @@ func (in *Inspector) frameLoop(st *stack, i int, flow *accesspath.Flow, at acces
 		}
 	}
 	if out != nil {
+		if out.Call.Counted {
+			out.Counter = in.counter(f)
+		}
 		out.Function, _, _ = strings.Cut(out.Function, "@")
 		out.Where = cmp.Or(in.frames(f, kindUser)[0].Function, callbacks.At(f.PC).String())
 		if flow.Indirect {
@@ -103,6 +108,26 @@ func (in *Inspector) frameLoop(st *stack, i int, flow *accesspath.Flow, at acces
 		}
 	}
 	return out
+}
+
+// counter is the value of the counter that a compiler made for the loop that frame f
+// is in, nil if debug information does not tell.
+func (in *Inspector) counter(f unwind.Frame) *int64 {
+	if in.cfg.Symbolizer == nil {
+		return nil
+	}
+	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
+	read := func(addr uint64, size int) (uint64, bool) {
+		var b [8]byte
+		err := in.cfg.Target.ReadMemory(callbacks.At(addr), b[:size])
+		return callbacks.Word(b[:size]), err == nil
+	}
+	for _, name := range rtl.LoopCounters() {
+		if v, ok := in.cfg.Symbolizer.LocalValue(at, name, read); ok {
+			return &v
+		}
+	}
+	return nil
 }
 
 // loopValue is a value of a loop that a call put where its argument n points.

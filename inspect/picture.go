@@ -142,6 +142,7 @@ type Loop struct {
 	Left       *uint64 `json:"left,omitempty"`       // iterations that no thread has got yet
 	From       *int64  `json:"from,omitempty"`       // the values that the thread has got
 	To         *int64  `json:"to,omitempty"`
+	At         *int64  `json:"at,omitempty"` // the value that the thread is in
 	Evidence   string  `json:"evidence,omitempty"`
 }
 

@@ -14,6 +14,10 @@ const (
 	LoopEnds              // ends such a construct, or begins another
 )
 
+// LoopCounters are the variables of clang's code that count the iterations of a loop,
+// or of sections, from 0, as its debug information calls them.
+func LoopCounters() []string { return []string{".omp.iv", ".omp.sections.iv."} }
+
 // LoopCall is such a function. Arguments are numbered from 0.
 type LoopCall struct {
 	Kind     LoopKind
@@ -24,6 +28,7 @@ type LoopCall struct {
 	Unsigned bool
 	Behind   bool // what it puts is one step behind the last value
 	Ordered  bool // the loop has an ordered clause
+	Counted  bool // its code has one of LoopCounters
 	// Schedule, Chunk and Source are arguments of functions of kind LoopStatic.
 	Schedule, Chunk, Source int
 }
@@ -57,7 +62,7 @@ func kmpcLoopCall(name string) LoopCall {
 	if !ok {
 		return LoopCall{}
 	}
-	c := LoopCall{Ranges: true, Size: w.size, Unsigned: w.unsigned}
+	c := LoopCall{Ranges: true, Counted: true, Size: w.size, Unsigned: w.unsigned}
 	switch name[:at] {
 	case "dispatch_init":
 		return LoopCall{Kind: LoopEnds}

@@ -24,6 +24,7 @@ type LoopInfo struct {
 	Left              *uint64 // that no thread has got yet
 	// From and To are the first and the last of the values that the thread has got.
 	From, To *int64
+	At       *int64 // the value that the thread is in
 	Evidence string // what it was read from
 }
 
@@ -40,6 +41,7 @@ type LoopCode struct {
 	Low, High *int64
 	Schedule  *uint64 // argument of the call, if it has one
 	Chunk     *int64  // in the same way
+	Counter   *int64  // iteration that the thread is in, by debug information
 	Source    uint64  // address of what the compiler says of the construct; 0 without
 }
 
@@ -57,6 +59,16 @@ func (c *LoopCode) Range(step int64) (from, to *int64) {
 		return nil, nil
 	}
 	return &low, &high
+}
+
+// Place adds to info where the thread is, if that is in its range, or no range is
+// known.
+func (c *LoopCode) Place(info *LoopInfo) {
+	if c == nil || c.Counter == nil || info.From != nil && (*c.Counter < *info.From || *c.Counter > *info.To) {
+		return
+	}
+	info.At = c.Counter
+	info.Evidence = JoinEvidence(info.Evidence, "its counter by debug information")
 }
 
 // Evidence says what c was read from.

@@ -35,6 +35,7 @@ func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok
 			return err
 		}
 		l := locals{vs: vs, types: vs.types(languageOf(unit)), frame: f, pc: pc, addr: addr}
+		l.visit = l.consider
 		if l.walk(r, scope{}); l.found == 1 {
 			name, function, ok = l.name, l.function, true
 		}
@@ -43,13 +44,14 @@ func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok
 	return name, function, ok
 }
 
-// locals looks for the local variable at an address.
+// locals looks for a local variable.
 type locals struct {
 	vs    *variables
 	types types
 	frame Activation
 	pc    uint64 // in the file
 	addr  uint64
+	visit func(e *dwarf.Entry, function string) // a variable of function, or of a block in it
 
 	base           []byte // where the function says that its frame begins
 	name, function string
@@ -84,7 +86,7 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		case dwarf.TagModule, dwarf.TagNamespace:
 		default:
 			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
-				l.consider(e, in.function)
+				l.visit(e, in.function)
 			}
 			inner.depth = maxTypeDepth
 		}

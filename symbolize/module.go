@@ -36,6 +36,7 @@ type module struct {
 	near, far *symbols // functions of the module's file, of its debug file
 	data, dyn *symbols // variables, exported functions
 	vars      *variables
+	valued    map[valuedAt]*valued // nil for those that are not known
 	slots     map[uint64]string
 	frames    map[uint64][]Frame // answers of code
 	decls     map[uint64]dwarfx.Position

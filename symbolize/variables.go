@@ -118,9 +118,11 @@ type variable struct {
 // variables are the static variables of a module, and what else its debug
 // information tells of variables.
 type variables struct {
-	data  *dwarf.Data // nil if there is none
-	addrs []byte      // .debug_addr
-	list  []variable  // by address
+	data           *dwarf.Data // nil if there is none
+	addrs          []byte      // .debug_addr
+	locs, loclists []byte      // .debug_loc, .debug_loclists
+	listed         bool        // list is there
+	list           []variable  // by address
 }
 
 // types reads the types of units in lang.
@@ -150,6 +152,18 @@ func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
 // variables reads the static variables of the module's debug information, those in
 // functions too, at most once.
 func (m *module) variables() *variables {
+	vs := m.information()
+	if vs.data == nil || vs.listed {
+		return vs
+	}
+	vs.listed = true
+	_ = vs.read()
+	slices.SortStableFunc(vs.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
+	return vs
+}
+
+// information is what is needed to read the module's variables.
+func (m *module) information() *variables {
 	if m.vars != nil {
 		return m.vars
 	}
@@ -170,9 +184,9 @@ func (m *module) variables() *variables {
 		return m.vars
 	}
 	m.vars.data = data
-	m.vars.addrs, _, _ = file.Section(".debug_addr")
-	_ = m.vars.read()
-	slices.SortStableFunc(m.vars.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
+	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs, ".debug_loclists": &m.vars.loclists} {
+		*to, _, _ = file.Section(name)
+	}
 	return m.vars
 }
 

@@ -140,6 +140,9 @@ func (f loopForm) checkThread(t *testing.T, l lane, schedule string, want [3]int
 	if got.Iterations != nil && *got.Iterations != 100 || got.Evidence == "" {
 		bad("not the iterations")
 	}
+	if at := got.At; at != nil && (l.family != "libomp" || *at != f.number(now)) || at == nil && l.family == "libomp" && f.llvm == "static" && f.env == "" {
+		bad("not where it is")
+	}
 	if f.norange {
 		if got.From != nil || got.To != nil {
 			bad("a range that cannot be known")

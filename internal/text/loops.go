@@ -54,6 +54,12 @@ func loopText(l inspect.Loop) string {
 	if l.From != nil && l.To != nil {
 		parts = append(parts, fmt.Sprintf("has %d to %d", *l.From, *l.To))
 	}
+	if l.At != nil {
+		parts = append(parts, fmt.Sprintf("is in %d", *l.At))
+		if l.To != nil && l.Step != nil && *l.Step != 0 {
+			parts = append(parts, fmt.Sprintf("%d more after it", (*l.To-*l.At) / *l.Step))
+		}
+	}
 	if len(parts) == 0 {
 		return s
 	}

@@ -84,6 +84,9 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 	if d.kind != schStaticBalanced {
 		info.First, info.Last = &d.first, d.at(d.total-1)
 	}
+	if code != nil && code.Counter != nil && d.has(*code.Counter) {
+		code.Place(&info)
+	}
 	info.Left = rt.left(th, shared, d)
 	return info, nil
 }

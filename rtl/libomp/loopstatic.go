@@ -49,11 +49,13 @@ func (rt *runtime) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 			n := uint64(*code.Chunk)
 			info.Chunk = &n
 		}
+		code.Place(&info)
 		return info, nil
 	}
 	one := int64(1)
 	info.From, info.To = code.Range(one)
 	info.Step = &one
+	code.Place(&info)
 	return info, nil
 }
 

@@ -862,9 +862,11 @@ type Loop struct {
 	// That no thread has got yet.
 	Left *uint64 `protobuf:"varint,8,opt,name=left,proto3,oneof" json:"left,omitempty"`
 	// The values that the thread has got.
-	From          *int64 `protobuf:"varint,9,opt,name=from,proto3,oneof" json:"from,omitempty"`
-	To            *int64 `protobuf:"varint,10,opt,name=to,proto3,oneof" json:"to,omitempty"`
-	Evidence      string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	From     *int64 `protobuf:"varint,9,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	To       *int64 `protobuf:"varint,10,opt,name=to,proto3,oneof" json:"to,omitempty"`
+	Evidence string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// The value that the thread is in.
+	At            *int64 `protobuf:"varint,12,opt,name=at,proto3,oneof" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -974,6 +976,13 @@ func (x *Loop) GetEvidence() string {
 		return x.Evidence
 	}
 	return ""
+}
+
+func (x *Loop) GetAt() int64 {
+	if x != nil && x.At != nil {
+		return *x.At
+	}
+	return 0
 }
 
 // LevelInfo is a thread's place at one nesting level.
@@ -3419,7 +3428,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06_levelB\x0f\n" +
 	"\r_active_levelB\n" +
 	"\n" +
-	"\b_wait_id\"\xfa\x02\n" +
+	"\b_wait_id\"\x96\x03\n" +
 	"\x04Loop\x12\x1a\n" +
 	"\bschedule\x18\x01 \x01(\tR\bschedule\x12\x19\n" +
 	"\x05chunk\x18\x02 \x01(\x04H\x00R\x05chunk\x88\x01\x01\x12\x18\n" +
@@ -3434,7 +3443,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04from\x18\t \x01(\x03H\x06R\x04from\x88\x01\x01\x12\x13\n" +
 	"\x02to\x18\n" +
 	" \x01(\x03H\aR\x02to\x88\x01\x01\x12\x1a\n" +
-	"\bevidence\x18\v \x01(\tR\bevidenceB\b\n" +
+	"\bevidence\x18\v \x01(\tR\bevidence\x12\x13\n" +
+	"\x02at\x18\f \x01(\x03H\bR\x02at\x88\x01\x01B\b\n" +
 	"\x06_chunkB\b\n" +
 	"\x06_firstB\a\n" +
 	"\x05_lastB\a\n" +
@@ -3442,7 +3452,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\v_iterationsB\a\n" +
 	"\x05_leftB\a\n" +
 	"\x05_fromB\x05\n" +
-	"\x03_to\"\x9c\x01\n" +
+	"\x03_toB\x05\n" +
+	"\x03_at\"\x9c\x01\n" +
 	"\tLevelInfo\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\x03R\x05level\x12\"\n" +
 	"\n" +

@@ -1,0 +1,153 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+)
+
+// maxLocations bounds a list of locations; long functions have some hundred for one
+// variable.
+const maxLocations = 1 << 12
+
+// locationAt is the location expression of a variable while its function is at pc; nil
+// if it has none there.
+func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
+	low, _ := unit.Val(dwarf.AttrLowpc).(uint64)
+	base, _ := unit.Val(dwarf.AttrLoclistsBase).(int64)
+	switch loc := e.Val(dwarf.AttrLocation).(type) {
+	case []byte:
+		return loc
+	case int64: // before DWARF 5
+		return locationIn(cut(vs.locs, uint64(loc)), low, pc)
+	case uint64: // number in the table of lists
+		at := cut(vs.loclists, uint64(base)+4*loc)
+		if base <= 0 || loc > maxTable || len(at) < 4 {
+			return nil
+		}
+		l := locList{b: cut(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at))), vs: vs, unit: newUnit(unit), base: low}
+		return l.find(pc)
+	}
+	return nil
+}
+
+// maxTable bounds the numbers of lists in one unit.
+const maxTable = 1 << 24
+
+// cut is b from off on; nil beyond its end.
+func cut(b []byte, off uint64) []byte {
+	if off > uint64(len(b)) {
+		return nil
+	}
+	return b[off:]
+}
+
+// locationIn finds the expression for pc in a list of .debug_loc: pairs of addresses
+// with an expression, up to two zeros; a pair that begins with all ones sets the base.
+func locationIn(b []byte, base, pc uint64) []byte {
+	for range maxLocations {
+		if len(b) < 16 {
+			return nil
+		}
+		low, high := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		b = b[16:]
+		switch {
+		case low == ^uint64(0):
+			base = high
+			continue
+		case low == 0 && high == 0 || len(b) < 2:
+			return nil
+		}
+		n := int(binary.LittleEndian.Uint16(b))
+		if b = b[2:]; n > len(b) {
+			return nil
+		}
+		if base+low <= pc && pc < base+high {
+			return b[:n]
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// locList is a list of .debug_loclists (DWARF 5, section 7.7.3).
+type locList struct {
+	b    []byte
+	vs   *variables
+	unit unitOf
+	base uint64
+	bad  bool
+}
+
+func (l *locList) uleb() uint64 {
+	v, n := binary.Uvarint(l.b)
+	if n < 1 {
+		l.bad, l.b = true, nil
+		return 0
+	}
+	l.b = l.b[n:]
+	return v
+}
+
+func (l *locList) u64() uint64 {
+	if len(l.b) < 8 {
+		l.bad, l.b = true, nil
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(l.b)
+	l.b = l.b[8:]
+	return v
+}
+
+// indexed is an address by its number in the unit's table.
+func (l *locList) indexed() uint64 {
+	i := l.uleb()
+	at := cut(l.vs.addrs, uint64(l.unit.addrBase)+8*i)
+	if i > maxTable || len(at) < 8 {
+		l.bad = true
+		return 0
+	}
+	return binary.LittleEndian.Uint64(at)
+}
+
+// find is the expression for pc.
+func (l *locList) find(pc uint64) []byte {
+	for range maxLocations {
+		if l.bad || len(l.b) == 0 {
+			return nil
+		}
+		kind := l.b[0]
+		l.b = l.b[1:]
+		var low, high uint64
+		switch kind {
+		case 1: // base_addressx
+			l.base = l.indexed()
+			continue
+		case 2: // startx_endx
+			low, high = l.indexed(), l.indexed()
+		case 3: // startx_length
+			low = l.indexed()
+			high = low + l.uleb()
+		case 4: // offset_pair
+			low, high = l.base+l.uleb(), l.base+l.uleb()
+		case 6: // base_address
+			l.base = l.u64()
+			continue
+		case 7: // start_end
+			low, high = l.u64(), l.u64()
+		case 8: // start_length
+			low = l.u64()
+			high = low + l.uleb()
+		default: // the end, or a location for everywhere else
+			return nil
+		}
+		n := l.uleb()
+		if l.bad || n > uint64(len(l.b)) {
+			return nil
+		}
+		if low <= pc && pc < high {
+			return l.b[:n]
+		}
+		l.b = l.b[n:]
+	}
+	return nil
+}

@@ -5,7 +5,7 @@ from . import breaks, commands, follow, frames, session, settings, step
 
 def load(folder):
     """Makes the commands; folder has ompd_inspect.py."""
-    settings.register(folder)
+    settings.register(folder, session.close, follow.changed)
     commands.register()
     frames.register()
     breaks.register()

@@ -8,8 +8,6 @@ import gdb
 
 from . import child, lend, settings, wire
 
-FOLDER = []  # the directory of the script
-
 _child = None
 _sessions = {}  # by the number of the inferior
 _signaled = {}  # the thread that a signal stopped, by the number of the inferior
@@ -166,7 +164,7 @@ def current():
     for number in [n for n, s in _sessions.items() if not s.inferior.is_valid() or s.inferior.pid == 0]:
         _sessions.pop(number).end()
     if _child is None:
-        _child = child.Child(settings.program(FOLDER[0]))
+        _child = child.Child(settings.program())
     session = _sessions.get(inferior.num)
     if session is not None and not session.renew():
         _sessions.pop(inferior.num).end()

@@ -9,6 +9,7 @@ import gdb
 PROGRAM = "ompd-inspect"
 
 _made = {}
+_folder = []  # where the script is
 
 
 class Setting(gdb.Parameter):
@@ -50,14 +51,14 @@ def value(name):
     return _made["omp " + name].value
 
 
-def program(folder):
+def program():
     """The ompd-inspect to start: as it was set, as $OMPD_INSPECT says, as it lies
     near the script, or the first on the PATH."""
     chosen = value("program") or os.environ.get("OMPD_INSPECT")
     if chosen:
         return os.path.expanduser(chosen)
     for near in ("../bin", "..", "."):
-        path = os.path.normpath(os.path.join(folder, near, PROGRAM))
+        path = os.path.normpath(os.path.join(_folder[0], near, PROGRAM))
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path
     found = shutil.which(PROGRAM)
@@ -66,26 +67,22 @@ def program(folder):
     return found
 
 
-def register(folder):
-    """Makes the settings."""
-    from . import follow, session
-
-    def closed():
-        session.close()
-
+def register(folder, new_program, new_names):
+    """Makes the settings. folder has the script; the others are called when the program
+    to start was set, and when what follows the program was."""
+    _folder[:] = [folder]
     for verb in ("set", "show"):
         Prefix(verb)
     Setting("omp program", gdb.PARAM_OPTIONAL_FILENAME, "", (
         "the ompd-inspect that OpenMP commands start.",
-        "Empty means: $OMPD_INSPECT, else the one near the script, else the first on the PATH."), changed=closed)
+        "Empty means: $OMPD_INSPECT, else the one near the script, else the first on the PATH."), changed=new_program)
     Setting("omp statistics", gdb.PARAM_BOOLEAN, False, (
         "whether OpenMP commands tell what they cost.",
         "After each command: round trips, questions, requests and bytes of memory, and the time."))
     Setting("omp follow", gdb.PARAM_BOOLEAN, True, (
         "whether $_omp_… variables are set anew at each stop.",
         "At each stop and when another thread is selected, if the program has an OpenMP\n"
-        "runtime. A stop then costs what `omp threads` costs: see `set omp statistics`."), changed=follow.changed)
+        "runtime. A stop then costs what `omp threads` costs: see `set omp statistics`."), changed=new_names)
     Setting("omp thread-names", gdb.PARAM_BOOLEAN, True, (
         "whether `info threads` names threads by region and number.",
-        "The name is `omp REGION.NUM STATE`, as `omp thread` takes it."), changed=follow.changed)
-    session.FOLDER[:] = [folder]
+        "The name is `omp REGION.NUM STATE`, as `omp thread` takes it."), changed=new_names)

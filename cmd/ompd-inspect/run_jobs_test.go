@@ -128,28 +128,35 @@ func stands(t *testing.T, pid int, long time.Duration) {
 	}
 }
 
-// TestRunStops stops run and a program by Ctrl-Z, and lets them go on by fg: the time
+// TestRunStops stops run, a program and what that has started by Ctrl-Z, and lets them go on by fg: the time
 // between is no hang, and run ends as the program does.
 func TestRunStops(t *testing.T) {
 	const script = `set -m; "$@"; echo status $?; read x; { sleep 1; echo now; } & fg %1; echo ended=$?`
 	for _, c := range []struct {
-		program, end, says string
-		args               []string
+		name, program, end, says string
+		with, args               []string
 	}{
-		{"fork_loop", "\x04", "ended=0", []string{"60"}}, // its input ends
-		{"idle", "\x03", "ended=130", []string{"wait"}},  // it hangs
+		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"60"}},                                          // its input ends
+		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"60"}}, // the same of a shell's
+		{"hangs", "idle", "\x03", "ended=130", nil, []string{"wait"}},
 	} {
-		t.Run(c.program, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: c.program}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
-			argv := append([]string{"ompd-inspect", "run", "--hang-after", "2s", "--", "env", "LD_LIBRARY_PATH=" + r.Runtime.Dir, r.Exe}, c.args...)
+			argv := append([]string{"ompd-inspect", "run", "--hang-after", "2s", "--"}, c.with...)
+			argv = append(append(argv, "env", "LD_LIBRARY_PATH="+r.Runtime.Dir, r.Exe), c.args...)
 			s := startShell(t, script, argv...)
 			s.expect("READY")
 			s.key("\x1a")
 			s.expect("status 147")
 			tool := childOf(t, s.cmd.Process.Pid)
 			stands(t, tool, 0)
-			stands(t, childOf(t, tool), 2500*time.Millisecond) // longer than --hang-after
+			program := childOf(t, tool)
+			if c.with != nil {
+				stands(t, program, 0)
+				program = childOf(t, program)
+			}
+			stands(t, program, 2500*time.Millisecond) // longer than --hang-after
 			s.key("\n")
 			s.expect("now") // after looks
 			s.key(c.end)

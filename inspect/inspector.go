@@ -75,6 +75,7 @@ type Inspector struct {
 	regions   *regionTable
 	code      map[uint64][]symbolize.Frame
 	flows     map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
+	loops     map[loopPlace]loopPoint
 	summaries map[familyEntry]lockSummary
 	gives     map[familyEntry]bool // may a function give a lock back
 	pointers  []heapPointer        // nil until they are asked for
@@ -128,7 +129,7 @@ func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
-		flows: map[uint64]*accesspath.Flow{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{}, gone: map[uint64]string{},
+		flows: map[uint64]*accesspath.Flow{}, loops: map[loopPlace]loopPoint{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{}, gone: map[uint64]string{},
 		locals: map[uint64]string{}, allowed: map[int][]int{},
 	}
 	in.regions = newRegionTable(in)

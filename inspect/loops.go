@@ -40,16 +40,39 @@ func (in *Inspector) loopCode(n *native) *rtl.LoopCode {
 		if flow == nil {
 			return nil
 		}
-		at := in.point(st, i)
-		fact, by := flow.Holds(at, loopEffect)
-		if fact == accesspath.FactYes {
-			return in.frameLoop(st, i, flow, at, by)
-		}
-		if _, _, serial := in.between(st, i, rtl.ForkSerial, 0); serial || fact != accesspath.FactNo {
+		switch p := in.loopPoint(st, i, flow); {
+		case p.fact == accesspath.FactYes:
+			return in.frameLoop(st, i, flow, p.by)
+		case p.fact != accesspath.FactNo || p.serial:
 			return nil
 		}
 	}
 	return nil
+}
+
+// loopPlace is where a frame is: at an instruction, or behind a call.
+type loopPlace struct {
+	pc    uint64
+	exact bool
+}
+
+// loopPoint is what the code of a function shows at one place of it.
+type loopPoint struct {
+	fact   accesspath.Fact   // it is in a worksharing construct
+	by     []accesspath.Site // the calls since which it is
+	serial bool              // it is in a region that one thread executes
+}
+
+// loopPoint asks the code where frame i is, once for each place.
+func (in *Inspector) loopPoint(st *stack, i int, flow *accesspath.Flow) loopPoint {
+	at := loopPlace{st.frames[i].PC, st.frames[i].Exact}
+	p, ok := in.loops[at]
+	if !ok {
+		p.fact, p.by = flow.Holds(in.point(st, i), loopEffect)
+		_, _, p.serial = in.between(st, i, rtl.ForkSerial, 0)
+		in.loops[at] = p
+	}
+	return p
 }
 
 // loopEffect is what a call does to "this frame is in a worksharing construct".
@@ -65,8 +88,8 @@ func loopEffect(s accesspath.Site) accesspath.Effect {
 
 // frameLoop is the construct that frame i is in since one of the calls by, which are
 // of one construct if they put the range of the thread at one place.
-func (in *Inspector) frameLoop(st *stack, i int, flow *accesspath.Flow, at accesspath.Point, by []accesspath.Site) *rtl.LoopCode {
-	f := st.frames[i]
+func (in *Inspector) frameLoop(st *stack, i int, flow *accesspath.Flow, by []accesspath.Site) *rtl.LoopCode {
+	f, at := st.frames[i], in.point(st, i)
 	var out *rtl.LoopCode
 	for _, s := range by {
 		call := rtl.LoopCallOf(s.Name)

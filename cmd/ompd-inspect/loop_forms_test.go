@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -47,6 +48,7 @@ func loopForms() []loopForm {
 		{kind: "combined", before: "2", llvm: "dynamic", gcc: "dynamic", chunk: 5},
 		{kind: "orphan", before: "3", llvm: "dynamic", gcc: "dynamic", chunk: 7},
 		{kind: "distributed", before: "3", llvm: "static"},
+		{kind: "taskloop", before: "0"},
 		{kind: "after", before: "0"},
 	}
 }
@@ -89,6 +91,10 @@ func (f loopForm) check(t *testing.T, l lane, pic *inspect.Picture, truth omptes
 			t.Fatalf("LWP %d is not there", want.LWP)
 		case schedule == "" && th.Loop != nil:
 			t.Errorf("LWP %d is in loop %+v, want none", want.LWP, *th.Loop)
+		case f.kind == "taskloop" && !slices.ContainsFunc(pic.Tasks, func(task inspect.Task) bool {
+			return task.Kind == "explicit" && task.State == "running" && task.Thread == want.LWP
+		}):
+			t.Errorf("LWP %d runs no task", want.LWP)
 		case schedule == "":
 		case th.Loop == nil:
 			t.Errorf("LWP %d is in no loop", want.LWP)

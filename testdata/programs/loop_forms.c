@@ -163,6 +163,20 @@ static void orphan(void) {
   }
 }
 
+/* tasks has a loop that is divided into tasks. */
+static void tasks(void) {
+#pragma omp parallel num_threads(THREADS)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+#pragma omp single
+    {
+#pragma omp taskloop grainsize(5)
+      for (int i = 10; i < 210; i += 2)
+        visit(i, 2);
+    }
+  }
+}
+
 /* distributed is a league of one team, whose threads divide what the team has got: as many as there
  * are processors, or fewer. */
 static void distributed(void) {
@@ -178,7 +192,7 @@ int main(int argc, char **argv) {
     void (*loop)(void);
   } loops[] = {{"plain", plain},       {"chunked", chunked},     {"downwards", downwards}, {"stealing", stealing}, {"guided", guided},
                {"runtime", at_run_time}, {"auto", automatic},    {"doacross", doacross},   {"ordered", ordered},   {"combined", combined},
-               {"after", after},       {"orphan", orphan},       {"distributed", distributed}};
+               {"after", after},       {"orphan", orphan},       {"distributed", distributed}, {"taskloop", tasks}};
   truth_init(argc, argv, __FILE__);
   before = truth_arg(argc, argv, 2, 0);
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)

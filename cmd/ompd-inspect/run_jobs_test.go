@@ -211,6 +211,18 @@ func TestRunInput(t *testing.T) {
 	}
 }
 
+// TestRunBackground reads the terminal in the background: both stop until fg.
+func TestRunBackground(t *testing.T) {
+	s := startShell(t, `set -m; "$@" & until jobs | grep -q Stopped; do :; done; echo stopped; fg %1; echo ended=$?`,
+		"ompd-inspect", "run", "--", "sh", "-c", `read x; echo "got $x"; exit 4`)
+	s.expect("stopped")
+	s.key("hello\n")
+	s.expect("got hello")
+	if got := s.expect("ended="); got != "ended=4" {
+		t.Error(got)
+	}
+}
+
 // TestRunKeys types Ctrl-C to a program that counts: it gets each once.
 func TestRunKeys(t *testing.T) {
 	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",

@@ -60,8 +60,9 @@ type Info struct {
 	Args        string // the command line's first 79 bytes
 	Executable  string // path of the executable, as the program saw it
 
-	Signal       int               // that ended the program; 0 if it was alive
-	SignalCode   int               // si_code
+	Signal       int // that ended the program; 0 if it was alive
+	SignalCode   int // si_code; meaningful only if HasCode
+	HasCode      bool
 	FaultAddress callbacks.Address // meaningful only if HasFault
 	HasFault     bool              // the signal was for a memory access or instruction
 	CrashedLWP   uint64            // thread that got the signal; 0 if there was none

@@ -126,14 +126,14 @@ func (c *Core) fillInfo() {
 	c.info.Executable = c.mods.Main().Path
 	c.info.Signal = c.threads[0].signal
 	if s := n.signal; s != nil && s.Signal != 0 {
-		c.info.Signal, c.info.SignalCode = s.Signal, s.Code
+		c.info.Signal, c.info.SignalCode, c.info.HasCode = s.Signal, s.Code, true
 		c.info.HasFault = s.HasAddress
 		if c.info.HasFault {
 			c.info.FaultAddress = callbacks.At(s.Address)
 		}
 	}
 	if c.info.Signal == sigSTOP && c.info.Producer == "gcore" {
-		c.info.Signal, c.info.SignalCode = 0, 0 // it was alive
+		c.info.Signal, c.info.SignalCode, c.info.HasCode = 0, 0, false // it was alive
 	}
 	if c.info.Signal != 0 {
 		c.info.CrashedLWP = c.threads[0].lwp

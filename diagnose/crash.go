@@ -13,6 +13,9 @@ const (
 	// nearStack is how far beyond its stack pointer a function may touch its
 	// stack before it moves the pointer: calls, the red zone, and probes.
 	nearStack = 64 << 10
+	// handlerRoom is what the kernel needs on a stack to call the handler of a
+	// signal: the registers of x86-64 with all extensions take 11 KiB.
+	handlerRoom = 12 << 10
 	// recursion is how often a function must be on a stack for the stack to be
 	// full of it.
 	recursion = 50
@@ -30,12 +33,18 @@ func crashes(g *graph) []inspect.Verdict {
 		v = g.overflow(f)
 	case fault && f.Null:
 		v = g.null(f)
-	case aborted:
+	case fault:
+		v = g.fault(f)
+	case aborted && a.By != "":
 		v = g.aborted(a)
 	default:
 		return nil
 	}
+	g.openMPPlace(&v)
 	g.holdsUp(&v)
+	if f.Handled {
+		v.Evidence = append(v.Evidence, "a handler of the signal was called, and ended the program by it: what the kernel saved for the handler is on the stack")
+	}
 	return []inspect.Verdict{v}
 }
 
@@ -82,18 +91,20 @@ func (g *graph) holdsUp(v *inspect.Verdict) {
 // overflows tells whether the access was one of a stack that is used up: below
 // its end, where the thread's own frames are or were about to be.
 func overflows(f inspect.Fault) bool {
+	if !f.HasAddress { // the kernel found no room for the frame of a signal's handler
+		return f.Signal == "SIGSEGV" && f.Code == codeKernel && f.StackLow != 0 && f.SP != 0 && f.SP < f.StackLow+handlerRoom
+	}
 	return f.StackLow != 0 && f.SP != 0 && f.Address < f.StackLow && f.Address+nearStack >= f.SP && f.SP < f.StackLow+nearStack
 }
 
 func (g *graph) overflow(f inspect.Fault) inspect.Verdict {
 	v := inspect.Verdict{
 		Kind: inspect.VerdictStackOverflow, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{f.LWP},
-		Summary: fmt.Sprintf("%s used up its stack of %s", g.who(f.LWP), bytes(f.StackHigh-f.StackLow)),
-		Evidence: []string{
-			fmt.Sprintf("it accessed %v, %s below the end of its stack [%v, %v), known from %s",
-				inspect.Hex(f.Address), bytes(f.StackLow-f.Address), inspect.Hex(f.StackLow), inspect.Hex(f.StackHigh), f.StackBy),
-			fmt.Sprintf("its stack pointer is %v", inspect.Hex(f.SP)),
-		},
+		Summary:  fmt.Sprintf("%s used up its stack of %s", g.who(f.LWP), bytes(f.StackHigh-f.StackLow)),
+		Evidence: []string{overflowed(f), fmt.Sprintf("its stack pointer is %v", inspect.Hex(f.SP))},
+	}
+	if !f.HasAddress && f.SP >= f.StackLow {
+		v.Certainty = inspect.Likely
 	}
 	more := bytes(4 * (f.StackHigh - f.StackLow))
 	switch {
@@ -105,8 +116,8 @@ func (g *graph) overflow(f inspect.Fault) inspect.Verdict {
 		v.Explanation = fmt.Sprintf("%s is on it %s times: it calls itself without end, or deeper than the stack is.", place(f.Repeated), n)
 	case f.Frame >= hugeFrame:
 		at := ""
-		if fr, ok := innermost(g.frames(f.LWP)); ok {
-			at = " of " + place(fr)
+		if f.At != nil {
+			at = " of " + place(*f.At)
 		}
 		v.Explanation = fmt.Sprintf("The one frame%s has %s: large arrays are on the stack.", at, bytes(f.Frame))
 		more = bytes(2 * max(f.Frame, f.StackHigh-f.StackLow))
@@ -119,6 +130,18 @@ func (g *graph) overflow(f inspect.Fault) inspect.Verdict {
 	}
 	v.Cure = fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now), or put large arrays on the heap", more, bytes(f.StackHigh-f.StackLow))
 	return v
+}
+
+// overflowed says how it is known that a stack is used up.
+func overflowed(f inspect.Fault) string {
+	stack := fmt.Sprintf("its stack [%v, %v), known from %s", inspect.Hex(f.StackLow), inspect.Hex(f.StackHigh), f.StackBy)
+	switch {
+	case f.HasAddress:
+		return fmt.Sprintf("it accessed %v, %s below the end of %s", inspect.Hex(f.Address), bytes(f.StackLow-f.Address), stack)
+	case f.SP >= f.StackLow:
+		return fmt.Sprintf("%s are left of %s: the kernel found no room to call the handler of SIGSEGV", bytes(f.SP-f.StackLow), stack)
+	}
+	return fmt.Sprintf("it is %s below the end of %s: the kernel found no room to call the handler of SIGSEGV", bytes(f.StackLow-f.SP), stack)
 }
 
 func (g *graph) frames(lwp int) []inspect.Frame {
@@ -135,8 +158,8 @@ func (g *graph) null(f inspect.Fault) inspect.Verdict {
 		Summary:  fmt.Sprintf("%s used a null pointer", g.who(f.LWP)),
 		Evidence: []string{fmt.Sprintf("the access was to address %v; nothing is mapped there", inspect.Hex(f.Address))},
 	}
-	if fr, ok := innermost(g.frames(f.LWP)); ok {
-		v.Summary += " in " + place(fr)
+	if f.At != nil {
+		v.Summary += " in " + place(*f.At)
 	}
 	if f.Address != 0 {
 		v.Explanation = fmt.Sprintf("It accessed what lies %d bytes behind the begin of an object whose address is null.", f.Address)

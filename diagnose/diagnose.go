@@ -27,6 +27,7 @@ func Run(in *inspect.Inspector, pic *inspect.Picture) []inspect.Verdict {
 	for _, draw := range []func(*graph) []inspect.Verdict{crashes, deadlocks, selfDeadlocks, freedLocks, orphans, starved, barriers, fewer, runtimesLoaded, forked, sharedProcessors, oversubscribed} {
 		out = append(out, draw(g)...)
 	}
+	out = append(out, g.called(out)...)
 	slices.SortStableFunc(out, func(a, b inspect.Verdict) int {
 		return cmp.Or(cmp.Compare(severityRank[a.Severity], severityRank[b.Severity]),
 			cmp.Compare(certaintyRank[a.Certainty], certaintyRank[b.Certainty]))

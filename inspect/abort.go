@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // Abort is what is known of a program that was ended by a call of abort.
 type Abort struct {
 	LWP       int
-	By        string // the runtime that ended it, by name, or "the C library"
+	By        string // who ended it: the runtime, by name, "the C library", "the C++ library"; empty for the program itself
 	Message   string // what that said; empty if it is not known
 	MessageBy string // where Message was found
 	Caller    Frame  // that called abort
@@ -29,8 +30,8 @@ const (
 	maxAbortMessage = 4 << 10
 )
 
-// Abort describes how the program was ended by the C library or an OpenMP runtime;
-// not ok if it was not, as when it called abort itself.
+// Abort describes how the program was ended by abort, called by the C library, the
+// C++ library, an OpenMP runtime or the program itself; not ok if it was not.
 func (in *Inspector) Abort() (Abort, bool) {
 	n := in.byLWP[in.cfg.About.CrashedLWP]
 	if n == nil || in.cfg.About.Signal != "SIGABRT" || !in.called(n, "abort") {
@@ -46,6 +47,12 @@ func (in *Inspector) Abort() (Abort, bool) {
 		a.By, a.MessageBy = "the C library", "its variable __abort_msg"
 		return a, true
 	}
+	if st.kinds[caller] == kindUser {
+		if at := in.outOf(st, caller, isCXXLibrary); at != caller {
+			a.By, a.Caller = "the C++ library", in.frames(st.frames[caller], kindUser)[0]
+		}
+		return a, true
+	}
 	for _, rt := range in.runtimes {
 		if !rt.Owns(st.frames[caller].LookupPC()) {
 			continue
@@ -59,6 +66,20 @@ func (in *Inspector) Abort() (Abort, bool) {
 		return a, true
 	}
 	return Abort{}, false
+}
+
+// outOf is the first frame from number i on whose module is not one of those.
+func (in *Inspector) outOf(st *stack, i int, those func(*callbacks.Module) bool) int {
+	for i < len(st.frames) && st.frames[i].Module != nil && those(st.frames[i].Module) {
+		i++
+	}
+	return i
+}
+
+// isCXXLibrary tells the libraries that end programs whose exceptions nobody catches.
+func isCXXLibrary(m *callbacks.Module) bool {
+	base := filepath.Base(m.Path)
+	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++abi.so") || strings.HasPrefix(base, "libc++.so")
 }
 
 // libraryMessage is what the C library said before it called abort: at a failed

@@ -44,6 +44,7 @@ type Target struct {
 	Arch         string  `json:"arch"`
 	Signal       string  `json:"signal,omitempty"`        // such as SIGSEGV; missing if none was recorded
 	FaultAddress *Hex    `json:"fault_address,omitempty"` // of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP
+	SignalCode   *int    `json:"signal_code,omitempty"`   // why the signal came: si_code
 	CrashedLWP   int     `json:"crashed_lwp,omitempty"`   // the thread that got the signal
 	Producer     string  `json:"producer,omitempty"`      // who wrote the core: kernel, gcore, ompd-inspect
 	Command      string  `json:"command,omitempty"`       // command line, as far as the core keeps it

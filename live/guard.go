@@ -281,8 +281,9 @@ func dumpsCore(s unix.Signal) bool {
 func (g *guard) die(t *tracer, k *task) {
 	d := &Death{LWP: k.tid, Signal: int(k.signal())}
 	if err := ptrace(unix.PTRACE_GETSIGINFO, k.tid, 0, uintptr(unsafe.Pointer(&d.info))); err == nil {
-		if info, ok := arch.ParseSignalInfo(d.info[:]); ok && info.HasAddress {
-			d.Address, d.HasAddress = callbacks.At(info.Address), true
+		if info, ok := arch.ParseSignalInfo(d.info[:]); ok {
+			d.Code, d.HasCode = info.Code, true
+			d.Address, d.HasAddress = callbacks.At(info.Address), info.HasAddress
 		}
 	}
 	g.dying = t

@@ -42,6 +42,8 @@ type Event struct {
 type Death struct {
 	LWP        int // the thread that got the signal
 	Signal     int
+	Code       int // si_code; meaningful only if HasCode
+	HasCode    bool
 	Address    callbacks.Address // of the access or instruction that failed; meaningful only if HasAddress
 	HasAddress bool
 

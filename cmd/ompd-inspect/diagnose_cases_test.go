@@ -7,7 +7,7 @@ import (
 
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
-	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts())
+	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts())
 }
 
 // deadlocks are threads that wait for each other, and those that only seem to.
@@ -89,6 +89,30 @@ func freedLocks() []expectation {
 		out[i].env = []string{"GOMP_SPINCOUNT=0"}
 	}
 	return out
+}
+
+// faultVerdicts are programs that die of other signals than that of a null pointer.
+func faultVerdicts() []expectation {
+	died := func(what string, says ...string) expectation {
+		return expectation{program: "verdict_fault", args: []string{what}, only: "libomp-16-O1 libgomp-bookworm-O2 libgomp-bookworm-O0", crash: true, kind: "crash", certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
+	}
+	return []expectation{
+		died("0", "wrote to memory that may only be read in fail verdict_fault.c:40", "r-- of"),
+		died("1", "where nothing is mapped, in fail verdict_fault.c:43", "nothing is mapped there"),
+		died("2", "which is no code, in fail", "rw-: data[0]"),
+		died("3", "jumped to", "where nothing is mapped, in fail"),
+		died("4", "used a page of the mapped file", "shorter.dat that the file does not have in fail verdict_fault.c:54"),
+		died("5", "divided an integer by zero in fail verdict_fault.c:57"),
+		died("6", "came to where the compiler let the program end in fail"),
+		died("7", "called abort in fail"),
+		died("8", "used an address that is none in fail verdict_fault.c:64"),
+		died("9", "wrote to memory that may only be read in", "in an explicit task"),
+		died("10", "wrote to memory that may only be read in fail verdict_fault.c:40", "a handler of the signal was called"),
+		died("14", "shorter.dat that the file does not have in fail verdict_fault.c:54", "a handler of the signal was called"),
+		died("15", "divided an integer by zero in fail verdict_fault.c:57", "a handler of the signal was called"),
+		died("18", "used an address that is none in fail verdict_fault.c:64"),
+		{program: "verdict_fault", args: []string{"20"}, only: "libomp-16-O1 libgomp-bookworm-O2", crash: true},
+	}
 }
 
 // otherVerdicts are all that is no deadlock.

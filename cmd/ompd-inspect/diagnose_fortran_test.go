@@ -37,9 +37,9 @@ func fortranVerdicts() []expectation {
 		{program: "verdict_fortran_one", args: []string{"0"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"called omp_set_num_threads(1)"}},
 		{program: "verdict_fortran_one", args: []string{"1"}, only: "libgomp", kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"num_threads"}},
 		{program: "verdict_fortran_one", args: []string{"2"}, only: "libgomp", kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"if clause was false"}},
-		{program: "verdict_fortran_died", args: []string{"0"}, only: "libomp", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "grid::mean", "large arrays"}},
-		{program: "verdict_fortran_died", args: []string{"1"}, only: "libomp", crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"used a null pointer in grid::fill verdict_fortran_died.f90:45", "it has lock rows, which thread 0"}},
-		{program: "verdict_fortran_died", args: []string{"2"}, only: "libomp", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"grid::smooth", "calls itself"}},
+		{program: "verdict_fortran_died", args: []string{"0"}, crash: true, kind: "stack_overflow", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "grid::mean", "large arrays"}},
+		{program: "verdict_fortran_died", args: []string{"1"}, crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"used a null pointer in grid::fill verdict_fortran_died.f90:45", "it has lock rows, which thread 0"}},
+		{program: "verdict_fortran_died", args: []string{"2"}, crash: true, kind: "stack_overflow", threads: 1, says: []string{"grid::smooth", "calls itself"}},
 	}
 }
 

@@ -96,6 +96,9 @@ func (c coreTarget) about() inspect.Target {
 	}
 	if info.Signal != 0 {
 		t.Signal = signalName(info.Signal)
+		if info.HasCode {
+			t.SignalCode = &info.SignalCode
+		}
 	}
 	if info.HasFault {
 		h := inspect.Hex(info.FaultAddress.Offset)
@@ -145,6 +148,9 @@ func (l *liveTarget) about() inspect.Target {
 	}
 	if d := l.death; d != nil {
 		t.Signal, t.CrashedLWP = signalName(d.Signal), d.LWP
+		if d.HasCode {
+			t.SignalCode = &d.Code
+		}
 		if d.HasAddress {
 			h := inspect.Hex(d.Address.Offset)
 			t.FaultAddress = &h

@@ -108,7 +108,7 @@ class Lender:
                 name = signal.Signals(int(info["si_signo"])).name
                 if name in STOPS:
                     return {}
-                out = {"signal": name, "crashed_lwp": thread.ptid[1]}
+                out = {"signal": name, "crashed_lwp": thread.ptid[1], "signal_code": int(info["si_code"])}
                 if name in ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE") and int(info["si_code"]) > 0:
                     out["fault_address"] = int(info["_sifields"]["_sigfault"]["si_addr"]) & MASK
                 return out

@@ -194,7 +194,9 @@ type Target struct {
 	// The crashed thread's user stack.
 	Frames []*Frame `protobuf:"bytes,13,rep,name=frames,proto3" json:"frames,omitempty"`
 	// Of a process: what looking at it cost it.
-	Pause         *Pause `protobuf:"bytes,14,opt,name=pause,proto3" json:"pause,omitempty"`
+	Pause *Pause `protobuf:"bytes,14,opt,name=pause,proto3" json:"pause,omitempty"`
+	// Why the signal came (si_code); absent with a signal of which it is not known.
+	SignalCode    *int64 `protobuf:"varint,15,opt,name=signal_code,json=signalCode,proto3,oneof" json:"signal_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -325,6 +327,13 @@ func (x *Target) GetPause() *Pause {
 		return x.Pause
 	}
 	return nil
+}
+
+func (x *Target) GetSignalCode() int64 {
+	if x != nil && x.SignalCode != nil {
+		return *x.SignalCode
+	}
+	return 0
 }
 
 // Pause is what looking at a process cost it.
@@ -3341,7 +3350,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
 	"\x06checks\x18\v \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12\x1a\n" +
 	"\bwarnings\x18\f \x03(\tR\bwarnings\x12,\n" +
-	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\"\xaf\x03\n" +
+	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\"\xe5\x03\n" +
 	"\x06Target\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -3360,8 +3369,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\athreads\x18\v \x01(\x03R\athreads\x12$\n" +
 	"\x05place\x18\f \x01(\v2\x0e.ompd.v1.PlaceR\x05place\x12&\n" +
 	"\x06frames\x18\r \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12$\n" +
-	"\x05pause\x18\x0e \x01(\v2\x0e.ompd.v1.PauseR\x05pauseB\x10\n" +
-	"\x0e_fault_address\"\x93\x01\n" +
+	"\x05pause\x18\x0e \x01(\v2\x0e.ompd.v1.PauseR\x05pause\x12$\n" +
+	"\vsignal_code\x18\x0f \x01(\x03H\x01R\n" +
+	"signalCode\x88\x01\x01B\x10\n" +
+	"\x0e_fault_addressB\x0e\n" +
+	"\f_signal_code\"\x93\x01\n" +
 	"\x05Pause\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x14\n" +
 	"\x05stops\x18\x02 \x01(\x03R\x05stops\x12\"\n" +

@@ -28,7 +28,7 @@ func freedLocks(g *graph) []inspect.Verdict {
 			v.Summary = fmt.Sprintf("%s for %s, whose memory has something else in it now", g.wait(v.Threads), what)
 		}
 		v.Explanation = "Nobody may give back what is not there any more. What is in that memory now, or will be, may be taken for the lock, and written to."
-		h := g.holderOfGone(l)
+		h, known := g.holderOfGone(l)
 		switch {
 		case l.Destroyed:
 			v.Certainty = inspect.Certain
@@ -38,6 +38,9 @@ func freedLocks(g *graph) []inspect.Verdict {
 			v.Severity, v.Certainty = inspect.SeverityWarning, inspect.Certain
 			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d %s", h, g.howHeld(l)))
 			v.Explanation = g.who(h) + " has the lock and may still give it back, by writing to memory that is not the lock's any more."
+		case !known:
+			v.Severity, v.Certainty = inspect.SeverityWarning, inspect.Certain
+			v.Explanation = "Which thread has the lock, and may still give it back by writing to memory that is not the lock's any more, is not known."
 		case h == 0:
 			v.Evidence = append(v.Evidence, "no thread shows that it has the lock")
 		}
@@ -47,19 +50,16 @@ func freedLocks(g *graph) []inspect.Verdict {
 	return out
 }
 
-// holderOfGone is the thread that has a lock which is none any more; 0 if none shows
-// that it has, or if the lock was destroyed.
-func (g *graph) holderOfGone(l *inspect.Lock) int {
-	if l.Destroyed {
-		return 0
-	}
-	if l.Owner != 0 {
-		return l.Owner
+// holderOfGone is the thread that has a lock which is none any more; 0 if none has, as
+// the lock was destroyed, or as no stack shows it. It is not known if one may have it.
+func (g *graph) holderOfGone(l *inspect.Lock) (lwp int, known bool) {
+	if l.Destroyed || l.Owner != 0 {
+		return l.Owner, true
 	}
 	if h, ok := oneHolder(l.Holders); ok {
-		return h.LWP
+		return h.LWP, true
 	}
-	return 0
+	return 0, len(l.Holders) == 0 && g.in.AllStacks()
 }
 
 // howHeld tells how the holder of such a lock is known.

@@ -263,9 +263,11 @@ func (g *graph) lockNeeds(w inspect.Wait, x *needs) {
 	l := g.lock(w)
 	switch {
 	case l != nil && l.Gone != "":
-		if h := g.holderOfGone(l); h == 0 || h == w.LWP {
+		switch h, known := g.holderOfGone(l); {
+		case !known:
+		case h == 0 || h == w.LWP:
 			x.never = true
-		} else {
+		default:
 			x.all = append(x.all, edge{to: node{lwp: h}, certainty: inspect.Likely, evidence: "it had the lock before " + l.Gone})
 		}
 	case l == nil || !l.Held:

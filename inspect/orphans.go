@@ -31,6 +31,14 @@ func (in *Inspector) onFutex(n *native) bool {
 	return asleep
 }
 
+// AllStacks tells whether the stacks of all threads are known as a whole, so that what
+// none of them shows is not there.
+func (in *Inspector) AllStacks() bool {
+	return !slices.ContainsFunc(in.natives, func(n *native) bool {
+		return n.blank || n.lwp != 0 && n.info.Role != rtl.RoleIdle && !in.whole(in.stackOf(n))
+	})
+}
+
 // Abandoned tells whether no thread will give back the lock that w waits for: no
 // code that any thread may still come to has a call that gives such locks back,
 // but for those that wait for this lock themselves and do so behind. waiting are

@@ -32,6 +32,16 @@ func processors(t *testing.T) []int {
 	return list
 }
 
+// several are processors of a machine that has more than one.
+func several(t *testing.T) []int {
+	t.Helper()
+	cpus := processors(t)
+	if len(cpus) < 2 {
+		t.Skip("this machine has one processor only: the runtimes know that threads share it")
+	}
+	return cpus
+}
+
 // spinForEver lets threads that wait spin for ever, on every runtime.
 var spinForEver = []string{"OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite", "GOMP_SPINCOUNT=infinite"}
 
@@ -47,7 +57,7 @@ func eachLiveLane(t *testing.T, test func(t *testing.T, l lane)) {
 // TestBound looks at teams that are bound to one processor, by places or from
 // outside, and at some that have processors of their own.
 func TestBound(t *testing.T) {
-	cpus := processors(t)
+	cpus := several(t)
 	one := []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d}", cpus[0])}
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
 	cases := []expectation{
@@ -57,10 +67,8 @@ func TestBound(t *testing.T) {
 			fmt.Sprintf("3 threads spin on processor %d, where thread 1", cpus[0]), "spins, waiting for the other threads at a barrier", mask, "OMP_WAIT_POLICY=passive"}},
 		{args: []string{"2", "2"}, env: slices.Concat(one, spinForEver)},
 	}
-	if len(cpus) > 1 {
-		own := slices.Concat(spinForEver, []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d},{%d}", cpus[0], cpus[1])})
-		cases = append(cases, expectation{args: []string{"1", "2"}, env: own}, expectation{args: []string{"3", "2"}, env: own})
-	}
+	own := slices.Concat(spinForEver, []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d},{%d}", cpus[0], cpus[1])})
+	cases = append(cases, expectation{args: []string{"1", "2"}, env: own}, expectation{args: []string{"3", "2"}, env: own})
 	eachLiveLane(t, func(t *testing.T, l lane) {
 		for _, e := range cases {
 			if !l.runs(e) {
@@ -76,10 +84,7 @@ func TestBound(t *testing.T) {
 
 // TestTaskset binds the threads of processes to one processor while they run.
 func TestTaskset(t *testing.T) {
-	cpus := processors(t)
-	if len(cpus) < 2 {
-		t.Skip("this machine has one processor only: the runtimes know that they share it")
-	}
+	cpus := several(t)
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
 	eachLiveLane(t, func(t *testing.T, l lane) {
 		for _, e := range []expectation{

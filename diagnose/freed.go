@@ -39,8 +39,11 @@ func freedLocks(g *graph) []inspect.Verdict {
 			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d %s", h, g.howHeld(l)))
 			v.Explanation = g.who(h) + " has the lock and may still give it back, by writing to memory that is not the lock's any more."
 		case !known:
-			v.Severity, v.Certainty = inspect.SeverityWarning, inspect.Certain
-			v.Explanation = "Which thread has the lock, and may still give it back by writing to memory that is not the lock's any more, is not known."
+			v.Certainty = inspect.Possible
+			v.Explanation += " Whether a thread has the lock, and may still give it back by writing to that memory, is not known."
+			for _, m := range l.Holders[:min(len(l.Holders), maxNamed)] {
+				v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", m.LWP, m.Evidence))
+			}
 		case h == 0:
 			v.Evidence = append(v.Evidence, "no thread shows that it has the lock")
 		}

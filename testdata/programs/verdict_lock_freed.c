@@ -1,6 +1,7 @@
 /* A thread waits for a lock whose memory goes away meanwhile: the thread that took it leaves it, and
  * argv[2] says what becomes of it. With argv[3] 1 the memory is only handled nearby, and the lock is
- * as good as before: the one that has it keeps it. */
+ * as good as before: the one that has it keeps it. With 2 a lock on the heap was taken in a region before,
+ * by code that no thread is in any more. */
 #include "truth.h"
 
 enum how { DESTROYED, SMALL, MEDIUM, LAST, MAPPED, RETURNED, ENDED, MUTEX, NEST, REUSED };
@@ -58,7 +59,7 @@ __attribute__((noinline)) static void on_stack(void) {
   struct job j;
   start(&j);
   truth_await(1);
-  if (sound)
+  if (sound == 1)
     TRUTH_HOLD("work_parallel");
   truth_set(&gone);
 }
@@ -75,32 +76,59 @@ static void *short_life(void *unused) {
   return unused;
 }
 
-__attribute__((noinline)) static void on_heap(size_t size) {
+static struct job *volatile before, *volatile behind;
+
+/* give makes a job on the heap, between two other blocks. */
+__attribute__((noinline)) static void give(size_t size) {
   static char seen[128];
-  struct job *volatile before, *volatile behind = NULL, *j;
+  struct job *j;
   truth_still(truth_tid(), 0, seen, sizeof seen); /* what this needs of the heap, it needs now */
   before = malloc(size);
   j = malloc(size);
   if (how != LAST)
     behind = malloc(size);
-  if (sound) { /* memory that was freed, and is used again */
+  if (sound == 1) { /* memory that was freed, and is used again */
     memset(j, 0, size);
     free(j);
     j = malloc(size);
     memset(j, 0, size);
   }
   start(j);
+}
+
+__attribute__((noinline)) static void take_away(size_t size) {
   truth_await(1);
-  if (!sound) {
-    free(j);
-    if (how == REUSED) {
-      behind = malloc(size);
-      memset(behind, 0x5a, size);
-      __asm__ volatile("" : : "r"(behind) : "memory");
-    }
-  } else {
+  if (sound == 1) {
     free(before);
     free(behind);
+    return;
+  }
+  free(shared);
+  if (how == REUSED) {
+    behind = malloc(size);
+    memset(behind, 0x5a, size);
+    __asm__ volatile("" : : "r"(behind) : "memory");
+  }
+}
+
+__attribute__((noinline)) static void on_heap(size_t size) {
+  give(size);
+  take_away(size);
+}
+
+/* later has a lock that was taken in the region before. */
+static void later(size_t size) {
+#pragma omp parallel num_threads(2)
+  if (omp_get_thread_num() == 1)
+    give(size);
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (omp_get_thread_num() == 0) {
+      take_away(size);
+      TRUTH_HOLD("work_parallel");
+    }
+    use(shared);
   }
 }
 
@@ -110,7 +138,7 @@ __attribute__((noinline)) static void lose(void) {
   case DESTROYED:
     start(&fixed);
     truth_await(1);
-    if (!sound)
+    if (sound != 1)
       omp_destroy_lock(&fixed.lock);
     break;
   case SMALL:
@@ -142,6 +170,8 @@ int main(int argc, char **argv) {
   how = (enum how)truth_arg(argc, argv, 1, 0);
   sound = (int)truth_arg(argc, argv, 2, 0);
   pthread_create(&observer, NULL, look, (void *)2);
+  if (sound == 2)
+    later(how == MEDIUM ? 8192 : 256);
 #pragma omp parallel num_threads(2)
   {
     TRUTH_REGION(__LINE__ - 2);

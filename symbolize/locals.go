@@ -60,8 +60,9 @@ type locals struct {
 
 // scope is the function or block around entries.
 type scope struct {
-	function string
-	active   bool // pc is in its code
+	code     bool   // it is a function, or in one
+	active   bool   // pc is in its code
+	function string // its name, if it is active
 	depth    int
 }
 
@@ -73,14 +74,16 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		if e == nil || err != nil {
 			return true
 		}
-		inner := scope{in.function, in.active, in.depth + 1}
+		inner := scope{in.code, in.active, in.function, in.depth + 1}
 		switch e.Tag {
 		case 0:
 			return false
 		case dwarf.TagSubprogram:
 			l.enter(e, &inner)
 		case dwarf.TagInlinedSubroutine:
-			inner.active, inner.function = l.covers(e), l.nameOf(e)
+			if inner.active = l.covers(e); inner.active {
+				inner.function = l.nameOf(e)
+			}
 		case dwarf.TagLexDwarfBlock:
 			inner.active = l.covers(e)
 		case dwarf.TagModule, dwarf.TagNamespace:
@@ -92,7 +95,7 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		}
 		switch {
 		case !e.Children:
-		case inner.depth >= maxTypeDepth || !inner.active && e.Tag != dwarf.TagSubprogram && in.function != "":
+		case inner.depth >= maxTypeDepth || !inner.active && e.Tag != dwarf.TagSubprogram && in.code:
 			r.SkipChildren()
 		case l.walk(r, inner), inner.active && e.Tag == dwarf.TagSubprogram:
 			return true
@@ -102,7 +105,9 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 
 // enter makes the function e the scope of what is in it.
 func (l *locals) enter(e *dwarf.Entry, at *scope) {
-	if at.active, at.function = l.covers(e), l.nameOf(e); at.active {
+	at.code, at.active, at.function = true, l.covers(e), ""
+	if at.active {
+		at.function = l.nameOf(e)
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
 }

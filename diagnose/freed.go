@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 )
@@ -28,7 +29,7 @@ func freedLocks(g *graph) []inspect.Verdict {
 			v.Summary = fmt.Sprintf("%s for %s, whose memory has something else in it now", g.wait(v.Threads), what)
 		}
 		v.Explanation = "Nobody may give back what is not there any more. What is in that memory now, or will be, may be taken for the lock, and written to."
-		h, known := g.holderOfGone(l)
+		h, known := g.holderOfGone(w, l)
 		switch {
 		case l.Destroyed:
 			v.Certainty = inspect.Certain
@@ -41,7 +42,8 @@ func freedLocks(g *graph) []inspect.Verdict {
 		case !known:
 			v.Certainty = inspect.Possible
 			v.Explanation += " Whether a thread has the lock, and may still give it back by writing to that memory, is not known."
-			for _, m := range l.Holders[:min(len(l.Holders), maxNamed)] {
+			others := g.others(w, l)
+			for _, m := range others[:min(len(others), maxNamed)] {
 				v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", m.LWP, m.Evidence))
 			}
 		case h == 0:
@@ -55,14 +57,21 @@ func freedLocks(g *graph) []inspect.Verdict {
 
 // holderOfGone is the thread that has a lock which is none any more; 0 if none has, as
 // the lock was destroyed, or as no stack shows it. It is not known if one may have it.
-func (g *graph) holderOfGone(l *inspect.Lock) (lwp int, known bool) {
+func (g *graph) holderOfGone(w inspect.Wait, l *inspect.Lock) (lwp int, known bool) {
 	if l.Destroyed || l.Owner != 0 {
 		return l.Owner, true
 	}
 	if h, ok := oneHolder(l.Holders); ok {
 		return h.LWP, true
 	}
-	return 0, len(l.Holders) == 0 && g.in.AllStacks()
+	return 0, len(g.others(w, l)) == 0 && g.in.AllStacks()
+}
+
+// others are the threads that may have the lock that w waits for, and do not wait for
+// it themselves.
+func (g *graph) others(w inspect.Wait, l *inspect.Lock) []inspect.Holder {
+	waiting := g.waitingFor(w)
+	return slices.DeleteFunc(slices.Clone(l.Holders), func(h inspect.Holder) bool { return slices.Contains(waiting, h.LWP) })
 }
 
 // howHeld tells how the holder of such a lock is known.

@@ -263,7 +263,7 @@ func (g *graph) lockNeeds(w inspect.Wait, x *needs) {
 	l := g.lock(w)
 	switch {
 	case l != nil && l.Gone != "":
-		switch h, known := g.holderOfGone(l); {
+		switch h, known := g.holderOfGone(w, l); {
 		case !known:
 		case h == 0 || h == w.LWP:
 			x.never = true

@@ -24,6 +24,25 @@ func (in *Inspector) heapName(addr uint64) string {
 			return name
 		}
 	}
+	return in.allocatedName(addr)
+}
+
+// allocatedName names data by the allocatable array of a Fortran program that it
+// lies in.
+func (in *Inspector) allocatedName(addr uint64) string {
+	lister, ok := in.cfg.Target.(callbacks.ModuleLister)
+	if !ok || in.moduleOf(addr) != nil {
+		return ""
+	}
+	mods, _ := lister.Modules()
+	for _, m := range mods {
+		if isSystem(m) || in.owned(m.Low.Offset) || languageLibrary(m) {
+			continue
+		}
+		if name, ok := in.cfg.Symbolizer.Allocated(m, addr, in.pointer); ok {
+			return name
+		}
+	}
 	return ""
 }
 

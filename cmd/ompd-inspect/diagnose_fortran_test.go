@@ -19,6 +19,7 @@ func fortranVerdicts() []expectation {
 		in("libgomp-O0", cycle("1", "paid", "unpaid")), in("libomp", cycle("1", "ledger_", "ledger_+0x8")),
 		in("libgomp", cycle("2", "locks(0)", "locks(3)")), in("libomp", cycle("2", "bank::locks+0x20", "bank::locks+0x8")),
 		in("libgomp", cycle("3", "accounts(2)%lock", "accounts(3)%lock")), in("libomp", cycle("3", "bank::accounts+0x18", "bank::accounts+0x28")),
+		cycle("4", "heap(2)", "heap(5)"),
 		in("libgomp libomp-O0", cycle("5", "credit in bank::local", "debit in bank::local")),
 		{program: "verdict_fortran_locks", args: []string{"6"}, kind: "self_deadlock", threads: 1, waits: []string{"lock first"}, says: []string{"which it has itself"}},
 		{program: "verdict_fortran_locks", args: []string{"7"}},

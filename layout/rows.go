@@ -6,11 +6,8 @@ import (
 	"strings"
 )
 
-// Name names a field, or a structure if Field is empty.
-type Name struct{ Type, Field string }
-
 // Ask asks a source for a field, or for the size of a structure.
-func Ask(src Source, n Name) (Field, error) {
+func Ask(src Source, n FieldName) (Field, error) {
 	if n.Field != "" {
 		return src.Field(n.Type, n.Field)
 	}
@@ -21,8 +18,8 @@ func Ask(src Source, n Name) (Field, error) {
 // Rows are the layouts of some releases of a runtime, as checked in.
 type Rows struct {
 	Releases []string // a row each
-	Places   map[Name]Places
-	Order    []Name // as in the text
+	Places   map[FieldName]Places
+	Order    []FieldName // as in the text
 }
 
 // Places are the places of a name by row, or one place if it is the same in all; a
@@ -44,7 +41,7 @@ func (p Places) In(row int) Field {
 // begin with # say nothing.
 func ParseRows(text string) (*Rows, error) {
 	lines := strings.Count(text, "\n")
-	r := &Rows{Places: make(map[Name]Places, lines), Order: make([]Name, 0, lines)}
+	r := &Rows{Places: make(map[FieldName]Places, lines), Order: make([]FieldName, 0, lines)}
 	typ := ""
 	n := 0
 	for line := range strings.Lines(text) {
@@ -63,7 +60,7 @@ func ParseRows(text string) (*Rows, error) {
 		if err != nil || typ == "" {
 			return nil, fmt.Errorf("layout table, line %d: %q: %w", n, line, err)
 		}
-		name := Name{Type: typ}
+		name := FieldName{Type: typ}
 		if line[0] == ' ' {
 			name.Field = words[0]
 		}
@@ -113,7 +110,7 @@ func parsePlace(w string) (f Field, err error) {
 
 // Gather asks sources, the first first, for all names of the table that are not yet
 // known, and adds what they know.
-func (r *Rows) Gather(known map[Name]Field, sources []Source) {
+func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
 	for _, n := range r.Order {
 		for _, src := range sources {
 			if _, ok := known[n]; ok {
@@ -127,7 +124,7 @@ func (r *Rows) Gather(known map[Name]Field, sources []Source) {
 }
 
 // Fits tells whether all that is known equals a row.
-func (r *Rows) Fits(row int, known map[Name]Field) bool {
+func (r *Rows) Fits(row int, known map[FieldName]Field) bool {
 	for n, f := range known {
 		if p := r.Places[n]; len(p) == 0 || p.In(row) != f {
 			return false

@@ -155,5 +155,5 @@ func TestCodeAgainstTable(t *testing.T) {
 // asked tells whether a rule is about the field.
 func asked(n fieldName) bool {
 	rules := layout.CodeRules{Rules: codeRules, Root: "gomp_thread", Pointees: pointees}
-	return slices.Contains(rules.Fields(), layout.FieldName{Type: n.Type, Field: n.Field})
+	return slices.Contains(rules.Fields(), n)
 }

@@ -44,7 +44,7 @@ func (r releases) String() string {
 }
 
 // fieldName names a field, or a structure if its field is empty.
-type fieldName = layout.Name
+type fieldName = layout.FieldName
 
 func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
 

@@ -18,7 +18,7 @@ var tableX86 string
 type table struct{ *layout.Rows }
 
 // fieldName names a field, or a structure if its field is empty.
-type fieldName = layout.Name
+type fieldName = layout.FieldName
 
 func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
 

@@ -26,7 +26,7 @@ type LoopCall struct {
 	High     int  // argument: where it puts the last
 	Size     uint8
 	Unsigned bool
-	Behind   bool // what it puts is one step behind the last value
+	Behind   bool // what it puts as the last is behind it, by up to a step
 	Ordered  bool // the loop has an ordered clause
 	Counted  bool // its code has one of LoopCounters
 	// Schedule, Chunk and Source are arguments of functions of kind LoopStatic.

@@ -53,12 +53,27 @@ func (c *LoopCode) Range(step int64) (from, to *int64) {
 	}
 	low, high := *c.Low, *c.High
 	if c.Call.Behind {
-		high -= step
+		if step > 0 {
+			high--
+		} else {
+			high++
+		}
 	}
-	if step > 0 && low > high || step < 0 && low < high {
+	return StepRange(low, high, step)
+}
+
+// StepRange is the first and the last value of a variable that begins with low and
+// changes by step as long as it is not beyond limit; nil if there is none.
+func StepRange(low, limit, step int64) (from, to *int64) {
+	size, span := uint64(step), uint64(limit)-uint64(low)
+	if step < 0 {
+		size, span = -size, -span
+	}
+	if step == 0 || step > 0 && low > limit || step < 0 && low < limit {
 		return nil, nil
 	}
-	return &low, &high
+	last := low + int64(span/size)*step
+	return &low, &last
 }
 
 // Place adds to info where the thread is, if that is in its range, or no range is

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -72,6 +74,29 @@ func TestLoopForms(t *testing.T) {
 					f.check(t, l, pictureOf(t, d.Core), d.Truth)
 				})
 			}
+		})
+	}
+}
+
+// TestLoopFormsServed holds loops of GCC's code on LLVM's runtime, which serves it under
+// the name of GCC's.
+func TestLoopFormsServed(t *testing.T) {
+	rt := omptest.RuntimeOf(t, 16)
+	rt.Dir = t.TempDir()
+	if err := os.Symlink(rt.Lib, filepath.Join(rt.Dir, "libgomp.so.1")); err != nil {
+		t.Fatal(err)
+	}
+	gnu := lane{name: "served", family: "libgomp", build: "O1", runtime: func(testing.TB) omptest.Runtime { return rt }, mode: omptest.Live}
+	for _, f := range loopForms() {
+		if f.gcc == "" || f.ordered || f.env == "static,6" {
+			continue
+		}
+		t.Run(strings.TrimSuffix(f.kind+"-"+f.env, "-"), func(t *testing.T) {
+			r := gnu.run(t, expectation{program: "loop_forms", args: []string{f.kind, f.before}, env: []string{"OMP_SCHEDULE=" + cmp.Or(f.env, "static")}})
+			r.Env = slices.DeleteFunc(r.Env, func(v string) bool { return strings.HasPrefix(v, "OMPD_OTHER=") })
+			p := omptest.Start(t, r)
+			defer p.Stop()
+			f.check(t, gnu, livePicture(t, p.PID), p.Truth)
 		})
 	}
 }

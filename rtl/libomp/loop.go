@@ -75,7 +75,7 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 	}
 	switch from, to := code.Range(d.step); {
 	case d.kind == schStaticBalanced: // has the thread's part in place of the loop
-		info.From, info.To = &d.first, &d.limit
+		info.From, info.To = rtl.StepRange(d.first, d.limit, d.step)
 	case d.ordered && d.lower <= d.upper && d.upper < d.total:
 		info.From, info.To = d.at(d.lower), d.at(d.upper)
 	case from != nil && d.has(*from) && d.has(*to):

@@ -21,7 +21,7 @@ func TestConstruct(t *testing.T) {
 		{"main._omp_fn.0", "outlined", "main"},
 		{"_Z3fooi._omp_fn.1", "outlined", "foo(int)"},
 		{"__heat_MOD_solve._omp_fn.0", "outlined", "heat::solve"},
-		{"MAIN__._omp_fn.0", "outlined", "MAIN__"},
+		{"MAIN__._omp_fn.0", "outlined", "main program"},
 		{"main._omp_cpyfn.3", "outlined", "main"},
 		{"_QMheatPsolve..omp_par", "outlined", "heat::solve"},
 		{"_QQmain..omp_par.1", "outlined", "main program"},

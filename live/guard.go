@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -294,8 +295,29 @@ func (g *guard) die(t *tracer, k *task) {
 	proceed := make(chan struct{})
 	g.tellUntil(Event{PID: t.pid, Death: d, proceed: proceed}, proceed)
 	g.dying = nil
-	t.resume(k) // before the others, which it takes with it
+	t.resume(k)
+	t.awaitFall(k)
 	g.release(t)
+}
+
+// fallTime bounds the wait for a thread that was let go on with a deadly signal to take
+// the others with it. The first process of a container may survive some signals.
+const fallTime = time.Second
+
+// awaitFall waits until the kernel has told the other threads to die with k: before,
+// they would run on for a moment, and the core would not show what was told.
+func (t *tracer) awaitFall(k *task) {
+	for begin := time.Now(); time.Since(begin) < fallTime; time.Sleep(firstNap) {
+		if !slices.ContainsFunc(t.tasks, func(o *task) bool {
+			if o == k || o.state != stopped {
+				return false
+			}
+			fields, err := statFields(taskPath(t.pid, o.tid, "stat"))
+			return err == nil && fields[0] == "t"
+		}) {
+			return
+		}
+	}
 }
 
 // tell tells an event, and answers questions until somebody listens.

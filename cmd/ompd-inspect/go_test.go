@@ -67,12 +67,11 @@ func checkGo(t *testing.T, pic *inspect.Picture, r *omptest.Result, symbols bool
 	callIn := []string{"main.goMember", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "goMember", outlined}
 	fork := []string{"runtime.asmcgocall", "runtime.cgocall", "main.solve", "main.solve", "runtime.goexit"}
 	toC := []string{"truth_end|truth_hold", "runtime.asmcgocall", "runtime.cgocall"}
-	worker := []string{outlined, "start_thread", "clone3|clone"}
 	want := map[int][]string{
 		0: slices.Concat(toC, callIn, fork),
-		1: slices.Concat([]string{"truth_hold"}, worker),
-		2: slices.Concat(toC, callIn, worker[1:]),
-		3: slices.Concat([]string{"runtime.futex", "runtime.mcall", "runtime.gopark"}, callIn, worker[1:]),
+		1: {"truth_hold", outlined},
+		2: slices.Concat(toC, callIn),
+		3: slices.Concat([]string{"runtime.futex", "runtime.mcall", "runtime.gopark"}, callIn),
 	}
 	var forker int64
 	for _, tt := range r.Truth.Threads {

@@ -59,8 +59,37 @@ type Config struct {
 	// Unwinder walks stacks; nil leaves stacks out, and states are then
 	// inferred from the runtime's own fields only.
 	Unwinder *unwind.Unwinder
+	// Functions has what the code of functions showed an Inspector of the same process
+	// before, which is not used any more; nil keeps nothing.
+	Functions *Functions
 	// Warnings of whoever opened the target; the picture repeats them.
 	Warnings []error
+}
+
+// Functions keeps what the code of functions showed, from one Inspector of a process to the
+// next, as long as its modules are the same. The zero value is empty. It is not for
+// concurrent use.
+type Functions struct {
+	flows map[uint64]*accesspath.Flow // by the function's entry
+}
+
+// retarget gives the flows to a new Inspector; nil has none.
+func (c *Functions) retarget(mem callbacks.Memory) map[uint64]*accesspath.Flow {
+	if c == nil || c.flows == nil {
+		flows := map[uint64]*accesspath.Flow{}
+		if c != nil {
+			c.flows = flows
+		}
+		return flows
+	}
+	for entry, f := range c.flows {
+		if f == nil { // its code may be readable now
+			delete(c.flows, entry)
+			continue
+		}
+		f.Retarget(mem)
+	}
+	return c.flows
 }
 
 // Inspector makes pictures of one target at one stop. It reads lazily and
@@ -129,7 +158,7 @@ func New(cfg Config) (*Inspector, error) {
 	in := &Inspector{
 		cfg: cfg, byLWP: map[int]*native{}, byHandle: map[handles.Thread]*native{},
 		code: map[uint64][]symbolize.Frame{}, warned: map[string]bool{},
-		flows: map[uint64]*accesspath.Flow{}, loops: map[loopPlace]loopPoint{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{}, gone: map[uint64]string{},
+		flows: cfg.Functions.retarget(cfg.Target), loops: map[loopPlace]loopPoint{}, summaries: map[familyEntry]lockSummary{}, gives: map[familyEntry]bool{}, gone: map[uint64]string{},
 		locals: map[uint64]string{}, allowed: map[int][]int{},
 	}
 	in.regions = newRegionTable(in)

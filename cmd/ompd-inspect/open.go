@@ -86,6 +86,8 @@ type known struct {
 	mods []*callbacks.Module
 	sym  *symbolize.Symbolizer
 	code ompd.Kept
+
+	functions inspect.Functions
 }
 
 // symbolizer returns the symbolizer of mods.
@@ -96,7 +98,7 @@ func (k *known) symbolizer(mods []*callbacks.Module, o symbolize.Options) (*symb
 	if err := k.Close(); err != nil {
 		return nil, err
 	}
-	k.mods, k.sym = slices.Clone(mods), symbolize.New(mods, o)
+	k.mods, k.sym, k.functions = slices.Clone(mods), symbolize.New(mods, o), inspect.Functions{}
 	return k.sym, nil
 }
 
@@ -132,6 +134,7 @@ func (a *app) inspector(t callbacks.Target, known *known) (*inspect.Inspector, e
 		Target:     t,
 		Symbolizer: sym,
 		Unwinder:   unwind.New(t, t.Arch(), mods),
+		Functions:  &known.functions,
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))

@@ -41,6 +41,12 @@ type Flow struct {
 	Indirect bool
 }
 
+// Retarget makes f answer by mem, another moment of the same process: the code, which
+// does not change, is not read again.
+func (f *Flow) Retarget(mem callbacks.Memory) {
+	f.x.cfg.Mem, f.x.code.mem = mem, mem
+}
+
 // flowInst is one instruction of the function; without micro-operations and with
 // opaque set it is one that could not be decoded.
 type flowInst struct {

@@ -62,8 +62,8 @@ func (rt *runtime) readWorld() *world {
 	w.lost = rt.losses(w)
 	primaries := rt.primaries(w)
 	for _, th := range w.threads {
-		if th.err != nil { // a worker that idles or ends may have a team that was freed
-			if !th.pool.IsNull() && th.id != 0 {
+		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
+			if th.id != 0 {
 				th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
 			}
 			continue

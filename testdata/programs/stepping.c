@@ -1,5 +1,5 @@
-/* A task in a team of three, for debuggers that run it from its beginning: they stop in work, twice. It writes no
- * truth and ends by itself.
+/* A task in a team of three, for debuggers that run it from its beginning: they stop in work, twice, when all
+ * threads have begun. It writes no truth and ends by itself.
  */
 #include <stdio.h>
 
@@ -10,7 +10,8 @@ static void work(int n) { sum += n; }
 int main(void) {
 #pragma omp parallel num_threads(3)
   {
-#pragma omp single
+#pragma omp barrier
+#pragma omp master
     {
 #pragma omp task
       work(7);

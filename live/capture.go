@@ -243,7 +243,8 @@ func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err e
 
 // threads are the threads that are stopped, in the order of their birth.
 func (t *tracer) threads(p *Process) []thread {
-	list := make([]thread, 0, len(t.tasks))
+	list := t.room
+	t.room = nil
 	pointers := sync.OnceValue(p.threadPointers)
 	for _, k := range t.tasks {
 		var asleepThread thread

@@ -50,7 +50,8 @@ type tracer struct {
 	arch        callbacks.Arch
 	tasks       []*task
 	byTID       map[int]*task
-	interrupted int // tasks[:interrupted] were told to stop
+	interrupted int      // tasks[:interrupted] were told to stop
+	room        []thread // for what is known of the threads
 	start       time.Time
 	guard       *guard // it seized the threads for good; nil if they are let go after a look
 	jobStops    int    // how often its guard saw it stopped by job control
@@ -128,6 +129,7 @@ func (t *tracer) stop(ctx context.Context) error {
 	if _, err := t.seize(); err != nil {
 		return err
 	}
+	t.makeRoom()
 	t.start = time.Now()
 	for range maxScans {
 		for ; t.interrupted < len(t.tasks); t.interrupted++ {
@@ -136,6 +138,9 @@ func (t *tracer) stop(ctx context.Context) error {
 		}
 		if err := t.wait(ctx); err != nil {
 			return err
+		}
+		if t.complete() {
+			return nil
 		}
 		more, err := t.seize()
 		if err != nil {
@@ -146,6 +151,24 @@ func (t *tracer) stop(ctx context.Context) error {
 		}
 	}
 	return &Error{PID: t.pid, Err: ErrStuck, Cause: "it makes new threads faster than they can be stopped"}
+}
+
+// makeRoom makes room for what will be known of the threads, in memory that the kernel
+// has already given to this process.
+func (t *tracer) makeRoom() {
+	t.room = make([]thread, len(t.tasks)+spareThreads)
+	clear(t.room)
+	t.room = t.room[:0]
+}
+
+// complete tells whether the process has no threads but those that stand still. The
+// kernel counts them as links of a directory, which takes less time than to list them;
+// if it does not, they have to be listed.
+func (t *tracer) complete() bool {
+	var st unix.Stat_t
+	const notThreads = 2 // links
+	n := t.count()
+	return n > 0 && unix.Stat(procPath(t.pid, "task"), &st) == nil && uint64(st.Nlink) == uint64(n+notThreads)
 }
 
 // any tells whether there was anything to stop.

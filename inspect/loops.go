@@ -67,12 +67,23 @@ type loopPoint struct {
 func (in *Inspector) loopPoint(st *stack, i int, flow *accesspath.Flow) loopPoint {
 	at := loopPlace{st.frames[i].PC, st.frames[i].Exact}
 	p, ok := in.loops[at]
-	if !ok {
+	switch {
+	case ok:
+		return p
+	case flow.MayCall(isLoopCall):
 		p.fact, p.by = flow.Holds(in.point(st, i), loopEffect)
 		_, _, p.serial = in.between(st, i, rtl.ForkSerial, 0)
-		in.loops[at] = p
+	default:
+		p.fact = accesspath.FactNo
 	}
+	in.loops[at] = p
 	return p
+}
+
+// isLoopCall tells whether a function has to do with what loopPoint tells.
+func isLoopCall(name string) bool {
+	kind, _ := rtl.ForkCallOf(name)
+	return kind == rtl.ForkSerial || rtl.LoopCallOf(name).Kind != rtl.LoopNone
 }
 
 // loopEffect is what a call does to "this frame is in a worksharing construct".

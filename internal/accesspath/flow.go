@@ -3,6 +3,7 @@ package accesspath
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
@@ -35,6 +36,7 @@ type Flow struct {
 	names  []flowLeaf // of the leaves by number
 	sites  []Site
 	siteOf map[int]int // instruction → index in sites
+	solved bool        // the values were followed, and the sites are known
 	// Indirect tells that the function has jumps to places that are not
 	// known, as those through tables: what holds at a point then may not
 	// hold on every way to it.
@@ -113,9 +115,16 @@ func NewFlow(cfg Config, low, high uint64) (*Flow, error) {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
 	}
 	f.cut()
-	f.solve()
-	f.collect()
 	return f, nil
+}
+
+// follow follows the values, which is most of the work, when they are asked for.
+func (f *Flow) follow() {
+	if !f.solved {
+		f.solved = true
+		f.solve()
+		f.collect()
+	}
 }
 
 // errUndecodable says that code is no code, or of no known kind.
@@ -224,14 +233,41 @@ func (f *Flow) cut() {
 // fixed tells whether the indirect jump of instruction i goes through a pointer
 // at a fixed address: it leaves the function.
 func (f *Flow) fixed(i int) bool {
+	t, leads := f.leadsTo(i)
+	return leads && t.Slot != 0
+}
+
+// leadsTo is where instruction i jumps or calls to, as far as it tells that itself;
+// not ok if it does neither.
+func (f *Flow) leadsTo(i int) (t Target, ok bool) {
+	leads := func(u uop) bool { return u.code == uJump || u.code == uCall }
+	if !slices.ContainsFunc(f.insts[i].uops, leads) {
+		return Target{}, false
+	}
 	s := newState(f.x.abi, f.insts[i].pc)
 	for k := range f.insts[i].uops {
 		u := &f.insts[i].uops[k]
-		if u.code == uJump {
-			return f.x.target(s.value(u.a)).Slot != 0
+		if leads(*u) {
+			return f.x.target(s.value(u.a)), true
 		}
 		if u.code < uSelect || u.code > uReturn {
 			s.apply(u)
+		}
+	}
+	return Target{}, false
+}
+
+// MayCall tells whether the function has a call of a function with one of some names,
+// or a jump there. It may if the code of a call does not tell what it leads to: to find
+// that out takes longer.
+func (f *Flow) MayCall(named func(name string) bool) bool {
+	for i := range f.insts {
+		t, leads := f.leadsTo(i)
+		if _, inside := f.index[t.Entry]; inside || !leads {
+			continue
+		}
+		if t.Entry == 0 && t.Slot == 0 || named(f.x.stub(t)) {
+			return true
 		}
 	}
 	return false

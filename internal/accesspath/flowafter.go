@@ -3,6 +3,7 @@ package accesspath
 // SitesAfter returns the calls that the function may still make from a point on,
 // without the one that is under way.
 func (f *Flow) SitesAfter(at Point) []Site {
+	f.follow()
 	now, ok := f.instAt(at)
 	if !ok {
 		return f.sites

@@ -79,6 +79,7 @@ func (h holding) after(e Effect, site int) holding {
 // point of it, and gives the calls that may have made it true last. The call that
 // is under way there counts as far as it makes the fact false.
 func (f *Flow) Holds(at Point, effect func(Site) Effect) (Fact, []Site) {
+	f.follow()
 	now, ok := f.instAt(at)
 	if !ok {
 		return FactPerhaps, nil
@@ -139,6 +140,7 @@ func (f *Flow) spread(entry Fact, effects []Effect) []holding {
 // whether it does when the function begins. It is FactUnreached if the function
 // does not return then.
 func (f *Flow) After(entry Fact, effect func(Site) Effect) Fact {
+	f.follow()
 	effects := f.effects(effect)
 	end := holding{}
 	for b, h := range f.spread(entry, effects) {
@@ -194,6 +196,7 @@ func (f *Flow) instAt(at Point) (int, bool) {
 
 // SiteAt returns the call that is under way at a point.
 func (f *Flow) SiteAt(at Point) (Site, bool) {
+	f.follow()
 	i, ok := f.instAt(at)
 	if !ok || at.Exact {
 		return Site{}, false

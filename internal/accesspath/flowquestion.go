@@ -7,6 +7,7 @@ import "github.com/ompd-inspect/ompd-inspect/callbacks"
 // which it is now. sure is false if that was read from memory that may have
 // changed since.
 func (f *Flow) Value(site Site, e *Expr, at Point) (v uint64, sure, ok bool) {
+	f.follow()
 	now, known := f.instAt(at)
 	from, isInst := f.index[site.PC]
 	if !known || !isInst || f.blocks[f.owner[now]].in == nil {

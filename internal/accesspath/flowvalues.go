@@ -110,7 +110,10 @@ func (f *Flow) merge(b int, s *state) bool {
 	}
 	changed, pc := false, f.insts[blk.first].pc
 	for r := range register(temp0) {
-		if phi := f.leaf(flowLeaf{pc: pc, reg: r, joins: true}); blk.in.regs[r] != phi && !blk.in.regs[r].Equal(s.regs[r]) {
+		if blk.in.regs[r].Equal(s.regs[r]) {
+			continue
+		}
+		if phi := f.leaf(flowLeaf{pc: pc, reg: r, joins: true}); blk.in.regs[r] != phi {
 			blk.in.regs[r], changed = phi, true
 		}
 	}
@@ -121,8 +124,10 @@ func (f *Flow) merge(b int, s *state) bool {
 			changed = true
 			continue
 		}
-		if phi := f.leaf(flowLeaf{pc: pc, reg: inCell, cell: c.off, joins: true}); c.value != phi && !was.Equal(is) {
-			c.value, changed = phi, true
+		if !was.Equal(is) {
+			if phi := f.leaf(flowLeaf{pc: pc, reg: inCell, cell: c.off, joins: true}); c.value != phi {
+				c.value, changed = phi, true
+			}
 		}
 		kept = append(kept, c)
 	}
@@ -273,4 +278,7 @@ func (f *Flow) site(s *state, i int) (Site, bool) {
 }
 
 // Sites returns the calls of the function, and the jumps out of it.
-func (f *Flow) Sites() []Site { return f.sites }
+func (f *Flow) Sites() []Site {
+	f.follow()
+	return f.sites
+}

@@ -1,0 +1,43 @@
+package accesspath
+
+import (
+	"debug/elf"
+	"testing"
+)
+
+// TestMayCall holds what the code of libgomp's functions tells of their calls at once
+// against what following their values tells: it misses none, and of most functions it
+// knows what they do not call.
+func TestMayCall(t *testing.T) {
+	lib := openLibrary(t, systemLibgomp)
+	syms, err := lib.file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, named, open := 0, 0, 0
+	for _, s := range syms {
+		if !s.Defined() || s.Type != elf.STT_FUNC || s.Size == 0 {
+			continue
+		}
+		f, err := NewFlow(lib.config(), s.Value, s.Value+s.Size)
+		if err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+			continue
+		}
+		functions++
+		if f.MayCall(func(string) bool { return false }) {
+			open++
+		}
+		for _, site := range f.Sites() {
+			if !f.MayCall(func(name string) bool { return name == site.Name }) {
+				t.Errorf("%s calls %q at %#x, and may not", s.Name, site.Name, site.PC)
+			}
+			if site.Name != "" {
+				named++
+			}
+		}
+	}
+	if functions < 200 || open > functions/4 || named < 100 {
+		t.Errorf("%d functions, %d with calls to what is not known, %d calls of functions with a name", functions, open, named)
+	}
+}

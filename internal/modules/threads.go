@@ -52,8 +52,11 @@ func (t *Table) walkThreads(all []Thread, l threadLists, head uint64) ([]Thread,
 		if err := t.facts.Memory.ReadMemory(callbacks.At(node+l.next), links[:]); err != nil {
 			return nil, err
 		}
-		if prev := callbacks.Word(links[8:]); prev != before || n == maxThreads {
+		if prev := callbacks.Word(links[8:]); prev != before {
 			return nil, fmt.Errorf("node %d at %#x comes after %#x, and says after %#x", n, node, before, prev)
+		}
+		if n == maxThreads {
+			return nil, fmt.Errorf("more than %d threads", maxThreads)
 		}
 		tid, err := t.word(node-l.node+l.tid, 4)
 		if err != nil {

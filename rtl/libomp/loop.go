@@ -29,17 +29,19 @@ var scheduleNames = map[uint64]string{
 	schGuidedIterative: "guided", schGuidedAnalytical: "guided",
 }
 
-// loopFields are the fields of a loop with a variable of one size.
+// loopFields are the fields of a loop with a variable of one size: those of the
+// thread's buffer, and the last two of the team's.
 type loopFields struct {
-	count, lb, ub, st, tc, chunk, lower, upper, given layout.Field
+	count, lb, ub, st, tc, chunk, lower, upper, given, turn layout.Field
 }
 
-func (rt *runtime) loopFields(size int64) loopFields {
+// loopFields are the fields of the loop whose variable has so many bytes.
+func (rt *runtime) loopFields(size uint64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
-		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32}
+		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32, s.Ordered32}
 	}
-	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64}
+	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64, s.Ordered64}
 }
 
 // maxIterations bounds what is believed of a loop: more cannot be counted in 64
@@ -101,4 +103,10 @@ func (rt *runtime) dispatch(th *thread) (shared, own callbacks.Address, err erro
 		return shared, own, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
 	}
 	return shared, own, nil
+}
+
+// doacross tells whether a thread is in a loop with an ordered clause with a number.
+func (rt *runtime) doacross(th *thread) bool {
+	info, err := rt.field(th.addr, rt.l.Thread.Dispatch, rt.l.Disp.DoacrossInfo)
+	return err == nil && info != 0
 }

@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -30,15 +31,15 @@ func (d *handed) has(v int64) bool {
 func (rt *runtime) handed(own callbacks.Address) (handed, error) {
 	p := &rt.l.DispPrivate
 	head := layout.Read(rt.mem, own, p.Schedule, p.TypeSize, p.Ordered)
-	f := rt.loopFields(head.Int(p.TypeSize))
+	f := rt.loopFields(head.Uint(p.TypeSize))
 	r := layout.Read(rt.mem, own, f.count, f.lb, f.ub, f.st, f.tc, f.chunk, f.lower, f.upper)
 	d := handed{
 		kind: head.Uint(p.Schedule), ordered: head.Uint(p.Ordered) != 0, given: f.given,
 		total: r.Uint(f.tc), chunk: r.Uint(f.chunk), first: r.Int(f.lb), limit: r.Int(f.ub), step: r.Int(f.st),
 		lower: r.Uint(f.lower), upper: r.Uint(f.upper), count: r.Uint(f.count), end: r.Uint(f.ub),
 	}
-	if head.Err() != nil || r.Err() != nil {
-		return d, callbacks.Unavailable
+	if err := errors.Join(head.Err(), r.Err()); err != nil {
+		return d, err
 	}
 	if scheduleNames[d.kind] == "" || d.total == 0 || d.total > maxIterations || d.step == 0 {
 		return d, fmt.Errorf("schedule %d with %d iterations: %w", d.kind, d.total, callbacks.Unavailable)

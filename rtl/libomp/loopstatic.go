@@ -64,11 +64,3 @@ func (rt *runtime) sections(code *rtl.LoopCode) bool {
 	flags, err := layout.ReadUint(rt.mem, callbacks.At(code.Source+identFlagsAt), 4)
 	return code.Source != 0 && err == nil && flags&identSections != 0
 }
-
-// doacross tells whether a thread is in a loop with an ordered clause with a number.
-func (rt *runtime) doacross(th *thread) bool {
-	f := rt.l.Thread.Dispatch
-	r := layout.Read(rt.mem, th.addr, f)
-	info, err := rt.field(r.Address(f), rt.l.Disp.DoacrossInfo)
-	return r.Err() == nil && err == nil && info != 0
-}

@@ -252,11 +252,8 @@ func (o *observer) locked(s rtl.State, kind string) inference {
 
 // orderedID is what a thread in an ordered loop waits for.
 func (o *observer) orderedID() callbacks.Address {
-	d, f := o.rt.l.Thread.Dispatch, o.rt.l.Disp.DispatchShCurrent
-	r := layout.Read(o.rt.mem, o.th.addr, d)
-	dr := layout.Read(o.rt.mem, r.Address(d), f)
-	if sh := dr.Address(f); r.Err() == nil && dr.Err() == nil && !sh.IsNull() {
-		return sh
+	if shared, err := o.rt.field(o.th.addr, o.rt.l.Thread.Dispatch, o.rt.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
+		return callbacks.At(shared)
 	}
 	return o.gs[0].team.addr.Add(o.rt.l.Team.Ordered.Offset)
 }

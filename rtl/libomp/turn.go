@@ -28,19 +28,18 @@ func (rt *runtime) chunkOf(th *thread) (chunk, error) {
 	if err != nil {
 		return c, err
 	}
-	p, s := &rt.l.DispPrivate, &rt.l.DispShared
-	lower, upper, next := p.OrderedLower64, p.OrderedUpper64, s.Ordered64
-	if size, err := rt.field(own, p.TypeSize); err != nil {
-		return c, err
-	} else if size <= 4 {
-		lower, upper, next = p.OrderedLower32, p.OrderedUpper32, s.Ordered32
-	}
-	pr, sr := layout.Read(rt.mem, own, lower, upper), layout.Read(rt.mem, c.loop, next)
-	c.lower, c.upper, c.next = pr.Uint(lower), pr.Uint(upper), sr.Uint(next)
-	if err := pr.Err(); err != nil {
+	size, err := rt.field(own, rt.l.DispPrivate.TypeSize)
+	if err != nil {
 		return c, err
 	}
-	return c, sr.Err()
+	f := rt.loopFields(size)
+	r := layout.Read(rt.mem, own, f.lower, f.upper)
+	c.lower, c.upper = r.Uint(f.lower), r.Uint(f.upper)
+	if err := r.Err(); err != nil {
+		return c, err
+	}
+	c.next, err = rt.field(c.loop, f.turn)
+	return c, err
 }
 
 // turn tells which member of its team has the turn in the ordered loop in which o

@@ -9,9 +9,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
-// maxAllocated bounds the size of an array that a program allocates, in bytes.
-const maxAllocated = 1 << 40
-
 // Allocated names the data at addr by the allocatable array of Fortran that it lies
 // in, among the variables of a module: "locks(3)". Such an array has no gaps. word
 // reads 8 bytes of the target. It is not ok if addr lies in none.
@@ -53,7 +50,7 @@ func (a allocated) element(typ dwarf.Offset, addr uint64) (path string, ok bool)
 	if high, ok := a.value(in[0].Val(dwarf.AttrUpperBound)); ok {
 		count, ok4 = high-low+1, true
 	}
-	if !ok1 || !ok2 || !ok3 || !ok4 || base == 0 || addr < base || count > maxAllocated/size || addr-base >= count*size {
+	if !ok1 || !ok2 || !ok3 || !ok4 || base == 0 || addr < base || count > maxSize/size || addr-base >= count*size {
 		return "", false
 	}
 	p, ok := a.at(typeOf(e), (addr-base)%size, 0)

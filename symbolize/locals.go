@@ -152,8 +152,8 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 // consider takes the variable e if the address lies in it.
 func (l *locals) consider(e *dwarf.Entry, function string) {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
-	at, ok := l.place(loc)
-	if !ok || l.addr < at {
+	at, isValue, ok := l.evaluate(loc)
+	if !ok || isValue || l.addr < at {
 		return
 	}
 	name, typ := l.vs.named(e)
@@ -165,23 +165,6 @@ func (l *locals) consider(e *dwarf.Entry, function string) {
 		l.found++
 		l.name, l.function = name+p.path, function
 	}
-}
-
-// place is the address in the frame that a location expression gives.
-func (l *locals) place(loc []byte) (uint64, bool) {
-	if len(loc) == 0 {
-		return 0, false
-	}
-	var base uint64
-	var ok bool
-	switch op := loc[0]; {
-	case op == opFbreg:
-		base, ok = l.frameBase()
-	case op >= opBreg0 && op < opBreg0+registers:
-		base, ok = l.frame.Register(int(op - opBreg0))
-	}
-	off, n := sleb(loc[1:])
-	return base + uint64(off), ok && n > 0 && 1+n == len(loc)
 }
 
 // frameBase is what the function says that its variables are relative to.

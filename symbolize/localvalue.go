@@ -63,13 +63,12 @@ func (m *module) findValued(at valuedAt) *valued {
 		if name != at.name || typ == 0 {
 			return
 		}
-		t, err := vs.data.Type(typ)
-		if err != nil || t.Size() < 1 || t.Size() > 8 {
+		size, ok := l.types.size(typ)
+		if !ok || size > 8 {
 			return
 		}
-		_, signed := plainType(t).(*dwarf.IntType)
 		if loc := vs.locationAt(e, unit, at.pc); loc != nil {
-			out = append(out, valued{loc: loc, size: int(t.Size()), signed: signed})
+			out = append(out, valued{loc: loc, size: int(size), signed: l.types.signed(typ)})
 		}
 	}
 	l.walk(r, scope{})
@@ -78,21 +77,6 @@ func (m *module) findValued(at valuedAt) *valued {
 	}
 	out[0].base = l.base
 	return &out[0]
-}
-
-// plainType is a type without the names and qualifiers around it.
-func plainType(t dwarf.Type) dwarf.Type {
-	for range maxTypeDepth {
-		switch q := t.(type) {
-		case *dwarf.TypedefType:
-			t = q.Type
-		case *dwarf.QualType:
-			t = q.Type
-		default:
-			return t
-		}
-	}
-	return nil
 }
 
 // now is the value of the variable in a frame.

@@ -30,7 +30,7 @@ func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 	return nil
 }
 
-// maxTable bounds the numbers of lists in one unit.
+// maxTable bounds the numbers of lists, and of addresses, in one unit.
 const maxTable = 1 << 24
 
 // cut is b from off on; nil beyond its end.
@@ -100,13 +100,9 @@ func (l *locList) u64() uint64 {
 
 // indexed is an address by its number in the unit's table.
 func (l *locList) indexed() uint64 {
-	i := l.uleb()
-	at := cut(l.vs.addrs, uint64(l.unit.addrBase)+8*i)
-	if i > maxTable || len(at) < 8 {
-		l.bad = true
-		return 0
-	}
-	return binary.LittleEndian.Uint64(at)
+	addr, ok := l.vs.address(l.unit, l.uleb())
+	l.bad = l.bad || !ok
+	return addr
 }
 
 // find is the expression for pc.

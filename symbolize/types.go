@@ -15,6 +15,8 @@ const (
 	maxDimensions = 16
 	// maxChildren bounds the members of a structure.
 	maxChildren = 1 << 14
+	// maxSize bounds the size of an array in bytes, and its bounds.
+	maxSize = 1 << 40
 )
 
 // lockTypes are the types that people know a lock by; what is in them is the
@@ -121,7 +123,7 @@ func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
 	case dwarf.TagArrayType:
 		n, ok = ts.sizeOf(typeOf(e), depth+1)
 		for _, d := range ts.dimensions(in) {
-			if d.count < 1 || n > 1<<40/uint64(d.count) {
+			if d.count < 1 || n > maxSize/uint64(d.count) {
 				return 0, false
 			}
 			n *= uint64(d.count)
@@ -129,6 +131,17 @@ func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
 		return n, ok
 	}
 	return 0, false
+}
+
+// signed tells whether a type is that of integers with a sign.
+func (ts types) signed(off dwarf.Offset) bool {
+	e, _, _ := ts.plain(off)
+	if e == nil {
+		return false
+	}
+	const signed = 0x05 // DW_ATE_signed
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	return encoding == signed
 }
 
 // dimension is one of an array.
@@ -154,7 +167,7 @@ func (ts types) dimensions(in []*dwarf.Entry) []dimension {
 		}
 		if n, ok := e.Val(dwarf.AttrCount).(int64); ok {
 			d.count = n
-		} else if high, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && high < 1<<40 && d.low > -1<<40 {
+		} else if high, ok := e.Val(dwarf.AttrUpperBound).(int64); ok && high < maxSize && d.low > -maxSize {
 			d.count = high - d.low + 1
 		}
 		out = append(out, d)

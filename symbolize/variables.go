@@ -86,8 +86,8 @@ func (vs *variables) pointee(v variable, off uint64) (name string, ok bool) {
 	return fmt.Sprintf("%s[%d]%s", v.name, off/size, at.path), ok && at.lock
 }
 
-// Pointers lists the addresses of the variables of the module that addr lies in
-// which may be pointers, by their size.
+// Pointers lists the addresses of the variables of a module that may be pointers, by
+// their size.
 func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
 	var out []uint64
 	_ = s.locked(mod.Low.Offset, func(m *module, _ uint64) error {
@@ -285,11 +285,10 @@ func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
 		addr, loc = binary.LittleEndian.Uint64(rest), rest[8:]
 	case opAddrx: // the number of an address in a table
 		i, n := binary.Uvarint(rest)
-		at := uint64(unit.addrBase) + 8*i
-		if n < 1 || i > 1<<32 || at > uint64(len(vs.addrs)) || uint64(len(vs.addrs))-at < 8 {
+		if addr, ok = vs.address(unit, i); n < 1 || !ok {
 			return 0, false
 		}
-		addr, loc = binary.LittleEndian.Uint64(vs.addrs[at:]), rest[n:]
+		loc = rest[n:]
 	default:
 		return 0, false
 	}
@@ -301,4 +300,13 @@ func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
 		addr, loc = addr+add, loc[1+n:]
 	}
 	return addr, len(loc) == 0
+}
+
+// address is number i of a unit's addresses in .debug_addr.
+func (vs *variables) address(unit unitOf, i uint64) (addr uint64, ok bool) {
+	at := cut(vs.addrs, uint64(unit.addrBase)+8*i)
+	if i > maxTable || len(at) < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(at), true
 }

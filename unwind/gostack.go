@@ -57,17 +57,28 @@ func (m *module) openGo(f *elfx.File) {
 	})
 }
 
+// goTable has the Go functions of the module; nil if it has none.
+func (m *module) goTable() *gocode.Table {
+	m.load.Do(m.open)
+	return m.goCode
+}
+
+// goFunc is the Go function that has code address pc.
+func (m *module) goFunc(pc uint64) (gocode.Func, bool) {
+	t := m.goTable()
+	if t == nil {
+		return gocode.Func{}, false
+	}
+	return t.Func(pc - m.Bias)
+}
+
 // goRow returns the rules of a Go function; nil if pc is in none.
 //
 // On x86-64 the caller's frame pointer lies under the return address, in every
 // function that has a frame. Other registers are never kept for a caller.
 func (m *module) goRow(pc uint64, a callbacks.Arch) *row {
-	m.load.Do(m.open)
-	if m.goCode == nil || a != callbacks.ArchX86_64 {
-		return nil
-	}
-	f, ok := m.goCode.Func(pc - m.Bias)
-	if !ok {
+	f, ok := m.goFunc(pc)
+	if !ok || a != callbacks.ArchX86_64 {
 		return nil
 	}
 	depth, ok := f.Depth(pc - m.Bias)
@@ -93,11 +104,7 @@ func (u *Unwinder) GoFunction(pc uint64) (name, file string, line int, ok bool) 
 	if m == nil {
 		return "", "", 0, false
 	}
-	m.load.Do(m.open)
-	if m.goCode == nil {
-		return "", "", 0, false
-	}
-	f, ok := m.goCode.Func(pc - m.Bias)
+	f, ok := m.goFunc(pc)
 	if !ok {
 		return "", "", 0, false
 	}
@@ -108,11 +115,7 @@ func (u *Unwinder) GoFunction(pc uint64) (name, file string, line int, ok bool) 
 // HasGo tells whether the module that has code address pc has Go code.
 func (u *Unwinder) HasGo(pc uint64) bool {
 	m := u.module(pc)
-	if m == nil {
-		return false
-	}
-	m.load.Do(m.open)
-	return m.goCode != nil
+	return m != nil && m.goTable() != nil
 }
 
 // enterGo notes what is known of a frame of a Go function. A thread whose innermost

@@ -15,7 +15,6 @@ type Runtime struct {
 	TLS                       uint64 // of the thread's present g, from the thread pointer (a negative distance wraps)
 	SchedPC, SchedSP, SchedBP uint64 // in a g that does not run: where it goes on
 	M                         uint64 // in g: its m
-	G0                        uint64 // in m: the g of its own stack
 	ID                        uint64 // in g: its number
 	HasID                     bool
 }
@@ -89,7 +88,7 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 	if !m.Until() {
 		return Runtime{}, ErrNotTold
 	}
-	r, err := learn(&m, s)
+	r, err := learn(&m, s.asked)
 	if err != nil {
 		return Runtime{}, err
 	}
@@ -99,7 +98,7 @@ func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Ru
 
 // learn reads off what mcall did: it kept the caller's PC, SP and frame pointer in g,
 // went from g to m and from there to g0, and made that the thread's present g.
-func learn(m *arch.Machine, s *stage) (Runtime, error) {
+func learn(m *arch.Machine, asked []uint64) (Runtime, error) {
 	r := Runtime{}
 	found := 0
 	for _, s := range m.Stores {
@@ -122,13 +121,12 @@ func learn(m *arch.Machine, s *stage) (Runtime, error) {
 		}
 		found++
 	}
-	for _, at := range s.asked {
+	for _, at := range asked {
 		switch {
 		case at >= someG && at < someG+part:
 			r.M = at - someG
 			found++
-		case at >= someM && at < someM+part:
-			r.G0 = at - someM
+		case at >= someM && at < someM+part: // m has the g of its own stack
 			found++
 		}
 	}

@@ -88,10 +88,9 @@ func (w *watching) once(anew bool) error {
 		}
 		if stop = t.stop; w.req.GetCompare() {
 			look, err = w.compared(t, pic)
-			return err
+		} else {
+			pic, err = t.picture(w.req.GetParts())
 		}
-		pic, err = t.picture(w.req.GetParts())
-		stop = t.stop
 		return err
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package libgomp
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -29,14 +28,14 @@ func icvs() []icv {
 		regionICV("active-levels-var", "ts.active_level", func(_ *runtime, r *region) int64 { return int64(r.active) }),
 		{ICV: rtl.ICV{Name: "affinity-format-var", Scope: rtl.ScopeAddressSpace, Text: true}, space: (*runtime).affinityFormat},
 		{ICV: rtl.ICV{Name: "bind-var", Scope: rtl.ScopeTask}, task: (*runtime).bindVar},
-		globalICV("cancel-var", "gomp_cancel_var", 1, boolText, func(g *globals) layout.Global { return g.Cancel }),
-		globalICV("debug-var", "gomp_debug_var", 1, enabledText, func(g *globals) layout.Global { return g.Debug }),
+		globalICV("cancel-var", "gomp_cancel_var", 1, rtl.BoolText, func(g *globals) layout.Global { return g.Cancel }),
+		globalICV("debug-var", "gomp_debug_var", 1, rtl.EnabledText, func(g *globals) layout.Global { return g.Debug }),
 		{ICV: rtl.ICV{Name: "def-allocator-var", Scope: rtl.ScopeThread}, thread: (*runtime).defAllocator},
 		missingICV("def-sched-var", "the runtime has no variable for it: an unspecified schedule is static, fixed by the compiler"),
 		taskICV("default-device-var", "icv.default_device_var", nil, func(l *Layout) layout.Field { return l.Task.DefaultDevice }),
 		missingICV("device-num-var", "the host's number is the number of devices, which offloading plugins know"),
-		globalICV("display-affinity-var", "gomp_display_affinity_var", 1, boolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
-		taskICV("dyn-var", "icv.dyn_var", boolText, func(l *Layout) layout.Field { return l.Task.Dyn }),
+		globalICV("display-affinity-var", "gomp_display_affinity_var", 1, rtl.BoolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
+		taskICV("dyn-var", "icv.dyn_var", rtl.BoolText, func(l *Layout) layout.Field { return l.Task.Dyn }),
 		{ICV: rtl.ICV{Name: "explicit-task-var", Scope: rtl.ScopeTask}, task: (*runtime).explicitVar},
 		{ICV: rtl.ICV{Name: "final-task-var", Scope: rtl.ScopeTask}, task: (*runtime).finalVar},
 		regionICV("league-size-var", "num_teams", func(rt *runtime, r *region) int64 { return int64(max(1, rt.league(r))) }),
@@ -128,7 +127,7 @@ func missingICV(name, why string) icv {
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace}, space: func(rt *runtime) (rtl.ICVValue, error) {
 		v, err := rt.setting(where(&rt.l.Globals), size)
-		return number(v, text, source), err
+		return rtl.IntegerICV(v, text, source), err
 	}}
 }
 
@@ -145,7 +144,7 @@ func (rt *runtime) setting(g layout.Global, size uint64) (int64, error) {
 func taskICV(name, source string, text func(int64) string, where func(*Layout) layout.Field) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, task: func(rt *runtime, fd found) (rtl.ICVValue, error) {
 		v, err := rt.taskInt(fd, where(rt.l))
-		return number(v, text, source), err
+		return rtl.IntegerICV(v, text, source), err
 	}}
 }
 
@@ -172,13 +171,6 @@ func (rt *runtime) taskInt(fd found, f layout.Field) (int64, error) {
 // regionICV is a variable that follows from the region.
 func regionICV(name, source string, get func(*runtime, *region) int64) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel}, parallel: func(rt *runtime, r *region) (rtl.ICVValue, error) {
-		return number(get(rt, r), nil, source), nil
+		return rtl.IntegerICV(get(rt, r), nil, source), nil
 	}}
-}
-
-func number(v int64, text func(int64) string, source string) rtl.ICVValue {
-	if text == nil {
-		text = func(v int64) string { return strconv.FormatInt(v, 10) }
-	}
-	return rtl.ICVValue{Int: v, Text: text(v), Whole: true, Source: source}
 }

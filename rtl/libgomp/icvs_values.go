@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -20,42 +19,11 @@ const (
 	maxText = 64 << 10
 )
 
-func boolText(v int64) string {
-	if v != 0 {
-		return "true"
-	}
-	return "false"
-}
-
-func enabledText(v int64) string {
-	if v != 0 {
-		return "enabled"
-	}
-	return "disabled"
-}
-
-// named gives the name of value v, or the number for one without a name.
-func named(v int64, names ...string) string {
-	if v >= 0 && v < int64(len(names)) {
-		return names[v]
-	}
-	return strconv.FormatInt(v, 10)
-}
-
 // offloadText names values of enum gomp_target_offload_t.
-func offloadText(v int64) string { return named(v, "default", "mandatory", "disabled") }
+func offloadText(v int64) string { return rtl.NameOf(v, "default", "mandatory", "disabled") }
 
 // bindText names values of omp_proc_bind_t.
-func bindText(v int64) string { return named(v, "false", "true", "primary", "close", "spread") }
-
-// allocatorText names the predefined values of omp_allocator_handle_t.
-func allocatorText(v int64) string {
-	if v >= 0 && v <= 8 {
-		return named(v, "omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
-			"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc")
-	}
-	return fmt.Sprintf("%#x", uint64(v))
-}
+func bindText(v int64) string { return rtl.NameOf(v, "false", "true", "primary", "close", "spread") }
 
 // Values of enum gomp_schedule_type.
 const (
@@ -77,7 +45,7 @@ func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
 		text = "monotonic:"
 	}
 	plain := kind & (schedMonotonic - 1)
-	text += named(plain, "runtime", "static", "dynamic", "guided", "auto")
+	text += rtl.NameOf(plain, "runtime", "static", "dynamic", "guided", "auto")
 	if chunk > 0 && plain != schedAuto {
 		text += "," + strconv.FormatInt(chunk, 10)
 	}
@@ -90,7 +58,7 @@ func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
 	if v = int64(uint32(v)); v > math.MaxInt32 {
 		v = math.MaxInt32
 	}
-	return number(v, nil, "icv.thread_limit_var"), err
+	return rtl.IntegerICV(v, nil, "icv.thread_limit_var"), err
 }
 
 // maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
@@ -98,10 +66,10 @@ func (rt *runtime) maxActiveLevels(fd found) (rtl.ICVValue, error) {
 	f := rt.l.Task.MaxActiveLevels
 	if !f.Known() {
 		v, err := rt.setting(rt.l.Globals.MaxActiveLevels, 4)
-		return number(v, nil, "gomp_max_active_levels_var"), err
+		return rtl.IntegerICV(v, nil, "gomp_max_active_levels_var"), err
 	}
 	v, err := rt.taskInt(fd, f)
-	return number(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
+	return rtl.IntegerICV(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
 }
 
 // nestVar is omp_get_nested, which has a variable of its own before GCC 11.
@@ -111,7 +79,7 @@ func (rt *runtime) nestVar(fd found) (rtl.ICVValue, error) {
 		return rtl.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
 	}
 	v, err := rt.taskInt(fd, f)
-	return number(v, boolText, "icv.nest_var"), err
+	return rtl.IntegerICV(v, rtl.BoolText, "icv.nest_var"), err
 }
 
 func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
@@ -119,7 +87,7 @@ func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
 	if fd.task != nil && fd.explicit() {
 		v = 1
 	}
-	return number(v, boolText, "kind"), nil
+	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
 func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
@@ -127,25 +95,15 @@ func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
 	if fd.task != nil && fd.explicit() {
 		v = 0
 	}
-	return number(v, boolText, "kind"), nil
+	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
 func (rt *runtime) finalVar(fd found) (rtl.ICVValue, error) {
 	if fd.task == nil {
-		return number(0, boolText, "task"), nil
+		return rtl.IntegerICV(0, rtl.BoolText, "task"), nil
 	}
 	v := fd.rec.Int(rt.l.Task.FinalTask)
-	return number(v, boolText, "final_task"), fd.rec.Err()
-}
-
-// list is a value that has one element for the current level and one for each
-// deeper one.
-func list(first int64, rest []int64, whole bool, text func(int64) string, source string) rtl.ICVValue {
-	parts := []string{text(first)}
-	for _, v := range rest {
-		parts = append(parts, text(v))
-	}
-	return rtl.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
+	return rtl.IntegerICV(v, rtl.BoolText, "final_task"), fd.rec.Err()
 }
 
 // deeper reads the elements behind that of the given level of a list with one
@@ -189,7 +147,7 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 	if known {
 		source += ", gomp_nthreads_var_list"
 	}
-	return list(first, rest, true, func(v int64) string { return strconv.FormatInt(v, 10) }, source), err
+	return rtl.ListICV(first, rest, true, nil, source), err
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
@@ -204,12 +162,12 @@ func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
 	if known {
 		source += ", gomp_bind_var_list"
 	}
-	return list(first, rest, true, bindText, source), err
+	return rtl.ListICV(first, rest, true, bindText, source), err
 }
 
 // threadNum is omp_get_thread_num.
 func (rt *runtime) threadNum(th *thread) (rtl.ICVValue, error) {
-	return number(int64(th.id), nil, "ts.team_id"), nil
+	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
 }
 
 // teamNum is omp_get_team_num.
@@ -222,7 +180,7 @@ func (rt *runtime) teamNum(r *region) (rtl.ICVValue, error) {
 	if !f.Known() {
 		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
-	return number(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
+	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
 }
 
 // defAllocator is omp_get_default_allocator: that of the thread, or if it has set
@@ -233,10 +191,10 @@ func (rt *runtime) defAllocator(th *thread) (rtl.ICVValue, error) {
 		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
-		return number(v, allocatorText, "ts.def_allocator"), th.rec.Err()
+		return rtl.IntegerICV(v, rtl.AllocatorText, "ts.def_allocator"), th.rec.Err()
 	}
 	v, err := rt.setting(rt.l.Globals.DefAllocator, 8)
-	return number(v, allocatorText, "gomp_def_allocator"), err
+	return rtl.IntegerICV(v, rtl.AllocatorText, "gomp_def_allocator"), err
 }
 
 // placeAssignment is omp_get_place_num. The runtime counts from 1.
@@ -245,7 +203,7 @@ func (rt *runtime) placeAssignment(th *thread) (rtl.ICVValue, error) {
 	if th.rec.Err() == nil && v <= 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
 	}
-	return number(v-1, nil, "place"), th.rec.Err()
+	return rtl.IntegerICV(v-1, nil, "place"), th.rec.Err()
 }
 
 // placePartition is the range of places that the thread may use.
@@ -281,5 +239,5 @@ func (rt *runtime) waitPolicy() (rtl.ICVValue, error) {
 	if uint64(v) >= activeSpins {
 		policy = 0
 	}
-	return number(policy, func(v int64) string { return named(v, "active", "passive") }, "gomp_spin_count_var"), err
+	return rtl.IntegerICV(policy, func(v int64) string { return rtl.NameOf(v, "active", "passive") }, "gomp_spin_count_var"), err
 }

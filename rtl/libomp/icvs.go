@@ -2,7 +2,6 @@ package libomp
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -31,16 +30,16 @@ var icvs = []icv{
 	}),
 	stringICV("affinity-format-var", "__kmp_affinity_format", func(g *globals) layout.Global { return g.AffinityFormat }),
 	{ICV: rtl.ICV{Name: "bind-var", Scope: rtl.ScopeTask}, task: (*runtime).bindVar},
-	globalICV("cancel-var", "__kmp_omp_cancellation", 4, boolText, func(g *globals) layout.Global { return g.OmpCancellation }),
-	globalICV("debug-var", "ompd_state", 8, enabledText, func(g *globals) layout.Global { return g.OmpdState }),
+	globalICV("cancel-var", "__kmp_omp_cancellation", 4, rtl.BoolText, func(g *globals) layout.Global { return g.OmpCancellation }),
+	globalICV("debug-var", "ompd_state", 8, rtl.EnabledText, func(g *globals) layout.Global { return g.OmpdState }),
 	{ICV: rtl.ICV{Name: "def-allocator-var", Scope: rtl.ScopeThread}, thread: (*runtime).defAllocator},
 	missingICV("def-sched-var", "the runtime has no variable for it: an unspecified schedule is static, fixed when the runtime was built"),
 	taskICV("default-device-var", "td_icvs.default_device", nil, func(l *Layout) layout.Field { return l.Taskdata.IcvDefaultDevice }),
 	missingICV("device-num-var", "kept by the offloading library (libomptarget), not by this runtime"),
-	globalICV("display-affinity-var", "__kmp_display_affinity", 4, boolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
-	taskICV("dyn-var", "td_icvs.dynamic", boolText, func(l *Layout) layout.Field { return l.Taskdata.IcvDynamic }),
-	taskICV("explicit-task-var", "td_flags.tasktype", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagTasktype }),
-	taskICV("final-task-var", "td_flags.final", boolText, func(l *Layout) layout.Field { return l.Taskdata.FlagFinal }),
+	globalICV("display-affinity-var", "__kmp_display_affinity", 4, rtl.BoolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
+	taskICV("dyn-var", "td_icvs.dynamic", rtl.BoolText, func(l *Layout) layout.Field { return l.Taskdata.IcvDynamic }),
+	taskICV("explicit-task-var", "td_flags.tasktype", rtl.BoolText, func(l *Layout) layout.Field { return l.Taskdata.FlagTasktype }),
+	taskICV("final-task-var", "td_flags.final", rtl.BoolText, func(l *Layout) layout.Field { return l.Taskdata.FlagFinal }),
 	regionICV("league-size-var", func(_ *runtime, gs []region) (int64, string) {
 		return int64(max(1, gs[0].league)), "th_teams_size.nteams"
 	}),
@@ -62,7 +61,7 @@ var icvs = []icv{
 	{ICV: rtl.ICV{Name: "thread-limit-var", Scope: rtl.ScopeTask}, task: (*runtime).threadLimit},
 	{ICV: rtl.ICV{Name: "thread-num-var", Scope: rtl.ScopeThread}, thread: (*runtime).threadNum},
 	stringICV("tool-libraries-var", "__kmp_tool_libraries", func(g *globals) layout.Global { return g.ToolLibraries }),
-	globalICV("tool-var", "__kmp_tool", 4, enabledText, func(g *globals) layout.Global { return g.Tool }),
+	globalICV("tool-var", "__kmp_tool", 4, rtl.EnabledText, func(g *globals) layout.Global { return g.Tool }),
 	stringICV("tool-verbose-init-var", "__kmp_tool_verbose_init", func(g *globals) layout.Global { return g.ToolVerboseInit }),
 	globalICV("wait-policy-var", "__kmp_library", 4, policyText, func(g *globals) layout.Global { return g.Library }),
 	missingICV("available-devices-var", "kept by the offloading library (libomptarget), not by this runtime"),
@@ -134,7 +133,7 @@ func missingICV(name, why string) icv {
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace}, space: func(rt *runtime) (rtl.ICVValue, error) {
 		v, err := rt.globalInt(where(&rt.l.Globals), size)
-		return number(v, text, source), err
+		return rtl.IntegerICV(v, text, source), err
 	}}
 }
 
@@ -158,7 +157,7 @@ func stringICV(name, source string, where func(*globals) layout.Global) icv {
 func taskICV(name, source string, text func(int64) string, where func(*Layout) layout.Field) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, task: func(rt *runtime, fd found) (rtl.ICVValue, error) {
 		v := fd.rec.Int(where(rt.l))
-		return number(v, text, source), fd.rec.Err()
+		return rtl.IntegerICV(v, text, source), fd.rec.Err()
 	}}
 }
 
@@ -166,13 +165,6 @@ func taskICV(name, source string, text func(int64) string, where func(*Layout) l
 func regionICV(name string, get func(*runtime, []region) (int64, string)) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel}, parallel: func(rt *runtime, gs []region) (rtl.ICVValue, error) {
 		v, source := get(rt, gs)
-		return number(v, nil, source), nil
+		return rtl.IntegerICV(v, nil, source), nil
 	}}
-}
-
-func number(v int64, text func(int64) string, source string) rtl.ICVValue {
-	if text == nil {
-		text = func(v int64) string { return strconv.FormatInt(v, 10) }
-	}
-	return rtl.ICVValue{Int: v, Text: text(v), Whole: true, Source: source}
 }

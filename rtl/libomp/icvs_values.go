@@ -3,7 +3,6 @@ package libomp
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -14,38 +13,16 @@ import (
 // environment variable, which is no longer than a few MiB.
 const maxList = 1 << 16
 
-func boolText(v int64) string {
-	if v != 0 {
-		return "true"
-	}
-	return "false"
-}
-
-func enabledText(v int64) string {
-	if v != 0 {
-		return "enabled"
-	}
-	return "disabled"
-}
-
-// named gives the name of value v, or the number for one without a name.
-func named(v int64, names ...string) string {
-	if v >= 0 && v < int64(len(names)) {
-		return names[v]
-	}
-	return strconv.FormatInt(v, 10)
-}
-
 // offloadText names values of kmp_target_offload_kind_t.
-func offloadText(v int64) string { return named(v, "disabled", "default", "mandatory") }
+func offloadText(v int64) string { return rtl.NameOf(v, "disabled", "default", "mandatory") }
 
 // policyText names values of enum library_type: turnaround is an active policy,
 // throughput a passive one.
-func policyText(v int64) string { return named(v, "none", "serial", "active", "passive") }
+func policyText(v int64) string { return rtl.NameOf(v, "none", "serial", "active", "passive") }
 
 // bindText names values of kmp_proc_bind_t.
 func bindText(v int64) string {
-	return named(v, "false", "true", "primary", "close", "spread", "intel", "default")
+	return rtl.NameOf(v, "false", "true", "primary", "close", "spread", "intel", "default")
 }
 
 // infiniteBlocktime is KMP_MAX_BLOCKTIME: a waiting thread never sleeps.
@@ -64,26 +41,6 @@ func (rt *runtime) blocktime(fd found) (rtl.ICVValue, error) {
 		text = "infinite"
 	}
 	return rtl.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, fd.rec.Err()
-}
-
-// allocatorText names the predefined values of omp_allocator_handle_t.
-func allocatorText(v int64) string {
-	switch {
-	case v >= 0 && v <= 8:
-		return named(v, "omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
-			"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc")
-	}
-	return fmt.Sprintf("%#x", uint64(v))
-}
-
-// list is a value that has one element for the current level and one for each
-// deeper one.
-func list(first int64, rest []int64, whole bool, text func(int64) string, source string) rtl.ICVValue {
-	parts := []string{text(first)}
-	for _, v := range rest {
-		parts = append(parts, text(v))
-	}
-	return rtl.ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
 }
 
 // deeper reads the elements behind that of the given level of a list with one
@@ -119,7 +76,6 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 	if err := fd.rec.Err(); err != nil {
 		return rtl.ICVValue{}, err
 	}
-	decimal := func(v int64) string { return strconv.FormatInt(v, 10) }
 	g := fd.regions[0]
 	a, from := rt.l.Globals.NestedNth.Address, "__kmp_nested_nth"
 	// Since LLVM 19 the team points to its list. Before that, there is one for all.
@@ -127,13 +83,13 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 		a, from = own, "t_nested_nth"
 	}
 	if a.IsNull() {
-		return list(first, nil, false, decimal, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil
+		return rtl.ListICV(first, nil, false, nil, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil
 	}
 	rest, err := rt.deeper(a, rt.l.NestedNth.Nth, rt.l.NestedNth.Used, g.level)
 	if err != nil {
-		return list(first, nil, false, decimal, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from, err)), nil
+		return rtl.ListICV(first, nil, false, nil, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from, err)), nil
 	}
-	return list(first, rest, true, decimal, "td_icvs.nproc, "+from), nil
+	return rtl.ListICV(first, rest, true, nil, "td_icvs.nproc, "+from), nil
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
@@ -144,13 +100,13 @@ func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
 	}
 	g := rt.l.Globals.NestedProcBind
 	if !g.Known() {
-		return list(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: __kmp_nested_proc_bind was not found"), nil
+		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: __kmp_nested_proc_bind was not found"), nil
 	}
 	rest, err := rt.deeper(g.Address, rt.l.NestedBind.BindTypes, rt.l.NestedBind.Used, fd.regions[0].level)
 	if err != nil {
-		return list(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v", err)), nil
+		return rtl.ListICV(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v", err)), nil
 	}
-	return list(first, rest, true, bindText, "td_icvs.proc_bind, __kmp_nested_proc_bind"), nil
+	return rtl.ListICV(first, rest, true, bindText, "td_icvs.proc_bind, __kmp_nested_proc_bind"), nil
 }
 
 // Bits of enum sched_type that modify a schedule.
@@ -205,11 +161,11 @@ func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
 	f := &rt.l.Taskdata
 	if f.IcvTaskThreadLimit.Known() {
 		if v := fd.rec.Int(f.IcvTaskThreadLimit); v > 0 {
-			return number(v, nil, "td_icvs.task_thread_limit"), fd.rec.Err()
+			return rtl.IntegerICV(v, nil, "td_icvs.task_thread_limit"), fd.rec.Err()
 		}
 	}
 	v := fd.rec.Int(f.IcvThreadLimit)
-	return number(v, nil, "td_icvs.thread_limit"), fd.rec.Err()
+	return rtl.IntegerICV(v, nil, "td_icvs.thread_limit"), fd.rec.Err()
 }
 
 func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
@@ -217,7 +173,7 @@ func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
 	if !fd.explicit {
 		v = 1
 	}
-	return number(v, boolText, "td_flags.tasktype"), nil
+	return rtl.IntegerICV(v, rtl.BoolText, "td_flags.tasktype"), nil
 }
 
 // threadNum is omp_get_thread_num.
@@ -225,13 +181,13 @@ func (rt *runtime) threadNum(th *thread, gs []region) (rtl.ICVValue, error) {
 	if len(gs) == 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
 	}
-	return number(int64(th.tid), nil, "ds_tid"), nil
+	return rtl.IntegerICV(int64(th.tid), nil, "ds_tid"), nil
 }
 
 func (rt *runtime) defAllocator(th *thread, _ []region) (rtl.ICVValue, error) {
 	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
 	v := r.Int(rt.l.Thread.DefAllocator)
-	return number(v, allocatorText, "th_def_allocator"), r.Err()
+	return rtl.IntegerICV(v, rtl.AllocatorText, "th_def_allocator"), r.Err()
 }
 
 // placeAssignment is omp_get_place_num; below 0 the thread is bound to no place.
@@ -241,7 +197,7 @@ func (rt *runtime) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error)
 	if r.Err() == nil && v < 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v, callbacks.Unavailable)
 	}
-	return number(v, nil, "th_current_place"), r.Err()
+	return rtl.IntegerICV(v, nil, "th_current_place"), r.Err()
 }
 
 // placePartition is the range of places that the thread may use. Behind the last

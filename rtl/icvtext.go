@@ -1,0 +1,66 @@
+package rtl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// IntegerICV is a value that is an integer. text gives it the form that people write;
+// nil is decimal.
+func IntegerICV(v int64, text func(int64) string, source string) ICVValue {
+	return ListICV(v, nil, true, text, source)
+}
+
+// ListICV is a value that has one element for the current nesting level and one for
+// each deeper one, in the form of IntegerICV. whole tells that all of the deeper ones
+// are known.
+func ListICV(first int64, rest []int64, whole bool, text func(int64) string, source string) ICVValue {
+	if text == nil {
+		text = func(v int64) string { return NameOf(v) }
+	}
+	parts := []string{text(first)}
+	for _, v := range rest {
+		parts = append(parts, text(v))
+	}
+	return ICVValue{Int: first, Text: strings.Join(parts, ","), Whole: whole && len(rest) == 0, Source: source}
+}
+
+// NameOf is name number v of names, or v in decimal if it has none.
+func NameOf(v int64, names ...string) string {
+	if v >= 0 && v < int64(len(names)) {
+		return names[v]
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// BoolText names what is true or false.
+func BoolText(v int64) string {
+	if v != 0 {
+		return "true"
+	}
+	return "false"
+}
+
+// EnabledText names what is enabled or disabled.
+func EnabledText(v int64) string {
+	if v != 0 {
+		return "enabled"
+	}
+	return "disabled"
+}
+
+// allocators are the predefined values of the standard's omp_allocator_handle_t.
+var allocators = []string{
+	"omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
+	"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc",
+}
+
+// AllocatorText names values of omp_allocator_handle_t; any other than the
+// standard's is an address.
+func AllocatorText(v int64) string {
+	if v >= 0 && v < int64(len(allocators)) {
+		return allocators[v]
+	}
+	return fmt.Sprintf("%#x", uint64(v))
+}

@@ -139,7 +139,13 @@ func TestTimeout(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, c) }()
 		}
 	}()
-	if _, err := Open(t.Context(), l.Addr().String(), Options{Timeout: time.Millisecond}); !errors.Is(err, os.ErrDeadlineExceeded) {
+	c, err := dial(t.Context(), l.Addr().String(), callTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	c.timeout = time.Millisecond // of an answer; that of the connection may take longer
+	if err := (&Process{conn: c}).greet(t.Context()); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,9 @@
 package symbolize
 
 import (
+	"context"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -139,37 +142,63 @@ func TestDebuginfodTroubles(t *testing.T) {
 	}
 }
 
-// TestDebuginfodSilence has servers that stop: before the answer, and within.
+// pipes is a listener whose connections are pipes of this process.
+type pipes chan net.Conn
+
+func (c pipes) Accept() (net.Conn, error) {
+	conn, ok := <-c
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (c pipes) Close() error   { close(c); return nil }
+func (c pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
+
+// dial is for the client's side.
+func (c pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	c <- theirs
+	return ours, nil
+}
+
+// TestDebuginfodSilence has servers that stop: before the answer, and within. Time
+// passes only when all wait.
 func TestDebuginfodSilence(t *testing.T) {
 	full, stripped, debug := strippedAlone(t)
+	b, err := os.ReadFile(debug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := load(t, stripped, bias), load(t, stripped, 2*bias)
 	for name, head := range map[string]int{"at once": 0, "within": 1000} {
 		t.Run(name, func(t *testing.T) {
-			b, err := os.ReadFile(debug)
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := make(chan struct{})
-			url, asked := server(t, buildID(t, full), func(w http.ResponseWriter, r *http.Request) {
-				if head > 0 {
-					w.Write(b[:head])
-					w.(http.Flusher).Flush()
+			synctest.Test(t, func(t *testing.T) {
+				asked, done, near := 0, make(chan struct{}), make(pipes)
+				silent := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					asked++
+					if head > 0 {
+						w.Write(b[:head])
+						w.(http.Flusher).Flush()
+					}
+					<-done
+				})}
+				go silent.Serve(near)
+				s := openWith(t, debuginfod(t, t.TempDir(), "http://silent"), first, second)
+				s.finder.servers.client.Transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
+				wantNothing(t, s, full)
+				wantWarning(t, s, "silent for 1m0s")
+				if head == 0 {
+					s.Code(address(t, full, "main") + bias)
+					wantWarning(t, s, "is not asked again; --no-debuginfod asks none")
 				}
-				<-done
+				close(done)
+				silent.Shutdown(t.Context())
+				if asked != 1 {
+					t.Errorf("a silent server was asked %d times, want once", asked)
+				}
 			})
-			o := debuginfod(t, t.TempDir(), url)
-			o.Debuginfod.Timeout = 50 * time.Millisecond
-			second := load(t, stripped, 2*bias)
-			s := openWith(t, o, load(t, stripped, bias), second)
-			wantNothing(t, s, full)
-			wantWarning(t, s, "silent for 50ms")
-			if head == 0 {
-				s.Code(address(t, full, "main") + bias)
-				wantWarning(t, s, "is not asked again; --no-debuginfod asks none")
-				if asked.Load() != 1 {
-					t.Errorf("a silent server was asked %d times, want once", asked.Load())
-				}
-			}
-			close(done)
 		})
 	}
 }

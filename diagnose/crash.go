@@ -77,7 +77,7 @@ func (g *graph) holdsUp(v *inspect.Verdict) {
 	for _, lwp := range g.order {
 		w := g.waits[lwp]
 		i := slices.IndexFunc(g.node(node{lwp: lwp}).all, func(e edge) bool { return e.to == died })
-		if i < 0 || g.lock(w) == nil {
+		if i < 0 || g.locks[lwp] == nil { // it waits for the thread, and not for what that has
 			continue
 		}
 		v.Behind = append(v.Behind, lwp)

@@ -28,6 +28,7 @@ type expectation struct {
 	kind      string   // of the verdict that must be there; empty: no hang, no crash
 	certainty string   // empty: certain or likely, by how much the compiler left
 	threads   int      // that the verdict is about, or anyNumber
+	behind    int      // that are stuck behind them; 0: any number
 	waits     []string // what the threads of the cycle wait for: kind and name
 	says      []string // parts of the text
 	llvm, gcc []string // parts of the text on one family of runtimes
@@ -205,6 +206,9 @@ func (e expectation) judge(t *testing.T, l lane, status int, pic *inspect.Pictur
 	v := found[0]
 	if e.certainty != "" && v.Certainty != e.certainty || e.certainty == "" && v.Certainty == inspect.Possible || e.threads != anyNumber && len(v.Threads) != e.threads {
 		t.Errorf("%s with %d threads, want %s with %d\ntarget %s\n%v", v.Certainty, len(v.Threads), e.certainty, e.threads, target, v.Evidence)
+	}
+	if e.behind != 0 && len(v.Behind) != e.behind {
+		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Behind, e.behind, target, v.Evidence)
 	}
 	if want := map[bool]int{true: exitFound, false: exitOK}[diagnose.Hangs(v)]; status != want {
 		t.Errorf("exit status %d, want %d", status, want)

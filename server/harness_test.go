@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -132,9 +131,7 @@ func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		s.Shutdown(ctx)
+		s.Shutdown(context.Background())
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}

@@ -88,20 +88,28 @@ func TestClientThatLeaves(t *testing.T) {
 	codeOf(t, "a closed target", b.get(b.target), codes.NotFound)
 }
 
-// TestLease keeps a target for a client that makes one connection a call.
-func TestLease(t *testing.T) {
+// leased opens a core that a client leaves behind, with a lease that the server cuts to
+// limit, and returns it, its name and another client.
+func leased(t *testing.T, limit time.Duration) (left *hooked, name string, other *client) {
+	t.Helper()
 	open, all := hook(nil)
-	_, address := start(t, Config{Open: open, Limits: Limits{Lease: 400 * time.Millisecond}})
+	_, address := start(t, Config{Open: open, Limits: Limits{Lease: limit}})
 	r := core(t, "barrier")
 	a, b := connect(t, address, r.Core), connect(t, address, r.Core)
+	own := <-all
 	<-all
-	<-all
-	resp, err := a.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(r.Core), Lease: durationpb.New(time.Hour)})
-	if err != nil || resp.GetTarget().GetLease().AsDuration() != 400*time.Millisecond {
+	resp, err := a.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(r.Core), Lease: durationpb.New(2 * limit)})
+	if err != nil || resp.GetTarget().GetLease().AsDuration() != limit {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	h, name := <-all, resp.GetTarget().GetName()
 	a.conn.Close()
+	<-own.closed // what it had without a lease
+	return <-all, resp.GetTarget().GetName(), b
+}
+
+// TestLease keeps a target for a client that makes one connection a call.
+func TestLease(t *testing.T) {
+	_, name, b := leased(t, time.Hour)
 	for range 3 {
 		if err := b.get(name); err != nil {
 			t.Fatal(err)
@@ -111,7 +119,12 @@ func TestLease(t *testing.T) {
 	if err != nil || len(list.GetTargets()) != 1 || list.GetTargets()[0].GetName() != b.target {
 		t.Errorf("%v, %v: a target that another opened must not be listed", list, err)
 	}
-	<-h.closed // when nobody used it for the lease
+}
+
+// TestLeaseEnds frees a target that nobody used for its lease.
+func TestLeaseEnds(t *testing.T) {
+	h, name, b := leased(t, time.Millisecond)
+	<-h.closed
 	codeOf(t, "a target whose lease ended", b.get(name), codes.NotFound)
 }
 

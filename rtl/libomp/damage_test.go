@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
@@ -214,15 +213,14 @@ func (s *subject) damageAll(t *testing.T, evidence func(handles.Thread) *rtl.Evi
 			}
 			d := &damaged{Core: s.core, words: map[uint64][]byte{}}
 			d.put(self, v, int(e.Field.Size))
-			start := time.Now()
 			rt, err := libomp.Reopen(s.Runtime, d)
 			if err != nil {
 				t.Fatal(err)
 			}
 			walkAll(t, rt, evidence)
 			walks++
-			if took := time.Since(start); took > 10*time.Second || d.reads > 5_000_000 {
-				t.Errorf("%s.%s = %#x: %v, %d reads", e.Type, e.Name, v, took, d.reads)
+			if d.reads > 5_000_000 {
+				t.Errorf("%s.%s = %#x: %d reads", e.Type, e.Name, v, d.reads)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -71,7 +72,8 @@ func (p *Process) Look(ctx context.Context, f func(callbacks.Target) error) (Pau
 // answers do not count.
 func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Target) error) (Pause, error) {
 	if h := p.lasting(); h != nil {
-		return Pause{Threads: len(h.view.threads)}, f(h.view)
+		all, _ := h.view.roster() // is there
+		return Pause{Threads: len(all.threads)}, f(h.view)
 	}
 	p.forget()
 	if err := p.refresh(); err != nil {
@@ -143,15 +145,31 @@ func (l *looker) rehearse() (again bool, err error) {
 	if err := l.ctx.Err(); err != nil {
 		return false, err
 	}
-	threads, err := l.p.peek()
+	r := l.p.reader(nil, nil)
+	threads := l.p.peekAhead(r)
+	again = l.prepare(l.p.view(r, threads)) != nil
+	all, err := threads()
 	if err != nil {
 		return false, err
 	}
-	r := l.p.reader(nil, nil)
-	r.ahead(threads)
-	again = l.prepare(l.p.view(r, threads)) != nil
-	l.want.rehearsed(r, threads)
+	l.want.rehearsed(r, all.threads)
 	return again, l.p.ended()
+}
+
+// peekAhead lists the threads without stopping them, and reads ahead what an answer will
+// ask of them. Another processor does that while the answer begins with what is the same
+// for all threads.
+func (p *Process) peekAhead(r *reader) func() (*roster, error) {
+	list := sync.OnceValues(func() (*roster, error) {
+		threads, err := p.peek()
+		if err != nil {
+			return nil, err
+		}
+		r.ahead(threads)
+		return rosterOf(threads)()
+	})
+	go list()
+	return list
 }
 
 // stopping answers from copies that were made while all threads were stopped.
@@ -173,7 +191,7 @@ func (l *looker) stopping() (answer, err error) {
 		}
 		r := l.p.reader(s, nil)
 		r.before = before
-		answer = l.f(l.p.view(r, threads))
+		answer = l.f(l.p.view(r, rosterOf(threads)))
 		if len(r.missed) == 0 {
 			return answer, nil
 		}
@@ -189,7 +207,7 @@ func (l *looker) holding() (answer, err error) {
 		if err := l.p.refresh(); err != nil {
 			return err
 		}
-		answer = l.f(l.p.view(l.p.reader(nil, nil), t.threads(l.p)))
+		answer = l.f(l.p.view(l.p.reader(nil, nil), rosterOf(t.threads(l.p))))
 		return nil
 	})
 	return answer, err
@@ -207,7 +225,7 @@ func (l *looker) unstopped() (answer, err error) {
 			return nil, end
 		}
 		r := l.p.reader(a, b)
-		answer = l.f(l.p.view(r, threads))
+		answer = l.f(l.p.view(r, rosterOf(threads)))
 		l.pause.Running = nil
 		for _, t := range threads {
 			if t.err != nil {

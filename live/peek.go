@@ -1,7 +1,6 @@
 package live
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +73,7 @@ func (p *Process) peekSettled(before []thread) ([]thread, error) {
 	if err != nil {
 		return nil, err
 	}
+	known, _ := rosterOf(before)()
 	for i := range list {
 		t := &list[i]
 		if t.err != nil {
@@ -88,8 +88,8 @@ func (p *Process) peekSettled(before []thread) ([]thread, error) {
 		if before == nil {
 			continue
 		}
-		old := slices.IndexFunc(before, func(b thread) bool { return b.lwp == t.lwp })
-		if old < 0 || before[old].err != nil || before[old].switches != t.switches || before[old].regs.PC() != t.regs.PC() {
+		old := known.find(t.lwp)
+		if old == nil || old.err != nil || old.switches != t.switches || old.regs.PC() != t.regs.PC() {
 			t.err = ErrRunning
 		}
 	}

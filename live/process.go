@@ -28,7 +28,7 @@ func (p *Process) Stop(ctx context.Context) error {
 		defer close(h.done)
 		err := p.stopped(ctx, &h.pause, func(t *tracer) error {
 			err := p.refresh()
-			h.view = p.view(p.mem, t.threads(p))
+			h.view = p.view(p.mem, rosterOf(t.threads(p)))
 			ready <- err
 			h.serve(t)
 			return nil
@@ -104,7 +104,7 @@ func (p *Process) now() (*view, error) {
 	if err != nil {
 		return nil, p.because(err)
 	}
-	return p.view(p.mem, threads), nil
+	return p.view(p.mem, rosterOf(threads)), nil
 }
 
 // Arch is the architecture of the program.
@@ -146,12 +146,12 @@ func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	if h := p.lasting(); h != nil {
 		return h.view.Registers(t)
 	}
-	v := p.view(p.mem, nil)
+	var one []thread
 	if _, err := os.Stat(taskPath(p.pid, int(t.Value), "syscall")); err == nil && t.Kind == callbacks.ThreadIDLWP {
 		pointers := p.threadPointers()
-		v = p.view(p.mem, []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])})
+		one = []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])}
 	}
-	return v.Registers(t)
+	return p.view(p.mem, rosterOf(one)).Registers(t)
 }
 
 // Modules are the modules that the loader has in its lists, and those that are

@@ -18,14 +18,37 @@ type thread struct {
 	switches uint64
 }
 
-// view is the process as one memory and one list of threads show it.
-type view struct {
-	p       *Process
-	mem     callbacks.Memory
+// roster is a list of threads.
+type roster struct {
 	threads []thread
 	byLWP   map[uint64]int
-	maps    []mapping
-	mods    *modules.Table
+}
+
+// rosterOf is a list of threads that is there already.
+func rosterOf(threads []thread) func() (*roster, error) {
+	r := &roster{threads, make(map[uint64]int, len(threads))}
+	for i, t := range threads {
+		r.byLWP[t.lwp] = i
+	}
+	return func() (*roster, error) { return r, nil }
+}
+
+// find is the thread with an LWP; nil if there is none.
+func (r *roster) find(lwp uint64) *thread {
+	i, ok := r.byLWP[lwp]
+	if !ok {
+		return nil
+	}
+	return &r.threads[i]
+}
+
+// view is the process as one memory and one list of threads show it.
+type view struct {
+	p      *Process
+	mem    callbacks.Memory
+	roster func() (*roster, error) // may have to wait until the list is made
+	maps   []mapping
+	mods   *modules.Table
 }
 
 var (
@@ -36,12 +59,9 @@ var (
 	_ callbacks.MappingLister  = (*view)(nil)
 )
 
-func (p *Process) view(mem callbacks.Memory, threads []thread) *view {
-	v := &view{p: p, mem: mem, threads: threads, byLWP: make(map[uint64]int, len(threads))}
+func (p *Process) view(mem callbacks.Memory, threads func() (*roster, error)) *view {
+	v := &view{p: p, mem: mem, roster: threads}
 	v.maps, v.mods = p.layout()
-	for i, t := range threads {
-		v.byLWP[t.lwp] = i
-	}
 	return v
 }
 
@@ -83,19 +103,23 @@ func (v *view) ThreadSymbol(t callbacks.ThreadID, name, file string) (a callback
 // threadPointer is the thread pointer of a thread that exists; both kinds of
 // identifier will do.
 func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
+	all, err := v.roster()
+	if err != nil {
+		return 0, err
+	}
 	switch t.Kind {
 	case callbacks.ThreadIDLWP:
-		i, ok := v.byLWP[t.Value]
-		if !ok {
+		one := all.find(t.Value)
+		if one == nil {
 			return 0, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
 		}
-		return v.threads[i].regs.ThreadPointer, nil
+		return one.regs.ThreadPointer, nil
 	case callbacks.ThreadIDPthread:
 		tp, err := v.mods.ThreadPointer(t.Value)
 		if err != nil {
 			return 0, err
 		}
-		if !slices.ContainsFunc(v.threads, func(t thread) bool { return t.regs.ThreadPointer == tp }) {
+		if !slices.ContainsFunc(all.threads, func(t thread) bool { return t.regs.ThreadPointer == tp }) {
 			return 0, fmt.Errorf("%v: %w", t, callbacks.ErrNoThread)
 		}
 		return tp, nil
@@ -104,8 +128,12 @@ func (v *view) threadPointer(t callbacks.ThreadID) (uint64, error) {
 }
 
 func (v *view) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
-	list := make([]callbacks.ThreadID, len(v.threads))
-	for i, t := range v.threads {
+	all, err := v.roster()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]callbacks.ThreadID, len(all.threads))
+	for i, t := range all.threads {
 		switch kind {
 		case callbacks.ThreadIDLWP:
 			list[i] = callbacks.LWP(t.lwp)
@@ -126,14 +154,18 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrUnsupportedKind)
 	}
-	i, ok := v.byLWP[t.Value]
-	if !ok {
+	all, err := v.roster()
+	if err != nil {
+		return callbacks.Registers{}, err
+	}
+	one := all.find(t.Value)
+	if one == nil {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, callbacks.ErrNoThread)
 	}
-	if err := v.threads[i].err; err != nil {
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, err)
+	if one.err != nil {
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, one.err)
 	}
-	return v.threads[i].regs, nil
+	return one.regs, nil
 }
 
 // lens is the memory that the modules' table reads through: the running

@@ -92,16 +92,45 @@ func (g *graph) edges(n node) []edge {
 
 // reachable are the nodes that cannot go on and that n waits for, directly or
 // not.
-func (g *graph) reachable(n node) map[node]bool {
+func (g *graph) reachable(n node) map[node]bool { return reached(g.awaits, n) }
+
+// awaits lists the nodes that cannot go on and that n waits for.
+func (g *graph) awaits(n node) []node {
+	var out []node
+	for _, e := range g.edges(n) {
+		if g.stuck[e.to] {
+			out = append(out, e.to)
+		}
+	}
+	return out
+}
+
+// awaitedBy lists the nodes that cannot go on by those that they wait for.
+func (g *graph) awaitedBy() map[node][]node {
+	back := map[node][]node{}
+	for n := range g.stuck {
+		for _, to := range g.awaits(n) {
+			back[to] = append(back[to], n)
+		}
+	}
+	return back
+}
+
+// waiters are the nodes that cannot go on and that wait for one of some nodes,
+// directly or not.
+func (g *graph) waiters(of ...node) map[node]bool {
+	back := g.back()
+	return reached(func(n node) []node { return back[n] }, of...)
+}
+
+// reached are the nodes to which steps lead from some, one step at least.
+func reached(steps func(node) []node, from ...node) map[node]bool {
 	seen := map[node]bool{}
-	queue := []node{n}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for _, e := range g.edges(at) {
-			if g.stuck[e.to] && !seen[e.to] {
-				seen[e.to] = true
-				queue = append(queue, e.to)
+	for queue := from; len(queue) > 0; queue = queue[1:] {
+		for _, to := range steps(queue[0]) {
+			if !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
 			}
 		}
 	}
@@ -111,8 +140,9 @@ func (g *graph) reachable(n node) map[node]bool {
 // ring are the nodes that n waits for and that wait for n.
 func (g *graph) ring(n node) []node {
 	var out []node
+	waiters := g.waiters(n)
 	for m := range g.reachable(n) {
-		if m != n && g.reachable(m)[n] {
+		if m != n && waiters[m] {
 			out = append(out, m)
 		}
 	}
@@ -232,13 +262,13 @@ func describe(t inspect.WaitTarget) string {
 // behind adds the threads that wait for those of the verdict and can never go on
 // either.
 func (g *graph) behind(v *inspect.Verdict) {
+	var of []node
+	for _, lwp := range v.Threads {
+		of = append(of, node{lwp: lwp})
+	}
+	waiters := g.waiters(of...)
 	for _, lwp := range g.order {
-		n := node{lwp: lwp}
-		if !g.stuck[n] || slices.Contains(v.Threads, lwp) {
-			continue
-		}
-		reach := g.reachable(n)
-		if slices.ContainsFunc(v.Threads, func(t int) bool { return reach[node{lwp: t}] }) {
+		if waiters[node{lwp: lwp}] && !slices.Contains(v.Threads, lwp) {
 			v.Behind = append(v.Behind, lwp)
 		}
 	}

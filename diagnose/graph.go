@@ -48,10 +48,11 @@ type graph struct {
 	at      map[int]*group // LWP → the barrier that it waits at
 	nodes   map[node]*needs
 	stuck   map[node]bool
-	sharing map[int]int  // LWP → the processor that it was told to share
-	told    map[int]bool // threads of rings that were told
-	wakers  func() []int // threads that may wake those at condition variables
-	fulfil  func() []int // threads that may fulfil events of detached tasks
+	sharing map[int]int            // LWP → the processor that it was told to share
+	told    map[int]bool           // threads of rings that were told
+	wakers  func() []int           // threads that may wake those at condition variables
+	fulfil  func() []int           // threads that may fulfil events of detached tasks
+	back    func() map[node][]node // awaitedBy, once
 }
 
 // group is the threads that wait at one barrier.
@@ -73,6 +74,7 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{}, told: map[int]bool{}, sharing: map[int]int{},
 	}
 	g.wakers, g.fulfil = sync.OnceValue(in.MayWake), sync.OnceValue(in.MayFulfil)
+	g.back = sync.OnceValue(g.awaitedBy)
 	for i := range pic.Threads {
 		g.threads[pic.Threads[i].LWP] = &pic.Threads[i]
 	}

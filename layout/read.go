@@ -12,9 +12,9 @@ import (
 // structures of the runtimes have some 2 KiB; more is a wrong layout.
 const MaxRecord = 64 << 10
 
-// Record is a copy of a structure of the target, its own or the target's. Its getters give 0 after an
-// error, and the first error stays: a walk checks Err once, at its end. A Record
-// is for one goroutine.
+// Record is a copy of a structure of the target, its own or the target's. Its getters
+// give 0 after an error, and the first error stays: a walk checks Err once, at its
+// end. A Record is for one goroutine.
 type Record struct {
 	base callbacks.Address // of the structure whose fields are asked for
 	low  callbacks.Address // of data[0]
@@ -203,6 +203,17 @@ func ReadUint(mem callbacks.Memory, a callbacks.Address, size uint64) (uint64, e
 	r := ReadSize(mem, a, size)
 	v := r.Uint(Field{Size: size})
 	return v, r.Err()
+}
+
+// ReadGlobal reads a global variable that is a signed integer of size 1, 2, 4 or 8
+// bytes. One that is not known is an error that says why.
+func ReadGlobal(mem callbacks.Memory, g Global, size uint64) (int64, error) {
+	if err := g.Err(); err != nil {
+		return 0, err
+	}
+	v, err := ReadUint(mem, g.Address, size)
+	unused := 64 - 8*size
+	return int64(v<<unused) >> unused, err
 }
 
 // stringChunk divides the page size, so that a string that ends before an

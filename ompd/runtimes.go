@@ -38,6 +38,10 @@ type Options struct {
 	Kept *Kept
 }
 
+func (o Options) layout() layout.Options {
+	return layout.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept}
+}
+
 // Kept keeps what was found out about runtimes, from one Open to the next of the same
 // process. The zero value is empty. It is not for concurrent use.
 type Kept = layout.Kept
@@ -56,11 +60,11 @@ func recognizers() []func(func(string) bool, string) (rtl.Kind, bool) {
 }
 
 func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libomp.Open(t, first, libomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
+	return libomp.Open(t, first, o.layout())
 }
 
 func openLibgomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libgomp.Open(t, first, libgomp.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept})
+	return libgomp.Open(t, first, o.layout())
 }
 
 // openForeign opens the modules that none of the others reads.

@@ -137,7 +137,7 @@ func (rt *runtime) setting(g layout.Global, size uint64) (int64, error) {
 	if err := g.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", err, callbacks.Unavailable)
 	}
-	return rt.globalInt(g, size)
+	return layout.ReadGlobal(rt.mem, g, size)
 }
 
 // taskICV is a variable that is an integer in a task's control variables.
@@ -165,7 +165,7 @@ func (rt *runtime) taskInt(fd found, f layout.Field) (int64, error) {
 	if err := first.Err(); err != nil {
 		return 0, err
 	}
-	return rt.globalInt(layout.Global{Address: g.Address.Add(f.Offset - first.Offset)}, f.Size)
+	return layout.ReadGlobal(rt.mem, layout.Global{Address: g.Address.Add(f.Offset - first.Offset)}, f.Size)
 }
 
 // regionICV is a variable that follows from the region.

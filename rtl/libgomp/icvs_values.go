@@ -113,11 +113,11 @@ func (rt *runtime) deeper(values, length layout.Global, size uint64, level int) 
 	if !values.Known() || !length.Known() {
 		return nil, false, nil
 	}
-	array, err := rt.globalInt(values, 8)
+	array, err := layout.ReadGlobal(rt.mem, values, 8)
 	if err != nil || array == 0 {
 		return nil, err == nil, err
 	}
-	n, err := rt.globalInt(length, 8)
+	n, err := layout.ReadGlobal(rt.mem, length, 8)
 	if err != nil {
 		return nil, false, err
 	}

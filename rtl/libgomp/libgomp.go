@@ -108,16 +108,6 @@ func (rt *runtime) anyPointer() bool {
 	return len(rt.natives) == 0
 }
 
-// globalInt reads a signed global variable of the given size in bytes.
-func (rt *runtime) globalInt(g layout.Global, size uint64) (int64, error) {
-	if err := g.Err(); err != nil {
-		return 0, err
-	}
-	v, err := layout.ReadUint(rt.mem, g.Address, size)
-	shift := 64 - 8*size
-	return int64(v<<shift) >> shift, err
-}
-
 // Identity names the runtime.
 func (rt *runtime) Identity() rtl.Identity { return rt.id }
 

@@ -1,33 +1,18 @@
 package libgomp
 
 import (
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// Options say where the layout of a runtime may come from.
-type Options struct {
-	// Only names the layout sources that may answer: symbols, memory,
-	// debuginfo, code, table, derived. Empty means all.
-	Only []string
-	// Full asks the costly source (debuginfo) for everything, to compare, and
-	// not only for what the others left open.
-	Full bool
-	// Debug gives the debug information of a module. It is called at most
-	// once, and only if something is asked of it; nil means that there is
-	// none.
-	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what was found out about the runtime when the same process was
-	// read before; nil keeps nothing.
-	Kept *layout.Kept
-}
+// Options say where the layout of a runtime may come from. The costly source is
+// debuginfo.
+type Options = layout.Options
 
 // Located is a runtime whose layout is known.
 type Located struct {
@@ -54,10 +39,14 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 		return code.Global("gomp_tls_data")
 	})
 	bounds, _ := versions(t, mod)
-	table := &tableSource{evidence: o.allowed([]layout.Source{memory, code}), bounds: bounds, allowed: memory.allows}
-	costly := debugSources(t, mod, o)
+	table := &tableSource{evidence: o.Allowed(memory, code), bounds: bounds, allowed: memory.allows}
+	costly := o.DebugInfo(t, mod)
+	sources := o.Allowed(slices.Concat([]layout.Source{symbols, memory}, costly, []layout.Source{code})...)
+	if o.Allows("table") || o.Allows("derived") { // its name depends on what it finds
+		sources = append(sources, table)
+	}
 	r := layout.Resolver{
-		Sources: o.allowed(slices.Concat([]layout.Source{symbols, memory}, costly, []layout.Source{code, table})),
+		Sources: sources,
 		Judge:   func(candidates []layout.Entry) int { return believeMemory(memory, candidates) },
 	}
 	if !o.Full {
@@ -96,32 +85,6 @@ func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 		return -1
 	}
 	return slices.IndexFunc(candidates, func(c layout.Entry) bool { return c.Source == memory.Name() })
-}
-
-// debugSources are the sources that parse debug information.
-func debugSources(t callbacks.Target, mod *callbacks.Module, o Options) []layout.Source {
-	if types, ok := t.(callbacks.Types); ok {
-		return []layout.Source{layout.Types(types, mod.Path)}
-	}
-	if o.Debug == nil {
-		return nil
-	}
-	load := func() (*dwarf.Data, error) { return o.Debug(mod) }
-	return []layout.Source{layout.DWARF(load, mod.Bias)}
-}
-
-// allowed leaves the sources that Only names.
-func (o Options) allowed(srcs []layout.Source) []layout.Source {
-	if len(o.Only) == 0 {
-		return srcs
-	}
-	return slices.DeleteFunc(srcs, func(s layout.Source) bool {
-		if s, ok := s.(*tableSource); ok && s.fingerprint == nil { // its name depends on what it finds
-			return !slices.Contains(o.Only, "table") && !slices.Contains(o.Only, "derived")
-		}
-		name, _, _ := strings.Cut(s.Name(), " ")
-		return !slices.Contains(o.Only, name)
-	})
 }
 
 // keysKnown is the error of a name without which nothing can be read.

@@ -20,7 +20,7 @@ var equivalents = map[string]struct{ function, event string }{
 // them. Where both are there, they have to agree.
 func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 	proofs, codeErr := rt.provenStubs()
-	tracing, _ := rt.globalInt(rt.l.Globals.OmpdState, 8)
+	tracing, _ := layout.ReadGlobal(rt.mem, rt.l.Globals.OmpdState, 8)
 	var out []rtl.Breakpoint
 	for _, name := range rtl.StandardBreakpoints() {
 		b := rtl.Breakpoint{BreakpointName: name}

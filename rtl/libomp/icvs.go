@@ -132,7 +132,7 @@ func missingICV(name, why string) icv {
 // text gives it the form that people write; nil is decimal.
 func globalICV(name, source string, size uint64, text func(int64) string, where func(*globals) layout.Global) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace}, space: func(rt *runtime) (rtl.ICVValue, error) {
-		v, err := rt.globalInt(where(&rt.l.Globals), size)
+		v, err := layout.ReadGlobal(rt.mem, where(&rt.l.Globals), size)
 		return rtl.IntegerICV(v, text, source), err
 	}}
 }
@@ -144,7 +144,7 @@ const maxText = 64 << 10
 // the empty string.
 func stringICV(name, source string, where func(*globals) layout.Global) icv {
 	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace, Text: true}, space: func(rt *runtime) (rtl.ICVValue, error) {
-		p, err := rt.globalInt(where(&rt.l.Globals), 8)
+		p, err := layout.ReadGlobal(rt.mem, where(&rt.l.Globals), 8)
 		v := rtl.ICVValue{Whole: true, Source: source}
 		if err == nil && p != 0 {
 			v.Text, err = layout.ReadString(rt.mem, callbacks.At(uint64(p)), maxText)

@@ -1,33 +1,18 @@
 package libomp
 
 import (
-	"debug/dwarf"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// Options say where the layout of a runtime may come from.
-type Options struct {
-	// Only names the layout sources that may answer: symbols, memory,
-	// debuginfo, code, table. Empty means all.
-	Only []string
-	// Full asks the costly sources (debuginfo, code) for everything, to
-	// compare, and not only for what the others left open.
-	Full bool
-	// Debug gives the debug information of a module. It is called at most
-	// once, and only if something is asked of it; nil means that there is
-	// none.
-	Debug func(*callbacks.Module) (*dwarf.Data, error)
-	// Kept has what was found out about the runtime when the same process was
-	// read before; nil keeps nothing.
-	Kept *layout.Kept
-}
+// Options say where the layout of a runtime may come from. The costly sources are
+// debuginfo and code.
+type Options = layout.Options
 
 // Located is a runtime whose layout is known.
 type Located struct {
@@ -48,14 +33,15 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 	}
 	memory := newMemorySource(t, mod)
 	cheap := []layout.Source{newSymbolSource(t, mod), memory}
-	costly := costlySources(t, mod, o)
+	code := layout.Keep(o.Kept, mod, func() codeSource { return newCodeSource(t, mod) })
+	costly := append(o.DebugInfo(t, mod), code)
 	j := &judge{target: t, sources: cheap, memory: memory}
 	table := &tableSource{
 		arch: t.Arch(), evidence: cheap, costly: costly,
 		bounds: func() span { return exported(t, mod) }, confirm: j.allows,
 	}
 	r := layout.Resolver{
-		Sources: o.allowed(slices.Concat(cheap, costly, []layout.Source{table})),
+		Sources: o.Allowed(slices.Concat(cheap, costly, []layout.Source{table})...),
 		Check:   isKey,
 		Judge:   j.decide,
 	}
@@ -83,29 +69,6 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 		layout.Remember(o.Kept, mod, loc)
 	}
 	return loc, nil
-}
-
-// costlySources are the sources that parse debug information or execute code.
-func costlySources(t callbacks.Target, mod *callbacks.Module, o Options) []layout.Source {
-	var out []layout.Source
-	if types, ok := t.(callbacks.Types); ok {
-		out = append(out, layout.Types(types, mod.Path))
-	} else if o.Debug != nil {
-		load := func() (*dwarf.Data, error) { return o.Debug(mod) }
-		out = append(out, layout.DWARF(load, mod.Bias))
-	}
-	return append(out, layout.Keep(o.Kept, mod, func() codeSource { return newCodeSource(t, mod) }))
-}
-
-// allowed leaves the sources that Only names.
-func (o Options) allowed(srcs []layout.Source) []layout.Source {
-	if len(o.Only) == 0 {
-		return srcs
-	}
-	return slices.DeleteFunc(srcs, func(s layout.Source) bool {
-		name, _, _ := strings.Cut(s.Name(), " ")
-		return !slices.Contains(o.Only, name)
-	})
 }
 
 // isKey selects the names on which most of the rest hangs: all sources are

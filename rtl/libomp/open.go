@@ -109,25 +109,15 @@ func (rt *runtime) Reread() (rtl.Runtime, error) {
 // identify adds to the identity what the runtime's own variables say.
 func (rt *runtime) identify() {
 	g := &rt.l.Globals
-	if v, err := rt.globalInt(g.OpenmpVersion, 4); err == nil {
+	if v, err := layout.ReadGlobal(rt.mem, g.OpenmpVersion, 4); err == nil {
 		rt.id.OMPVersion = v
 	}
-	if v, err := rt.globalInt(g.OmpdState, 8); err == nil && v&1 != 0 {
+	if v, err := layout.ReadGlobal(rt.mem, g.OmpdState, 8); err == nil && v&1 != 0 {
 		rt.id.Tracking = true
 	}
-	if v, err := rt.globalInt(g.OmptEnabled, 4); err == nil && v&1 != 0 {
+	if v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); err == nil && v&1 != 0 {
 		rt.id.Tracking = true
 	}
-}
-
-// globalInt reads a signed global variable of the given size in bytes.
-func (rt *runtime) globalInt(g layout.Global, size uint64) (int64, error) {
-	if err := g.Err(); err != nil {
-		return 0, err
-	}
-	v, err := layout.ReadUint(rt.mem, g.Address, size)
-	shift := 64 - 8*size
-	return int64(v<<shift) >> shift, err
 }
 
 // Identity names the runtime.

@@ -73,7 +73,7 @@ func (rt *runtime) initial() (rtl.Subject, error) {
 // environment is read, and has the defaults that the runtime was built with.
 func (rt *runtime) EnvBlock() ([]string, error) {
 	g := &rt.l.Globals
-	block, err := rt.globalInt(g.OmpdEnvBlock, 8)
+	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
 	if err != nil {
 		return nil, err
 	}

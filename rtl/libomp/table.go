@@ -127,7 +127,7 @@ func (t *table) around(bounds span) []int {
 
 // number is the release of a row.
 func (t *table) number(row int) int {
-	n, _ := strconv.Atoi(t.Releases[row]) // parseTable has seen to it
+	n, _ := strconv.Atoi(t.Releases[row]) // what is checked in has numbers
 	return n
 }
 

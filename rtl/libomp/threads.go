@@ -76,9 +76,9 @@ func (rt *runtime) readSlots() error {
 // __kmp_root, which the runtime puts right behind in the same allocation.
 func (rt *runtime) capacity(array uint64) (int64, error) {
 	g := &rt.l.Globals
-	n, err := rt.globalInt(g.ThreadsCapacity, 4)
+	n, err := layout.ReadGlobal(rt.mem, g.ThreadsCapacity, 4)
 	if err != nil {
-		root, e := rt.globalInt(g.Root, 8)
+		root, e := layout.ReadGlobal(rt.mem, g.Root, 8)
 		if e != nil {
 			return 0, fmt.Errorf("length of __kmp_threads: %w", errors.Join(err, e))
 		}
@@ -271,7 +271,7 @@ func (rt *runtime) role(th *thread) rtl.Role {
 // deferred target tasks. Their gtids are reserved, if there are any; a team of
 // theirs executes a function of the runtime.
 func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
-	reserved, err := rt.globalInt(rt.l.Globals.HiddenHelperThreadsNum, 4)
+	reserved, err := layout.ReadGlobal(rt.mem, rt.l.Globals.HiddenHelperThreadsNum, 4)
 	if err == nil {
 		return th.gtid >= 1 && int64(th.gtid) <= reserved
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
@@ -29,7 +30,7 @@ func Serve(rw io.ReadWriter, greeting string) error {
 		if err != nil {
 			return err
 		}
-		r, err := s.guarded(m)
+		r, err := guarded(func() (result, error) { return s.call(m) })
 		if errors.Is(err, errLost) {
 			return err
 		}
@@ -74,15 +75,16 @@ func (r result) message(err error) message {
 	return m
 }
 
-// guarded is call, in which a panic is an error: the debugger is not to lose its
-// library to one damaged program.
-func (s *server) guarded(m message) (r result, err error) {
+// guarded calls f, in which a panic is an error: the debugger is not to lose its
+// library to one damaged program, nor to a file that is cut short while it is mapped.
+func guarded(f func() (result, error)) (r result, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
 			r, err = result{}, fmt.Errorf("internal error: %v: %w", p, callbacks.Error)
 		}
 	}()
-	return s.call(m)
+	return f()
 }
 
 // call runs one routine.

@@ -99,7 +99,7 @@ func (in *Inspector) raised(f *Fault) bool {
 	} else if about.FaultAddress == nil {
 		return false
 	}
-	if !slices.Contains(arch.Faults(), about.Signal) || info.Code <= 0 {
+	if !arch.IsFault(about.Signal) || info.Code <= 0 {
 		return false
 	}
 	f.Signal, f.Code = about.Signal, info.Code

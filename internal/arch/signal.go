@@ -1,11 +1,6 @@
 package arch
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-)
+import "github.com/ompd-inspect/ompd-inspect/callbacks"
 
 // SignalInfoSize is the size of siginfo_t in bytes, as NT_SIGINFO and
 // PTRACE_GETSIGINFO have it.
@@ -48,8 +43,15 @@ func (s SignalInfo) Fault() (name string, ok bool) {
 	return name, ok && s.Code > 0
 }
 
-// Faults are the names of the signals that Fault tells.
-func Faults() []string { return slices.Collect(maps.Values(faultNames)) }
+// IsFault tells whether the signal of that name is one that Fault tells.
+func IsFault(name string) bool {
+	for _, n := range faultNames {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
 
 // What the kernel saves on the stack when it calls the handler of a signal on
 // x86-64: struct ucontext, and siginfo_t behind it if the handler asked for it

@@ -46,6 +46,7 @@ var situations = []struct {
 	{program: "spinning", threads: 3, lwps: 3, regions: 2},
 	{program: "taskgroup", threads: 3, lwps: 3, regions: 2, tasks: 1},
 	{program: "tasks_deps", threads: 2, lwps: 2, regions: 2, tasks: 4},
+	{program: "tasks_deps_two", threads: 2, lwps: 2, regions: 2, tasks: 2},
 	{program: "tasks_queued", threads: 2, lwps: 2, regions: 2, tasks: 20},
 	{program: "taskwait", threads: 3, lwps: 3, regions: 2, tasks: 1},
 	{program: "teams", threads: 4, lwps: 4, regions: 4},

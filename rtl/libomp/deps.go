@@ -3,6 +3,8 @@ package libomp
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -66,28 +68,19 @@ func (w *walk) successors(a callbacks.Address) error {
 // finished task is freed and not followed.
 func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error) {
 	d, err := w.rt.depnode(a)
-	if err != nil || d.task.IsNull() {
+	if err != nil || d.task.IsNull() || d.successors.IsNull() || w.followed[a.Offset] {
 		return nil, err
 	}
-	f := &w.rt.l.DepnodeList
-	var loop rtl.Loop
-	for p := d.successors; !p.IsNull(); {
-		r := layout.Read(w.rt.mem, p, f.Node, f.Next)
-		node := r.Address(f.Node)
-		if err := errors.Join(r.Err(), loop.At(p)); err != nil {
-			return nil, fmt.Errorf("successors of the task at %v: %w", d.task, err)
-		}
-		p = r.Address(f.Next)
-		if w.steps++; w.steps > maxGraph {
-			return nil, errGraph
-		}
+	w.followed[a.Offset] = true
+	err = w.nodes(d.successors, func(node callbacks.Address) error {
 		ok, err := w.waiting(node, d.task)
-		if err != nil {
-			return nil, err
-		}
 		if ok {
 			fresh = append(fresh, node)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("successors of the task at %v: %w", d.task, err)
 	}
 	return fresh, nil
 }
@@ -101,12 +94,12 @@ func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	}
 	if d.task.IsNull() {
 		if w.graph != nil && !before.IsNull() {
-			w.graph.waits[a.Offset] = append(w.graph.waits[a.Offset], before.Offset)
+			w.graph.waits[a.Offset] = once(w.graph.waits[a.Offset], before.Offset)
 		}
 		return false, nil
 	}
 	if w.graph != nil && !before.IsNull() {
-		w.graph.before[d.task.Offset] = append(w.graph.before[d.task.Offset], before.Offset)
+		w.graph.before[d.task.Offset] = once(w.graph.before[d.task.Offset], before.Offset)
 	}
 	if w.blocked[a.Offset] {
 		return false, nil
@@ -126,6 +119,15 @@ func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 	return true, nil
 }
 
+// once appends a task that another waits for. Up to LLVM 16, the runtime links the
+// two for each variable that the dependence is by, one link after the other.
+func once(tasks []uint64, task uint64) []uint64 {
+	if n := len(tasks); n > 0 && tasks[n-1] == task {
+		return tasks
+	}
+	return append(tasks, task)
+}
+
 // hashed yields the tasks that wait for a task which no thread runs and which is
 // in no queue, such as a detached one. They are in the table in which their
 // generating task looks up dependences.
@@ -134,7 +136,7 @@ func (w *walk) hashed() error {
 	for n := range w.region.size() {
 		errs = append(errs, w.table(w.rt.implicitTask(w.region.team, n)))
 	}
-	for a := range w.begun {
+	for _, a := range slices.Sorted(maps.Keys(w.begun)) {
 		errs = append(errs, w.table(callbacks.At(a)))
 	}
 	return errors.Join(errs...)
@@ -174,33 +176,35 @@ func (w *walk) table(a callbacks.Address) error {
 // bucket follows one list of kmp_dephash_entry_t.
 func (w *walk) bucket(a callbacks.Address) error {
 	f := &w.rt.l.DephashEntry
-	var loop rtl.Loop
-	for !a.IsNull() {
-		if w.steps++; w.steps > maxGraph {
-			return errGraph
-		}
-		if err := loop.At(a); err != nil {
-			return err
-		}
+	return w.list(a, func(a callbacks.Address) (next callbacks.Address, err error) {
 		r := layout.Read(w.rt.mem, a, f.LastOut, f.LastSet, f.NextInBucket)
 		out, set := r.Address(f.LastOut), r.Address(f.LastSet)
-		a = r.Address(f.NextInBucket)
+		next = r.Address(f.NextInBucket)
 		if err := r.Err(); err != nil {
-			return err
+			return next, err
 		}
 		if err := w.node(out); err != nil {
-			return err
+			return next, err
 		}
-		if err := w.nodeList(set); err != nil {
-			return err
-		}
-	}
-	return nil
+		return next, w.nodes(set, w.node)
+	})
 }
 
-// nodeList handles each node of a kmp_depnode_list_t.
-func (w *walk) nodeList(a callbacks.Address) error {
+// nodes visits each node of a kmp_depnode_list_t.
+func (w *walk) nodes(a callbacks.Address, visit func(node callbacks.Address) error) error {
 	f := &w.rt.l.DepnodeList
+	return w.list(a, func(a callbacks.Address) (next callbacks.Address, err error) {
+		r := layout.Read(w.rt.mem, a, f.Node, f.Next)
+		node, next := r.Address(f.Node), r.Address(f.Next)
+		if err := r.Err(); err != nil {
+			return next, err
+		}
+		return next, visit(node)
+	})
+}
+
+// list visits each element of a list, which tells the next one.
+func (w *walk) list(a callbacks.Address, visit func(a callbacks.Address) (next callbacks.Address, err error)) error {
 	var loop rtl.Loop
 	for !a.IsNull() {
 		if w.steps++; w.steps > maxGraph {
@@ -209,15 +213,11 @@ func (w *walk) nodeList(a callbacks.Address) error {
 		if err := loop.At(a); err != nil {
 			return err
 		}
-		r := layout.Read(w.rt.mem, a, f.Node, f.Next)
-		node := r.Address(f.Node)
-		a = r.Address(f.Next)
-		if err := r.Err(); err != nil {
+		next, err := visit(a)
+		if err != nil {
 			return err
 		}
-		if err := w.node(node); err != nil {
-			return err
-		}
+		a = next
 	}
 	return nil
 }

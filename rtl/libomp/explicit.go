@@ -44,18 +44,19 @@ func (rt *runtime) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, err
 
 // walk is one walk over the explicit tasks of a region.
 type walk struct {
-	rt      *runtime
-	region  region
-	yield   func(handles.Task, error) bool
-	begun   map[uint64]bool // tasks that threads run or have suspended
-	blocked map[uint64]bool // dependence nodes of tasks that wait for others
-	graph   *graph          // what is learned of dependences; nil if nobody asks
-	steps   int             // elements of lists of dependences that were followed
-	stopped bool
+	rt       *runtime
+	region   region
+	yield    func(handles.Task, error) bool
+	begun    map[uint64]bool // tasks that threads run or have suspended
+	blocked  map[uint64]bool // dependence nodes of tasks that wait for others
+	followed map[uint64]bool // dependence nodes whose successors were seen
+	graph    *graph          // what is learned of dependences; nil if nobody asks
+	steps    int             // elements of lists of dependences that were followed
+	stopped  bool
 }
 
 func (rt *runtime) newWalk(g region, yield func(handles.Task, error) bool) *walk {
-	return &walk{rt: rt, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{}}
+	return &walk{rt: rt, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{}, followed: map[uint64]bool{}}
 }
 
 func (w *walk) run() {

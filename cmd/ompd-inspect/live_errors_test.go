@@ -249,6 +249,8 @@ func TestHeldByDebugger(t *testing.T) {
 	checkPicture(t, pic, &omptest.Result{Truth: p.Truth, Exe: p.Exe}, true)
 	fmt.Fprintln(d.input, "continue")
 	d.await(t, "Continuing.")
+	for strings.Contains(states(t, p.PID), "t") { // gdb says it before it does it
+	}
 	refused(t, tool(strconv.Itoa(p.PID)), "another debugger holds it", fmt.Sprint(d.Process.Pid), "gdb")
 	if status, out, errs := output(t, "--no-stop", strconv.Itoa(p.PID)); status != exitOK || !strings.Contains(out, "no thread was stopped") {
 		t.Errorf("--no-stop: exit status %d\n%s%s", status, out, errs)

@@ -27,8 +27,8 @@ type shell struct {
 	seen bytes.Buffer
 }
 
-// tooLate is when a session is given up.
-const tooLate = time.Minute
+// tooLate is when a session is given up that does not end.
+const tooLate = 5 * time.Minute
 
 // startShell runs a script of bash, $1 and so on being args.
 func startShell(t *testing.T, script string, args ...string) *shell {
@@ -136,8 +136,8 @@ func TestRunStops(t *testing.T) {
 		name, program, end, says string
 		with, args               []string
 	}{
-		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"60"}},                                          // its input ends
-		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"60"}}, // the same of a shell's
+		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"600"}},                                          // its input ends
+		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"600"}}, // the same of a shell's
 		{"hangs", "idle", "\x03", "ended=130", nil, []string{"wait"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	share := rounds(t, "OMPD_VERDICT_ROUNDS", 60) / len(runs)
 	for i, run := range runs {
 		t.Run(fmt.Sprint(i, "-", run.Runtime.Name, run.Env), func(t *testing.T) {
-			l := startLoop(t, run, soakSeconds)
+			l := startLoop(t, run)
 			hints := 0
 			for range share {
 				status, pic := verdictsOf(t, strconv.Itoa(l.Process.Pid))

@@ -60,7 +60,7 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 			run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live, Args: c.args}
 			pid := 0
 			if c.program == "fork_loop" {
-				pid = startLoop(t, run, 120).Process.Pid
+				pid = startLoop(t, run).Process.Pid
 			} else {
 				if c.program == "spinning" && b.Compiler == omptest.GCC {
 					run.Env = []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}

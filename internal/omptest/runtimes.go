@@ -64,10 +64,7 @@ func debianPackage(tb testing.TB, name string) string {
 	tb.Helper()
 	return cached(tb, "packages", name, func(dir string) {
 		if _, err := download(dir, name); err != nil {
-			update, _ := exec.Command("apt-get", "-q", "update").CombinedOutput()
-			if out, err := download(dir, name); err != nil {
-				tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", name, err, out, update)
-			}
+			downloadAnew(tb, dir, name)
 		}
 		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
 		if len(debs) != 1 {
@@ -84,6 +81,20 @@ func download(dir, name string) ([]byte, error) {
 	cmd := exec.Command("apt-get", "-q", "download", name)
 	cmd.Dir = dir
 	return cmd.CombinedOutput()
+}
+
+// downloadAnew is download with new package lists. One process fetches them: apt-get
+// lets no other do so meanwhile.
+func downloadAnew(tb testing.TB, dir, name string) {
+	tb.Helper()
+	defer lock(tb, filepath.Join(filepath.Dir(dir), ".lists.lock"))()
+	if _, err := download(dir, name); err == nil {
+		return // another process has fetched them
+	}
+	update, _ := exec.Command("apt-get", "-q", "update").CombinedOutput()
+	if out, err := download(dir, name); err != nil {
+		tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", name, err, out, update)
+	}
 }
 
 // command runs a program in a directory and returns what it printed; an error fails the test.

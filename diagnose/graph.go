@@ -51,7 +51,7 @@ type graph struct {
 	sharing map[int]int            // LWP → the processor that it was told to share
 	told    map[int]bool           // threads of rings that were told
 	wakers  func() []int           // threads that may wake those at condition variables
-	fulfil  func() []int           // threads that may fulfil events of detached tasks
+	fulfil  func() []edge          // fulfillers, once
 	back    func() map[node][]node // awaitedBy, once
 }
 
@@ -73,7 +73,7 @@ func newGraph(in *inspect.Inspector, pic *inspect.Picture) *graph {
 		tasks: map[inspect.ID]*inspect.Task{}, waits: map[int]inspect.Wait{}, locks: map[int]*inspect.Lock{},
 		at: map[int]*group{}, nodes: map[node]*needs{}, stuck: map[node]bool{}, told: map[int]bool{}, sharing: map[int]int{},
 	}
-	g.wakers, g.fulfil = sync.OnceValue(in.MayWake), sync.OnceValue(in.MayFulfil)
+	g.wakers, g.fulfil = sync.OnceValue(in.MayWake), sync.OnceValue(g.fulfillers)
 	g.back = sync.OnceValue(g.awaitedBy)
 	for i := range pic.Threads {
 		g.threads[pic.Threads[i].LWP] = &pic.Threads[i]

@@ -70,19 +70,37 @@ func (g *graph) mayRun(at inspect.ID, t *inspect.Task) bool {
 	return true
 }
 
+// maxFulfillers bounds the threads and tasks that may come to fulfil events: each
+// detached task leads to all of them.
+const maxFulfillers = 1000
+
 // eventNeeds: one of the threads must come to fulfil the event of a detached task
-// whose code may do so, or one of the tasks that are not begun.
+// whose code may do so, or one of the tasks that are not begun. Among very many, one
+// will.
 func (g *graph) eventNeeds(waiter int, x *needs) {
-	for _, lwp := range g.fulfil() {
-		if lwp != waiter {
-			x.any = append(x.any, edge{to: node{lwp: lwp}, certainty: inspect.Likely, evidence: "its code may come to omp_fulfill_event"})
-		}
+	others := g.fulfil()
+	if len(others) > maxFulfillers {
+		return
+	}
+	if waiter != 0 {
+		others = slices.DeleteFunc(slices.Clone(others), func(e edge) bool { return e.to.lwp == waiter })
+	}
+	x.any = others
+	x.never = len(others) == 0 && len(g.pic.Tasks) < inspect.MaxTasks
+}
+
+// fulfillers lists the threads and tasks whose code may come to fulfil an event.
+func (g *graph) fulfillers() []edge {
+	const how = "its code may come to omp_fulfill_event"
+	var out []edge
+	for _, lwp := range g.in.MayFulfil() {
+		out = append(out, edge{to: node{lwp: lwp}, certainty: inspect.Likely, evidence: how})
 	}
 	for i := range g.pic.Tasks {
 		t := &g.pic.Tasks[i]
 		if t.Kind != "implicit" && (t.State == "queued" || t.State == "blocked" || t.State == "created") && g.in.TaskMayFulfil(t) {
-			x.any = append(x.any, edge{to: node{task: t.ID}, certainty: inspect.Likely, evidence: "its code may come to omp_fulfill_event"})
+			out = append(out, edge{to: node{task: t.ID}, certainty: inspect.Likely, evidence: how})
 		}
 	}
-	x.never = len(x.any) == 0 && len(g.pic.Tasks) < inspect.MaxTasks
+	return out
 }

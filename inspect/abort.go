@@ -48,8 +48,8 @@ func (in *Inspector) Abort() (Abort, bool) {
 		return a, true
 	}
 	if st.kinds[caller] == kindUser {
-		if at := in.outOf(st, caller, isCXXLibrary); at != caller {
-			a.By, a.Caller = "the C++ library", in.frames(st.frames[caller], kindUser)[0]
+		if m := st.frames[caller].Module; m != nil && isCXXLibrary(m) {
+			a.By = "the C++ library"
 		}
 		return a, true
 	}
@@ -66,14 +66,6 @@ func (in *Inspector) Abort() (Abort, bool) {
 		return a, true
 	}
 	return Abort{}, false
-}
-
-// outOf is the first frame from number i on whose module is not one of those.
-func (in *Inspector) outOf(st *stack, i int, those func(*callbacks.Module) bool) int {
-	for i < len(st.frames) && st.frames[i].Module != nil && those(st.frames[i].Module) {
-		i++
-	}
-	return i
 }
 
 // isCXXLibrary tells the libraries that end programs whose exceptions nobody catches.

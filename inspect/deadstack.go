@@ -106,13 +106,12 @@ func (in *Inspector) nativeStacks() []nativeStack {
 // processStack is the stack that the process was started with: the mapping with the
 // end that the loader noted.
 func (in *Inspector) processStack() (nativeStack, bool) {
-	lister, ok := in.cfg.Target.(callbacks.MappingLister)
 	at, err := in.cfg.Target.Symbol("__libc_stack_end", "")
-	if !ok || err != nil {
+	if err != nil {
 		return nativeStack{}, false
 	}
 	end, _ := in.pointer(at.Offset)
-	m := usable(lister.Mappings(), end)
+	m := usable(in.mappings(), end)
 	if m == nil {
 		return nativeStack{}, false
 	}

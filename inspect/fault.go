@@ -92,17 +92,16 @@ func (in *Inspector) Fault() (Fault, bool) {
 // raised tells whether the signal that ended the program is that of a fault, and
 // takes what the target tells of it.
 func (in *Inspector) raised(f *Fault) bool {
-	about := in.cfg.About
-	info := arch.SignalInfo{Code: 1}
+	about, code := in.cfg.About, 1
 	if about.SignalCode != nil {
-		info.Code = *about.SignalCode
+		code = *about.SignalCode
 	} else if about.FaultAddress == nil {
 		return false
 	}
-	if !arch.IsFault(about.Signal) || info.Code <= 0 {
+	if !arch.IsFault(about.Signal) || code <= 0 {
 		return false
 	}
-	f.Signal, f.Code = about.Signal, info.Code
+	f.Signal, f.Code = about.Signal, code
 	if f.HasAddress = about.FaultAddress != nil; f.HasAddress {
 		f.Address = uint64(*about.FaultAddress)
 	}

@@ -79,17 +79,12 @@ func (in *Inspector) isTop(c uint64) bool {
 	if slices.Contains(in.words(heap, min(heap+arenaHead, c)), c) {
 		return true
 	}
-	lister, ok1 := in.cfg.Target.(callbacks.ModuleLister)
-	maps, ok2 := in.cfg.Target.(callbacks.MappingLister)
-	if !ok1 || !ok2 {
-		return false
-	}
-	mods, _ := lister.Modules()
+	mods := in.modules()
 	i := slices.IndexFunc(mods, func(m *callbacks.Module) bool {
 		base := filepath.Base(m.Path)
 		return strings.HasPrefix(base, "libc.so") || strings.HasPrefix(base, "libc-")
 	})
-	return i >= 0 && slices.ContainsFunc(maps.Mappings(), func(m callbacks.Mapping) bool {
+	return i >= 0 && slices.ContainsFunc(in.mappings(), func(m callbacks.Mapping) bool {
 		size := m.High.Offset - m.Low.Offset
 		return mods[i].Contains(m.Low) && m.Perm&callbacks.PermWrite != 0 && size <= maxLibraryData &&
 			slices.Contains(in.words(m.Low.Offset, m.High.Offset), c)

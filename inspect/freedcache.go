@@ -1,10 +1,6 @@
 package inspect
 
-import (
-	"slices"
-
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-)
+import "slices"
 
 const (
 	// tlsRoom is where a thread's pointer to its cache of free blocks (tcache) is
@@ -51,11 +47,7 @@ func (in *Inspector) cached(addr uint64) (freeBlock, bool) {
 // readCaches lists the free blocks in the threads' caches. Where a thread keeps the
 // pointer to its own is not known, but what a cache looks like is.
 func (in *Inspector) readCaches() {
-	lister, ok := in.cfg.Target.(callbacks.MappingLister)
-	if !ok {
-		return
-	}
-	maps, seen := lister.Mappings(), map[uint64]bool{}
+	maps, seen := in.mappings(), map[uint64]bool{}
 	for _, n := range in.natives {
 		m := usable(maps, n.pthread)
 		if m == nil {

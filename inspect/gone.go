@@ -19,17 +19,12 @@ func (in *Inspector) Gone(addr uint64) string {
 	if why, ok := in.gone[addr]; ok {
 		return why
 	}
-	why := ""
-	lister, ok := in.cfg.Target.(callbacks.MappingLister)
-	if ok {
-		maps := lister.Mappings()
-		m := usable(maps, addr)
-		switch {
-		case m == nil && len(maps) > 0 && in.allMapped():
-			why = fmt.Sprintf("no memory is mapped at %v: it was given back to the system", Hex(addr))
-		case m != nil:
-			why = cmp.Or(in.deadStack(m, addr), in.freed(m, addr))
-		}
+	why, maps := "", in.mappings()
+	switch m := usable(maps, addr); {
+	case m != nil:
+		why = cmp.Or(in.deadStack(m, addr), in.freed(m, addr))
+	case len(maps) > 0 && in.allMapped():
+		why = fmt.Sprintf("no memory is mapped at %v: it was given back to the system", Hex(addr))
 	}
 	in.gone[addr] = why
 	return why

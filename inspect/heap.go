@@ -1,6 +1,10 @@
 package inspect
 
-import "github.com/ompd-inspect/ompd-inspect/callbacks"
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
 
 const (
 	// chunkHeader is what glibc's malloc keeps before each block: its size, with
@@ -30,20 +34,33 @@ func (in *Inspector) heapName(addr uint64) string {
 // allocatedName names data by the allocatable array of a Fortran program that it
 // lies in.
 func (in *Inspector) allocatedName(addr uint64) string {
-	lister, ok := in.cfg.Target.(callbacks.ModuleLister)
-	if !ok || in.moduleOf(addr) != nil {
+	if in.moduleOf(addr) != nil {
 		return ""
 	}
-	mods, _ := lister.Modules()
-	for _, m := range mods {
-		if isSystem(m) || in.owned(m.Low.Offset) || languageLibrary(m) {
-			continue
-		}
+	for _, m := range in.programModules() {
 		if name, ok := in.cfg.Symbolizer.Allocated(m, addr, in.pointer); ok {
 			return name
 		}
 	}
 	return ""
+}
+
+// modules lists the loaded modules; none if the target does not tell.
+func (in *Inspector) modules() []*callbacks.Module {
+	lister, ok := in.cfg.Target.(callbacks.ModuleLister)
+	if !ok {
+		return nil
+	}
+	mods, _ := lister.Modules()
+	return mods
+}
+
+// programModules lists the modules with code of the program: no runtime, and no
+// library of the system or of a language.
+func (in *Inspector) programModules() []*callbacks.Module {
+	return slices.DeleteFunc(slices.Clone(in.modules()), func(m *callbacks.Module) bool {
+		return isSystem(m) || in.owned(m.Low.Offset) || languageLibrary(m)
+	})
 }
 
 // heapPointer is a variable that points to a block of the heap.
@@ -59,15 +76,7 @@ func (in *Inspector) heapPointers() []heapPointer {
 		return in.pointers
 	}
 	in.pointers = []heapPointer{}
-	lister, ok := in.cfg.Target.(callbacks.ModuleLister)
-	if !ok {
-		return in.pointers
-	}
-	mods, _ := lister.Modules()
-	for _, m := range mods {
-		if isSystem(m) || in.owned(m.Low.Offset) || languageLibrary(m) {
-			continue
-		}
+	for _, m := range in.programModules() {
 		for _, v := range in.cfg.Symbolizer.Pointers(m) {
 			to, ok1 := in.pointer(v)
 			if to == 0 || to%16 != 0 || !ok1 || in.moduleOf(to) != nil {

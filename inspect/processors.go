@@ -90,7 +90,10 @@ func ProcessorList(list []int) string {
 	return strings.Join(parts, ",")
 }
 
-// Within tells whether all processors of a are among those of b.
+// Within tells whether all processors of a are among those of b. They ascend.
 func Within(a, b []int) bool {
-	return !slices.ContainsFunc(a, func(p int) bool { return !slices.Contains(b, p) })
+	return !slices.ContainsFunc(a, func(p int) bool {
+		_, found := slices.BinarySearch(b, p)
+		return !found
+	})
 }

@@ -71,7 +71,7 @@ func (p *pulse) reset() {
 	p.resets++
 }
 
-// closeAll ends the use of processes that were not counted, or that were.
+// closeAll ends the use of processes.
 func closeAll(beats map[int]*beat) {
 	for _, b := range beats {
 		b.process.Close()

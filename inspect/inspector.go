@@ -95,27 +95,27 @@ func (c *Functions) retarget(mem callbacks.Memory) map[uint64]*accesspath.Flow {
 // Inspector makes pictures of one target at one stop. It reads lazily and
 // remembers what it read. It is for one goroutine at a time.
 type Inspector struct {
-	cfg       Config
-	runtimes  []*runtimeView
-	natives   []*native
-	byLWP     map[int]*native
-	blocks    []*native // by the address of their blocks; nil until it is asked for
-	byHandle  map[handles.Thread]*native
-	regions   *regionTable
-	code      map[uint64][]symbolize.Frame
-	flows     map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
-	loops     map[loopPlace]loopPoint
-	summaries map[familyEntry]lockSummary
-	gives     map[familyEntry]bool // may a function give a lock back
-	pointers  []heapPointer        // nil until they are asked for
-	locals    map[uint64]string    // names of local variables, by address
-	allowed   map[int][]int        // processors by LWP
-	stacks    []nativeStack        // nil until they are asked for
-	caches    []freeBlock          // nil until they are asked for
-	gone      map[uint64]string    // why memory at an address is gone; empty if it is not
-	parent    map[uint64]string
-	warned    map[string]bool
-	warnings  []string
+	cfg         Config
+	runtimes    []*runtimeView
+	natives     []*native
+	byLWP       map[int]*native
+	blocks      []*native // by the address of their blocks; nil until it is asked for
+	byHandle    map[handles.Thread]*native
+	regions     *regionTable
+	code        map[uint64][]symbolize.Frame
+	flows       map[uint64]*accesspath.Flow // by the function's entry; nil where its code cannot be read
+	loops       map[loopPlace]loopPoint
+	summaries   map[familyEntry]lockSummary
+	gives       map[familyEntry]bool // may a function give a lock back
+	pointers    []heapPointer        // nil until they are asked for
+	locals      map[uint64]string    // names of local variables, by address
+	allowed     map[int][]int        // processors by LWP
+	stacks      []nativeStack        // nil until they are asked for
+	caches      []freeBlock          // nil until they are asked for
+	gone        map[uint64]string    // why memory at an address is gone; empty if it is not
+	constructOf map[uint64]construct // nil until they are asked for
+	warned      map[string]bool
+	warnings    []string
 }
 
 // runtimeView is a runtime with the name that the picture gives it.

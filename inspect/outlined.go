@@ -11,8 +11,8 @@ import (
 // two functions of it: clang's wrapper and the body with the debug information
 // (.omp_outlined. and .omp_outlined._debug__), or a task's entry and its body.
 
-// mergeOutlined makes one frame of each construct, and tells in which function
-// of the program it stands.
+// mergeOutlined makes one frame of each construct, and tells which it is, and in which
+// function of the program it stands.
 func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 	out := fs[:0:0]
 	for _, f := range fs {
@@ -25,11 +25,17 @@ func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 	}
 	for i := len(out) - 1; i >= 0; i-- {
 		f := &out[i]
-		if f.Construct == "" || f.In != "" {
+		if f.Construct == "" {
 			continue
 		}
-		f.In = in.parents()[f.entry]
-		if f.In == "" && f.Construct == "parallel" && i+1 < len(out) && out[i+1].Kind == FrameUser {
+		known := in.constructs()[f.entry]
+		if f.Construct == constructOutlined && known.kind != "" {
+			f.Construct = known.kind
+		}
+		if f.In == "" {
+			f.In = known.in
+		}
+		if f.In == "" && f.Construct == constructParallel && i+1 < len(out) && out[i+1].Kind == FrameUser {
 			if f.In = out[i+1].In; out[i+1].Construct == "" {
 				f.In = out[i+1].Function
 			}
@@ -38,32 +44,57 @@ func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 	return out
 }
 
-// parents has, by the entry of an outlined function, the function of the program
-// that has its construct, as the compiler told the runtime: of all regions and
-// of the tasks that threads are in.
-func (in *Inspector) parents() map[uint64]string {
-	if in.parent != nil {
-		return in.parent
+// Kinds of constructs that the names of functions tell, as far as they do.
+const (
+	constructParallel = "parallel"
+	constructTask     = "task"
+	constructOutlined = "outlined" // of which construct, the name does not tell
+)
+
+// construct is what the runtime knows of an outlined function.
+type construct struct {
+	kind string // parallel or task
+	in   string // the function of the program that has it, as the compiler told the runtime; or empty
+}
+
+// constructs has, by the entry of an outlined function, its construct: of all regions,
+// and of the tasks that threads have begun.
+func (in *Inspector) constructs() map[uint64]construct {
+	if in.constructOf != nil {
+		return in.constructOf
 	}
-	in.parent = map[uint64]string{}
+	in.constructOf = map[uint64]construct{}
 	for _, v := range in.regions.all() {
-		if fn := v.info.Function; !fn.IsNull() && v.info.Source.Function != "" {
-			in.parent[fn.Offset] = v.info.Source.Function
+		if fn := v.info.Function; !fn.IsNull() {
+			c := construct{in: v.info.Source.Function}
+			if v.info.League == 0 { // the league itself is of a teams construct
+				c.kind = constructParallel
+			}
+			in.constructOf[fn.Offset] = c
 		}
 	}
 	for _, n := range in.natives {
-		if len(n.chain) == 0 {
-			continue
-		}
-		h, err := n.rt.CurrentTask(n.h)
-		if err != nil {
-			continue
-		}
-		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit && info.Source.Function != "" {
-			in.parent[info.Function.Offset] = info.Source.Function
+		if len(n.chain) > 0 {
+			in.addTasks(n)
 		}
 	}
-	return in.parent
+	return in.constructOf
+}
+
+// addTasks adds the constructs of the explicit tasks that a thread executes or has
+// suspended.
+func (in *Inspector) addTasks(n *native) {
+	h, err := n.rt.CurrentTask(n.h)
+	for depth := 0; err == nil && depth < MaxLevels; depth++ {
+		info, infoErr := n.rt.Task(h)
+		if infoErr != nil || info.Kind != rtl.TaskExplicit {
+			return
+		}
+		if fn := info.Function; !fn.IsNull() {
+			in.constructOf[fn.Offset] = construct{constructTask, info.Source.Function}
+		}
+		h, err = n.rt.SchedulingTask(h)
+	}
 }
 
 // wraps tells whether frame outer is only the compiler's wrapper of frame body,
@@ -72,7 +103,7 @@ func wraps(outer, body Frame) bool {
 	switch {
 	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howJump:
 		return false
-	case body.Construct == "task": // the body is inlined
+	case body.Construct == constructTask: // the body is inlined
 		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC
 	}
 	return body.Construct != "" && strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__")
@@ -104,7 +135,7 @@ func (in *Inspector) serializedCode(v *regionView) *Code {
 	fs := in.mergeOutlined(in.userFrames(st, 0))
 	var outlined []int
 	for i, f := range fs {
-		if f.Construct == "parallel" {
+		if f.Construct == constructParallel {
 			outlined = append(outlined, i)
 		}
 	}

@@ -22,6 +22,9 @@ func (in *Inspector) Touch(want Parts, verdicts bool) {
 			in.touchRegion(v, verdicts)
 		}
 	}
+	if want.Threads || want.Stacks || want.Regions || verdicts {
+		in.constructs()
+	}
 	if want.Tasks || verdicts {
 		in.touchTasks()
 	}
@@ -44,9 +47,6 @@ func (in *Inspector) touchRegion(v *regionView, verdicts bool) {
 	}
 	if n := in.regions.primary(v); n != nil {
 		in.touchStack(n)
-	}
-	if v.info.TeamSize == 1 {
-		in.parents()
 	}
 	if verdicts {
 		in.forkSettings(v, &Fork{})

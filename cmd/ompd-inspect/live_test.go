@@ -297,7 +297,7 @@ func insideOwnRegion(th *inspect.Thread) bool {
 	if th.State == nil || th.State.Name != "wait_barrier_implicit_parallel" || opt(th.ThreadNum) != 0 || opt(th.Level) != 1 {
 		return false
 	}
-	return slices.ContainsFunc(th.UserStack, func(f inspect.Frame) bool { return f.Construct == "outlined" })
+	return slices.ContainsFunc(th.UserStack, func(f inspect.Frame) bool { return f.Construct != "" })
 }
 
 // describe is a picture in a few lines.

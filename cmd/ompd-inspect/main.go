@@ -56,7 +56,7 @@ func (a *app) run(args []string) int {
 	if a.ctx == nil {
 		a.ctx = context.Background()
 	}
-	err := root.ExecuteContext(a.ctx)
+	err := mapped(func() error { return root.ExecuteContext(a.ctx) })
 	switch {
 	case err == nil:
 		return exitOK
@@ -78,6 +78,22 @@ func (a *app) run(args []string) int {
 		return exitUsage
 	}
 	return exitError
+}
+
+// mapped runs f, in which it is an error that a file is cut short while it is mapped, as
+// by a linker that writes an executable anew.
+func mapped(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case interface{ Addr() uintptr }: // a fault (debug.SetPanicOnFault)
+			err = errors.New("a file was cut short while it was read: is the program being built anew? Type the command again when that is done")
+		default:
+			panic(p)
+		}
+	}()
+	return f()
 }
 
 // checkCompletion makes an error of a shell that is missing, or that there is no

@@ -57,12 +57,16 @@ func Header(p *Printer, pic *inspect.Picture) {
 	runtimes(p, pic)
 }
 
+// runs tells whether a process runs on; if not, somebody else had stopped it already, or
+// it is being held.
+func runs(s inspect.Pause) bool { return s.Threads == 0 || s.Stops > 0 }
+
 // pause says what looking at a process cost it.
 func pause(s inspect.Pause) string {
 	if s.Threads == 0 {
 		return "running, no thread was stopped"
 	}
-	if s.Stops == 0 {
+	if !runs(s) {
 		return "stopped, with " + count(s.Threads, "thread")
 	}
 	out := fmt.Sprintf("running, stopped %s for %.1f ms", count(s.Threads, "thread"), float64(s.Microseconds)/1000)

@@ -207,3 +207,23 @@ func TestICVsAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestNoVerdict: of a process that runs, more can be learned by a longer look.
+func TestNoVerdict(t *testing.T) {
+	const hint = "`ompd-inspect watch 7` tells whether it gets on"
+	for name, of := range map[string]struct {
+		target inspect.Target
+		hint   bool
+	}{
+		"stopped for a moment": {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{Threads: 3, Stops: 1}}, true},
+		"not stopped":          {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{}}, true},
+		"held":                 {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{Threads: 3}}, false},
+		"core":                 {inspect.Target{Kind: "core", PID: 7}, false},
+		"died":                 {inspect.Target{Kind: "core", PID: 7, Signal: "SIGSEGV"}, false},
+	} {
+		got := printed(t, text.Verdicts, &inspect.Picture{Target: of.target}, false, 0)
+		if !strings.Contains(got, "no verdict: nothing shows") || strings.Contains(got, hint) != of.hint {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

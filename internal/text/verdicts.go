@@ -56,12 +56,19 @@ func notes(p *Printer, pic *inspect.Picture, found bool) {
 	}
 	if first && !found {
 		p.line("")
-		what := "that this program hangs"
-		if pic.Target.Signal != "" {
-			what = "why this program died, or that it hung"
-		}
-		p.line(p.dim("  no verdict: nothing shows " + what))
+		p.wrapped("  ", p.dim(noVerdict(&pic.Target)))
 	}
+}
+
+// noVerdict says that nothing was found, and what tells more of a process that runs.
+func noVerdict(t *inspect.Target) string {
+	switch {
+	case t.Signal != "":
+		return "no verdict: nothing shows why this program died, or that it hung"
+	case t.Pause != nil && runs(*t.Pause):
+		return fmt.Sprintf("no verdict: nothing shows that this program hangs; `ompd-inspect watch %d` tells whether it gets on", t.PID)
+	}
+	return "no verdict: nothing shows that this program hangs"
 }
 
 // titles are the headings of verdicts.

@@ -121,8 +121,16 @@ func prune(tb testing.TB, kind string) {
 	for _, e := range surplus(entries, time.Now(), keepBytes) {
 		// Another process may have asked for it in the meantime.
 		if info, err := os.Stat(e.dir); err == nil && info.ModTime().Equal(e.used) {
-			os.RemoveAll(e.dir)
+			discard(e.dir)
 		}
+	}
+}
+
+// discard removes a directory of the cache so that nobody finds a part of it.
+func discard(dir string) {
+	if gone, err := os.MkdirTemp(filepath.Dir(dir), ".gone-"); err == nil {
+		_ = os.Rename(dir, filepath.Join(gone, "entry"))
+		os.RemoveAll(gone)
 	}
 }
 

@@ -311,12 +311,13 @@ func TestCancel(t *testing.T) {
 }
 
 // BenchmarkStop measures the pause of a look that reads every thread's registers,
-// a frame of its stack and its thread-local storage.
+// a frame of its stack and its thread-local storage, and, in turn with it, what of that
+// is the stop of all threads alone, without a byte of memory.
 func BenchmarkStop(b *testing.B) {
 	for _, n := range []int{4, 64, 256} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			p := openProcess(b, startMany(b, n).PID, Options{})
-			var pauses []time.Duration
+			var pauses, bare []time.Duration
 			stops := 0
 			for b.Loop() {
 				pause, err := p.Look(b.Context(), readFrames)
@@ -328,10 +329,17 @@ func BenchmarkStop(b *testing.B) {
 				}
 				stops += pause.Stops
 				pauses = append(pauses, pause.Longest)
+				var alone Pause
+				if err := p.stopped(b.Context(), &alone, func(*tracer) error { return nil }); err != nil || alone.Threads < n {
+					b.Fatal(alone, err)
+				}
+				bare = append(bare, alone.Longest)
 			}
 			slices.Sort(pauses)
+			slices.Sort(bare)
 			b.ReportMetric(float64(pauses[len(pauses)/2].Microseconds()), "µs-pause-median")
 			b.ReportMetric(float64(pauses[len(pauses)*99/100].Microseconds()), "µs-pause-p99")
+			b.ReportMetric(float64(bare[len(bare)/2].Microseconds()), "µs-stop-alone-median")
 			b.ReportMetric(float64(stops)/float64(b.N), "stops/op")
 		})
 	}

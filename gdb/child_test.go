@@ -34,7 +34,11 @@ func TestChildEnds(t *testing.T) {
 			} else if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, int(gdbTime/time.Millisecond)); n != 1 {
+			n, err := 0, error(unix.EINTR)
+			for err == unix.EINTR { // the kernel restarts other system calls
+				n, err = unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, int(gdbTime/time.Millisecond))
+			}
+			if n != 1 {
 				t.Errorf("ompd-inspect goes on without gdb: %v", err)
 			}
 			_ = cmd.Wait() // it was killed

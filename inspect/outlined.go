@@ -91,7 +91,11 @@ func (in *Inspector) addTasks(n *native) {
 			return
 		}
 		if fn := info.Function; !fn.IsNull() {
-			in.constructOf[fn.Offset] = construct{constructTask, info.Source.Function}
+			c := construct{constructTask, info.Source.Function}
+			if known, ok := in.constructOf[fn.Offset]; ok && known.kind != constructTask {
+				c.kind = "" // compilers make one function of two that are the same
+			}
+			in.constructOf[fn.Offset] = c
 		}
 		h, err = n.rt.SchedulingTask(h)
 	}
@@ -101,7 +105,7 @@ func (in *Inspector) addTasks(n *native) {
 // which it called.
 func wraps(outer, body Frame) bool {
 	switch {
-	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howJump:
+	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howJump || outer.How == howJumped:
 		return false
 	case body.Construct == constructTask: // the body is inlined
 		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC

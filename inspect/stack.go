@@ -17,6 +17,7 @@ import (
 type stack struct {
 	frames []unwind.Frame
 	kinds  []frameKind
+	own    int // innermost frames of the C library in a call of the program's, below which is a runtime
 	err    error
 }
 
@@ -58,7 +59,7 @@ func (in *Inspector) stackOf(n *native) *stack {
 	if err != nil {
 		n.errs = append(n.errs, err)
 	}
-	n.stack.kinds = in.classify(frames)
+	n.stack.classify(in.kindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)))
 	return n.stack
 }
 
@@ -71,19 +72,23 @@ func (in *Inspector) whole(st *stack) bool {
 	return last.Outermost || in.startsThread(last.LookupPC()) || in.startsProgram(last.LookupPC())
 }
 
-// classify says what each frame belongs to. Code of the C library that the
-// runtime called is the runtime's.
-func (in *Inspector) classify(frames []unwind.Frame) []frameKind {
-	kinds := make([]frameKind, len(frames))
-	for i, f := range frames {
-		kinds[i] = in.kindOf(f)
+// classify says what each frame belongs to. Code of the C library that the runtime called
+// is the runtime's, but for the innermost in a system call that can only be the program's:
+// a function of the program jumped there.
+func (st *stack) classify(kindOf func(unwind.Frame) frameKind, programCall bool) {
+	st.kinds = make([]frameKind, len(st.frames))
+	for i, f := range st.frames {
+		st.kinds[i] = kindOf(f)
 	}
-	for i := len(frames) - 2; i >= 0; i-- {
-		if kinds[i] == kindSystem && kinds[i+1] == kindRuntime {
-			kinds[i] = kindRuntime
+	first := slices.IndexFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
+	if programCall && first > 0 && st.kinds[first] == kindRuntime {
+		st.own = first
+	}
+	for i := len(st.kinds) - 2; i >= st.own; i-- {
+		if st.kinds[i] == kindSystem && st.kinds[i+1] == kindRuntime {
+			st.kinds[i] = kindRuntime
 		}
 	}
-	return kinds
 }
 
 func (in *Inspector) kindOf(f unwind.Frame) frameKind {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
@@ -48,7 +49,11 @@ func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
 	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
 		out = append(out, Frame{Kind: FramePseudo, Function: name})
 	}
-	out = append(out, withoutInsides(in.modelFrames(n, 0, in.forks(n)))...)
+	for i := range st.own {
+		out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+	}
+	out = append(withoutInsides(out), in.jumpedFrom(n)...)
+	out = append(out, withoutInsides(in.modelFrames(n, st.own, in.forks(n)))...)
 	return in.mergeOutlined(in.continueInForker(n, n.chain, out))
 }
 
@@ -173,8 +178,42 @@ func (in *Inspector) modelFrames(p *native, from int, forks map[int]*regionView)
 	return out
 }
 
-// howJump marks a function that has no frame since it has ended.
-const howJump = "no frame: it forked by a jump"
+// What marks a function that has no frame since it has ended: by which jump.
+const (
+	howJump   = "no frame: it forked by a jump"
+	howJumped = "no frame: its last call was a jump"
+)
+
+// jumpedFrom is the function of the region or the task from which a thread jumped to the
+// C library, if it is known.
+func (in *Inspector) jumpedFrom(n *native) []Frame {
+	st := in.stackOf(n)
+	if st.own == 0 || len(n.chain) == 0 {
+		return nil
+	}
+	v := in.regions.get(n.rt, n.chain[0])
+	fn, code := v.info.Function, in.regionCode
+	if h, err := n.rt.CurrentTask(n.h); err == nil {
+		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit {
+			fn, code = info.Function, func(v *regionView) *Code { return in.taskCode(v, info) }
+		}
+	}
+	if fn.IsNull() || in.owned(fn.Offset) || in.hasFunction(st, st.own, fn.Offset) {
+		return nil
+	}
+	c := code(v)
+	if c == nil {
+		return nil
+	}
+	return []Frame{in.endedFrame(fn, c, howJumped)}
+}
+
+// endedFrame is the frame that an outlined function had which has ended.
+func (in *Inspector) endedFrame(fn callbacks.Address, c *Code, how string) Frame {
+	f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: how, entry: fn.Offset}
+	f.Construct, f.In = symbolize.Construct(c.Name)
+	return f
+}
 
 // tailCallers are the outlined functions of the regions that enclose v on p's
 // stack and have no frame there, since their last call, the fork, was a jump.
@@ -191,10 +230,7 @@ func (in *Inspector) tailCallers(p *native, v *regionView, user int) []Frame {
 		if fn.IsNull() || outer.info.Serialized || in.hasFunction(st, user, fn.Offset) {
 			return out
 		}
-		c := in.regionCode(outer)
-		f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: howJump, entry: fn.Offset}
-		f.Construct, f.In = symbolize.Construct(c.Name)
-		out = append(out, f)
+		out = append(out, in.endedFrame(fn, in.regionCode(outer), howJump))
 	}
 	return out
 }

@@ -1,6 +1,8 @@
 package rtl
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -26,6 +28,8 @@ func (ev *Evidence) Place() Place {
 		return PlaceUnknown
 	case ev.Outside:
 		return PlaceOutside
+	case ev.jumped():
+		return PlaceUser
 	case ev.Entry != nil:
 		return PlaceEntry
 	}
@@ -40,6 +44,38 @@ func (ev *Evidence) Place() Place {
 		}
 	}
 	return PlaceUnknown
+}
+
+// programCalls are the system calls that threads block in and no OpenMP runtime makes
+// while a program runs: runtimes wait in futex calls, or yield.
+var programCalls = []string{
+	"accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fsync", "fdatasync", "flock",
+	"io_getevents", "io_pgetevents", "io_uring_enter", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd", "nanosleep", "pause",
+	"poll", "ppoll", "pselect6", "recvfrom", "recvmmsg", "recvmsg", "rt_sigsuspend", "rt_sigtimedwait", "select", "semop",
+	"semtimedop", "sendmmsg", "sendmsg", "sendto", "wait4", "waitid",
+}
+
+// ProgramCall tells whether a system call is the program's even where the stack shows a
+// runtime below it.
+func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
+
+// jumped tells whether the thread is in a system call of the program's, and no frame of
+// the program called it. Compilers make a jump of a function's last call, which takes the
+// frame of the region's or the task's function away.
+func (ev *Evidence) jumped() bool {
+	if !ProgramCall(ev.Syscall) {
+		return false
+	}
+	i := slices.IndexFunc(ev.Frames, func(f EvidenceFrame) bool { return !f.System() })
+	return i > 0 && ev.Frames[i].Owned
+}
+
+// Working says why a thread at PlaceUser executes the program's code.
+func (ev *Evidence) Working() string {
+	if ev.jumped() {
+		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task ended in a jump to it", ev.Syscall)
+	}
+	return "its innermost frame is user code"
 }
 
 // systemLibraries are those into which both user code and the runtime go to wait:

@@ -25,7 +25,7 @@ var situations = []struct {
 	{program: "many"}, {program: "lock"}, {program: "nest_lock"}, {program: "lock_cycle"}, {program: "critical"},
 	{program: "ordered"}, {program: "reduction"}, {program: "taskwait"}, {program: "taskgroup"},
 	{program: "tasks_queued"}, {program: "tasks_deps"}, {program: "nested"}, {program: "serialized_nested"},
-	{program: "roots"}, {program: "pthreads"}, {program: "teams"}, {program: "idle"}, {program: "hidden_helper"},
+	{program: "roots"}, {program: "jumped"}, {program: "pthreads"}, {program: "teams"}, {program: "idle"}, {program: "hidden_helper"},
 	{program: "crash_task", segv: true}, {program: "crash_before"}, {program: "crash_forming"},
 	{program: "cxx_lambda"}, {program: "fortran_barrier"}, {program: "cxx_locks"}, {program: "fortran_nested", debug: true},
 }

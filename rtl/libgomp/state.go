@@ -90,7 +90,7 @@ func (o *observer) function() string {
 // infer says what the thread does.
 func (o *observer) infer() rtl.ThreadState {
 	if o.at == rtl.PlaceUser {
-		return o.working("its innermost frame is user code")
+		return o.working(o.ev.Working())
 	}
 	if st, ok := o.asleep(); ok {
 		return st

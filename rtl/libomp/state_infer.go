@@ -49,7 +49,7 @@ func (o *observer) infer() inference {
 	case rtl.PlaceOutside:
 		return o.overhead("the C library is starting or ending the thread", true)
 	case rtl.PlaceUser:
-		return o.working("its innermost frame is user code", true)
+		return o.working(o.ev.Working(), true)
 	case rtl.PlaceEntry:
 		return o.inCall()
 	case rtl.PlaceRuntime:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -55,10 +56,31 @@ func (p *Process) stopped(ctx context.Context, pause *Pause, f func(*tracer) err
 
 // trace runs f in a tracer of the process: that of its guard if it has one.
 func (p *Process) trace(f func(*tracer) error) error {
-	if p.guard != nil {
-		return p.guard.trace(p.pid, f)
+	var err error
+	again := func() {}
+	there := func(t *tracer) error {
+		again = sync.OnceFunc(func() { err = f(t) })
+		contained(again)
+		return nil
 	}
-	return trace(p.pid, p.arch, f)
+	run := func() error { return trace(p.pid, p.arch, there) }
+	if p.guard != nil {
+		run = func() error { return p.guard.trace(p.pid, there) }
+	}
+	if e := run(); e != nil {
+		return e
+	}
+	again() // panics if f did
+	return err
+}
+
+// contained runs f, whose panic is for the goroutine that asked for f, and may know what to
+// do about it; it has it as f is of package sync's Once functions. A fault of a mapped file
+// is a panic.
+func contained(f func()) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { _ = recover() }()
+	f()
 }
 
 // capture stops all threads and copies their registers, the ends of their

@@ -166,9 +166,9 @@ func (p *Process) peekAhead(r *reader) func() (*roster, error) {
 			return nil, err
 		}
 		r.ahead(threads)
-		return rosterOf(threads)()
+		return newRoster(threads), nil
 	})
-	go list()
+	go contained(func() { _, _ = list() })
 	return list
 }
 

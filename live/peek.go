@@ -73,7 +73,7 @@ func (p *Process) peekSettled(before []thread) ([]thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, _ := rosterOf(before)()
+	known := newRoster(before)
 	for i := range list {
 		t := &list[i]
 		if t.err != nil {

@@ -298,6 +298,31 @@ func TestEndInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestContained has a look panic, and the list of threads that is made meanwhile: that
+// comes to whoever asked, and the program goes on.
+func TestContained(t *testing.T) {
+	broken := func(f func()) (value any) {
+		defer func() { value = recover() }()
+		f()
+		return nil
+	}
+	prog := startProgram(t, "busy.c")
+	p := openProcess(t, prog.pid, Options{})
+	file := omptest.CutShort(t)
+	for name, f := range map[string]func(*tracer) error{
+		"a panic":          func(*tracer) error { panic("damaged") },
+		"a file cut short": func(*tracer) error { return fmt.Errorf("%d", file[0]) },
+	} {
+		if v := broken(func() { _ = p.stopped(background, &Pause{}, f) }); v == nil {
+			t.Errorf("%s is lost", name)
+		}
+	}
+	if v := broken(func() { _, _ = (&Process{pid: prog.pid}).peekAhead(nil)() }); v == nil { // it has no modules
+		t.Error("the panic of a list is lost")
+	}
+	prog.finish()
+}
+
 // TestCancel gives up a stop before it begins.
 func TestCancel(t *testing.T) {
 	prog := startProgram(t, "busy.c")

@@ -24,12 +24,17 @@ type roster struct {
 	byLWP   map[uint64]int
 }
 
-// rosterOf is a list of threads that is there already.
-func rosterOf(threads []thread) func() (*roster, error) {
+func newRoster(threads []thread) *roster {
 	r := &roster{threads, make(map[uint64]int, len(threads))}
 	for i, t := range threads {
 		r.byLWP[t.lwp] = i
 	}
+	return r
+}
+
+// rosterOf is a list of threads that is there already.
+func rosterOf(threads []thread) func() (*roster, error) {
+	r := newRoster(threads)
 	return func() (*roster, error) { return r, nil }
 }
 

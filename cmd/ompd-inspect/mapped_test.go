@@ -2,36 +2,19 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // TestCutShort cuts a file short that is mapped, and reads on; other panics and errors
 // stay what they are.
 func TestCutShort(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, 4*os.Getpagesize()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	b, err := syscall.Mmap(int(file.Fd()), 0, 4*os.Getpagesize(), syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Munmap(b)
-	if err := os.Truncate(path, 10); err != nil {
-		t.Fatal(err)
-	}
+	b := omptest.CutShort(t)
 	sum := byte(0)
-	err = mapped(func() error {
-		sum += b[3*os.Getpagesize()]
+	err := mapped(func() error {
+		sum += b[0]
 		return nil
 	})
 	if err == nil || !strings.Contains(err.Error(), "cut short") {

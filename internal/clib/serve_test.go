@@ -2,34 +2,16 @@ package clib
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // TestGuarded has routines that panic, and one that reads a file which was cut short
 // since it was mapped.
 func TestGuarded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, make([]byte, os.Getpagesize()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	mapped, err := syscall.Mmap(int(f.Fd()), 0, os.Getpagesize(), syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer syscall.Munmap(mapped)
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	mapped := omptest.CutShort(t)
 	for name, routine := range map[string]func() (result, error){
 		"a panic":          func() (result, error) { panic("damaged") },
 		"a file cut short": func() (result, error) { return words(uint64(mapped[0])), nil },

@@ -39,9 +39,9 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	return filepath.Join(dir, "cgo")
 }
 
-// DelveTool returns the path of a Delve, built at the version that tools/go.mod
+// delveTool returns the path of a Delve, built at the version that tools/go.mod
 // has.
-func DelveTool(tb testing.TB) string {
+func delveTool(tb testing.TB) string {
 	tb.Helper()
 	tools := filepath.Join(filepath.Dir(filepath.Dir(Programs(tb))), "tools")
 	key := keyOf("dlv", hashFile(tb, filepath.Join(tools, "go.mod")), runtime.Version())
@@ -94,5 +94,5 @@ func AttachDelve(tb testing.TB, p *Process, flags ...string) (socket string) {
 // delveLine is the command line of a headless Delve up to what it is to hold.
 func delveLine(tb testing.TB, socket, verb string, flags ...string) []string {
 	tb.Helper()
-	return append([]string{DelveTool(tb), verb, "--headless", "--api-version=2", "--listen=unix:" + socket}, flags...)
+	return append([]string{delveTool(tb), verb, "--headless", "--api-version=2", "--listen=unix:" + socket}, flags...)
 }

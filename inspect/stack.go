@@ -185,6 +185,7 @@ func (in *Inspector) gather(n *native) *rtl.Evidence {
 			break
 		}
 	}
+	ev.Jumped = st.own > 0
 	ev.Cut = st.err != nil && !slices.Contains(st.kinds, kindUser)
 	if top > 0 && top < len(st.frames) && st.kinds[top] == kindUser {
 		ev.Entry = in.entry(st, top)

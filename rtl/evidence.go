@@ -18,6 +18,11 @@ type Evidence struct {
 	// Outside tells that the whole stack is the C library's: neither user code
 	// nor a runtime is on it, as while a thread is being started.
 	Outside bool
+	// Jumped tells that the innermost frames are of the C library, in a system call
+	// of the program's (ProgramCall), and that those of a runtime are below, but none of
+	// the program: compilers make a jump of a function's last call, which takes the frame
+	// of the region's or the task's function away.
+	Jumped bool
 	// Cut tells that the stack could not be followed to user code: what is behind
 	// the last frame is unknown.
 	Cut bool

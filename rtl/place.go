@@ -28,7 +28,7 @@ func (ev *Evidence) Place() Place {
 		return PlaceUnknown
 	case ev.Outside:
 		return PlaceOutside
-	case ev.jumped():
+	case ev.Jumped:
 		return PlaceUser
 	case ev.Entry != nil:
 		return PlaceEntry
@@ -59,20 +59,9 @@ var programCalls = []string{
 // runtime below it.
 func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
 
-// jumped tells whether the thread is in a system call of the program's, and no frame of
-// the program called it. Compilers make a jump of a function's last call, which takes the
-// frame of the region's or the task's function away.
-func (ev *Evidence) jumped() bool {
-	if !ProgramCall(ev.Syscall) {
-		return false
-	}
-	i := slices.IndexFunc(ev.Frames, func(f EvidenceFrame) bool { return !f.System() })
-	return i > 0 && ev.Frames[i].Owned
-}
-
 // Working says why a thread at PlaceUser executes the program's code.
 func (ev *Evidence) Working() string {
-	if ev.jumped() {
+	if ev.Jumped {
 		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task ended in a jump to it", ev.Syscall)
 	}
 	return "its innermost frame is user code"

@@ -18,7 +18,7 @@ func TestPlace(t *testing.T) {
 		{"no frames", &rtl.Evidence{}, rtl.PlaceUnknown},
 		{"user code", &rtl.Evidence{Frames: []rtl.EvidenceFrame{user, own}}, rtl.PlaceUser},
 		{"user code in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, libc, user}}, rtl.PlaceUser},
-		{"a jump to libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, libc, own, user}, Syscall: "clock_nanosleep", Entry: &rtl.Entry{}}, rtl.PlaceUser},
+		{"a jump to libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, libc, own, user}, Syscall: "clock_nanosleep", Jumped: true, Entry: &rtl.Entry{}}, rtl.PlaceUser},
 		{"a thread of the program's in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc}, Syscall: "pause", Outside: true}, rtl.PlaceOutside},
 		{"the runtime's system call", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own}, Syscall: "futex"}, rtl.PlaceRuntime},
 		{"runtime in libc", &rtl.Evidence{Frames: []rtl.EvidenceFrame{libc, own, libc}}, rtl.PlaceRuntime},

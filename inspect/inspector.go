@@ -73,14 +73,13 @@ type Functions struct {
 	flows map[uint64]*accesspath.Flow // by the function's entry
 }
 
-// retarget gives the flows to a new Inspector; nil has none.
+// retarget gives the flows to a new Inspector; nil keeps none.
 func (c *Functions) retarget(mem callbacks.Memory) map[uint64]*accesspath.Flow {
-	if c == nil || c.flows == nil {
-		flows := map[uint64]*accesspath.Flow{}
-		if c != nil {
-			c.flows = flows
-		}
-		return flows
+	if c == nil {
+		c = &Functions{}
+	}
+	if c.flows == nil {
+		c.flows = map[uint64]*accesspath.Flow{}
 	}
 	for entry, f := range c.flows {
 		if f == nil { // its code may be readable now

@@ -29,13 +29,13 @@ func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 			continue
 		}
 		known := in.constructs()[f.entry]
-		if f.Construct == constructOutlined && known.kind != "" {
+		if f.Construct == symbolize.ConstructOutlined && known.kind != "" {
 			f.Construct = known.kind
 		}
 		if f.In == "" {
 			f.In = known.in
 		}
-		if f.In == "" && f.Construct == constructParallel && i+1 < len(out) && out[i+1].Kind == FrameUser {
+		if f.In == "" && f.Construct == symbolize.ConstructParallel && i+1 < len(out) && out[i+1].Kind == FrameUser {
 			if f.In = out[i+1].In; out[i+1].Construct == "" {
 				f.In = out[i+1].Function
 			}
@@ -43,13 +43,6 @@ func (in *Inspector) mergeOutlined(fs []Frame) []Frame {
 	}
 	return out
 }
-
-// Kinds of constructs that the names of functions tell, as far as they do.
-const (
-	constructParallel = "parallel"
-	constructTask     = "task"
-	constructOutlined = "outlined" // of which construct, the name does not tell
-)
 
 // construct is what the runtime knows of an outlined function.
 type construct struct {
@@ -68,7 +61,7 @@ func (in *Inspector) constructs() map[uint64]construct {
 		if fn := v.info.Function; !fn.IsNull() {
 			c := construct{in: v.info.Source.Function}
 			if v.info.League == 0 { // the league itself is of a teams construct
-				c.kind = constructParallel
+				c.kind = symbolize.ConstructParallel
 			}
 			in.constructOf[fn.Offset] = c
 		}
@@ -91,8 +84,8 @@ func (in *Inspector) addTasks(n *native) {
 			return
 		}
 		if fn := info.Function; !fn.IsNull() {
-			c := construct{constructTask, info.Source.Function}
-			if known, ok := in.constructOf[fn.Offset]; ok && known.kind != constructTask {
+			c := construct{symbolize.ConstructTask, info.Source.Function}
+			if known, ok := in.constructOf[fn.Offset]; ok && known.kind != symbolize.ConstructTask {
 				c.kind = "" // compilers make one function of two that are the same
 			}
 			in.constructOf[fn.Offset] = c
@@ -107,7 +100,7 @@ func wraps(outer, body Frame) bool {
 	switch {
 	case outer.Construct != body.Construct || outer.LWP != 0 || outer.How == howJump || outer.How == howJumped:
 		return false
-	case body.Construct == constructTask: // the body is inlined
+	case body.Construct == symbolize.ConstructTask: // the body is inlined
 		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC
 	}
 	return body.Construct != "" && strings.Contains(body.Function, "_debug__") && !strings.Contains(outer.Function, "_debug__")
@@ -139,7 +132,7 @@ func (in *Inspector) serializedCode(v *regionView) *Code {
 	fs := in.mergeOutlined(in.userFrames(st, 0))
 	var outlined []int
 	for i, f := range fs {
-		if f.Construct == constructParallel {
+		if f.Construct == symbolize.ConstructParallel {
 			outlined = append(outlined, i)
 		}
 	}

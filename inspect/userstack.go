@@ -192,20 +192,17 @@ func (in *Inspector) jumpedFrom(n *native) []Frame {
 		return nil
 	}
 	v := in.regions.get(n.rt, n.chain[0])
-	fn, code := v.info.Function, in.regionCode
+	task := rtl.TaskInfo{Kind: rtl.TaskImplicit, Function: v.info.Function}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit {
-			fn, code = info.Function, func(v *regionView) *Code { return in.taskCode(v, info) }
+			task = info
 		}
 	}
+	fn := task.Function
 	if fn.IsNull() || in.owned(fn.Offset) || in.hasFunction(st, st.own, fn.Offset) {
 		return nil
 	}
-	c := code(v)
-	if c == nil {
-		return nil
-	}
-	return []Frame{in.endedFrame(fn, c, howJumped)}
+	return []Frame{in.endedFrame(fn, in.taskCode(v, task), howJumped)}
 }
 
 // endedFrame is the frame that an outlined function had which has ended.
@@ -326,8 +323,8 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []Frame {
 			out[i].Offset, out[i].entry = s.Offset, s.Low
 		}
 		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
-		if i > 0 && out[i-1].Construct == "parallel" && symbolize.IsTaskEntry(s.Linkage) {
-			out[i-1].Construct = "task" // it is named as regions are
+		if i > 0 && out[i-1].Construct == symbolize.ConstructParallel && symbolize.IsTaskEntry(s.Linkage) {
+			out[i-1].Construct = symbolize.ConstructTask // it is named as regions are
 		}
 	}
 	return out

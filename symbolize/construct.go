@@ -5,23 +5,29 @@ import "strings"
 // taskEntry begins the names of the functions by which clang's tasks are called.
 const taskEntry = ".omp_task_entry."
 
+// Kinds of constructs, as far as the names of functions tell them.
+const (
+	ConstructParallel = "parallel"
+	ConstructTask     = "task"
+	ConstructOutlined = "outlined" // of which construct, the name does not tell
+)
+
 // constructs are the marks that compilers put into the names of functions that
 // they outline from OpenMP constructs.
 var constructs = [...]struct{ mark, kind string }{
-	{".omp_outlined", "parallel"},       // clang: parallel and teams
-	{taskEntry, "task"},                 // clang: what the runtime calls
-	{".omp_task_privates_map.", "task"}, // clang: finds the data of a task
-	{"..omp_par", "outlined"},           // flang: parallel and task
-	{"._omp_fn.", "outlined"},           // gcc: parallel, task, target
-	{"._omp_cpyfn.", "outlined"},        // gcc: copies the data of a task
-	{".omp.reduction", "outlined"},      // clang: helpers of reductions
-	{".omp.copyprivate", "outlined"},    // clang: copies after single
-	{".omp_combiner.", "outlined"},      // clang: declare reduction
+	{".omp_outlined", ConstructParallel},       // clang: parallel and teams
+	{taskEntry, ConstructTask},                 // clang: what the runtime calls
+	{".omp_task_privates_map.", ConstructTask}, // clang: finds the data of a task
+	{"..omp_par", ConstructOutlined},           // flang: parallel and task
+	{"._omp_fn.", ConstructOutlined},           // gcc: parallel, task, target
+	{"._omp_cpyfn.", ConstructOutlined},        // gcc: copies the data of a task
+	{".omp.reduction", ConstructOutlined},      // clang: helpers of reductions
+	{".omp.copyprivate", ConstructOutlined},    // clang: copies after single
+	{".omp_combiner.", ConstructOutlined},      // clang: declare reduction
 }
 
 // Construct tells from its symbol whether a function was outlined from an OpenMP
-// construct. kind is "parallel", "task", or "outlined" where the name does not
-// say of what; it is empty for any other function. parent is the function of
+// construct. kind is one of the constants above; it is empty for any other function. parent is the function of
 // the user that has the construct, demangled, or empty if the name does not say
 // it.
 func Construct(linkage string) (kind, parent string) {
@@ -36,7 +42,7 @@ func Construct(linkage string) (kind, parent string) {
 	}
 	name, target := offloadParent(linkage[:first])
 	if target && kind == "" {
-		kind = "outlined"
+		kind = ConstructOutlined
 	}
 	if kind == "" {
 		return "", ""

@@ -190,10 +190,7 @@ func (g *guard) only(t *tracer) {
 
 // compact drops the tasks that have ended.
 func (t *tracer) compact() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	left := t.tasks[:0]
-	t.mortals = nil
 	for _, k := range t.tasks {
 		if k.state == ended {
 			if t.byTID[k.tid] == k {
@@ -202,9 +199,6 @@ func (t *tracer) compact() {
 			continue
 		}
 		left = append(left, k)
-		if k.tid != t.pid {
-			t.mortals = append(t.mortals, k.tid)
-		}
 	}
 	clear(t.tasks[len(left):])
 	t.tasks = left

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -72,7 +73,7 @@ func tool(t testing.TB, what string, pid int, as *syscall.Credential) (*exec.Cmd
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	return cmd, bufio.NewReader(out)
+	return cmd, lines(t, out)
 }
 
 // program is a running program of testdata.
@@ -122,7 +123,7 @@ func launch(t testing.TB, as *syscall.Credential, cmd *exec.Cmd) *program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{t: t, cmd: cmd, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
+	p := &program{t: t, cmd: cmd, pid: cmd.Process.Pid, in: in, out: lines(t, out)}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -142,6 +143,19 @@ func (p *program) expect(want string) {
 	if got := line(p.t, p.out); got != want {
 		p.t.Fatalf("the program printed %q, want %q", got, want)
 	}
+}
+
+// lifeTime is how long a program is listened to: who waits for what it does not
+// print fails by itself, and does not use up the time of all tests.
+const lifeTime = 5 * time.Minute
+
+// lines are what a program prints, from cmd.StdoutPipe.
+func lines(t testing.TB, out io.Reader) *bufio.Reader {
+	t.Helper()
+	if err := out.(*os.File).SetReadDeadline(time.Now().Add(lifeTime)); err != nil {
+		t.Fatal(err)
+	}
+	return bufio.NewReader(out)
 }
 
 func line(t testing.TB, r *bufio.Reader) string {

@@ -76,7 +76,9 @@ func (p *Program) Continue() {
 }
 
 // JobStops tells whether job control has stopped a process of the program, and how
-// often it did.
+// often it did. A stop that comes before the last thread has gone on from the one
+// before is the same one: between two calls that both tell of no stop, there was one
+// if times grew, and none if it did not.
 func (p *Program) JobStops(pid int) (now bool, times int) {
 	_ = p.guard.trace(pid, func(t *tracer) error {
 		now, times = t.listens(), t.jobStops

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -180,7 +179,7 @@ func startGdb(t *testing.T, pid int) (in io.Writer, quit func()) {
 		t.Fatalf("gdb: %v: apt-get install gdb", err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := bufio.NewReader(stdout)
+	r := lines(t, stdout)
 	for {
 		s, err := r.ReadString('\n')
 		if err != nil {
@@ -250,7 +249,7 @@ func TestContainer(t *testing.T) {
 		t.Fatalf("unshare: %v: apt-get install util-linux", err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := bufio.NewReader(out)
+	r := lines(t, out)
 	if got := line(t, r); got != "READY" {
 		t.Fatalf("the program said %q", got)
 	}

@@ -1,12 +1,12 @@
 package live
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +27,7 @@ func guarded(argv []string) int {
 		return 2
 	}
 	prog.AwaitStop()
-	stops := 0 // that were told
+	stops, over := 0, 0 // that were told, and of which the end was told
 	for n := 0; ; n++ {
 		select {
 		case e := <-prog.Events():
@@ -50,9 +50,14 @@ func guarded(argv []string) int {
 			if n == guardedLooks {
 				fmt.Println("LOOKED")
 			}
-			if _, times := prog.JobStops(prog.PID()); stops > 0 && times > stops { // an event tells of the first
+			now, times := prog.JobStops(prog.PID())
+			if stops > 0 && times > stops { // an event tells of the first
 				stops = times
 				fmt.Println("STOPPED again", stops)
+			}
+			if !now && over < stops {
+				over = stops
+				fmt.Println("CONTINUED", over)
 			}
 		}
 	}
@@ -66,15 +71,18 @@ func lookAtAll(prog *Program) error {
 			_, err = p.Look(background, readSome)
 			p.Close()
 		}
-		gone := false
-		for _, end := range []error{ErrExited, ErrExec, ErrNoProcess, ErrZombie} {
-			gone = gone || errors.Is(err, end)
-		}
-		if err != nil && !gone {
+		if err != nil && !isOver(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// isOver tells the errors of a process that ends or becomes another program.
+func isOver(err error) bool {
+	return slices.ContainsFunc([]error{ErrExited, ErrExec, ErrNoProcess, ErrZombie}, func(end error) bool {
+		return errors.Is(err, end)
+	})
 }
 
 // readSome reads what can be read even of a program that has just begun.
@@ -153,6 +161,7 @@ func TestGuardedStop(t *testing.T) {
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
+		prog.expect(fmt.Sprint("CONTINUED ", n+1)) // all threads: else the next stop would be the same
 		moves(t, p)
 	}
 	io.WriteString(prog.in, "x\n")
@@ -206,8 +215,8 @@ func TestGuardedEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for lines := bufio.NewReader(out); ; {
-			s := line(t, lines)
+		for r := lines(t, out); ; {
+			s := line(t, r)
 			if strings.HasPrefix(s, "LOOKED") {
 				continue
 			}
@@ -218,6 +227,30 @@ func TestGuardedEnds(t *testing.T) {
 		if err := cmd.Wait(); err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %v, %q, want %q", c.script, err, got, c.want)
 		}
+	}
+}
+
+// TestGuardedStorm guards a program that becomes another one while the threads that it
+// has just made are not yet known to the guard.
+func TestGuardedStorm(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe", compile(t, "storm.c"), storms)
+	cmd.Env = append(os.Environ(), childMode+"=guard")
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	r := lines(t, out)
+	for _, want := range []string{"READY", "ENDED 0 -1"} {
+		s := line(t, r)
+		for s == "LOOKED" {
+			s = line(t, r)
+		}
+		if s != want {
+			t.Fatalf("%s, want %s", s, want)
+		}
+		io.WriteString(in, "x")
 	}
 }
 

@@ -270,34 +270,6 @@ func TestChurn(t *testing.T) {
 	prog.finish()
 }
 
-// TestEndInTheMiddle lets a program end, or become another one, while it is
-// looked at.
-func TestEndInTheMiddle(t *testing.T) {
-	exe := compile(t, "become.c")
-	for what, want := range map[string]error{"exec": ErrExec, "exit": ErrExited} {
-		for range rounds(10) {
-			prog := run(t, nil, exe, what)
-			p := openProcess(t, prog.pid, Options{})
-			moves(t, p)
-			go prog.in.Write([]byte("x"))
-			var err error
-			for err == nil {
-				_, err = p.Look(background, readFrames)
-			}
-			if !errors.Is(err, want) {
-				t.Fatalf("%s: %v, want %v", what, err, want)
-			}
-			if what == "exec" {
-				prog.expect("READY") // the new program runs
-			} else if err := prog.cmd.Wait(); err != nil {
-				t.Errorf("exit: %v", err)
-			}
-			p.Close()
-			prog.cmd.Process.Kill()
-		}
-	}
-}
-
 // TestContained has a look panic, and the list of threads that is made meanwhile: that
 // comes to whoever asked, and the program goes on.
 func TestContained(t *testing.T) {

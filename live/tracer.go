@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,9 +54,6 @@ type tracer struct {
 	start       time.Time
 	guard       *guard // it seized the threads for good; nil if they are let go after a look
 	jobStops    int    // how often its guard saw it stopped by job control
-
-	mu      sync.Mutex
-	mortals []int // seized threads but the first
 }
 
 // trace runs f in a tracer of pid, and lets all threads go on when f returns.
@@ -224,11 +220,6 @@ func (t *tracer) seize() (more bool, err error) {
 
 func (t *tracer) add(k *task) {
 	t.byTID[k.tid], t.tasks = k, append(t.tasks, k)
-	if k.tid != t.pid {
-		t.mu.Lock()
-		t.mortals = append(t.mortals, k.tid)
-		t.mu.Unlock()
-	}
 }
 
 // handOver bounds the wait for an operating-system thread of this process that

@@ -156,7 +156,8 @@ const undertaking = 10 * time.Millisecond
 // calls exec waits for all others to end and to be fetched by their tracer,
 // while the tracer may wait for that thread in its next system call: PTRACE_SEIZE
 // and, before Linux 5.10, process_vm_readv do. So another thread of this process
-// fetches them, which it may.
+// fetches them, which it may: all that the kernel lists, as threads are seized at
+// birth before the tracer knows of them.
 func (t *tracer) undertake(over <-chan struct{}) {
 	tick := time.NewTicker(undertaking)
 	defer tick.Stop()
@@ -166,10 +167,11 @@ func (t *tracer) undertake(over <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		t.mu.Lock()
-		for _, tid := range t.mortals {
-			reap(tid)
+		tids, _ := taskIDs(t.pid) // none if the process has gone
+		for _, tid := range tids {
+			if tid != t.pid {
+				reap(tid)
+			}
 		}
-		t.mu.Unlock()
 	}
 }

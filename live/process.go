@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"os"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -13,6 +14,7 @@ type hold struct {
 	asked   chan func(*tracer) // what is to run in the tracer meanwhile
 	release chan struct{}
 	done    chan struct{}
+	again   func() // panics if the stop did; to be called when it is done
 	pause   Pause
 }
 
@@ -24,7 +26,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	}
 	h := &hold{asked: make(chan func(*tracer)), release: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan error, 1)
-	go func() {
+	h.again = sync.OnceFunc(func() {
 		defer close(h.done)
 		err := p.stopped(ctx, &h.pause, func(t *tracer) error {
 			err := p.refresh()
@@ -36,8 +38,15 @@ func (p *Process) Stop(ctx context.Context) error {
 		if err != nil {
 			ready <- p.because(err)
 		}
-	}()
-	err := <-ready
+	})
+	go contained(h.again)
+	var err error
+	select {
+	case err = <-ready:
+	case <-h.done:
+		h.again()
+		err = <-ready
+	}
 	if err != nil {
 		close(h.release)
 		<-h.done
@@ -61,14 +70,18 @@ func (h *hold) serve(t *tracer) {
 	}
 }
 
-// ask runs f in the tracer.
+// ask runs f in the tracer, unless the stop is over.
 func (h *hold) ask(f func(*tracer)) {
 	done := make(chan struct{})
-	h.asked <- func(t *tracer) {
+	there := func(t *tracer) {
 		defer close(done)
 		f(t)
 	}
-	<-done
+	select {
+	case h.asked <- there:
+		<-done
+	case <-h.done:
+	}
 }
 
 // Resume lets the threads go on that Stop stopped, and waits until they may.
@@ -82,6 +95,7 @@ func (p *Process) Resume() error {
 	}
 	close(h.release)
 	<-h.done
+	h.again()
 	return nil
 }
 

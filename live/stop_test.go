@@ -292,6 +292,18 @@ func TestContained(t *testing.T) {
 	if v := broken(func() { _, _ = (&Process{pid: prog.pid}).peekAhead(nil)() }); v == nil { // it has no modules
 		t.Error("the panic of a list is lost")
 	}
+	if err := p.Stop(background); err != nil {
+		t.Fatal(err)
+	}
+	p.lasting().ask(func(*tracer) { panic("damaged") })
+	p.lasting().ask(func(*tracer) {}) // there may be nobody to answer
+	if v := broken(func() { _ = p.Resume() }); v == nil {
+		t.Error("the panic of a stop is lost")
+	}
+	p.mods, p.lens = nil, nil // with which it cannot look for modules
+	if v := broken(func() { _ = p.Stop(background) }); v == nil {
+		t.Error("the panic of the begin of a stop is lost")
+	}
 	prog.finish()
 }
 

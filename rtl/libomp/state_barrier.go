@@ -67,20 +67,24 @@ func (rt *runtime) arrivals(th *thread, t *team) ([]arrival, error) {
 
 // waitFlag tells at which barrier the thread waits, by the flag that it waits on:
 // one that it sleeps on (th_sleep_loc), or else one that lies in the frames of the
-// runtime on its stack. A flag points to a counter of a thread's th_bar.
-func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence) (barrierKind, string, bool) {
+// runtime on its stack. A flag points to a counter of a thread's th_bar: a thread waits
+// for its own b_go, and for the b_arrived of others. Other flags are of those that it
+// releases, or has released, which its stack may still have. inside tells that it is
+// inside its region, so that it does not wait at the end: its stack may still have what
+// it waited on at the end of another.
+func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
 	f := rt.l.Thread.SleepLoc
 	r := layout.Read(rt.mem, th.addr, f)
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
 		for _, w := range rt.words(loc, loc.Add(flagSize)) {
-			if b, what, ok := rt.barrierWord(w); ok {
+			if b, what, ok := rt.barrierWord(th, w); ok {
 				return b, "th_sleep_loc is a flag for " + what, true
 			}
 		}
 	}
 	low, high := runtimeStack(ev)
 	for _, w := range rt.words(low, high) {
-		if b, what, ok := rt.barrierWord(w); ok {
+		if b, what, ok := rt.barrierWord(th, w); ok && !(inside && b == forkjoinBarrier) {
 			return b, "a flag on its stack is for " + what, true
 		}
 	}
@@ -90,9 +94,9 @@ func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence) (barrierKind, string, 
 // flagSize is more than the runtime's flag classes have (kmp_flag_64): 7 words.
 const flagSize = 64
 
-// barrierWord tells whether w is the address of a counter that threads wait on at
-// barriers.
-func (rt *runtime) barrierWord(w uint64) (barrierKind, string, bool) {
+// barrierWord tells whether w is the address of a counter that th may wait on at a
+// barrier.
+func (rt *runtime) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
 	base, ok := rt.within(w)
 	if !ok || w < base+rt.l.Thread.Bar.Offset || !rt.l.Bar.Size.Known() {
 		return 0, "", false
@@ -102,11 +106,11 @@ func (rt *runtime) barrierWord(w uint64) (barrierKind, string, bool) {
 	if b >= barrierKinds {
 		return 0, "", false
 	}
-	gtid := rt.gtids[base]
-	switch off % rt.l.Bar.Size.Size {
-	case rt.l.Bar.Go.Offset:
+	gtid, own := rt.gtids[base], base == th.addr.Offset
+	switch at := off % rt.l.Bar.Size.Size; {
+	case own && at == rt.l.Bar.Go.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
-	case rt.l.Bar.Arrived.Offset:
+	case !own && at == rt.l.Bar.Arrived.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true
 	}
 	return 0, "", false

@@ -193,7 +193,7 @@ func (o *observer) reduction() inference {
 	if in := o.locked(rtl.StateWaitCritical, "reduction"); in.WaitID != 0 {
 		return in
 	}
-	return o.barrier(rtl.StateWaitBarrierImplementation, reductionBarrier)
+	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
 }
 
 // spins tells whether the thread is in the queue of a queuing lock.
@@ -222,7 +222,7 @@ func (o *observer) forked(s rtl.State) inference {
 // atFlag decides by the flag that the thread waits on, if it is known. end is the
 // state at the end of a region.
 func (o *observer) atFlag(end rtl.State) (inference, bool) {
-	b, why, ok := o.rt.waitFlag(o.th, o.ev)
+	b, why, ok := o.rt.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
 	switch {
 	case !ok:
 		return inference{}, false

@@ -68,10 +68,9 @@ func (rt *runtime) arrivals(th *thread, t *team) ([]arrival, error) {
 // waitFlag tells at which barrier the thread waits, by the flag that it waits on:
 // one that it sleeps on (th_sleep_loc), or else one that lies in the frames of the
 // runtime on its stack. A flag points to a counter of a thread's th_bar: a thread waits
-// for its own b_go, and for the b_arrived of others. Other flags are of those that it
-// releases, or has released, which its stack may still have. inside tells that it is
-// inside its region, so that it does not wait at the end: its stack may still have what
-// it waited on at the end of another.
+// for its own b_go, and for the b_arrived of others in its team. Other flags are of those
+// that it releases, or has waited on before, which its stack may still have. inside
+// tells that it is inside its region, and does not wait at the end.
 func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
 	f := rt.l.Thread.SleepLoc
 	r := layout.Read(rt.mem, th.addr, f)
@@ -111,6 +110,9 @@ func (rt *runtime) barrierWord(th *thread, w uint64) (barrierKind, string, bool)
 	case own && at == rt.l.Bar.Go.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
 	case !own && at == rt.l.Bar.Arrived.Offset:
+		if other, err := rt.thread(callbacks.At(base)); err != nil || other.team != th.team {
+			return 0, "", false
+		}
 		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true
 	}
 	return 0, "", false

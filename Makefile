@@ -9,6 +9,9 @@ VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo devel)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils
 TEST_TIMEOUT := 25m
+# Results are not cached: tests look at processes thousands of times, and go test would
+# note, and look at again, each file of /proc that was read.
+TEST := $(GO) test -count=1 -timeout $(TEST_TIMEOUT)
 BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
@@ -40,13 +43,13 @@ demo: deps build ## make a hanging OpenMP program's core and inspect it
 	testdata/demo/run.sh $(BIN)
 
 test: deps ## run all tests (programs are built and dumped on the way)
-	$(GO) test -timeout $(TEST_TIMEOUT) -parallel 4 ./...
+	$(TEST) -parallel 4 ./...
 
 matrix: deps ## run all tests on every combination of compiler and runtime (about an hour)
-	OMPD_FULL=1 $(GO) test -timeout 2h ./...
+	OMPD_FULL=1 $(GO) test -count=1 -timeout 2h ./...
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
-	$(GO) test -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
+	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
 soak: deps ## look at busy programs 10,000 times, 3,000 times for verdicts, and kill the tool at it 1,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 $(GO) test -count=1 -timeout 2h -v -run '^(TestSoak|TestKilled|TestNoFalseAlarms)$$' ./cmd/ompd-inspect

@@ -110,12 +110,30 @@ func (rt *runtime) barrierWord(th *thread, w uint64) (barrierKind, string, bool)
 	case own && at == rt.l.Bar.Go.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
 	case !own && at == rt.l.Bar.Arrived.Offset:
-		if other, err := rt.thread(callbacks.At(base)); err != nil || other.team != th.team {
+		if !rt.memberOf(callbacks.At(base), th.team) {
 			return 0, "", false
 		}
 		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true
 	}
 	return 0, "", false
+}
+
+// memberOf tells whether the thread at a is one of a team, or forked from it.
+func (rt *runtime) memberOf(a, team callbacks.Address) bool {
+	th, err := rt.thread(a)
+	if err != nil {
+		return false
+	}
+	ts, _ := rt.ancestors(th.team) // as far as they can be read
+	for _, t := range ts {
+		if t.addr == team {
+			return true
+		}
+		if primary, err := rt.member(t, 0); err != nil || primary.addr != a {
+			return false // a worker is in no team around its own
+		}
+	}
+	return false
 }
 
 // Bits of ident_t.flags that tell which construct a barrier belongs to

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 )
@@ -38,7 +40,8 @@ func (p *Process) peekThread(tid int, pointer uint64) thread {
 }
 
 // parseSyscall reads a line of /proc/PID/syscall: "running", or "-1 sp pc", or
-// the number of the system call, its six arguments, sp and pc.
+// the number of the system call, its six arguments, sp and pc. A thread of which the
+// kernel has only the number left has none of them.
 func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	r := callbacks.Registers{Arch: a, Syscall: -1}
 	words := strings.Fields(line)
@@ -49,6 +52,9 @@ func parseSyscall(a callbacks.Arch, line string) (callbacks.Registers, error) {
 	pc, err2 := strconv.ParseUint(words[len(words)-1], 0, 64)
 	if err1 != nil || err2 != nil {
 		return r, ErrRunning
+	}
+	if sp == 0 && pc == 0 {
+		return r, unix.ESRCH
 	}
 	r.SetSP(sp)
 	r.SetPC(pc)

@@ -53,6 +53,9 @@ func readFrames(t callbacks.Target) error {
 		if err := t.ReadMemory(callbacks.At(regs.SP()), b[:512]); err != nil {
 			return err
 		}
+		if regs.ThreadPointer == 0 { // it sleeps too deeply to stop, and the list of threads just changed
+			continue
+		}
 		if err := t.ReadMemory(callbacks.At(regs.ThreadPointer), b[:64]); err != nil {
 			return err
 		}

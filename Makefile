@@ -11,7 +11,7 @@ PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc
 TEST_TIMEOUT := 25m
 # Results are not cached: tests look at processes thousands of times, and go test would
 # note, and look at again, each file of /proc that was read.
-TEST := $(GO) test -count=1 -timeout $(TEST_TIMEOUT)
+TEST := $(GO) test -count=1
 BENCHTIME ?= 20x
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
@@ -43,16 +43,16 @@ demo: deps build ## make a hanging OpenMP program's core and inspect it
 	testdata/demo/run.sh $(BIN)
 
 test: deps ## run all tests (programs are built and dumped on the way)
-	$(TEST) -parallel 4 ./...
+	$(TEST) -timeout $(TEST_TIMEOUT) -parallel 4 ./...
 
 matrix: deps ## run all tests on every combination of compiler and runtime (about an hour)
-	OMPD_FULL=1 $(GO) test -count=1 -timeout 2h ./...
+	OMPD_FULL=1 $(TEST) -timeout 2h ./...
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
-	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
+	$(TEST) -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
 soak: deps ## look at busy programs 10,000 times, 3,000 times for verdicts, and kill the tool at it 1,000 times
-	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 $(GO) test -count=1 -timeout 2h -v -run '^(TestSoak|TestKilled|TestNoFalseAlarms)$$' ./cmd/ompd-inspect
+	OMPD_SOAK_ROUNDS=10000 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 $(TEST) -timeout 2h -v -run '^(TestSoak|TestKilled|TestNoFalseAlarms)$$' ./cmd/ompd-inspect
 
 lint: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

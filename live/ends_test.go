@@ -47,7 +47,11 @@ func TestStorm(t *testing.T) {
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	said := make(chan string, 1)
-	go func() { said <- line(t, lines(t, out)) }()
+	r := lines(t, out)
+	go func() {
+		defer close(said) // if it prints nothing in time, nobody else says so
+		said <- line(t, r)
+	}()
 	for looks := 0; ; looks++ {
 		select {
 		case s := <-said:

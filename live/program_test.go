@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -102,6 +103,16 @@ func startGuarded(t *testing.T, source string, args ...string) *program {
 	cmd := exec.Command("/proc/self/exe", append([]string{compile(t, source)}, args...)...)
 	cmd.Env = append(os.Environ(), childMode+"=guard")
 	return launch(t, nil, cmd)
+}
+
+// said is the next line of a guard that tells more than that it has looked.
+func said(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	for {
+		if s := line(t, r); s != "LOOKED" {
+			return s
+		}
+	}
 }
 
 // child is the number of the one child of p.
@@ -216,10 +227,7 @@ func TestGuardedEnds(t *testing.T) {
 		}
 		var got []string
 		for r := lines(t, out); ; {
-			s := line(t, r)
-			if strings.HasPrefix(s, "LOOKED") {
-				continue
-			}
+			s := said(t, r)
 			if got = append(got, s); s == "" || strings.HasPrefix(s, "ENDED") {
 				break
 			}
@@ -243,11 +251,7 @@ func TestGuardedStorm(t *testing.T) {
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	r := lines(t, out)
 	for _, want := range []string{"READY", "ENDED 0 -1"} {
-		s := line(t, r)
-		for s == "LOOKED" {
-			s = line(t, r)
-		}
-		if s != want {
+		if s := said(t, r); s != want {
 			t.Fatalf("%s, want %s", s, want)
 		}
 		io.WriteString(in, "x")
@@ -264,18 +268,13 @@ func TestGuardedBecomes(t *testing.T) {
 		}
 		io.WriteString(p.in, "x")
 		if how == "exec" {
-			for s := "LOOKED"; s != "READY"; s = line(t, p.out) {
-				if s != "LOOKED" {
-					t.Fatalf("%s: %s, want READY", how, s)
-				}
+			if s := said(t, p.out); s != "READY" {
+				t.Fatalf("%s: %s, want READY", how, s)
 			}
 			io.WriteString(p.in, "x")
 		}
-		for s := line(t, p.out); s != "ENDED 0 -1"; s = line(t, p.out) {
-			if s != "LOOKED" {
-				t.Errorf("%s: %s", how, s)
-				break
-			}
+		if s := said(t, p.out); s != "ENDED 0 -1" {
+			t.Errorf("%s: %s", how, s)
 		}
 	}
 }

@@ -75,9 +75,6 @@ func TestSameBytes(t *testing.T) {
 			for _, verb := range targetVerbs {
 				for _, format := range [][]string{nil, {"--json"}, {"--color", "always"}} {
 					for _, name := range []string{r.Core, filepath.Base(r.Core)} {
-						if name != r.Core && format != nil {
-							continue
-						}
 						line := slices.Concat(verb, format, []string{name})
 						status, want, _ := output(t, line...)
 						gotStatus, got, errs := output(t, append([]string{"--server", address}, line...)...)

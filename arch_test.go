@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -24,39 +25,75 @@ var imports = map[string][]string{
 	"callbacks":               nil,
 	"callbacks/callbackstest": {"callbacks"},
 	"handles":                 {"callbacks"},
-	"layout":                  {"callbacks", "internal/accesspath"},
-	"rtl":                     {"callbacks", "handles", "layout"},
+	"layout":                  {"callbacks"},
+	"internal/layoutcode":     {"callbacks", "internal/accesspath", "internal/symbolic", "layout"},
+	"rtl":                     {"callbacks", "handles", "layout", "internal/libc"},
 	"rtl/accessor":            {"callbacks", "handles", "rtl", "internal/accesspath"},
-	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "internal/accesspath"},
-	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath", "internal/arch"},
+	"rtl/rtltest":             {"callbacks", "corefile", "handles", "internal/arch", "internal/omptest", "rtl", "symbolize", "unwind"},
+	"rtl/libomp":              {"callbacks", "handles", "layout", "rtl", "rtl/libomp/locate"},
+	"rtl/libomp/locate":       {"callbacks", "layout", "rtl", "internal/accesspath", "internal/layoutcode", "internal/symbolic"},
+	"rtl/libgomp":             {"callbacks", "handles", "layout", "rtl", "internal/accesspath", "internal/arch", "internal/layoutcode", "internal/symbolic"},
 	"rtl/foreign":             {"callbacks", "handles", "layout", "rtl", "rtl/accessor"},
 	"ompd":                    {"callbacks", "handles", "layout", "rtl"},
 	"ompd/runtimes.go":        {"rtl/libomp", "rtl/libgomp", "rtl/foreign"},
-	"internal/accesspath":     {"callbacks", "internal/arch"},
+	"internal/lift":           {"callbacks"},
+	"internal/symbolic":       {"callbacks", "internal/lift"},
+	"internal/accesspath":     {"callbacks", "internal/lift", "internal/symbolic"},
+	"internal/flow":           {"callbacks", "internal/arch", "internal/lift", "internal/symbolic"},
+	"internal/spin":           {"callbacks", "internal/lift", "internal/symbolic"},
+	"internal/lockflow":       {"callbacks", "rtl", "internal/flow", "internal/symbolic"},
+	"internal/mpi":            nil,
+	"internal/jobs":           {"callbacks", "inspect", "internal/mpi", "job", "layout", "picture", "session", "watch"},
+	"job":                     {"picture"},
 	"internal/arch":           {"callbacks"},
-	"internal/elfx":           {"callbacks"},
+	"internal/binread":        nil,
+	"internal/elfx":           {"callbacks", "internal/binread", "internal/budget"},
 	"internal/gocode":         {"callbacks", "internal/arch", "internal/elfx"},
-	"internal/pagecache":      {"callbacks"},
-	"internal/symfile":        {"callbacks", "internal/elfx"},
-	"internal/modules":        {"callbacks", "internal/elfx"},
-	"corefile":                {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
-	"unwind":                  {"callbacks", "internal/arch", "internal/elfx", "internal/gocode"},
-	"symbolize":               {"callbacks", "internal/elfx"},
-	"inspect":                 {"callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/arch", "internal/accesspath"},
-	"diagnose":                {"inspect"},
-	"internal/text":           {"inspect"},
+	"internal/pagecache":      {"callbacks", "internal/budget"},
+	"internal/symfile":        {"callbacks", "internal/budget", "internal/elfx"},
+	"internal/libc":           {"callbacks"},
+	"internal/cxxabi":         {"callbacks"},
+	"internal/modules":        {"callbacks", "internal/budget", "internal/elfx", "internal/libc"},
+	"corefile":                {"callbacks", "internal/arch", "internal/budget", "internal/elfx", "internal/modules", "internal/pagecache", "internal/unxz"},
+	"unwind":                  {"callbacks", "internal/arch", "internal/binread", "internal/budget", "internal/elfx", "internal/gocode"},
+	"symbolize":               {"callbacks", "internal/binread", "internal/budget", "internal/elfx", "internal/unxz"},
+	"picture":                 nil,
+	"inspect":                 {"internal/budget", "picture", "callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/accesspath", "internal/arch", "internal/cxxabi", "internal/flow", "internal/symbolic", "internal/libc", "internal/lockflow", "internal/mpi", "internal/spin"},
+	"diagnose":                {"internal/phrase", "picture"},
+	"watch":                   {"picture"},
+	"internal/phrase":         {"picture"},
+	"internal/waitgraph":      {"picture"},
+	"internal/text":           {"diagnose", "job", "internal/phrase", "picture", "watch"},
+	"internal/export":         {"internal/phrase", "internal/waitgraph", "picture"},
+	"internal/web":            {"diagnose", "internal/phrase", "internal/waitgraph", "picture"},
+	"internal/report":         {"job", "picture", "internal/export", "internal/text", "internal/web", "watch"},
+	"internal/files":          nil,
+	"internal/outfile":        nil,
+	"internal/unxz":           {"internal/budget"},
+	"internal/sandbox":        nil,
 	"internal/omptest":        nil,
 	"internal/oracle":         nil,
-	"live":                    {"callbacks", "corefile", "internal/arch", "internal/elfx", "internal/modules", "internal/pagecache"},
+	"internal/mutate":         nil,
+	"internal/recordtest":     nil,
+	"live":                    {"callbacks", "corefile", "internal/arch", "internal/budget", "internal/elfx", "internal/libc", "internal/modules"},
 	"proto/ompd/v1":           nil,
-	"remote":                  {"callbacks", "internal/arch", "internal/elfx", "internal/modules", "proto/ompd/v1"},
+	"remote":                  {"callbacks", "internal/arch", "internal/budget", "internal/elfx", "internal/modules", "proto/ompd/v1"},
 	"delve":                   {"callbacks", "internal/arch", "internal/elfx", "proto/ompd/v1", "remote"},
-	"internal/wire":           {"inspect", "proto/ompd/v1"},
-	"server":                  {"callbacks", "diagnose", "handles", "inspect", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl"},
-	"client":                  {"inspect", "internal/wire", "proto/ompd/v1"},
+	"internal/wire":           {"picture", "proto/ompd/v1", "watch"},
+	"server":                  {"callbacks", "handles", "inspect", "internal/budget", "picture", "internal/files", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl", "session", "watch"},
+	"session":                 {"callbacks", "corefile", "diagnose", "inspect", "internal/budget", "live", "ompd", "picture", "rtl", "symbolize", "unwind", "watch"},
+	"dap":                     {"callbacks", "diagnose", "inspect", "internal/waitgraph", "picture", "session"},
+	"dap/daptest":             nil,
+	"gdb":                     nil,
+	"examples/lend":           {"client", "proto/ompd/v1"},
+	"internal/budget":         {"callbacks"},
+	"client":                  {"picture", "internal/wire", "proto/ompd/v1", "watch"},
 	"internal/piped":          nil,
-	"internal/clib":           {"callbacks", "handles", "internal/modules", "ompd", "rtl"},
-	"cmd/ompd-inspect":        {"callbacks", "client", "corefile", "delve", "diagnose", "inspect", "internal/clib", "internal/elfx", "internal/piped", "internal/symfile", "internal/text", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "symbolize", "unwind"},
+	"internal/clib":           {"callbacks", "handles", "internal/libc", "internal/modules", "ompd", "rtl"},
+	"cmd/ompd-inspect":        {"internal/cli"},
+	"internal/e2e":            nil,
+	"internal/generated":      nil,
+	"internal/cli":            {"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture", "internal/budget", "internal/clib", "internal/elfx", "internal/files", "internal/jobs", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile", "internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "session", "watch"},
 }
 
 // forbidden says which packages of others a part of the tree must not import:
@@ -79,12 +116,23 @@ type source struct {
 	ast  *ast.File
 }
 
-// sources parses all Go files of the module: the test depends on their content,
-// so that a change runs it again.
+// sources are all Go files of the module: a test depends on their content, so that a
+// change runs it again.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var out []source
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files found", len(all))
+	}
+	return all
+}
+
+// parsed parses all Go files of the module, once for all tests.
+var parsed = sync.OnceValues(func() (out []source, err error) {
+	err = filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -105,19 +153,14 @@ func sources(t *testing.T) []source {
 		if strings.HasSuffix(p, ".pb.go") && ast.IsGenerated(f) { // nobody writes or reads it
 			return nil
 		}
-		out = append(out, source{path.Dir(filepath.ToSlash(p)), filepath.ToSlash(p), strings.HasSuffix(p, "_test.go"), string(b), fset, f})
+		test := strings.HasSuffix(p, "_test.go")
+		out = append(out, source{path.Dir(filepath.ToSlash(p)), filepath.ToSlash(p), test, string(b), fset, f})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < 50 {
-		t.Fatalf("only %d Go files found", len(out))
-	}
-	return out
-}
+	return out, err
+})
 
-// ownModule tells whether directory p is the root of another module.
+// ownModule reports whether directory p is the root of another module.
 func ownModule(p string) bool {
 	_, err := os.Stat(filepath.Join(p, "go.mod"))
 	return p != "." && err == nil
@@ -155,34 +198,44 @@ func TestImportGraph(t *testing.T) {
 	}
 }
 
-// TestGraphHasNoCycle keeps the table itself honest.
-func TestGraphHasNoCycle(t *testing.T) {
-	var visit func(pkg string, above []string)
-	visit = func(pkg string, above []string) {
-		if slices.Contains(above, pkg) {
-			t.Fatalf("the import graph has a cycle: %v", append(above, pkg))
+// TestGraphIsUsed finds what the table allows and no file does: a table with more than
+// that lets arrows come back.
+func TestGraphIsUsed(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
 		}
-		for _, next := range imports[pkg] {
-			visit(next, append(above, pkg))
+		for _, spec := range s.ast.Imports {
+			p, _ := strconv.Unquote(spec.Path.Value)
+			if own, ok := strings.CutPrefix(p, modulePath); ok {
+				used[s.pkg+" "+own], used[s.name+" "+own] = true, true
+			}
 		}
 	}
-	for pkg := range imports {
-		visit(pkg, nil)
+	for pkg, allowed := range imports {
+		for _, own := range allowed {
+			if !used[pkg+" "+own] {
+				t.Errorf("%s may import %s, and does not: take it out of the table", pkg, own)
+			}
+		}
 	}
 }
 
 // readers are the packages that each know one kind of runtime.
-var readers = []string{"rtl/libomp", "rtl/libgomp", "rtl/foreign"}
+var readers = []string{"rtl/libomp", "rtl/libomp/locate", "rtl/libgomp", "rtl/foreign"}
 
 // namesRuntimes are the files beside the readers that may name runtimes or their
 // functions, each with the reason.
 var namesRuntimes = map[string]string{
-	"ompd/runtimes.go":            "the list of the readers",
-	"rtl/abi.go":                  "what compilers call, whatever runtime serves it",
-	"rtl/abi_loops.go":            "the same for loops",
-	"symbolize/types.go":          "types of variables that compilers make",
-	"cmd/ompd-inspect/symbols.go": "its help shows the file that people have",
-	"internal/elfx/symbols.go":    "an example of a symbol's version",
+	"ompd/runtimes.go":         "the list of the readers",
+	"rtl/abi.go":               "what compilers call, whatever runtime serves it",
+	"rtl/abi_loops.go":         "the same for loops",
+	"rtl/abi_constructs.go":    "the same for constructs that may have no barrier",
+	"symbolize/types.go":       "types of variables that compilers make",
+	"internal/cli/record.go":   "how the recorder gets into a program depends on what it is linked with",
+	"internal/cli/symbols.go":  "its help shows the file that people have",
+	"internal/elfx/symbols.go": "an example of a symbol's version",
 }
 
 // runtimeName matches the names of runtimes' libraries, structures and functions.
@@ -215,82 +268,86 @@ func TestRuntimeNames(t *testing.T) {
 	}
 }
 
-// TestNoWrittenGlobals finds assignments to package variables in functions.
-func TestNoWrittenGlobals(t *testing.T) {
-	globals := map[string]map[string]bool{}
-	all := sources(t)
-	for _, s := range all {
-		for _, d := range s.ast.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR && !s.test {
-				for _, spec := range g.Specs {
-					for _, n := range spec.(*ast.ValueSpec).Names {
-						if n.Name == "_" {
-							continue
-						}
-						if globals[s.pkg] == nil {
-							globals[s.pkg] = map[string]bool{}
-						}
-						globals[s.pkg][n.Name] = true
-					}
-				}
-			}
-		}
-	}
-	for _, s := range all {
-		if s.test {
+// TestPublicTypes: what a package outside of internal/ exports names no type of a
+// package inside of it, so that others can implement and call it.
+func TestPublicTypes(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || strings.Contains("/"+s.pkg, "/internal/") || s.ast.Name.Name == "main" || s.pkg == "rtl/rtltest" { // which is for tests, with our programs
 			continue
 		}
-		for _, d := range s.ast.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-				writtenGlobals(t, s, f, globals[s.pkg])
+		inside := map[string]bool{}
+		for _, imp := range s.ast.Imports {
+			p, _ := strconv.Unquote(imp.Path.Value)
+			if strings.HasPrefix(p, modulePath+"internal/") {
+				inside[importName(imp, p)] = true
+			}
+		}
+		for _, decl := range s.ast.Decls {
+			for _, part := range exportedParts(decl) {
+				ast.Inspect(part, func(n ast.Node) bool {
+					if sel, ok := n.(*ast.SelectorExpr); ok {
+						if x, ok := sel.X.(*ast.Ident); ok && inside[x.Name] {
+							t.Errorf("%v: exported with %s.%s", s.fset.Position(n.Pos()), x.Name, sel.Sel.Name)
+						}
+					}
+					return true
+				})
 			}
 		}
 	}
 }
 
-func writtenGlobals(t *testing.T, s source, f *ast.FuncDecl, globals map[string]bool) {
-	local := map[string]bool{}
-	ast.Inspect(f, func(n ast.Node) bool { // names that the function declares hide package variables
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				for _, l := range n.Lhs {
-					if id, ok := l.(*ast.Ident); ok {
-						local[id.Name] = true
-					}
-				}
-			}
-		case *ast.Field:
-			for _, id := range n.Names {
-				local[id.Name] = true
-			}
-		case *ast.ValueSpec:
-			for _, id := range n.Names {
-				local[id.Name] = true
+// importName is the name by which a file uses an import.
+func importName(imp *ast.ImportSpec, p string) string {
+	if imp.Name != nil {
+		return imp.Name.Name
+	}
+	return path.Base(p)
+}
+
+// exportedParts are the parts of a declaration that say of what types something
+// exported is made.
+func exportedParts(decl ast.Decl) (parts []ast.Node) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && exportedReceiver(d) {
+			parts = append(parts, d.Type)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if ts, ok := spec.(*ast.TypeSpec); ok && ts.Name.IsExported() {
+				parts = append(parts, exportedTypes(ts.Type)...)
 			}
 		}
+	}
+	return parts
+}
+
+// exportedTypes are the types of the exported fields of a structure, or a type that
+// is none.
+func exportedTypes(e ast.Expr) (parts []ast.Node) {
+	st, ok := e.(*ast.StructType)
+	if !ok {
+		return []ast.Node{e}
+	}
+	for _, f := range st.Fields.List {
+		if len(f.Names) == 0 || slices.ContainsFunc(f.Names, (*ast.Ident).IsExported) {
+			parts = append(parts, f.Type)
+		}
+	}
+	return parts
+}
+
+// exportedReceiver reports whether a function has no receiver, or one of an exported
+// type.
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil {
 		return true
-	})
-	ast.Inspect(f, func(n ast.Node) bool {
-		a, ok := n.(*ast.AssignStmt)
-		if !ok || a.Tok == token.DEFINE {
-			return true
-		}
-		for _, l := range a.Lhs {
-			root := l
-			for {
-				if x, ok := root.(*ast.IndexExpr); ok {
-					root = x.X
-				} else if x, ok := root.(*ast.SelectorExpr); ok {
-					root = x.X
-				} else {
-					break
-				}
-			}
-			if id, ok := root.(*ast.Ident); ok && globals[id.Name] && !local[id.Name] {
-				t.Errorf("%v: package variable %s is written after init", s.fset.Position(a.Pos()), id.Name)
-			}
-		}
-		return true
-	})
+	}
+	e := d.Recv.List[0].Type
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	id, ok := e.(*ast.Ident)
+	return !ok || id.IsExported()
 }

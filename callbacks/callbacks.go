@@ -40,6 +40,17 @@ type Lender interface {
 	Lend(a Address, n uint64) []byte
 }
 
+// Sparing is a Memory of which every byte is dear, such as one behind a debugger's
+// script: of a structure, only the fields that are asked for are read, and not before
+// they are asked for.
+type Sparing interface {
+	Memory
+	// ReadLater is ReadMemory for a further field of a structure of which one could
+	// be read. Whoever asked for the structure may not look for an error any more: the
+	// memory keeps it, and fails what was asked of the target as a whole.
+	ReadLater(a Address, p []byte) error
+}
+
 // Symbols finds the addresses of symbols in a target.
 //
 // It is the callback ompd_callback_symbol_addr_fn_t, split in its two uses.

@@ -33,11 +33,11 @@ type Module struct {
 	// target's memory (vdso). It is nil if none is at hand.
 	Image Image
 	// Err says why Image is nil, or that File was used although its identity
-	// could not be proven. It tells the cause and the cure.
+	// could not be proven. It tells the cause and the fix.
 	Err error
 }
 
-// Contains tells whether address a lies in the module.
+// Contains reports whether address a lies in the module.
 func (m *Module) Contains(a Address) bool {
 	return a.Offset >= m.Low.Offset && a.Offset < m.High.Offset
 }

@@ -28,6 +28,9 @@ type Registers struct {
 	// target does not say.
 	ThreadPointer uint64
 
+	// Flags is rflags on x86-64; 0, which it never is, if the target does not say.
+	Flags uint64
+
 	// Syscall is the number of the system call that the thread is inside of
 	// or was interrupted in, or -1 if it was in user code.
 	Syscall int64

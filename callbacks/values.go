@@ -3,6 +3,7 @@ package callbacks
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 )
 
 // Address is a place in the target's memory (ompd_address_t). Hosts use segment
@@ -20,15 +21,17 @@ func (a Address) Add(n uint64) Address { return Address{a.Segment, a.Offset + n}
 // Sub returns the distance in bytes from b to a. Both must be in one segment.
 func (a Address) Sub(b Address) uint64 { return a.Offset - b.Offset }
 
-// IsNull tells whether a is the null pointer.
+// IsNull reports whether a is the null pointer.
 func (a Address) IsNull() bool { return a.Offset == 0 }
 
 // String gives the offset as "0x…", preceded by the segment if it is not 0.
 func (a Address) String() string {
+	var room [40]byte // of two numbers of 64 bits and what is between them
+	text := room[:0]
 	if a.Segment != 0 {
-		return fmt.Sprintf("%d:%#x", a.Segment, a.Offset)
+		text = append(strconv.AppendUint(text, a.Segment, 10), ':')
 	}
-	return fmt.Sprintf("%#x", a.Offset)
+	return string(strconv.AppendUint(append(text, "0x"...), a.Offset, 16))
 }
 
 // IDKind is the kind of a native thread identifier (ompd_thread_id_t).

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -75,7 +75,7 @@ func Dial(address string, o Options) (*Client, error) {
 	return over(conn), nil
 }
 
-// loopback tells whether host:port is on this machine.
+// loopback reports whether host:port is on this machine.
 func loopback(at string) bool {
 	host, _, err := net.SplitHostPort(at)
 	ip := net.ParseIP(host)
@@ -120,7 +120,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": "Bearer " + b.token}, nil
 }
 
-// RequireTransportSecurity tells whether the connection must be encrypted.
+// RequireTransportSecurity reports whether the connection must be encrypted.
 func (b bearer) RequireTransportSecurity() bool { return b.secure }
 
 // Close ends the connection; the server frees what was opened over it.
@@ -194,7 +194,7 @@ func (t *Target) Refresh(ctx context.Context) error {
 
 // Picture gets the wanted parts of the picture; those of a report if none are
 // named.
-func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*inspect.Picture, error) {
+func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*picture.Picture, error) {
 	stream, err := t.client.Inspection.GetReport(ctx, &ompdv1.GetReportRequest{Target: t.Name, Parts: parts})
 	if err != nil {
 		return nil, Explain(err)
@@ -212,7 +212,10 @@ func (t *Target) Picture(ctx context.Context, parts ...ompdv1.PicturePart) (*ins
 	}
 }
 
-func unpack(m *ompdv1.Picture) (*inspect.Picture, error) {
-	pic := new(inspect.Picture)
+func unpack(m *ompdv1.Picture) (*picture.Picture, error) {
+	pic := new(picture.Picture)
 	return pic, wire.Unpack(m, pic)
 }
+
+// Target is a target that is open at the server under a name, such as one that a debugger lends.
+func (c *Client) Target(name string) *Target { return &Target{name, c} }

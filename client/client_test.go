@@ -19,6 +19,7 @@ import (
 // serve builds the tool and runs its server; it must end well when it is told to.
 func serve(t *testing.T) string {
 	t.Helper()
+	omptest.Needs(t, "a build of the tool")
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "ompd-inspect")
 	if out, err := exec.Command("go", "build", "-o", exe, "../cmd/ompd-inspect").CombinedOutput(); err != nil {

@@ -8,20 +8,20 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
 // Processes finds the processes of the server's machine that use OpenMP and that may
 // be opened. The use of processors is measured for as long as sample says, at most
 // 10 s.
-func (c *Client) Processes(ctx context.Context, sample time.Duration) (*inspect.Processes, error) {
+func (c *Client) Processes(ctx context.Context, sample time.Duration) (*picture.Processes, error) {
 	stream, err := c.Inspection.FindProcesses(ctx, &ompdv1.FindProcessesRequest{Sample: durationpb.New(sample)})
 	if err != nil {
 		return nil, Explain(err)
 	}
-	list := &inspect.Processes{Schema: inspect.ProcessSchema, Processes: []inspect.Process{}}
+	list := &picture.Processes{Schema: picture.ProcessSchema, Processes: []picture.Process{}}
 	for {
 		resp, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -34,7 +34,7 @@ func (c *Client) Processes(ctx context.Context, sample time.Duration) (*inspect.
 		if resp.GetProcess() == nil {
 			continue
 		}
-		var p inspect.Process
+		var p picture.Process
 		if err := wire.Unpack(resp.GetProcess(), &p); err != nil {
 			return nil, err
 		}

@@ -8,16 +8,17 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Watch yields a picture of a living target at each interval, until ctx ends or
 // the loop does.
-func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...ompdv1.PicturePart) iter.Seq2[*inspect.Picture, error] {
+func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...ompdv1.PicturePart) iter.Seq2[*picture.Picture, error] {
 	req := &ompdv1.WatchTargetRequest{Target: t.Name, Parts: parts, Interval: durationpb.New(interval)}
-	return func(yield func(*inspect.Picture, error) bool) {
+	return func(yield func(*picture.Picture, error) bool) {
 		for l, err := range t.watch(ctx, req) {
 			if err != nil {
 				yield(nil, err)
@@ -32,12 +33,12 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...omp
 
 // Looks yields so many looks at a process, one at each interval, each with what
 // changed since the one before and since the first.
-func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*inspect.Look, error] {
+func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*watch.Look, error] {
 	return t.watch(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Interval: durationpb.New(interval), Count: int64(count), Compare: true})
 }
 
-func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter.Seq2[*inspect.Look, error] {
-	return func(yield func(*inspect.Look, error) bool) {
+func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter.Seq2[*watch.Look, error] {
+	return func(yield func(*watch.Look, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		stream, err := t.client.Inspection.WatchTarget(ctx, req)
@@ -65,8 +66,8 @@ func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter
 }
 
 // lookOf is a look with its picture.
-func lookOf(m *ompdv1.Look, whole *ompdv1.Picture) (*inspect.Look, error) {
-	l := new(inspect.Look)
+func lookOf(m *ompdv1.Look, whole *ompdv1.Picture) (*watch.Look, error) {
+	l := new(watch.Look)
 	if err := wire.Unpack(m, l); err != nil {
 		return nil, err
 	}

@@ -15,8 +15,10 @@ import (
 	"os"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/modules"
 	"github.com/ompd-inspect/ompd-inspect/internal/pagecache"
@@ -45,12 +47,24 @@ type Options struct {
 	Sysroot string
 	// DebugDirs are directories with .build-id trees, such as /usr/lib/debug.
 	DebugDirs []string
+	// Open opens the core, the executable and the files that the core names; nil opens
+	// all that this process may read.
+	Open func(name string) (*os.File, error)
 	// MaxUnpacked bounds the size of a decompressed core in bytes; 0 means
 	// DefaultMaxUnpacked.
 	MaxUnpacked int64
 	// Progress, if not nil, is called several times a second with the number
 	// of bytes that were decompressed, once that takes over a second.
 	Progress func(done int64)
+	// Memory counts what is made of the core and of the modules' files, and bounds it; nil
+	// does not.
+	Memory callbacks.Ledger
+	// Work is the processor time that decompression may take, for each 64 MiB of the file
+	// that were begun; 0 for any.
+	Work time.Duration
+	// Canceled, if not nil, is asked now and then while a core is decompressed, which ends
+	// with its error.
+	Canceled func() error
 }
 
 // Info is what a core tells about the program's end.
@@ -76,6 +90,7 @@ type Info struct {
 type Core struct {
 	file    *os.File
 	path    string
+	memory  *budget.Ledger
 	arch    callbacks.Arch
 	notes   *notes
 	threads []thread
@@ -88,6 +103,7 @@ type Core struct {
 
 var (
 	_ callbacks.Target         = (*Core)(nil)
+	_ callbacks.Lender         = (*Core)(nil)
 	_ callbacks.RegisterReader = (*Core)(nil)
 	_ callbacks.ModuleLister   = (*Core)(nil)
 	_ callbacks.MappingLister  = (*Core)(nil)
@@ -99,7 +115,7 @@ var (
 // ErrArch, ErrTruncated, ErrTooBig or that of the file.
 func Open(path string, opts Options) (*Core, error) {
 	if opts.Exe != "" {
-		if _, err := os.Stat(opts.Exe); err != nil {
+		if err := exists(opts); err != nil {
 			return nil, fmt.Errorf("executable: %w", err)
 		}
 	}
@@ -107,7 +123,7 @@ func Open(path string, opts Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Core{file: file, path: path}
+	c := &Core{file: file, path: path, memory: budget.Of(opts.Memory)}
 	if err := c.read(opts); err != nil {
 		file.Close()
 		return nil, err
@@ -115,19 +131,38 @@ func Open(path string, opts Options) (*Core, error) {
 	return c, nil
 }
 
+// exists is the error of an executable that is not there.
+func exists(opts Options) error {
+	if opts.Open == nil {
+		_, err := os.Stat(opts.Exe)
+		return err
+	}
+	file, err := opts.Open(opts.Exe)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
 // openFile opens a regular file, and a temporary one with its content if it is
 // compressed.
 func openFile(path string, opts Options) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+	open := opts.Open
+	if open == nil {
+		open = func(name string) (*os.File, error) {
+			return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
+		}
+	}
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	st, err := file.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, cureNotCore)
+		err = fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, fixNotCore)
 	}
 	if err == nil && st.Size() == 0 {
-		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore, cureNotCore)
+		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore, fixNotCore)
 	}
 	if err != nil {
 		file.Close()
@@ -152,7 +187,7 @@ func (c *Core) read(opts Options) error {
 		return err
 	}
 	img := fileImage{c.file, st.Size()}
-	f, err := elfx.Open(img)
+	f, err := elfx.OpenWithin(c.memory, img)
 	if err != nil {
 		return c.refuse(img, err)
 	}
@@ -160,14 +195,16 @@ func (c *Core) read(opts Options) error {
 		return fmt.Errorf("%s: %w: %s", c.path, ErrNotCore, describeELF(f))
 	}
 	c.arch = f.Arch()
-	c.notes = readNotes(f, img)
+	c.notes = readNotes(f, img, c.memory)
 	if err := c.readThreads(st.Size()); err != nil {
 		return err
 	}
 	c.readRegions(f, st.Size())
-	c.cache = pagecache.New(&memory{core: c})
-	c.mods = modules.Find(c.facts(), modules.Options{Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs})
-	c.cache = pagecache.New(&memory{core: c, mods: c.mods, wroteBack: dumpsWritten(c.regions)})
+	c.cache = pagecache.New(nil, &memory{core: c}) // for as long as modules are looked for
+	c.mods = modules.Find(c.facts(), modules.Options{
+		Exe: opts.Exe, Sysroot: opts.Sysroot, DebugDirs: opts.DebugDirs, Open: opts.Open, Memory: c.memory,
+	})
+	c.cache = pagecache.New(c.memory, &memory{core: c, mods: c.mods, wroteBack: dumpsWritten(c.regions)})
 	c.learnRights()
 	c.fillInfo()
 	return nil
@@ -241,3 +278,14 @@ type fileImage struct {
 
 // Size is the length of the file when it was opened.
 func (f fileImage) Size() int64 { return f.size }
+
+// Ours reports whether f is a core that Write made. Its position does not change.
+func Ours(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	img := fileImage{f, info.Size()}
+	file, err := elfx.Open(img)
+	return err == nil && file.Type() == elf.ET_CORE && readNotes(file, img, nil).own
+}

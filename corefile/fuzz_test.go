@@ -12,12 +12,14 @@ import (
 // FuzzOpenCore opens cores that are changed anywhere: a core or an error, and
 // never a panic; every read is whole or a fault.
 func FuzzOpenCore(f *testing.F) {
-	for _, flags := range [][]string{nil, {"-static"}} {
-		b := trim(f, runPlain(f, "abort", flags...))
-		f.Add(b)
-		c := open(f, writeCore(f, b), Options{})
-		if _, err := c.Symbol("main", ""); err != nil || len(c.threads) != 2 {
-			f.Fatalf("a trimmed core is no use: %d threads, %v", len(c.threads), err)
+	if !testing.Short() {
+		for _, flags := range [][]string{nil, {"-static"}} {
+			b := trim(f, runPlain(f, "abort", flags...))
+			f.Add(b)
+			c := open(f, writeCore(f, b), Options{})
+			if _, err := c.Symbol("main", ""); err != nil || len(c.threads) != 2 {
+				f.Fatalf("a trimmed core is no use: %d threads, %v", len(c.threads), err)
+			}
 		}
 	}
 	name := filepath.Join(f.TempDir(), "core")

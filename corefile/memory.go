@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
+	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
@@ -29,12 +31,15 @@ var errCut = fmt.Errorf("%w: %w", callbacks.ErrNotCaptured, ErrTruncated)
 // readRegions lists the segments of the core, and the mappings of files that
 // gcore gives no segment.
 func (c *Core) readRegions(f *elfx.File, size int64) {
-	var list []region
+	list := make([]region, 0, min(len(f.Progs()), c.regionsThatFit(f)))
 	missing := uint64(0)
 	for _, p := range f.Progs() {
 		memsz := max(p.Memsz, p.Filesz)
 		if p.Type != elf.PT_LOAD || memsz == 0 || p.Vaddr+memsz < p.Vaddr {
 			continue
+		}
+		if len(list) == cap(list) {
+			break
 		}
 		r := region{
 			low: p.Vaddr, high: p.Vaddr + memsz, perm: callbacks.Perm(p.Flags & 7),
@@ -59,6 +64,16 @@ func (c *Core) readRegions(f *elfx.File, size int64) {
 	if len(c.notes.files) == 0 {
 		c.warn("the core has no list of mapped files (NT_FILE note); modules are found through the loader's list alone")
 	}
+}
+
+// regionsThatFit is how many of a core's segments there is memory for.
+func (c *Core) regionsThatFit(f *elfx.File) int {
+	const each = 3 * uint64(unsafe.Sizeof(region{})) // as read, sorted, and with the files
+	n := len(f.Progs())
+	for n > 0 && c.memory.Take("segments", uint64(n)*each) != nil {
+		n /= 2
+	}
+	return n
 }
 
 // flatten sorts the regions and cuts those that overlap: of two, the one that
@@ -123,7 +138,7 @@ func (c *Core) learnRights() {
 	}
 }
 
-// dumpsWritten tells whether the core has private memory that was written. Then
+// dumpsWritten reports whether the core has private memory that was written. Then
 // memory of that kind that it does not have was never written.
 func dumpsWritten(list []region) bool {
 	return slices.ContainsFunc(list, func(r region) bool { return r.perm&callbacks.PermWrite != 0 && r.captured > 0 })
@@ -152,6 +167,10 @@ func (c *Core) Mappings() []callbacks.Mapping {
 
 // ReadMemory fills p with the program's memory from address a on.
 func (c *Core) ReadMemory(a callbacks.Address, p []byte) error { return c.cache.ReadMemory(a, p) }
+
+// Lend returns n bytes of the program's memory from address a on, which must not be
+// changed, if they lie in one block of the cache. It is a callbacks.Lender.
+func (c *Core) Lend(a callbacks.Address, n uint64) []byte { return c.cache.Lend(a, n) }
 
 // memory reads what the core has and then what the modules' files have.
 type memory struct {
@@ -192,33 +211,62 @@ func (m *memory) readCore(r *region, at uint64, p []byte) (uint64, error) {
 	return uint64(n), err
 }
 
-// readFile reads what the core does not have: the unchanged bytes of a module's
-// file, and zeros in a module's zero-initialised data that was never written.
-// Nothing else is zero for certain: memory can be excluded from cores.
+// Lend returns n bytes of a module's file, if the program's memory from a on is as there
+// and the core does not have it. It is a callbacks.Lender.
+func (m *memory) Lend(a callbacks.Address, n uint64) []byte {
+	r := m.core.regionAt(a.Offset)
+	if r == nil || a.Segment != 0 {
+		return nil
+	}
+	at := a.Offset - r.low
+	if at < r.captured || n > r.high-a.Offset {
+		return nil
+	}
+	data, _, err := m.inFile(r, at)
+	if err != nil || uint64(len(data)) < n {
+		return nil
+	}
+	return data[:n:n]
+}
+
+// readFile reads what the core does not have, from byte at of a region on.
 func (m *memory) readFile(r *region, at uint64, p []byte) (uint64, error) {
-	reason := callbacks.ErrNotCaptured
+	data, zero, err := m.inFile(r, at)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(data) > 0:
+		return uint64(copy(p, data)), nil
+	}
+	n := min(uint64(len(p)), zero)
+	clear(p[:n])
+	return n, nil
+}
+
+// inFile is what the core does not have: the unchanged bytes of a module's file, or
+// how many zeros there are in a module's zero-initialized data that was never written.
+// Nothing else is zero for certain: memory can be excluded from cores.
+func (m *memory) inFile(r *region, at uint64) (data []byte, zero uint64, err error) {
+	reason, most := callbacks.ErrNotCaptured, uint64(math.MaxUint64)
 	cut := at < r.captured
 	if cut {
-		reason = errCut
-		p = p[:min(uint64(len(p)), r.captured-at)]
+		reason, most = errCut, r.captured-at
 	}
 	if m.mods == nil {
-		return 0, reason
+		return nil, 0, reason
 	}
 	piece, ok := m.mods.PieceAt(callbacks.At(r.low + at))
 	if !ok || (piece.Writable() || r.perm&callbacks.PermWrite != 0) && (cut || !m.wroteBack) {
-		return 0, reason
+		return nil, 0, reason
 	}
-	known := len(m.core.notes.files) > 0
-	if n := min(len(p), len(piece.Data)); n > 0 {
-		if known && (r.file == "" || r.fileOff+at != piece.Offset) {
-			return 0, reason
+	if data = piece.Data[:min(uint64(len(piece.Data)), most)]; len(data) > 0 {
+		if len(m.core.notes.files) > 0 && (r.file == "" || r.fileOff+at != piece.Offset) {
+			return nil, 0, reason
 		}
-		return uint64(copy(p, piece.Data[:n])), nil
+		return data, 0, nil
 	}
-	if n := min(uint64(len(p)), piece.Zero); n > 0 && r.file == "" {
-		clear(p[:n])
-		return n, nil
+	if piece.Zero > 0 && r.file == "" {
+		return nil, min(piece.Zero, most), nil
 	}
-	return 0, reason
+	return nil, 0, reason
 }

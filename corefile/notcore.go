@@ -11,8 +11,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
-// cureNotCore is how to come by a core.
-const cureNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a program that runs"
+// fixNotCore is how to come by a core.
+const fixNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a program that runs"
 
 // cureTruncated is how to come by a whole one.
 const cureTruncated = "make the core anew with enough disk space and after `ulimit -c unlimited`; for systemd-coredump raise ProcessSizeMax and ExternalSizeMax in coredump.conf"
@@ -21,7 +21,7 @@ const cureTruncated = "make the core anew with enough disk space and after `ulim
 func (c *Core) refuse(img fileImage, err error) error {
 	switch {
 	case errors.Is(err, elfx.ErrNotELF):
-		return fmt.Errorf("%s: %w: %s: %s", c.path, ErrNotCore, describeBytes(img), cureNotCore)
+		return fmt.Errorf("%s: %w: %s: %s", c.path, ErrNotCore, describeBytes(img), fixNotCore)
 	case errors.Is(err, elfx.ErrClass):
 		return fmt.Errorf("%s: %w: %w", c.path, ErrArch, err)
 	case errors.Is(err, elfx.ErrTruncated):
@@ -34,13 +34,13 @@ func (c *Core) refuse(img fileImage, err error) error {
 func describeELF(f *elfx.File) string {
 	switch {
 	case f.Type() == elf.ET_EXEC, f.Type() == elf.ET_DYN && f.Interp() != "":
-		return "it is an executable: " + cureNotCore
+		return "it is an executable: " + fixNotCore
 	case f.Type() == elf.ET_DYN:
-		return "it is a shared library: " + cureNotCore
+		return "it is a shared library: " + fixNotCore
 	case f.Type() == elf.ET_REL:
-		return "it is an object file: " + cureNotCore
+		return "it is an object file: " + fixNotCore
 	}
-	return fmt.Sprintf("it is an ELF file of type %d: %s", uint16(f.Type()), cureNotCore)
+	return fmt.Sprintf("it is an ELF file of type %d: %s", uint16(f.Type()), fixNotCore)
 }
 
 // describeBytes tells what a file is that is not ELF, by its first bytes.
@@ -63,7 +63,7 @@ func describeBytes(img callbacks.Image) string {
 	return "it is not an ELF file"
 }
 
-// isText tells whether s looks like the beginning of a UTF-8 text.
+// isText reports whether s looks like the beginning of a UTF-8 text.
 func isText(s string) bool {
 	if cut := strings.LastIndexFunc(s, func(r rune) bool { return r != utf8.RuneError }); cut >= 0 && len(s)-cut <= utf8.UTFMax+1 {
 		s = s[:cut] // a character may be cut at the end

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -30,9 +31,21 @@ const auxvVDSO = 33
 // threads that the kernel can have (PID_MAX_LIMIT).
 const maxNotes = 1 << 24
 
-// maxDesc bounds a note that is read. The largest is NT_FILE, which the kernel
-// keeps under 4 MiB.
-const maxDesc = 64 << 20
+// Bounds on the notes that are read, in bytes.
+const (
+	// maxFiles bounds NT_FILE: core_file_note_size_limit, 4 MiB by default, is at
+	// most 16 MiB.
+	maxFiles = 16 << 20
+	// maxDesc bounds every other note; the largest, NT_PRSTATUS, has some 400 bytes.
+	maxDesc = 4 << 10
+)
+
+// threadCost is about what a thread takes beside its note, in bytes, and filesCost how many
+// times its size NT_FILE takes: a copy, the names, and the list with two regions for each.
+const (
+	threadCost = 2 << 10
+	filesCost  = 12
+)
 
 // noteWindow is what is read at once: a thread's registers come with the header
 // of the note after them, and the 11 KiB of vector registers are passed by.
@@ -42,8 +55,9 @@ const noteWindow = 1024
 type notes struct {
 	first   uint32 // type of the first note
 	named   bool   // the notes have owners
-	lost    bool   // a note segment ends behind the end of the file
-	own     bool   // Write made them
+	memory  *budget.Ledger
+	lost    bool // a note segment ends past the end of the file
+	own     bool // Write made them
 	threads []threadNotes
 	process *processNote
 	signal  *arch.SignalInfo // of the thread that died
@@ -64,9 +78,10 @@ type processNote struct {
 }
 
 // readNotes reads all note segments. A damaged note ends its segment.
-func readNotes(f *elfx.File, img callbacks.Image) *notes {
-	n := &notes{}
+func readNotes(f *elfx.File, img callbacks.Image, l *budget.Ledger) *notes {
+	n := &notes{memory: l}
 	left := maxNotes
+	whole := uint64(img.Size()) // segments that overlap have no more notes than the file has bytes
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_NOTE {
 			continue
@@ -75,6 +90,10 @@ func readNotes(f *elfx.File, img callbacks.Image) *notes {
 		if size := uint64(img.Size()); p.Filesz > size || p.Off > size-p.Filesz {
 			n.lost, r.end = true, size
 		}
+		if claimed := r.end - min(r.off, r.end); claimed > whole {
+			n.lost, r.end = true, r.off+whole
+		}
+		whole -= r.end - min(r.off, r.end)
 		for left > 0 && r.next() {
 			left--
 			n.add(r)
@@ -98,19 +117,23 @@ func (n *notes) add(r *noteReader) {
 	}
 	switch r.typ {
 	case ntPRSTATUS:
-		n.threads = append(n.threads, threadNotes{status: r.desc()})
+		if n.memory.Take("threads", threadCost+min(r.n, maxDesc)) == nil {
+			n.threads = append(n.threads, threadNotes{status: r.desc(maxDesc)})
+		}
 	case ntPRPSINFO:
-		n.process = decodeProcess(r.desc())
+		n.process = decodeProcess(r.desc(maxDesc))
 	case ntSIGINFO:
 		if n.signal == nil { // gcore writes one for each thread
-			if s, ok := arch.ParseSignalInfo(r.desc()); ok {
+			if s, ok := arch.ParseSignalInfo(r.desc(maxDesc)); ok {
 				n.signal = &s
 			}
 		}
 	case ntAUXV:
-		n.auxv = decodeAuxv(r.desc())
+		n.auxv = decodeAuxv(r.desc(maxDesc))
 	case ntFILE:
-		n.files = decodeFiles(r.desc())
+		if n.files == nil && n.memory.Take("list of mapped files", filesCost*min(r.n, maxFiles)) == nil {
+			n.files = decodeFiles(r.desc(maxFiles))
+		}
 	case ntARMTLS, ntARMSyscall, ntARMPACMask:
 		n.addToThread(r)
 	}
@@ -124,11 +147,11 @@ func (n *notes) addToThread(r *noteReader) {
 	t := &n.threads[len(n.threads)-1]
 	switch r.typ {
 	case ntARMTLS:
-		t.tls = r.desc()
+		t.tls = r.desc(maxDesc)
 	case ntARMSyscall:
-		t.syscall = r.desc()
+		t.syscall = r.desc(maxDesc)
 	case ntARMPACMask:
-		t.pa = r.desc()
+		t.pa = r.desc(maxDesc)
 	}
 }
 
@@ -174,10 +197,10 @@ func (r *noteReader) next() bool {
 // align4 rounds up to the alignment of notes, which is 4 in every core.
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
 
-// desc returns a copy of the note's content; nil if it is too long or cannot be
-// read.
-func (r *noteReader) desc() []byte {
-	if r.n > maxDesc {
+// desc returns a copy of the note's content; nil if it has more than most bytes or
+// cannot be read.
+func (r *noteReader) desc(most uint64) []byte {
+	if r.n > most {
 		return nil
 	}
 	b, ok := r.bytes(r.descOff, r.n)
@@ -254,7 +277,7 @@ func decodeFiles(b []byte) []callbacks.Mapping {
 	if count > uint64(len(b)-head)/entry {
 		return nil
 	}
-	names := strings.Split(string(b[head+count*entry:]), "\x00")
+	names := strings.SplitN(string(b[head+count*entry:]), "\x00", int(count)+1)
 	list := make([]callbacks.Mapping, 0, count)
 	last := uint64(0)
 	for i := range min(int(count), len(names)) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // program is testdata/plain.c as it was built and as it ran.
@@ -26,6 +28,7 @@ type programThread struct {
 // cc compiles C files of testdata with the C compiler.
 func cc(t testing.TB, out string, args ...string) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	cmd := exec.Command("gcc", append([]string{"-g", "-O1", "-pthread", "-o", out}, args...)...)
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v: apt-get install gcc libc6-dev\n%s", cmd, err, b)

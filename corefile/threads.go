@@ -46,7 +46,7 @@ func (c *Core) readThreads(size int64) error {
 	if c.notes.lost {
 		return fmt.Errorf("%s: %w: it has %d bytes, which end before the threads' registers: %s", c.path, ErrTruncated, size, cureTruncated)
 	}
-	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, cureNotCore)
+	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, fixNotCore)
 }
 
 // decodeThread decodes NT_PRSTATUS and what aarch64 has beside it.

@@ -3,27 +3,52 @@ package corefile
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-	"github.com/ulikunitz/xz"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/unxz"
 )
 
 // DefaultMaxUnpacked bounds a decompressed core, in bytes: more than the memory
 // of most machines, and little enough that a file made to explode ends.
 const DefaultMaxUnpacked = 1 << 40
 
+// What a compressed core may unpack to before it is taken for a file made to explode: so
+// many bytes, and then so many for each byte of it that was read. Memory of programs
+// compresses to a third to a fiftieth; zeros, of which there can be more, are not written,
+// and a block of them counts as a part of one.
+const (
+	freelyUnpacked = 1 << 30
+	likelyRatio    = 64
+	zerosWeight    = 16
+)
+
+// spareSpace is what is left free of the file system that cores are unpacked to, one of so
+// many of its bytes.
+const spareSpace = 50
+
 // unpackBlock is the unit of decompression. Blocks of zeros become holes.
 const unpackBlock = 64 << 10
 
 // maxZstdWindow bounds the memory of the zstd decoder: the zstd tool needs an
-// option to write files that need more.
-const maxZstdWindow = 128 << 20
+// option to write files that need more, and one to write files that need more than
+// usualZstdWindow.
+const (
+	maxZstdWindow   = 128 << 20
+	usualZstdWindow = 8 << 20
+)
 
 // progressAfter and progressEvery time the calls of Options.Progress.
 const (
@@ -31,8 +56,9 @@ const (
 	progressEvery = 200 * time.Millisecond
 )
 
-// unpacker opens a stream of decompressed bytes.
-type unpacker func(io.Reader) (io.Reader, func(), error)
+// unpacker opens a stream of decompressed bytes. What it takes of memory as the file asks
+// counts for a ledger, until the function that it returns is called.
+type unpacker func(*budget.Ledger, io.Reader) (io.Reader, func(), error)
 
 // unpackerOf tells by a file's first bytes how it is compressed; nil if it is
 // not.
@@ -52,81 +78,182 @@ func unpackerOf(r io.ReaderAt) unpacker {
 	return nil
 }
 
-// openZstd reads .zst, as systemd-coredump writes it today.
-func openZstd(r io.Reader) (io.Reader, func(), error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(maxZstdWindow), zstd.WithDecoderLowmem(true))
+// openZstd reads .zst, as systemd-coredump writes it today. The window is bounded to what
+// the ledger has.
+func openZstd(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
+	const what = "window of a compressed core"
+	held, window := l.Part(), uint64(maxZstdWindow)
+	for window > usualZstdWindow && held.Try(what, window) != nil {
+		window /= 2
+	}
+	if window == usualZstdWindow {
+		if err := held.Take(what, window); err != nil {
+			return nil, nil, err
+		}
+	}
+	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1))
 	if err != nil {
+		held.Close()
 		return nil, nil, err
 	}
-	return z, z.Close, nil
+	return z, func() { z.Close(); held.Close() }, nil
 }
 
 // openLZ4 reads .lz4, as systemd-coredump wrote it before.
-func openLZ4(r io.Reader) (io.Reader, func(), error) { return lz4.NewReader(r), func() {}, nil }
-
-// openXZ reads .xz, as systemd-coredump wrote it at first.
-func openXZ(r io.Reader) (io.Reader, func(), error) {
-	z, err := xz.NewReader(r)
-	return z, func() {}, err
+func openLZ4(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
+	return lz4.NewReader(r), func() {}, nil
 }
 
+// openXZ reads .xz, as systemd-coredump wrote it at first.
+func openXZ(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) { return unxz.NewReader(l, r) }
+
 // openGzip reads .gz, as crash collectors of some vendors write it.
-func openGzip(r io.Reader) (io.Reader, func(), error) {
+func openGzip(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	z, err := gzip.NewReader(r)
 	return z, func() {}, err
 }
 
 // unpackFile decompresses a file into a temporary one that has no name.
 func unpackFile(packed *os.File, open unpacker, opts Options) (*os.File, error) {
-	z, done, err := open(packed)
+	from := &counter{r: packed}
+	z, done, err := open(budget.Of(opts.Memory), from)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	tmp, err := os.CreateTemp("", "core-*")
-	if err != nil {
-		return nil, err
+	if err != nil { // not wrapped: it is not the core that is missing
+		return nil, fmt.Errorf("no room for it: %v: %s", err, cureTemp)
 	}
 	if err := os.Remove(tmp.Name()); err != nil {
 		tmp.Close()
 		return nil, err
 	}
-	if err := copySparse(tmp, z, opts); err != nil {
+	if err := copySparse(tmp, z, from, opts); err != nil {
 		tmp.Close()
 		return nil, err
 	}
 	return tmp, nil
 }
 
+// cureTemp is how to give more room.
+const cureTemp = "set TMPDIR to a directory with space, or decompress it yourself"
+
+// errFull says that there is no room for what is unpacked.
+var errFull = errors.New("the directory for temporary files is nearly full: " + cureTemp)
+
+// counter counts the bytes of a file that were read, maybe by a goroutine of the
+// decompressor's.
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// workUnit is how much of a compressed file Options.Work is for, in bytes.
+const workUnit = 64 << 20
+
+// tooSlow is an error if the decompression took more work than it may. Programs' memory
+// takes a second or two for each unit; what takes longer is made to, or in a form whose
+// decompression is slow.
+func tooSlow(work *budget.Budget, packed *counter, each time.Duration) error {
+	if each == 0 || packed == nil || work.Err() != nil {
+		return nil
+	}
+	read := packed.n.Load()
+	if used := work.Used(); used > each*time.Duration(1+read/workUnit) {
+		const text = "%w: %d bytes of it took %v: decompress it yourself, or raise --budget"
+		return fmt.Errorf(text, budget.ErrSpent, read, used.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// unpacking is how far a core is unpacked.
+type unpacking struct {
+	packed  *counter // nil if the ratio does not count
+	size    int64
+	counted int64 // like size, with the weight of zeros
+	free    int64 // bytes that may still be written
+}
+
+// add counts a block of n bytes that was unpacked.
+func (u *unpacking) add(n int64, zeros bool) error {
+	u.size += n
+	if zeros {
+		n /= zerosWeight
+	} else if u.free -= n; u.free < 0 {
+		return errFull
+	}
+	u.counted += n
+	if u.packed == nil {
+		return nil
+	}
+	if read := u.packed.n.Load(); u.counted > freelyUnpacked+likelyRatio*read {
+		const text = "%w: %d bytes became %d and it goes on, as in a file that is made to fill disks: " +
+			"decompress it yourself if you trust it"
+		return fmt.Errorf(text, ErrTooBig, read, u.size)
+	}
+	return nil
+}
+
+// freeSpace is how many bytes may be written to a file's file system.
+func freeSpace(f *os.File) int64 {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil || st.Blocks == 0 {
+		return math.MaxInt64
+	}
+	return max(0, int64(st.Bavail)-int64(st.Blocks)/spareSpace) * st.Bsize
+}
+
 // copySparse writes a stream to an empty file and leaves holes for its zeros. A
 // stream that is cut in the middle is kept as far as it goes: it is a truncated
 // core.
-func copySparse(to *os.File, from io.Reader, opts Options) error {
+func copySparse(to *os.File, from io.Reader, packed *counter, opts Options) error {
 	limit := opts.MaxUnpacked
 	if limit == 0 {
 		limit = DefaultMaxUnpacked
 	}
 	block, zeros := make([]byte, unpackBlock), make([]byte, unpackBlock)
+	runtime.LockOSThread() // so that the time that is counted is this goroutine's
+	defer runtime.UnlockOSThread()
+	work := budget.New(context.Background(), 0)
 	report := progress(opts.Progress)
-	for size := int64(0); ; {
+	for u := (unpacking{packed: packed, free: freeSpace(to)}); ; {
 		n, err := io.ReadFull(from, block)
-		if size+int64(n) > limit {
+		if u.size+int64(n) > limit {
 			return fmt.Errorf("%w: over %d bytes", ErrTooBig, limit)
 		}
-		if n > 0 && !bytes.Equal(block[:n], zeros[:n]) {
-			if _, err := to.WriteAt(block[:n], size); err != nil {
-				return fmt.Errorf("%w: set TMPDIR to a directory with space", err)
+		at, empty := u.size, bytes.Equal(block[:n], zeros[:n])
+		if err := u.add(int64(n), empty); err != nil {
+			return err
+		}
+		if !empty {
+			if _, err := to.WriteAt(block[:n], at); err != nil {
+				return fmt.Errorf("%w: %s", err, cureTemp)
 			}
 		}
-		size += int64(n)
-		report(size)
+		if err := tooSlow(work, packed, opts.Work); err != nil {
+			return err
+		}
+		report(u.size)
+		if opts.Canceled != nil {
+			if err := opts.Canceled(); err != nil {
+				return err
+			}
+		}
 		if err == nil {
 			continue
 		}
-		if size == 0 || !endOfStream(err) {
+		if u.size == 0 || !endOfStream(err) {
 			return err
 		}
-		return to.Truncate(size)
+		return to.Truncate(u.size)
 	}
 }
 

@@ -5,15 +5,20 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // packers compress as the tools with these suffixes do.
@@ -104,7 +109,7 @@ func TestHolesAndProgress(t *testing.T) {
 	defer f.Close()
 	const size = 256 << 20
 	stream := io.MultiReader(bytes.NewReader([]byte("begin")), io.LimitReader(zeros{}, size), bytes.NewReader([]byte("end")))
-	if err := copySparse(f, stream, Options{}); err != nil {
+	if err := copySparse(f, stream, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	info, _ := f.Stat()
@@ -115,7 +120,7 @@ func TestHolesAndProgress(t *testing.T) {
 	if _, err := f.ReadAt(end, size+4); err != nil || string(end) != "\x00end" {
 		t.Errorf("the end is %q, %v", end, err)
 	}
-	if err := copySparse(f, iotest.ErrReader(os.ErrPermission), Options{}); !errors.Is(err, os.ErrPermission) {
+	if err := copySparse(f, iotest.ErrReader(os.ErrPermission), nil, Options{}); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a stream that fails: %v", err)
 	}
 }
@@ -126,4 +131,63 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
+}
+
+// TestPackedBombs unpacks files that are made to fill a disk: each ends with a reason, and
+// the same kind of file below the limit does not.
+func TestPackedBombs(t *testing.T) {
+	text := bytes.Repeat([]byte("ompd"), unpackBlock/4)
+	for _, tt := range []struct {
+		name   string
+		packed int64 // bytes of the file that were read
+		blocks int64 // that it becomes, of which zeros are
+		zeros  int64
+		free   int64
+		want   error
+	}{
+		{"as programs' memory", 1 << 30, 100 << 30 / unpackBlock, 60 << 30 / unpackBlock, math.MaxInt64, nil},
+		{"a small one of much text", 1 << 10, 1 << 30 / unpackBlock, 0, math.MaxInt64, nil},
+		{"zeros of a large array", 2 << 20, 16 << 30 / unpackBlock, 16 << 30 / unpackBlock, math.MaxInt64, nil},
+		{"text without end", 243 << 10, 6 << 30 / unpackBlock, 0, math.MaxInt64, ErrTooBig},
+		{"zeros without end", 64 << 10, 1 << 40 / unpackBlock, 1 << 40 / unpackBlock, math.MaxInt64, ErrTooBig},
+		{"a full disk", 1 << 30, 2 << 30 / unpackBlock, 0, 1 << 30, errFull},
+	} {
+		u := unpacking{packed: new(counter), free: tt.free}
+		u.packed.n.Store(tt.packed)
+		var err error
+		for i := int64(0); i < tt.blocks && err == nil; i++ {
+			err = u.add(int64(len(text)), i < tt.zeros)
+		}
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v after %d bytes, want %v", tt.name, err, u.size, tt.want)
+		}
+	}
+}
+
+// TestUnpackWork unpacks a stream that never ends with a bound on the work.
+func TestUnpackWork(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "core"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := copySparse(f, zeros{}, new(counter), Options{Work: time.Millisecond}); !errors.Is(err, budget.ErrSpent) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNoTemporary unpacks where there is no directory for temporary files: that is what is
+// said, and not that there is no core.
+func TestNoTemporary(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "core.gz")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte("\x7fELF"))
+	if err := errors.Join(z.Close(), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nothing"))
+	if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), "TMPDIR") || errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
 }

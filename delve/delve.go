@@ -41,7 +41,7 @@ var (
 	// ErrNoProcess says that Delve holds no process that lives.
 	ErrNoProcess = errors.New("no living process")
 	// ErrRan says that another client let the program run while it was looked at.
-	ErrRan = errors.New("another client of Delve let the program run meanwhile")
+	ErrRan = errors.New("another client of Delve resumed the program meanwhile")
 )
 
 // Options tell where the files of the program are, and how patient to be. The zero
@@ -165,7 +165,7 @@ func versionNumber(text string) string {
 	return strings.TrimSpace(strings.TrimPrefix(line, "Version:"))
 }
 
-// local tells whether Delve runs on this machine.
+// local reports whether Delve runs on this machine.
 func (p *Process) local() bool {
 	a, ok := p.conn.c.RemoteAddr().(*net.TCPAddr)
 	return !ok || a.IP.IsLoopback()

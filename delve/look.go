@@ -113,7 +113,7 @@ func (p *Process) resume(ctx context.Context) error {
 	if c.broken() != nil {
 		fresh, err := dial(ctx, c.address, c.timeout)
 		if err != nil {
-			return fmt.Errorf("the program was halted and is so still: %w", err)
+			return fmt.Errorf("the program was halted and still is: %w", err)
 		}
 		defer fresh.close()
 		c = fresh
@@ -124,7 +124,7 @@ func (p *Process) resume(ctx context.Context) error {
 		return nil // another client was faster; a second command would wait for the next stop
 	}
 	if err := c.tell(ctx, "Command", command{"continue"}, &r); err != nil {
-		return fmt.Errorf("the program was halted and may be so still: %w: see with `dlv connect %s`, and `continue`", err, c.address)
+		return fmt.Errorf("the program was halted and may still be: %w: see with `dlv connect %s`, and `continue`", err, c.address)
 	}
 	var f failure
 	if errors.As(r.err, &f) { // it has ended right after
@@ -159,7 +159,7 @@ func (p *Process) unchanged(ctx context.Context, before *state) error {
 		return err
 	}
 	if now.Running || !slices.Equal(now.Threads, before.Threads) {
-		return fmt.Errorf("%w: what was read is of no one moment: ask again", ErrRan)
+		return fmt.Errorf("%w: what was read does not belong to one moment: repeat the command", ErrRan)
 	}
 	return nil
 }

@@ -3,172 +3,165 @@ package diagnose
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxNamed bounds the threads that one sentence names.
+// maxNamed bounds the threads, or the steps of a cycle, that one sentence names.
 const maxNamed = 4
 
 // barriers tells, of each barrier that waits for members of its team, who is
 // missing and where it is. That is information: a member may only be slow. It is
-// part of a hang if the missing one can never go on.
-func barriers(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	for _, b := range g.groups {
+// part of a hang if the missing one can never proceed.
+func barriers(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	for _, b := range d.groups {
 		if len(b.missing) == 0 || b.size == 0 {
 			continue
 		}
-		out = append(out, g.barrier(b))
-		if v, ok := g.divergent(b); ok {
+		out = append(out, d.barrier(b))
+		if v, ok := d.divergent(b); ok {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// oneTeam tells whether a cycle is of members of one team that all wait at
+// oneTeam reports whether a cycle is of members of one team that all wait at
 // barriers: at different ones, or they would be together.
-func (g *graph) oneTeam(cycle []inspect.CycleStep) bool {
-	return !slices.ContainsFunc(cycle, func(s inspect.CycleStep) bool {
-		return s.WaitsFor.Kind != inspect.WaitBarrier || g.waits[s.Thread].Region != g.waits[cycle[0].Thread].Region
+func (x *index) oneTeam(cycle []picture.CycleStep) bool {
+	return !slices.ContainsFunc(cycle, func(s picture.CycleStep) bool {
+		return s.WaitsFor.Kind != picture.WaitBarrier || x.waits[s.Thread].Region != x.waits[cycle[0].Thread].Region
 	})
 }
 
 // tellDivergent writes the verdict on members of a team that wait for each other
 // at different barriers.
-func (g *graph) tellDivergent(v *inspect.Verdict) {
-	v.Kind = inspect.VerdictBarrierDivergent
-	v.Region = g.waits[v.Threads[0]].Region
-	var parts []string
-	for _, s := range v.Cycle {
-		parts = append(parts, fmt.Sprintf("%s waits %s", g.who(s.Thread), g.whichBarrier(s.Thread)))
-	}
-	v.Summary = "members of one team wait for each other at different barriers and can never go on"
-	v.Explanation = strings.Join(parts, "; ") + ". All threads of a team must come to the same barriers in the same order."
-	v.Cure = "move the barrier out of what only some threads execute (if, single, master, a loop that some leave early)"
+func (d *drawer) tellDivergent(v *picture.Verdict) {
+	v.Kind = picture.VerdictBarrierDivergent
+	v.Region = d.waits[v.Threads[0]].Region
+	at := few(v.Cycle, func(s picture.CycleStep) string {
+		return fmt.Sprintf("%s waits %s", d.who(s.Thread), d.whichBarrier(s.Thread))
+	})
+	v.Summary = "members of one team wait for each other at different barriers and can never proceed"
+	v.Explanation = at + ". All threads of a team must encounter the same barriers in the same order."
+	v.Fix = "move the barrier out of code that only some threads execute (if, single, master, a loop that some " +
+		"threads leave early)"
 }
 
 // whichBarrier says at which barrier a thread waits.
-func (g *graph) whichBarrier(lwp int) string {
-	t := g.threads[lwp]
+func (x *index) whichBarrier(lwp int) string {
+	t := x.threads[lwp]
 	if t == nil || t.State == nil {
 		return "at a barrier"
 	}
 	f, ok := innermost(t.UserStack)
 	switch {
-	case t.State.Name == "wait_barrier_implicit_parallel":
+	case t.State.Name == picture.StateBarrierParallel:
 		return "at the end of the parallel region"
-	case ok && f.Line != 0 && t.State.Name == "wait_barrier_implicit_workshare":
-		return fmt.Sprintf("at the end of the worksharing construct at %s:%d", base(f.File), f.Line)
+	case ok && f.Line != 0 && t.State.Name == picture.StateBarrierWorkshare:
+		return "at the end of the worksharing construct at " + sourcePlace(t.UserStack)
 	case ok && f.Line != 0:
-		return fmt.Sprintf("at the barrier at %s:%d", base(f.File), f.Line)
+		return "at the barrier at " + sourcePlace(t.UserStack)
 	}
 	return "at a barrier"
 }
 
-// divergent tells whether threads that the runtime takes to be at one barrier
+// divergent reports whether threads that the runtime takes to be at one barrier
 // are at several of the program's. That breaks a rule of OpenMP, although nothing
 // needs to hang.
-func (g *graph) divergent(b *group) (inspect.Verdict, bool) {
+func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 	at := map[string][]int{}
 	var order []string
 	for _, w := range b.waits {
-		if info, ok := b.barrier[w.LWP]; !ok || !slices.Contains(info.Arrived, w.LWP) {
+		if info := b.views[w.Barrier]; info == nil || !info.arrived[w.Thread] {
 			continue
 		}
-		f, ok := innermost(g.frames(w.LWP))
-		if !ok || f.Line == 0 || g.whichBarrier(w.LWP) == "at the end of the parallel region" {
+		f, ok := innermost(d.frames(w.Thread))
+		if !ok || f.Line == 0 || d.whichBarrier(w.Thread) == "at the end of the parallel region" {
 			continue
 		}
-		p := g.whichBarrier(w.LWP)
+		p := d.whichBarrier(w.Thread)
 		if at[p] == nil {
 			order = append(order, p)
 		}
-		at[p] = append(at[p], w.LWP)
+		at[p] = append(at[p], w.Thread)
 	}
 	if len(order) < 2 {
-		return inspect.Verdict{}, false
+		return picture.Verdict{}, false
 	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictBarrierDivergent, Severity: inspect.SeverityWarning, Certainty: inspect.Certain, Region: b.waits[0].Region,
-		Summary:     "members of one team wait at different barriers as if they were one",
-		Explanation: "The runtime counts threads at barriers and lets them go on once all have arrived at any. What one side did before its barrier is not done for the other: all threads of a team must come to the same barriers in the same order.",
-		Cure:        "move the barriers out of what only some threads execute (if, single, master)",
+	v := picture.Verdict{
+		Kind: picture.VerdictBarrierDivergent, Severity: picture.SeverityWarning, Certainty: picture.Certain,
+		Region:  b.waits[0].Region,
+		Summary: "members of one team wait at different barriers, which the runtime treats as one",
+		Explanation: "The runtime only counts arrivals: it releases the threads once all have arrived at any " +
+			"barrier, so what one side does before its barrier may be unfinished when the other side proceeds. All " +
+			"threads of a team must encounter the same barriers in the same order.",
+		Fix: "move the barriers out of code that only some threads execute (if, single, master)",
 	}
 	for _, p := range order {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", g.wait(at[p]), p))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s %s", d.wait(at[p]), p))
 		v.Threads = append(v.Threads, at[p]...)
 	}
 	return v, true
 }
 
-func (g *graph) barrier(b *group) inspect.Verdict {
+func (d *drawer) barrier(b *group) picture.Verdict {
 	arrived, size := b.size-len(b.missing), b.size
-	v := inspect.Verdict{
-		Kind: inspect.VerdictBarrierMissing, Severity: inspect.SeverityInfo, Certainty: inspect.Possible,
+	v := picture.Verdict{
+		Kind: picture.VerdictBarrierMissing, Severity: picture.SeverityInfo, Certainty: picture.Possible,
 		Arrived: &arrived, TeamSize: &size, Region: b.waits[0].Region,
 	}
 	for _, w := range b.waits {
-		v.Threads = append(v.Threads, w.LWP)
-		if info, ok := b.barrier[w.LWP]; ok && len(info.Missing) > 0 && v.Evidence == nil {
+		v.Threads = append(v.Threads, w.Thread)
+		if info := b.views[w.Barrier]; info != nil && len(info.Missing) > 0 && v.Evidence == nil {
 			v.Evidence = []string{info.Evidence}
 		}
 	}
 	var named []string
 	held := 0
 	for _, lwp := range b.missing {
-		m := inspect.MissingThread{Thread: lwp}
+		m := picture.MissingThread{Thread: lwp}
 		where := ""
-		if t := g.threads[lwp]; t != nil {
+		if t := d.threads[lwp]; t != nil {
 			if t.State != nil {
 				m.State = t.State.Name
 			}
 			if f, ok := innermost(t.UserStack); ok {
-				m.Frame, where = &f, " is "+g.doing(lwp)+"in "+place(f)
+				m.Frame, where = &f, " is "+d.doing(lwp)+"in "+place(f)
 			}
 		}
-		if g.stuck[node{lwp: lwp}] {
+		if d.isStuck(lwp) {
 			held++
 		}
 		v.Missing = append(v.Missing, m)
 		if len(named) < maxNamed {
-			named = append(named, g.who(lwp)+where)
+			named = append(named, d.who(lwp)+where)
 		}
 	}
-	if more := len(b.missing) - len(named); more > 0 {
-		named = append(named, fmt.Sprintf("%d more are missing", more))
-	}
-	v.Summary = fmt.Sprintf("%d of %d arrived at a barrier%s: %s", arrived, size, g.barrierPlace(b), strings.Join(named, ", "))
-	v.Explanation = "The others wait until all have arrived. That is normal while the missing ones work; it is a hang only if they never come."
+	v.Summary = fmt.Sprintf("%d of %d arrived at a barrier%s: %s", arrived, size, d.barrierPlace(b),
+		phrase.Some(named, maxNamed, len(b.missing)))
+	v.Explanation = "The others wait until all have arrived. That is normal while the missing threads work; it is " +
+		"a hang only if they never arrive."
 	if held > 0 {
-		v.Explanation = "The others wait until all have arrived, and that cannot happen: what keeps the missing ones is told in another verdict."
-		v.Severity = inspect.SeverityHang
-		v.Certainty = g.certaintyOf(b.missing)
+		v.Explanation = "The others wait until all have arrived, which cannot happen: another verdict says what " +
+			"blocks the missing threads."
+		v.Severity = picture.SeverityHang
+		v.Certainty = d.certaintyOf(b.missing)
 	}
 	return v
 }
 
-// certaintyOf is how sure it is that one of the threads can never go on.
-func (g *graph) certaintyOf(lwps []int) string {
-	best := inspect.Possible
+// certaintyOf is how sure it is that one of the threads can never proceed.
+func (d *drawer) certaintyOf(lwps []int) picture.Certainty {
+	best := picture.Possible
 	for _, lwp := range lwps {
-		if !g.stuck[node{lwp: lwp}] {
+		if !d.isStuck(lwp) {
 			continue
 		}
-		c := inspect.Certain
-		for n := range g.reachable(node{lwp: lwp}) {
-			for _, e := range g.edges(n) {
-				if g.stuck[e.to] {
-					c = weaker(c, e.certainty)
-				}
-			}
-		}
-		for _, e := range g.edges(node{lwp: lwp}) {
-			c = weaker(c, e.certainty)
-		}
-		if certaintyRank[c] < certaintyRank[best] {
+		c := d.weakest(node{lwp: lwp})
+		if c.Rank() < best.Rank() {
 			best = c
 		}
 	}
@@ -176,24 +169,24 @@ func (g *graph) certaintyOf(lwps []int) string {
 }
 
 // doing says how a thread is kept, if it is.
-func (g *graph) doing(lwp int) string {
-	w, ok := g.waits[lwp]
+func (x *index) doing(lwp int) string {
+	w, ok := x.waits[lwp]
 	switch {
-	case ok && w.Kind == inspect.WaitBarrier:
+	case ok && w.Kind == picture.WaitBarrier:
 		return "at another barrier, "
 	case ok:
-		return "waiting for " + describe(g.target(w)) + " "
+		return "waiting for " + describe(x.target(w)) + " "
 	}
 	return ""
 }
 
 // barrierPlace is where the barrier stands in the source, if its threads say so
 // with one voice.
-func (g *graph) barrierPlace(b *group) string {
+func (x *index) barrierPlace(b *group) string {
 	var at []string
 	for _, w := range b.waits {
-		t := g.threads[w.LWP]
-		if t == nil || t.State == nil || t.State.Name == "wait_barrier_implicit_parallel" {
+		t := x.threads[w.Thread]
+		if t == nil || t.State == nil || t.State.Name == picture.StateBarrierParallel {
 			continue
 		}
 		if f, ok := innermost(t.UserStack); ok && f.Line != 0 {
@@ -206,30 +199,46 @@ func (g *graph) barrierPlace(b *group) string {
 	case len(at) == 1:
 		return " (" + at[0] + ")"
 	case len(at) == 0:
-		if r := g.regions[b.waits[0].Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
+		if r := x.regions[b.waits[0].Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
 			return fmt.Sprintf(" (of the parallel region at %s:%d)", base(r.Function.File), r.Function.Line)
 		}
 	}
 	return ""
 }
 
-// innermost is the innermost frame of the program's own code.
-func innermost(fs []inspect.Frame) (inspect.Frame, bool) {
-	i := slices.IndexFunc(fs, func(f inspect.Frame) bool { return f.Kind == inspect.FrameUser })
+// sourcePlace is the line of the innermost frame of the program's own code; if that is inlined
+// from another file, as from a header, also the line into which it is.
+func sourcePlace(fs []picture.Frame) string {
+	f, _ := innermost(fs)
+	text := fmt.Sprintf("%s:%d", base(f.File), f.Line)
+	if !f.Inlined {
+		return text
+	}
+	own := slices.IndexFunc(fs, func(o picture.Frame) bool { return o.Kind == picture.FrameUser && !o.Inlined })
+	if own < 0 || fs[own].Line == 0 || fs[own].File == f.File {
+		return text
+	}
+	return fmt.Sprintf("%s (inlined at %s:%d)", text, base(fs[own].File), fs[own].Line)
+}
+
+// innermost is the innermost frame of the program's own code; in a module whose functions have
+// no names, the first behind it there that has one.
+func innermost(fs []picture.Frame) (picture.Frame, bool) {
+	i := picture.InnermostUser(fs)
 	if i < 0 {
-		return inspect.Frame{}, false
+		return picture.Frame{}, false
 	}
 	return fs[i], true
 }
 
 // place is "foo x.c:12".
-func place(f inspect.Frame) string {
+func place(f picture.Frame) string {
 	name := f.Function
 	if f.In != "" {
 		name = f.In
 	}
-	if name == "" && f.PC != nil {
-		name = f.PC.String()
+	if name == "" {
+		name = f.Spot()
 	}
 	if f.Line != 0 {
 		name += fmt.Sprintf(" %s:%d", base(f.File), f.Line)

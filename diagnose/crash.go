@@ -2,11 +2,10 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 const (
@@ -24,145 +23,165 @@ const (
 )
 
 // crashes tells why the program died.
-func crashes(g *graph) []inspect.Verdict {
-	var v inspect.Verdict
-	f, fault := g.in.Fault()
-	a, aborted := g.in.Abort()
-	switch {
-	case fault && overflows(f):
-		v = g.overflow(f)
-	case fault && f.Null:
-		v = g.null(f)
-	case fault:
-		v = g.fault(f)
-	case aborted && a.By != "":
-		v = g.aborted(a)
+func crashes(d *drawer) []picture.Verdict {
+	var v picture.Verdict
+	handled := false
+	switch a := d.facts.Abort; {
+	case d.facts.Fault != nil:
+		f := faultOf(d.facts.Fault)
+		v, handled = d.died(f), f.Handled
+	case a != nil && a.Exception != nil:
+		v = d.escaped(a.Thread, a.Exception)
+	case a != nil && a.By != "":
+		v = d.aborted(a)
 	default:
 		return nil
 	}
-	g.openMPPlace(&v)
-	g.holdsUp(&v)
-	if f.Handled {
-		v.Evidence = append(v.Evidence, "a handler of the signal was called, and ended the program by it: what the kernel saved for the handler is on the stack")
+	d.openMPPlace(&v)
+	d.holdsUp(&v)
+	if handled {
+		v.Evidence = append(v.Evidence, "a handler for the signal ran and raised it again: the context that the "+
+			"kernel saved for the handler is on the stack")
 	}
-	return []inspect.Verdict{v}
+	return []picture.Verdict{v}
+}
+
+// died is the verdict on a program that a fault has ended.
+func (d *drawer) died(f *fault) picture.Verdict {
+	switch {
+	case overflows(f):
+		return d.overflow(f)
+	case f.Null:
+		return d.null(f)
+	}
+	return d.fault(f)
 }
 
 // aborted is the verdict on a program that the C library or a runtime has ended.
-func (g *graph) aborted(a inspect.Abort) inspect.Verdict {
+func (d *drawer) aborted(a *picture.Abort) picture.Verdict {
 	caller := place(a.Caller)
 	if a.Caller.Function == "" && a.Caller.Module != "" {
 		caller = a.Caller.Module
 	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictCrash, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{a.LWP},
-		Summary:  fmt.Sprintf("%s: %s ended the program", g.who(a.LWP), a.By),
+	v := picture.Verdict{
+		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
+		Threads:  []int{a.Thread},
+		Summary:  fmt.Sprintf("%s: %s ended the program", d.who(a.Thread), a.By),
 		Evidence: []string{"abort was called in " + caller},
 	}
-	if fr, ok := innermost(g.frames(a.LWP)); ok {
+	if a.Call != "" {
+		return d.terminated(a, v)
+	}
+	if fr, ok := innermost(d.frames(a.Thread)); ok {
 		v.Summary += ", called in " + place(fr)
 	}
 	if a.Message == "" {
-		v.Explanation = "What it said before is on the program's standard error; it was not found in memory."
+		v.Explanation = "Its message went to the program's standard error; it was not found in memory."
 		return v
 	}
-	v.Explanation = "It said: " + a.Message
+	v.Explanation = "Its message: " + a.Message
 	v.Evidence = append(v.Evidence, "the message: "+a.MessageBy)
 	return v
 }
 
 // holdsUp adds to a crash what the thread that died has and others wait for.
-func (g *graph) holdsUp(v *inspect.Verdict) {
+func (d *drawer) holdsUp(v *picture.Verdict) {
 	died := node{lwp: v.Threads[0]}
-	for _, lwp := range g.order {
-		w := g.waits[lwp]
-		i := slices.IndexFunc(g.node(node{lwp: lwp}).all, func(e edge) bool { return e.to == died })
-		if i < 0 || g.locks[lwp] == nil { // it waits for the thread, and not for what that has
+	for _, lwp := range d.order {
+		if d.locks[lwp] == nil { // it waits for the thread, and not for what that holds
+			continue
+		}
+		how, waits := d.edgeTo(node{lwp: lwp}, died)
+		if !waits {
 			continue
 		}
 		v.Behind = append(v.Behind, lwp)
-		v.Evidence = append(v.Evidence, fmt.Sprintf("it has %s, which %s waits for: %s", describe(g.target(w)), g.who(lwp), g.node(node{lwp: lwp}).all[i].evidence))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("it holds %s, which %s waits for: %s",
+			describe(d.target(d.waits[lwp])), d.who(lwp), how.evidence))
 	}
 	if len(v.Behind) > 0 {
-		v.Explanation = strings.TrimSpace(v.Explanation + " It died in the middle of what it had locked; who waits for that has no part in it.")
+		v.Explanation = strings.TrimSpace(v.Explanation + " It died while it held a lock; the threads that wait " +
+			"for that lock are not the cause.")
 	}
 }
 
-// overflows tells whether the access was one of a stack that is used up: below
+// overflows reports whether the access was one of a stack that is used up: below
 // its end, where the thread's own frames are or were about to be.
-func overflows(f inspect.Fault) bool {
-	if !f.HasAddress { // the kernel found no room for the frame of a signal's handler
-		return f.Signal == "SIGSEGV" && f.Code == codeKernel && f.StackLow != 0 && f.SP != 0 && f.SP < f.StackLow+handlerRoom
+func overflows(f *fault) bool {
+	if !f.hasAddress { // the kernel found no room for the frame of a signal's handler
+		return f.Signal == "SIGSEGV" && f.Code == codeKernel && f.low != 0 && f.sp != 0 && f.sp < f.low+handlerRoom
 	}
-	return f.StackLow != 0 && f.SP != 0 && f.Address < f.StackLow && f.Address+nearStack >= f.SP && f.SP < f.StackLow+nearStack
+	return f.low != 0 && f.sp != 0 && f.address < f.low && f.address+nearStack >= f.sp && f.sp < f.low+nearStack
 }
 
-func (g *graph) overflow(f inspect.Fault) inspect.Verdict {
-	v := inspect.Verdict{
-		Kind: inspect.VerdictStackOverflow, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{f.LWP},
-		Summary:  fmt.Sprintf("%s used up its stack of %s", g.who(f.LWP), bytes(f.StackHigh-f.StackLow)),
-		Evidence: []string{overflowed(f), fmt.Sprintf("its stack pointer is %v", inspect.Hex(f.SP))},
+func (d *drawer) overflow(f *fault) picture.Verdict {
+	v := picture.Verdict{
+		Kind: picture.VerdictStackOverflow, Severity: picture.SeverityCrash, Certainty: picture.Certain,
+		Threads:  []int{f.Thread},
+		Summary:  fmt.Sprintf("%s overflowed its stack of %s", d.who(f.Thread), bytes(f.high-f.low)),
+		Evidence: []string{overflowed(f), fmt.Sprintf("its stack pointer is %v", picture.Hex(f.sp))},
 	}
-	if !f.HasAddress && f.SP >= f.StackLow {
-		v.Certainty = inspect.Likely
+	if !f.hasAddress && f.sp >= f.low {
+		v.Certainty = picture.Likely
 	}
-	more := bytes(4 * (f.StackHigh - f.StackLow))
+	more := bytes(4 * (f.high - f.low))
 	switch {
 	case f.Repeats >= recursion:
 		n := fmt.Sprint(f.Repeats)
-		if f.Depth >= inspect.MaxFrames {
+		if f.Cut {
 			n = "more than " + n
 		}
-		v.Explanation = fmt.Sprintf("%s is on it %s times: it calls itself without end, or deeper than the stack is.", place(f.Repeated), n)
+		v.Explanation = fmt.Sprintf("%s is on the stack %s times: the recursion is endless, or deeper than the "+
+			"stack allows.", place(*f.Repeated), n)
 	case f.Frame >= hugeFrame:
 		at := ""
 		if f.At != nil {
 			at = " of " + place(*f.At)
 		}
-		v.Explanation = fmt.Sprintf("The one frame%s has %s: large arrays are on the stack.", at, bytes(f.Frame))
-		more = bytes(2 * max(f.Frame, f.StackHigh-f.StackLow))
+		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: it has large arrays on the stack.", at, bytes(f.Frame))
+		more = bytes(2 * max(f.Frame, f.high-f.low))
 	default:
-		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, or deep recursion."
+		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
+			"or deep recursion."
 	}
 	if f.Initial {
-		v.Cure = "raise the limit of the process's stack: ulimit -s unlimited; or put large arrays on the heap. OMP_STACKSIZE is for worker threads only"
+		v.Fix = "raise the stack limit of the process (ulimit -s unlimited), or put large arrays on the heap; " +
+			"OMP_STACKSIZE applies to worker threads only"
 		return v
 	}
-	v.Cure = fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now), or put large arrays on the heap", more, bytes(f.StackHigh-f.StackLow))
+	v.Fix = fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now), or put large arrays on the heap", more,
+		bytes(f.high-f.low))
 	return v
 }
 
 // overflowed says how it is known that a stack is used up.
-func overflowed(f inspect.Fault) string {
-	stack := fmt.Sprintf("its stack [%v, %v), known from %s", inspect.Hex(f.StackLow), inspect.Hex(f.StackHigh), f.StackBy)
+func overflowed(f *fault) string {
+	stack := fmt.Sprintf("its stack [%v, %v), taken from %s", picture.Hex(f.low), picture.Hex(f.high), f.By)
 	switch {
-	case f.HasAddress:
-		return fmt.Sprintf("it accessed %v, %s below the end of %s", inspect.Hex(f.Address), bytes(f.StackLow-f.Address), stack)
-	case f.SP >= f.StackLow:
-		return fmt.Sprintf("%s are left of %s: the kernel found no room to call the handler of SIGSEGV", bytes(f.SP-f.StackLow), stack)
+	case f.hasAddress:
+		return fmt.Sprintf("it accessed %v, %s below the end of %s", picture.Hex(f.address),
+			bytes(f.low-f.address), stack)
+	case f.sp >= f.low:
+		return fmt.Sprintf("only %s are left of %s: the kernel had no room to call the handler of SIGSEGV",
+			bytes(f.sp-f.low), stack)
 	}
-	return fmt.Sprintf("it is %s below the end of %s: the kernel found no room to call the handler of SIGSEGV", bytes(f.StackLow-f.SP), stack)
-}
-
-func (g *graph) frames(lwp int) []inspect.Frame {
-	if t := g.threads[lwp]; t != nil {
-		return t.UserStack
-	}
-	return nil
+	return fmt.Sprintf("it is %s below the end of %s: the kernel had no room to call the handler of SIGSEGV",
+		bytes(f.low-f.sp), stack)
 }
 
 // null is the verdict on an access through a null pointer.
-func (g *graph) null(f inspect.Fault) inspect.Verdict {
-	v := inspect.Verdict{
-		Kind: inspect.VerdictCrash, Severity: inspect.SeverityCrash, Certainty: inspect.Certain, Threads: []int{f.LWP},
-		Summary:  fmt.Sprintf("%s used a null pointer", g.who(f.LWP)),
-		Evidence: []string{fmt.Sprintf("the access was to address %v; nothing is mapped there", inspect.Hex(f.Address))},
+func (d *drawer) null(f *fault) picture.Verdict {
+	v := picture.Verdict{
+		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
+		Threads:  []int{f.Thread},
+		Summary:  fmt.Sprintf("%s dereferenced a null pointer", d.who(f.Thread)),
+		Evidence: []string{fmt.Sprintf("it accessed address %v; nothing is mapped there", picture.Hex(f.address))},
 	}
 	if f.At != nil {
 		v.Summary += " in " + place(*f.At)
 	}
-	if f.Address != 0 {
-		v.Explanation = fmt.Sprintf("It accessed what lies %d bytes behind the begin of an object whose address is null.", f.Address)
+	if f.address != 0 {
+		v.Explanation = fmt.Sprintf("It accessed offset %d of an object whose address is null.", f.address)
 	}
 	return v
 }
@@ -179,4 +198,33 @@ func bytes(n uint64) string {
 		}
 	}
 	return strconv.FormatUint(n, 10) + "B"
+}
+
+// fault is a fault with its numbers as such: 0 where they are not known.
+type fault struct {
+	*picture.Fault
+	*picture.FaultStack
+	*picture.Nearby
+	address, pc, sp uint64
+	low, high       uint64 // of the stack
+	hasAddress      bool
+}
+
+func faultOf(f *picture.Fault) *fault {
+	number := func(h *picture.Hex) uint64 {
+		if h == nil {
+			return 0
+		}
+		return uint64(*h)
+	}
+	out := &fault{Fault: f, FaultStack: f.Stack, Nearby: f.Memory, address: number(f.Address), pc: number(f.PC),
+		hasAddress: f.Address != nil}
+	if out.FaultStack == nil {
+		out.FaultStack = &picture.FaultStack{}
+	}
+	if out.Nearby == nil {
+		out.Nearby = &picture.Nearby{}
+	}
+	out.sp, out.low, out.high = number(out.SP), number(out.Low), number(out.High)
+	return out
 }

@@ -3,7 +3,6 @@ package diagnose_test
 import (
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func TestDocs(t *testing.T) {
 			columns[kind] = cells[1:]
 		}
 	}
-	kinds := slices.Sorted(slices.Values(diagnose.Kinds()))
+	kinds := slices.Sorted(slices.Values(diagnose.Names()))
 	if got := slices.Sorted(maps.Keys(columns)); !slices.Equal(got, kinds) {
 		t.Errorf("the table has the kinds %q, want %q", got, kinds)
 	}
@@ -43,17 +42,5 @@ func TestDocs(t *testing.T) {
 				t.Errorf("%s: column %d says %q", kind, i+2, c)
 			}
 		}
-	}
-}
-
-// TestKinds holds the list of kinds against the constants of the picture.
-func TestKinds(t *testing.T) {
-	var want []string
-	for _, m := range regexp.MustCompile(`\bVerdict\w+\s*= "(\w+)"`).FindAllStringSubmatch(read(t, "../inspect/verdict.go"), -1) {
-		want = append(want, m[1])
-	}
-	slices.Sort(want)
-	if got := slices.Sorted(slices.Values(diagnose.Kinds())); !slices.Equal(got, want) || len(want) == 0 {
-		t.Errorf("kinds %q, want %q", got, want)
 	}
 }

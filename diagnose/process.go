@@ -3,26 +3,27 @@ package diagnose
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // runtimesLoaded tells of two OpenMP runtimes in one process.
-func runtimesLoaded(g *graph) []inspect.Verdict {
-	if len(g.pic.Runtimes) < 2 {
+func runtimesLoaded(d *drawer) []picture.Verdict {
+	if len(d.pic.Runtimes) < 2 {
 		return nil
 	}
 	owned := map[string]int{}
 	var lwps []int
-	for _, t := range g.pic.Threads {
+	for _, t := range d.pic.Threads {
 		if t.Runtime != "" {
 			owned[t.Runtime]++
 		}
 	}
 	var evidence, names []string
 	used := 0
-	for _, r := range g.pic.Runtimes {
+	for _, r := range d.pic.Runtimes {
 		n := owned[r.ID]
 		state := fmt.Sprintf("%s is in it", count(n))
 		switch {
@@ -37,33 +38,46 @@ func runtimesLoaded(g *graph) []inspect.Verdict {
 		evidence = append(evidence, fmt.Sprintf("%s %s, %s: %s", r.Name, r.Version, r.Path, state))
 		names = append(names, filepath.Base(r.Path))
 	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictTwoRuntimes, Severity: inspect.SeverityWarning, Certainty: inspect.Certain, Threads: lwps, Evidence: evidence,
-		Summary:     fmt.Sprintf("%d OpenMP runtimes are in this process: %s", len(names), strings.Join(names, ", ")),
-		Explanation: "Each has its own threads, locks and critical sections: a critical section of code for the one does not keep out code for the other, and both together start more threads than there are processors.",
-		Cure:        "build all parts with one compiler's OpenMP, or link all against one runtime (LLVM's serves GCC's code too)",
+	v := picture.Verdict{
+		Kind: picture.VerdictTwoRuntimes, Severity: picture.SeverityWarning, Certainty: picture.Certain,
+		Threads: lwps, Evidence: evidence,
+		Summary: fmt.Sprintf("%d OpenMP runtimes are loaded in this process: %s", len(names),
+			strings.Join(names, ", ")),
+		Explanation: "Each has its own threads, locks and critical sections: a critical section in code built for " +
+			"one does not exclude code built for the other, and together they start more threads than there are " +
+			"processors.",
+		Fix: "build everything with one compiler's OpenMP, or link everything against one runtime (LLVM's " +
+			"also runs code built by GCC)",
 	}
 	if used < 2 {
-		v.Severity = inspect.SeverityInfo
+		v.Severity = picture.SeverityInfo
 	}
-	return []inspect.Verdict{v}
+	return []picture.Verdict{v}
 }
 
 // forked tells of a child after fork whose runtime still counts on threads that
 // only the parent has.
-func forked(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	for _, l := range g.in.Lost() {
-		v := inspect.Verdict{
-			Kind: inspect.VerdictForkChild, Severity: inspect.SeverityWarning, Certainty: inspect.Certain, Threads: l.Waiting,
-			Summary:     fmt.Sprintf("the OpenMP runtime counts on %s that this process does not have: it is a child after fork", count(l.Count)),
-			Evidence:    []string{l.Evidence},
-			Explanation: "A child has only the thread that called fork. The runtime's list of threads was copied, and the next parallel region will wait for them for ever.",
-			Cure:        "call fork before the first parallel region, or exec in the child; in Python start workers by spawn or forkserver",
+func forked(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	for _, l := range d.facts.Lost {
+		if slices.ContainsFunc(l.Waiting, func(lwp int) bool { return d.atEnded[lwp] }) {
+			continue // a child has one thread of the parent's region, not several
+		}
+		v := picture.Verdict{
+			Kind: picture.VerdictForkChild, Severity: picture.SeverityWarning, Certainty: picture.Certain,
+			Threads: l.Waiting,
+			Summary: fmt.Sprintf("the OpenMP runtime expects %s that this process does not have: it is a "+
+				"forked child", count(l.Count)),
+			Evidence: []string{l.Evidence},
+			Explanation: "A forked child has only the thread that called fork. The runtime's list of threads was " +
+				"copied, and the next parallel region will wait for them forever.",
+			Fix: "call fork before the first parallel region, or exec in the child; in Python, use the " +
+				"start method spawn or forkserver",
 		}
 		if len(l.Waiting) > 0 {
-			v.Severity = inspect.SeverityHang
-			v.Explanation = "A child has only the thread that called fork. The runtime's list of threads was copied, and " + g.wait(l.Waiting) + " for those that are not there."
+			v.Severity = picture.SeverityHang
+			v.Explanation = "A forked child has only the thread that called fork. The runtime's list of threads " +
+				"was copied, and " + d.wait(l.Waiting) + " for threads that do not exist."
 		}
 		out = append(out, v)
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // busyThread is a thread of a parallel region that uses a processor.
@@ -22,7 +22,7 @@ type limit struct {
 	processors float64
 	on         string // these processors, for people
 	evidence   []string
-	cure       string
+	fix        string
 	narrow     bool // it is narrower than num-procs-var, by which the runtime chose the number of threads
 }
 
@@ -48,143 +48,179 @@ func (l *limit) lwps() []int {
 func (l *limit) load() float64 { return float64(len(l.threads)) / l.processors }
 
 // oversubscribed tells of more threads at work than processors. Threads that all
-// spin while they wait take a processor from nobody.
-func oversubscribed(g *graph) []inspect.Verdict {
+// spin while they wait take a processor from nobody, unless they spin for all of the time at a
+// barrier: of those some may be free to go on.
+func oversubscribed(d *drawer) []picture.Verdict {
+	if crashed(d.index) {
+		return nil
+	}
 	var worst *limit
-	for _, l := range g.limits() {
-		if len(l.threads) > 1 && l.load() > 1 && l.spinning() < len(l.threads) && (worst == nil || l.load() > worst.load()) && !g.shares(l.lwps()) {
+	for _, l := range d.limits() {
+		if len(l.threads) > 1 && l.load() > 1 && (l.spinning() < len(l.threads) || idleSpinners(d, l.threads)) &&
+			(worst == nil || l.load() > worst.load()) && !d.shares(l.lwps()) {
 			worst = &l
 		}
 	}
 	if worst == nil {
 		return nil
 	}
-	v := inspect.Verdict{
-		Kind: inspect.VerdictOversubscribed, Severity: inspect.SeverityInfo, Certainty: inspect.Certain, Threads: worst.lwps(),
-		Summary:  fmt.Sprintf("%s of parallel regions are busy on %s", count(len(worst.threads)), worst.on),
-		Evidence: worst.evidence, Cure: worst.cure,
+	v := picture.Verdict{
+		Kind: picture.VerdictOversubscribed, Severity: picture.SeverityInfo, Certainty: picture.Certain,
+		Threads:  worst.lwps(),
+		Summary:  fmt.Sprintf("%s of parallel regions compete for %s", count(len(worst.threads)), worst.on),
+		Evidence: worst.evidence, Fix: worst.fix,
 	}
 	if worst.narrow {
-		v.Severity = inspect.SeverityWarning
-		v.Explanation = "The program has fewer processors than its runtime counts on. What one thread does, the others wait for."
+		v.Severity = picture.SeverityWarning
+		v.Explanation = "The program has fewer processors than its runtime assumes: threads wait for others that " +
+			"are not being run."
 	}
 	if n := worst.spinning(); n > 0 {
-		v.Severity = inspect.SeverityWarning
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them only spin while they wait%s", n, g.waitPolicy()))
-		v.Explanation = "Threads that wait for others by spinning take processors from those that they wait for."
-		v.Cure += ", or let them sleep: OMP_WAIT_POLICY=passive"
+		v.Severity = picture.SeverityWarning
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin while they wait%s", n, d.waitPolicy()))
+		v.Explanation = "Threads that spin take processor time from the threads that they wait for."
+		v.Fix += ", or let them sleep: " + letSleep(d.index)
 	}
-	return []inspect.Verdict{v}
+	return []picture.Verdict{v}
 }
 
 // limits are what bounds the processors of busy threads, as far as it is known: what
 // the runtime counts, the quota of the program, and the threads' affinity masks.
-func (g *graph) limits() []limit {
-	busy, procs := g.busy(), g.processors()
+func (d *drawer) limits() []limit {
+	busy, procs := d.busy(), d.processors()
 	var out []limit
 	if procs > 0 {
-		l := limit{threads: busy, processors: float64(procs), on: cpus(procs), evidence: []string{fmt.Sprintf("num-procs-var: %d", procs)}}
-		l.cure = "use no more threads than processors: OMP_NUM_THREADS=" + strconv.Itoa(procs)
+		l := limit{threads: busy, processors: float64(procs), on: cpus(procs),
+			evidence: []string{fmt.Sprintf("num-procs-var: %d", procs)}}
+		l.fix = "use no more threads than processors" + threadsFix(d.index, procs)
 		out = append(out, l)
 	}
-	if n, source, ok := g.in.Quota(); ok && n > 0 {
+	if q := d.quota(); q.Processors > 0 {
+		n := q.Processors
 		out = append(out, limit{
-			threads: busy, processors: n, on: fmt.Sprintf("the time of %.4g processors, by a quota", n), narrow: n < float64(procs),
-			evidence: []string{source, fmt.Sprintf("num-procs-var, which knows nothing of quotas: %d", procs)},
-			cure:     fmt.Sprintf("use no more threads than the quota has processors: OMP_NUM_THREADS=%d, or raise the quota (docker --cpus, the limits of a pod)", max(1, int(n))),
+			threads: busy, processors: n, on: fmt.Sprintf("%.4g processors' worth of time, a quota", n),
+			narrow:   n < float64(procs),
+			evidence: []string{q.Source, fmt.Sprintf("num-procs-var, which ignores quotas: %d", procs)},
+			fix: fmt.Sprintf("use no more threads than the quota allows%s, or raise the "+
+				"quota (docker --cpus, the limits of a pod)", threadsFix(d.index, max(1, int(n)))),
 		})
 	}
-	return append(out, g.maskLimits(busy, procs)...)
+	return append(out, d.maskLimits(busy, procs)...)
+}
+
+// threadsFix says how to have n threads: by the environment, unless it says so already.
+func threadsFix(x *index, n int) string {
+	if v, _, _ := x.environment("OMP_NUM_THREADS"); v == strconv.Itoa(n) {
+		return ": the program asks for more than OMP_NUM_THREADS=" + v +
+			", by num_threads, nested regions or several threads that fork"
+	}
+	return ": OMP_NUM_THREADS=" + strconv.Itoa(n)
 }
 
 // maskLimits are the limits by affinity masks: what may run within one mask only is
 // all that is bound to a part of it.
-func (g *graph) maskLimits(busy []busyThread, procs int) []limit {
+func (d *drawer) maskLimits(busy []busyThread, procs int) []limit {
 	var out []limit
-	seen := map[string]bool{}
-	for _, of := range busy {
-		list := inspect.ProcessorList(of.allowed)
-		if list == "" || seen[list] {
-			continue
+	var order []string
+	groups := map[string][]busyThread{}
+	for _, t := range busy {
+		list := processorList(t.allowed)
+		if list != "" && groups[list] == nil {
+			order = append(order, list)
 		}
-		seen[list] = true
-		l := limit{processors: float64(len(of.allowed)), narrow: len(of.allowed) < procs}
-		for _, t := range busy {
-			if t.allowed != nil && inspect.Within(t.allowed, of.allowed) {
-				l.threads = append(l.threads, t)
-			}
+		groups[list] = append(groups[list], t)
+	}
+	for _, list := range order {
+		mask := groups[list][0].allowed
+		l := limit{processors: float64(len(mask)), narrow: len(mask) < procs, threads: groups[list]}
+		if len(mask) > 1 {
+			l.threads = slices.DeleteFunc(slices.Clone(busy),
+				func(t busyThread) bool { return t.allowed == nil || !within(t.allowed, mask) })
 		}
-		l.on = fmt.Sprintf("%s, which their affinity masks allow: %s", cpus(len(of.allowed)), list)
-		l.evidence = append([]string{fmt.Sprintf("num-procs-var: %d", procs)}, g.boundBy(list)...)
-		l.cure = "give each thread a processor of its own: OMP_PROC_BIND=spread OMP_PLACES=cores, or nothing that binds them"
+		l.on = fmt.Sprintf("%s, all that their affinity masks allow: %s", cpus(len(mask)), list)
+		l.evidence = append([]string{fmt.Sprintf("num-procs-var: %d", procs)}, d.boundBy(list)...)
+		l.fix = ownProcessor(d.index)
 		out = append(out, l)
 	}
 	return out
 }
 
 // boundBy tells what may have bound threads to some processors.
-func (g *graph) boundBy(list string) []string {
+func (x *index) boundBy(list string) []string {
 	var out []string
-	if set := g.in.Binding(); len(set) > 0 {
+	if set, _ := x.variables(picture.PurposeBind); len(set) > 0 {
 		out = append(out, "the program's environment has "+strings.Join(set, " "))
 	}
-	processors, source := g.in.Cpuset()
+	c := x.cpuset()
 	switch {
-	case source == "":
-	case processors == list:
-		out = append(out, "they are those of its cpuset: "+source)
+	case c.Source == "":
+	case c.Processors == list:
+		out = append(out, "they are those of its cpuset: "+c.Source)
 	default:
-		out = append(out, source+": not the cpuset binds them, but the runtime, taskset, a batch system or the program itself")
+		out = append(out, c.Source+": they are not bound by the cpuset but by the runtime, taskset, a batch system "+
+			"or the program itself")
 	}
 	return out
 }
 
 // processors is num-procs-var.
-func (g *graph) processors() int {
-	for _, r := range g.pic.Regions {
-		if f, ok := g.in.Fork(r.ID); ok && f.Procs > 0 {
-			return f.Procs
+func (x *index) processors() int {
+	for _, r := range x.pic.Regions {
+		if f := x.forks[r.ID]; f != nil && f.procs > 0 {
+			return f.procs
 		}
 	}
-	return inspect.Unknown
+	return unknown
 }
 
-// busy lists the threads of parallel regions that use a processor, by LWP.
-func (g *graph) busy() []busyThread {
+// ownProcessor says how to give each thread a processor of its own.
+func ownProcessor(x *index) string {
+	if bind, _, _ := x.environment("OMP_PROC_BIND"); strings.EqualFold(bind, "spread") {
+		return "give the program more processors, or remove the binding"
+	}
+	return "give each thread a processor of its own: OMP_PROC_BIND=spread OMP_PLACES=cores, or remove the binding"
+}
+
+// busy lists the threads of parallel regions that use a processor, by LWP. One that waits is at
+// work if it may take a queued task, and about to sleep if it was told not to spin.
+func (x *index) busy() []busyThread {
 	var out []busyThread
-	for _, t := range g.pic.Threads {
-		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden || g.in.Asleep(t.LWP) {
+	sleep := patienceOf(x) == notAll
+	queued := slices.ContainsFunc(x.pic.Tasks, func(t picture.Task) bool { return t.Unbegun() })
+	for _, t := range x.pic.Threads {
+		if t.LWP == 0 || t.Level == nil || *t.Level == 0 || t.State == nil || t.Hidden || !x.running[t.LWP] {
 			continue
 		}
-		_, waits := g.waits[t.LWP]
-		out = append(out, busyThread{t.LWP, waits, g.in.Allowed(t.LWP)})
+		w := x.waits[t.LWP]
+		takes := w != nil && queued && takesTasks(w.Kind)
+		if w != nil && sleep && !takes {
+			continue
+		}
+		out = append(out, busyThread{t.LWP, w != nil && !takes, x.masks[t.LWP]})
 	}
 	slices.SortFunc(out, func(a, b busyThread) int { return a.lwp - b.lwp })
 	return out
 }
 
+// takesTasks reports whether threads that wait in this way take queued tasks meanwhile.
+func takesTasks(kind picture.WaitKind) bool {
+	return kind == picture.WaitBarrier || kind == picture.WaitTaskwait || kind == picture.WaitTaskgroup
+}
+
 // waitPolicy tells for how long threads spin, as far as the runtime keeps it, or the
 // environment has it.
-func (g *graph) waitPolicy() string {
+func (x *index) waitPolicy() string {
 	var parts []string
 	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
-		if v, ok := g.in.Setting(name); ok {
+		if v := x.setting(name); v != "" {
 			parts = append(parts, name+": "+v)
 		}
 	}
-	set, _ := g.in.SpinSettings()
+	set, _ := x.variables(picture.PurposeSpin)
 	if parts = append(parts, set...); len(parts) == 0 {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-// spinsAlways tells whether threads were told to spin for all of the time that they
-// wait.
-func (g *graph) spinsAlways() bool {
-	policy, _ := g.in.Setting("wait-policy-var")
-	_, always := g.in.SpinSettings()
-	return always || policy == "active"
 }
 
 func cpus(n int) string {
@@ -192,4 +228,45 @@ func cpus(n int) string {
 		return "1 processor"
 	}
 	return fmt.Sprintf("%d processors", n)
+}
+
+// quota is that of the program, with 0 processors if there is none or if it is not known.
+func (x *index) quota() picture.Quota {
+	if p := x.facts.Processors; p != nil && p.Quota != nil {
+		return *p.Quota
+	}
+	return picture.Quota{}
+}
+
+// cpuset is that of the program, without a source if it is not known.
+func (x *index) cpuset() picture.Cpuset {
+	if p := x.facts.Processors; p != nil && p.Cpuset != nil {
+		return *p.Cpuset
+	}
+	return picture.Cpuset{}
+}
+
+// processorList writes processors as people do, such as "0-3,8". They ascend.
+func processorList(list []int) string {
+	var parts []string
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n] == list[0]+n {
+			n++
+		}
+		text := strconv.Itoa(list[0])
+		if n > 1 {
+			text += "-" + strconv.Itoa(list[n-1])
+		}
+		parts, list = append(parts, text), list[n:]
+	}
+	return strings.Join(parts, ",")
+}
+
+// within reports whether all processors of a are among those of b. They ascend.
+func within(a, b []int) bool {
+	return !slices.ContainsFunc(a, func(p int) bool {
+		_, found := slices.BinarySearch(b, p)
+		return !found
+	})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // spinsFor are the threads that spin on one processor, and those that they wait for
@@ -18,26 +18,28 @@ type spinsFor struct {
 // sharedProcessors tells of threads that spin while they wait for a thread that could
 // run meanwhile, and may run on their processor only. Each takes the time of the
 // other, until the system takes it off the processor.
-func sharedProcessors(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	for _, s := range g.spinners() {
-		v := inspect.Verdict{
-			Kind: inspect.VerdictSharedProcessor, Severity: inspect.SeverityInfo, Certainty: inspect.Certain,
-			Threads:     append(slices.Clone(s.spin), s.need...),
-			Summary:     s.summary(g),
-			Explanation: "A thread that spins does not give its processor away before its time is over. Meanwhile the one that it waits for, which could go on, stands still.",
-			Cure:        "let threads that wait sleep: OMP_WAIT_POLICY=passive; or give each a processor of its own: OMP_PROC_BIND=spread OMP_PLACES=cores, fewer threads, or more processors",
+func sharedProcessors(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	for _, s := range d.spinners() {
+		v := picture.Verdict{
+			Kind: picture.VerdictSharedProcessor, Severity: picture.SeverityInfo, Certainty: picture.Certain,
+			Threads: append(slices.Clone(s.spin), s.need...),
+			Summary: s.summary(d),
+			Explanation: "A thread that spins keeps its processor until its time slice ends. Meanwhile the thread " +
+				"that it waits for is ready to run but cannot.",
+			Fix: "let waiting threads sleep: " + letSleep(d.index) + "; or give each a processor of its own: " +
+				"OMP_PROC_BIND=spread OMP_PLACES=cores, fewer threads, or more processors",
 		}
-		v.Evidence = append(g.whereabouts(s.spin), g.whereabouts(s.need)...)
-		v.Evidence = append(v.Evidence, g.boundBy(fmt.Sprint(s.processor))...)
-		if policy := g.waitPolicy(); policy != "" {
-			v.Evidence = append(v.Evidence, "they spin for as long as they are told to"+policy)
+		v.Evidence = append(d.whereabouts(s.spin), d.whereabouts(s.need)...)
+		v.Evidence = append(v.Evidence, d.boundBy(fmt.Sprint(s.processor))...)
+		if policy := d.waitPolicy(); policy != "" {
+			v.Evidence = append(v.Evidence, "the wait policy makes them spin"+policy)
 		}
-		if g.spinsAlways() {
-			v.Severity = inspect.SeverityWarning
+		if patienceOf(d.index) == forEver {
+			v.Severity = picture.SeverityWarning
 		}
 		for _, lwp := range v.Threads {
-			g.sharing[lwp] = s.processor
+			d.sharing[lwp] = s.processor
 		}
 		out = append(out, v)
 	}
@@ -45,63 +47,94 @@ func sharedProcessors(g *graph) []inspect.Verdict {
 }
 
 // spinners finds threads that spin, by their processor.
-func (g *graph) spinners() []*spinsFor {
+func (d *drawer) spinners() []*spinsFor {
+	type bound struct {
+		processor int
+		by        *bundle
+	}
 	var out []*spinsFor
-	for _, lwp := range g.order {
-		mine := g.in.Allowed(lwp)
-		if len(mine) != 1 || g.in.Asleep(lwp) {
+	by, spins, done := map[int]*spinsFor{}, map[int]bool{}, map[bound]bool{}
+	needed := map[*bundle]map[int][]int{}
+	for _, lwp := range d.order {
+		mine := d.masks[lwp]
+		if len(mine) != 1 || !d.running[lwp] {
 			continue
 		}
-		i := slices.IndexFunc(out, func(s *spinsFor) bool { return s.processor == mine[0] })
-		for _, need := range g.runnable(lwp) {
-			if !slices.Equal(g.in.Allowed(need), mine) {
+		p := mine[0]
+		for _, b := range d.nodes[node{lwp: lwp}].bundles {
+			if b.any {
 				continue
 			}
-			if i < 0 {
-				i, out = len(out), append(out, &spinsFor{processor: mine[0]})
+			if needed[b] == nil {
+				needed[b] = d.runnable(b)
 			}
-			s := out[i]
-			if !slices.Contains(s.spin, lwp) {
-				s.spin = append(s.spin, lwp)
+			need := needed[b][p]
+			if len(need) == 0 {
+				continue
 			}
-			if !slices.Contains(s.need, need) {
-				s.need = append(s.need, need)
+			if by[p] == nil {
+				by[p] = &spinsFor{processor: p}
+				out = append(out, by[p])
 			}
+			if !spins[lwp] {
+				spins[lwp] = true
+				by[p].spin = append(by[p].spin, lwp)
+			}
+			if !done[bound{p, b}] {
+				done[bound{p, b}] = true
+				by[p].need = append(by[p].need, need...)
+			}
+		}
+	}
+	for _, s := range out {
+		s.need = once(s.need)
+	}
+	return out
+}
+
+// once is a list without what it has had before.
+func once(list []int) []int {
+	had := map[int]bool{}
+	return slices.DeleteFunc(list, func(n int) bool {
+		twice := had[n]
+		had[n] = true
+		return twice
+	})
+}
+
+// runnable are the threads of a bundle that wait for nothing themselves and may run on one
+// processor only, by that.
+func (d *drawer) runnable(b *bundle) map[int][]int {
+	out := map[int][]int{}
+	for _, e := range b.edges {
+		lwp := e.to.lwp
+		if mask := d.masks[lwp]; e.to.isThread() && d.waits[lwp] == nil && d.running[lwp] && len(mask) == 1 {
+			out[mask[0]] = append(out[mask[0]], lwp)
 		}
 	}
 	return out
 }
 
-// runnable are the threads that one waits for and that wait for nothing themselves.
-func (g *graph) runnable(lwp int) []int {
-	var out []int
-	for _, e := range g.nodes[node{lwp: lwp}].all {
-		if _, waits := g.waits[e.to.lwp]; e.to.isThread() && !waits && !g.in.Asleep(e.to.lwp) {
-			out = append(out, e.to.lwp)
-		}
-	}
-	return out
-}
-
-// shares tells whether all of some threads were told to share a processor with one
+// shares reports whether all of some threads were told to share a processor with one
 // that they wait for, or that waits for them.
-func (g *graph) shares(lwps []int) bool {
-	return !slices.ContainsFunc(lwps, func(lwp int) bool { _, told := g.sharing[lwp]; return !told })
+func (d *drawer) shares(lwps []int) bool {
+	return !slices.ContainsFunc(lwps, func(lwp int) bool { _, told := d.sharing[lwp]; return !told })
 }
 
 // activity is what a thread does, in short.
-func (g *graph) activity(lwp int) string {
-	if w, ok := g.waits[lwp]; ok {
-		return "spins, waiting for " + describe(g.target(w))
+func (x *index) activity(lwp int) string {
+	if w, ok := x.waits[lwp]; ok {
+		return "spins, waiting for " + describe(x.target(w))
 	}
-	return "is in no system call, and could run"
+	return "is in no system call, and ready to run"
 }
 
 // whereabouts tells of threads what they do, and where they may run.
-func (g *graph) whereabouts(lwps []int) []string {
+func (d *drawer) whereabouts(lwps []int) []string {
 	var out []string
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
-		out = append(out, fmt.Sprintf("%s: %s; its affinity mask allows processor %s", g.who(lwp), g.activity(lwp), inspect.ProcessorList(g.in.Allowed(lwp))))
+		out = append(out, fmt.Sprintf("%s: %s; its affinity mask allows processor %s", d.who(lwp), d.activity(lwp),
+			processorList(d.masks[lwp])))
 	}
 	if n := len(lwps) - maxNamed; n > 0 {
 		out = append(out, fmt.Sprintf("%s more: the same", count(n)))
@@ -111,13 +144,13 @@ func (g *graph) whereabouts(lwps []int) []string {
 
 // summary is "thread 1 (LWP 5) spins on processor 0, where thread 0 (LWP 4) must run,
 // for which it waits".
-func (s *spinsFor) summary(g *graph) string {
+func (s *spinsFor) summary(d *drawer) string {
 	spin, wait, need := count(len(s.spin))+" spin", "they wait", count(len(s.need))
 	if len(s.spin) == 1 {
-		spin, wait = g.who(s.spin[0])+" spins", "it waits"
+		spin, wait = d.who(s.spin[0])+" spins", "it waits"
 	}
 	if len(s.need) == 1 {
-		need = g.who(s.need[0])
+		need = d.who(s.need[0])
 	}
 	return fmt.Sprintf("%s on processor %d, where %s must run, for which %s", spin, s.processor, need, wait)
 }

@@ -5,65 +5,77 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // fewer tells of each region that has only one thread, or fewer than were asked
 // for, why that is.
-func fewer(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	for i := range g.pic.Regions {
-		r := &g.pic.Regions[i]
+func fewer(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	same := map[string]int{}
+	for i := range d.pic.Regions {
+		r := &d.pic.Regions[i]
 		if r.Level == 0 {
 			continue
 		}
-		f, ok := g.in.Fork(r.ID)
-		if !ok || r.TeamSize > 1 && !less(r.TeamSize, f.Clause) && (f.Clause != 0 || !less(r.TeamSize, f.NThreads)) {
+		f := d.forks[r.ID]
+		if f == nil || r.TeamSize > 1 && !less(r.TeamSize, f.clause) &&
+			(f.clause != 0 || !less(r.TeamSize, f.nthreads)) {
 			continue
 		}
-		v, ok := g.whyFewer(r, f)
+		v, ok := d.whyFewer(r, f)
 		if !ok {
 			continue
 		}
-		if j := slices.IndexFunc(out, func(o inspect.Verdict) bool { return o.Summary == v.Summary }); j >= 0 {
+		if j, told := same[v.Summary]; told {
 			out[j].Threads = append(out[j].Threads, v.Threads...)
 			continue
 		}
+		same[v.Summary] = len(out)
 		out = append(out, v)
 	}
 	return out
 }
 
-// less tells whether a team is smaller than a number that was asked for, if one
+// less reports whether a team is smaller than a number that was asked for, if one
 // is known.
 func less(size, asked int) bool { return asked > 0 && size < asked }
 
 // cause is why a region has as few threads as it has.
 type cause struct {
-	why, cure string
-	evidence  []string
-	program   bool // the program itself asks for it, here
+	why, fix string
+	evidence []string
+	program  bool // the program itself asks for it, here
 }
 
-func (g *graph) whyFewer(r *inspect.Region, f inspect.Fork) (inspect.Verdict, bool) {
-	c, ok := g.causeOf(r, f)
+func (d *drawer) whyFewer(r *picture.Region, f *fork) (picture.Verdict, bool) {
+	c, ok := d.causeOf(r, f)
 	if !ok {
-		return inspect.Verdict{}, false
+		return picture.Verdict{}, false
 	}
 	where := "the parallel region"
 	if r.Function != nil && r.Function.Line != 0 {
 		where += fmt.Sprintf(" at %s:%d", base(r.Function.File), r.Function.Line)
 	}
 	size := r.TeamSize
-	v := inspect.Verdict{
-		Kind: inspect.VerdictOneThread, Severity: inspect.SeverityWarning, Certainty: inspect.Certain,
-		Threads: slices.Clone(r.Threads), TeamSize: &size, Region: r.ID, Evidence: c.evidence, Cure: c.cure,
+	v := picture.Verdict{
+		Kind: picture.VerdictOneThread, Severity: picture.SeverityWarning, Certainty: picture.Certain,
+		Threads: slices.Clone(r.Threads), TeamSize: &size, Region: r.ID, Evidence: c.evidence, Fix: c.fix,
 		Summary: fmt.Sprintf("%s has %s: %s", where, threadsOf(size), c.why),
 	}
 	if c.program || r.Level > 1 {
-		v.Severity = inspect.SeverityInfo
+		v.Severity = picture.SeverityInfo
 	}
 	return v, true
+}
+
+// sizeTitle is the heading of a verdict on a region of one thread: that may be what was
+// requested.
+func sizeTitle(v *picture.Verdict) string {
+	if v.Kind == picture.VerdictOneThread && v.TeamSize != nil && *v.TeamSize == 1 {
+		return "ONE THREAD"
+	}
+	return ""
 }
 
 func threadsOf(n int) string {
@@ -74,77 +86,101 @@ func threadsOf(n int) string {
 }
 
 // causeOf goes through the causes in the order in which a runtime decides.
-func (g *graph) causeOf(r *inspect.Region, f inspect.Fork) (cause, bool) {
-	if f.Clause == inspect.Unknown && f.OrIf && f.NThreads == r.TeamSize {
-		f.Clause = 0 // the argument that stands for the clauses may as well be 0, for none
+func (d *drawer) causeOf(r *picture.Region, of *fork) (cause, bool) {
+	f := *of
+	if f.clause == unknown && f.OrIf && f.nthreads == r.TeamSize {
+		f.clause = 0 // the argument that stands for the clauses may as well be 0, for none
 	}
-	asked, by := f.Clause, fmt.Sprintf("num_threads(%d)", f.Clause)
+	asked, by := f.clause, fmt.Sprintf("num_threads(%d)", f.clause)
 	if asked == 0 {
-		asked, by = f.NThreads, fmt.Sprintf("nthreads-var, which is %d", f.NThreads)
+		asked, by = f.nthreads, fmt.Sprintf("nthreads-var, which is %d", f.nthreads)
+	}
+	if c, ok := d.serialized(r, &f); ok {
+		return c, true
 	}
 	switch {
-	case f.IfFalse:
-		return cause{why: "its if clause was false", program: true, evidence: []string{"the code that forks it took the way for one thread" + atFrame(f.At)}}, true
-	case r.TeamSize == 1 && f.Active > 0 && f.NestOff:
-		return cause{
-			why:      "it is nested, and nest-var is false",
-			evidence: []string{fmt.Sprintf("active regions around it: %d; nest-var: false%s", f.Active, g.from("OMP_NESTED", "omp_set_nested"))},
-			cure:     "set OMP_NESTED=true, or call omp_set_nested, if the inner region shall have a team",
-		}, true
-	case r.TeamSize == 1 && f.MaxLevel != inspect.Unknown && f.Active >= f.MaxLevel:
-		return cause{
-			why:      fmt.Sprintf("it is nested, and max-active-levels-var allows %s", levels(f.MaxLevel)),
-			evidence: []string{fmt.Sprintf("active regions around it: %d; max-active-levels-var: %d%s", f.Active, f.MaxLevel, g.from("OMP_MAX_ACTIVE_LEVELS", "omp_set_max_active_levels"))},
-			cure:     fmt.Sprintf("set OMP_MAX_ACTIVE_LEVELS=%d, or call omp_set_max_active_levels, if the inner region shall have a team", f.Active+1),
-		}, true
-	case f.Clause == inspect.Unknown:
-		c := cause{why: "its num_threads clause asks for no more", program: true, evidence: []string{"the code that forks it has the clause" + atFrame(f.At) + "; nothing else keeps the team small"}}
+	case f.clause == unknown:
+		c := cause{why: "its num_threads clause requests no more", program: true,
+			evidence: []string{"the code that forks it has the clause" + atFrame(f.At) +
+				"; nothing else keeps the team small"}}
 		if f.OrIf {
-			c.why = "its num_threads clause asks for no more, or its if clause was false"
-			c.evidence = []string{"the code that forks it gives a number of threads" + atFrame(f.At) + "; nothing else keeps the team small"}
+			c.why = "its num_threads clause requests no more, or its if clause was false"
+			c.evidence = []string{"the code that forks it passes a number of threads" + atFrame(f.At) +
+				"; nothing else keeps the team small"}
 		}
-		return c, !f.Dynamic && (f.Limit == inspect.Unknown || f.Limit > r.TeamSize)
-	case f.Clause == 1 && f.OrIf:
-		return cause{why: "its num_threads clause says 1, or its if clause was false", program: true, evidence: []string{"the code that forks it asks for 1 thread" + atFrame(f.At)}}, true
-	case asked == r.TeamSize && f.Clause > 0:
-		return cause{why: "its clause says " + by, program: true, evidence: []string{"the code that forks it asks for " + by + atFrame(f.At)}}, true
+		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize)
+	case f.clause == 1 && f.OrIf:
+		return cause{why: "its num_threads clause says 1, or its if clause was false", program: true,
+			evidence: []string{"the code that forks it requests 1 thread" + atFrame(f.At)}}, true
+	case asked == r.TeamSize && f.clause > 0:
+		return cause{why: "its clause says " + by, program: true,
+			evidence: []string{"the code that forks it requests " + by + atFrame(f.At)}}, true
 	case asked == r.TeamSize && r.TeamSize == 1:
-		return g.oneByDefault(f), true
-	case f.Limit != inspect.Unknown && less(f.Limit, asked):
+		return d.oneByDefault(of), true
+	case f.limit != unknown && less(f.limit, asked):
 		return cause{
-			why:      fmt.Sprintf("%s were asked for by %s, but thread-limit-var is %d", count(asked), by, f.Limit),
-			evidence: []string{fmt.Sprintf("thread-limit-var: %d%s", f.Limit, g.from("OMP_THREAD_LIMIT", "a thread_limit clause"))},
-			cure:     fmt.Sprintf("raise OMP_THREAD_LIMIT to %d or more", asked),
+			why: fmt.Sprintf("%s were requested by %s, but thread-limit-var is %d", count(asked), by, f.limit),
+			evidence: []string{fmt.Sprintf("thread-limit-var: %d%s", f.limit,
+				d.from("OMP_THREAD_LIMIT", "a thread_limit clause"))},
+			fix: fmt.Sprintf("raise OMP_THREAD_LIMIT to %d or more", asked),
 		}, true
 	case f.Dynamic && less(r.TeamSize, asked):
 		return cause{
-			why:      fmt.Sprintf("%s were asked for by %s, and dyn-var lets the runtime take fewer", count(asked), by),
-			evidence: []string{"dyn-var: true" + g.from("OMP_DYNAMIC", "omp_set_dynamic"), fmt.Sprintf("num-procs-var: %d", f.Procs)},
-			cure:     "set OMP_DYNAMIC=false if the number shall be exact",
+			why: fmt.Sprintf("%s were requested by %s, and dyn-var lets the runtime use fewer", count(asked), by),
+			evidence: []string{"dyn-var: true" + d.from("OMP_DYNAMIC", "omp_set_dynamic"),
+				fmt.Sprintf("num-procs-var: %d", f.procs)},
+			fix: "set OMP_DYNAMIC=false if the number must be exact",
+		}, true
+	}
+	return cause{}, false
+}
+
+// serialized is why a region was not to have a team, whatever was requested.
+func (d *drawer) serialized(r *picture.Region, f *fork) (cause, bool) {
+	switch {
+	case f.IfFalse:
+		return cause{why: "its if clause was false", program: true,
+			evidence: []string{"the code that forks it took the path for one thread" + atFrame(f.At)}}, true
+	case r.TeamSize == 1 && f.Active > 0 && f.NestOff:
+		return cause{
+			why: "it is nested, and nest-var is false",
+			evidence: []string{fmt.Sprintf("active regions around it: %d; nest-var: false%s", f.Active,
+				d.from("OMP_NESTED", "omp_set_nested"))},
+			fix: "set OMP_NESTED=true, or call omp_set_nested, if the inner region should have a team",
+		}, true
+	case r.TeamSize == 1 && f.maxLevel != unknown && f.Active >= f.maxLevel:
+		return cause{
+			why: fmt.Sprintf("it is nested, and max-active-levels-var allows %s", levels(f.maxLevel)),
+			evidence: []string{fmt.Sprintf("active regions around it: %d; max-active-levels-var: %d%s", f.Active,
+				f.maxLevel, d.from("OMP_MAX_ACTIVE_LEVELS", "omp_set_max_active_levels"))},
+			fix: fmt.Sprintf("set OMP_MAX_ACTIVE_LEVELS=%d, or call omp_set_max_active_levels, if the inner "+
+				"region should have a team", f.Active+1),
 		}, true
 	}
 	return cause{}, false
 }
 
 // oneByDefault is a region whose size nobody gave, where the default is one.
-func (g *graph) oneByDefault(f inspect.Fork) cause {
-	c := cause{evidence: []string{fmt.Sprintf("nthreads-var: 1; num-procs-var: %d", f.Procs)}}
-	value, set, known := g.in.Environment("OMP_NUM_THREADS")
+func (d *drawer) oneByDefault(f *fork) cause {
+	c := cause{evidence: []string{fmt.Sprintf("nthreads-var: 1; num-procs-var: %d", f.procs)}}
+	value, set, known := d.environment("OMP_NUM_THREADS")
 	switch {
 	case set && first(value) == "1":
 		c.why = "OMP_NUM_THREADS is 1"
 		c.evidence = append(c.evidence, "the program's environment has OMP_NUM_THREADS="+value)
-		c.cure = "set OMP_NUM_THREADS to the number of threads that you want, or unset it for one on each processor"
-	case f.Procs == 1:
+		c.fix = "set OMP_NUM_THREADS to the number of threads that you want, or unset it for one per processor"
+	case f.procs == 1:
 		c.why = "the program may use one processor only"
-		c.evidence = append(c.evidence, g.oneProcessor(f)...)
-		c.cure = "give the process more processors: its affinity mask or cpuset (taskset, srun --cpus-per-task, docker --cpuset-cpus) has one"
+		c.evidence = append(c.evidence, d.oneProcessor(f)...)
+		c.fix = "give the process more processors: its affinity mask or cpuset (taskset, srun --cpus-per-task, " +
+			"docker --cpuset-cpus) has one"
 	case set:
 		c.why = fmt.Sprintf("the program called omp_set_num_threads(1), although OMP_NUM_THREADS is %s", value)
-		c.cure = "look for omp_set_num_threads in the program and its libraries"
+		c.fix = "look for omp_set_num_threads in the program and its libraries"
 	case known:
-		c.why = "nthreads-var is 1, and OMP_NUM_THREADS is not set: the program, or a library that it uses, called omp_set_num_threads(1)"
-		c.cure = "look for omp_set_num_threads in the program and its libraries"
+		c.why = "nthreads-var is 1, and OMP_NUM_THREADS is not set: the program, or a library that it uses, called " +
+			"omp_set_num_threads(1)"
+		c.fix = "look for omp_set_num_threads in the program and its libraries"
 	default:
 		c.why = "nthreads-var is 1, by OMP_NUM_THREADS or omp_set_num_threads"
 	}
@@ -158,8 +194,8 @@ func first(list string) string {
 
 // from tells where a value comes from: the environment, or a call of the API if
 // that does not have it.
-func (g *graph) from(name, call string) string {
-	value, set, known := g.in.Environment(name)
+func (x *index) from(name, call string) string {
+	value, set, known := x.environment(name)
 	switch {
 	case set:
 		return fmt.Sprintf(" (the environment has %s=%s)", name, value)
@@ -169,7 +205,7 @@ func (g *graph) from(name, call string) string {
 	return ""
 }
 
-func atFrame(f *inspect.Frame) string {
+func atFrame(f *picture.Frame) string {
 	if f == nil || f.Line == 0 {
 		return ""
 	}
@@ -191,14 +227,15 @@ func count(n int) string {
 }
 
 // oneProcessor tells what leaves the thread that forked a region one processor.
-func (g *graph) oneProcessor(f inspect.Fork) []string {
-	r := g.regions[f.Region]
+func (x *index) oneProcessor(f *fork) []string {
+	r := x.regions[f.Region]
 	if r == nil || len(r.Threads) == 0 {
 		return nil
 	}
-	mine := inspect.ProcessorList(g.in.Allowed(r.Threads[0]))
+	mine := processorList(x.masks[r.Threads[0]])
 	if mine == "" {
 		return nil
 	}
-	return append([]string{fmt.Sprintf("the affinity mask of LWP %d allows processor %s", r.Threads[0], mine)}, g.boundBy(mine)...)
+	return append([]string{fmt.Sprintf("the affinity mask of LWP %d allows processor %s", r.Threads[0], mine)},
+		x.boundBy(mine)...)
 }

@@ -3,129 +3,98 @@ package diagnose
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 func base(file string) string { return filepath.Base(file) }
 
 // selfDeadlocks finds threads that wait for a lock that they have themselves.
-func selfDeadlocks(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	for _, lwp := range g.order {
-		w := g.waits[lwp]
-		l := g.locks[lwp]
+func selfDeadlocks(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	for _, lwp := range d.order {
+		w := d.waits[lwp]
+		l := d.locks[lwp]
 		if l == nil || !l.Held || l.Gone != "" {
 			continue
 		}
-		v := inspect.Verdict{Kind: inspect.VerdictSelfDeadlock, Severity: inspect.SeverityHang, Threads: []int{lwp}}
-		step := g.step(lwp, lwp, nil)
+		v := picture.Verdict{Kind: picture.VerdictSelfDeadlock, Severity: picture.SeverityHang, Threads: []int{lwp}}
+		step := d.step(lwp, lwp, nil)
 		h, ok := oneHolder(l.Holders)
+		if w.Kind == picture.WaitReadWrite { // others may have it too
+			h, ok = sharedHolder(l, lwp)
+		}
 		switch {
 		case l.Owner == lwp:
-			v.Certainty, step.HeldEvidence = inspect.Certain, l.Evidence
-		case l.Owner == 0 && !l.OwnerGone && ok && h.LWP == lwp:
+			v.Certainty, step.HeldEvidence = picture.Certain, l.Evidence
+		case l.Owner == 0 && !l.OwnerGone && ok && h.Thread == lwp:
 			v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.Taken
 		default:
 			continue
 		}
-		v.Cycle = []inspect.CycleStep{step}
+		v.Cycle = []picture.CycleStep{step}
 		v.Evidence = []string{step.HeldEvidence}
 		what := describe(step.WaitsFor)
-		v.Summary = fmt.Sprintf("%s waits for %s, which it has itself", g.who(lwp), what)
-		v.Explanation = fmt.Sprintf("%s took %s and has not given it back, and now waits until somebody does. Only it could.", g.who(lwp), what)
-		v.Cure = "give the lock back before taking it again, or make it a nest lock (omp_nest_lock_t) if the same thread may take it twice"
-		switch w.Kind {
-		case inspect.WaitCritical:
-			v.Cure = "a critical section must not be entered again from within: give the inner one another name, or leave it out"
-		case inspect.WaitMutex:
-			v.Cure = "unlock the mutex before locking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)"
+		v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.who(lwp), what)
+		v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release, which "+
+			"only this thread could do.", d.who(lwp), what)
+		if w.Kind == picture.WaitStatic {
+			v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.who(lwp), what)
+			v.Explanation = fmt.Sprintf("%s is in %s, and came to the same variable again, perhaps in a "+
+				"parallel region: it waits until the variable is initialized, which only this thread could do.",
+				d.who(lwp), what)
 		}
-		g.behind(&v)
+		v.Fix = againFix(w.Kind)
+		if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
+			d.acrossTasks(&v, h, what)
+		}
+		d.addBlocked(&v)
 		out = append(out, v)
 	}
 	return out
 }
 
-// orphans finds locks that nobody will give back: whose owner is no thread any
-// more, or that no code which may still run gives back.
-func orphans(g *graph) []inspect.Verdict {
-	var out []inspect.Verdict
-	told := map[uint64]bool{}
-	for _, lwp := range g.order {
-		w, l := g.waits[lwp], g.locks[lwp]
-		if l == nil || !l.Held || l.Gone != "" || told[w.Address] {
-			continue
-		}
-		told[w.Address] = true
-		v := inspect.Verdict{Kind: inspect.VerdictLockOrphaned, Severity: inspect.SeverityHang, Threads: g.waitingFor(w)}
-		what := describe(g.target(w))
-		switch {
-		case l.OwnerGone:
-			v.Certainty = inspect.Certain
-			v.Explanation = fmt.Sprintf("The thread that took %s ended without giving it back. Nobody can.", what)
-			v.Evidence = []string{l.Evidence}
-			if w.Kind != inspect.WaitMutex {
-				v.Evidence = append(v.Evidence, "the runtime has no thread of that number")
-			}
-		case l.Owner == 0 && g.idleRest() && g.in.AllWait(*l, v.Threads) && g.in.Abandoned(w, *l, g.blockedBy(w)):
-			v.Certainty = inspect.Likely
-			v.Explanation = fmt.Sprintf("Some thread took %s before, and left the code that takes it without giving it back.", what)
-			v.Evidence = []string{l.Evidence, "no frame of any thread is between a call that takes it and one that gives it back", "no code that a thread may still come to gives it back, but behind taking it"}
-		default:
-			continue
-		}
-		v.Summary = fmt.Sprintf("%s for %s, which nobody will give back", g.wait(v.Threads), what)
-		v.Cure = "give the lock back on every way out of the code that takes it, also before a thread ends"
-		g.behind(&v)
-		out = append(out, v)
+// againFix says what to change where a thread acquires what it has.
+func againFix(kind picture.WaitKind) string {
+	switch kind {
+	case picture.WaitCritical:
+		return "a critical section must not be entered again from within: give the inner one another name, or remove it"
+	case picture.WaitStatic:
+		return initializeFix
+	case picture.WaitReadWrite:
+		return "unlock it before locking it again: who has it for reading cannot have it for writing as well"
+	case picture.WaitMutex:
+		return "unlock the mutex before locking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)"
 	}
-	return out
+	return "release the lock before acquiring it again, or make it a nestable lock (omp_nest_lock_t) if the " +
+		"same thread may acquire it twice"
 }
 
-// waitingFor are the threads that wait for the same as w.
-func (g *graph) waitingFor(w inspect.Wait) []int {
-	var out []int
-	for _, lwp := range g.order {
-		if o := g.waits[lwp]; o.Kind == w.Kind && o.Address == w.Address {
-			out = append(out, lwp)
-		}
+// sharedHolder is what is known of a thread that has a lock, maybe beside others.
+func sharedHolder(l *picture.Lock, lwp int) (picture.Holder, bool) {
+	h := holderOf(&picture.Lock{Holders: sureHolders(l.Holders)}, lwp)
+	if h == nil {
+		return picture.Holder{}, false
 	}
-	return out
+	return *h, true
 }
 
-// blockedBy are the threads that go on only when some thread that waits for the
-// same as w does: they, and those that wait for them.
-func (g *graph) blockedBy(w inspect.Wait) map[int]bool {
-	out := map[int]bool{}
-	for _, lwp := range g.waitingFor(w) {
-		out[lwp] = true
+// holderOf is what is known of a thread that has a lock; nil if it is not known to.
+func holderOf(l *picture.Lock, lwp int) *picture.Holder {
+	i := slices.IndexFunc(l.Holders, func(h picture.Holder) bool { return h.Thread == lwp })
+	if i < 0 {
+		return nil
 	}
-	for _, lwp := range g.order {
-		for _, e := range g.nodes[node{lwp: lwp}].all {
-			if out[e.to.lwp] && e.to.isThread() {
-				out[lwp] = true
-			}
-		}
-	}
-	return out
+	return &l.Holders[i]
 }
 
-// idleRest tells whether no task is about to be run: code of tasks cannot be seen
-// from the stacks.
-func (g *graph) idleRest() bool {
-	for _, t := range g.pic.Tasks {
-		if t.Kind == "explicit" && t.State != "running" && t.State != "completed" {
-			return false
-		}
-	}
-	return true
-}
-
-// wait is "2 threads wait", or the one thread that does.
-func (g *graph) wait(lwps []int) string {
-	if len(lwps) == 1 {
-		return g.who(lwps[0]) + " waits"
-	}
-	return fmt.Sprintf("%d threads wait", len(lwps))
+// acrossTasks says of a thread that waits for what it has itself that it waits in another task,
+// which it was given while it had it: a nestable lock belongs to a task, and would not help.
+func (d *drawer) acrossTasks(v *picture.Verdict, h *picture.Holder, what string) {
+	in := place(*h.Suspended)
+	v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
+		"another task there, which now waits for its release.", d.who(h.Thread), what, h.SuspendedIn, in)
+	v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed; a nestable lock would "+
+		"hang as well, as it belongs to a task", h.SuspendedIn, in)
 }

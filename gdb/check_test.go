@@ -39,7 +39,7 @@ func checkThreads(t *testing.T, f *facts, truth omptest.Truth) {
 		same(t, who+"team_size", th.TeamSize, want.TeamSize)
 		same(t, who+"level", th.Level, want.Level)
 		same(t, who+"active_level", th.ActiveLevel, want.ActiveLevel)
-		if th.State == nil || want.State != "" && th.State.Name != want.State {
+		if th.State == nil || want.State != "" && string(th.State.Name) != want.State {
 			t.Errorf("%sstate %v, want %s", who, th.State, want.State)
 		}
 	}
@@ -86,7 +86,7 @@ func checkNames(t *testing.T, f *facts, truth omptest.Truth) {
 }
 
 // pseudoFrames are what stands for the runtime's frames.
-var pseudoFrames = map[string]string{"wait_barrier_explicit": "<OMP-explicit_barrier>", "wait_barrier": "<OMP-barrier>"}
+var pseudoFrames = map[string]string{"wait_barrier_explicit": "<OMP-explicit_barrier>"}
 
 // checkStacks looks for the innermost function of the program in each stack, for
 // the functions that forked, and for frames of the runtime, which must not be there.

@@ -2,6 +2,7 @@ package gdb_test
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +36,7 @@ func TestChildEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, err := 0, error(unix.EINTR)
-			for err == unix.EINTR { // the kernel restarts other system calls
+			for errors.Is(err, unix.EINTR) { // the kernel restarts other system calls
 				n, err = unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, int(gdbTime/time.Millisecond))
 			}
 			if n != 1 {

@@ -2,23 +2,19 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
-
-// Abort is what is known of a program that was ended by a call of abort.
-type Abort struct {
-	LWP       int
-	By        string // who ended it: the runtime, by name, "the C library", "the C++ library"; empty for the program itself
-	Message   string // what that said; empty if it is not known
-	MessageBy string // where Message was found
-	Caller    Frame  // that called abort
-}
 
 const (
 	// deadStack is how far below the stack pointer the functions are looked for
@@ -30,42 +26,129 @@ const (
 	maxAbortMessage = 4 << 10
 )
 
-// Abort describes how the program was ended by abort, called by the C library, the
+// cxxLibrary is who ends programs whose exceptions nobody catches.
+const cxxLibrary = "the C++ library"
+
+// crash finds how the program was ended.
+type crash struct {
+	target callbacks.Target
+	about  *picture.Target
+	roster *roster
+	code   *codeNames
+	stacks *stacks
+	data   *dataNames
+}
+
+// abort describes how the program was ended by abort, called by the C library, the
 // C++ library, an OpenMP runtime or the program itself; not ok if it was not.
-func (in *Inspector) Abort() (Abort, bool) {
-	n := in.byLWP[in.cfg.About.CrashedLWP]
-	if n == nil || in.cfg.About.Signal != "SIGABRT" || !in.called(n, "abort") {
-		return Abort{}, false
+func (c *crash) abort() (picture.Abort, bool) {
+	n := c.roster.byLWP[c.about.CrashedLWP]
+	if n == nil || c.about.Signal != "SIGABRT" || !c.stacks.called(n, "abort") {
+		return picture.Abort{}, false
 	}
-	st := in.stackOf(n)
-	caller := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Module == nil || !isSystem(f.Module) })
+	st := c.stacks.stackOf(n)
+	caller := outsideLibrary(st, 0)
 	if caller < 0 {
-		return Abort{}, false
+		return picture.Abort{}, false
 	}
-	a := Abort{LWP: n.lwp, Caller: in.frames(st.frames[caller], st.kinds[caller])[0]}
-	if a.Message = in.libraryMessage(); a.Message != "" {
+	a := picture.Abort{Thread: n.lwp, Caller: c.code.frames(st.frames[caller], st.kinds[caller])[0]}
+	c.inHandler(st, caller, &a)
+	if a.Message = c.libraryMessage(); a.Message != "" {
 		a.By, a.MessageBy = "the C library", "its variable __abort_msg"
 		return a, true
 	}
 	if st.kinds[caller] == kindUser {
 		if m := st.frames[caller].Module; m != nil && isCXXLibrary(m) {
-			a.By = "the C++ library"
+			a.By = cxxLibrary
+			c.cxxCall(st, &a)
 		}
 		return a, true
 	}
-	for _, rt := range in.runtimes {
+	for _, rt := range c.roster.runtimes {
 		if !rt.Owns(st.frames[caller].LookupPC()) {
 			continue
 		}
 		a.By = "the " + rt.Identity().Name
 		if r, ok := rt.Runtime.(rtl.LastWordsReader); ok {
-			if a.Message = r.LastWords(in.leftovers(n, st, caller)); a.Message != "" {
+			if a.Message = r.LastWords(c.leftovers(n, st, caller)); a.Message != "" {
 				a.MessageBy = "what is left on the stack of the function that printed it"
 			}
 		}
 		return a, true
 	}
-	return Abort{}, false
+	return picture.Abort{}, false
+}
+
+// outsideLibrary is the number of the first frame from number from on that is not the C
+// library's, or -1.
+func outsideLibrary(st *stack, from int) int {
+	for i := from; i < len(st.frames); i++ {
+		if m := st.frames[i].Module; !st.frames[i].Signal && (m == nil || !libc.IsSystem(m.Path)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// inHandler says of an abort by the handler of a signal, which frame number caller is in or was
+// called by, whose signal that was: the program called abort before, or it was sent.
+func (c *crash) inHandler(st *stack, caller int, a *picture.Abort) {
+	i := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
+	if i < caller || i+1 >= len(st.frames) || c.code.sym == nil {
+		return
+	}
+	before := outsideLibrary(st, i+1)
+	for _, f := range st.frames[i+1 : max(before, i+1)] {
+		if name, _, ok := c.code.sym.Exported(f.LookupPC()); ok && name == "abort" {
+			a.Caller = c.code.frames(st.frames[before], st.kinds[before])[0]
+			return
+		}
+	}
+	a.Handler = &picture.SignalHandler{}
+	if before >= 0 {
+		a.Handler.Interrupted = &c.code.frames(st.frames[before], st.kinds[before])[0]
+	}
+	info, ok := arch.SavedSignal(c.target.Arch(), c.readable(st.frames[i].Registers.SP(), arch.SavedSize))
+	if ok && info.Sender > 0 { // the handler asked for it
+		a.Handler.Signal, a.Handler.Sender = info.Signal, info.Sender
+	}
+}
+
+// cxxCall says by which call of the program the C++ library came to end it.
+func (c *crash) cxxCall(st *stack, a *picture.Abort) {
+	for i, f := range st.frames {
+		m := f.Module
+		if m == nil || libc.IsSystem(m.Path) {
+			continue
+		}
+		name := c.code.callTarget(f.PC)
+		switch {
+		case name == "_Unwind_ForcedUnwind":
+			a.Call = "pthread_exit"
+		case i+1 < len(st.frames) && c.code.callTarget(st.frames[i+1].PC) == clangTerminates:
+			a.Call = clangTerminates // no exception of C++, or it would have been found
+		case !libc.IsLanguage(m.Path):
+			if name == "" && i > 0 { // a call through a pointer
+				name, _, _ = c.code.sym.Exported(st.frames[i-1].LookupPC())
+			}
+			fs := c.code.frames(f, st.kinds[i])
+			a.Caller = *peoplesCode(fs)
+			if a.Call = cmp.Or(a.Call, symbolize.Demangle(name)); unjoined(fs) {
+				a.Call = "std::thread::~thread"
+			}
+			return
+		}
+	}
+}
+
+// clangTerminates is what code of clang's calls where an exception may not go on.
+const clangTerminates = "__clang_call_terminate"
+
+// unjoined reports whether code is inlined that ends a std::thread which was not joined.
+func unjoined(fs []picture.Frame) bool {
+	return slices.ContainsFunc(fs, func(f picture.Frame) bool {
+		return f.Function == "std::thread::~thread()" || strings.HasPrefix(f.Function, "std::thread::operator=")
+	})
 }
 
 // isCXXLibrary tells the libraries that end programs whose exceptions nobody catches.
@@ -77,17 +160,17 @@ func isCXXLibrary(m *callbacks.Module) bool {
 // libraryMessage is what the C library said before it called abort: at a failed
 // assertion, or when it found the heap or a stack damaged. It is empty if it did
 // not.
-func (in *Inspector) libraryMessage() string {
-	at, err := in.cfg.Target.Symbol("__abort_msg", "")
+func (c *crash) libraryMessage() string {
+	at, err := c.target.Symbol("__abort_msg", "")
 	if err != nil {
 		return ""
 	}
 	var pointer [8]byte
-	if in.cfg.Target.ReadMemory(at, pointer[:]) != nil || callbacks.Word(pointer[:]) == 0 {
+	if c.target.ReadMemory(at, pointer[:]) != nil || callbacks.Word(pointer[:]) == 0 {
 		return ""
 	}
 	const text = 4 // behind the size of its memory (struct abort_msg_s)
-	b := in.readable(callbacks.Word(pointer[:])+text, maxAbortMessage)
+	b := c.readable(callbacks.Word(pointer[:])+text, maxAbortMessage)
 	end := bytes.IndexByte(b, 0)
 	if end < 0 {
 		return ""
@@ -97,8 +180,8 @@ func (in *Inspector) libraryMessage() string {
 
 // leftovers is the memory of n's stack from where functions were that have
 // returned to the end of the runtime's frames from caller on.
-func (in *Inspector) leftovers(n *native, st *stack, caller int) []byte {
-	sp, end := in.registers(n).SP(), uint64(0)
+func (c *crash) leftovers(n *native, st *stack, caller int) []byte {
+	sp, end := c.roster.registers(n).SP(), uint64(0)
 	for i := caller; i < len(st.frames) && st.kinds[i] == kindRuntime; i++ {
 		end = st.frames[i].CFA
 	}
@@ -106,16 +189,16 @@ func (in *Inspector) leftovers(n *native, st *stack, caller int) []byte {
 		return nil
 	}
 	low := sp - min(sp, deadStack)
-	return in.readable(low, min(end-low, deadStack+abortFrames))
+	return c.readable(low, min(end-low, deadStack+abortFrames))
 }
 
 // readable is the memory at addr, with zeros where it cannot be read.
-func (in *Inspector) readable(addr, size uint64) []byte {
+func (c *crash) readable(addr, size uint64) []byte {
 	const piece = 256
 	b := make([]byte, size)
 	for at := uint64(0); at < size; at += piece {
 		part := b[at:min(at+piece, size)]
-		if in.cfg.Target.ReadMemory(callbacks.At(addr+at), part) != nil {
+		if c.target.ReadMemory(callbacks.At(addr+at), part) != nil {
 			clear(part)
 		}
 	}

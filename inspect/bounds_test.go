@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -27,6 +28,9 @@ func (c *counter) ReadMemory(a callbacks.Address, b []byte) error {
 	c.bytes += len(b)
 	return c.Core.ReadMemory(a, b)
 }
+
+// Lend lends nothing: all is read by ReadMemory.
+func (*counter) Lend(callbacks.Address, uint64) []byte { return nil }
 
 // costOf is what a report of a core of a program with n threads reads.
 func costOf(t *testing.T, n int) *counter {
@@ -105,10 +109,10 @@ func TestBareTarget(t *testing.T) {
 	}
 	missing := ""
 	for _, c := range in.Doctor() {
-		if c.Status != inspect.CheckOK && c.Cure == "" && c.Name != "files" {
-			t.Errorf("%s is %s without a cure: %s", c.Name, c.Status, c.Detail)
+		if c.Status != picture.CheckOK && c.Fix == "" && c.Name != "files" {
+			t.Errorf("%s is %s without a fix: %s", c.Name, c.Status, c.Detail)
 		}
-		if c.Status == inspect.CheckMissing {
+		if c.Status == picture.CheckMissing {
 			missing += c.Name + " "
 		}
 	}
@@ -122,14 +126,14 @@ func TestParts(t *testing.T) {
 	cfg := configOf(t, coreOf(t, "tasks_deps", 16).Core)
 	for _, tt := range []struct {
 		want inspect.Parts
-		has  func(*inspect.Picture) bool
+		has  func(*picture.Picture) bool
 	}{
-		{inspect.Parts{Threads: true}, func(p *inspect.Picture) bool { return len(p.Threads) == 2 }},
-		{inspect.Parts{Regions: true}, func(p *inspect.Picture) bool { return len(p.Regions) == 2 }},
-		{inspect.Parts{Tasks: true}, func(p *inspect.Picture) bool { return len(p.Tasks) == 7 }},
-		{inspect.Parts{ICVs: true}, func(p *inspect.Picture) bool { return len(p.ICVs) > 30 }},
-		{inspect.Parts{Stacks: true}, func(p *inspect.Picture) bool { return len(p.Stacks) == 2 }},
-		{inspect.Parts{}, func(p *inspect.Picture) bool { return len(p.Runtimes) == 1 }},
+		{inspect.Parts{Threads: true}, func(p *picture.Picture) bool { return len(p.Threads) == 2 }},
+		{inspect.Parts{Regions: true}, func(p *picture.Picture) bool { return len(p.Regions) == 2 }},
+		{inspect.Parts{Tasks: true}, func(p *picture.Picture) bool { return len(p.Tasks) == 7 }},
+		{inspect.Parts{ICVs: true}, func(p *picture.Picture) bool { return len(p.ICVs) > 30 }},
+		{inspect.Parts{Stacks: true}, func(p *picture.Picture) bool { return len(p.Stacks) == 2 }},
+		{inspect.Parts{}, func(p *picture.Picture) bool { return len(p.Runtimes) == 1 }},
 	} {
 		p := pictureOf(t, cfg, tt.want)
 		got := inspect.Parts{

@@ -1,23 +1,26 @@
 package inspect
 
-import "testing"
+import (
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"testing"
+)
 
 // TestCommon finds the function that people see as the place of two calls, of which
 // one or both were inlined.
 func TestCommon(t *testing.T) {
-	at := func(fn string, line int) Frame { return Frame{Function: fn, File: "a.c", Line: line} }
+	at := func(fn string, line int) picture.Frame { return picture.Frame{Function: fn, File: "a.c", Line: line} }
 	for name, c := range map[string]struct {
-		a, b []Frame
+		a, b []picture.Frame
 		fn   string
 		from int
 		to   int
 	}{
-		"one function":           {[]Frame{at("f", 3)}, []Frame{at("f", 7)}, "f", 3, 7},
-		"both inlined at once":   {[]Frame{at("g", 3), at("f", 20)}, []Frame{at("g", 7), at("f", 20)}, "g", 3, 7},
-		"inlined twice":          {[]Frame{at("g", 3), at("f", 20)}, []Frame{at("g", 7), at("f", 30)}, "f", 20, 30},
-		"two functions inlined":  {[]Frame{at("take", 3), at("f", 20)}, []Frame{at("wait", 7), at("f", 30)}, "f", 20, 30},
-		"one is deeper":          {[]Frame{at("f", 20)}, []Frame{at("g", 7), at("f", 30)}, "f", 20, 30},
-		"the first is not known": {nil, []Frame{at("g", 7), at("f", 30)}, "f", 0, 30},
+		"one function":           {[]picture.Frame{at("f", 3)}, []picture.Frame{at("f", 7)}, "f", 3, 7},
+		"both inlined at once":   {[]picture.Frame{at("g", 3), at("f", 20)}, []picture.Frame{at("g", 7), at("f", 20)}, "g", 3, 7},
+		"inlined twice":          {[]picture.Frame{at("g", 3), at("f", 20)}, []picture.Frame{at("g", 7), at("f", 30)}, "f", 20, 30},
+		"two functions inlined":  {[]picture.Frame{at("take", 3), at("f", 20)}, []picture.Frame{at("wait", 7), at("f", 30)}, "f", 20, 30},
+		"one is deeper":          {[]picture.Frame{at("f", 20)}, []picture.Frame{at("g", 7), at("f", 30)}, "f", 20, 30},
+		"the first is not known": {nil, []picture.Frame{at("g", 7), at("f", 30)}, "f", 0, 30},
 	} {
 		from, to := common(c.a, c.b)
 		if to.Function != c.fn || from.Line != c.from || to.Line != c.to {

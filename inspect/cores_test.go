@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -42,7 +43,7 @@ func configOf(t *testing.T, path string) inspect.Config {
 		t.Fatal(err)
 	}
 	cfg := inspect.Config{
-		About:  inspect.Target{Kind: "core", Path: path, CrashedLWP: int(core.Info().CrashedLWP)},
+		About:  picture.Target{Kind: "core", Path: path, CrashedLWP: int(core.Info().CrashedLWP)},
 		Target: core, Unwinder: unwind.New(core, core.Arch(), mods), Symbolizer: symbolize.New(mods, symbolize.Options{}),
 	}
 	for _, p := range procs {
@@ -52,7 +53,7 @@ func configOf(t *testing.T, path string) inspect.Config {
 }
 
 // pictureOf is the picture of a core.
-func pictureOf(t *testing.T, cfg inspect.Config, want inspect.Parts) *inspect.Picture {
+func pictureOf(t *testing.T, cfg inspect.Config, want inspect.Parts) *picture.Picture {
 	t.Helper()
 	in, err := inspect.New(cfg)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -11,37 +12,41 @@ import (
 
 // goGlue are Go functions that no user wrote: the runtime, what calls C and is
 // called by it, and what a go statement wraps a call in.
-var goGlue = regexp.MustCompile(`^(runtime|runtime/.*|internal/runtime/.*)\.|^_cgoexp_|^crosscall2|\._Cfunc_|\.gowrap\d+$`)
+var goGlue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(runtime|runtime/.*|internal/runtime/.*)\.|^_cgoexp_|^crosscall2|\._Cfunc_|\.gowrap\d+$`)
+})
 
 // cGlue are the C functions of a Go program that no user wrote.
-var cGlue = regexp.MustCompile(`^_cgo_|^x_cgo_|^crosscall1$|^threadentry$`)
+var cGlue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^_cgo_|^x_cgo_|^crosscall1$|^threadentry$`)
+})
 
 // exportFile is the file of the C functions by which C calls Go.
 const exportFile = "_cgo_export.c"
 
-// isGlue tells whether the code of f is Go's runtime, or was made to go between Go
+// isGlue reports whether the code of f is Go's runtime, or was made to go between Go
 // and C.
-func (in *Inspector) isGlue(f unwind.Frame) bool {
+func (c *codeNames) isGlue(f unwind.Frame) bool {
 	pc := f.LookupPC()
 	if f.Go {
-		name, _, _, _ := in.cfg.Unwinder.GoFunction(pc)
-		return goGlue.MatchString(name)
+		name, _, _, _ := c.unw.GoFunction(pc)
+		return goGlue().MatchString(name)
 	}
-	if !in.cfg.Unwinder.HasGo(pc) || in.cfg.Symbolizer == nil {
+	if !c.unw.HasGo(pc) || c.sym == nil {
 		return false
 	}
-	fs := in.lookup(pc, kindGlue)
-	return len(fs) > 0 && (cGlue.MatchString(fs[0].Linkage) || filepath.Base(fs[0].File) == exportFile)
+	fs := c.lookup(pc, kindGlue)
+	return len(fs) > 0 && (cGlue().MatchString(fs[0].Linkage) || filepath.Base(fs[0].File) == exportFile)
 }
 
 // goNames completes what the symbols tell of the code at pc, if it is that of a Go
 // function: its own table has a name and a line in stripped programs too. ABI0 marks
 // functions that take their arguments on the stack, which is nobody's concern.
-func (in *Inspector) goNames(pc uint64, fs []symbolize.Frame) []symbolize.Frame {
-	if in.cfg.Unwinder == nil {
+func (c *codeNames) goNames(pc uint64, fs []symbolize.Frame) []symbolize.Frame {
+	if c.unw == nil {
 		return fs
 	}
-	name, file, line, ok := in.cfg.Unwinder.GoFunction(pc)
+	name, file, line, ok := c.unw.GoFunction(pc)
 	if !ok {
 		return fs
 	}

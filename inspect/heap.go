@@ -4,62 +4,44 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-)
-
-const (
-	// chunkHeader is what glibc's malloc keeps before each block: its size, with
-	// flags in the low bits.
-	chunkHeader = 8
-	chunkFlags  = 7
-	// minChunk and maxChunk bound the size of a block, in bytes.
-	minChunk = 32
-	maxChunk = 1 << 40
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // heapName names a lock on the heap by the variable of the program that points to
 // the block of memory that it is in. The debug information of the variable must say
 // that a lock lies there; if several do, the first in the program counts.
-func (in *Inspector) heapName(addr uint64) string {
-	for _, p := range in.heapPointers() {
+func (d *dataNames) heapName(addr uint64) string {
+	for _, p := range d.heapPointers() {
 		if addr < p.to || addr >= p.end {
 			continue
 		}
-		if name, ok := in.cfg.Symbolizer.Pointee(p.variable, addr-p.to); ok {
+		if name, ok := d.code.sym.Pointee(p.variable, addr-p.to); ok {
 			return name
 		}
 	}
-	return in.allocatedName(addr)
+	return d.allocatedName(addr)
 }
 
 // allocatedName names data by the allocatable array of a Fortran program that it
 // lies in.
-func (in *Inspector) allocatedName(addr uint64) string {
-	if in.moduleOf(addr) != nil {
+func (d *dataNames) allocatedName(addr uint64) string {
+	if d.code.moduleOf(addr) != nil {
 		return ""
 	}
-	for _, m := range in.programModules() {
-		if name, ok := in.cfg.Symbolizer.Allocated(m, addr, in.pointer); ok {
+	for _, m := range d.programModules() {
+		if name, ok := d.code.sym.Allocated(m, addr, d.pointerAt); ok {
 			return name
 		}
 	}
 	return ""
 }
 
-// modules lists the loaded modules; none if the target does not tell.
-func (in *Inspector) modules() []*callbacks.Module {
-	lister, ok := in.cfg.Target.(callbacks.ModuleLister)
-	if !ok {
-		return nil
-	}
-	mods, _ := lister.Modules()
-	return mods
-}
-
 // programModules lists the modules with code of the program: no runtime, and no
 // library of the system or of a language.
-func (in *Inspector) programModules() []*callbacks.Module {
-	return slices.DeleteFunc(slices.Clone(in.modules()), func(m *callbacks.Module) bool {
-		return isSystem(m) || in.owned(m.Low.Offset) || languageLibrary(m)
+func (d *dataNames) programModules() []*callbacks.Module {
+	return slices.DeleteFunc(slices.Clone(d.modules), func(m *callbacks.Module) bool {
+		return libc.IsSystem(m.Path) || libc.IsLanguage(m.Path) || d.code.owned(m.Low.Offset)
 	})
 }
 
@@ -69,24 +51,40 @@ type heapPointer struct {
 	to, end  uint64 // the block
 }
 
-// heapPointers lists the program's variables that point to the begin of a block of
+// heapPointers lists the program's variables that point to the start of a block of
 // the heap, once.
-func (in *Inspector) heapPointers() []heapPointer {
-	if in.pointers != nil {
-		return in.pointers
+func (d *dataNames) heapPointers() []heapPointer {
+	if d.pointers != nil {
+		return d.pointers
 	}
-	in.pointers = []heapPointer{}
-	for _, m := range in.programModules() {
-		for _, v := range in.cfg.Symbolizer.Pointers(m) {
-			to, ok1 := in.pointer(v)
-			if to == 0 || to%16 != 0 || !ok1 || in.moduleOf(to) != nil {
+	d.pointers = []heapPointer{}
+	for _, m := range d.programModules() {
+		for _, v := range d.code.sym.Pointers(m) {
+			to, err := layout.ReadUint(d.target, callbacks.At(v), 8)
+			if err != nil || to == 0 || d.code.moduleOf(to) != nil {
 				continue
 			}
-			size, ok2 := in.pointer(to - chunkHeader)
-			if size &^= chunkFlags; ok2 && size >= minChunk && size < maxChunk {
-				in.pointers = append(in.pointers, heapPointer{v, to, to + size - chunkHeader})
+			if b, err := d.library().BlockAt(to); err == nil {
+				d.pointers = append(d.pointers, heapPointer{v, b.Low, b.High})
 			}
 		}
 	}
-	return in.pointers
+	return d.pointers
+}
+
+// modulesOf lists the loaded modules; none if the target does not tell.
+func modulesOf(t callbacks.Target) []*callbacks.Module {
+	lister, ok := t.(callbacks.ModuleLister)
+	if !ok {
+		return nil
+	}
+	mods, _ := lister.Modules() // those that were found are listed beside the error
+	return mods
+}
+
+// pointerAt reads an address for the names of allocatable arrays, of which any that
+// cannot be read is none.
+func (d *dataNames) pointerAt(addr uint64) (uint64, bool) {
+	v, err := layout.ReadUint(d.target, callbacks.At(addr), 8)
+	return v, err == nil
 }

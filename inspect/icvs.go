@@ -5,46 +5,53 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// ICVs returns every internal control variable at every place that has it: the
-// address space, each thread, each region, and the current task of each thread.
-func (in *Inspector) ICVs() []ICV {
-	var out []ICV
-	for _, rt := range in.runtimes {
-		out = append(out, in.icvsOf(rt)...)
+// settings reads control variables.
+type settings struct {
+	roster  *roster
+	regions *regionTable
+	notes   *notes
+}
+
+// icvs are the control variables at every place that has them.
+func (s *settings) icvs() []picture.ICV {
+	var out []picture.ICV
+	for _, rt := range s.roster.runtimes {
+		out = append(out, s.icvsOf(rt)...)
 	}
 	return out
 }
 
-func (in *Inspector) icvsOf(rt *runtimeView) []ICV {
-	var out []ICV
+func (s *settings) icvsOf(rt *runtimeView) []picture.ICV {
+	var out []picture.ICV
 	for i, d := range rt.ICVs() {
-		add := func(s rtl.Subject, where ICV) {
+		add := func(of rtl.Subject, where picture.ICV) {
 			where.Name, where.Scope, where.Runtime = d.Name, d.Scope.String(), rt.id
-			s.Scope = d.Scope
-			out = append(out, readICV(rt, i+1, s, where))
+			of.Scope = d.Scope
+			out = append(out, readICV(rt, i+1, of, where))
 		}
 		switch d.Scope {
 		case rtl.ScopeGlobal, rtl.ScopeAddressSpace:
-			add(rtl.Subject{}, ICV{})
+			add(rtl.Subject{}, picture.ICV{})
 		case rtl.ScopeThread:
-			in.eachThread(rt, func(n *native) { add(rtl.Subject{Thread: n.h}, ICV{Thread: n.lwp}) })
+			s.eachThread(rt, func(n *native) { add(rtl.Subject{Thread: n.h}, picture.ICV{Thread: n.lwp}) })
 		case rtl.ScopeParallel:
-			for _, v := range in.regions.all() {
+			for _, v := range s.regions.all() {
 				if v.rt == rt {
-					add(rtl.Subject{Parallel: v.h}, ICV{Region: regionID(v.h)})
+					add(rtl.Subject{Parallel: v.h}, picture.ICV{Region: regionID(v.h)})
 				}
 			}
 		case rtl.ScopeTask, rtl.ScopeImplicitTask:
-			in.eachTask(rt, func(h handles.Task) { add(rtl.Subject{Task: h}, ICV{Task: taskID(h)}) })
+			s.eachTask(rt, func(h handles.Task) { add(rtl.Subject{Task: h}, picture.ICV{Task: taskID(h)}) })
 		}
 	}
 	return out
 }
 
-func readICV(rt *runtimeView, id int, s rtl.Subject, where ICV) ICV {
+func readICV(rt *runtimeView, id int, s rtl.Subject, where picture.ICV) picture.ICV {
 	v, err := rt.ICV(id, s)
 	if err != nil {
 		where.Error = reason(err, where.Name)
@@ -55,8 +62,8 @@ func readICV(rt *runtimeView, id int, s rtl.Subject, where ICV) ICV {
 }
 
 // eachThread calls f for each thread of rt that is in a region.
-func (in *Inspector) eachThread(rt *runtimeView, f func(*native)) {
-	for _, n := range in.sorted() {
+func (s *settings) eachThread(rt *runtimeView, f func(*native)) {
+	for _, n := range s.roster.sorted() {
 		if n.rt == rt && len(n.chain) > 0 {
 			f(n)
 		}
@@ -64,9 +71,9 @@ func (in *Inspector) eachThread(rt *runtimeView, f func(*native)) {
 }
 
 // eachTask calls f once for the current task of each thread of rt.
-func (in *Inspector) eachTask(rt *runtimeView, f func(handles.Task)) {
+func (s *settings) eachTask(rt *runtimeView, f func(handles.Task)) {
 	seen := map[handles.Task]bool{}
-	in.eachThread(rt, func(n *native) {
+	s.eachThread(rt, func(n *native) {
 		h, err := rt.CurrentTask(n.h)
 		if err != nil || seen[h] {
 			return
@@ -76,17 +83,31 @@ func (in *Inspector) eachTask(rt *runtimeView, f func(handles.Task)) {
 	})
 }
 
-// ControlVars returns the control variables in force of all runtimes.
-func (in *Inspector) ControlVars() []ControlVar {
-	var out []ControlVar
-	for _, rt := range in.runtimes {
+// controlVars are those in force, of all runtimes.
+func (s *settings) controlVars() []picture.ControlVar {
+	var out []picture.ControlVar
+	for _, rt := range s.roster.runtimes {
 		vars, err := rt.ControlVars()
 		if err != nil && !errors.Is(err, callbacks.Unavailable) {
-			in.warn("%s: control variables: %v", rt.id, err)
+			s.notes.warn("%s: control variables: %v", rt.id, err)
 		}
 		for _, v := range vars {
-			out = append(out, ControlVar{Name: v.Name, Value: v.Value, Source: v.Source})
+			out = append(out, picture.ControlVar{Name: v.Name, Value: v.Value, Source: v.Source})
 		}
 	}
 	return out
+}
+
+// setting is the value of a control variable in the first region that has one.
+func (s *settings) setting(name string) (string, bool) {
+	for _, v := range s.regions.all() {
+		task, err := v.rt.TaskInParallel(v.h, 0)
+		if err != nil {
+			continue
+		}
+		if val, ok := readSetting(v.rt, name, task); ok {
+			return val.Text, true
+		}
+	}
+	return "", false
 }

@@ -1,26 +1,28 @@
 package inspect
 
-import "github.com/ompd-inspect/ompd-inspect/symbolize"
+import (
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+)
 
 // localName names the data at addr by the local variable of the frame that it lies
 // in: "lk in transfer". It is empty if addr is in no frame, or debug information
 // does not tell.
-func (in *Inspector) localName(addr uint64) string {
-	if name, ok := in.locals[addr]; ok {
+func (d *dataNames) localName(addr uint64) string {
+	if name, ok := d.locals[addr]; ok {
 		return name
 	}
-	name := in.findLocal(addr)
-	in.locals[addr] = name
+	name := d.findLocal(addr)
+	d.locals[addr] = name
 	return name
 }
 
-func (in *Inspector) findLocal(addr uint64) string {
-	for _, n := range in.sorted() {
-		regs := in.registers(n)
+func (d *dataNames) findLocal(addr uint64) string {
+	for _, n := range d.roster.sorted() {
+		regs := d.roster.registers(n)
 		if regs == nil {
 			continue
 		}
-		st, low := in.stackOf(n), regs.SP()
+		st, low := d.stacks.stackOf(n), regs.SP()
 		for i, f := range st.frames {
 			if addr < low || f.CFA <= low {
 				break // frames lie above each other
@@ -32,7 +34,7 @@ func (in *Inspector) findLocal(addr uint64) string {
 				return ""
 			}
 			at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
-			if name, function, ok := in.cfg.Symbolizer.Local(at, addr); ok {
+			if name, function, ok := d.code.sym.Local(at, addr); ok {
 				return name + " in " + function
 			}
 			return ""

@@ -1,26 +1,21 @@
 package inspect
 
-import "github.com/ompd-inspect/ompd-inspect/rtl"
+import (
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
 
-// Lost are threads that a runtime counts on and that the process does not have.
-type Lost struct {
-	Runtime  string // ID of the runtime
-	Count    int
-	Waiting  []int // LWPs of the threads that wait for them
-	Evidence string
-}
-
-// Lost tells of the threads that runtimes have lost, as in a child after fork. A
+// lost tells of the threads that runtimes have lost, as in a child after fork. A
 // runtime that starts anew in the child has lost none.
-func (in *Inspector) Lost() []Lost {
-	var out []Lost
-	for _, rt := range in.runtimes {
+func (s *states) lost() []picture.Lost {
+	var out []picture.Lost
+	for _, rt := range s.roster.runtimes {
 		r, ok := rt.Runtime.(rtl.LossReader)
 		if !ok {
 			continue
 		}
-		if l := r.LostThreads(in.evidenceOf); l.Count > 0 {
-			out = append(out, Lost{Runtime: rt.id, Count: l.Count, Waiting: in.lwps(l.Waiting), Evidence: l.Evidence})
+		if l := r.LostThreads(s.evidenceOf); l.Count > 0 {
+			out = append(out, picture.Lost{Runtime: rt.id, Count: l.Count, Waiting: s.roster.lwps(l.Waiting), Evidence: l.Evidence})
 		}
 	}
 	return out

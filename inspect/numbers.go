@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl/accessor"
 )
 
@@ -14,13 +15,14 @@ const maxAsked = 64
 
 // checkNumbers holds what was read of threads against what the runtime's own
 // omp_get_ functions would tell them.
-func (in *Inspector) checkNumbers(rt *runtimeView) Check {
-	c := Check{Name: "numbers of " + rt.id, Status: CheckMissing, Detail: "no thread is in a region"}
-	if rt.told() {
-		c.Status, c.Detail = CheckPartly, "they are what omp_get_* would tell: there is nothing else to hold them against"
+func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
+	c := picture.Check{Name: "numbers of " + rt.id, Status: picture.CheckMissing, Detail: "no thread is in a region"}
+	if rt.apiOnly() {
+		c.Status = picture.CheckPartly
+		c.Detail = "they are what omp_get_* would return: there is nothing else to compare them with"
 		return c
 	}
-	call, err := accessor.New(in.cfg.Target, rt.Identity().Module)
+	call, err := accessor.New(d.target, rt.Identity().Module)
 	if err != nil {
 		c.Detail = message(err)
 		return c
@@ -28,11 +30,11 @@ func (in *Inspector) checkNumbers(rt *runtimeView) Check {
 	same, asked := 0, 0
 	var differ []string
 	var failed error
-	for _, n := range in.sorted() {
+	for _, n := range d.roster.sorted() {
 		if n.rt != rt || len(n.chain) == 0 || n.info.HiddenHelper || asked >= maxAsked {
 			continue
 		}
-		tp := accessor.ThreadPointer(in.cfg.Target, uint64(n.lwp), n.pthread)
+		tp := accessor.ThreadPointer(d.target, uint64(n.lwp), n.pthread)
 		got, err := call.Check(rt, n.h, tp)
 		if err != nil {
 			continue // the thread itself shows what is wrong
@@ -48,13 +50,15 @@ func (in *Inspector) checkNumbers(rt *runtimeView) Check {
 	}
 	switch {
 	case len(differ) > 0:
-		c.Status = CheckPartly
-		c.Detail = fmt.Sprintf("%d of %d are not what omp_get_* would tell: %s", len(differ), same+len(differ), strings.Join(differ[:min(len(differ), maxErrors)], "; "))
-		c.Cure = "ompd-inspect layout " + in.cfg.About.Name()
+		c.Status = picture.CheckPartly
+		c.Detail = fmt.Sprintf("%d of %d are not what omp_get_* would return: %s",
+			len(differ), same+len(differ), strings.Join(differ[:min(len(differ), maxErrors)], "; "))
+		c.Fix = "ompd-inspect layout " + d.about.Name()
 	case same > 0:
-		c.Status, c.Detail = CheckOK, fmt.Sprintf("%d numbers of %d threads are what omp_get_* would tell them", same, asked)
+		c.Status = picture.CheckOK
+		c.Detail = fmt.Sprintf("%d numbers of %d threads are what omp_get_* would return to them", same, asked)
 	case failed != nil:
-		c.Detail = "omp_get_* could not be asked: " + message(failed)
+		c.Detail = "omp_get_* could not be evaluated: " + message(failed)
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -28,18 +29,18 @@ func TestNumbers(t *testing.T) {
 		"libgomp": omptest.Dump(t, omptest.Run{Exe: gcc, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel}),
 	} {
 		cfg := configOf(t, dump.Core)
-		if c := numbers(t, cfg, family); c.Status != inspect.CheckOK || !strings.Contains(c.Detail, "are what omp_get_* would tell them") {
+		if c := numbers(t, cfg, family); c.Status != picture.CheckOK || !strings.Contains(c.Detail, "are what omp_get_* would return to them") {
 			t.Errorf("%s: %+v", family, c)
 		}
 		cfg.Runtimes = []rtl.Runtime{offByOne{cfg.Runtimes[0]}}
-		if c := numbers(t, cfg, family); c.Status != inspect.CheckPartly || !strings.Contains(c.Detail, "omp_get_num_threads() would return 3, read is 4") {
+		if c := numbers(t, cfg, family); c.Status != picture.CheckPartly || !strings.Contains(c.Detail, "omp_get_num_threads() would return 3, read is 4") {
 			t.Errorf("%s with a wrong reader: %+v", family, c)
 		}
 	}
 }
 
 // numbers is doctor's check of the numbers of the one runtime.
-func numbers(t *testing.T, cfg inspect.Config, family string) inspect.Check {
+func numbers(t *testing.T, cfg inspect.Config, family string) picture.Check {
 	t.Helper()
 	in, err := inspect.New(cfg)
 	if err != nil {
@@ -51,5 +52,5 @@ func numbers(t *testing.T, cfg inspect.Config, family string) inspect.Check {
 		}
 	}
 	t.Fatalf("doctor does not check the numbers of %s", family)
-	return inspect.Check{}
+	return picture.Check{}
 }

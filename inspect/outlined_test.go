@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestConstructs holds the frames of a thread in a region in a task in a task in a
@@ -17,7 +18,7 @@ func TestConstructs(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "task_region", Flags: []string{optimize, "-g"}})
 			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 			pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true, Native: true})
-			i := slices.IndexFunc(pic.Threads, func(th inspect.Thread) bool { return th.LWP == r.Truth.Program.PID })
+			i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.LWP == r.Truth.Program.PID })
 			if i < 0 {
 				t.Fatalf("no LWP %d", r.Truth.Program.PID)
 			}
@@ -35,7 +36,7 @@ func TestConstructs(t *testing.T) {
 }
 
 // constructs are those of the frames that have one.
-func constructs(fs []inspect.Frame) []string {
+func constructs(fs []picture.Frame) []string {
 	var out []string
 	for _, f := range fs {
 		if f.Construct != "" {

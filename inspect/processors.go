@@ -2,98 +2,67 @@ package inspect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Allowed lists the processors that a thread may run on, ascending; nil if that is not
-// known, as in a core.
-func (in *Inspector) Allowed(lwp int) []int {
-	if list, ok := in.allowed[lwp]; ok {
-		return list
-	}
-	var list []int
-	if s, ok := in.cfg.Target.(callbacks.Scheduler); ok {
-		list, _ = s.AllowedProcessors(callbacks.LWP(uint64(lwp)))
-	}
-	in.allowed[lwp] = list
-	return list
-}
+// processors finds which processors the program may use.
+type processors struct{ target callbacks.Target }
 
-// Quota limits the processor time of the program: so many processors, and where that
-// was read. It is not ok if there is no limit, or if it is not known.
-func (in *Inspector) Quota() (processors float64, source string, ok bool) {
-	s, ok := in.cfg.Target.(callbacks.Scheduler)
+// masks are the affinity masks of some threads, each once; none if they are not known,
+// as in a core.
+func (p *processors) masks(lwps map[int]bool) []picture.Mask {
+	s, ok := p.target.(callbacks.Scheduler)
 	if !ok {
-		return 0, "", false
+		return nil
 	}
-	q, ok := s.ProcessorQuota()
-	source = q.Source
-	if q.Throttled > 0 {
-		source += fmt.Sprintf("; it was held back in %d of %d of these times", q.Throttled, q.Periods)
+	var out []picture.Mask
+	index := map[string]int{}
+	for _, lwp := range slices.Sorted(maps.Keys(lwps)) {
+		list, err := s.AllowedProcessors(callbacks.LWP(uint64(lwp)))
+		if err != nil || len(list) == 0 { // it has ended, or the target does not tell
+			continue
+		}
+		key := fmt.Sprint(list)
+		i, ok := index[key]
+		if !ok {
+			i, index[key] = len(out), len(out)
+			out = append(out, picture.Mask{Processors: list})
+		}
+		out[i].Threads = append(out[i].Threads, lwp)
 	}
-	return q.Processors, source, ok
-}
-
-// Cpuset tells which processors the control group of the program has, and where that
-// was read; empty if it is not known.
-func (in *Inspector) Cpuset() (processors, source string) {
-	if s, ok := in.cfg.Target.(callbacks.Scheduler); ok {
-		return s.Cpuset()
-	}
-	return "", ""
-}
-
-// Binding lists the environment variables that bind threads to processors and are
-// set, as NAME=value.
-func (in *Inspector) Binding() []string {
-	out, _ := in.environmentOf(rtl.BindingVariables(), nil)
 	return out
 }
 
-// SpinSettings lists the environment variables that say for how long threads spin and
-// are set, as NAME=value, and whether one says that they do all the time.
-func (in *Inspector) SpinSettings() (set []string, always bool) {
-	return in.environmentOf(rtl.SpinVariables())
-}
-
-// environmentOf lists those of some environment variables that are set, and whether
-// one has a value out of some.
-func (in *Inspector) environmentOf(names, values []string) (out []string, has bool) {
-	for _, name := range names {
-		if value, set, _ := in.Environment(name); set {
-			out = append(out, name+"="+value)
-			has = has || slices.Contains(values, strings.ToLower(strings.TrimSpace(value)))
-		}
+// quota limits the processor time of the program; nil if there is no limit, or if it is
+// not known.
+func (p *processors) quota() *picture.Quota {
+	s, ok := p.target.(callbacks.Scheduler)
+	if !ok {
+		return nil
 	}
-	return out, has
-}
-
-// ProcessorList writes processors as people do, such as "0-3,8". They ascend.
-func ProcessorList(list []int) string {
-	var parts []string
-	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n] == list[0]+n {
-			n++
-		}
-		text := strconv.Itoa(list[0])
-		if n > 1 {
-			text += "-" + strconv.Itoa(list[n-1])
-		}
-		parts, list = append(parts, text), list[n:]
+	q, ok := s.ProcessorQuota()
+	if !ok {
+		return nil
 	}
-	return strings.Join(parts, ",")
+	if q.Throttled > 0 {
+		q.Source += fmt.Sprintf("; it was throttled in %d of %d periods", q.Throttled, q.Periods)
+	}
+	return &picture.Quota{Processors: q.Processors, Source: q.Source}
 }
 
-// Within tells whether all processors of a are among those of b. They ascend.
-func Within(a, b []int) bool {
-	return !slices.ContainsFunc(a, func(p int) bool {
-		_, found := slices.BinarySearch(b, p)
-		return !found
-	})
+// cpuset is which processors the control group of the program has; nil if it is not known.
+func (p *processors) cpuset() *picture.Cpuset {
+	s, ok := p.target.(callbacks.Scheduler)
+	if !ok {
+		return nil
+	}
+	processors, source := s.Cpuset()
+	if source == "" {
+		return nil
+	}
+	return &picture.Cpuset{Processors: processors, Source: source}
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -17,27 +18,29 @@ const maxTeam = 1 << 17
 // regionTable has every region that a thread of the target is in, each read
 // once.
 type regionTable struct {
-	in    *Inspector
-	views map[handles.Parallel]*regionView
-	order []*regionView
-	built bool
+	roster *roster
+	views  map[handles.Parallel]*regionView
+	order  []*regionView
+	built  bool
 }
 
 // regionView is one region and what was read of it.
 type regionView struct {
 	rt     *runtimeView
 	h      handles.Parallel
+	id     picture.ID
 	parent handles.Parallel // zero for level 0
 	info   rtl.ParallelInfo
 	err    error
+	code   *picture.Code // see regionCode; nil until it is asked for
 
 	membersRead bool
 	members     []*native // by thread number; nil where a member could not be found
 	memberErrs  []error
 }
 
-func newRegionTable(in *Inspector) *regionTable {
-	return &regionTable{in: in, views: map[handles.Parallel]*regionView{}}
+func newRegionTable(r *roster) *regionTable {
+	return &regionTable{roster: r, views: map[handles.Parallel]*regionView{}}
 }
 
 // get returns the view of region h, reading it at most once.
@@ -45,7 +48,7 @@ func (t *regionTable) get(rt *runtimeView, h handles.Parallel) *regionView {
 	if v, ok := t.views[h]; ok {
 		return v
 	}
-	v := &regionView{rt: rt, h: h}
+	v := &regionView{rt: rt, h: h, id: regionID(h)}
 	v.info, v.err = rt.Parallel(h)
 	t.views[h] = v
 	t.order = append(t.order, v)
@@ -56,7 +59,7 @@ func (t *regionTable) get(rt *runtimeView, h handles.Parallel) *regionView {
 func (t *regionTable) all() []*regionView {
 	if !t.built {
 		t.built = true
-		for _, n := range t.in.natives {
+		for _, n := range t.roster.natives {
 			for i, h := range n.chain {
 				v := t.get(n.rt, h)
 				if i+1 < len(n.chain) {
@@ -88,9 +91,16 @@ func (t *regionTable) threads(v *regionView) []*native {
 			v.members = append(v.members, nil)
 			continue
 		}
-		v.members = append(v.members, t.in.byHandle[h])
+		v.members = append(v.members, t.roster.thread(v.rt, h))
 	}
 	return v.members
+}
+
+// present are the members of the region that are there, and in it.
+func (t *regionTable) present(v *regionView) []*native {
+	return slices.DeleteFunc(slices.Clone(t.threads(v)), func(m *native) bool {
+		return m == nil || m.lwp == 0 || m.indexOf(v.h) < 0
+	})
 }
 
 // maxErrors bounds the errors that are listed for one thing.
@@ -108,90 +118,29 @@ func (t *regionTable) primary(v *regionView) *native {
 	if err != nil {
 		return nil
 	}
-	return t.in.byHandle[h]
+	return t.roster.thread(v.rt, h)
 }
 
 // regionID is the name of a region in the picture.
-func regionID(h handles.Parallel) ID {
+func regionID(h handles.Parallel) picture.ID {
 	if h.IsZero() {
 		return ""
 	}
-	return ID(fmt.Sprintf("%v/%d", h.Team, h.Level))
+	return picture.ID(h.Team.String() + "/" + strconv.FormatUint(uint64(h.Level), 10))
 }
 
-// Regions returns the tree of parallel regions, outer ones first.
-func (in *Inspector) Regions() []Region {
-	var out []Region
-	for _, v := range in.regions.all() {
-		out = append(out, in.region(v))
-	}
-	return out
-}
-
-func (in *Inspector) region(v *regionView) Region {
-	r := Region{
-		ID: regionID(v.h), Runtime: v.rt.id, Parent: regionID(v.parent), Level: int(v.h.Level),
-		ActiveLevel: v.info.ActiveLevel, TeamSize: v.info.TeamSize, Serialized: v.info.Serialized, League: v.info.League,
-		Threads: []int{},
-	}
-	if v.err != nil {
-		r.Errors = append(r.Errors, message(v.err))
-		return r
-	}
-	for _, m := range in.regions.threads(v) {
-		if m != nil && m.lwp != 0 && slices.Contains(m.chain, v.h) {
-			r.Threads = append(r.Threads, m.lwp)
-		}
-	}
-	for _, err := range v.memberErrs {
-		r.Errors = append(r.Errors, message(err))
-	}
-	if v.h.Level > 0 {
-		r.Function = in.regionCode(v)
-	}
-	return r
-}
-
-// regionCode names the region's function and the source line of its construct:
-// as the compiler told the runtime, else from debug information, else the line
-// of the call that forked it.
-func (in *Inspector) regionCode(v *regionView) *Code {
-	c := in.codeAt(v.info.Function, v.info.Source)
-	if c.Line == 0 {
-		if f, ok := in.forkFrame(v); ok {
-			c.File, c.Line, c.LineFrom = f.File, f.Line, "call site"
-		}
-	}
-	if c.Address == nil && c.Line == 0 && c.Name == "" {
-		return in.serializedCode(v)
-	}
-	return c
-}
-
-// codeAt describes the outlined function at addr. The line that the compiler
-// left for the runtime is believed first, then debug information.
-func (in *Inspector) codeAt(addr callbacks.Address, src rtl.SourceLocation) *Code {
-	c := &Code{Address: hexPtr(addr.Offset), File: src.File, Line: src.Line}
-	if src.Line != 0 {
-		c.LineFrom = "runtime"
-	}
-	sym := in.cfg.Symbolizer
-	if addr.IsNull() || sym == nil {
-		return c
-	}
-	if f, err := sym.Function(addr.Offset); err == nil && f.Function != "" {
-		c.Name = f.Function
-	}
-	if in.owned(addr.Offset) {
-		return c
-	}
-	file, line, err := sym.DeclLine(addr.Offset)
+// threadNumAt returns the number of n in region h of its chain.
+func (t *regionTable) threadNumAt(n *native, h handles.Parallel) (int, bool) {
+	i := n.indexOf(h)
 	switch {
-	case err != nil || line == 0:
-	case c.Line == 0:
-		c.File, c.Line, c.LineFrom = file, line, "debug information"
-	case c.Line == line:
-		c.File = file // the whole path, where the compiler's string has what was on its command line
+	case i < 0:
+		return 0, false
+	case i == 0:
+		return n.info.ThreadNum, n.info.ThreadNum >= 0
 	}
-	return c
+	inner := t.get(n.rt, n.chain[i-1])
+	if inner.err != nil || inner.info.PrimaryNum < 0 {
+		return 0, false
+	}
+	return inner.info.PrimaryNum, true
 }

@@ -3,24 +3,36 @@ package inspect
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
 // Picture reads the wanted parts of the target.
-func (in *Inspector) Picture(want Parts) *Picture {
-	p := &Picture{Schema: Schema, Target: in.cfg.About}
-	p.Target.Threads = len(in.natives)
-	for _, rt := range in.runtimes {
+func (in *Inspector) Picture(want Parts) *picture.Picture {
+	p := &picture.Picture{Schema: picture.Schema, Target: in.cfg.About}
+	p.Target.Threads = len(in.roster.natives)
+	p.Target.Rank = (&environment{in.cfg.Target, in.cfg.Symbolizer}).rank()
+	for _, rt := range in.roster.runtimes {
 		p.Runtimes = append(p.Runtimes, runtimeOf(rt))
 	}
 	for _, d := range in.cfg.Dormant {
 		r := identityOf(d.Identity)
-		r.ID, r.Layout = d.Identity.Family, "none: not initialised, the program has made no OpenMP call yet"
+		r.ID, r.Layout = d.Identity.Family, "none: not initialized, the program has made no OpenMP call yet"
+		if why := in.inUse(d); why != "" {
+			r.Layout = "none: " + picture.UnreadText + why
+		}
 		p.Runtimes = append(p.Runtimes, r)
+	}
+	if in.code.values = nil; want.Values && in.cfg.Only.LWP != 0 {
+		in.code.values = &values{
+			in.cfg.Target, in.cfg.Symbolizer, maxValued, map[valuedFrame][][]symbolize.Value{},
+		}
 	}
 	if want.Threads || want.Stacks {
 		p.Threads = in.Threads(want.Native)
@@ -45,19 +57,39 @@ func (in *Inspector) Picture(want Parts) *Picture {
 	return p
 }
 
+// Diagnosed is the Picture of the wanted parts with its facts and the verdicts that run
+// draws from them. Parts that only these need are left out again.
+func (in *Inspector) Diagnosed(want Parts, run func(*picture.Picture) []picture.Verdict) *picture.Picture {
+	all := want
+	all.Threads, all.Regions, all.Tasks = true, true, true
+	pic := in.Picture(all)
+	pic.Facts = in.Facts(pic)
+	pic.Verdicts = run(pic)
+	if !want.Threads {
+		pic.Threads = nil
+	}
+	if !want.Regions {
+		pic.Regions = nil
+	}
+	if !want.Tasks {
+		pic.Tasks = nil
+	}
+	return pic
+}
+
 // Complete adds to a picture what became known after it was made: what looking at
 // the target cost, and the warnings since.
-func (in *Inspector) Complete(p *Picture) {
+func (in *Inspector) Complete(p *picture.Picture) {
 	p.Target.Pause = in.cfg.About.Pause
-	p.Warnings = in.Warnings()
+	p.Warnings, p.Unreached = in.Warnings(), slices.Clone(in.notes.unreached)
 }
 
 // someTasks are the first MaxTasks tasks.
-func (in *Inspector) someTasks() []Task {
-	var out []Task
+func (in *Inspector) someTasks() []picture.Task {
+	var out []picture.Task
 	for t := range in.Tasks() {
 		if len(out) == MaxTasks {
-			in.warn("more than %d tasks, the rest is left out here: `ompd-inspect tasks` lists all", MaxTasks)
+			in.notes.warn("more than %d tasks, the rest is left out here: `ompd-inspect tasks` lists all", MaxTasks)
 			return out
 		}
 		out = append(out, t)
@@ -66,27 +98,35 @@ func (in *Inspector) someTasks() []Task {
 }
 
 // completeTarget adds where the crashed thread was.
-func (in *Inspector) completeTarget(p *Picture) {
+func (in *Inspector) completeTarget(p *picture.Picture) {
 	for i := range p.Threads {
 		t := &p.Threads[i]
 		if !t.Crashed {
 			continue
 		}
-		p.Target.Place = &Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level, Region: t.Region, Task: t.Task}
+		p.Target.Frames = t.UserStack
+		if slices.ContainsFunc(p.Runtimes, func(r picture.Runtime) bool { return len(r.Damage) > 0 && r.ID == t.Runtime }) {
+			return // what it says of the thread is not to be believed
+		}
+		p.Target.Place = &picture.Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level, Region: t.Region, Task: t.Task}
 		if t.State != nil {
 			p.Target.Place.State = t.State.Name
 		}
-		p.Target.Frames = t.UserStack
 		return
 	}
 }
 
 // Warnings are what could not be read, and why; each once.
 func (in *Inspector) Warnings() []string {
-	out := in.warnings
-	for _, rt := range in.runtimes {
+	out := append(in.notes.limits(), in.notes.list...)
+	for _, rt := range in.roster.runtimes {
 		for _, w := range rt.Identity().Warnings {
 			out = append(out, rt.id+": "+w)
+		}
+	}
+	for _, d := range in.cfg.Dormant {
+		if why := in.inUse(d); why != "" {
+			out = append(out, d.Identity.Name+" in "+d.Identity.Module.Path+": "+picture.UnreadText+why)
 		}
 	}
 	if in.cfg.Symbolizer != nil {
@@ -96,14 +136,19 @@ func (in *Inspector) Warnings() []string {
 }
 
 // runtimeOf describes a runtime and where its layout came from.
-func runtimeOf(rt *runtimeView) Runtime {
+func runtimeOf(rt *runtimeView) picture.Runtime {
 	r := identityOf(rt.Identity())
 	r.ID, r.Layout = rt.id, layoutLine(rt.Layout())
+	if d, ok := rt.Runtime.(rtl.DamageReader); ok {
+		for _, why := range d.Damage() {
+			r.Damage = append(r.Damage, returnCode().ReplaceAllString(why, ""))
+		}
+	}
 	return r
 }
 
-func identityOf(id rtl.Identity) Runtime {
-	r := Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion, Tracking: id.Tracking}
+func identityOf(id rtl.Identity) picture.Runtime {
+	r := picture.Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion, Tracking: id.Tracking}
 	if id.Module != nil {
 		r.Path, r.BuildID = id.Module.Path, hex.EncodeToString(id.Module.BuildID)
 	}

@@ -2,35 +2,64 @@ package inspect
 
 import (
 	"errors"
-	"fmt"
 	"iter"
+	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // taskID is the name of a task in the picture.
-func taskID(h handles.Task) ID {
+func taskID(h handles.Task) picture.ID {
 	switch {
 	case h.IsZero():
 		return ""
 	case h.Level == 0:
-		return ID(h.Data.String())
+		return picture.ID(h.Data.String())
 	}
-	return ID(fmt.Sprintf("%v/%d", h.Data, h.Level))
+	return picture.ID(h.Data.String() + "/" + strconv.FormatUint(uint64(h.Level), 10))
 }
 
-// Tasks yields every task that the runtimes keep: for each region, outer ones
+// taskLister makes the tasks of a picture.
+type taskLister struct {
+	notes   *notes
+	roster  *roster
+	regions *regionTable
+	model   *userModel
+	only    *regionView            // whose tasks are asked for; nil for all
+	one     iter.Seq[handles.Task] // the tasks of it that are asked for; nil for all
+
+	// What the explicit task before had, which most often the next one has too.
+	parent struct {
+		h  handles.Task
+		id picture.ID
+	}
+	construct struct {
+		function callbacks.Address
+		source   rtl.SourceLocation
+		code     *picture.Code
+	}
+}
+
+// all yields every task that the runtimes keep: for each region, outer ones
 // first, its implicit tasks and then the explicit ones of its team. Nothing is
 // remembered of an explicit task that was yielded but its address, so that a
 // million tasks need little memory.
-func (in *Inspector) Tasks() iter.Seq[Task] {
-	return func(yield func(Task) bool) {
+func (l *taskLister) all() iter.Seq[picture.Task] {
+	return func(yield func(picture.Task) bool) {
 		seen := newSeenTasks()
-		for _, v := range in.regions.all() {
-			for h := range in.tasksOf(v, seen) {
-				if !yield(in.task(v, h)) {
+		for _, v := range l.regions.all() {
+			if l.only != nil && v != l.only {
+				continue
+			}
+			tasks := l.tasksOf(v, seen)
+			if l.one != nil {
+				tasks = l.one
+			}
+			for h := range tasks {
+				if l.notes.over("tasks") || !yield(l.task(v, h)) {
 					return
 				}
 			}
@@ -42,26 +71,70 @@ func (in *Inspector) Tasks() iter.Seq[Task] {
 // regions of a team may share one structure, and explicit ones by its address.
 type seenTasks struct {
 	implicit map[handles.Task]struct{}
-	explicit map[uint64]struct{}
+	explicit addresses
 }
 
 func newSeenTasks() seenTasks {
-	return seenTasks{map[handles.Task]struct{}{}, map[uint64]struct{}{}}
+	return seenTasks{map[handles.Task]struct{}{}, addresses{}}
+}
+
+// addresses is a set of addresses. Those of structures that lie close together, as a
+// million of tasks do, take a bit each in a few pages.
+type addresses struct {
+	pages map[uint64]*[addressPage / addressUnit / 64]uint64
+	odd   map[uint64]struct{} // those that are no multiple of addressUnit
+}
+
+const (
+	addressUnit = 16      // what allocators align structures to
+	addressPage = 1 << 16 // bytes of the target for which there is a page of 512 bytes
+)
+
+// add reports whether a is new, and adds it.
+func (s *addresses) add(a uint64) bool {
+	if a%addressUnit != 0 {
+		if _, dup := s.odd[a]; dup {
+			return false
+		}
+		if s.odd == nil {
+			s.odd = map[uint64]struct{}{}
+		}
+		s.odd[a] = struct{}{}
+		return true
+	}
+	page := s.pages[a/addressPage]
+	if page == nil {
+		if s.pages == nil {
+			s.pages = map[uint64]*[addressPage / addressUnit / 64]uint64{}
+		}
+		page = new([addressPage / addressUnit / 64]uint64)
+		s.pages[a/addressPage] = page
+	}
+	n := a % addressPage / addressUnit
+	word, bit := &page[n/64], uint64(1)<<(n%64)
+	if *word&bit != 0 {
+		return false
+	}
+	*word |= bit
+	return true
 }
 
 // tasksOf yields the tasks of a region that are not among those seen.
-func (in *Inspector) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Task] {
+func (l *taskLister) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Task] {
 	return func(yield func(handles.Task) bool) {
 		if v.err != nil {
 			return
 		}
 		for i := range min(v.info.TeamSize, maxTeam) {
+			if l.notes.over("tasks") {
+				return
+			}
 			h, err := v.rt.TaskInParallel(v.h, i)
 			if errors.Is(err, callbacks.Unsupported) { // of no task of this runtime anything is known, which it says itself
 				return
 			}
 			if err != nil {
-				in.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
+				l.notes.warn("implicit task %d of region %s: %v", i, regionID(v.h), err)
 				continue
 			}
 			if _, dup := seen.implicit[h]; dup {
@@ -73,50 +146,71 @@ func (in *Inspector) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 			}
 		}
 		for h, err := range v.rt.ExplicitTasks(v.h) {
+			if l.notes.over("tasks") {
+				return
+			}
 			if err != nil {
-				in.warn("explicit tasks of region %s: %v", regionID(v.h), err)
+				l.notes.warn("explicit tasks of region %s: %v", regionID(v.h), err)
 				continue
 			}
-			if _, dup := seen.explicit[h.Data.Offset]; dup {
-				continue
-			}
-			seen.explicit[h.Data.Offset] = struct{}{}
-			if !yield(h) {
+			if seen.explicit.add(h.Data.Offset) && !yield(h) {
 				return
 			}
 		}
 	}
 }
 
-func (in *Inspector) task(v *regionView, h handles.Task) Task {
-	t := Task{ID: taskID(h), Runtime: v.rt.id, Region: regionID(v.h)}
+func (l *taskLister) task(v *regionView, h handles.Task) picture.Task {
+	t := picture.Task{ID: taskID(h), Runtime: v.rt.id, Region: v.id}
 	info, err := v.rt.Task(h)
 	if err != nil {
-		t.Errors = append(t.Errors, message(err))
+		if !l.notes.beyond(err, "tasks") {
+			t.Errors = append(t.Errors, message(err))
+		}
 		return t
 	}
-	t.Kind, t.State, t.Flags = string(info.Kind), string(info.State), info.Flags
+	t.Kind, t.State, t.Flags = taskKind(info.Kind), taskState(info.State), info.Flags
 	t.Predecessors = info.Predecessors
-	if info.IncompleteChildren >= 0 {
-		t.IncompleteChildren = &info.IncompleteChildren
-	}
-	if info.ThreadNum >= 0 {
-		t.ThreadNum = &info.ThreadNum
-	}
-	if n := in.byHandle[info.Thread]; n != nil {
+	t.IncompleteChildren, t.ThreadNum = known(info.IncompleteChildren), known(info.ThreadNum)
+	if n := l.roster.thread(v.rt, info.Thread); n != nil {
 		t.Thread = n.lwp
 	}
-	if p, err := v.rt.GeneratingTask(h); err == nil {
-		t.Parent = taskID(p)
-	}
-	t.Function = in.taskCode(v, info)
+	t.Parent = l.parentID(info.Generating)
+	t.Function = l.codeOf(v, &info)
 	if info.State == rtl.TaskBlocked {
-		in.fillWaits(&t, v.rt, h)
+		l.fillWaits(&t, v.rt, h)
 	}
 	return t
 }
 
-func (in *Inspector) fillWaits(t *Task, rt *runtimeView, h handles.Task) {
+// known is a number that is -1 if it is not known.
+func known(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// parentID is the name of the task that generated others.
+func (l *taskLister) parentID(h handles.Task) picture.ID {
+	if h != l.parent.h {
+		l.parent.h, l.parent.id = h, taskID(h)
+	}
+	return l.parent.id
+}
+
+// codeOf is the code of a task; the tasks of one construct may share it.
+func (l *taskLister) codeOf(v *regionView, info *rtl.TaskInfo) *picture.Code {
+	if info.Kind == rtl.TaskInitial || info.Kind == rtl.TaskImplicit {
+		return l.model.taskCode(v, *info)
+	}
+	if c := &l.construct; c.code == nil || c.function != info.Function || c.source != info.Source {
+		c.function, c.source, c.code = info.Function, info.Source, l.model.taskCode(v, *info)
+	}
+	return l.construct.code
+}
+
+func (l *taskLister) fillWaits(t *picture.Task, rt *runtimeView, h handles.Task) {
 	waits, err := rt.WaitsFor(h)
 	seen := map[handles.Task]bool{} // a list of the target that is damaged may name a task often
 	for _, w := range waits {
@@ -128,20 +222,4 @@ func (in *Inspector) fillWaits(t *Task, rt *runtimeView, h handles.Task) {
 	if err != nil {
 		t.Errors = append(t.Errors, message(err))
 	}
-}
-
-// taskCode names a task's function and the source line of its construct; an
-// implicit task has those of its region.
-func (in *Inspector) taskCode(v *regionView, info rtl.TaskInfo) *Code {
-	switch info.Kind {
-	case rtl.TaskInitial:
-		return nil
-	case rtl.TaskImplicit:
-		return in.regionCode(v)
-	}
-	c := in.codeAt(info.Function, info.Source)
-	if c.Address == nil && c.Line == 0 {
-		return nil
-	}
-	return c
 }

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-var errNoForkFrame = errors.New("the frame that forked the thread's region was not found, its stack ends in the thread's own frames")
+var errNoForkFrame = errors.New(
+	"the frame that forked the thread's region was not found, its stack ends in the thread's own frames")
 
 func appendOnce(errs []error, err error) []error {
 	if slices.Contains(errs, err) {
@@ -20,21 +23,8 @@ func appendOnce(errs []error, err error) []error {
 }
 
 // roleRank orders threads as people look for them.
-var roleRank = map[rtl.Role]int{rtl.RoleInitial: 0, rtl.RolePrimary: 1, rtl.RoleWorker: 2, rtl.RoleIdle: 3, rtl.RoleNone: 4, "": 4}
-
-// sorted returns the threads in the order of the picture: the one that crashed,
-// then by runtime and role, region, thread number and LWP.
-func (in *Inspector) sorted() []*native {
-	out := slices.Clone(in.natives)
-	slices.SortStableFunc(out, func(a, b *native) int {
-		return cmp.Or(
-			-compareBool(a.lwp != 0 && a.lwp == in.cfg.About.CrashedLWP, b.lwp != 0 && b.lwp == in.cfg.About.CrashedLWP),
-			cmp.Compare(roleRank[a.info.Role], roleRank[b.info.Role]),
-			cmp.Compare(a.info.Number, b.info.Number),
-			cmp.Compare(a.lwp, b.lwp),
-		)
-	})
-	return out
+var roleRank = map[rtl.Role]int{
+	rtl.RoleInitial: 0, rtl.RolePrimary: 1, rtl.RoleWorker: 2, rtl.RoleIdle: 3, rtl.RoleNone: 4, "": 4,
 }
 
 func compareBool(a, b bool) int {
@@ -47,99 +37,110 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// Threads returns all threads, the crashed one first.
-func (in *Inspector) Threads(native bool) []Thread {
-	var out []Thread
-	for _, n := range in.sorted() {
-		out = append(out, in.thread(n, native))
+// frameCost is what a frame of a picture takes, in bytes: with its addresses, and copies
+// of it in merged stacks and facts.
+const frameCost = 3 * unsafe.Sizeof(picture.Frame{})
+
+// threadLister makes the threads of a picture.
+type threadLister struct {
+	about   *picture.Target
+	notes   *notes
+	roster  *roster
+	code    *codeNames
+	stacks  *stacks
+	regions *regionTable
+	model   *userModel
+	states  *states
+	loops   *loops
+	waits   *waitFinder
+	mpi     *mpiCalls
+	unread  func() []unreadRuntime
+}
+
+// list returns all threads, the crashed one first.
+func (l *threadLister) list(native bool) []picture.Thread {
+	var out []picture.Thread
+	for _, n := range l.roster.sorted() {
+		if l.notes.over("threads") {
+			out = append(out, picture.Thread{LWP: n.lwp, Pthread: picture.Address(n.pthread), Role: picture.RoleNone})
+			continue
+		}
+		t := l.thread(n, native)
+		l.notes.hold("threads", unsafe.Sizeof(t)+uintptr(len(t.UserStack)+len(t.Stack))*frameCost)
+		out = append(out, t)
 	}
 	return out
 }
 
-func (in *Inspector) thread(n *native, native bool) Thread {
-	t := Thread{LWP: n.lwp, Pthread: hexPtr(n.pthread), Role: string(rtl.RoleNone), Crashed: n.lwp != 0 && n.lwp == in.cfg.About.CrashedLWP}
-	state := rtl.StateUndefined
-	if n.rt != nil {
-		state = in.fillOpenMP(&t, n)
+func (l *threadLister) thread(n *native, native bool) picture.Thread {
+	t := picture.Thread{
+		LWP: n.lwp, Pthread: picture.Address(n.pthread), Role: picture.RoleNone,
+		Crashed: n.lwp != 0 && n.lwp == l.about.CrashedLWP,
 	}
-	if n.lwp != 0 {
-		t.UserStack = in.userStack(n, state)
-		t.Goroutine = in.stackOf(n).goroutine()
+	state := rtl.StateUndefined
+	if n.blank {
+		t.Role = picture.RoleUnknown
+		n.errs = appendOnce(n.errs, errBlank)
+	}
+	if why := l.unreadable(n); why != "" {
+		t.Role = picture.RoleUnknown
+		n.errs = appendOnce(n.errs, errors.New("what it is to OpenMP "+why))
+	}
+	if n.rt != nil {
+		state = l.fillOpenMP(&t, n)
+	}
+	if n.lwp != 0 && !n.blank {
+		t.UserStack = l.model.userStack(n, state)
+		t.Goroutine = l.stacks.stackOf(n).goroutine()
+		t.MPI = l.mpi.call(n)
 	}
 	if native {
-		st := in.stackOf(n)
+		st := l.stacks.stackOf(n)
 		for i, f := range st.frames {
-			t.Stack = append(t.Stack, named(f, st.kinds[i], in.lookupNative(f.LookupPC(), st.kinds[i]))...)
+			frames := named(f, st.kinds[i], l.code.lookupNative(f.LookupPC(), st.kinds[i]))
+			l.code.values.add(f, st.kinds[i], frames)
+			t.Stack = append(t.Stack, frames...)
 		}
 	}
 	for _, err := range n.errs {
-		t.Errors = append(t.Errors, message(err))
+		if !l.notes.beyond(err, "threads") {
+			t.Errors = append(t.Errors, message(err))
+		}
 	}
 	return t
 }
 
+// errBlank is the error of a thread whose control block is zeros.
+var errBlank = errors.New("what it does " + picture.UnreadText + missingInCore)
+
 // fillOpenMP adds what the runtime knows of the thread and returns its state.
-func (in *Inspector) fillOpenMP(t *Thread, n *native) rtl.State {
+func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 	t.Runtime, t.Number, t.Hidden = n.rt.id, &n.info.Number, n.info.HiddenHelper
 	if n.info.Role != "" {
-		t.Role = string(n.info.Role)
+		t.Role = roleOf(n.info.Role)
 	}
-	in.fillPlace(t, n)
+	l.fillPlace(t, n)
 	if n.lwp == 0 {
 		return rtl.StateUndefined // nothing tells what a thread does that is not there
 	}
-	ts, err := in.stateOf(n)
+	ts, err := l.states.stateOf(n)
 	if err != nil {
 		n.errs = append(n.errs, err)
 		return rtl.StateUndefined
 	}
-	t.State = &State{Name: ts.State.String(), Source: "inferred", Evidence: ts.Evidence}
-	if ts.Tracked {
-		t.State.Source = "tracked"
-	}
-	t.Loop = in.loopOf(n)
+	t.State = &picture.State{Name: stateName(ts.State), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
+	t.Loop = l.loops.of(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
-	t.WaitID, t.WaitKind = hexPtr(wait), ts.WaitKind
-	if w, ok := in.runtimeWait(n); ok {
+	t.WaitID, t.WaitKind = picture.Address(wait), waitKind(ts.WaitKind)
+	if w, ok := l.waits.runtimeWait(n); ok {
 		t.WaitName = w.Name
 	}
+	l.ownState(t, n)
 	return ts.State
 }
 
-// stateOf asks the runtime of n, at most once, what n does.
-func (in *Inspector) stateOf(n *native) (rtl.ThreadState, error) {
-	if n.state == nil {
-		n.state = &threadState{}
-		n.state.ThreadState, n.state.err = n.rt.State(n.h, in.evidence(n))
-		in.byVariable(&n.state.ThreadState)
-	}
-	return n.state.ThreadState, n.state.err
-}
-
-// byVariable tells a critical section from a lock, where the runtime cannot, by the
-// name that compilers give to its variable.
-func (in *Inspector) byVariable(st *rtl.ThreadState) {
-	name := in.dataName(cmp.Or(st.WaitVariable, st.WaitID))
-	if _, critical := rtl.CriticalName(name); st.State == rtl.StateWaitMutex && critical {
-		st.State, st.WaitKind = rtl.StateWaitCritical, rtl.FamilyCritical
-		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable has the name of one of a critical section")
-	}
-}
-
-// dataName names the program's variable at addr, or "".
-func (in *Inspector) dataName(addr uint64) string {
-	if addr == 0 || in.cfg.Symbolizer == nil {
-		return ""
-	}
-	s, ok := in.cfg.Symbolizer.Data(addr)
-	if !ok || s.Offset != 0 {
-		return ""
-	}
-	return s.Name
-}
-
 // fillPlace adds region, task, and the thread's number and team at each level.
-func (in *Inspector) fillPlace(t *Thread, n *native) {
+func (l *threadLister) fillPlace(t *picture.Thread, n *native) {
 	if len(n.chain) == 0 {
 		return
 	}
@@ -152,26 +153,26 @@ func (in *Inspector) fillPlace(t *Thread, n *native) {
 	// further out is the region that encloses the league.
 	outermost := max(0, slices.IndexFunc(n.chain, func(h handles.Parallel) bool { return h.Level == 0 }))
 	for i := outermost; i >= 0; i-- {
-		t.Levels = append(t.Levels, in.levelInfo(n, n.chain[i]))
+		t.Levels = append(t.Levels, l.levelInfo(n, n.chain[i]))
 	}
 	inner := t.Levels[len(t.Levels)-1]
-	v := in.regions.get(n.rt, n.chain[0])
+	v := l.regions.get(n.rt, n.chain[0])
 	t.Region, t.Level, t.ThreadNum, t.TeamSize = inner.Region, &inner.Level, inner.ThreadNum, inner.TeamSize
 	if v.err == nil {
 		t.ActiveLevel = &v.info.ActiveLevel
 	}
 }
 
-func (in *Inspector) levelInfo(n *native, h handles.Parallel) LevelInfo {
-	l := LevelInfo{Level: int(h.Level), Region: regionID(h)}
-	v := in.regions.get(n.rt, h)
+func (l *threadLister) levelInfo(n *native, h handles.Parallel) picture.LevelInfo {
+	out := picture.LevelInfo{Level: int(h.Level), Region: regionID(h)}
+	v := l.regions.get(n.rt, h)
 	if v.err != nil {
 		n.errs = append(n.errs, v.err)
-		return l
+		return out
 	}
-	l.TeamSize = &v.info.TeamSize
-	if num, ok := in.threadNumAt(n, h); ok {
-		l.ThreadNum = &num
+	out.TeamSize = &v.info.TeamSize
+	if num, ok := l.regions.threadNumAt(n, h); ok {
+		out.ThreadNum = &num
 	}
-	return l
+	return out
 }

@@ -1,14 +1,11 @@
 package inspect
 
 import (
-	"path/filepath"
-	"slices"
-
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
 // pseudoFrames name what the runtime is doing, in the words of the collector
@@ -37,30 +34,46 @@ var pseudoFrames = map[rtl.State]string{
 	rtl.StateWaitTargetUpdate:             "<OMP-target_wait>",
 }
 
+// userModel shows stacks in the user's model of the program.
+type userModel struct {
+	roster      *roster
+	regions     *regionTable
+	code        *codeNames
+	stacks      *stacks
+	constructOf map[uint64]construct // nil until they are asked for
+}
+
 // userStack is the stack of n in the user's model of the program: runtime frames
 // hidden and replaced by one pseudo-frame for what the runtime is doing, and a
 // worker's stack continued into the stack of the thread that forked its region.
-func (in *Inspector) userStack(n *native, state rtl.State) []Frame {
-	if state == rtl.StateIdle {
-		return []Frame{{Kind: FramePseudo, Function: pseudoFrames[state]}}
+func (u *userModel) userStack(n *native, state rtl.State) []picture.Frame {
+	if state == rtl.StateIdle && !u.executes(n) {
+		return []picture.Frame{{Kind: picture.FramePseudo, Function: pseudoFrames[state]}}
 	}
-	st := in.stackOf(n)
-	var out []Frame
+	st := u.stacks.stackOf(n)
+	var out []picture.Frame
 	if name := pseudoFrames[state]; name != "" && st.topSegment() > 0 {
-		out = append(out, Frame{Kind: FramePseudo, Function: name})
+		out = append(out, picture.Frame{Kind: picture.FramePseudo, Function: name})
 	}
-	for i := range st.own {
-		out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+	for i := range st.tailCalled {
+		out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
 	}
-	out = append(withoutInsides(out), in.jumpedFrom(n)...)
-	out = append(out, withoutInsides(in.modelFrames(n, st.own, in.forks(n)))...)
-	return in.mergeOutlined(in.continueInForker(n, n.chain, out))
+	out = append(trimLibcInternals(out), u.tailCaller(n)...)
+	out = append(out, trimLibcInternals(u.modelFrames(n, st.tailCalled, u.forks(n)))...)
+	return u.mergeOutlined(u.continueInForker(n, n.chain, out))
 }
 
-// withoutInsides leaves out the functions without a name with which the C library
+// executes reports whether a thread that its runtime calls idle died in code of the program:
+// what the runtime keeps of it is not true then.
+func (u *userModel) executes(n *native) bool {
+	return n.lwp != 0 && n.lwp == u.roster.about.CrashedLWP && u.stacks.stackOf(n).lastUser() >= 0
+}
+
+// trimLibcInternals leaves out the functions without a name with which the C library
 // does what the named function of its own, that called them, is for.
-func withoutInsides(fs []Frame) []Frame {
-	for len(fs) > 1 && fs[0].Kind == FrameSystem && fs[0].Function == "" && fs[1].Kind == FrameSystem {
+func trimLibcInternals(fs []picture.Frame) []picture.Frame {
+	internal := func(f picture.Frame) bool { return f.Kind == picture.FrameSystem && f.Function == "" }
+	for len(fs) > 1 && internal(fs[0]) && fs[1].Kind == picture.FrameSystem {
 		fs = fs[1:]
 	}
 	return fs
@@ -77,11 +90,11 @@ func (st *stack) lastUser() int {
 
 // userFrames are the frames of st from frame number from on, without those of
 // runtimes and of thread starts.
-func (in *Inspector) userFrames(st *stack, from int) []Frame {
-	var out []Frame
+func (u *userModel) userFrames(st *stack, from int) []picture.Frame {
+	var out []picture.Frame
 	for i := from; i <= st.lastUser(); i++ {
 		if st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
-			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+			out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
 		}
 	}
 	return out
@@ -90,27 +103,22 @@ func (in *Inspector) userFrames(st *stack, from int) []Frame {
 // continueInForker appends to a worker's frames those of the thread that forked
 // the region in which the worker's own stack begins, and so on outwards. chain
 // has the regions of n that matter, innermost first.
-func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out []Frame) []Frame {
+func (u *userModel) continueInForker(n *native, chain []handles.Parallel, out []picture.Frame) []picture.Frame {
 	for range MaxLevels {
-		v, p, own := in.forker(n, chain)
+		v, p, own := u.forker(n, chain)
 		if p == nil || p == n {
 			return out
 		}
-		user, ok := in.forkPoint(p, v)
+		user, ok := u.forkPoint(p, v)
 		if !ok {
-			known := len(in.stackOf(p).frames) > 0
-			if known && !n.rt.told() && !n.rt.Owns(v.info.Function.Offset) { // a team of the runtime's own was forked by no user code
+			known := len(u.stacks.stackOf(p).frames) > 0
+			// A team of the runtime's own was forked by no user code.
+			if known && !n.rt.apiOnly() && !n.rt.Owns(v.info.Function.Offset) {
 				n.errs = appendOnce(n.errs, errNoForkFrame)
 			}
 			return out
 		}
-		forks := in.forks(p)
-		forks[user] = v
-		more := in.modelFrames(p, user, forks)
-		if len(more) > 0 {
-			more[0].LWP = p.lwp
-		}
-		out = append(out, more...)
+		out = append(out, u.outerFrames(p, v, user)...)
 		n, chain = p, chain[own+1:]
 	}
 	return out
@@ -119,23 +127,23 @@ func (in *Inspector) continueInForker(n *native, chain []handles.Parallel, out [
 // forker returns the region in which the stack of n begins, as the thread p has
 // it that forked it, and its index in chain; p is nil for a thread whose stack
 // begins in serial code.
-func (in *Inspector) forker(n *native, chain []handles.Parallel) (v *regionView, p *native, own int) {
-	if own := in.ownRegion(n, chain); own >= 0 {
-		v := in.regions.get(n.rt, chain[own])
-		return v, in.regions.primary(v), own
+func (u *userModel) forker(n *native, chain []handles.Parallel) (v *regionView, p *native, own int) {
+	if own := u.regions.ownRegion(n, chain); own >= 0 {
+		v := u.regions.get(n.rt, chain[own])
+		return v, u.regions.primary(v), own
 	}
 	// Thread 0 of a team of a league was forked by the thread that encountered
 	// the teams construct, which is thread 0 of another team of the league.
 	for i := range max(0, len(chain)-1) {
-		if in.regions.get(n.rt, chain[i]).info.League == 0 || chain[i].Level != 0 {
+		if u.regions.get(n.rt, chain[i]).info.League == 0 || chain[i].Level != 0 {
 			continue
 		}
-		p := in.regions.primary(in.regions.get(n.rt, chain[i+1]))
+		p := u.regions.primary(u.regions.get(n.rt, chain[i+1]))
 		if p == nil || p == n {
 			continue
 		}
-		if at := slices.Index(p.chain, chain[i+1]); at > 0 {
-			return in.regions.get(n.rt, p.chain[at-1]), p, i
+		if at := p.indexOf(chain[i+1]); at > 0 {
+			return u.regions.get(n.rt, p.chain[at-1]), p, i
 		}
 	}
 	return nil, nil, -1
@@ -147,14 +155,14 @@ const maxForks = 32
 
 // forks has, by the number of the frame of p's stack that forked it, the
 // innermost region that was forked there.
-func (in *Inspector) forks(p *native) map[int]*regionView {
+func (u *userModel) forks(p *native) map[int]*regionView {
 	out := map[int]*regionView{}
 	for i, h := range p.chain[:min(len(p.chain), maxForks)] {
-		if own := in.ownRegion(p, p.chain[i:]); own == 0 {
+		if own := u.regions.ownRegion(p, p.chain[i:]); own == 0 {
 			break
 		}
-		v := in.regions.get(p.rt, h)
-		if user, ok := in.forkPoint(p, v); ok && out[user] == nil {
+		v := u.regions.get(p.rt, h)
+		if user, ok := u.forkPoint(p, v); ok && out[user] == nil {
 			out[user] = v
 		}
 	}
@@ -162,36 +170,36 @@ func (in *Inspector) forks(p *native) map[int]*regionView {
 }
 
 // modelFrames are the user frames of p's stack from frame number from on, and
-// those that are missing there where a region was forked by a jump.
-func (in *Inspector) modelFrames(p *native, from int, forks map[int]*regionView) []Frame {
-	st := in.stackOf(p)
+// those that are missing there where a region was forked by a tail call.
+func (u *userModel) modelFrames(p *native, from int, forks map[int]*regionView) []picture.Frame {
+	st := u.stacks.stackOf(p)
 	last := st.lastUser()
-	var out []Frame
+	var out []picture.Frame
 	for i := from; i < len(st.kinds); i++ {
 		if v := forks[i]; v != nil {
-			out = append(out, in.tailCallers(p, v, i)...)
+			out = append(out, u.tailCallers(p, v, i)...)
 		}
 		if i <= last && st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
-			out = append(out, in.frames(st.frames[i], st.kinds[i])...)
+			out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
 		}
 	}
 	return out
 }
 
-// What marks a function that has no frame since it has ended: by which jump.
+// What marks a function that has no frame, since its last call was a tail call.
 const (
-	howJump   = "no frame: it forked by a jump"
-	howJumped = "no frame: its last call was a jump"
+	howTailFork = "no frame: it tail-called the fork"
+	howTailCall = "no frame: it ended in a tail call"
 )
 
-// jumpedFrom is the function of the region or the task from which a thread jumped to the
-// C library, if it is known.
-func (in *Inspector) jumpedFrom(n *native) []Frame {
-	st := in.stackOf(n)
-	if st.own == 0 || len(n.chain) == 0 {
+// tailCaller is the function of the region or the task that tail-called the function of
+// the C library in which a thread is, if it is known.
+func (u *userModel) tailCaller(n *native) []picture.Frame {
+	st := u.stacks.stackOf(n)
+	if st.tailCalled == 0 || len(n.chain) == 0 {
 		return nil
 	}
-	v := in.regions.get(n.rt, n.chain[0])
+	v := u.regions.get(n.rt, n.chain[0])
 	task := rtl.TaskInfo{Kind: rtl.TaskImplicit, Function: v.info.Function}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit {
@@ -199,133 +207,49 @@ func (in *Inspector) jumpedFrom(n *native) []Frame {
 		}
 	}
 	fn := task.Function
-	if fn.IsNull() || in.owned(fn.Offset) || in.hasFunction(st, st.own, fn.Offset) {
+	if fn.IsNull() || u.code.owned(fn.Offset) || u.hasFunction(st, st.tailCalled, fn.Offset) {
 		return nil
 	}
-	return []Frame{in.endedFrame(fn, in.taskCode(v, task), howJumped)}
+	return []picture.Frame{u.endedFrame(fn, u.taskCode(v, task), howTailCall)}
 }
 
-// endedFrame is the frame that an outlined function had which has ended.
-func (in *Inspector) endedFrame(fn callbacks.Address, c *Code, how string) Frame {
-	f := Frame{Kind: FrameUser, Function: c.Name, PC: hexPtr(fn.Offset), File: c.File, Line: c.Line, How: how, entry: fn.Offset}
+// endedFrame is the frame that an outlined function had before its tail call.
+func (u *userModel) endedFrame(fn callbacks.Address, c *picture.Code, how string) picture.Frame {
+	f := picture.Frame{
+		Kind: picture.FrameUser, Function: c.Name, PC: picture.Address(fn.Offset), Entry: picture.Address(fn.Offset),
+		File: c.File, Line: c.Line, How: how,
+	}
 	f.Construct, f.In = symbolize.Construct(c.Name)
 	return f
 }
 
 // tailCallers are the outlined functions of the regions that enclose v on p's
-// stack and have no frame there, since their last call, the fork, was a jump.
-func (in *Inspector) tailCallers(p *native, v *regionView, user int) []Frame {
-	var out []Frame
-	st := in.stackOf(p)
+// stack and have no frame there, since their last call, the fork, was a tail call.
+func (u *userModel) tailCallers(p *native, v *regionView, user int) []picture.Frame {
+	var out []picture.Frame
+	st := u.stacks.stackOf(p)
 	last := len(p.chain)
-	if own := in.ownRegion(p, p.chain); own >= 0 {
+	if own := u.regions.ownRegion(p, p.chain); own >= 0 {
 		last = own + 1
 	}
-	for i := slices.Index(p.chain, v.h) + 1; i < last; i++ {
-		outer := in.regions.get(p.rt, p.chain[i])
+	for i := p.indexOf(v.h) + 1; i < last; i++ {
+		outer := u.regions.get(p.rt, p.chain[i])
 		fn := outer.info.Function
-		if fn.IsNull() || outer.info.Serialized || in.hasFunction(st, user, fn.Offset) {
+		if fn.IsNull() || outer.info.Serialized || u.hasFunction(st, user, fn.Offset) {
 			return out
 		}
-		out = append(out, in.endedFrame(fn, in.regionCode(outer), howJump))
+		out = append(out, u.endedFrame(fn, u.regionCode(outer), howTailFork))
 	}
 	return out
 }
 
-// hasFunction tells whether a frame of st from number from on is of the function
+// hasFunction reports whether a frame of st from number from on is of the function
 // at entry.
-func (in *Inspector) hasFunction(st *stack, from int, entry uint64) bool {
+func (u *userModel) hasFunction(st *stack, from int, entry uint64) bool {
 	for i := from; i < len(st.frames); i++ {
-		if st.kinds[i] == kindUser && in.functionEntry(st.frames[i]) == entry {
+		if st.kinds[i] == kindUser && u.code.functionEntry(st.frames[i]) == entry {
 			return true
 		}
 	}
 	return false
-}
-
-// ownRegion returns the index in chain of the region in which the stack of n
-// begins: the innermost one of which n is not thread 0. It is -1 for a thread
-// whose stack begins in serial code.
-func (in *Inspector) ownRegion(n *native, chain []handles.Parallel) int {
-	for i, h := range chain {
-		if num, ok := in.threadNumAt(n, h); ok && num > 0 {
-			return i
-		}
-	}
-	return -1
-}
-
-// threadNumAt returns the number of n in region h of its chain.
-func (in *Inspector) threadNumAt(n *native, h handles.Parallel) (int, bool) {
-	i := slices.Index(n.chain, h)
-	switch {
-	case i < 0:
-		return 0, false
-	case i == 0:
-		return n.info.ThreadNum, n.info.ThreadNum >= 0
-	}
-	inner := in.regions.get(n.rt, n.chain[i-1])
-	if inner.err != nil || inner.info.PrimaryNum < 0 {
-		return 0, false
-	}
-	return inner.info.PrimaryNum, true
-}
-
-// forkFrame returns the user frame that forked region v.
-func (in *Inspector) forkFrame(v *regionView) (Frame, bool) {
-	p := in.regions.primary(v)
-	if p == nil {
-		return Frame{}, false
-	}
-	user, ok := in.forkPoint(p, v)
-	st := in.stackOf(p)
-	if !ok || user >= len(st.kinds) || st.kinds[user] != kindUser {
-		return Frame{}, false
-	}
-	fs := in.frames(st.frames[user], kindUser)
-	return fs[0], fs[0].Line != 0
-}
-
-// functionEntry returns the entry address of the function that frame f is in.
-func (in *Inspector) functionEntry(f unwind.Frame) uint64 {
-	if low, _, ok := in.cfg.Unwinder.FunctionBounds(f.LookupPC()); ok {
-		return low
-	}
-	if in.cfg.Symbolizer != nil {
-		if s, err := in.cfg.Symbolizer.Function(f.LookupPC()); err == nil {
-			return s.Low
-		}
-	}
-	return 0
-}
-
-// frames turns one native frame into the frames that people see: inlined
-// functions first.
-func (in *Inspector) frames(f unwind.Frame, kind frameKind) []Frame {
-	return named(f, kind, in.lookup(f.LookupPC(), kind))
-}
-
-// named makes the frames of one native frame out of the names of its code.
-func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []Frame {
-	base := Frame{Kind: kind.String(), PC: hexPtr(f.PC), How: howGuessed(f.How), Goroutine: int64(f.Goroutine)}
-	if f.Module != nil {
-		base.Module = filepath.Base(f.Module.Path)
-	}
-	if len(names) == 0 {
-		return []Frame{base}
-	}
-	out := make([]Frame, len(names))
-	for i, s := range names {
-		out[i] = base
-		out[i].Function, out[i].File, out[i].Line = s.Function, s.File, s.Line
-		out[i].Inlined = s.Inlined
-		if !s.Inlined {
-			out[i].Offset, out[i].entry = s.Offset, s.Low
-		}
-		out[i].Construct, out[i].In = symbolize.Construct(s.Linkage)
-		if i > 0 && out[i-1].Construct == symbolize.ConstructParallel && symbolize.IsTaskEntry(s.Linkage) {
-			out[i-1].Construct = symbolize.ConstructTask // it is named as regions are
-		}
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // pseudo has, for each state, the frame that stands for what the runtime does in
@@ -35,7 +36,7 @@ func TestUserModel(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/libomp-%d", program, major), func(t *testing.T) {
 				r := coreOf(t, program, major)
 				pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true})
-				same := map[string]inspect.Thread{}
+				same := map[string]picture.Thread{}
 				for _, th := range pic.Threads {
 					checkRules(t, r.Truth, th)
 					checkSame(t, same, th)
@@ -48,7 +49,7 @@ func TestUserModel(t *testing.T) {
 
 // checkRules: no frame of the runtime, at most one pseudo-frame, on top, and the
 // outermost frame is where the program's own threads begin.
-func checkRules(t *testing.T, truth omptest.Truth, th inspect.Thread) {
+func checkRules(t *testing.T, truth omptest.Truth, th picture.Thread) {
 	t.Helper()
 	stack := th.UserStack
 	if len(stack) == 0 || len(th.Errors) > 0 {
@@ -56,19 +57,19 @@ func checkRules(t *testing.T, truth omptest.Truth, th inspect.Thread) {
 		return
 	}
 	if th.State != nil && th.State.Name == "idle" {
-		if len(stack) != 1 || stack[0].Function != "<OMP-idle>" || stack[0].Kind != inspect.FramePseudo {
+		if len(stack) != 1 || stack[0].Function != "<OMP-idle>" || stack[0].Kind != picture.FramePseudo {
 			t.Errorf("LWP %d is idle:\n%s", th.LWP, show(stack))
 		}
 		return
 	}
-	if th.State != nil && stack[0].Kind == inspect.FramePseudo != (pseudo[th.State.Name] != "") {
+	if th.State != nil && stack[0].Kind == picture.FramePseudo != (pseudo[string(th.State.Name)] != "") {
 		t.Errorf("LWP %d: %s:\n%s", th.LWP, th.State.Name, show(stack))
 	}
 	for i, f := range stack {
 		switch {
-		case f.Kind == inspect.FrameRuntime, f.Module == "libomp.so.5":
+		case f.Kind == picture.FrameRuntime, f.Module == "libomp.so.5":
 			t.Errorf("LWP %d: frame %d is the runtime's:\n%s", th.LWP, i, show(stack))
-		case f.Kind == inspect.FramePseudo && (i > 0 || f.Function != pseudo[th.State.Name]):
+		case f.Kind == picture.FramePseudo && (i > 0 || f.Function != pseudo[string(th.State.Name)]):
 			t.Errorf("LWP %d: %s: pseudo-frame %d:\n%s", th.LWP, th.State.Name, i, show(stack))
 		}
 	}
@@ -91,9 +92,9 @@ func checkRules(t *testing.T, truth omptest.Truth, th inspect.Thread) {
 
 // checkSame: threads that are at the same place in a region have the same stack,
 // whichever of them forked it.
-func checkSame(t *testing.T, same map[string]inspect.Thread, th inspect.Thread) {
+func checkSame(t *testing.T, same map[string]picture.Thread, th picture.Thread) {
 	t.Helper()
-	i := slices.IndexFunc(th.UserStack, func(f inspect.Frame) bool { return f.Kind == inspect.FrameUser })
+	i := slices.IndexFunc(th.UserStack, func(f picture.Frame) bool { return f.Kind == picture.FrameUser })
 	if i < 0 || th.Region == "" || th.State == nil {
 		return
 	}
@@ -110,7 +111,7 @@ func checkSame(t *testing.T, same map[string]inspect.Thread, th inspect.Thread) 
 }
 
 // checkMerged: every thread is in one of the merged stacks, and has that stack.
-func checkMerged(t *testing.T, pic *inspect.Picture) {
+func checkMerged(t *testing.T, pic *picture.Picture) {
 	t.Helper()
 	of := map[int]string{}
 	for _, th := range pic.Threads {
@@ -139,7 +140,7 @@ func checkMerged(t *testing.T, pic *inspect.Picture) {
 }
 
 // show is a stack as people compare stacks.
-func show(stack []inspect.Frame) string {
+func show(stack []picture.Frame) string {
 	var b strings.Builder
 	for _, f := range stack {
 		fmt.Fprintf(&b, "\t%s %s %s:%d %s in %q\n", f.Kind, f.Function, f.File, f.Line, f.Construct, f.In)
@@ -151,7 +152,7 @@ func show(stack []inspect.Frame) string {
 func TestContinued(t *testing.T) {
 	r := coreOf(t, "nested", 16)
 	pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true})
-	primary := map[inspect.ID]int{}
+	primary := map[picture.ID]int{}
 	for _, r := range pic.Regions {
 		primary[r.ID] = r.Threads[0]
 	}

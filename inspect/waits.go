@@ -5,170 +5,121 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
-	"github.com/ompd-inspect/ompd-inspect/symbolize"
 )
 
-// Kinds of what threads wait for, beside the ones that runtimes name.
-const (
-	WaitLock      = "lock"
-	WaitNestLock  = "nest_lock"
-	WaitCritical  = "critical"
-	WaitBarrier   = "barrier"
-	WaitTaskwait  = "taskwait"
-	WaitTaskgroup = "taskgroup"
-	WaitOrdered   = "ordered"
-	WaitAtomic    = "atomic"
-	WaitMutex     = "mutex"
-	WaitJoin      = "join"
-	WaitCondition = "condition"
-)
+// wait is what one thread waits for, and what it takes to find out more: a picture has
+// Wait, with the addresses.
+type wait struct {
+	picture.Wait
+	address  uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
+	variable uint64 // of the program; 0 if unknown
 
-// Unnamed stands for the name of the critical section that has none.
-const Unnamed = "(unnamed)"
-
-// Wait is what one thread waits for.
-type Wait struct {
-	LWP     int
-	Kind    string
-	Address uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
-	// Variable is the address of the program's variable; 0 if it is not known.
-	Variable uint64
-	Name     string // as the program calls it; empty if that is not known
-	Region   ID
-	Task     ID
-	Call     string // the function of the runtime that was called; empty if unknown
-	// End tells that it is the barrier at the end of the region.
-	End bool
-	// On is the thread that must go on first, where the wait itself says so:
-	// the owner of a mutex, the thread that is joined. 0 if it does not.
-	On       int
-	Evidence string // how On is known
+	timed bool // it is in a call of the C library that returns by itself
 
 	n         *native
-	reduction bool // a critical section that combines parts of a reduction
+	runtimeID uint64 // the wait id of the runtime; 0 if it gives none
+	reduction bool   // a critical section that combines parts of a reduction
 }
 
-// Waits returns what the threads of the target wait for; threads that wait for
+// waitFinder finds what threads wait for, and who has it.
+type waitFinder struct {
+	roster  *roster
+	states  *states
+	data    *dataNames
+	native  *nativeWaits
+	memory  *reclaimed
+	holders *lockHolders
+}
+
+// all returns what the threads of the target wait for; threads that wait for
 // nothing that is known are left out.
-func (in *Inspector) Waits() []Wait {
-	var out []Wait
-	for _, n := range in.sorted() {
-		w, ok := in.runtimeWait(n)
+func (wf *waitFinder) all() []wait {
+	var out []wait
+	for _, n := range wf.roster.sorted() {
+		w, ok := wf.runtimeWait(n)
 		if !ok {
-			w, ok = in.nativeWait(n)
+			w, ok = wf.native.nativeWait(n)
 		}
 		if ok {
-			w.LWP, w.n = n.lwp, n
+			w.Thread, w.n = n.lwp, n
 			out = append(out, w)
 		}
 	}
+	shareVariables(out)
 	return out
 }
 
+// shareVariables gives waits of which the program's variable is not known that of another
+// thread, where the runtime says that they are for one lock: it has one of its own for each
+// variable.
+func shareVariables(waits []wait) {
+	known := map[uint64]*wait{}
+	for i := range waits {
+		if w := &waits[i]; w.runtimeID != 0 && w.variable != 0 {
+			known[w.runtimeID] = w
+		}
+	}
+	for i := range waits {
+		w := &waits[i]
+		if same := known[w.runtimeID]; w.variable == 0 && same != nil && same.Kind == w.Kind {
+			w.variable, w.address, w.Name = same.variable, same.address, same.Name
+		}
+	}
+}
+
 // waitKinds are the kinds of waits by state.
-var waitKinds = map[rtl.State]string{
-	rtl.StateWaitLock: WaitLock, rtl.StateWaitCritical: WaitCritical, rtl.StateWaitAtomic: WaitAtomic,
-	rtl.StateWaitTaskwait: WaitTaskwait, rtl.StateWaitTaskgroup: WaitTaskgroup, rtl.StateWaitOrdered: WaitOrdered,
+var waitKinds = map[rtl.State]picture.WaitKind{
+	rtl.StateWaitLock: picture.WaitLock, rtl.StateWaitCritical: picture.WaitCritical, rtl.StateWaitAtomic: picture.WaitAtomic,
+	rtl.StateWaitTaskwait: picture.WaitTaskwait, rtl.StateWaitTaskgroup: picture.WaitTaskgroup, rtl.StateWaitOrdered: picture.WaitOrdered,
 }
 
 // runtimeWait is what n waits for in an OpenMP runtime.
-func (in *Inspector) runtimeWait(n *native) (Wait, bool) {
+func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
-		return Wait{}, false
+		return wait{}, false
 	}
-	ts, err := in.stateOf(n)
+	ts, err := wf.states.stateOf(n)
 	if err != nil || !ts.State.Waiting() {
-		return Wait{}, false
+		return wait{}, false
 	}
-	w := Wait{reduction: ts.WaitKind == rtl.FamilyReduction, Kind: cmp.Or(waitKinds[ts.State], ts.WaitKind, WaitBarrier), Address: cmp.Or(ts.WaitVariable, ts.WaitID), Variable: ts.WaitVariable}
-	if ev := in.evidence(n); ev != nil && ev.Entry != nil {
+	w := wait{
+		Wait: picture.Wait{Kind: cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind), picture.WaitBarrier)}, address: cmp.Or(ts.WaitVariable, ts.WaitID),
+		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == rtl.FamilyReduction,
+	}
+	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function
 	}
-	w.End = w.Kind == WaitBarrier && ts.State == rtl.StateWaitBarrierImplicitParallel
+	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == rtl.StateWaitBarrierImplicitParallel
 	w.Region = regionID(n.chain[0])
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		w.Task = taskID(h)
 	}
-	if w.Kind != WaitBarrier && w.Kind != WaitTaskwait {
-		w.Name = in.waitName(w)
+	if w.Kind != picture.WaitBarrier && w.Kind != picture.WaitTaskwait {
+		w.Name = wf.data.waitName(w)
 	}
 	return w, true
 }
 
-// waitName is what the program calls the thing that w waits for: a variable, or
-// the name of a critical section.
-func (in *Inspector) waitName(w Wait) string {
-	name := in.placeName(w.Address)
-	critical, ok := rtl.CriticalName(name)
-	switch {
-	case ok && critical != "":
-		return critical
-	case ok, w.Kind == WaitCritical && w.only():
-		return Unnamed
-	}
-	return name
-}
-
-// placeName names the program's data at addr: a variable, an element or member of
-// one, or a distance into one if debug information does not tell.
-func (in *Inspector) placeName(addr uint64) string {
-	if addr == 0 || in.cfg.Symbolizer == nil || in.owned(addr) {
-		return ""
-	}
-	if name, ok := in.cfg.Symbolizer.Variable(addr); ok {
-		return name
-	}
-	s, ok := in.cfg.Symbolizer.Data(addr)
-	switch {
-	case !ok || s.Name == "":
-		return cmp.Or(in.localName(addr), in.heapName(addr))
-	case s.Offset == 0:
-		return symbolize.Demangle(s.Name)
-	}
-	return symbolize.Demangle(s.Name) + "+" + Hex(s.Offset).String()
-}
-
-// Lock is who has what a thread waits for.
-type Lock struct {
-	Kind      string // as the runtime implements it
-	Nested    bool
-	Held      bool
-	Owner     int   // LWP of the thread that the lock itself names; 0 if it names none
-	OwnerGone bool  // the lock names an owner that is no thread any more
-	Waiters   []int // LWPs in the order of the lock's queue, if it has one
-	Counted   bool  // Waiting is how many threads wait by the lock's own count
-	Waiting   int
-	Evidence  string
-	// Gone says why the lock is none any more: its memory was freed, or the
-	// runtime has destroyed it. Empty if nothing proves that.
-	Gone      string
-	Destroyed bool // the runtime has destroyed it, and will wake nobody
-	// Overwritten tells that something else is in its memory; Gone says what.
-	Overwritten bool
-	// Holders are the threads whose code shows that they have it, or may have
-	// it, where the lock names no owner. The best come first.
-	Holders []Holder
-}
-
-// Lock tells who has the lock that w waits for. It fails if nothing is known of
+// lock tells who has the lock that w waits for. It fails if nothing is known of
 // the lock.
-func (in *Inspector) Lock(w Wait) (Lock, error) {
-	l, err := in.lockOf(w)
+func (wf *waitFinder) lock(w wait) (picture.Lock, error) {
+	l, err := wf.lockOf(w)
 	switch {
-	case w.Kind != WaitLock && w.Kind != WaitNestLock && w.Kind != WaitMutex:
+	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitMutex &&
+		w.Kind != picture.WaitReadWrite:
 	case l.Destroyed:
 		l.Gone = l.Evidence
 	default:
-		why := in.Gone(cmp.Or(w.Variable, w.Address))
+		why := wf.memory.Gone(cmp.Or(w.variable, w.address))
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence
 		}
 		if why != "" {
 			l.Gone, err = why, nil
 			if l.Owner == 0 && l.Holders == nil {
-				l.Holders = in.holders(w, l)
+				l.Holders = wf.holders.find(w, l)
 			}
 		}
 	}
@@ -176,43 +127,60 @@ func (in *Inspector) Lock(w Wait) (Lock, error) {
 }
 
 // lockOf is what the runtime or the C library keeps of the lock that w waits for.
-func (in *Inspector) lockOf(w Wait) (Lock, error) {
-	if w.Kind == WaitMutex {
-		return in.mutex(w), nil
+func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
+	switch w.Kind {
+	case picture.WaitMutex:
+		return wf.native.mutex(w), nil
+	case picture.WaitReadWrite:
+		return wf.readWriteLock(w)
+	case picture.WaitStatic:
+		return wf.initialization(w), nil
 	}
 	r, ok := waitReader(w.n)
 	if !ok {
-		return in.foreignLock(w)
+		return wf.foreignLock(w)
 	}
-	info, err := r.WaitedLock(w.n.h, in.evidence(w.n))
+	info, err := r.WaitedLock(w.n.h, wf.states.evidence(w.n))
 	if err != nil {
-		return Lock{}, err
+		return picture.Lock{}, err
 	}
-	l := Lock{Kind: info.Kind, Nested: info.Nested, Held: info.Held, Counted: info.Counted, Waiting: info.Waiting, Evidence: info.Evidence, Destroyed: info.Destroyed, Overwritten: info.Overwritten}
+	l := picture.Lock{
+		Implementation: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence,
+		Destroyed: info.Destroyed, Overwritten: info.Overwritten,
+	}
+	if info.Counted {
+		l.Waiting = &info.Waiting
+	}
 	for _, h := range info.Waiters {
-		if n := in.byHandle[h]; n != nil {
+		if n := wf.roster.byHandle[h]; n != nil {
 			l.Waiters = append(l.Waiters, n.lwp)
 		}
 	}
-	owner := in.byHandle[info.Owner]
+	owner := wf.roster.byHandle[info.Owner]
 	switch {
-	case owner != nil && owner == w.n && !in.onFutex(w.n):
-		// It may have just taken the lock, or take a nestable one again.
-		if !info.Nested {
-			l.Holders = in.holders(w, l)
-		}
 	case owner != nil && owner.lwp != 0:
 		l.Owner = owner.lwp
 	case info.OwnerNumber >= 0:
 		l.OwnerGone = true
 	case info.Held:
-		l.Holders = in.holders(w, l)
+		l.Holders = wf.holders.find(w, l)
 	}
 	return l, nil
 }
 
+// iteration is the iteration of a loop with dependences that w waits for, if nobody has
+// posted it.
+func (wf *waitFinder) iteration(w wait) (rtl.Iteration, bool) {
+	r, ok := waitReader(w.n)
+	if w.Kind != picture.WaitOrdered || !ok {
+		return rtl.Iteration{}, false
+	}
+	it, err := r.WaitedIteration(w.n.h, wf.states.evidence(w.n))
+	return it, err == nil
+}
+
 // errNoWaits says that a runtime's reader does not tell more of waits.
-var errNoWaits = errors.New("who has what threads wait for is not read of this runtime")
+var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
 
 // waitReader is the power of the runtime of n to tell more of waits.
 func waitReader(n *native) (rtl.WaitReader, bool) {
@@ -223,60 +191,41 @@ func waitReader(n *native) (rtl.WaitReader, bool) {
 	return r, ok
 }
 
-// Barrier is a barrier that is not complete, as one of its threads sees it.
-type Barrier struct {
-	TeamSize int
-	Arrived  []int // LWPs that are proven to have arrived, and cannot leave
-	Missing  []int // LWPs that are proven not to have arrived
-	Tasks    bool  // all have arrived, the barrier waits for explicit tasks
-	Evidence string
-}
-
-// Barrier tells whom a thread waits for at a barrier. It fails if nothing is
+// barrier tells whom a thread waits for at a barrier. It fails if nothing is
 // known of it.
-func (in *Inspector) Barrier(w Wait) (Barrier, error) {
+func (wf *waitFinder) barrier(w wait) (picture.Barrier, error) {
 	r, ok := waitReader(w.n)
 	if !ok {
-		return Barrier{}, errNoWaits
+		return picture.Barrier{}, errNoWaits
 	}
-	info, err := r.WaitedBarrier(w.n.h, in.evidenceOf)
+	info, err := r.WaitedBarrier(w.n.h, wf.states.evidenceOf)
 	if err != nil {
-		return Barrier{}, err
+		return picture.Barrier{}, err
 	}
-	return Barrier{
-		TeamSize: info.TeamSize, Tasks: info.Tasks, Evidence: info.Evidence,
-		Arrived: in.lwps(info.Arrived), Missing: in.lwps(info.Missing),
+	return picture.Barrier{
+		TeamSize: info.TeamSize, WaitsForTasks: info.Tasks, Evidence: info.Evidence,
+		Arrived: wf.roster.lwps(info.Arrived), Missing: wf.roster.lwps(info.Missing),
 	}, nil
 }
 
-func (in *Inspector) lwps(hs []handles.Thread) []int {
-	var out []int
-	for _, h := range hs {
-		if n := in.byHandle[h]; n != nil && n.lwp != 0 {
-			out = append(out, n.lwp)
-		}
-	}
-	return out
-}
-
-// Dependences lists the unfinished tasks that w waits for in a taskwait with
+// dependences lists the unfinished tasks that w waits for in a taskwait with
 // dependences, or at a task that its thread must execute at once; it is not such a
 // wait if depends is false.
-func (in *Inspector) Dependences(w Wait) (tasks []ID, depends bool) {
+func (wf *waitFinder) dependences(w wait) (tasks []picture.ID, depends bool) {
 	r, ok := waitReader(w.n)
 	if !ok {
 		return nil, false
 	}
-	hs, err := r.WaitedDependences(w.n.h, in.evidence(w.n))
+	hs, err := r.WaitedDependences(w.n.h, wf.states.evidence(w.n))
 	for _, h := range hs {
 		tasks = append(tasks, taskID(h))
 	}
 	return tasks, !errors.Is(err, callbacks.Unavailable)
 }
 
-// GroupTasks lists the unfinished tasks of the taskgroup that w waits for; all
-// tells whether they are all of them.
-func (in *Inspector) GroupTasks(w Wait) (tasks []ID, all bool) {
+// groupTasks lists the unfinished tasks of the taskgroup that w waits for; all
+// reports whether they are all of them.
+func (wf *waitFinder) groupTasks(w wait) (tasks []picture.ID, all bool) {
 	r, ok := waitReader(w.n)
 	if !ok {
 		return nil, false
@@ -286,13 +235,4 @@ func (in *Inspector) GroupTasks(w Wait) (tasks []ID, all bool) {
 		tasks = append(tasks, taskID(h))
 	}
 	return tasks, all && err == nil
-}
-
-// word reads a 32-bit number of the target.
-func (in *Inspector) word(addr uint64) (uint32, bool) {
-	var b [4]byte
-	if in.cfg.Target.ReadMemory(callbacks.At(addr), b[:]) != nil {
-		return 0, false
-	}
-	return uint32(callbacks.Word(b[:])), true
 }

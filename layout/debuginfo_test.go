@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // program has what LLVM's runtime has: a union padded around a base structure,
@@ -39,6 +40,7 @@ func clang() string { return cmp.Or(os.Getenv("OMPD_CLANG"), "clang-16") }
 // compile builds the two files with debug information.
 func compile(t *testing.T, compiler string, flags ...string) (*dwarf.Data, *elf.File) {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.c": program, "b.c": second} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

@@ -6,42 +6,33 @@ import "github.com/ompd-inspect/ompd-inspect/callbacks"
 // next: code does not change while a program runs, and neither does where things
 // lie. The zero value is empty. It is not for concurrent use.
 type Kept struct {
-	values map[any]any // by keptKey
+	modules map[*callbacks.Module]*KeptModule
 }
 
-// keptKey is the place of a value of type T.
-type keptKey[T any] struct{ mod *callbacks.Module }
-
-// Keep returns the value of type T that k has of module mod; if it has none, it is
-// created. A nil k keeps nothing. What a source is asked later it may read through
-// the target that it was created with, which must be of the same process.
-func Keep[T any](k *Kept, mod *callbacks.Module, create func() T) T {
-	if v, ok := Recall[T](k, mod); ok {
-		return v
-	}
-	v := create()
-	Remember(k, mod, v)
-	return v
+// KeptModule is what was found out about the runtime in one module.
+type KeptModule struct {
+	// Code is the source of what its code shows; nil if none was made. What it is
+	// asked later it may read through the target that it was made with, which must
+	// be of the same process.
+	Code Source
+	// Located is the layout in the form of the reader whose runtime it is; nil if
+	// it was not found without a doubt. No other reader looks at it.
+	Located any
 }
 
-// Recall returns the value of type T that k has of module mod, and whether it has
-// one. A nil k has none.
-func Recall[T any](k *Kept, mod *callbacks.Module) (v T, ok bool) {
+// Of returns what is kept of a module. A nil k keeps nothing: what it returns is
+// empty, and of no effect.
+func (k *Kept) Of(mod *callbacks.Module) *KeptModule {
 	if k == nil {
-		return v, false
+		return &KeptModule{}
 	}
-	v, ok = k.values[keptKey[T]{mod}].(T)
-	return v, ok
-}
-
-// Remember keeps a value of module mod in place of the one of its type that k may
-// have. A nil k keeps nothing.
-func Remember[T any](k *Kept, mod *callbacks.Module, v T) {
-	if k == nil {
-		return
+	m := k.modules[mod]
+	if m == nil {
+		m = &KeptModule{}
+		if k.modules == nil {
+			k.modules = map[*callbacks.Module]*KeptModule{}
+		}
+		k.modules[mod] = m
 	}
-	if k.values == nil {
-		k.values = map[any]any{}
-	}
-	k.values[keptKey[T]{mod}] = v
+	return m
 }

@@ -14,7 +14,7 @@ type Global struct {
 	absence *absence // as in Field
 }
 
-// Known tells whether Resolve found the field. Using a field that is not known
+// Known reports whether Resolve found the field. Using a field that is not known
 // is an error that says why it is not.
 func (f Field) Known() bool { return f.Size != 0 }
 
@@ -50,13 +50,13 @@ func (f Field) String() string {
 	return fmt.Sprintf("+%d:%d", f.Offset, f.Size)
 }
 
-// Known tells whether Resolve found the size of the structure.
+// Known reports whether Resolve found the size of the structure.
 func (t Type) Known() bool { return t.Size != 0 }
 
 // Err says why the size is not known; nil if it is.
 func (t Type) Err() error { return unknown(t.Known(), t.absence) }
 
-// Known tells whether Resolve found the variable.
+// Known reports whether Resolve found the variable.
 func (g Global) Known() bool { return !g.Address.IsNull() }
 
 // Err says why the address is not known; nil if it is.

@@ -51,6 +51,9 @@ type Source interface {
 // Report says where everything that was asked for lies, and who said so.
 type Report struct {
 	Entries []Entry
+	// Late are the names that are looked for only when they are asked for; nil if there
+	// are none. All has both.
+	Late func() []Entry
 	// Instead says where numbers come from if not from fields; empty otherwise.
 	Instead string
 }

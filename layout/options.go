@@ -17,6 +17,9 @@ type Options struct {
 	// Full asks the costly sources for everything, to compare, and not only
 	// for what the others left open.
 	Full bool
+	// Without names releases whose rows in the tables do not count: so it is seen how
+	// a release is read that the tables do not have.
+	Without []string
 	// Debug gives the debug information of a module. It is called at most
 	// once, and only if something is asked of it; nil means that there is
 	// none.
@@ -26,7 +29,7 @@ type Options struct {
 	Kept *Kept
 }
 
-// Allows tells whether a source of that name may answer. What stands behind a blank
+// Allows reports whether a source of that name may answer. What stands behind a blank
 // in the name does not count.
 func (o Options) Allows(name string) bool {
 	name, _, _ = strings.Cut(name, " ")

@@ -20,6 +20,7 @@ type Record struct {
 	low  callbacks.Address // of data[0]
 	data []byte
 	err  *error // shared with the views made by At
+	part *part  // what of data was read, likewise; nil stands for all of it
 }
 
 // Read copies the part of the structure at a that spans the given fields, with
@@ -31,11 +32,17 @@ func Read(mem callbacks.Memory, a callbacks.Address, fields ...Field) *Record {
 			low, high = min(low, f.Offset), max(high, f.End())
 		}
 	}
+	if s, ok := sparing(mem, high-min(low, high)); ok && high <= MaxRecord {
+		return readSparing(s, a, low, high, fields...)
+	}
 	return read(mem, a, min(low, high), high)
 }
 
 // ReadSize copies the size bytes of the structure at a with one read.
 func ReadSize(mem callbacks.Memory, a callbacks.Address, size uint64) *Record {
+	if s, ok := sparing(mem, size); ok && size <= MaxRecord {
+		return readSparing(s, a, 0, size, Field{Size: word})
+	}
 	return read(mem, a, 0, size)
 }
 
@@ -123,11 +130,12 @@ func (r *Record) At(off uint64) *Record {
 	return &v
 }
 
-// Fork is the same copy with an error of its own, for another goroutine or walk.
-func (r *Record) Fork() *Record {
-	n := &ownRecord{*r, *r.err}
-	n.err = &n.fault
-	return &n.Record
+// Fork is the same copy with an error of its own, for another goroutine or walk. It is a
+// value, so that it need not be allocated.
+func (r *Record) Fork() Record {
+	v, fault := *r, *r.err
+	v.err = &fault
+	return v
 }
 
 // Base is the address of the structure in the target.
@@ -172,7 +180,7 @@ func (r *Record) Int(f Field) int64 {
 	return int64(v<<shift) >> shift
 }
 
-// Bool tells whether the field is not 0.
+// Bool reports whether the field is not 0.
 func (r *Record) Bool(f Field) bool { return r.Uint(f) != 0 }
 
 // Address is the value of a pointer field.
@@ -193,6 +201,9 @@ func (r *Record) Bytes(f Field) []byte {
 	low := r.base.Offset + f.Offset - r.low.Offset
 	if n := uint64(len(r.data)); low > n || f.Size > n-low {
 		r.fail(fmt.Errorf("field %v at %v is not in the part of the structure that was read: %w", f, r.base, callbacks.Error))
+		return nil
+	}
+	if r.part != nil && !r.part.fetch(r, low, f.Size) {
 		return nil
 	}
 	return r.data[low : low+f.Size]

@@ -80,7 +80,7 @@ func TestRecordErrorSticks(t *testing.T) {
 		if !errors.Is(first, c.is) || !strings.Contains(first.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, first)
 		}
-		if v := c.r.At(4).Uint(ok); v != 0 || c.r.Err() != first {
+		if v := c.r.At(4).Uint(ok); v != 0 || !errors.Is(c.r.Err(), first) {
 			t.Errorf("%s: after the error %d, %v", c.name, v, c.r.Err())
 		}
 	}

@@ -5,10 +5,18 @@ import (
 	"slices"
 )
 
+// All are Entries, and behind them those of Late.
+func (r Report) All() []Entry {
+	if r.Late == nil {
+		return r.Entries
+	}
+	return slices.Concat(r.Entries, r.Late())
+}
+
 // Lookup returns the entry of a field, of the size of a type (empty name), or of
 // a global variable (empty type), and whether it was asked for.
 func (r Report) Lookup(typ, name string) (Entry, bool) {
-	for _, e := range r.Entries {
+	for _, e := range r.All() {
 		if e.Type == typ && e.Name == name {
 			return e, true
 		}
@@ -20,7 +28,7 @@ func (r Report) Lookup(typ, name string) (Entry, bool) {
 // ones are left out unless sources disagree on them.
 func (r Report) Missing() []Entry {
 	var out []Entry
-	for _, e := range r.Entries {
+	for _, e := range r.All() {
 		if e.Err != nil && (!e.Optional || len(e.Claims) > 0) {
 			out = append(out, e)
 		}
@@ -44,7 +52,7 @@ func entryName(typ, member string) string {
 	return typ + "." + member
 }
 
-// agrees tells whether two answers for one name say the same.
+// agrees reports whether two answers for one name say the same.
 func (e *Entry) agrees(o *Entry) bool { return e.Field.same(o.Field) && e.Global == o.Global }
 
 // value is the answer for people.

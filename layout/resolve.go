@@ -85,7 +85,7 @@ func (r *Resolver) resolve(n name) Entry {
 				answer := e // so that only answers are allocated
 				answers[i], known = &answer, true
 			case errors.Is(err, ErrUnknown):
-				if err != ErrUnknown {
+				if err.Error() != ErrUnknown.Error() { // it says more than that
 					why = err
 				}
 			default:

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -173,6 +174,19 @@ func TestDamageIsReported(t *testing.T) {
 		t.Errorf("entry beside a damaged source: %+v", e)
 	}
 	if err := d.Level.Err(); err == nil || !strings.Contains(err.Error(), "source bad is damaged: garbled") {
+		t.Errorf("error of an unknown field: %v", err)
+	}
+}
+
+// TestReasonIsKept: of an unknown name the last reason is told that a source gave, not
+// that others gave none.
+func TestReasonIsKept(t *testing.T) {
+	code := &fake{name: "code", types: map[string]uint64{"team": 1}, err: fmt.Errorf("%w: 0 readings of the code of f", ErrUnknown)}
+	var d declaration
+	if _, err := Resolve(&d, code, &fake{name: "table"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Level.Err(); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(), ": 0 readings of the code of f") {
 		t.Errorf("error of an unknown field: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -108,6 +109,24 @@ func parsePlace(w string) (f Field, err error) {
 	return f, err
 }
 
+// Without are the rows but for those of some releases.
+func (r *Rows) Without(releases []string) *Rows {
+	if len(releases) == 0 {
+		return r
+	}
+	out := &Rows{Places: make(map[FieldName]Places, len(r.Places)), Order: r.Order}
+	for i, name := range r.Releases {
+		if slices.Contains(releases, name) {
+			continue
+		}
+		out.Releases = append(out.Releases, name)
+		for n, p := range r.Places {
+			out.Places[n] = append(out.Places[n], p.In(i))
+		}
+	}
+	return out
+}
+
 // Gather asks sources, the first first, for all names of the table that are not yet
 // known, and adds what they know.
 func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
@@ -123,7 +142,7 @@ func (r *Rows) Gather(known map[FieldName]Field, sources []Source) {
 	}
 }
 
-// Fits tells whether all that is known equals a row.
+// Fits reports whether all that is known equals a row.
 func (r *Rows) Fits(row int, known map[FieldName]Field) bool {
 	for n, f := range known {
 		if p := r.Places[n]; len(p) == 0 || p.In(row) != f {

@@ -16,9 +16,6 @@
 
 #include "session.h"
 
-/* A helper that says nothing for so long is lost: it must not hang the debugger. */
-enum { PATIENCE_SECONDS = 60 };
-
 static const char program[] = "ompd-inspect";
 static char verb[] = "libompd";
 

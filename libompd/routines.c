@@ -61,7 +61,7 @@ static ompd_rc_t release(struct handle *h, enum handle_kind kind) {
     rc = check_handle(h, kind);
     if (rc == ompd_rc_ok) {
         h->kind = 0;
-        if (session.callbacks->free_memory(h) != ompd_rc_ok) rc = ompd_rc_callback_error;
+        if (CALLBACK(session.callbacks->free_memory(h)) != ompd_rc_ok) rc = ompd_rc_callback_error;
     }
     return leave(rc);
 }
@@ -105,13 +105,20 @@ static ompd_rc_t about_space(uint32_t kind, ompd_address_space_handle_t *space, 
 
 /* Address spaces. */
 
-/* fits tells whether the library can read such a target: one of 64 bits in the byte order of this machine. */
+/* refused is the code for a callback that returned rc: one that says that the context is none has found an argument of
+ * the tool's own call wrong. */
+static ompd_rc_t refused(ompd_rc_t rc) {
+    return rc == ompd_rc_stale_handle || rc == ompd_rc_bad_input ? ompd_rc_bad_input : ompd_rc_callback_error;
+}
+
+/* fits reports whether the library can read such a target: one of 64 bits in the byte order of this machine. */
 static ompd_rc_t fits(ompd_address_space_context_t *context) {
     ompd_device_type_sizes_t s = {0};
     const uint64_t probe = 0x0102030405060708;
     uint64_t same = 0;
-    if (session.callbacks->sizeof_type(context, &s) != ompd_rc_ok) return ompd_rc_callback_error;
-    if (session.callbacks->device_to_host(context, &probe, sizeof probe, 1, &same) != ompd_rc_ok) return ompd_rc_callback_error;
+    ompd_rc_t rc = CALLBACK(session.callbacks->sizeof_type(context, &s));
+    if (rc == ompd_rc_ok) rc = CALLBACK(session.callbacks->device_to_host(context, &probe, sizeof probe, 1, &same));
+    if (rc != ompd_rc_ok) return refused(rc);
     bool known = s.sizeof_char == 1 && s.sizeof_short == 2 && s.sizeof_int == 4 && s.sizeof_long == 8 &&
                  s.sizeof_long_long == 8 && s.sizeof_pointer == 8;
     return known && same == probe ? ompd_rc_ok : ompd_rc_incompatible;
@@ -167,7 +174,7 @@ ompd_rc_t ompd_rel_address_space_handle(ompd_address_space_handle_t *space) {
     for (int i = 0; i < MAX_SPACES; i++)
         if (session.spaces[i] == space) session.spaces[i] = NULL;
     space->kind = 0;
-    return leave(session.callbacks->free_memory(space) == ompd_rc_ok ? ompd_rc_ok : ompd_rc_callback_error);
+    return leave(CALLBACK(session.callbacks->free_memory(space)) == ompd_rc_ok ? ompd_rc_ok : ompd_rc_callback_error);
 }
 
 ompd_rc_t ompd_get_device_thread_id_kinds(ompd_address_space_handle_t *space, ompd_thread_id_t **kinds,
@@ -179,7 +186,7 @@ ompd_rc_t ompd_get_device_thread_id_kinds(ompd_address_space_handle_t *space, om
     uint64_t n = m.word[FIRST] <= 2 ? m.word[FIRST] : 2;
     if ((rc = allocate(n * sizeof **kinds, &k)) != ompd_rc_ok) return leave(rc);
     if ((rc = allocate(n * sizeof **sizes, &s)) != ompd_rc_ok) {
-        session.callbacks->free_memory(k);
+        (void)CALLBACK(session.callbacks->free_memory(k));
         return leave(rc);
     }
     *kinds = k, *sizes = s, *count = (int)n;
@@ -343,7 +350,7 @@ ompd_rc_t ompd_rel_display_control_vars(const char *const **vars) {
     ompd_rc_t rc = enter(ompd_rc_unsupported);
     if (rc != ompd_rc_ok) return rc;
     if (!vars || !*vars) return leave(ompd_rc_bad_input);
-    if (session.callbacks->free_memory((void *)*vars) != ompd_rc_ok) return leave(ompd_rc_callback_error);
+    if (CALLBACK(session.callbacks->free_memory((void *)*vars)) != ompd_rc_ok) return leave(ompd_rc_callback_error);
     *vars = NULL;
     return leave(rc);
 }

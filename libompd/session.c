@@ -1,8 +1,10 @@
 /* session.c: the library's life, its lock, its handles, and the callbacks that the helper asks for. */
 #include "session.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef VERSION
@@ -11,10 +13,54 @@
 
 struct session session = {.helper = -1};
 
-static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lock;
+
+/* A thread that ends in a callback leaves the lock to the next one. */
+static void make_lock(void) {
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&lock, &attr);
+    pthread_mutexattr_destroy(&attr);
+}
+
+/* Another thread may have had the lock when the process was forked: nobody would give it back. */
+__attribute__((constructor)) static void load(void) {
+    make_lock();
+    pthread_atfork(NULL, NULL, make_lock);
+}
+
+/* lost says that the helper is no more. */
+static ompd_rc_t lost(void) {
+    helper_stop(session.helper);
+    session.helper = -1;
+    return ompd_rc_error;
+}
+
+/* left reports whether the callback in which this thread has the lock was left for good: its caller's frame is gone, or
+ * was written over. */
+__attribute__((noinline, no_sanitize("address"))) static bool left(void) {
+    volatile uint64_t *mark = session.mark;
+    return !mark || (uintptr_t)__builtin_frame_address(0) > (uintptr_t)mark || *mark != session.marked;
+}
+
+/* take locks the library. What the helper was asked by a routine that never returned it is not to answer to another. */
+static ompd_rc_t take(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2 * PATIENCE_SECONDS;
+    int failed = pthread_mutex_timedlock(&lock, &until);
+    if (failed == EOWNERDEAD) pthread_mutex_consistent(&lock);
+    else if (failed == EDEADLK && left()) session.mark = NULL;
+    else if (failed) return ompd_rc_error; /* a callback calls the library, or another thread left one for good */
+    if (failed) lost();
+    return ompd_rc_ok;
+}
 
 ompd_rc_t enter(ompd_rc_t not_initialized) {
-    if (pthread_mutex_lock(&lock)) return ompd_rc_error; /* a callback calls the library */
+    ompd_rc_t rc = take();
+    if (rc != ompd_rc_ok) return rc;
     if (!session.active) {
         pthread_mutex_unlock(&lock);
         return not_initialized;
@@ -37,7 +83,7 @@ ompd_rc_t leave(ompd_rc_t rc) {
 
 ompd_rc_t allocate(uint64_t size, void **memory) {
     *memory = NULL;
-    ompd_rc_t rc = session.callbacks->alloc_memory(size, memory);
+    ompd_rc_t rc = CALLBACK(session.callbacks->alloc_memory(size, memory));
     if (rc == ompd_rc_nomem || (rc == ompd_rc_ok && !*memory)) return ompd_rc_nomem;
     return rc == ompd_rc_ok ? ompd_rc_ok : ompd_rc_callback_error;
 }
@@ -55,20 +101,13 @@ ompd_rc_t check_handle(const struct handle *h, enum handle_kind kind) {
     return h->kind == kind ? ompd_rc_ok : ompd_rc_incompatible_handle;
 }
 
-/* lost says that the helper is no more. */
-static ompd_rc_t lost(void) {
-    helper_stop(session.helper);
-    session.helper = -1;
-    return ompd_rc_error;
-}
-
 static void read_memory(ompd_address_space_context_t *context, struct wire_message *m) {
     ompd_address_t at = {m->word[0], m->word[1]};
     uint64_t size = m->word[2];
     m->size = 0;
     m->word[0] = ompd_rc_bad_input;
     if (size > WIRE_BYTES) return;
-    m->word[0] = session.callbacks->read_memory(context, NULL, &at, size, session.bytes);
+    m->word[0] = CALLBACK(session.callbacks->read_memory(context, NULL, &at, size, session.bytes));
     if (m->word[0] == ompd_rc_ok) m->size = (uint32_t)size;
 }
 
@@ -78,7 +117,7 @@ static void find_symbol(ompd_address_space_context_t *context, struct wire_messa
     const char *file = memchr(name, 0, m->size);
     ompd_rc_t rc = ompd_rc_bad_input;
     if (file && ++file < end && !end[-1])
-        rc = session.callbacks->symbol_addr_lookup(context, NULL, name, &at, *file ? file : NULL);
+        rc = CALLBACK(session.callbacks->symbol_addr_lookup(context, NULL, name, &at, *file ? file : NULL));
     m->size = 0;
     m->word[0] = rc, m->word[1] = at.segment, m->word[2] = at.address;
 }
@@ -106,7 +145,7 @@ ompd_rc_t ask(ompd_address_space_handle_t *space, struct wire_message *m, const 
     }
 }
 
-/* usable tells whether the table has the callbacks that the library cannot do without. */
+/* usable reports whether the table has the callbacks that the library cannot do without. */
 static bool usable(const ompd_callbacks_t *c) {
     return c && c->alloc_memory && c->free_memory && c->sizeof_type && c->symbol_addr_lookup && c->read_memory &&
            c->device_to_host;
@@ -116,13 +155,17 @@ static ompd_rc_t begin(ompd_word_t version, const ompd_callbacks_t *callbacks) {
     const char *why;
     if (version != OMPD_50 && version != OMPD_51 && version != OMPD_52 && version != OMPD_60) return ompd_rc_unsupported;
     if (!usable(callbacks)) return ompd_rc_bad_input;
-    if (session.active && session.owner == getpid()) /* asking for the same again changes nothing */
-        return session.version == version && session.callbacks == callbacks ? ompd_rc_ok : ompd_rc_error;
+    if (session.active && session.owner == getpid() && session.helper >= 0) {
+        /* Handles stay valid: a tool that initializes the library again has only other callbacks, or newer ones. */
+        session.version = version;
+        session.callbacks = callbacks;
+        return ompd_rc_ok;
+    }
     helper_stop(session.helper); /* a forked process has the socket of the process that it was forked off */
     memset(session.spaces, 0, sizeof session.spaces);
     session.active = false;
     if ((session.helper = helper_start(&why)) < 0) {
-        if (callbacks->print_string) callbacks->print_string(why, 0);
+        if (callbacks->print_string) (void)CALLBACK(callbacks->print_string(why, 0));
         return ompd_rc_error;
     }
     session.active = true;
@@ -133,8 +176,9 @@ static ompd_rc_t begin(ompd_word_t version, const ompd_callbacks_t *callbacks) {
 }
 
 ompd_rc_t ompd_initialize(ompd_word_t version, const ompd_callbacks_t *callbacks) {
-    if (pthread_mutex_lock(&lock)) return ompd_rc_error;
-    ompd_rc_t rc = begin(version, callbacks);
+    ompd_rc_t rc = take();
+    if (rc != ompd_rc_ok) return rc;
+    rc = begin(version, callbacks);
     pthread_mutex_unlock(&lock);
     return rc;
 }

@@ -3,6 +3,8 @@
 #define OMPD_INSPECT_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "omp-tools.h"
@@ -50,8 +52,24 @@ struct session {
     const ompd_callbacks_t *callbacks;
     ompd_address_space_handle_t *spaces[MAX_SPACES];
     unsigned char bytes[WIRE_BYTES]; /* behind the message that was received last */
+    volatile uint64_t *mark; /* in the frame that calls one of the tool's callbacks; null outside of them */
+    uint64_t marked;         /* what is there */
 };
 extern struct session session;
+
+/* CALLBACK calls one of the tool's callbacks, which may call the library, or leave by longjmp and never return: the
+ * mark in the frame tells them apart. */
+#define CALLBACK(call) \
+    __extension__({ \
+        volatile uint64_t mark_here = session.marked += 2; \
+        session.mark = &mark_here; \
+        ompd_rc_t callback_rc = (call); \
+        session.mark = NULL; \
+        callback_rc; \
+    })
+
+/* A helper that says nothing for so long is lost: it must not hang the debugger. */
+enum { PATIENCE_SECONDS = 60 };
 
 /* enter locks the library for one routine, which must leave it. It fails if the library is not initialized (with the
  * code that is given), in a forked process, and in a callback of this library on the same thread. */

@@ -13,7 +13,12 @@ import (
 // stackLimit is how much of a thread's stack is copied unasked, from the stack
 // pointer on: the frames of the runtime and some of the program's. Those that
 // wait in the runtime have less than a page.
-const stackLimit = 32 << 10
+const stackLimit = 24 << 10
+
+// outerLimit is how much is copied of the other end of the stack: the outermost frames.
+// LLVM's runtime leaves 64 bytes for each thread's number between them and the others, and
+// below them lie the thread's control block and its thread-local variables.
+const outerLimit = 8 << 10
 
 // blindLimit is the same for a stack that was not mapped yet when the mappings
 // were read.
@@ -95,6 +100,7 @@ func (p *Process) capture(ctx context.Context, w wanted, pause *Pause) ([]copied
 	err = p.stopped(ctx, pause, func(t *tracer) error {
 		threads = t.threads(p)
 		c.read(p.mem, mappings, threads)
+		c.follow(p.mem, mappings, threads)
 		return nil
 	})
 	if err != nil {
@@ -139,6 +145,9 @@ type memoryCopy struct {
 	stacks map[uint64]uint64 // those that are in known as long as the thread is there
 	known  copied            // what is wanted
 	moved  copied            // the stacks of other threads
+
+	pointed  []byte   // room for what the other threads point to
+	followed []copied // that
 }
 
 // newCopy plans to copy what is wanted, and makes room for stacks.
@@ -151,13 +160,28 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	c.known.spans = w.blocks.spans()
 	n := size(c.known.spans)
 	stacks := max(0, st.threads-len(w.stacks)) + len(w.stacks)/movers + spareThreads
-	c.moved.spans = make([]span, 0, st.threads+spareThreads)
-	buf, err := buffer(n + min(uint64(stacks)*(stackLimit+blockSize), maxSnapshot/4))
+	c.moved.spans = make([]span, 0, 2*(st.threads+spareThreads))
+	unknown := max(0, st.threads-len(w.stacks))
+	behind := uint64(min(unknown*pointedOfThread, maxPointed)) * blockSize
+	buf, err := p.room(n + behind + min(uint64(stacks)*(stackLimit+outerLimit+blockSize), maxSnapshot/4))
 	if err != nil {
 		return nil, err
 	}
-	c.known.buf, c.moved.buf = buf[:n:n], buf[n:]
+	c.known.buf, c.pointed, c.moved.buf = buf[:n:n], buf[n:n+behind:n+behind], buf[n+behind:]
 	return c, nil
+}
+
+// room is memory for a copy, in place of that for the last one.
+func (p *Process) room(n uint64) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.memory.Give(p.copied)
+	p.copied = 0
+	if err := p.memory.Take("the copy of the process's memory", n); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTooBig, err)
+	}
+	p.copied = n
+	return buffer(n)
 }
 
 // read copies what is planned, and the stacks of threads whose stack pointer is
@@ -170,9 +194,10 @@ func (c *memoryCopy) read(mem *remote, list []mapping, threads []thread) {
 		if threads[i].err != nil || c.stacks[threads[i].lwp] == sp {
 			continue
 		}
-		s := stackOf(list, sp, stackLimit)
-		if n := s.size(); n > 0 && n <= room {
-			c.moved.spans, room = append(c.moved.spans, s), room-n
+		for _, s := range [...]span{stackOf(list, sp), outerStack(list, sp)} {
+			if n := s.size(); n > 0 && n <= room {
+				c.moved.spans, room = append(c.moved.spans, s), room-n
+			}
 		}
 	}
 	c.moved.spans = merge(c.moved.spans)
@@ -218,11 +243,11 @@ func merge(spans []span) []span {
 	return out
 }
 
-// stackOf is the part of the stack with stack pointer sp that is copied.
-func stackOf(list []mapping, sp, limit uint64) span {
-	end := sp + min(limit, blindLimit)
+// stackOf is the inner part of the stack with stack pointer sp, which is copied.
+func stackOf(list []mapping, sp uint64) span {
+	end := sp + blindLimit
 	if m := mappingAt(list, sp); m != nil {
-		end = min(sp+limit, m.High.Offset)
+		end = min(sp+stackLimit, m.High.Offset)
 	}
 	s := span{(sp - redZone) &^ (blockSize - 1), end &^ (blockSize - 1)}
 	if s.low > s.high { // no address
@@ -231,9 +256,20 @@ func stackOf(list []mapping, sp, limit uint64) span {
 	return s
 }
 
+// outerStack is the part of that stack's other end that stackOf leaves out; it is empty if
+// that is not known.
+func outerStack(list []mapping, sp uint64) span {
+	m := mappingAt(list, sp)
+	if m == nil {
+		return span{}
+	}
+	inner := stackOf(list, sp)
+	return span{max(inner.high, m.High.Offset-min(outerLimit, m.High.Sub(m.Low))), m.High.Offset}
+}
+
 // parts are what was copied; what is wanted comes first.
 func (c *memoryCopy) parts() []copied {
-	parts := []copied{c.known, c.moved}
+	parts := append([]copied{c.known, c.moved}, c.followed...)
 	for i := range parts {
 		parts[i].place()
 	}

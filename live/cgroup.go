@@ -79,7 +79,7 @@ func groupsOf(controller, mounts, membership string) []group {
 	return out
 }
 
-// isUnder tells whether the control group at path is the one at dir or lies in it, and
+// isUnder reports whether the control group at path is the one at dir or lies in it, and
 // the rest of its path.
 func isUnder(path, dir string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
@@ -97,11 +97,59 @@ func groupMount(controller, mounts string, unified bool) (root, point string, ok
 		if !found || len(at) < 5 || len(of) < 3 {
 			continue
 		}
-		if unified && of[0] == "cgroup2" || !unified && of[0] == "cgroup" && slices.Contains(strings.Split(of[2], ","), controller) {
+		split := of[0] == "cgroup" && slices.Contains(strings.Split(of[2], ","), controller)
+		if unified && of[0] == "cgroup2" || !unified && split {
 			return at[3], at[4], true
 		}
 	}
 	return "", "", false
+}
+
+// groupTree is the control groups of a process as the kernel's files show them.
+type groupTree struct {
+	root string // directory that stands for "/"; empty but in tests
+	pid  int
+}
+
+// quota is the tightest quota of the groups.
+func (t groupTree) quota() (best callbacks.ProcessorQuota, found bool) {
+	t.each(cpuController, func(g group, read func(string) string) bool {
+		q, ok := g.quota(read)
+		if ok && (!found || q.Processors < best.Processors) {
+			best, found = q, true
+		}
+		return true
+	})
+	return best, found
+}
+
+// cpuset is the processors of the innermost group that has some.
+func (t groupTree) cpuset() (processors, source string) {
+	t.each(cpusetController, func(g group, read func(string) string) bool {
+		processors, source = g.cpuset(read)
+		return processors == ""
+	})
+	return processors, source
+}
+
+// each yields the control groups of the process, the innermost first, with what reads
+// their files. They are read where this process sees them, or if it sees none, where the
+// other does, as in another container.
+func (t groupTree) each(controller string, yield func(g group, read func(name string) string) bool) {
+	membership := readText(t.root + procPath(t.pid, "cgroup"))
+	for _, side := range []struct{ mounts, root string }{
+		{"/proc/self/mountinfo", ""}, {procPath(t.pid, "mountinfo"), procPath(t.pid, "root")},
+	} {
+		groups := groupsOf(controller, readText(t.root+side.mounts), membership)
+		for _, g := range groups {
+			if !yield(g, func(name string) string { return readText(t.root + side.root + g.dir + "/" + name) }) {
+				return
+			}
+		}
+		if len(groups) > 0 {
+			return
+		}
+	}
 }
 
 // quota is the limit of a control group, given what reads its files; not ok if it has

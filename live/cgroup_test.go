@@ -16,10 +16,23 @@ func TestGroups(t *testing.T) {
 		mounts, membership string
 		want               []group
 	}{
-		"version 1":        {v1, "5:cpuset:/a\n4:cpu,cpuacct:/jobs/7\n0::/\n", []group{{"/sys/fs/cgroup/cpu,cpuacct/jobs/7", "/jobs/7", false}, {"/sys/fs/cgroup/cpu,cpuacct/jobs", "/jobs", false}, {"/sys/fs/cgroup/cpu,cpuacct", "/", false}}},
-		"version 2":        {v2, "0::/user.slice/a:b\n", []group{{"/sys/fs/cgroup/user.slice/a:b", "/user.slice/a:b", true}, {"/sys/fs/cgroup/user.slice", "/user.slice", true}, {"/sys/fs/cgroup", "/", true}}},
-		"in its root":      {v2, "0::/\n", []group{{"/sys/fs/cgroup", "/", true}}},
-		"another root":     {"29 24 0:25 /../other /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/../other/sub\n", []group{{"/sys/fs/cgroup/sub", "/../other/sub", true}, {"/sys/fs/cgroup", "/../other", true}}},
+		"version 1": {v1, "5:cpuset:/a\n4:cpu,cpuacct:/jobs/7\n0::/\n", []group{
+			{"/sys/fs/cgroup/cpu,cpuacct/jobs/7", "/jobs/7", false},
+			{"/sys/fs/cgroup/cpu,cpuacct/jobs", "/jobs", false},
+			{"/sys/fs/cgroup/cpu,cpuacct", "/", false},
+		}},
+		"version 2": {v2, "0::/user.slice/a:b\n", []group{
+			{"/sys/fs/cgroup/user.slice/a:b", "/user.slice/a:b", true},
+			{"/sys/fs/cgroup/user.slice", "/user.slice", true},
+			{"/sys/fs/cgroup", "/", true},
+		}},
+		"in its root": {v2, "0::/\n", []group{
+			{"/sys/fs/cgroup", "/", true},
+		}},
+		"another root": {"29 24 0:25 /../other /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/../other/sub\n", []group{
+			{"/sys/fs/cgroup/sub", "/../other/sub", true},
+			{"/sys/fs/cgroup", "/../other", true},
+		}},
 		"not mounted here": {v2[:len(v2)-1] + "\n29 24 0:25 /x /y ro - cgroup2 cgroup rw\n", "4:cpu:/x\n", nil},
 		"above its root":   {v2, "0::/../other\n", nil},
 		"outside":          {"29 24 0:25 /jobs /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/jobs7\n", nil},
@@ -38,8 +51,13 @@ func TestQuota(t *testing.T) {
 		files   map[string]string
 		want    string
 	}{
-		"version 1":      {false, map[string]string{"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "100000\n", "cpu.stat": "nr_periods 12\nnr_throttled 11\nthrottled_time 5\n"}, "0.5 11/12 cpu.cfs_quota_us of control group /g: 50ms in each 100ms"},
-		"version 2":      {true, map[string]string{"cpu.max": "150000 100000\n", "cpu.stat": "usage_usec 1\nnr_periods 3\nnr_throttled 0\n"}, "1.5 0/3 cpu.max of control group /g: 150ms in each 100ms"},
+		"version 1": {false, map[string]string{
+			"cpu.cfs_quota_us": "50000\n", "cpu.cfs_period_us": "100000\n",
+			"cpu.stat": "nr_periods 12\nnr_throttled 11\nthrottled_time 5\n",
+		}, "0.5 11/12 cpu.cfs_quota_us of control group /g: 50ms in each 100ms"},
+		"version 2": {true, map[string]string{
+			"cpu.max": "150000 100000\n", "cpu.stat": "usage_usec 1\nnr_periods 3\nnr_throttled 0\n",
+		}, "1.5 0/3 cpu.max of control group /g: 150ms in each 100ms"},
 		"no limit":       {true, map[string]string{"cpu.max": "max 100000\n"}, ""},
 		"no limit, 1":    {false, map[string]string{"cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n"}, ""},
 		"the root of 2":  {true, nil, ""},

@@ -77,9 +77,9 @@ func (t *tracer) threadContents() []corefile.ThreadContents {
 	return list
 }
 
-func (p *Process) processContents() corefile.ProcessContents {
-	c := corefile.ProcessContents{PID: p.pid, UID: p.info.UID, State: p.info.State, Name: p.info.Name, Args: strings.Join(p.info.Command, " ")}
-	if fields, err := statFields(procPath(p.mem.owner(), "stat")); err == nil {
+func (o *opened) processContents() corefile.ProcessContents {
+	c := corefile.ProcessContents{PID: o.pid, UID: o.info.UID, State: o.info.State, Name: o.info.Name, Args: strings.Join(o.info.Command, " ")}
+	if fields, err := statFields(procPath(o.mem.owner(), "stat")); err == nil {
 		const ppid = 4 - statState
 		c.PPID, c.PGID, c.SID = number(fields[ppid]), number(fields[ppid+1]), number(fields[ppid+2])
 	}
@@ -101,8 +101,8 @@ const (
 const defaultFilter = dumpAnonymousPrivate | dumpAnonymousShared | dumpELFHeaders | dumpHugePrivate
 
 // segments are the mappings with what of them a core has.
-func (p *Process) segments() ([]corefile.Segment, error) {
-	id := p.mem.owner()
+func (o *opened) segments() ([]corefile.Segment, error) {
+	id := o.mem.owner()
 	filter := uint64(defaultFilter)
 	if b, err := os.ReadFile(procPath(id, "coredump_filter")); err == nil {
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 16, 64); err == nil {
@@ -146,7 +146,7 @@ type dumpMapping struct {
 	never     bool // of a device, or excluded by madvise(2)
 }
 
-// dumped tells whether a core has the memory of a mapping.
+// dumped reports whether a core has the memory of a mapping.
 func (m *dumpMapping) dumped(filter uint64) bool {
 	bit := func(b uint64) bool { return filter&b != 0 }
 	switch {
@@ -168,7 +168,7 @@ func (m *dumpMapping) dumped(filter uint64) bool {
 	return m.File != "" && bit(dumpFilePrivate)
 }
 
-// changing tells whether pages of the mapping that were never used are zero.
+// changing reports whether pages of the mapping that were never used are zero.
 func (m *dumpMapping) changing() bool {
 	return m.File == "" && !m.shared && !m.huge && m.name != "[vdso]"
 }

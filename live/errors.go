@@ -20,6 +20,8 @@ import (
 var (
 	// ErrNoProcess says that no process has that number.
 	ErrNoProcess = errors.New("no such process")
+	// ErrNoProc says that there is no /proc, so that no process can be looked at.
+	ErrNoProc = errors.New("/proc is not mounted here: no process can be seen; as root, mount -t proc proc /proc")
 	// ErrZombie says that the process has ended and only waits for its parent.
 	ErrZombie = errors.New("it has ended")
 	// ErrKernelThread says that it is a thread of the kernel.
@@ -32,12 +34,15 @@ var (
 	// ErrTraced says that another debugger holds the process.
 	ErrTraced = errors.New("another debugger holds it")
 	// ErrExited says that the process ended while it was looked at.
-	ErrExited = errors.New("it ended while it was looked at")
+	ErrExited = errors.New("it ended during the look")
 	// ErrExec says that the process became another program while it was
 	// looked at.
-	ErrExec = errors.New("it became another program while it was looked at")
+	ErrExec = errors.New("it became another program during the look")
 	// ErrStuck says that threads did not stop in time.
 	ErrStuck = errors.New("it did not stop in time")
+	// ErrStranded says that threads wait in code that is not mapped any more, so that the
+	// process would not outlive a stop.
+	ErrStranded = errors.New("a stop would end it")
 	// ErrRunning says that a thread's registers are not known because it is
 	// running.
 	ErrRunning = errors.New("the thread is running")
@@ -50,13 +55,13 @@ type Error struct {
 	PID   int
 	Err   error  // one of the errors of this package
 	Cause string // what is behind it; may be empty
-	Cure  string // what to type; may be empty
+	Fix   string // what to type; may be empty
 }
 
-// Error gives the process, the reason, the cause and the cure.
+// Error gives the process, the reason, the cause and the fix.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("process %d: %v", e.PID, e.Err)
-	for _, more := range []string{e.Cause, e.Cure} {
+	for _, more := range []string{e.Cause, e.Fix} {
 		if more != "" {
 			s += ": " + more
 		}
@@ -70,7 +75,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // capSysPtrace is the bit of CAP_SYS_PTRACE.
 const capSysPtrace = 1 << unix.CAP_SYS_PTRACE
 
-// isDenied tells whether the kernel refused for lack of permission.
+// isDenied reports whether the kernel refused for lack of permission.
 func isDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
@@ -78,12 +83,23 @@ func isDenied(err error) bool {
 // noProcess says that pid is not here, and where a process is that has this
 // number inside of a container.
 func noProcess(pid int) error {
-	e := &Error{PID: pid, Err: ErrNoProcess, Cure: "ompd-inspect ps lists those that can be looked at"}
+	if err := procThere(); err != nil {
+		return &Error{PID: pid, Err: err}
+	}
+	e := &Error{PID: pid, Err: ErrNoProcess, Fix: "ompd-inspect ps lists those that can be inspected"}
 	if inside := insideContainers(pid); len(inside) > 0 {
 		e.Cause = "it is the number that a process has in its container"
-		e.Cure = "from here, type: ompd-inspect " + strings.Join(inside, " or ")
+		e.Fix = "from here, type: ompd-inspect " + strings.Join(inside, " or ")
 	}
 	return e
+}
+
+// procThere is an error if there is no /proc.
+func procThere() error {
+	if _, err := os.Stat("/proc/self/stat"); errors.Is(err, fs.ErrNotExist) {
+		return ErrNoProc
+	}
+	return nil
 }
 
 // insideContainers are the processes that have number pid in a namespace of
@@ -122,19 +138,19 @@ func deniedFor(pid int, typed string) error {
 	if err != nil || err2 != nil {
 		return &Error{PID: pid, Err: ErrPermission}
 	}
-	cause, cure := refusal{typed, me, it, ptraceScope(), protected(pid, it)}.explain()
-	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Cure: cure}
+	cause, fix := refusal{typed, me, it, ptraceScope(), protected(pid, it)}.explain()
+	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Fix: fix}
 }
 
 // explain gives the cause and what to type. The order is that in which a user meets
 // the reasons.
-func (r refusal) explain() (cause, cure string) {
+func (r refusal) explain() (cause, fix string) {
 	user := r.me.uids[1]
 	sudo := "sudo ompd-inspect " + r.typed
 	switch {
 	case r.scope >= 3:
-		return "kernel.yama.ptrace_scope is 3, which forbids everybody to look into processes until the next boot",
-			"let the program write a core when it aborts, and look at that"
+		return "kernel.yama.ptrace_scope is 3, which forbids everybody to inspect processes until the next boot",
+			"let the program write a core when it aborts, and inspect that"
 	case r.me.capabilities&capSysPtrace != 0:
 		return "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do",
 			"run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
@@ -144,11 +160,11 @@ func (r refusal) explain() (cause, cure string) {
 	case slices.Max(r.it.uids[:3]) != user || slices.Min(r.it.uids[:3]) != user:
 		return fmt.Sprintf("it belongs to %s, you are %s", userName(r.it.uids[1]), userName(user)), sudo
 	case r.scope == 2:
-		return "kernel.yama.ptrace_scope is 2, which lets only root look into processes", sudo
+		return "kernel.yama.ptrace_scope is 2, which lets only root inspect processes", sudo
 	case r.protected:
 		return "it protects itself (set-user-ID, file capabilities or prctl PR_SET_DUMPABLE)", sudo
 	case r.scope == 1:
-		return "kernel.yama.ptrace_scope is 1, which lets a process be looked at by its parents only",
+		return "kernel.yama.ptrace_scope is 1, which lets a process be inspected only by its ancestors",
 			sudo + ", or until the next boot: sudo sysctl kernel.yama.ptrace_scope=0"
 	}
 	return "the kernel refused, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do", sudo
@@ -164,7 +180,7 @@ func ptraceScope() int {
 	return n
 }
 
-// protected tells whether the process is not dumpable: the kernel then gives
+// protected reports whether the process is not dumpable: the kernel then gives
 // its files in /proc to root.
 func protected(pid int, st *status) bool {
 	var s syscall.Stat_t
@@ -183,7 +199,7 @@ func userName(uid int) string {
 func traced(pid, tracer int) error {
 	return &Error{PID: pid, Err: ErrTraced,
 		Cause: fmt.Sprintf("%s, process %d", tracerName(tracer), tracer),
-		Cure:  fmt.Sprintf("interrupt the program there and type it again, or leave it running and type: ompd-inspect --no-stop %d", pid),
+		Fix:   fmt.Sprintf("interrupt the program there and repeat the command, or leave it running and type: ompd-inspect --no-stop %d", pid),
 	}
 }
 

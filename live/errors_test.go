@@ -16,8 +16,8 @@ func TestRefusals(t *testing.T) {
 	}
 	const mine, other = 4242, 4243
 	for _, c := range []struct {
-		r           refusal
-		cause, cure string
+		r          refusal
+		cause, fix string
 	}{
 		{refusal{scope: 3, me: user(0, capSysPtrace), it: user(0, 0)}, "ptrace_scope is 3", "write a core"},
 		{refusal{me: user(0, capSysPtrace), it: user(0, 0)}, "seccomp", "--security-opt seccomp=unconfined"},
@@ -29,8 +29,8 @@ func TestRefusals(t *testing.T) {
 		{refusal{me: user(mine, 0), it: user(mine, 0)}, "the kernel refused", "sudo ompd-inspect 7"},
 	} {
 		c.r.typed = "7"
-		if cause, cure := c.r.explain(); !strings.Contains(cause, c.cause) || !strings.Contains(cure, c.cure) {
-			t.Errorf("%+v: %q, %q; want %q, %q", c.r, cause, cure, c.cause, c.cure)
+		if cause, fix := c.r.explain(); !strings.Contains(cause, c.cause) || !strings.Contains(fix, c.fix) {
+			t.Errorf("%+v: %q, %q; want %q, %q", c.r, cause, fix, c.cause, c.fix)
 		}
 	}
 }

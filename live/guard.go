@@ -40,7 +40,7 @@ type guard struct {
 	events chan Event
 	over   chan struct{} // closed when the guard has ended
 
-	heard     map[unix.Signal]int // for Pass: 1 the program got one from the terminal, -1 it will
+	heard     heard
 	awaitStop bool
 }
 
@@ -72,7 +72,7 @@ func (g *guard) watch() {
 	}
 }
 
-// drain acts on all news there are, and tells whether the program has ended.
+// drain acts on all news there are, and reports whether the program has ended.
 func (g *guard) drain() (ended bool) {
 	for {
 		var info childInfo
@@ -251,7 +251,7 @@ func (g *guard) release(t *tracer) {
 	t.compact()
 }
 
-// deadly tells whether signal ends a process with a core, as it neither handles
+// deadly reports whether signal ends a process with a core, as it neither handles
 // nor ignores it.
 func (g *guard) deadly(tid, signal int) bool {
 	if !dumpsCore(unix.Signal(signal)) {
@@ -261,7 +261,7 @@ func (g *guard) deadly(tid, signal int) bool {
 	return err == nil && (st.caught|st.ignored)&(1<<(signal-1)) == 0
 }
 
-// dumpsCore tells whether the default of a signal is to dump core (signal(7)).
+// dumpsCore reports whether the default of a signal is to dump core (signal(7)).
 func dumpsCore(s unix.Signal) bool {
 	switch s {
 	case unix.SIGQUIT, unix.SIGILL, unix.SIGTRAP, unix.SIGABRT, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV,
@@ -354,8 +354,8 @@ func statusOf(info *childInfo) unix.WaitStatus {
 // The kernel stops a new program for a tracer that it asked for itself
 // (PTRACE_TRACEME), but job control works only with one that seized it. So the
 // program is handed over from the one to the other in a stop of job control.
-func (g *guard) begin(path string, argv []string) error {
-	pid, err := startTraced(path, argv)
+func (g *guard) begin(path string, l Launch) error {
+	pid, err := startTraced(path, l)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // childMode is the variable that makes the test's own executable a tool that
@@ -88,6 +89,7 @@ type program struct {
 // compile builds a program of testdata in a directory that everybody can read.
 func compile(t testing.TB, source string, flags ...string) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	exe := filepath.Join(dir, strings.TrimSuffix(source, filepath.Ext(source)))
 	args := append([]string{"-O2", "-g", "-pthread", "-o", exe, filepath.Join("testdata", source)}, flags...)

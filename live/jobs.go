@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -25,32 +26,72 @@ func (g *guard) hears(k *task) {
 		return
 	}
 	info, _ := arch.ParseSignalInfo(b[:])
-	switch {
-	case g.heard[s] < 0: // known to Pass
-		g.heard[s] = 0
-	case info.FromKernel():
-		g.heard[s] = 1
-	}
+	g.heard.got(s, info.FromKernel())
 }
 
 // Pass sends the program a signal that this process got, unless the program got it,
 // too, as it came from the terminal.
 func (p *Program) Pass(s unix.Signal) {
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
-		g := t.guard
-		switch {
-		case g.heard[s] > 0:
-			delete(g.heard, s)
-		case t.underWay(s): // a second one would be lost in the first
-			g.heard[s] = -1
-		default:
-			_ = unix.Kill(g.root, s)
+		if t.guard.heard.pass(s, t.underWay) {
+			_ = unix.Kill(t.pid, s)
 		}
 		return nil
 	})
 }
 
-// underWay tells whether the process has a signal that the guard has not yet seen.
+// passTime is for how long a signal of the terminal is remembered that the program got
+// and this process has not yet passed. It may have been passed with another: the kernel
+// keeps one of each kind. So this bounds how long after several that came at once one
+// that was sent to this process alone can be taken for one of them.
+const passTime = 10 * time.Second
+
+// heard is for which signals of the terminal the program got, Pass is still to come. The
+// two see the same signals, but each in its own time: a program may have handled two
+// before this process comes to the first.
+type heard map[unix.Signal]heardSignal
+
+// heardSignal is heard for one signal: how many the program got from the terminal, or -1 if
+// Pass knows of one that it is about to get.
+type heardSignal struct {
+	count int
+	last  time.Time
+}
+
+// got notes a signal that the program gets.
+func (h heard) got(s unix.Signal, fromKernel bool) {
+	switch now := h.recent(s); {
+	case now.count < 0: // known to Pass
+		delete(h, s)
+	case fromKernel:
+		h[s] = heardSignal{now.count + 1, time.Now()}
+	}
+}
+
+// pass reports whether a signal that this process got is news for the program. underWay
+// reports whether the program has one that it has not yet got.
+func (h heard) pass(s unix.Signal, underWay func(unix.Signal) bool) bool {
+	switch now := h.recent(s); {
+	case now.count > 0:
+		now.count--
+		h[s] = now
+	case underWay(s): // a second one would be lost in the first
+		h[s] = heardSignal{-1, time.Now()}
+	default:
+		return true
+	}
+	return false
+}
+
+// recent is what is known of a signal that is not too long ago.
+func (h heard) recent(s unix.Signal) heardSignal {
+	if now := h[s]; now.count < 0 || time.Since(now.last) < passTime {
+		return now
+	}
+	return heardSignal{}
+}
+
+// underWay reports whether the process has a signal that the guard has not yet seen.
 // Who is asked first matters: a signal is taken off the list of the process in the
 // same moment as the thread stops with it.
 func (t *tracer) underWay(s unix.Signal) bool {
@@ -75,7 +116,7 @@ func (p *Program) Continue() {
 	})
 }
 
-// JobStops tells whether job control has stopped a process of the program, and how
+// JobStops reports whether job control has stopped a process of the program, and how
 // often it did. A stop that comes before the last thread has gone on from the one
 // before is the same one: between two calls that both tell of no stop, there was one
 // if times grew, and none if it did not.
@@ -87,7 +128,7 @@ func (p *Program) JobStops(pid int) (now bool, times int) {
 	return now, times
 }
 
-// listens tells whether job control has stopped the process: each thread comes to
+// listens reports whether job control has stopped the process: each thread comes to
 // know it by itself.
 func (t *tracer) listens() bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.listens && k.state != ended })

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/modules"
 )
@@ -40,11 +41,21 @@ type Options struct {
 	DebugDirs []string
 	// NoStop forbids to stop threads.
 	NoStop bool
+	// Registers are those that a debugger tells which holds the process, by LWP and name: of threads
+	// that another one holds, the kernel tells no more than where they are. nil without a debugger.
+	Registers func() map[int]map[string]uint64
+	// Open opens files that the process names, beside those that it has mapped; nil
+	// opens all that this process may read.
+	Open func(name string) (*os.File, error)
+	// Memory counts the copy of the process's memory and what is made of the modules'
+	// files, and bounds it; nil does not.
+	Memory callbacks.Ledger
 }
 
 // Info is what the kernel tells about a process when it is opened.
 type Info struct {
 	PID        int
+	Parent     int      // number of the process that started it, 0 if that is not known
 	Executable string   // path, as the process sees it
 	Command    []string // the arguments, the program first
 	Name       string   // at most 15 bytes, as the kernel keeps it
@@ -62,23 +73,30 @@ type Info struct {
 // may not fit together, and Look is what makes them. It is safe for concurrent
 // use.
 type Process struct {
-	pid      int
-	opts     Options
-	arch     callbacks.Arch
-	info     Info
-	samePIDs bool // it is in this process's PID namespace
-	auxv     map[uint64]uint64
-	mem      *remote
-	lens     *lens         // what the modules read through
-	turn     chan struct{} // has room for the one who may stop the process
-	guard    *guard        // that holds the process already; nil if nobody of this module does
+	opened
+	lens  *lens         // what the modules read through
+	turn  chan struct{} // has room for the one who may stop the process
+	guard *guard        // that holds the process already; nil if nobody of this module does
 
 	mu     sync.Mutex
 	maps   []mapping
 	mods   *modules.Table
 	tables []*modules.Table // all that were made; their files stay open until Close
 	fixed  map[uint64][]byte
-	held   *hold // the stop that Stop began
+	copied uint64 // bytes that are counted for the last copy
+	held   *hold  // the stop that Stop began
+}
+
+// opened is a process as Open found it, and what the kernel tells of that.
+type opened struct {
+	pid      int
+	opts     Options
+	memory   *budget.Ledger
+	arch     callbacks.Arch
+	info     Info
+	samePIDs bool // it is in this process's PID namespace
+	auxv     map[uint64]uint64
+	mem      *remote
 }
 
 var (
@@ -94,7 +112,8 @@ var (
 // be looked at.
 func Open(pid int, opts Options) (*Process, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		p := &Process{pid: pid, opts: opts, fixed: map[uint64][]byte{}, turn: make(chan struct{}, 1)}
+		o := opened{pid: pid, opts: opts, memory: budget.Of(opts.Memory)}
+		p := &Process{opened: o, fixed: map[uint64][]byte{}, turn: make(chan struct{}, 1)}
 		err := p.open()
 		if err == nil {
 			return p, nil
@@ -109,7 +128,7 @@ func Open(pid int, opts Options) (*Process, error) {
 	}
 }
 
-// lives tells whether a process is there and has not ended.
+// lives reports whether a process is there and has not ended.
 func lives(pid int) bool {
 	st, err := readStatus(pid)
 	return err == nil && st.state != 'Z' && st.state != 'X'
@@ -127,7 +146,7 @@ func (p *Process) open() error {
 		}
 	}
 	if isKernelThread(p.pid) {
-		return &Error{PID: p.pid, Err: ErrKernelThread, Cause: st.name, Cure: "ompd-inspect ps lists the processes that can be looked at"}
+		return &Error{PID: p.pid, Err: ErrKernelThread, Cause: st.name, Fix: "ompd-inspect ps lists the processes that can be inspected"}
 	}
 	id := p.pid
 	if st.state == 'Z' {
@@ -173,17 +192,17 @@ func survivor(pid int) int {
 }
 
 // refused explains an error of the kernel.
-func (p *Process) refused(err error) error {
+func (o *opened) refused(err error) error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
 		return err
 	case isDenied(err):
-		return denied(p.pid)
+		return denied(o.pid)
 	case isGone(err):
-		return &Error{PID: p.pid, Err: ErrExited}
+		return &Error{PID: o.pid, Err: ErrExited}
 	}
-	return fmt.Errorf("process %d: %w", p.pid, err)
+	return fmt.Errorf("process %d: %w", o.pid, err)
 }
 
 // archOf reads the architecture from the executable.
@@ -191,27 +210,27 @@ func archOf(id int) (callbacks.Arch, error) {
 	f, closer, err := elfx.OpenPath(procPath(id, "exe"))
 	if err != nil {
 		if errors.Is(err, elfx.ErrClass) {
-			return 0, &Error{PID: id, Err: ErrArch, Cause: err.Error(), Cure: "only 64-bit programs of x86-64 and aarch64 can be looked at"}
+			return 0, &Error{PID: id, Err: ErrArch, Cause: err.Error(), Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
 		}
 		return 0, fmt.Errorf("executable of process %d: %w", id, err)
 	}
 	defer closer.Close()
 	if f.Arch() == callbacks.ArchUnknown {
-		return 0, &Error{PID: id, Err: ErrArch, Cause: f.Machine().String(), Cure: "only 64-bit programs of x86-64 and aarch64 can be looked at"}
+		return 0, &Error{PID: id, Err: ErrArch, Cause: f.Machine().String(), Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
 	}
 	return f.Arch(), nil
 }
 
-func (p *Process) fillInfo(id int, st *status) {
+func (o *opened) fillInfo(id int, st *status) {
 	exe, _ := os.Readlink(procPath(id, "exe"))
-	p.info = Info{
-		PID: p.pid, Executable: strings.TrimSuffix(exe, deletedSuffix), Command: readCmdline(id), Name: st.name,
+	o.info = Info{
+		PID: o.pid, Parent: st.parent, Executable: strings.TrimSuffix(exe, deletedSuffix), Command: readCmdline(id), Name: st.name,
 		UID: st.uids[1], User: userName(st.uids[1]), State: st.state, TracerPID: st.tracer, Threads: st.threads,
 	}
 	if st.tracer != 0 {
-		p.info.Tracer = tracerName(st.tracer)
+		o.info.Tracer = tracerName(st.tracer)
 	}
-	p.info.Root = rootOf(id)
+	o.info.Root = rootOf(id)
 }
 
 // deletedSuffix is what the kernel appends to the path of a file that was
@@ -224,20 +243,20 @@ const settleTime = time.Second
 
 // readMaps reads the mappings. Threads that have ended have none; then another
 // one is asked.
-func (p *Process) readMaps() ([]mapping, error) {
+func (o *opened) readMaps() ([]mapping, error) {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		maps, err := readMaps(p.mem.owner())
+		maps, err := readMaps(o.mem.owner())
 		if len(maps) > 0 || err != nil && !isGone(err) {
 			return maps, err
 		}
-		if end := p.ended(); end != nil {
+		if end := o.ended(); end != nil {
 			return nil, end
 		}
 		if time.Since(begin) > settleTime {
-			return nil, &Error{PID: p.pid, Err: ErrExited}
+			return nil, &Error{PID: o.pid, Err: ErrExited}
 		}
-		if id := survivor(p.pid); id != 0 {
-			p.mem.id.Store(int64(id))
+		if id := survivor(o.pid); id != 0 {
+			o.mem.id.Store(int64(id))
 		}
 	}
 }
@@ -264,7 +283,9 @@ func (p *Process) refresh() error {
 	if m := mappingAt(maps, p.auxv[atSysinfoEHDR]); m != nil {
 		facts.VDSOEnd = m.High.Offset
 	}
-	opts := modules.Options{Sysroot: p.opts.Sysroot, DebugDirs: p.opts.DebugDirs}
+	opts := modules.Options{
+		Sysroot: p.opts.Sysroot, DebugDirs: p.opts.DebugDirs, Open: openerFor(p.opts.Open, maps), Memory: p.memory,
+	}
 	if opts.Sysroot == "" {
 		opts.Sysroot = p.info.Root
 	}
@@ -305,17 +326,17 @@ func (p *Process) Info() Info {
 
 // ended tells why the program that was opened is not there any more, nil if it
 // is.
-func (p *Process) ended() error {
-	if !p.mem.gone() {
+func (o *opened) ended() error {
+	if !o.mem.gone() {
 		return nil
 	}
-	st, err := readStatus(p.pid)
+	st, err := readStatus(o.pid)
 	if err != nil {
-		return &Error{PID: p.pid, Err: ErrExited}
+		return &Error{PID: o.pid, Err: ErrExited}
 	}
 	// A process that ends has no memory even before it is a zombie.
-	if maps, err := readMaps(p.pid); len(maps) > 0 || isDenied(err) {
-		return &Error{PID: p.pid, Err: ErrExec, Cure: fmt.Sprintf("type it again, if you mean the program that it is now, %s", st.name)}
+	if maps, err := readMaps(o.pid); len(maps) > 0 || isDenied(err) {
+		return &Error{PID: o.pid, Err: ErrExec, Fix: fmt.Sprintf("repeat the command if you mean the program that it is now, %s", st.name)}
 	}
-	return &Error{PID: p.pid, Err: ErrExited}
+	return &Error{PID: o.pid, Err: ErrExited}
 }

@@ -39,6 +39,9 @@ type Pause struct {
 	// Unsettled are the addresses of the words that were read and changed
 	// meanwhile, each of 8 bytes. It is empty if the process was stopped.
 	Unsettled []callbacks.Address
+	// Stranded are the threads that wait in code which is not mapped any more: nothing
+	// was stopped, as the process would die of it.
+	Stranded []callbacks.ThreadID
 	// Running are the threads whose registers are not known, or not certain,
 	// because they ran.
 	Running []callbacks.ThreadID
@@ -56,10 +59,12 @@ func (p *Pause) add(threads int, d time.Duration) {
 // calls f several times, each time with another target, which also is a
 // callbacks.RegisterReader, ModuleLister and MappingLister; the result of the
 // last call is the answer, and its target stays valid until Close. The calls
-// before serve to find out what f reads; their errors do not count.
+// before serve to find out what f reads; their errors do not count. If copies are never
+// complete, f is asked while the process stands still; the target then has a method
+// Held() bool that says so, and f should not take long.
 //
-// If the process was opened with NoStop, or is held by a debugger that has
-// stopped it, no thread is stopped; Pause then tells what is not certain.
+// If the process was opened with NoStop, is held by a debugger that has stopped it, or
+// would die of a stop, no thread is stopped; Pause then tells what is not certain.
 //
 // The error is that of the last call of f, or an *Error: ErrExited, ErrExec,
 // ErrTraced, ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
@@ -91,7 +96,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		return l.pause, err
 	}
 	look := l.stopping
-	if p.opts.NoStop || stopped {
+	if p.opts.NoStop || stopped || len(l.pause.Stranded) > 0 {
 		look = l.unstopped
 	}
 	answer, err := look()
@@ -102,14 +107,14 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 }
 
 // because prefers the end of the process as the reason of an error.
-func (p *Process) because(err error) error {
-	if end := p.ended(); end != nil {
+func (o *opened) because(err error) error {
+	if end := o.ended(); end != nil {
 		return end
 	}
 	return err
 }
 
-// heldElsewhere tells whether another debugger holds the process and has
+// heldElsewhere reports whether another debugger holds the process and has
 // stopped it. It is an error if it holds it and lets it run.
 func (p *Process) heldElsewhere() (bool, error) {
 	tracer := otherTracer(procPath(p.mem.owner(), "status"))
@@ -140,7 +145,7 @@ type looker struct {
 
 // rehearse prepares the question on the running process, for the memory that it
 // reads. The answer is of no use, as what changes while it is read may be
-// nonsense; it tells whether to rehearse again.
+// nonsense; it reports whether to rehearse again.
 func (l *looker) rehearse() (again bool, err error) {
 	if err := l.ctx.Err(); err != nil {
 		return false, err
@@ -153,6 +158,9 @@ func (l *looker) rehearse() (again bool, err error) {
 		return false, err
 	}
 	l.want.rehearsed(r, all.threads)
+	if l.pause.Stranded, err = l.p.stranded(all.threads); err != nil {
+		return false, err
+	}
 	return again, l.p.ended()
 }
 
@@ -207,7 +215,9 @@ func (l *looker) holding() (answer, err error) {
 		if err := l.p.refresh(); err != nil {
 			return err
 		}
-		answer = l.f(l.p.view(l.p.reader(nil, nil), rosterOf(t.threads(l.p))))
+		v := l.p.view(l.p.reader(nil, nil), rosterOf(t.threads(l.p)))
+		v.held = true
+		answer = l.f(v)
 		return nil
 	})
 	return answer, err

@@ -126,7 +126,7 @@ func TestErrorOfTheAnswer(t *testing.T) {
 		}
 		return late
 	})
-	if err != late {
+	if !errors.Is(err, late) {
 		t.Errorf("%v, want %v", err, late)
 	}
 	prog.finish()

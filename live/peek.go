@@ -8,6 +8,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 )
 
 // peek lists the threads without stopping them. Of a thread that waits in the
@@ -25,17 +26,37 @@ func (p *Process) peek() ([]thread, error) {
 			list = append(list, t)
 		}
 	}
+	if p.opts.Registers != nil {
+		told := p.opts.Registers()
+		for i := range list {
+			list[i].complete(told[int(list[i].lwp)])
+		}
+	}
 	return list, nil
 }
 
-// peekThread reads what /proc tells of a thread.
-func (p *Process) peekThread(tid int, pointer uint64) thread {
-	t := thread{lwp: uint64(tid)}
-	b, err := readProc(taskPath(p.pid, tid, "syscall"))
-	if err == nil {
-		t.regs, err = parseSyscall(p.arch, string(b))
+// complete takes the registers that a debugger tells of the thread, by name.
+func (t *thread) complete(told map[string]uint64) {
+	for n, name := range arch.RegisterNames(t.regs.Arch) {
+		if v, ok := told[name]; ok {
+			t.regs.Set(n, v)
+		}
 	}
-	t.regs.Arch, t.regs.ThreadPointer, t.err = p.arch, pointer, err
+	for _, name := range []string{"fs_base", "tpidr"} {
+		if v := told[name]; v != 0 {
+			t.regs.ThreadPointer = v
+		}
+	}
+}
+
+// peekThread reads what /proc tells of a thread.
+func (o *opened) peekThread(tid int, pointer uint64) thread {
+	t := thread{lwp: uint64(tid)}
+	b, err := readProc(taskPath(o.pid, tid, "syscall"))
+	if err == nil {
+		t.regs, err = parseSyscall(o.arch, string(b))
+	}
+	t.regs.Arch, t.regs.ThreadPointer, t.err = o.arch, pointer, err
 	return t
 }
 
@@ -104,81 +125,32 @@ func (p *Process) peekSettled(before []thread) ([]thread, error) {
 
 // insideID is the number that a thread has in its own PID namespace, which is
 // what its C library knows.
-func (p *Process) insideID(tid int) int {
-	if p.samePIDs {
+func (o *opened) insideID(tid int) int {
+	if o.samePIDs {
 		return tid
 	}
-	st, err := readStatusFile(taskPath(p.pid, tid, "status"))
+	st, err := readStatusFile(taskPath(o.pid, tid, "status"))
 	if err != nil || len(st.nsPIDs) == 0 {
 		return tid
 	}
 	return st.nsPIDs[len(st.nsPIDs)-1]
 }
 
-// field is how glibc describes a field to libthread_db: size in bits, number of
-// elements, offset.
-type field [3]uint32
-
-// threadPointers walks glibc's lists of threads (_rtld_global._dl_stack_used
-// and _dl_stack_user, since glibc 2.34), which is the only way to thread
-// pointers of threads that run. What it cannot find is not in the map, by the
-// thread id that the C library has.
+// threadPointers has the thread pointers by the thread id that the C library has: its
+// lists of threads are the only way to those of threads that run. What they do not
+// show is not in the map.
 func (p *Process) threadPointers() map[int]uint64 {
 	_, mods := p.layout()
-	global, err := mods.Symbol("_rtld_global", "")
+	lists, err := libc.FindThreadLists(mods)
 	if err != nil {
-		return nil
+		return nil // as of a C library that does not say where they are
 	}
-	var used, user, list, tid field
-	for name, f := range map[string]*field{
-		"_thread_db_rtld_global__dl_stack_used": &used, "_thread_db_rtld_global__dl_stack_user": &user,
-		"_thread_db_pthread_list": &list, "_thread_db_pthread_tid": &tid,
-	} {
-		a, err := mods.Symbol(name, "")
-		if err != nil {
-			return nil
-		}
-		var b [12]byte
-		if p.mem.ReadMemory(a, b[:]) != nil {
-			return nil
-		}
-		*f = field{uint32(callbacks.Word(b[:4])), uint32(callbacks.Word(b[4:8])), uint32(callbacks.Word(b[8:]))}
-	}
-	found := map[int]uint64{}
 	tids, _ := taskIDs(p.pid)
-	for _, head := range []field{used, user} {
-		p.walkThreads(global.Add(uint64(head[2])), uint64(list[2]), uint64(tid[2]), 2*len(tids)+spareThreads, found)
+	found := map[int]uint64{}
+	for _, t := range lists.Running(p.mem, 2*len(tids)+spareThreads) {
+		if tp, err := mods.ThreadPointer(t.Pthread); err == nil {
+			found[int(t.LWP)] = tp
+		}
 	}
 	return found
-}
-
-// maxPthread bounds the size of glibc's struct pthread in bytes, which has some 2 KiB.
-const maxPthread = 16 << 10
-
-// walkThreads follows one list. While threads come and go it may end early or
-// lead astray: it is left after limit steps, some more than there are threads.
-func (p *Process) walkThreads(head callbacks.Address, list, tid uint64, limit int, found map[int]uint64) {
-	_, mods := p.layout()
-	low, high := min(list, tid), max(list+8, tid+4) // what is read of a struct pthread, with one read
-	if high-low > maxPthread {
-		return
-	}
-	b := make([]byte, high-low)
-	if p.mem.ReadMemory(head, b[:8]) != nil {
-		return
-	}
-	node := callbacks.At(callbacks.Word(b[:8]))
-	for range limit {
-		if node == head || node.IsNull() {
-			return
-		}
-		pthread := node.Offset - list
-		if p.mem.ReadMemory(callbacks.At(pthread+low), b) != nil {
-			return
-		}
-		if tp, err := mods.ThreadPointer(pthread); err == nil {
-			found[int(callbacks.Word(b[tid-low:][:4]))] = tp
-		}
-		node = callbacks.At(callbacks.Word(b[list-low:][:8]))
-	}
 }

@@ -50,7 +50,7 @@ func readProc(path string) ([]byte, error) {
 // retried makes a system call until no signal interrupts it.
 func retried(call func() (int, error)) (n int, err error) {
 	for {
-		if n, err = call(); err != unix.EINTR {
+		if n, err = call(); !errors.Is(err, unix.EINTR) {
 			return n, err
 		}
 	}
@@ -61,6 +61,7 @@ type status struct {
 	name         string
 	state        byte
 	tgid         int
+	parent       int
 	tracer       int
 	threads      int
 	uids         [4]int // real, effective, saved, file system
@@ -80,6 +81,10 @@ func readStatusFile(path string) (*status, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseStatus(b), nil
+}
+
+func parseStatus(b []byte) *status {
 	st := &status{}
 	for line := range strings.Lines(string(b)) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
@@ -94,6 +99,8 @@ func readStatusFile(path string) (*status, error) {
 			}
 		case "Tgid":
 			st.tgid = number(value)
+		case "PPid":
+			st.parent = number(value)
 		case "TracerPid":
 			st.tracer = number(value)
 		case "Threads":
@@ -120,7 +127,7 @@ func readStatusFile(path string) (*status, error) {
 			st.switches += uint64(number(value))
 		}
 	}
-	return st, nil
+	return st
 }
 
 // number reads a decimal number that the kernel wrote.
@@ -136,12 +143,20 @@ func statFields(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := bytes.LastIndexByte(b, ')')
-	fields := strings.Fields(string(b[end+1:]))
-	if end < 0 || len(fields) < statLast-statState+1 {
+	fields := parseStat(b)
+	if len(fields) < statLast-statState+1 {
 		return nil, fmt.Errorf("%s: only %d fields", path, len(fields))
 	}
 	return fields, nil
+}
+
+// parseStat are the words behind the name, which ends at the last parenthesis.
+func parseStat(b []byte) []string {
+	end := bytes.LastIndexByte(b, ')')
+	if end < 0 {
+		return nil
+	}
+	return strings.Fields(string(b[end+1:]))
 }
 
 // Fields of /proc/PID/stat by their numbers in proc(5).
@@ -207,7 +222,7 @@ func mappedPath(id int, m callbacks.Mapping) string {
 	return procPath(id, fmt.Sprintf("map_files/%x-%x", m.Low.Offset, m.High.Offset))
 }
 
-// fixed tells whether nothing that is in the mapping can change, as in code.
+// fixed reports whether nothing that is in the mapping can change, as in code.
 func (m *mapping) fixed() bool { return !m.shared && m.Perm&callbacks.PermWrite == 0 }
 
 // readMaps reads the mappings of a process or a thread.
@@ -216,11 +231,19 @@ func readMaps(id int) ([]mapping, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := parseMappings(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", procPath(id, "maps"), err)
+	}
+	return list, nil
+}
+
+func parseMappings(b []byte) ([]mapping, error) {
 	list := make([]mapping, 0, bytes.Count(b, []byte("\n")))
 	for line := range bytes.Lines(b) {
 		m, err := parseMapping(strings.TrimSuffix(string(line), "\n"))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", procPath(id, "maps"), err)
+			return nil, err
 		}
 		list = append(list, m)
 	}
@@ -308,7 +331,7 @@ func readCmdline(id int) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
-// sameNamespace tells whether process id is in this process's namespace of that
+// sameNamespace reports whether process id is in this process's namespace of that
 // kind, such as mnt. If nobody may know, it is taken to be.
 func sameNamespace(id int, kind string) bool {
 	mine, err1 := os.Readlink("/proc/self/ns/" + kind)
@@ -325,7 +348,7 @@ func rootOf(id int) string {
 	return procPath(id, "root")
 }
 
-// isGone tells whether err says that a process or thread is not there any more.
+// isGone reports whether err says that a process or thread is not there any more.
 func isGone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -18,11 +18,15 @@ type hold struct {
 	pause   Pause
 }
 
-// Stop stops all threads until Resume. A second call does nothing. Whoever can
+// Stop stops all threads until Resume. A second call does nothing. The error is
+// ErrStranded if the process would die of it. Whoever can
 // ask in one piece should use Look, which stops the process much shorter.
 func (p *Process) Stop(ctx context.Context) error {
 	if p.lasting() != nil {
 		return nil
+	}
+	if err := p.standing(); err != nil {
+		return err
 	}
 	h := &hold{asked: make(chan func(*tracer)), release: make(chan struct{}), done: make(chan struct{})}
 	ready := make(chan error, 1)

@@ -50,18 +50,32 @@ type Death struct {
 	info [arch.SignalInfoSize]byte
 }
 
+// Launch says how to start a program.
+type Launch struct {
+	// Argv is the program, by path or to be found in PATH, and its arguments.
+	Argv []string
+	// Env and Dir are its environment and working directory; those of this process if they
+	// are empty.
+	Env []string
+	Dir string
+	// Files are its standard files; those of this process where they are nil.
+	Files [3]*os.File
+}
+
 // Start starts a program with the environment, the working directory and the open
-// standard files of this process. argv is the program, by path or to be found in
-// PATH, and its arguments. The error is that of exec.LookPath or of the kernel.
-func Start(argv []string) (*Program, error) {
-	path, err := exec.LookPath(argv[0])
+// standard files of this process. argv is as in Launch.
+func Start(argv []string) (*Program, error) { return Launch{Argv: argv}.Start() }
+
+// Start starts the program. The error is that of exec.LookPath or of the kernel.
+func (l Launch) Start() (*Program, error) {
+	path, err := exec.LookPath(l.Argv[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) { // who has "." in PATH means it
 		return nil, err
 	}
 	g := &guard{
 		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
-		heard: map[unix.Signal]int{},
+		heard: heard{},
 	}
 	// The kernel sends one with all news; what came while one was under way is
 	// seen with it.
@@ -71,7 +85,7 @@ func Start(argv []string) (*Program, error) {
 		defer signal.Stop(g.child)
 		defer close(g.over)
 		g.self = unix.Gettid()
-		err := g.begin(path, argv)
+		err := g.begin(path, l)
 		started <- err
 		if err == nil {
 			g.watch()
@@ -84,9 +98,18 @@ func Start(argv []string) (*Program, error) {
 }
 
 // startTraced starts a program that asks this thread to trace it.
-func startTraced(path string, argv []string) (pid int, err error) {
-	pid, _, err = syscall.StartProcess(path, argv, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Ptrace: true},
+func startTraced(path string, l Launch) (pid int, err error) {
+	env, files := l.Env, []uintptr{0, 1, 2}
+	if env == nil {
+		env = os.Environ()
+	}
+	for i, f := range l.Files {
+		if f != nil {
+			files[i] = f.Fd()
+		}
+	}
+	pid, _, err = syscall.StartProcess(path, l.Argv, &syscall.ProcAttr{
+		Env: env, Dir: l.Dir, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true},
 	})
 	if err != nil {
 		return 0, &os.PathError{Op: "exec", Path: path, Err: err}

@@ -59,6 +59,9 @@ type Hidden struct {
 //
 // If sample is not 0, Processes takes that long to measure CPU.
 func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden Hidden, err error) {
+	if err := procThere(); err != nil {
+		return nil, hidden, err
+	}
 	s := &search{classify: classify, known: map[fileID]verdict{}, boot: bootTime()}
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -137,7 +140,7 @@ func (s *search) process(pid int) (Candidate, error) {
 	return c, s.describe(&c)
 }
 
-// file tells whether a file holds a runtime.
+// file reports whether a file holds a runtime.
 func (s *search) file(id fileID, path string, main bool) verdict {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *search) file(id fileID, path string, main bool) verdict {
 	return v
 }
 
-// defines tells whether a file defines a symbol: for others to use, or, if it
+// defines reports whether a file defines a symbol: for others to use, or, if it
 // is an executable, at all.
 func defines(f *elfx.File, name string, main bool) bool {
 	if s, ok := f.LookupDynamic(name); ok && s.Defined() {
@@ -172,7 +175,7 @@ func defines(f *elfx.File, name string, main bool) bool {
 	return ok && s.Defined()
 }
 
-// isAllStripped tells whether an executable without symbols is all of its program, as
+// isAllStripped reports whether an executable without symbols is all of its program, as
 // it names no loader and no library.
 func isAllStripped(f *elfx.File) bool {
 	_, err := f.Symbols()
@@ -184,7 +187,7 @@ func isAllStripped(f *elfx.File) bool {
 // languages, with data built in.
 const maxConstants = 64 << 20
 
-// contains tells whether a text is in the constant data of a file.
+// contains reports whether a text is in the constant data of a file.
 func contains(f *elfx.File, text string) bool {
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {

@@ -60,14 +60,14 @@ func (r *reader) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-// copied fills the begin of p from the copies. known tells whether they have
+// copied fills the start of p from the copies. known reports whether they have
 // address a, which may be that it could not be read.
 func (r *reader) copied(a uint64, p []byte) (n int, known bool) {
 	b, known := r.kept(a, len(p))
 	return copy(p, b), known
 }
 
-// kept are at most n bytes from address a on in the copies. known tells whether they
+// kept are at most n bytes from address a on in the copies. known reports whether they
 // have address a, which may be that it could not be read.
 func (r *reader) kept(a uint64, n int) (b []byte, known bool) {
 	for i := range r.first {
@@ -123,7 +123,7 @@ func (r *reader) compare(a uint64, p, later []byte) {
 // remembered: who reads so much searches in it, and that only once.
 const manyPages = 4 * pageSize
 
-// constant fills the begin of p, if that is much and cannot change, such as code; 0
+// constant fills the start of p, if that is much and cannot change, such as code; 0
 // if it is something else.
 func (r *reader) constant(a uint64, p []byte) int {
 	if len(p) < manyPages {
@@ -140,7 +140,7 @@ func (r *reader) constant(a uint64, p []byte) int {
 	return int(n)
 }
 
-// current fills the begin of p from the process as it is now; 0 if that cannot
+// current fills the start of p from the process as it is now; 0 if that cannot
 // be.
 func (r *reader) current(a uint64, p []byte) int {
 	return copy(p, r.now(a, uint64(len(p))))
@@ -192,9 +192,9 @@ func (r *reader) reason(a uint64) error {
 }
 
 // readPage reads a page of the process as it is now, nil if that cannot be.
-func (p *Process) readPage(base uint64) []byte {
+func (o *opened) readPage(base uint64) []byte {
 	b := make([]byte, pageSize)
-	if p.mem.ReadMemory(callbacks.At(base), b) != nil {
+	if o.mem.ReadMemory(callbacks.At(base), b) != nil {
 		return nil
 	}
 	return b
@@ -239,7 +239,7 @@ func (c *copied) place() {
 }
 
 // from returns the bytes from address a on, as far as they are side by side;
-// none if they could not be read. known tells whether a is in the copy.
+// none if they could not be read. known reports whether a is in the copy.
 func (c *copied) from(a uint64) (b []byte, known bool) {
 	i, known := slices.BinarySearchFunc(c.spans, a, func(s span, a uint64) int {
 		switch {

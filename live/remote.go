@@ -22,11 +22,11 @@ const maxIovecs = 1024
 
 // errProtected is the cause of a fault in memory that the program itself may
 // not read, such as the guard below a stack.
-var errProtected = errors.New("memory is mapped without the right to read it")
+var errProtected = errors.New("memory is mapped without read permission")
 
 // errGone is the cause of a fault in a process that ended or became another
 // program.
-var errGone = errors.New("the program is not there any more")
+var errGone = errors.New("the program no longer exists")
 
 // span is a range of whole blocks: [low, high).
 type span struct{ low, high uint64 }
@@ -55,7 +55,7 @@ func openRemote(id int) (*remote, error) {
 // owner is the id of a thread that has the memory.
 func (r *remote) owner() int { return int(r.id.Load()) }
 
-// gone tells whether the program that was opened is not there any more.
+// gone reports whether the program that was opened is not there any more.
 func (r *remote) gone() bool {
 	n, err := r.file.ReadAt(make([]byte, 1), int64(r.probe))
 	return n == 0 && errors.Is(err, io.EOF)

@@ -26,7 +26,7 @@ func (v *view) ProcessorQuota() (callbacks.ProcessorQuota, bool) { return v.p.Pr
 func (v *view) Cpuset() (processors, source string) { return v.p.Cpuset() }
 
 // AllowedProcessors lists the processors that thread t may run on.
-func (p *Process) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
+func (o *opened) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 	if t.Kind != callbacks.ThreadIDLWP {
 		return nil, fmt.Errorf("affinity mask of %v: %w", t, callbacks.ErrUnsupportedKind)
 	}
@@ -44,42 +44,9 @@ func (p *Process) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 }
 
 // ProcessorQuota is the tightest quota of the control groups that the process is in.
-func (p *Process) ProcessorQuota() (best callbacks.ProcessorQuota, found bool) {
-	p.eachGroup(cpuController, func(g group, read func(string) string) bool {
-		q, ok := g.quota(read)
-		if ok && (!found || q.Processors < best.Processors) {
-			best, found = q, true
-		}
-		return true
-	})
-	return best, found
+func (o *opened) ProcessorQuota() (callbacks.ProcessorQuota, bool) {
+	return groupTree{pid: o.pid}.quota()
 }
 
 // Cpuset is the processors of the innermost control group that has some.
-func (p *Process) Cpuset() (processors, source string) {
-	p.eachGroup(cpusetController, func(g group, read func(string) string) bool {
-		processors, source = g.cpuset(read)
-		return processors == ""
-	})
-	return processors, source
-}
-
-// eachGroup yields the control groups of the process, the innermost first, with what
-// reads their files. They are read where this process sees them, or if it sees none,
-// where the other does, as in another container.
-func (p *Process) eachGroup(controller string, yield func(g group, read func(name string) string) bool) {
-	membership := readText(procPath(p.pid, "cgroup"))
-	for _, side := range []struct{ mounts, root string }{
-		{"/proc/self/mountinfo", ""}, {procPath(p.pid, "mountinfo"), procPath(p.pid, "root")},
-	} {
-		groups := groupsOf(controller, readText(side.mounts), membership)
-		for _, g := range groups {
-			if !yield(g, func(name string) string { return readText(side.root + g.dir + "/" + name) }) {
-				return
-			}
-		}
-		if len(groups) > 0 {
-			return
-		}
-	}
-}
+func (o *opened) Cpuset() (processors, source string) { return groupTree{pid: o.pid}.cpuset() }

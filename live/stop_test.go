@@ -292,7 +292,7 @@ func TestContained(t *testing.T) {
 			t.Errorf("%s is lost", name)
 		}
 	}
-	if v := broken(func() { _, _ = (&Process{pid: prog.pid}).peekAhead(nil)() }); v == nil { // it has no modules
+	if v := broken(func() { _, _ = (&Process{opened: opened{pid: prog.pid}}).peekAhead(nil)() }); v == nil { // it has no modules
 		t.Error("the panic of a list is lost")
 	}
 	if err := p.Stop(background); err != nil {
@@ -305,7 +305,7 @@ func TestContained(t *testing.T) {
 	}
 	p.mods, p.lens = nil, nil // with which it cannot look for modules
 	if v := broken(func() { _ = p.Stop(background) }); v == nil {
-		t.Error("the panic of the begin of a stop is lost")
+		t.Error("the panic of the start of a stop is lost")
 	}
 	prog.finish()
 }

@@ -66,7 +66,7 @@ func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 	go onThread(func() {
 		t.self = unix.Gettid()
 		t.hurry()
-		err := fmt.Errorf("the look at process %d was given up", pid)
+		err := fmt.Errorf("the look at process %d was abandoned", pid)
 		defer func() { result <- err }()
 		defer t.detach()
 		err = f(t)
@@ -78,7 +78,7 @@ func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 	return err
 }
 
-// leftOver tells whether a thread could not be let go on by detach.
+// leftOver reports whether a thread could not be let go on by detach.
 func (t *tracer) leftOver() bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.state != ended })
 }
@@ -157,7 +157,7 @@ func (t *tracer) makeRoom() {
 	t.room = t.room[:0]
 }
 
-// complete tells whether the process has no threads but those that stand still. The
+// complete reports whether the process has no threads but those that stand still. The
 // kernel counts them as links of a directory, which takes less time than to list them;
 // if it does not, they have to be listed.
 func (t *tracer) complete() bool {
@@ -167,7 +167,7 @@ func (t *tracer) complete() bool {
 	return n > 0 && unix.Stat(procPath(t.pid, "task"), &st) == nil && uint64(st.Nlink) == uint64(n+notThreads)
 }
 
-// any tells whether there was anything to stop.
+// any reports whether there was anything to stop.
 func (t *tracer) any() error {
 	if t.count() == 0 {
 		return &Error{PID: t.pid, Err: ErrExited}
@@ -186,7 +186,7 @@ func (t *tracer) count() int {
 	return n
 }
 
-// seize seizes the threads that are not yet, and tells whether there was one.
+// seize seizes the threads that are not yet, and reports whether there was one.
 // Threads that a seized one makes are seized at birth.
 func (t *tracer) seize() (more bool, err error) {
 	for range maxScans {
@@ -278,7 +278,7 @@ func otherTracer(path string) int {
 	}
 }
 
-// isOwnThread tells whether tid is a thread of this process.
+// isOwnThread reports whether tid is a thread of this process.
 func isOwnThread(tid int) bool {
 	_, err := os.Stat(taskPath(os.Getpid(), tid, "stat"))
 	return err == nil

@@ -54,6 +54,7 @@ type view struct {
 	roster func() (*roster, error) // may have to wait until the list is made
 	maps   []mapping
 	mods   *modules.Table
+	held   bool // the process stands still for as long as the answer takes
 }
 
 var (
@@ -71,6 +72,9 @@ func (p *Process) view(mem callbacks.Memory, threads func() (*roster, error)) *v
 }
 
 func (v *view) Arch() callbacks.Arch { return v.p.arch }
+
+// Held reports whether the process stands still for as long as the answer takes.
+func (v *view) Held() bool { return v.held }
 
 func (v *view) ReadMemory(a callbacks.Address, b []byte) error { return v.mem.ReadMemory(a, b) }
 

@@ -68,7 +68,7 @@ func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
 		case err == nil && (fields[0] == "Z" || fields[0] == "X"): // the first thread ends before the others
 			k.state = ended
 		case waited > stopTime:
-			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v", k.tid, stopTime), Cure: "type it again, or look without a stop by --no-stop"}
+			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v", k.tid, stopTime), Fix: "repeat the command, or do not stop it: --no-stop"}
 		}
 	}
 	return nil

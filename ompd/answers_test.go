@@ -253,6 +253,6 @@ func TestErrors(t *testing.T) {
 	}
 	want(t, fail("ompd_get_state", threadA, fault).Error(), nil,
 		"ompd_get_state(thread@0xa0): team: read 0x10: memory is mapped but not in the core, and no matching file is at hand (ompd_rc_device_read_error)")
-	want(t, fail("ompd_finalize", nil, fmt.Errorf("not initialised: %w", callbacks.Unsupported)).Error(), nil,
-		"ompd_finalize: not initialised: ompd_rc_unsupported")
+	want(t, fail("ompd_finalize", nil, fmt.Errorf("not initialized: %w", callbacks.Unsupported)).Error(), nil,
+		"ompd_finalize: not initialized: ompd_rc_unsupported")
 }

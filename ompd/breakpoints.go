@@ -14,8 +14,8 @@ var _ rtl.BreakpointReader = (*Process)(nil)
 // the standard's names, each with its address and how that is known. A location that was not
 // found has its own error. callbacks.Unsupported if the runtime's reader cannot
 // tell any.
-func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
-	return query(p, "ompd_get_breakpoints", p, func(rt rtl.Runtime, _ *Process) ([]rtl.Breakpoint, error) {
+func (b beyond) Breakpoints() ([]rtl.Breakpoint, error) {
+	return query(b.p, "ompd_get_breakpoints", b.p, func(rt rtl.Runtime, _ *Process) ([]rtl.Breakpoint, error) {
 		if r, ok := rt.(rtl.BreakpointReader); ok {
 			return r.Breakpoints()
 		}
@@ -28,8 +28,8 @@ func (p *Process) Breakpoints() ([]rtl.Breakpoint, error) {
 // task_post_execute. They are ompd_bp_parallel_begin, ompd_bp_parallel_end,
 // ompd_bp_task_begin and ompd_bp_task_end of the standard; the result has both
 // names. Those that were not found are left out, and their errors joined.
-func (p *Process) DraftBreakpoints() ([]rtl.Breakpoint, error) {
-	all, err := p.Breakpoints()
+func (d draft) DraftBreakpoints() ([]rtl.Breakpoint, error) {
+	all, err := d.p.Breakpoints()
 	if err != nil {
 		return nil, err
 	}
@@ -44,5 +44,5 @@ func (p *Process) DraftBreakpoints() ([]rtl.Breakpoint, error) {
 			list = append(list, b)
 		}
 	}
-	return list, fail("ompd_get_breakpoints", p, errors.Join(errs...))
+	return list, fail("ompd_get_breakpoints", d.p, errors.Join(errs...))
 }

@@ -33,22 +33,22 @@ const (
 // AllThreads is ompd_get_threads (2013 draft, section 8.2.1): all threads that
 // the runtime knows. Threads that could not be read are errors, joined, beside
 // the others.
-func (p *Process) AllThreads() ([]handles.Thread, error) {
-	return query(p, "ompd_get_threads", p, func(rtl.Runtime, *Process) ([]handles.Thread, error) { return collect(p.Threads()) })
+func (d draft) AllThreads() ([]handles.Thread, error) {
+	return query(d.p, "ompd_get_threads", d.p, func(rtl.Runtime, *Process) ([]handles.Thread, error) { return collect(d.p.Threads()) })
 }
 
 // ThreadsInParallel is ompd_get_thread_in_parallel of 2013 (section 8.2.1): all
 // threads of the region's team, by thread number.
-func (p *Process) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
-	return query(p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Thread, error) {
+func (d draft) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
+	return query(d.p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Thread, error) {
 		return collect(members(rt, h, rt.ThreadInParallel))
 	})
 }
 
 // ImplicitTasks is ompd_get_implicit_task_in_parallel (2013 draft, section
 // 8.2.3): the implicit tasks of a region, by thread number.
-func (p *Process) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
-	return query(p, "ompd_get_implicit_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Task, error) {
+func (d draft) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
+	return query(d.p, "ompd_get_implicit_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Task, error) {
 		return collect(members(rt, h, rt.TaskInParallel))
 	})
 }
@@ -89,8 +89,8 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 
 // NumProcs is ompd_get_num_procs (2013 draft, section 8.3): the processors that
 // the program could use, num-procs-var.
-func (p *Process) NumProcs() (int64, error) {
-	return query(p, "ompd_get_num_procs", p, func(rt rtl.Runtime, _ *Process) (int64, error) {
+func (d draft) NumProcs() (int64, error) {
+	return query(d.p, "ompd_get_num_procs", d.p, func(rt rtl.Runtime, _ *Process) (int64, error) {
 		v, err := namedICV(rt, "num-procs-var", func(s rtl.Scope) (rtl.Subject, error) { return rtl.Subject{Scope: s}, nil })
 		return v.Int, err
 	})
@@ -98,39 +98,39 @@ func (p *Process) NumProcs() (int64, error) {
 
 // ThreadLimit is ompd_get_thread_limit (2013 draft, section 8.3): how many threads
 // the contention group of a task may have, thread-limit-var.
-func (p *Process) ThreadLimit(h handles.Task) (int64, error) {
-	return p.intOf("ompd_get_thread_limit", h, "thread-limit-var")
+func (d draft) ThreadLimit(h handles.Task) (int64, error) {
+	return d.intOf("ompd_get_thread_limit", h, "thread-limit-var")
 }
 
 // NumThreads is ompd_get_num_threads (2013 draft, section 8.4.1): the size of the
 // region's team.
-func (p *Process) NumThreads(h handles.Parallel) (int, error) {
-	return ofParallel(p, "ompd_get_num_threads", h, func(i rtl.ParallelInfo) int { return i.TeamSize })
+func (d draft) NumThreads(h handles.Parallel) (int, error) {
+	return ofParallel(d.p, "ompd_get_num_threads", h, func(i rtl.ParallelInfo) int { return i.TeamSize })
 }
 
 // Level is ompd_get_level (2013 draft, section 8.4.1): the nesting depth of a
 // region, 0 for the implicit outermost one.
-func (p *Process) Level(h handles.Parallel) (int, error) {
-	return ofParallel(p, "ompd_get_level", h, func(i rtl.ParallelInfo) int { return i.Level })
+func (d draft) Level(h handles.Parallel) (int, error) {
+	return ofParallel(d.p, "ompd_get_level", h, func(i rtl.ParallelInfo) int { return i.Level })
 }
 
 // ActiveLevel is ompd_get_active_level (2013 draft, section 8.4.1): how many of
 // the region and those around it have more than one thread.
-func (p *Process) ActiveLevel(h handles.Parallel) (int, error) {
-	return ofParallel(p, "ompd_get_active_level", h, func(i rtl.ParallelInfo) int { return i.ActiveLevel })
+func (d draft) ActiveLevel(h handles.Parallel) (int, error) {
+	return ofParallel(d.p, "ompd_get_active_level", h, func(i rtl.ParallelInfo) int { return i.ActiveLevel })
 }
 
 // ParallelID is ompd_get_parallel_id (2013 draft, section 8.4.2): a name of the
 // region that stays the same for the region's life.
-func (p *Process) ParallelID(h handles.Parallel) (string, error) {
-	return ofParallel(p, "ompd_get_parallel_id", h, func(rtl.ParallelInfo) string { return h.String() })
+func (d draft) ParallelID(h handles.Parallel) (string, error) {
+	return ofParallel(d.p, "ompd_get_parallel_id", h, func(rtl.ParallelInfo) string { return h.String() })
 }
 
 // ParallelFunction is ompd_get_parallel_function (2013 draft, section 8.4.2): the
 // entry of the outlined function that is the region's body. A region for which
 // the runtime keeps none is callbacks.Unavailable.
-func (p *Process) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
-	return query(p, "ompd_get_parallel_function", h, func(rt rtl.Runtime, h handles.Parallel) (callbacks.Address, error) {
+func (d draft) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
+	return query(d.p, "ompd_get_parallel_function", h, func(rt rtl.Runtime, h handles.Parallel) (callbacks.Address, error) {
 		info, err := rt.Parallel(h)
 		if err == nil && info.Function.IsNull() {
 			err = fmt.Errorf("the runtime keeps no function for this region: %w", callbacks.Unavailable)
@@ -148,14 +148,14 @@ func ofParallel[R any](p *Process, routine string, h handles.Parallel, get func(
 
 // MaxThreads is ompd_get_max_threads (2013 draft, section 8.6.1): the team size of
 // the next region that the task begins, the first element of nthreads-var.
-func (p *Process) MaxThreads(h handles.Task) (int64, error) {
-	return p.intOf("ompd_get_max_threads", h, "nthreads-var")
+func (d draft) MaxThreads(h handles.Task) (int64, error) {
+	return d.intOf("ompd_get_max_threads", h, "nthreads-var")
 }
 
 // ThreadNum is ompd_get_thread_num (2013 draft, section 8.6.1): the number of the
 // thread that executes the task, in the team of the task's region.
-func (p *Process) ThreadNum(h handles.Task) (int, error) {
-	return query(p, "ompd_get_thread_num", h, threadNum)
+func (d draft) ThreadNum(h handles.Task) (int, error) {
+	return query(d.p, "ompd_get_thread_num", h, threadNum)
 }
 
 func threadNum(rt rtl.Runtime, h handles.Task) (int, error) {
@@ -184,8 +184,8 @@ func threadNum(rt rtl.Runtime, h handles.Task) (int, error) {
 
 // InParallel is ompd_in_parallel (2013 draft, section 8.6.1): whether the task is
 // inside a region with more than one thread.
-func (p *Process) InParallel(h handles.Task) (bool, error) {
-	return query(p, "ompd_in_parallel", h, func(rt rtl.Runtime, h handles.Task) (bool, error) {
+func (d draft) InParallel(h handles.Task) (bool, error) {
+	return query(d.p, "ompd_in_parallel", h, func(rt rtl.Runtime, h handles.Task) (bool, error) {
 		region, err := rt.TaskParallel(h)
 		if err != nil {
 			return false, err
@@ -196,29 +196,29 @@ func (p *Process) InParallel(h handles.Task) (bool, error) {
 }
 
 // InFinal is ompd_in_final (2013 draft, section 8.6.1): whether the task is final.
-func (p *Process) InFinal(h handles.Task) (bool, error) {
-	v, err := p.intOf("ompd_in_final", h, "final-task-var")
+func (d draft) InFinal(h handles.Task) (bool, error) {
+	v, err := d.intOf("ompd_in_final", h, "final-task-var")
 	return v != 0, err
 }
 
 // Dynamic is ompd_get_dynamic (2013 draft, section 8.6.1): whether the runtime may
 // adjust the team size, dyn-var.
-func (p *Process) Dynamic(h handles.Task) (bool, error) {
-	v, err := p.intOf("ompd_get_dynamic", h, "dyn-var")
+func (d draft) Dynamic(h handles.Task) (bool, error) {
+	v, err := d.intOf("ompd_get_dynamic", h, "dyn-var")
 	return v != 0, err
 }
 
 // Nested is ompd_get_nested (2013 draft, section 8.6.1): whether nested regions
 // may be active, which since OpenMP 5.0 means that max-active-levels-var is more
 // than 1.
-func (p *Process) Nested(h handles.Task) (bool, error) {
-	v, err := p.intOf("ompd_get_nested", h, "max-active-levels-var")
+func (d draft) Nested(h handles.Task) (bool, error) {
+	v, err := d.intOf("ompd_get_nested", h, "max-active-levels-var")
 	return v > 1, err
 }
 
 // MaxActiveLevels is ompd_get_max_active_levels (2013 draft, section 8.6.1).
-func (p *Process) MaxActiveLevels(h handles.Task) (int64, error) {
-	return p.intOf("ompd_get_max_active_levels", h, "max-active-levels-var")
+func (d draft) MaxActiveLevels(h handles.Task) (int64, error) {
+	return d.intOf("ompd_get_max_active_levels", h, "max-active-levels-var")
 }
 
 // Schedule is a loop schedule (run-sched-var): the kind, such as "dynamic", and
@@ -231,8 +231,8 @@ type Schedule struct {
 
 // Schedule is ompd_get_schedule (2013 draft, section 8.6.1): how the task divides
 // loops with schedule(runtime).
-func (p *Process) Schedule(h handles.Task) (Schedule, error) {
-	return query(p, "ompd_get_schedule", h, func(rt rtl.Runtime, h handles.Task) (Schedule, error) {
+func (d draft) Schedule(h handles.Task) (Schedule, error) {
+	return query(d.p, "ompd_get_schedule", h, func(rt rtl.Runtime, h handles.Task) (Schedule, error) {
 		v, err := icvOf(rt, h, "run-sched-var")
 		if err != nil {
 			return Schedule{}, err
@@ -262,8 +262,8 @@ func parseSchedule(text string) (Schedule, error) {
 
 // ProcBind is ompd_get_proc_bind (2013 draft, section 8.6.1): how the threads of
 // the task's next region are bound to places, such as "spread", bind-var.
-func (p *Process) ProcBind(h handles.Task) (string, error) {
-	return query(p, "ompd_get_proc_bind", h, func(rt rtl.Runtime, h handles.Task) (string, error) {
+func (d draft) ProcBind(h handles.Task) (string, error) {
+	return query(d.p, "ompd_get_proc_bind", h, func(rt rtl.Runtime, h handles.Task) (string, error) {
 		v, err := icvOf(rt, h, "bind-var")
 		return v.Text, err
 	})
@@ -271,9 +271,9 @@ func (p *Process) ProcBind(h handles.Task) (string, error) {
 
 // DisplayControlVarsText is ompd_display_control_vars (2013 draft, section 8.10):
 // the control variables as lines NAME=value, each ended by a newline.
-func (p *Process) DisplayControlVarsText() (string, error) {
-	return query(p, "ompd_display_control_vars", p, func(rtl.Runtime, *Process) (string, error) {
-		lines, err := p.DisplayControlVars()
+func (d draft) DisplayControlVarsText() (string, error) {
+	return query(d.p, "ompd_display_control_vars", d.p, func(rtl.Runtime, *Process) (string, error) {
+		lines, err := d.p.DisplayControlVars()
 		var text strings.Builder
 		for _, l := range lines {
 			text.WriteString(l + "\n")
@@ -283,8 +283,8 @@ func (p *Process) DisplayControlVarsText() (string, error) {
 }
 
 // intOf is the variable name, as an integer, for a task.
-func (p *Process) intOf(routine string, h handles.Task, name string) (int64, error) {
-	return query(p, routine, h, func(rt rtl.Runtime, h handles.Task) (int64, error) {
+func (d draft) intOf(routine string, h handles.Task, name string) (int64, error) {
+	return query(d.p, routine, h, func(rt rtl.Runtime, h handles.Task) (int64, error) {
 		v, err := icvOf(rt, h, name)
 		return v.Int, err
 	})

@@ -33,7 +33,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is tells whether target is the error's return code.
+// Is reports whether target is the error's return code.
 func (e *Error) Is(target error) bool {
 	rc, ok := target.(callbacks.RC)
 	return ok && rc == e.RC
@@ -52,6 +52,7 @@ var causes = []struct {
 	err error
 	rc  callbacks.RC
 }{
+	{callbacks.Unavailable, callbacks.Unavailable}, // what only answers errors.Is: rtl.Dormant
 	{callbacks.ErrUnsupportedKind, callbacks.Unsupported},
 	{callbacks.ErrNoThread, callbacks.Unavailable},
 	{callbacks.ErrNoThreadStorage, callbacks.Unavailable},

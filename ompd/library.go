@@ -15,12 +15,12 @@ import (
 // differ only in what was added.
 var apiVersions = []int64{201811, 202011, 202111, 202411}
 
-// Library is the OMPD library as a tool loads it: initialised once, then asked
+// Library is the OMPD library as a tool loads it: initialized once, then asked
 // for the address spaces of targets, then finalised. The zero value is not
-// initialised. A tool that needs no lifetime calls Open.
+// initialized. A tool that needs no lifetime calls Open.
 type Library struct {
 	mu      sync.Mutex
-	session *session // nil unless initialised
+	session *session // nil unless initialized
 }
 
 // session is the time from Initialize to Finalize.
@@ -41,7 +41,7 @@ func (l *Library) Initialize(version int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session != nil {
-		return fail(routine, nil, fmt.Errorf("initialised already: %w", callbacks.Error))
+		return fail(routine, nil, fmt.Errorf("initialized already: %w", callbacks.Error))
 	}
 	l.session = new(session)
 	return nil
@@ -98,7 +98,7 @@ func (l *Library) ProcessInitialize(t callbacks.Target, opts Options) ([]*Proces
 	s := l.session
 	l.mu.Unlock()
 	if s == nil {
-		return nil, fail(routine, nil, fmt.Errorf("the library is not initialised: %w", callbacks.Unsupported))
+		return nil, fail(routine, nil, fmt.Errorf("the library is not initialized: %w", callbacks.Unsupported))
 	}
 	ps, err := Open(t, opts)
 	for _, p := range ps {
@@ -114,7 +114,7 @@ func (l *Library) Finalize() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session == nil {
-		return fail("ompd_finalize", nil, fmt.Errorf("the library is not initialised: %w", callbacks.Unsupported))
+		return fail("ompd_finalize", nil, fmt.Errorf("the library is not initialized: %w", callbacks.Unsupported))
 	}
 	l.session.over.Store(true)
 	l.session = nil

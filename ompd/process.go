@@ -13,9 +13,15 @@ import (
 
 // Process is the address space of one OpenMP runtime in a target at one stop
 // (ompd_address_space_handle_t). It may be used by several goroutines at once.
-// It is an rtl.Runtime too: the joined information where the standard has one
-// routine per value.
+//
+// Its own methods are the standard's routines. It is an rtl.Runtime too, with the
+// joined information where the standard has one routine per value; it has the
+// routines of the 2013 draft that the standard dropped, and what readers of runtimes
+// know beyond OMPD.
 type Process struct {
+	joined
+	draft
+	beyond
 	rt       rtl.Runtime
 	target   callbacks.Target
 	session  *session // nil if opened without a Library
@@ -24,11 +30,21 @@ type Process struct {
 	native   func() *nativeThreads
 }
 
+// joined asks an address space for what the runtime's reader has joined.
+type joined struct{ p *Process }
+
+// draft asks an address space the routines of the 2013 draft.
+type draft struct{ p *Process }
+
+// beyond asks an address space what OMPD has no routine for; a runtime may lack it.
+type beyond struct{ p *Process }
+
 var _ rtl.Runtime = (*Process)(nil)
 
 // newProcess makes the address space of rt in t.
 func newProcess(rt rtl.Runtime, t callbacks.Target) *Process {
 	p := &Process{rt: rt, target: t}
+	p.joined, p.draft, p.beyond = joined{p}, draft{p}, beyond{p}
 	p.lwps = sync.OnceValue(func() *targetThreads { return listThreads(t) })
 	p.native = sync.OnceValue(func() *nativeThreads { return matchThreads(p.rt, p.lwps()) })
 	return p
@@ -62,16 +78,16 @@ func (p *Process) String() string {
 }
 
 // Identity names the runtime.
-func (p *Process) Identity() rtl.Identity { return p.rt.Identity() }
+func (j joined) Identity() rtl.Identity { return j.p.rt.Identity() }
 
 // Layout says where the runtime's fields and globals lie and who said so.
-func (p *Process) Layout() layout.Report { return p.rt.Layout() }
+func (j joined) Layout() layout.Report { return j.p.rt.Layout() }
 
 // Stamp is the stamp that all handles of this address space carry.
-func (p *Process) Stamp() handles.Stamp { return p.rt.Stamp() }
+func (j joined) Stamp() handles.Stamp { return j.p.rt.Stamp() }
 
-// Owns tells whether the code address pc belongs to the runtime.
-func (p *Process) Owns(pc uint64) bool { return p.rt.Owns(pc) }
+// Owns reports whether the code address pc belongs to the runtime.
+func (j joined) Owns(pc uint64) bool { return j.p.rt.Owns(pc) }
 
 // Release is ompd_rel_address_space_handle. There is no memory to release; from
 // then on every routine answers callbacks.StaleHandle.
@@ -125,9 +141,14 @@ func (p *Process) OMPVersionString() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if name, ok := specifications[v]; ok {
-			return fmt.Sprintf("OpenMP %s (%d)", name, v), nil
-		}
-		return fmt.Sprintf("OpenMP (%d)", v), nil
+		return Specification(v), nil
 	})
+}
+
+// Specification names the version of OpenMP that the macro _OPENMP has as a date.
+func Specification(version int64) string {
+	if name, ok := specifications[version]; ok {
+		return fmt.Sprintf("OpenMP %s (%d)", name, version)
+	}
+	return fmt.Sprintf("OpenMP (%d)", version)
 }

@@ -13,8 +13,8 @@ var _ rtl.ProgressReader = (*Process)(nil)
 // Progress gives counters that change when the thread gets on: barriers, tasks,
 // loops. OMPD has no such routine; callbacks.Unsupported on a runtime whose reader
 // lacks it.
-func (p *Process) Progress(h handles.Thread) ([]rtl.Counter, error) {
-	return query(p, "the thread's progress", h, func(rt rtl.Runtime, h handles.Thread) ([]rtl.Counter, error) {
+func (b beyond) Progress(h handles.Thread) ([]rtl.Counter, error) {
+	return query(b.p, "the thread's progress", h, func(rt rtl.Runtime, h handles.Thread) ([]rtl.Counter, error) {
 		if r, ok := rt.(rtl.ProgressReader); ok {
 			return r.Progress(h)
 		}
@@ -26,19 +26,30 @@ var _ rtl.LossReader = (*Process)(nil)
 
 // LostThreads tells of the threads that the runtime counts on and the process does
 // not have; none on a runtime whose reader does not tell. OMPD has no such routine.
-func (p *Process) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
-	if r, ok := p.rt.(rtl.LossReader); ok {
+func (b beyond) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
+	if r, ok := b.p.rt.(rtl.LossReader); ok {
 		return r.LostThreads(of)
 	}
 	return rtl.Loss{}
+}
+
+var _ rtl.DamageReader = (*Process)(nil)
+
+// Damage says which of the runtime's own fields contradict one another; none on a runtime
+// whose reader does not tell. OMPD has no such routine.
+func (b beyond) Damage() []string {
+	if r, ok := b.p.rt.(rtl.DamageReader); ok {
+		return r.Damage()
+	}
+	return nil
 }
 
 var _ rtl.LastWordsReader = (*Process)(nil)
 
 // LastWords finds what the runtime said when it ended the program; empty on a
 // runtime whose reader does not know. OMPD has no such routine.
-func (p *Process) LastWords(stack []byte) string {
-	if r, ok := p.rt.(rtl.LastWordsReader); ok {
+func (b beyond) LastWords(stack []byte) string {
+	if r, ok := b.p.rt.(rtl.LastWordsReader); ok {
 		return r.LastWords(stack)
 	}
 	return ""
@@ -50,8 +61,8 @@ var _ rtl.LoopReader = (*Process)(nil)
 // and by what the thread's code shows, which may be nil; callbacks.Unavailable if it
 // is in none of which something is known, callbacks.Unsupported on a runtime whose
 // reader lacks it. OMPD has no such routine.
-func (p *Process) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
-	return query(p, "the thread's loop", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LoopInfo, error) {
+func (b beyond) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	return query(b.p, "the thread's loop", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LoopInfo, error) {
 		if r, ok := rt.(rtl.LoopReader); ok {
 			return r.Loop(h, code)
 		}

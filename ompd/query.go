@@ -18,7 +18,10 @@ func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(rtl.
 		return none, fail(routine, h, err)
 	}
 	r, err := ask(p.rt, h)
-	return r, fail(routine, h, err)
+	if err != nil { // only then is h worth an allocation
+		err = fail(routine, h, err)
+	}
+	return r, err
 }
 
 // walk is query for a question that is answered by a list.
@@ -30,14 +33,17 @@ func walk[H fmt.Stringer, T any](p *Process, routine string, h H, ask func(rtl.R
 			return
 		}
 		for v, err := range ask(p.rt, h) {
-			if !yield(v, fail(routine, h, err)) {
+			if err != nil {
+				err = fail(routine, h, err)
+			}
+			if !yield(v, err) {
 				return
 			}
 		}
 	}
 }
 
-// check tells whether h is a handle of p, and p one of a library in use.
+// check reports whether h is a handle of p, and p one of a library in use.
 func (p *Process) check(h fmt.Stringer) error {
 	switch {
 	case p == nil || p.rt == nil:

@@ -8,8 +8,8 @@ import (
 )
 
 // Parallel reads what the runtime keeps of a parallel region.
-func (p *Process) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
-	return query(p, "Parallel", h, rtl.Runtime.Parallel)
+func (j joined) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	return query(j.p, "Parallel", h, rtl.Runtime.Parallel)
 }
 
 // CurrentParallel is ompd_get_curr_parallel_handle: the innermost region that a
@@ -45,6 +45,6 @@ func (p *Process) ReleaseParallel(h handles.Parallel) error {
 // ExplicitTasks yields the explicit tasks of a region's team that are not
 // finished and that the runtime has a record of, queued ones too. The standard
 // has no routine for it.
-func (p *Process) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
-	return walk(p, "ExplicitTasks", h, rtl.Runtime.ExplicitTasks)
+func (j joined) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
+	return walk(j.p, "ExplicitTasks", h, rtl.Runtime.ExplicitTasks)
 }

@@ -4,6 +4,8 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -16,9 +18,6 @@ import (
 
 // This file is the only one that names runtimes.
 
-// Reads says which runtimes this library reads, of programs for x86-64 Linux.
-const Reads = "LLVM libomp 14-23, GNU libgomp 7-16, omp_get_* of others; x86-64 Linux"
-
 // Options say how to open the runtimes of a target. The zero value suits a core.
 type Options struct {
 	// Epoch is the number of the target's stop; handles of another are stale.
@@ -29,6 +28,8 @@ type Options struct {
 	// Full asks the costly sources for everything, to compare, and not only for
 	// what the others left open.
 	Full bool
+	// Without names releases whose rows in the tables of layouts do not count.
+	Without []string
 	// Debug gives the debug information of a module, if there is any. It is
 	// called at most once for each, and only if something is asked of it; nil
 	// means that there is none.
@@ -39,48 +40,27 @@ type Options struct {
 }
 
 func (o Options) layout() layout.Options {
-	return layout.Options{Only: o.Sources, Full: o.Full, Debug: o.Debug, Kept: o.Kept}
+	return layout.Options{Only: o.Sources, Full: o.Full, Without: o.Without, Debug: o.Debug, Kept: o.Kept}
 }
 
 // Kept keeps what was found out about runtimes, from one Open to the next of the same
 // process. The zero value is empty. It is not for concurrent use.
 type Kept = layout.Kept
 
-// family opens all runtimes of one kind in a target. The first gets the stamp, the
-// next ones following spaces. None is no error.
-type family func(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error)
-
-// families are the kinds of runtimes that this library knows, and last, whatever
-// else answers the functions of the standard.
-func families() []family { return []family{openLibomp, openLibgomp, openForeign} }
-
-// recognizers tell the kind of a module by its symbols, in the same order.
-func recognizers() []func(func(string) bool, string) (rtl.Kind, bool) {
-	return []func(func(string) bool, string) (rtl.Kind, bool){libomp.Recognize, libgomp.Recognize, foreign.Recognize}
+// drivers are the readers of runtimes that this library knows. A module that several
+// recognise is read by the first; the last takes whatever else answers the functions
+// of the standard.
+func drivers() []rtl.Driver {
+	return []rtl.Driver{libomp.Driver(), libgomp.Driver(), foreign.Driver()}
 }
 
-func openLibomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libomp.Open(t, first, o.layout())
-}
-
-func openLibgomp(t callbacks.Target, first handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	return libgomp.Open(t, first, o.layout())
-}
-
-// openForeign opens the modules that none of the others reads.
-func openForeign(t callbacks.Target, first handles.Stamp, _ Options) ([]rtl.Runtime, error) {
-	return foreign.Open(t, first, func(mod *callbacks.Module) bool {
-		defines := func(symbol string) bool {
-			_, err := layout.SymbolIn(t, mod, symbol)
-			return err == nil
-		}
-		for _, recognize := range recognizers()[:len(recognizers())-1] {
-			if _, ok := recognize(defines, mod.Path); ok {
-				return true
-			}
-		}
-		return false
-	})
+// Reads says which runtimes this library reads, and of which programs.
+func Reads() string {
+	var all []string
+	for _, d := range drivers() {
+		all = append(all, d.Reads)
+	}
+	return strings.Join(all, ", ") + "; x86-64 Linux"
 }
 
 // ErrNoRuntime says that a target has no OpenMP runtime that this library reads.
@@ -94,8 +74,17 @@ var ErrNoRuntime = fmt.Errorf("no OpenMP runtime in this target: %w", callbacks.
 func Open(t callbacks.Target, o Options) ([]*Process, error) {
 	var ps []*Process
 	var errs []error
-	for _, open := range families() {
-		rts, err := open(t, handles.Stamp{Space: uint16(len(ps) + 1), Epoch: o.Epoch}, o)
+	all := drivers()
+	for i, d := range all {
+		taken := func(mod *callbacks.Module) bool {
+			_, ok := recognize(all[:i], func(symbol string) bool {
+				_, err := layout.SymbolIn(t, mod, symbol)
+				return err == nil
+			}, mod.Path)
+			return ok && !refused(mod, ps, errs)
+		}
+		first := handles.Stamp{Space: uint16(len(ps) + 1), Epoch: o.Epoch}
+		rts, err := d.Open(t, first, rtl.Options{Options: o.layout(), Taken: taken})
 		for _, rt := range rts {
 			ps = append(ps, newProcess(rt, t))
 		}
@@ -108,12 +97,30 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 	return ps, err
 }
 
+// refused reports whether the driver that recognizes a module could not read it: its
+// layout is not known. What its own functions tell is then better than nothing.
+func refused(mod *callbacks.Module, ps []*Process, errs []error) bool {
+	for _, p := range ps {
+		if m := p.rt.Identity().Module; m != nil && m.Low == mod.Low {
+			return false
+		}
+	}
+	return slices.ContainsFunc(errs, func(err error) bool {
+		var unread *rtl.Unread
+		return errors.As(err, &unread) && unread.Module.Low == mod.Low
+	})
+}
+
 // Recognize tells which kind of runtime a module holds that defines these symbols
 // and lies at path, before anything of a target is read; not ok if it holds none
 // that this library knows.
 func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
-	for _, recognize := range recognizers() {
-		if k, ok := recognize(defines, path); ok {
+	return recognize(drivers(), defines, path)
+}
+
+func recognize(by []rtl.Driver, defines func(symbol string) bool, path string) (rtl.Kind, bool) {
+	for _, d := range by {
+		if k, ok := d.Recognize(defines, path); ok {
 			return k, true
 		}
 	}
@@ -124,21 +131,13 @@ func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 // linked in, by texts in its constant data; not ok if it has none that this library
 // knows.
 func RecognizeStripped(contains func(text string) bool) (rtl.Kind, bool) {
-	return libgomp.RecognizeStripped(contains)
-}
-
-// recoverSymbols recovers what each kind of runtime has. Only LLVM's describes
-// itself to OMPD: GCC's has neither variables nor functions for it, and no OMPD
-// library would find in it what it asks for.
-func recoverSymbols(t callbacks.Target) ([]ModuleSymbols, error) {
-	mods, err := libomp.Find(t)
-	if err != nil {
-		return nil, err
+	for _, d := range drivers() {
+		if d.RecognizeStripped == nil {
+			continue
+		}
+		if k, ok := d.RecognizeStripped(contains); ok {
+			return k, true
+		}
 	}
-	all, err := recoverModules(mods, func(mod *callbacks.Module) ([]rtl.Symbol, error) { return libomp.Symbols(t, mod) })
-	others, findErr := libgomp.Find(t)
-	if len(all) == 0 && len(others) > 0 {
-		err = errors.Join(err, fmt.Errorf("%s: GCC's runtime has nothing for OMPD libraries, stripped or not, so that there is no symbol to give back: %w", others[0].Path, callbacks.Unsupported))
-	}
-	return all, errors.Join(err, findErr)
+	return rtl.Kind{}, false
 }

@@ -2,7 +2,6 @@ package ompd
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
@@ -13,20 +12,16 @@ import (
 // they got; the last state is rtl.StateUndefined itself. An unknown state is
 // callbacks.BadInput.
 func (p *Process) NextState(current rtl.State) (next rtl.State, more bool, err error) {
-	states := rtl.States()
-	next, err = query(p, "ompd_enumerate_states", p, func(rtl.Runtime, *Process) (rtl.State, error) {
-		i := slices.Index(states, current)
-		if i < 0 {
-			return 0, fmt.Errorf("%v: %w", current, callbacks.BadInput)
-		}
-		return states[(i+1)%len(states)], nil
+	next, err = query(p, "ompd_enumerate_states", p, func(rtl.Runtime, *Process) (next rtl.State, err error) {
+		next, more, err = rtl.NextState(current)
+		return next, err
 	})
-	return next, err == nil && next != states[len(states)-1], err
+	return next, more, err
 }
 
 // ICVs lists the internal control variables; the number of each is its position,
 // from 1.
-func (p *Process) ICVs() []rtl.ICV { return p.rt.ICVs() }
+func (j joined) ICVs() []rtl.ICV { return j.p.rt.ICVs() }
 
 // NextICV is ompd_enumerate_icvs: number, name and scope of the variable after
 // number current, and whether more follow. The first call passes 0, later ones
@@ -50,8 +45,8 @@ func (p *Process) NextICV(current int) (next int, icv rtl.ICV, more bool, err er
 // ICV reads variable number id for a subject of the variable's own scope, in all
 // its forms. Another scope is callbacks.Incompatible, an unknown number
 // callbacks.BadInput.
-func (p *Process) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
-	return query(p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue, error) { return readICV(rt, id, s) })
+func (j joined) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
+	return query(j.p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue, error) { return readICV(rt, id, s) })
 }
 
 // ICVFromScope is ompd_get_icv_from_scope: a variable as an integer. A variable
@@ -103,8 +98,8 @@ func (p *Process) ToolData(s rtl.Subject) (uint64, error) {
 
 // ControlVars are the control variables as they are in force, with where each was
 // read.
-func (p *Process) ControlVars() ([]rtl.ControlVar, error) {
-	return query(p, "ControlVars", p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar, error) { return rt.ControlVars() })
+func (j joined) ControlVars() ([]rtl.ControlVar, error) {
+	return query(j.p, "ControlVars", j.p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar, error) { return rt.ControlVars() })
 }
 
 // DisplayControlVars is ompd_get_display_control_vars: the control variables as

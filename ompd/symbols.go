@@ -2,7 +2,7 @@ package ompd
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
@@ -10,10 +10,7 @@ import (
 
 // ModuleSymbols are the symbols of the runtime in one module, by name. Those that
 // were not found say why.
-type ModuleSymbols struct {
-	Module  *callbacks.Module
-	Symbols []rtl.Symbol
-}
+type ModuleSymbols = rtl.ModuleSymbols
 
 // RecoverSymbols lists, for every runtime in t that describes itself to OMPD, the
 // symbols that OMPD libraries and debuggers ask for, whether its file is stripped
@@ -21,24 +18,22 @@ type ModuleSymbols struct {
 // nothing can be told is callbacks.Incompatible, a runtime that has nothing of
 // the kind callbacks.Unsupported.
 func RecoverSymbols(t callbacks.Target) ([]ModuleSymbols, error) {
-	all, err := recoverSymbols(t)
+	var all []ModuleSymbols
+	var errs []error
+	for _, d := range drivers() {
+		if d.Symbols == nil {
+			continue
+		}
+		found, err := d.Symbols(t)
+		all = append(all, found...)
+		errs = append(errs, err)
+	}
+	if len(all) > 0 { // that others have none does not matter then
+		errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, callbacks.Unsupported) })
+	}
+	err := errors.Join(errs...)
 	if err == nil && len(all) == 0 {
 		err = ErrNoRuntime
 	}
 	return all, fail("RecoverSymbols", nil, err)
-}
-
-// recoverModules recovers the symbols of each module.
-func recoverModules(mods []*callbacks.Module, symbols func(*callbacks.Module) ([]rtl.Symbol, error)) ([]ModuleSymbols, error) {
-	var all []ModuleSymbols
-	var errs []error
-	for _, mod := range mods {
-		list, err := symbols(mod)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", mod.Path, err))
-			continue
-		}
-		all = append(all, ModuleSymbols{mod, list})
-	}
-	return all, errors.Join(errs...)
 }

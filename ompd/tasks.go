@@ -9,8 +9,8 @@ import (
 )
 
 // Task reads what the runtime keeps of a task.
-func (p *Process) Task(h handles.Task) (rtl.TaskInfo, error) {
-	return query(p, "Task", h, rtl.Runtime.Task)
+func (j joined) Task(h handles.Task) (rtl.TaskInfo, error) {
+	return query(j.p, "Task", h, rtl.Runtime.Task)
 }
 
 // CurrentTask is ompd_get_curr_task_handle: the task that a thread executes. An
@@ -77,6 +77,6 @@ func (p *Process) TaskFrame(h handles.Task) (rtl.TaskFrame, error) {
 
 // WaitsFor returns the unfinished tasks that a task depends on. The standard has
 // no routine for it.
-func (p *Process) WaitsFor(h handles.Task) ([]handles.Task, error) {
-	return query(p, "WaitsFor", h, rtl.Runtime.WaitsFor)
+func (j joined) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	return query(j.p, "WaitsFor", h, rtl.Runtime.WaitsFor)
 }

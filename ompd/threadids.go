@@ -69,7 +69,7 @@ func (p *Process) ThreadIDKinds() ([]ThreadIDKind, error) {
 // kind that the target cannot tell is callbacks.Unsupported.
 func (p *Process) ThreadHandle(id callbacks.ThreadID) (handles.Thread, error) {
 	return query(p, "ompd_get_thread_handle", p, func(rt rtl.Runtime, _ *Process) (handles.Thread, error) {
-		h, err := p.askThread(rt, id)
+		h, err := askThread(p, rt, id)
 		if err == nil || errors.Is(err, errDisagree) {
 			return h, err
 		}
@@ -82,7 +82,7 @@ var errDisagree = fmt.Errorf("the thread and the runtime disagree: %w", callback
 
 // askThread asks the native thread itself which OpenMP thread it is. The runtime's
 // own word for the thread must not say otherwise.
-func (p *Process) askThread(rt rtl.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
+func askThread(p *Process, rt rtl.Runtime, id callbacks.ThreadID) (handles.Thread, error) {
 	r, ok := rt.(rtl.NativeReader)
 	if !ok {
 		return handles.Thread{}, callbacks.Unsupported

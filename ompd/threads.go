@@ -11,13 +11,13 @@ import (
 
 // Threads yields all threads that the runtime knows, idle ones too (2013 draft,
 // section 8.2.1). An error stands for a thread that could not be read.
-func (p *Process) Threads() iter.Seq2[handles.Thread, error] {
-	return walk(p, "ompd_get_threads", p, func(rt rtl.Runtime, _ *Process) iter.Seq2[handles.Thread, error] { return rt.Threads() })
+func (j joined) Threads() iter.Seq2[handles.Thread, error] {
+	return walk(j.p, "ompd_get_threads", j.p, func(rt rtl.Runtime, _ *Process) iter.Seq2[handles.Thread, error] { return rt.Threads() })
 }
 
 // Thread reads what the runtime keeps of a thread.
-func (p *Process) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
-	return query(p, "Thread", h, rtl.Runtime.Thread)
+func (j joined) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	return query(j.p, "Thread", h, rtl.Runtime.Thread)
 }
 
 // ThreadInParallel is ompd_get_thread_in_parallel: thread number n of the team

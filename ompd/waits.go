@@ -21,8 +21,8 @@ func waits(rt rtl.Runtime) (rtl.WaitReader, error) {
 // WaitedLock describes the lock, critical section or atomic section that the
 // thread waits for. OMPD has no such routine; callbacks.Unsupported on a runtime
 // whose reader lacks it.
-func (p *Process) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
-	return query(p, "the waited lock", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LockInfo, error) {
+func (b beyond) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+	return query(b.p, "the waited lock", h, func(rt rtl.Runtime, h handles.Thread) (rtl.LockInfo, error) {
 		w, err := waits(rt)
 		if err != nil {
 			return rtl.LockInfo{}, err
@@ -33,8 +33,8 @@ func (p *Process) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, 
 
 // WaitedBarrier describes the barrier that the thread waits at, as WaitedLock
 // does a lock. of gives what is known of each member of its team.
-func (p *Process) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
-	return query(p, "the waited barrier", h, func(rt rtl.Runtime, h handles.Thread) (rtl.BarrierInfo, error) {
+func (b beyond) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	return query(b.p, "the waited barrier", h, func(rt rtl.Runtime, h handles.Thread) (rtl.BarrierInfo, error) {
 		w, err := waits(rt)
 		if err != nil {
 			return rtl.BarrierInfo{}, err
@@ -45,8 +45,8 @@ func (p *Process) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.E
 
 // WaitedDependences lists the unfinished tasks that a thread in a taskwait waits
 // for, if it is one with dependences.
-func (p *Process) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handles.Task, error) {
-	return query(p, "the waited dependences", h, func(rt rtl.Runtime, h handles.Thread) ([]handles.Task, error) {
+func (b beyond) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handles.Task, error) {
+	return query(b.p, "the waited dependences", h, func(rt rtl.Runtime, h handles.Thread) ([]handles.Task, error) {
 		w, err := waits(rt)
 		if err != nil {
 			return nil, err
@@ -57,8 +57,8 @@ func (p *Process) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handl
 
 // WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
 // waits, and says whether they are all.
-func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
-	_, err = query(p, "the waited taskgroup", h, func(rt rtl.Runtime, h handles.Thread) (bool, error) {
+func (b beyond) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	_, err = query(b.p, "the waited taskgroup", h, func(rt rtl.Runtime, h handles.Thread) (bool, error) {
 		w, err := waits(rt)
 		if err == nil {
 			tasks, all, err = w.WaitedGroup(h)
@@ -66,4 +66,15 @@ func (p *Process) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool,
 		return all, err
 	})
 	return tasks, all, err
+}
+
+// WaitedIteration tells which iteration of a loop with dependences the thread waits for.
+func (b beyond) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iteration, error) {
+	return query(b.p, "the waited iteration", h, func(rt rtl.Runtime, h handles.Thread) (rtl.Iteration, error) {
+		w, err := waits(rt)
+		if err != nil {
+			return rtl.Iteration{}, err
+		}
+		return w.WaitedIteration(h, ev)
+	})
 }

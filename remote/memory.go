@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -33,6 +34,7 @@ type memory struct {
 	pages map[uint64]*page // by address
 	bad   map[uint64]hole  // pages of which not all can be read, by address
 	last  [recent]span     // chunks that were asked for last
+	taken *budget.Ledger   // for the pages
 }
 
 // hole is what is known of a page of which not all can be read.
@@ -44,8 +46,33 @@ type hole struct {
 // recent is how many places reading may go on at.
 const recent = 8
 
-func newMemory() *memory {
-	return &memory{pages: map[uint64]*page{}, bad: map[uint64]hole{}}
+func newMemory(l *budget.Ledger) *memory {
+	return &memory{pages: map[uint64]*page{}, bad: map[uint64]hole{}, taken: l.Part()}
+}
+
+// close forgets all. What comes later is not counted: it is not kept for long.
+func (m *memory) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forget()
+	m.taken = nil
+}
+
+// forget gives back all pages. The lock is held.
+func (m *memory) forget() {
+	clear(m.pages)
+	m.taken.Close()
+}
+
+// count counts n bytes of pages, in place of those that there are if need be: they can be
+// asked for again. The lock is held.
+func (m *memory) count(n int) error {
+	const what = "memory that a debugger lends"
+	if len(m.pages) <= maxPages && m.taken.Try(what, uint64(n)) == nil {
+		return nil
+	}
+	m.forget()
+	return m.taken.Take(what, uint64(n))
 }
 
 func pageOf(a uint64) uint64 { return a &^ (pageSize - 1) }
@@ -172,8 +199,8 @@ func (m *memory) keep(s span, a *ompdv1.Answer) error {
 	if uint64(len(data)) > s.size {
 		return fmt.Errorf("the debugger gave %d bytes for %d: %w", len(data), s.size, callbacks.CallbackError)
 	}
-	if len(m.pages) > maxPages {
-		clear(m.pages)
+	if err := m.count(len(data)); err != nil {
+		return err
 	}
 	at := s.at
 	for ; len(data) >= pageSize; data, at = data[pageSize:], at+pageSize {

@@ -65,7 +65,8 @@ func (b bound) table() *modules.Table {
 	if f.Auxv[atPHDR] == 0 && len(f.Files) == 0 {
 		f.Auxv = b.vector(exe)
 	}
-	t := modules.Find(f, modules.Options{Exe: exe, Sysroot: b.t.opts.Sysroot, DebugDirs: b.t.opts.DebugDirs})
+	o := modules.Options{Exe: exe, Sysroot: b.t.opts.Sysroot, DebugDirs: b.t.opts.DebugDirs, Open: b.t.opts.Open, Memory: b.t.taken}
+	t := modules.Find(f, o)
 	if b.ctx.Err() != nil || b.s.over.Load() {
 		m.spoilt = append(m.spoilt, t)
 		return t
@@ -85,7 +86,9 @@ func (b bound) vector(exe string) map[uint64]uint64 {
 	if exe == "" {
 		exe = b.t.About().GetExecutable()
 	}
-	f, closer, err := elfx.OpenPath(exe)
+	taken := b.t.taken.Part()
+	defer taken.Close()
+	f, closer, err := elfx.OpenFile(b.t.opts.Open).Path(taken, exe)
 	if err != nil {
 		return nil
 	}

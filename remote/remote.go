@@ -11,11 +11,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -32,6 +34,12 @@ type Options struct {
 	Exe       string   // the executable, wherever the program had it
 	Sysroot   string   // directory that stands for "/" of the program
 	DebugDirs []string // directories with .build-id trees, such as /usr/lib/debug
+	// Open opens the files that the debugger and the program name; nil opens all that
+	// this process may read.
+	Open func(name string) (*os.File, error)
+	// Memory counts what is kept of the program's memory and made of the modules' files,
+	// and bounds it; nil does not.
+	Memory callbacks.Ledger
 }
 
 // Target is a program that a debugger holds. At makes the target of it that the
@@ -42,6 +50,7 @@ type Target struct {
 	opts  Options
 	arch  callbacks.Arch
 	trips atomic.Uint64
+	taken *budget.Ledger // for what is kept
 
 	mu    sync.Mutex
 	stop  *stop // the present one
@@ -62,7 +71,8 @@ type stop struct {
 
 // New returns the program that a debugger which said hello holds.
 func New(hello *ompdv1.Hello, asker Asker, o Options) (*Target, error) {
-	t := &Target{hello: hello, asker: asker, opts: o, about: hello.GetAbout(), stop: newStop()}
+	t := &Target{hello: hello, asker: asker, opts: o, about: hello.GetAbout(), taken: budget.Of(o.Memory)}
+	t.stop = t.newStop()
 	for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 		if hello.GetAbout().GetArch() == a.String() {
 			t.arch = a
@@ -72,8 +82,8 @@ func New(hello *ompdv1.Hello, asker Asker, o Options) (*Target, error) {
 	return nil, fmt.Errorf("the debugger's program is of architecture %q, not %v or %v", hello.GetAbout().GetArch(), callbacks.ArchX86_64, callbacks.ArchAArch64)
 }
 
-func newStop() *stop {
-	s := &stop{memory: newMemory()}
+func (t *Target) newStop() *stop {
+	s := &stop{memory: newMemory(t.taken)}
 	s.symbols.known = map[symbol]found{}
 	return s
 }
@@ -84,11 +94,12 @@ func (t *Target) Stopped(about *ompdv1.Target) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.stop
-	t.stop = newStop()
+	t.stop = t.newStop()
 	if about != nil {
 		t.about = about
 	}
 	old.over.Store(true)
+	old.memory.close()
 	return old.modules.close()
 }
 
@@ -106,7 +117,7 @@ func (t *Target) About() *ompdv1.Target {
 // RoundTrips is how often the debugger was asked so far.
 func (t *Target) RoundTrips() uint64 { return t.trips.Load() }
 
-// has tells whether the debugger said that it has a power.
+// has reports whether the debugger said that it has a power.
 func (t *Target) has(p ompdv1.Power) bool { return slices.Contains(t.hello.GetPowers(), p) }
 
 // At returns the target as a callbacks.Target with modules and with the powers

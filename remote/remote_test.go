@@ -15,6 +15,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -102,7 +103,7 @@ func TestLaws(t *testing.T) {
 }
 
 // look makes a picture of everything.
-func look(t testing.TB, tg callbacks.Target) *inspect.Picture {
+func look(t testing.TB, tg callbacks.Target) *picture.Picture {
 	t.Helper()
 	mods, _ := tg.(callbacks.ModuleLister).Modules()
 	spaces, err := ompd.Open(tg, ompd.Options{})
@@ -122,7 +123,7 @@ func look(t testing.TB, tg callbacks.Target) *inspect.Picture {
 	return in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
 }
 
-func same(t testing.TB, got, want *inspect.Picture) {
+func same(t testing.TB, got, want *picture.Picture) {
 	t.Helper()
 	a, _ := json.MarshalIndent(got, "", " ")
 	b, _ := json.MarshalIndent(want, "", " ")
@@ -259,9 +260,15 @@ func TestWrongAnswers(t *testing.T) {
 			if err := at.ReadMemory(callbacks.At(0x1000), make([]byte, 8)); err == nil {
 				t.Error("memory was read")
 			}
-			_, _ = at.ThreadIDs(callbacks.ThreadIDPthread)
-			_, _ = at.(callbacks.RegisterReader).Registers(callbacks.LWP(1))
-			_ = at.(callbacks.MappingLister).Mappings()
+			if ids, err := at.ThreadIDs(callbacks.ThreadIDPthread); err == nil && len(ids) > 0 {
+				t.Errorf("threads %v", ids)
+			}
+			if _, err := at.(callbacks.RegisterReader).Registers(callbacks.LWP(1)); err == nil && name != "odd threads" {
+				t.Error("a thread has registers")
+			}
+			if m := at.(callbacks.MappingLister).Mappings(); len(m) > 0 {
+				t.Errorf("mappings %v", m)
+			}
 			if _, err := at.(callbacks.Types).TypeSize("int", ""); err == nil {
 				t.Error("a type has a size")
 			}

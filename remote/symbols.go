@@ -38,7 +38,7 @@ func (b bound) Symbol(name, file string) (callbacks.Address, error) {
 	return b.askSymbol(symbol{name: name, file: file})
 }
 
-// complete tells whether the files of all modules that file names are at hand, so
+// complete reports whether the files of all modules that file names are at hand, so
 // that a symbol which they do not have is in none. The kernel's own module counts
 // for nothing.
 func complete(table *modules.Table, file string) bool {

@@ -1,6 +1,9 @@
 package rtl
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file names the functions that compilers put into programs, and the variables
 // of critical sections, whatever runtime serves them: several serve what another's
@@ -24,23 +27,148 @@ var lockCalls = map[string]LockCall{
 	"__kmpc_reduce_nowait": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce_nowait": {Arg: 2, Unset: true, Family: FamilyReduction},
 	"GOMP_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "GOMP_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
 	"__kmpc_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "__kmpc_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
-	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
-	"omp_fulfill_event":     {Unset: true, Family: FamilyEvent},
-	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex},
-	"pthread_cond_signal":   {Unset: true, Family: FamilyCondition}, "pthread_cond_broadcast": {Unset: true, Family: FamilyCondition},
-	"_ZNSt18condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition}, "_ZNSt18condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
-	"_ZNSt3__118condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition}, "_ZNSt3__118condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
+	"omp_fulfill_event":   {Unset: true, Family: FamilyEvent},
+	"__cxa_guard_acquire": {Set: true, Family: FamilyStatic}, "__cxa_guard_release": {Unset: true, Family: FamilyStatic},
+	"__cxa_guard_abort": {Unset: true, Family: FamilyStatic},
 }
 
-// LockCallOf tells what the function of that name does with a lock. The name may
-// have a symbol version, or the underscore of Fortran's names.
+// libraryCalls are the functions of the C library for locks and conditions, as they are and
+// as the C and C++ standards call them. std::mutex is pthread_mutex_lock and _unlock in
+// compiled code. Each name is there: one that looks like a call for a lock and is not in the
+// table counts as one of which nothing is known (LockLike).
+var libraryCalls = map[string]LockCall{
+	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
+	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex}, "pthread_mutex_timedlock": {Try: true, Family: FamilyMutex},
+	"pthread_mutex_clocklock": {Try: true, Family: FamilyMutex},
+	"pthread_mutex_init":      {Unset: true, Family: FamilyMutex}, "pthread_mutex_destroy": {Unset: true, Family: FamilyMutex},
+	"mtx_lock": {Set: true, Family: FamilyMutex}, "mtx_unlock": {Unset: true, Family: FamilyMutex},
+	"mtx_trylock": {Try: true, Family: FamilyMutex}, "mtx_timedlock": {Try: true, Family: FamilyMutex},
+	"mtx_init": {Unset: true, Family: FamilyMutex}, "mtx_destroy": {Unset: true, Family: FamilyMutex},
+
+	"pthread_cond_wait": {Arg: 1, Lends: true, Family: FamilyMutex}, "pthread_cond_timedwait": {Arg: 1, Lends: true, Family: FamilyMutex},
+	"pthread_cond_clockwait": {Arg: 1, Lends: true, Family: FamilyMutex},
+	"cnd_wait":               {Arg: 1, Lends: true, Family: FamilyMutex}, "cnd_timedwait": {Arg: 1, Lends: true, Family: FamilyMutex},
+
+	"pthread_cond_signal": {Unset: true, Family: FamilyCondition}, "pthread_cond_broadcast": {Unset: true, Family: FamilyCondition},
+	"cnd_signal": {Unset: true, Family: FamilyCondition}, "cnd_broadcast": {Unset: true, Family: FamilyCondition},
+	"_ZNSt18condition_variable10notify_oneEv":     {Unset: true, Family: FamilyCondition},
+	"_ZNSt18condition_variable10notify_allEv":     {Unset: true, Family: FamilyCondition},
+	"_ZNSt3__118condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition},
+	"_ZNSt3__118condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
+	// At the end of the thread, it unlocks the mutex and wakes who waits.
+	"_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE": {Unset: true, Family: FamilyCondition},
+
+	"pthread_rwlock_rdlock": {Set: true, Family: FamilyReadWrite}, "pthread_rwlock_wrlock": {Set: true, Family: FamilyReadWrite},
+	"pthread_rwlock_tryrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_trywrlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_timedrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_timedwrlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_clockrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_clockwrlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_unlock": {Unset: true, Family: FamilyReadWrite},
+	"pthread_rwlock_init":   {Unset: true, Family: FamilyReadWrite}, "pthread_rwlock_destroy": {Unset: true, Family: FamilyReadWrite},
+	"pthread_spin_lock": {Set: true, Family: FamilySpin}, "pthread_spin_trylock": {Try: true, Family: FamilySpin},
+	"pthread_spin_unlock": {Unset: true, Family: FamilySpin},
+	"pthread_spin_init":   {Unset: true, Family: FamilySpin}, "pthread_spin_destroy": {Unset: true, Family: FamilySpin},
+	"sem_wait": {Set: true, Family: FamilySemaphore}, "sem_trywait": {Try: true, Family: FamilySemaphore},
+	"sem_timedwait": {Try: true, Family: FamilySemaphore}, "sem_clockwait": {Try: true, Family: FamilySemaphore},
+	"sem_post": {Unset: true, Family: FamilySemaphore}, "sem_init": {Unset: true, Family: FamilySemaphore},
+	"sem_destroy": {Unset: true, Family: FamilySemaphore},
+}
+
+// lockPrefixes begin the names of functions that are for locks and conditions.
+var lockPrefixes = []string{
+	"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "sem_", "mtx_", "cnd_",
+}
+
+// harmlessCalls have such names and change nothing that others wait for.
+var harmlessCalls = []string{
+	"pthread_mutex_consistent", "pthread_mutex_getprioceiling", "pthread_mutex_setprioceiling",
+	"pthread_cond_init", "pthread_cond_destroy", "cnd_init", "cnd_destroy", "sem_getvalue", "sem_open", "sem_close", "sem_unlink",
+}
+
+// LockLike reports whether the name is that of a function of the C library for locks or
+// conditions of which LockCallOf knows nothing: what it does is unknown.
+func LockLike(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	if _, ok := LockCallOf(name); ok || slices.Contains(harmlessCalls, name) {
+		return false
+	}
+	return slices.ContainsFunc(lockPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// LockCallOf is what the function of that name does with a lock; not ok if it has nothing
+// to do with one. The name may have a symbol version, or the underscore of Fortran's names.
 func LockCallOf(name string) (LockCall, bool) {
 	name, _, _ = strings.Cut(name, "@")
 	if c, ok := lockCalls[name]; ok {
 		return c, true
 	}
+	if c, ok := libraryCalls[name]; ok {
+		return c, true
+	}
 	c, ok := lockCalls[strings.TrimSuffix(strings.ToLower(name), "_")]
 	return c, ok
+}
+
+// opaqueModules begin the file names of libraries that send messages between processes and
+// what these are built on. They call back into the program only what it handed to them, and
+// know none of its OpenMP locks.
+var opaqueModules = []string{
+	"libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi", "libopen-rte.", "libopen-pal.", "libprrte.",
+	"libpmix.", "mca_", "libpmi.", "libpmi2.", "libucp.", "libuct.", "libuct_", "libucs.", "libucm.", "libucc.", "libfabric.", "libpsm2.",
+	"libpsm_infinipath.", "libibverbs.", "librdmacm.", "libmlx5.", "libmlx4.", "libhwloc.", "libevent", "libslurm",
+}
+
+// OpaqueModule reports whether the library of that file name cannot come back into the
+// program's code but by a function that it is handed, and knows nothing of OpenMP locks:
+// what it does need not be followed. It may wake threads of its own.
+func OpaqueModule(base string) bool {
+	return slices.ContainsFunc(opaqueModules, func(p string) bool { return strings.HasPrefix(base, p) })
+}
+
+// OpaqueCall is OpaqueModule for a function by its name, wherever it is linked: those of
+// MPI, in C and Fortran, and of its profiling interface.
+func OpaqueCall(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	for _, p := range []string{"MPI_", "PMPI_", "mpi_", "pmpi_"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// HandlerSetters are the functions of the C library that set handlers of signals.
+func HandlerSetters() []string {
+	return []string{"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset", "timer_create"}
+}
+
+// idleCalls are functions of the C library that do nothing but let time pass, and return 0.
+var idleCalls = []string{
+	"sched_yield", "pthread_yield", "thrd_yield", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "sleep",
+}
+
+// LetsTimePass reports whether the function of that name does nothing but let time pass.
+func LetsTimePass(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(idleCalls, strings.TrimLeft(name, "_"))
+}
+
+// quietCalls are functions that compilers call, or that tell the program something about its
+// threads: they change nothing. Those that tell the time are none of them.
+var quietCalls = []string{
+	"__kmpc_flush", "__kmpc_global_thread_num", "__kmpc_bound_thread_num", "omp_get_thread_num", "omp_get_num_threads",
+	"omp_get_max_threads", "omp_in_parallel", "omp_get_level", "omp_get_num_procs", "pthread_self", "sched_getcpu",
+}
+
+// ChangesNothing reports whether the function of that name only returns something that has
+// nothing to do with what other threads write.
+func ChangesNothing(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(quietCalls, strings.TrimSuffix(strings.ToLower(name), "_"))
+}
+
+// TeamVariables are the environment variables that decide on the size of teams.
+func TeamVariables() []string {
+	return []string{"OMP_NUM_THREADS", "OMP_NESTED", "OMP_MAX_ACTIVE_LEVELS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC"}
 }
 
 // BindingVariables are the environment variables that bind threads to processors.
@@ -54,7 +182,7 @@ func SpinVariables() (names, always []string) {
 	return []string{"OMP_WAIT_POLICY", "KMP_BLOCKTIME", "GOMP_SPINCOUNT"}, []string{"active", "infinite", "infinity"}
 }
 
-// MakesEvent tells whether the function of that name makes the event of a detached
+// MakesEvent reports whether the function of that name makes the event of a detached
 // task.
 func MakesEvent(name string) bool { return name == "__kmpc_task_allow_completion_event" }
 
@@ -77,7 +205,7 @@ const (
 	ForkMakes           // executes a region
 )
 
-// ForkCallOf classifies a function by name; undo tells that it ends what another
+// ForkCallOf classifies a function by name; undo is set if it ends what another
 // of its kind began.
 func ForkCallOf(name string) (kind ForkCall, undo bool) {
 	switch name {
@@ -106,4 +234,46 @@ func ForkSize(name string) (arg int, ok bool) {
 		return 2, true
 	}
 	return 2, strings.HasPrefix(name, "GOMP_parallel_loop_")
+}
+
+// BlockingMPI is the standard's name of a function of MPI that returns only when other
+// processes have done their part, by the name by which the program calls it; not ok if it is
+// none.
+func BlockingMPI(name string) (string, bool) {
+	name, _, _ = strings.Cut(name, "@")
+	name = strings.TrimPrefix(strings.TrimRight(strings.ToLower(name), "_"), "p")
+	rest, ok := strings.CutPrefix(name, "mpi_")
+	if !ok || rest == "" || strings.HasPrefix(rest, "test") || rest[0] == 'i' && rest != "init" && rest != "init_thread" {
+		return "", false
+	}
+	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:], true
+}
+
+// leavingCalls leave functions of the program other than by a return.
+var leavingCalls = []string{"__cxa_throw", "__cxa_rethrow", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
+
+// Leaves reports whether the function of that name throws an exception, or jumps to a place
+// in a function that called the one that calls it.
+func Leaves(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(leavingCalls, name) || strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_")
+}
+
+// OfConstruct reports whether a function is one that compilers call for constructs.
+func OfConstruct(function string) bool {
+	return strings.HasPrefix(function, "GOMP_") || strings.HasPrefix(function, "__kmpc_")
+}
+
+// SchedulingPoint is the construct for which compilers call a function in which the runtime may
+// give the thread another task to execute; empty for other functions.
+func SchedulingPoint(function string) string {
+	if !OfConstruct(function) {
+		return ""
+	}
+	for _, c := range []string{"taskwait", "taskgroup", "taskyield", "taskloop", "barrier", "task"} {
+		if strings.Contains(function, c) {
+			return map[bool]string{true: "task construct", false: c}[c == "task"]
+		}
+	}
+	return ""
 }

@@ -58,6 +58,9 @@ func kmpcLoopCall(name string) LoopCall {
 		return LoopCall{Kind: LoopEnds}
 	}
 	at := strings.LastIndexByte(name, '_')
+	if at < 0 { // a program may call its own function __kmpc_4
+		return LoopCall{}
+	}
 	w, ok := kmpcWidths[name[at+1:]]
 	if !ok {
 		return LoopCall{}

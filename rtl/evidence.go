@@ -18,11 +18,10 @@ type Evidence struct {
 	// Outside tells that the whole stack is the C library's: neither user code
 	// nor a runtime is on it, as while a thread is being started.
 	Outside bool
-	// Jumped tells that the innermost frames are of the C library, in a system call
-	// of the program's (ProgramCall), and that those of a runtime are below, but none of
-	// the program: compilers make a jump of a function's last call, which takes the frame
-	// of the region's or the task's function away.
-	Jumped bool
+	// TailCalled is set when a tail call removed the program's frame: the innermost
+	// frames are the C library's, blocked in a system call that no OpenMP runtime makes
+	// (ProgramCall), directly above those of a runtime.
+	TailCalled bool
 	// Cut tells that the stack could not be followed to user code: what is behind
 	// the last frame is unknown.
 	Cut bool
@@ -52,4 +51,7 @@ type Entry struct {
 	// Arg returns integer argument n (from 0) of the call where the calling
 	// code shows it, and whether it does.
 	Arg func(n int) (uint64, bool)
+	// Shares reports whether the calling function may call what compilers call for the
+	// worksharing constructs whose barrier is a call of its own.
+	Shares func() bool
 }

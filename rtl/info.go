@@ -84,6 +84,7 @@ type TaskInfo struct {
 	Function           callbacks.Address // outlined function; null if none is kept
 	Source             SourceLocation    // of the construct, as the compiler told the runtime
 	IncompleteChildren int               // children that are not finished; -1 if the runtime does not keep the number
+	Generating         handles.Task      // the task that generated it; zero if there is none, or it is not known
 	Thread             handles.Thread    // the thread that executes it or has it suspended; zero if none or unknown
 	ThreadNum          int               // of an implicit task; -1 otherwise
 	Predecessors       int               // unfinished predecessors in the dependence graph; 0 if none

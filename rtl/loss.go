@@ -18,3 +18,10 @@ type Loss struct {
 	Waiting  []handles.Thread // threads that wait for some of them
 	Evidence string           // what this was read from, for people
 }
+
+// DamageReader is a runtime that can tell that its own memory was overwritten: its fields
+// contradict one another in a way that it leaves them in at no time.
+type DamageReader interface {
+	// Damage says which fields do, each once.
+	Damage() []string
+}

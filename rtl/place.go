@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 )
 
 // Place is where a thread's code is, as far as its stack tells.
@@ -28,7 +29,7 @@ func (ev *Evidence) Place() Place {
 		return PlaceUnknown
 	case ev.Outside:
 		return PlaceOutside
-	case ev.Jumped:
+	case ev.TailCalled:
 		return PlaceUser
 	case ev.Entry != nil:
 		return PlaceEntry
@@ -55,31 +56,20 @@ var programCalls = []string{
 	"semtimedop", "sendmmsg", "sendmsg", "sendto", "wait4", "waitid",
 }
 
-// ProgramCall tells whether a system call is the program's even where the stack shows a
+// ProgramCall reports whether a system call is the program's even where the stack shows a
 // runtime below it.
 func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
 
 // Working says why a thread at PlaceUser executes the program's code.
 func (ev *Evidence) Working() string {
-	if ev.Jumped {
-		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task ended in a jump to it", ev.Syscall)
+	if ev.TailCalled {
+		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task ended in a tail call to it", ev.Syscall)
 	}
 	return "its innermost frame is user code"
 }
 
-// systemLibraries are those into which both user code and the runtime go to wait:
-// frames in them do not tell who called.
-var systemLibraries = []string{"libc.", "libc-", "libpthread", "ld-linux", "ld-", "linux-vdso", "[vdso]", "libm.", "libm-"}
-
-// System tells whether the frame is the C library's or the kernel's.
-func (f EvidenceFrame) System() bool {
-	for _, p := range systemLibraries {
-		if strings.HasPrefix(f.Module, p) {
-			return true
-		}
-	}
-	return false
-}
+// System reports whether the frame is the C library's or the kernel's.
+func (f EvidenceFrame) System() bool { return libc.IsSystem(f.Module) }
 
 // WaitingState is the inferred state of a thread that waits for what is at id, a kind
 // of thing that the words of kind say. A null id is unknown.

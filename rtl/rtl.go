@@ -39,7 +39,7 @@ type Describer interface {
 	Layout() layout.Report
 	// Stamp is the stamp that all handles of this runtime carry.
 	Stamp() handles.Stamp
-	// Owns tells whether the code address pc belongs to this runtime.
+	// Owns reports whether the code address pc belongs to this runtime.
 	Owns(pc uint64) bool
 }
 

@@ -1,6 +1,11 @@
 package rtl
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
 
 // State is the state of an OpenMP thread, with the values of ompt_state_t.
 type State uint32
@@ -66,6 +71,18 @@ func States() []State {
 	}
 }
 
+// NextState is the state after current in that order, and whether more follow. After
+// StateUndefined, the last, comes the first. An unknown state is callbacks.BadInput.
+func NextState(current State) (next State, more bool, err error) {
+	all := States()
+	i := slices.Index(all, current)
+	if i < 0 {
+		return 0, false, fmt.Errorf("%v: %w", current, callbacks.BadInput)
+	}
+	next = all[(i+1)%len(all)]
+	return next, next != all[len(all)-1], nil
+}
+
 // String is the specification's name without its prefix, such as
 // "wait_barrier_explicit", or "state 0x…" for a value that it does not have.
 func (s State) String() string {
@@ -75,10 +92,10 @@ func (s State) String() string {
 	return fmt.Sprintf("state %#x", uint32(s))
 }
 
-// Known tells whether the specification has this state.
+// Known reports whether the specification has this state.
 func (s State) Known() bool { _, ok := stateNames[s]; return ok }
 
-// Waiting tells whether a thread in this state waits for another thread or task.
+// Waiting reports whether a thread in this state waits for another thread or task.
 func (s State) Waiting() bool {
 	return s >= StateWaitBarrier && s <= StateWaitTargetUpdate
 }

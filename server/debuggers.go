@@ -40,30 +40,37 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 	case hello == nil:
 		return failure(codes.InvalidArgument, "NO_HELLO", "the first message must be hello")
 	case d.server.cfg.Lend == nil:
-		return failure(codes.Unimplemented, "NO_DEBUGGERS", "this server takes no debuggers")
+		return failure(codes.Unimplemented, "NO_DEBUGGERS", "this server accepts no debuggers")
 	}
 	spec := hello.GetSpec()
 	if spec == nil {
 		spec = &ompdv1.TargetSpec{}
 	}
 	beside := proto.CloneOf(spec)
-	if err := d.server.cfg.Policy.files(spec, beside); err != nil {
+	if err := d.server.cfg.Policy.beside(spec, beside); err != nil {
 		return err
 	}
 	hello.Spec = beside
-	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{})}
-	lent, err := d.server.cfg.Lend(hello, w)
+	if err := d.server.full(); err != nil {
+		return err
+	}
+	owner := sessionOf(stream.Context())
+	means, memory := d.server.means(owner.userName())
+	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{}), stops: make(chan *ompdv1.Stopped, 1)}
+	lent, err := d.server.cfg.Lend(hello, w, means)
 	if err != nil {
+		memory.Close()
 		return failure(codes.InvalidArgument, "BAD_HELLO", "%v", err)
 	}
-	t := newTarget(sessionOf(stream.Context()), lent, beside, 0)
-	t.shared, t.trips = true, lent.RoundTrips
+	t := newTarget(owner, lent, beside, 0)
+	t.shared, t.trips, t.memory = true, lent.RoundTrips, memory
 	if err := t.owner.add(t); err != nil {
 		t.leave()
-		return errors.Join(err, lent.Close())
+		return errors.Join(err, t.free())
 	}
 	defer d.server.release(t)
 	defer w.end()
+	go w.follow(t, lent)
 	if err := w.tell(t.info()); err != nil {
 		return err
 	}
@@ -79,6 +86,7 @@ type link struct {
 	id      uint64
 	waiting map[uint64]chan []*ompdv1.Answer
 	ended   chan struct{}
+	stops   chan *ompdv1.Stopped // the newest one that follow has not taken yet
 }
 
 // listen takes what the debugger says until it leaves.
@@ -96,9 +104,36 @@ func (w *link) listen(t *target, lent Lent) error {
 			w.deliver(m.Answers)
 		case *ompdv1.AttachRequest_Stopped:
 			t.interrupt() // what is under way is about a program that has run
-			go w.moved(t, lent, m.Stopped)
+			w.newest(m.Stopped)
 		default:
 			return failure(codes.InvalidArgument, "BAD_MESSAGE", "%T after hello", m)
+		}
+	}
+}
+
+// newest hands a stop to follow; one that it has not taken yet is of the past.
+func (w *link) newest(s *ompdv1.Stopped) {
+	for {
+		select {
+		case w.stops <- s:
+			return
+		default:
+		}
+		select {
+		case <-w.stops:
+		default:
+		}
+	}
+}
+
+// follow goes to each new stop until the debugger leaves.
+func (w *link) follow(t *target, lent Lent) {
+	for {
+		select {
+		case <-w.ended:
+			return
+		case s := <-w.stops:
+			w.moved(t, lent, s)
 		}
 	}
 }
@@ -116,9 +151,7 @@ func (w *link) moved(t *target, lent Lent, s *ompdv1.Stopped) {
 
 // tell says which target it is, and at which stop.
 func (w *link) tell(info *ompdv1.OpenTargetInfo) error {
-	w.send.Lock()
-	defer w.send.Unlock()
-	return w.stream.Send(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Target{Target: info}})
+	return w.write(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Target{Target: info}})
 }
 
 // Ask asks the debugger and waits for its answers.
@@ -150,9 +183,14 @@ func (w *link) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*ompdv1
 var errLeft = fmt.Errorf("the debugger has left: %w", callbacks.CallbackError)
 
 func (w *link) ask(q *ompdv1.Questions) error {
+	return w.write(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Questions{Questions: q}})
+}
+
+// write sends one message.
+func (w *link) write(m *ompdv1.AttachResponse) error {
 	w.send.Lock()
 	defer w.send.Unlock()
-	return w.stream.Send(&ompdv1.AttachResponse{Message: &ompdv1.AttachResponse_Questions{Questions: q}})
+	return w.stream.Send(m)
 }
 
 // deliver gives answers to who waits for them; nobody may, if the call was given

@@ -61,7 +61,7 @@ func (h handle) task() handles.Task {
 }
 
 // print is a handle of target t as text. A handle that names nothing is empty.
-func (s *session) print(t *target, h handle) string {
+func (s *connection) print(t *target, h handle) string {
 	if h.address == 0 && h.kind != kindSpace {
 		return ""
 	}
@@ -69,7 +69,7 @@ func (s *session) print(t *target, h handle) string {
 	return body + "." + s.seal(body)
 }
 
-func (s *session) seal(body string) string {
+func (s *connection) seal(body string) string {
 	m := hmac.New(sha256.New, s.key)
 	m.Write([]byte(body))
 	return hex.EncodeToString(m.Sum(nil)[:sealBytes])
@@ -84,7 +84,7 @@ func targetOf(text string) string {
 // parse reads a handle that this session printed. A text that is none is
 // callbacks.BadInput, one of another kind callbacks.IncompatibleHandle, and one
 // whose seal is not the session's callbacks.StaleHandle.
-func (s *session) parse(text, kind string) (handle, error) {
+func (s *connection) parse(text, kind string) (handle, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 7 {
 		return handle{}, fmt.Errorf("%q is not a handle: %w", text, callbacks.BadInput)

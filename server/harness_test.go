@@ -1,9 +1,7 @@
 package server
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"net"
 	"path/filepath"
 	"testing"
@@ -11,14 +9,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/unwind"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // core makes a core of a program on LLVM 16's runtime.
@@ -29,77 +23,28 @@ func core(t testing.TB, program string, args ...string) *omptest.Result {
 	})
 }
 
-// openedCore is a core as the command opens it.
-type openedCore struct {
-	*corefile.Core
-	path string
-	sym  *symbolize.Symbolizer
-}
-
-func openCore(_ context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
-	c, err := corefile.Open(spec.GetCore(), corefile.Options{})
+// openCore opens a core as the command does.
+func openCore(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
+	t, err := session.Open(ctx, spec.GetCore(), session.Options{Label: spec.GetLabel(), Open: means.Open, Memory: means.Memory})
 	if err != nil {
 		return nil, err
 	}
-	return &openedCore{Core: c, path: cmp.Or(spec.GetLabel(), spec.GetCore())}, nil
-}
-
-// gated is a core whose memory cannot be read once ctx has ended.
-type gated struct {
-	*corefile.Core
-	ctx context.Context
-}
-
-func (g gated) ReadMemory(a callbacks.Address, p []byte) error {
-	if err := g.ctx.Err(); err != nil {
-		return &callbacks.FaultError{Address: a, Err: err}
-	}
-	return g.Core.ReadMemory(a, p)
-}
-
-func (c *openedCore) Look(ctx context.Context, _ func(*inspect.Inspector)) (*inspect.Inspector, error) {
-	mods, _ := c.Modules()
-	g := gated{c.Core, ctx}
-	spaces, err := ompd.Open(g, ompd.Options{})
-	if err != nil && !errors.Is(err, ompd.ErrNoRuntime) {
-		return nil, err
-	}
-	cfg := inspect.Config{Target: g, Symbolizer: symbolize.New(mods, symbolize.Options{}), Unwinder: unwind.New(g, c.Arch(), mods)}
-	for _, s := range spaces {
-		cfg.Runtimes = append(cfg.Runtimes, s)
-	}
-	c.sym = cfg.Symbolizer
-	in, err := inspect.New(cfg)
-	if err == nil {
-		in.Describe(inspect.Target{Kind: "core", Path: c.path, PID: c.Info().PID, CrashedLWP: int(c.Info().CrashedLWP)})
-	}
-	return in, err
-}
-
-func (c *openedCore) Living() bool { return false }
-
-func (c *openedCore) Close() error {
-	if c.sym != nil {
-		if err := c.sym.Close(); err != nil {
-			return err
-		}
-	}
-	return c.Core.Close()
+	return t, nil
 }
 
 // direct is the picture of a core without a server.
-func direct(t testing.TB, path string, parts ...ompdv1.PicturePart) *inspect.Picture {
+func direct(t testing.TB, path string, parts ...ompdv1.PicturePart) *picture.Picture {
 	t.Helper()
-	c, err := openCore(t.Context(), specOf(path))
+	c, err := openCore(t.Context(), specOf(path), Means{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	in, err := c.Look(t.Context(), nil)
+	m, err := c.Hold(t.Context(), session.Question{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pictureOf(in, parts)
+	return m.Ask(questionOf(parts)).Picture
 }
 
 func specOf(path string) *ompdv1.TargetSpec {
@@ -135,8 +80,8 @@ func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-		if s.open != 0 || len(s.shared) != 0 {
-			t.Errorf("%d targets are still open, %d shared", s.open, len(s.shared))
+		if s.targets != 0 || len(s.shared) != 0 || s.memory.Held() != 0 {
+			t.Errorf("%d targets are still open, %d shared, %d bytes are counted", s.targets, len(s.shared), s.memory.Held())
 		}
 	})
 	return s
@@ -145,9 +90,7 @@ func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 // dial connects a client.
 func dial(t testing.TB, address string, options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	if len(options) == 0 {
-		options = []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
-	}
+	options = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, options...)
 	c, err := grpc.NewClient(address, options...)
 	if err != nil {
 		t.Fatal(err)
@@ -164,9 +107,9 @@ type client struct {
 	target string
 }
 
-func connect(t testing.TB, address, path string) *client {
+func connect(t testing.TB, address, path string, options ...grpc.DialOption) *client {
 	t.Helper()
-	conn := dial(t, address)
+	conn := dial(t, address, options...)
 	c := &client{ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), conn, ""}
 	resp, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(path)})
 	if err != nil {

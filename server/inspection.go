@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -25,15 +27,20 @@ func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetReque
 	if err != nil {
 		return nil, err
 	}
-	opened, err := s.open(ctx, spec)
+	if err := s.server.full(); err != nil {
+		return nil, err
+	}
+	means, memory := s.server.means(sessionOf(ctx).userName())
+	opened, err := s.open(ctx, spec, means, memory)
 	if err != nil {
 		return nil, err
 	}
 	lease := min(max(req.GetLease().AsDuration(), 0), s.server.cfg.Limits.Lease)
 	t := newTarget(sessionOf(ctx), opened, spec, lease)
+	t.memory = memory
 	if err := t.owner.add(t); err != nil {
 		t.leave()
-		_ = opened.Close() // the error above says more
+		_ = t.free() // the error above says more
 		return nil, err
 	}
 	return &ompdv1.OpenTargetResponse{Target: t.info()}, nil
@@ -41,7 +48,7 @@ func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetReque
 
 // open opens what spec says. If ctx ends before that, the target is closed as
 // soon as it is open.
-func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
+func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Means, memory *budget.Ledger) (Opened, error) {
 	type result struct {
 		opened Opened
 		err    error
@@ -55,16 +62,20 @@ func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec) (Opened,
 			}
 			done <- r
 		}()
-		r.opened, r.err = s.server.cfg.openHeld(ctx, spec)
+		r.opened, r.err = s.server.cfg.Open(ctx, spec, means)
 	}()
 	select {
 	case r := <-done:
+		if r.err != nil {
+			memory.Close()
+		}
 		return r.opened, r.err
 	case <-ctx.Done():
 		s.server.closing.Go(func() {
 			if r := <-done; r.err == nil {
 				_ = r.opened.Close() // nobody waits for it any more
 			}
+			memory.Close()
 		})
 		return nil, ctx.Err()
 	}
@@ -87,7 +98,7 @@ func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsReq
 	session.mu.Unlock()
 	infos := make([]*ompdv1.OpenTargetInfo, 0, len(targets))
 	for _, t := range targets {
-		if err := t.do(ctx, func() error { infos = append(infos, t.info()); return nil }); err != nil && err != errGone {
+		if err := t.do(ctx, func() error { infos = append(infos, t.info()); return nil }); err != nil && !errors.Is(err, errGone()) {
 			return nil, err
 		}
 	}
@@ -119,7 +130,7 @@ func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetReq
 func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryRequest) (*ompdv1.ReadMemoryResponse, error) {
 	switch limit := s.server.cfg.Limits.Memory; {
 	case !s.server.cfg.Policy.Memory:
-		return nil, failure(codes.PermissionDenied, "MEMORY_NOT_ALLOWED", "this server gives no memory; it was started without --allow-memory")
+		return nil, failure(codes.PermissionDenied, "MEMORY_NOT_ALLOWED", "this server does not return memory; it was started without --allow-memory")
 	case int64(req.GetSize()) > int64(limit):
 		return nil, failure(codes.InvalidArgument, "TOO_LARGE", "%d bytes at once, at most %d", req.GetSize(), limit)
 	}

@@ -35,7 +35,7 @@ func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed,
 	return page, next, nil
 }
 
-// among tells whether a filter's list allows a value; an empty one allows all.
+// among reports whether a filter's list allows a value; an empty one allows all.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
 // GetThread is one thread.

@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -31,13 +31,13 @@ func allParts() []ompdv1.PicturePart {
 }
 
 // report gets a picture and how many pieces it came in.
-func (c *client) report(t testing.TB, parts ...ompdv1.PicturePart) (*inspect.Picture, int) {
+func (c *client) report(t testing.TB, parts ...ompdv1.PicturePart) (*picture.Picture, int) {
 	t.Helper()
 	stream, err := c.GetReport(t.Context(), &ompdv1.GetReportRequest{Target: c.target, Parts: parts})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, pic, n := new(ompdv1.Picture), new(inspect.Picture), 0
+	whole, pic, n := new(ompdv1.Picture), new(picture.Picture), 0
 	for ; ; n++ {
 		resp, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -140,22 +140,22 @@ func TestLists(t *testing.T) {
 		p, err := c.ListThreads(ctx, &ompdv1.ListThreadsRequest{Target: c.target, PageSize: size, PageToken: tok, View: ompdv1.ThreadView_THREAD_VIEW_FULL})
 		return p.GetThreads(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "threads", unpacked[inspect.Thread](t, threads), want.Threads)
+	sameJSON(t, "threads", unpacked[picture.Thread](t, threads), want.Threads)
 	regions := pages(t, func(tok string) ([]*ompdv1.Region, string, error) {
 		p, err := c.ListRegions(ctx, &ompdv1.ListRegionsRequest{Target: c.target, PageSize: 1, PageToken: tok})
 		return p.GetRegions(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "regions", unpacked[inspect.Region](t, regions), want.Regions)
+	sameJSON(t, "regions", unpacked[picture.Region](t, regions), want.Regions)
 	tasks := pages(t, func(tok string) ([]*ompdv1.Task, string, error) {
 		p, err := c.ListTasks(ctx, &ompdv1.ListTasksRequest{Target: c.target, PageSize: size, PageToken: tok})
 		return p.GetTasks(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "tasks", unpacked[inspect.Task](t, tasks), want.Tasks)
+	sameJSON(t, "tasks", unpacked[picture.Task](t, tasks), want.Tasks)
 	stacks := pages(t, func(tok string) ([]*ompdv1.MergedStack, string, error) {
 		p, err := c.ListStacks(ctx, &ompdv1.ListStacksRequest{Target: c.target, PageSize: 1, PageToken: tok})
 		return p.GetStacks(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "stacks", unpacked[inspect.MergedStack](t, stacks), want.Stacks)
+	sameJSON(t, "stacks", unpacked[picture.MergedStack](t, stacks), want.Stacks)
 }
 
 func TestListsOfSettings(t *testing.T) {
@@ -168,22 +168,22 @@ func TestListsOfSettings(t *testing.T) {
 		p, err := c.ListIcvs(ctx, &ompdv1.ListIcvsRequest{Target: c.target, PageToken: tok})
 		return p.GetIcvs(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "icvs", unpacked[inspect.ICV](t, icvs), want.ICVs)
+	sameJSON(t, "icvs", unpacked[picture.ICV](t, icvs), want.ICVs)
 	vars := pages(t, func(tok string) ([]*ompdv1.ControlVar, string, error) {
 		p, err := c.ListControlVars(ctx, &ompdv1.ListControlVarsRequest{Target: c.target, PageSize: 4, PageToken: tok})
 		return p.GetControlVars(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "control_vars", unpacked[inspect.ControlVar](t, vars), want.ControlVars)
+	sameJSON(t, "control_vars", unpacked[picture.ControlVar](t, vars), want.ControlVars)
 	entries := pages(t, func(tok string) ([]*ompdv1.LayoutEntry, string, error) {
 		p, err := c.ListLayoutEntries(ctx, &ompdv1.ListLayoutEntriesRequest{Target: c.target, PageSize: 50, PageToken: tok})
 		return p.GetLayout(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "layout", unpacked[inspect.LayoutEntry](t, entries), want.Layout)
+	sameJSON(t, "layout", unpacked[picture.LayoutEntry](t, entries), want.Layout)
 	checks := pages(t, func(tok string) ([]*ompdv1.Check, string, error) {
 		p, err := c.ListChecks(ctx, &ompdv1.ListChecksRequest{Target: c.target, PageSize: 2, PageToken: tok})
 		return p.GetChecks(), p.GetNextPageToken(), err
 	})
-	sameJSON(t, "checks", unpacked[inspect.Check](t, checks), want.Checks)
+	sameJSON(t, "checks", unpacked[picture.Check](t, checks), want.Checks)
 	breaks, err := c.ListBreakpoints(ctx, &ompdv1.ListBreakpointsRequest{Target: c.target})
 	if err != nil || len(breaks.GetBreakpoints()) < 12 || breaks.GetBreakpoints()[0].GetName() != "ompd_bp_parallel_begin" || breaks.GetBreakpoints()[0].GetRuntime() != "libomp" {
 		t.Errorf("%v, %v", breaks, err)
@@ -211,13 +211,13 @@ func TestViewsAndFilters(t *testing.T) {
 	one := want.Threads[2]
 	for name, f := range map[string]struct {
 		filter *ompdv1.ThreadFilter
-		keep   func(inspect.Thread) bool
+		keep   func(picture.Thread) bool
 	}{
-		"region": {&ompdv1.ThreadFilter{Regions: []string{string(one.Region)}}, func(t inspect.Thread) bool { return t.Region == one.Region }},
-		"role":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}}, func(t inspect.Thread) bool { return t.Role == "worker" }},
-		"state":  {&ompdv1.ThreadFilter{States: []string{one.State.Name, "idle"}}, func(t inspect.Thread) bool { return t.State.Name == one.State.Name || t.State.Name == "idle" }},
-		"lwp":    {&ompdv1.ThreadFilter{Lwps: []int64{int64(one.LWP)}}, func(t inspect.Thread) bool { return t.LWP == one.LWP }},
-		"none":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}, States: []string{"no such"}}, func(t inspect.Thread) bool { return false }},
+		"region": {&ompdv1.ThreadFilter{Regions: []string{string(one.Region)}}, func(t picture.Thread) bool { return t.Region == one.Region }},
+		"role":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}}, func(t picture.Thread) bool { return t.Role == "worker" }},
+		"state":  {&ompdv1.ThreadFilter{States: []string{string(one.State.Name), "idle"}}, func(t picture.Thread) bool { return t.State.Name == one.State.Name || t.State.Name == "idle" }},
+		"lwp":    {&ompdv1.ThreadFilter{Lwps: []int64{int64(one.LWP)}}, func(t picture.Thread) bool { return t.LWP == one.LWP }},
+		"none":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}, States: []string{"no such"}}, func(t picture.Thread) bool { return false }},
 	} {
 		var lwps []int
 		for _, th := range want.Threads {

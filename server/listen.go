@@ -42,11 +42,24 @@ func Listen(address string, uids []int, secure credentials.TransportCredentials)
 	if err != nil {
 		return nil, nil, fmt.Errorf("address %q: %w", address, err)
 	}
-	if ip := net.ParseIP(host); secure == nil && (ip == nil || !ip.IsLoopback()) {
+	if secure == nil && !loopback(host) {
 		return nil, nil, fmt.Errorf("address %q: over TCP and not on a loopback address, a token would be readable by others: give --tls-cert and --tls-key", address)
 	}
 	l, err := net.Listen("tcp", hostport)
 	return l, secure, err
+}
+
+// loopback reports whether host is an address of this machine alone, or a name that has
+// no other.
+func loopback(host string) bool {
+	ips := []net.IP{net.ParseIP(host)}
+	if ips[0] == nil {
+		var err error
+		if ips, err = net.LookupIP(host); err != nil || len(ips) == 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(ips, func(ip net.IP) bool { return !ip.IsLoopback() })
 }
 
 // listenUnix makes a socket that only the user can connect to. A socket that

@@ -5,11 +5,12 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // lists are the parts of one stop's picture as messages, each made once. They are
@@ -24,16 +25,6 @@ type lists struct {
 	checks   []*ompdv1.Check
 	verdicts []*ompdv1.Verdict
 	breaks   []*ompdv1.Breakpoint
-}
-
-// readAll asks an Inspector everything that a call can ask later. It is for
-// targets that go on meanwhile.
-func readAll(in *inspect.Inspector) {
-	in.Track(in.Picture(inspect.ReportParts()))
-	diagnose.Picture(in, inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
-	in.Layout()
-	in.Doctor()
-	in.Breakpoints()
 }
 
 // packed makes messages of what ask gives, unless to has them.
@@ -52,7 +43,7 @@ func packed[M, T any, P wire.Message[M]](to *[]*M, ask func() []T) ([]*M, error)
 func (v *view) threads(as ompdv1.ThreadView) ([]*ompdv1.Thread, error) {
 	const user, full = ompdv1.ThreadView_THREAD_VIEW_USER_STACK, ompdv1.ThreadView_THREAD_VIEW_FULL
 	if as == user || as == full {
-		return packed(&v.lists.threads[as], func() []inspect.Thread {
+		return packed(&v.lists.threads[as], func() []picture.Thread {
 			return v.in.Picture(inspect.Parts{Threads: true, Native: as == full}).Threads
 		})
 	}
@@ -86,7 +77,7 @@ func (v *view) regions() ([]*ompdv1.Region, error) {
 }
 
 func (v *view) stacks() ([]*ompdv1.MergedStack, error) {
-	return packed(&v.lists.stacks, func() []inspect.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
+	return packed(&v.lists.stacks, func() []picture.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
 }
 
 func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.in.ICVs) }
@@ -100,11 +91,11 @@ func (v *view) layout() ([]*ompdv1.LayoutEntry, error) { return packed(&v.lists.
 func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.in.Doctor) }
 
 func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
-	return packed(&v.lists.verdicts, func() []inspect.Verdict { return diagnose.Picture(v.in, inspect.Parts{}).Verdicts })
+	return packed(&v.lists.verdicts, func() []picture.Verdict { return v.moment.Ask(session.Question{Verdicts: true}).Picture.Verdicts })
 }
 
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {
-	return packed(&v.lists.breaks, func() []inspect.Breakpoint { return v.in.Breakpoints().Locations })
+	return packed(&v.lists.breaks, func() []picture.Breakpoint { return v.in.Breakpoints().Locations })
 }
 
 // names are the IDs that address spaces have in the picture.

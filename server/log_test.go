@@ -27,7 +27,7 @@ func (l *lines) String() string {
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// has tells whether one line has all of the words.
+// has reports whether one line has all of the words.
 func (l *lines) has(words ...string) bool {
 	return slices.ContainsFunc(strings.Split(l.String(), "\n"), func(line string) bool {
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })

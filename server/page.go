@@ -58,7 +58,7 @@ func position(tok string, stop uint32) (int, error) {
 	case err != nil || err2 != nil:
 		return 0, failure(codes.InvalidArgument, "BAD_PAGE_TOKEN", "%q is no page token", tok)
 	case uint32(n) != stop:
-		return 0, failure(codes.Aborted, "STALE_PAGE_TOKEN", "the page token is of stop %d, the target is at stop %d: begin anew", n, stop)
+		return 0, failure(codes.Aborted, "STALE_PAGE_TOKEN", "the page token is of stop %d, the target is at stop %d: start again from the first page", n, stop)
 	}
 	return int(at), nil
 }

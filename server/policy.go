@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/files"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -30,7 +30,7 @@ type Policy struct {
 }
 
 // allow checks what a client wants to have opened, and returns it with absolute
-// paths, symbolic links followed.
+// paths.
 func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	out := proto.CloneOf(spec)
 	switch src := spec.GetSource().(type) {
@@ -47,11 +47,11 @@ func (p Policy) allow(spec *ompdv1.TargetSpec) (*ompdv1.TargetSpec, error) {
 	default:
 		return nil, failure(codes.InvalidArgument, "NO_SOURCE", "which target? core, pid or debugger must be set")
 	}
-	return out, p.files(spec, out)
+	return out, p.beside(spec, out)
 }
 
-// files checks the files beside a target.
-func (p Policy) files(spec, out *ompdv1.TargetSpec) error {
+// beside checks the files beside a target.
+func (p Policy) beside(spec, out *ompdv1.TargetSpec) error {
 	for _, name := range []*string{&out.Exe, &out.Sysroot} {
 		if *name == "" {
 			continue
@@ -68,13 +68,10 @@ func (p Policy) files(spec, out *ompdv1.TargetSpec) error {
 			continue
 		}
 		resolved, err := p.path(spec.GetDirectory(), dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // as on the command line, one that is not there has nothing
-		case err != nil:
+		if err != nil {
 			return err
-		default:
-			out.DebugDirs[i] = resolved
 		}
+		out.DebugDirs[i] = resolved
 	}
 	return nil
 }
@@ -82,8 +79,8 @@ func (p Policy) files(spec, out *ompdv1.TargetSpec) error {
 // systemDebugDir has the distribution's debug files, which are nobody's secret.
 const systemDebugDir = "/usr/lib/debug"
 
-// path makes a client's path absolute, follows its symbolic links and checks
-// where it leads.
+// path makes a client's path absolute and checks it. Where its links lead is checked when
+// it is opened.
 func (p Policy) path(dir, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsAbs(dir) {
@@ -91,17 +88,11 @@ func (p Policy) path(dir, name string) (string, error) {
 		}
 		name = filepath.Join(dir, name)
 	}
-	if !p.below(filepath.Clean(name)) && !p.below(resolvedDir(name)) {
-		return "", notAllowed(name) // before it is told whether the file exists
-	}
-	resolved, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return "", fmt.Errorf("open %s: %w", name, bare(err))
-	}
-	if !p.below(resolved) {
+	name = filepath.Clean(name)
+	if o := p.files(); !o.Below(name) && !o.Below(resolvedDir(name)) { // not whether it exists
 		return "", notAllowed(name)
 	}
-	return resolved, nil
+	return name, nil
 }
 
 // resolvedDir is a path whose directory has no symbolic links left.
@@ -113,33 +104,35 @@ func resolvedDir(name string) string {
 	return filepath.Join(dir, filepath.Base(name))
 }
 
-// bare is an error of the system without the path, which is named otherwise.
-func bare(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err
+// files opens what clients may have opened, and the files of the system that programs
+// name.
+func (p Policy) files() *files.Opener { return &files.Opener{Dirs: p.Dirs, Also: files.System()} }
+
+// opener opens files for clients, nil if that may be all.
+func (p Policy) opener() OpenFile {
+	o := p.files()
+	if o.All() {
+		return nil
 	}
-	return err
+	return func(name string) (*os.File, error) {
+		f, err := o.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w, or not below the directories that this server opens files in (--allow-dir)", err)
+		}
+		return f, err
+	}
 }
 
 func notAllowed(name string) error {
 	return failure(codes.PermissionDenied, "DIRECTORY_NOT_ALLOWED", "%s: this server opens no files there; it was started with other directories (--allow-dir)", name)
 }
 
-// below tells whether a clean path is in one of the directories.
-func (p Policy) below(name string) bool {
-	return name != "" && slices.ContainsFunc(p.Dirs, func(dir string) bool {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
-		}
-		rel, err := filepath.Rel(dir, name)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
-	})
-}
-
 // process checks whose process pid is.
 func (p Policy) process(pid int64) error {
 	st, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	if _, noProc := os.Stat("/proc/self"); noProc != nil {
+		return failure(codes.FailedPrecondition, "NO_PROC", "this server sees no processes: /proc is not mounted there")
+	}
 	if err != nil {
 		return failure(codes.NotFound, "NO_PROCESS", "there is no process %d", pid)
 	}

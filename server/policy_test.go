@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -41,19 +42,23 @@ func TestDirectories(t *testing.T) {
 	}{
 		{"", in + "/core", codes.OK}, {in, "core", codes.OK}, {"", in + "/link", codes.OK}, {"", top + "/way/core", codes.OK},
 		{out, "../in/core", codes.OK}, {"", in + "/none", codes.NotFound},
-		{"", out + "/core", codes.PermissionDenied}, {in, "../out/core", codes.PermissionDenied}, {"", in + "/escape", codes.PermissionDenied},
-		{"", in + "/up/core", codes.PermissionDenied}, {"", in + "x", codes.PermissionDenied}, {"", out + "/none", codes.PermissionDenied},
+		{"", out + "/core", codes.PermissionDenied}, {in, "../out/core", codes.PermissionDenied}, {"", in + "/escape", codes.NotFound}, {"", in + "/up/core", codes.NotFound}, {"", in + "/up/none", codes.NotFound},
+		{"", in + "x", codes.PermissionDenied}, {"", out + "/none", codes.PermissionDenied},
 		{"", "/", codes.PermissionDenied}, {"", "/proc/self/root/etc/passwd", codes.PermissionDenied},
 		{"", "core", codes.InvalidArgument}, {"in", "core", codes.InvalidArgument},
 	} {
 		got, err := p.allow(&ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: tt.name}, Directory: tt.dir})
-		codeOf(t, tt.dir+" "+tt.name, statusOf(err), tt.want)
-		if err == nil && got.GetCore() != in+"/core" {
-			t.Errorf("%s %s is %s", tt.dir, tt.name, got.GetCore())
+		if err == nil {
+			var f *os.File
+			if f, err = p.opener()(got.GetCore()); err == nil {
+				f.Close()
+			}
 		}
+		codeOf(t, tt.dir+" "+tt.name, statusOf(err), tt.want)
 		beside := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: in + "/core"}, Directory: tt.dir, Exe: tt.name, Sysroot: tt.name}
-		_, err = p.allow(beside)
-		codeOf(t, "beside: "+tt.dir+" "+tt.name, statusOf(err), tt.want)
+		if _, err = p.allow(beside); tt.want != codes.NotFound { // that is found out when it is opened
+			codeOf(t, "beside: "+tt.dir+" "+tt.name, statusOf(err), tt.want)
+		}
 	}
 	_, err := Policy{}.allow(specOf(in + "/core"))
 	codeOf(t, "no directory is allowed", err, codes.PermissionDenied)
@@ -109,8 +114,8 @@ func TestMemory(t *testing.T) {
 	codeOf(t, "memory that is not there", err, codes.DataLoss)
 }
 
-// TestSwapped exchanges a core for a link to a file elsewhere, between the check and
-// the opening, and while it is being opened.
+// TestSwapped exchanges a core for a link to a file elsewhere, between the check of its
+// name and the opening.
 func TestSwapped(t *testing.T) {
 	top := t.TempDir()
 	in, secret := filepath.Join(top, "in"), filepath.Join(top, "secret")
@@ -123,37 +128,58 @@ func TestSwapped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	swap := func() {
-		if err := errors.Join(os.Remove(path), os.Symlink(secret, path)); err != nil {
-			t.Fatal(err)
+	var read []string
+	_, address := start(t, Config{Policy: Policy{Dirs: []string{in}}, Open: func(_ context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
+		for range 2 {
+			f, err := means.Open(spec.GetCore())
+			if err != nil {
+				return nil, err
+			}
+			b, err := io.ReadAll(f)
+			read = append(read, string(b))
+			if err := errors.Join(err, f.Close(), os.Remove(path), os.Symlink(secret, path)); err != nil {
+				t.Error(err)
+			}
 		}
+		return nil, errors.New("both were opened")
+	}})
+	c := ompdv1.NewInspectionServiceClient(dial(t, address))
+	_, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(path)})
+	codeOf(t, "a link that came after the check", err, codes.NotFound)
+	if len(read) != 1 || read[0] != "a core" {
+		t.Errorf("%q was read", read)
 	}
-	read := ""
-	cfg := Config{Policy: Policy{Dirs: []string{in}}, Open: func(_ context.Context, spec *ompdv1.TargetSpec) (Opened, error) {
-		swap()
-		b, err := os.ReadFile(spec.GetCore())
-		read = string(b)
-		return nil, errors.Join(err, fmt.Errorf("open %s: no core", spec.GetCore()))
-	}}
-	spec, err := cfg.Policy.allow(specOf(path))
-	if err != nil {
+}
+
+// TestNoProbing asks for names of which one is there and one is not: the answers must not
+// differ.
+func TestNoProbing(t *testing.T) {
+	top := t.TempDir()
+	in, out := filepath.Join(top, "in"), filepath.Join(top, "out")
+	if err := errors.Join(os.Mkdir(in, 0o700), os.Mkdir(out, 0o700), os.WriteFile(out+"/a", nil, 0o600), os.Symlink(out, in+"/link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cfg.openHeld(t.Context(), spec); err == nil || err.Error() != "open "+path+": no core" || read != "a core" {
-		t.Errorf("%v; %q was read", err, read)
-	}
-	read = ""
-	_, err = cfg.openHeld(t.Context(), spec) // path is the link now
-	codeOf(t, "a link that came after the check", err, codes.PermissionDenied)
-	if read != "" {
-		t.Errorf("%q was read", read)
+	_, address := start(t, Config{Policy: Policy{Dirs: []string{in}}})
+	c := ompdv1.NewInspectionServiceClient(dial(t, address))
+	for _, dir := range []string{out, in + "/link", in + "/../out", "/proc/self/root" + out, fmt.Sprintf("/proc/%d/root%s", os.Getppid(), out)} {
+		var said [2]string
+		for i, name := range []string{"/a", "/b"} {
+			_, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(dir + name)})
+			if err == nil {
+				t.Fatalf("%s%s was opened", dir, name)
+			}
+			said[i] = strings.ReplaceAll(err.Error(), name, "")
+		}
+		if said[0] != said[1] {
+			t.Errorf("%s: what is there: %s\nwhat is not: %s", dir, said[0], said[1])
+		}
 	}
 }
 
 // TestFindProcesses tells of the processes of users that are allowed only.
 func TestFindProcesses(t *testing.T) {
-	find := func(context.Context, time.Duration) (*inspect.Processes, error) {
-		return &inspect.Processes{Processes: []inspect.Process{{PID: os.Getpid(), CPU: 1.5}}, Hidden: 2}, nil
+	find := func(context.Context, time.Duration) (*picture.Processes, error) {
+		return &picture.Processes{Processes: []picture.Process{{PID: os.Getpid(), CPU: 1.5}}, Hidden: 2}, nil
 	}
 	for uid, want := range map[int]int{ownUID(): 1, ownUID() + 1: 0} {
 		_, address := start(t, Config{Policy: Policy{UIDs: []int{uid}}, Processes: find})

@@ -16,7 +16,7 @@ const maxSample = 10 * time.Second
 func (s *inspection) FindProcesses(req *ompdv1.FindProcessesRequest, stream ompdv1.InspectionService_FindProcessesServer) error {
 	cfg := s.server.cfg
 	if cfg.Processes == nil {
-		return failure(codes.Unimplemented, "NO_PROCESSES", "this server does not tell which processes there are")
+		return failure(codes.Unimplemented, "NO_PROCESSES", "this server does not list processes")
 	}
 	found, err := cfg.Processes(stream.Context(), min(max(req.GetSample().AsDuration(), 0), maxSample))
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // reportParts are the parts of a report.
@@ -18,42 +19,61 @@ var reportParts = []ompdv1.PicturePart{
 	ompdv1.PicturePart_PICTURE_PART_STACKS, ompdv1.PicturePart_PICTURE_PART_VERDICTS,
 }
 
-// pictureOf makes an Inspector's picture of the wanted parts; of a report's parts
-// if none are.
-func pictureOf(in *inspect.Inspector, wanted []ompdv1.PicturePart) *inspect.Picture {
+// questionOf asks for the wanted parts of a picture; for a report's parts if none are.
+func questionOf(wanted []ompdv1.PicturePart) session.Question {
 	const native = ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS
 	if !slices.ContainsFunc(wanted, func(p ompdv1.PicturePart) bool { return p != native }) {
 		wanted = append(slices.Clip(wanted), reportParts...)
 	}
 	has := func(p ompdv1.PicturePart) bool { return slices.Contains(wanted, p) }
-	parts := inspect.Parts{
+	return session.Question{Parts: inspect.Parts{
 		Threads: has(ompdv1.PicturePart_PICTURE_PART_THREADS), Regions: has(ompdv1.PicturePart_PICTURE_PART_REGIONS),
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
 		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
-	}
-	picture := in.Picture
-	if has(ompdv1.PicturePart_PICTURE_PART_VERDICTS) {
-		picture = func(p inspect.Parts) *inspect.Picture { return diagnose.Picture(in, p) }
-	}
-	pic := picture(parts)
-	if has(ompdv1.PicturePart_PICTURE_PART_LAYOUT) {
-		pic.Layout = in.Layout()
-	}
-	if has(ompdv1.PicturePart_PICTURE_PART_CHECKS) {
-		pic.Checks = in.Doctor()
-	}
-	in.Complete(pic)
-	return pic
+	}, Verdicts: has(ompdv1.PicturePart_PICTURE_PART_VERDICTS), Layout: has(ompdv1.PicturePart_PICTURE_PART_LAYOUT), Checks: has(ompdv1.PicturePart_PICTURE_PART_CHECKS)}
 }
 
-// picture makes the picture of a target's present stop as a message.
+// picture makes the picture of a target's present stop as a message. Who asks for the same
+// as the one before gets the same message, so that many who read slowly hold one.
 func (t *target) picture(parts []ompdv1.PicturePart) (*ompdv1.Picture, error) {
 	v, err := t.look()
 	if err != nil {
 		return nil, err
 	}
+	q := questionOf(parts)
+	if v.last.picture != nil && v.last.of == q {
+		return v.last.picture, nil
+	}
+	v.last.forget()
 	m := new(ompdv1.Picture)
-	return m, wire.Pack(pictureOf(v.in, parts), m)
+	if err := wire.Pack(v.moment.Ask(q).Picture, m); err != nil {
+		return nil, err
+	}
+	v.last.keep(m, q, t.memory.Part())
+	return m, nil
+}
+
+// pictured is the last picture of a view, and what it was asked for.
+type pictured struct {
+	of      session.Question
+	picture *ompdv1.Picture
+	memory  *budget.Ledger
+}
+
+// inMemory is about how many bytes of memory a message takes for each byte that is sent.
+const inMemory = 6
+
+// keep keeps a picture if there is memory for it.
+func (p *pictured) keep(m *ompdv1.Picture, q session.Question, memory *budget.Ledger) {
+	if memory.Try("a picture", inMemory*uint64(proto.Size(m))) == nil {
+		*p = pictured{q, m, memory}
+	}
+}
+
+// forget gives its memory back.
+func (p *pictured) forget() {
+	p.memory.Close()
+	*p = pictured{}
 }
 
 // GetReport sends the picture in pieces.
@@ -76,31 +96,59 @@ func (s *inspection) GetReport(req *ompdv1.GetReportRequest, stream ompdv1.Inspe
 // pieces calls send with parts of a picture of at most room bytes, if no element
 // of its lists is larger. The parts merged are the picture.
 func pieces(whole *ompdv1.Picture, room int, send func(p *ompdv1.Picture, last bool) error) error {
-	piece, used := new(ompdv1.Picture), 0
-	var err error
-	whole.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		if !d.IsList() {
-			piece.ProtoReflect().Set(d, v)
+	c := &cutter{piece: new(ompdv1.Picture), room: room, send: send}
+	facts := whole.GetFacts()
+	c.scalars(whole.ProtoReflect(), c.piece.ProtoReflect())
+	if facts != nil {
+		c.piece.Facts = new(ompdv1.Facts)
+		c.scalars(facts.ProtoReflect(), c.piece.Facts.ProtoReflect())
+		c.lists(facts.ProtoReflect(), func() protoreflect.Message {
+			if c.piece.Facts == nil {
+				c.piece.Facts = new(ompdv1.Facts)
+			}
+			return c.piece.Facts.ProtoReflect()
+		})
+	}
+	c.lists(whole.ProtoReflect(), func() protoreflect.Message { return c.piece.ProtoReflect() })
+	if c.err != nil {
+		return c.err
+	}
+	return send(c.piece, true)
+}
+
+// cutter cuts a picture into pieces.
+type cutter struct {
+	piece      *ompdv1.Picture
+	used, room int
+	send       func(p *ompdv1.Picture, last bool) error
+	err        error
+}
+
+// scalars puts what is no list, and not the facts, which have lists, into the first piece.
+func (c *cutter) scalars(from, to protoreflect.Message) {
+	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		if !d.IsList() && d.Name() != "facts" {
+			to.Set(d, v)
 		}
 		return true
 	})
-	whole.ProtoReflect().Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		for i := 0; d.IsList() && i < v.List().Len() && err == nil; i++ {
+}
+
+// lists sends the lists of a message; to is the message in the present piece.
+func (c *cutter) lists(from protoreflect.Message, to func() protoreflect.Message) {
+	from.Range(func(d protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		for i := 0; d.IsList() && i < v.List().Len() && c.err == nil; i++ {
 			element := v.List().Get(i)
 			n := sizeOf(d, element)
-			if used > 0 && used+n > room {
-				err = send(piece, false)
-				piece, used = new(ompdv1.Picture), 0
+			if c.used > 0 && c.used+n > c.room {
+				c.err = c.send(c.piece, false)
+				c.piece, c.used = new(ompdv1.Picture), 0
 			}
-			piece.ProtoReflect().Mutable(d).List().Append(element)
-			used += n
+			to().Mutable(d).List().Append(element)
+			c.used += n
 		}
-		return err == nil
+		return c.err == nil
 	})
-	if err != nil {
-		return err
-	}
-	return send(piece, true)
 }
 
 // sizeOf is about how many bytes an element of a list takes.

@@ -11,48 +11,68 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/remote"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // Opened is a target that Config.Open opened. It is used by one goroutine at a
 // time.
 type Opened interface {
-	// Look makes an Inspector of the target as it is at one moment. A target
-	// that is not stopped lets read ask everything that later calls may ask,
-	// perhaps several times, and keeps the answers. Once ctx has ended, reads
-	// of the target fail.
-	Look(ctx context.Context, read func(*inspect.Inspector)) (*inspect.Inspector, error)
-	// Living tells whether the target may be different at another moment.
+	// Hold makes a Moment of the present one, of which later calls ask. That of a
+	// target that goes on meanwhile has all that q asks for. Once ctx has ended,
+	// reads of it fail.
+	Hold(ctx context.Context, q session.Question) (*session.Moment, error)
+	// Living reports whether the target may be different at another moment.
 	Living() bool
-	// Close frees the target. Its Inspectors must not be used after it.
+	// Close frees the target. Its moments must not be used after it.
 	Close() error
+}
+
+// OpenFile opens a file for reading. Those that are not to be opened are not there.
+type OpenFile = func(name string) (*os.File, error)
+
+// Means are what a target may use.
+type Means struct {
+	// Open opens the files that the policy allows; nil if that is all.
+	Open OpenFile
+	// Memory counts what the target takes; what it has not given back when it is closed is
+	// given back then.
+	Memory callbacks.Ledger
 }
 
 // Config says what a Server serves, and to whom.
 type Config struct {
-	// Open opens a core or a process; the server checked that the policy
-	// allows it. The paths in spec are absolute.
-	Open func(ctx context.Context, spec *ompdv1.TargetSpec) (Opened, error)
-	// Lend opens what a debugger lends that said hello; ask asks it. nil means
-	// that no debugger is served.
-	Lend func(hello *ompdv1.Hello, ask remote.Asker) (Lent, error)
+	// Open opens a core or a process; the server checked that the policy allows its
+	// name. The paths in spec are absolute. Every file, the core too, must be opened by
+	// means.Open.
+	Open func(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error)
+	// Lend opens what a debugger lends that said hello; ask asks it. nil means that no
+	// debugger is served.
+	Lend func(hello *ompdv1.Hello, ask remote.Asker, means Means) (Lent, error)
 	// Processes finds the processes that use OpenMP, and measures their use of
 	// processors for so long. nil means that they are not told.
-	Processes func(ctx context.Context, sample time.Duration) (*inspect.Processes, error)
+	Processes func(ctx context.Context, sample time.Duration) (*picture.Processes, error)
 	// Policy says what may be opened and read.
 	Policy Policy
+	// Memory is what all targets of one user may make this process hold, in bytes, 0 for
+	// any; all users together have half as much again.
+	Memory uint64
 	// Limits bound what one client can use; zero values mean the defaults.
 	Limits Limits
 	// Credentials are those of the listener (see Listen).
@@ -69,30 +89,40 @@ type Server struct {
 	log    *slog.Logger
 	grpc   *grpc.Server
 	health *health.Server
+	ended  atomic.Int64 // calls, and connections
+
+	conns *conns
 
 	mu       sync.Mutex
-	sessions map[*session]bool
+	sessions map[*connection]bool
 	shared   map[string]*target // with a lease, or lent by a debugger
-	open     int                // targets of all sessions
+	users                       // who hold something
 	closing  sync.WaitGroup     // targets that are being closed
 }
 
 // New returns a Server that Serve starts.
 func New(cfg Config) *Server {
 	cfg.Limits = cfg.Limits.orDefault()
-	s := &Server{cfg: cfg, log: cfg.Log, health: health.NewServer(), sessions: map[*session]bool{}, shared: map[string]*target{}}
+	s := &Server{cfg: cfg, log: cfg.Log, health: health.NewServer(), sessions: map[*connection]bool{}, shared: map[string]*target{}}
+	s.users = users{all: map[string]*user{}, limit: cfg.Memory, memory: budget.NewLedger(cfg.Memory + cfg.Memory/2)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.conns = &conns{limits: cfg.Limits, full: s.full, all: map[string]*counted{}, of: map[string]int{}}
 	options := []grpc.ServerOption{
+		grpc.InTapHandle(s.admit),
+		grpc.ConnectionTimeout(cfg.Limits.Patience.Admission),
 		grpc.StatsHandler(connections{s}),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(cfg.Limits.Message),
 		grpc.MaxSendMsgSize(cfg.Limits.Message),
 		grpc.MaxConcurrentStreams(uint32(cfg.Limits.Calls)),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(connWindow),
+		grpc.ForceServerCodecV2(sized{encoding.GetCodecV2("proto")}),
 		// A client that vanished without a word is found by asking it.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: aliveWithin}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: aliveWithin, MaxConnectionIdle: cfg.Limits.Idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveWithin, PermitWithoutStream: true}),
 	}
 	if cfg.Credentials != nil {
@@ -103,11 +133,17 @@ func New(cfg Config) *Server {
 	ompdv1.RegisterOmpdServiceServer(s.grpc, &routines{})
 	ompdv1.RegisterDebuggerServiceServer(s.grpc, &debuggers{server: s})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
-	reflection.Register(s.grpc)
+	describe(s.grpc)
 	return s
 }
 
 const (
+	// maxHeaders bounds the headers of a call, in bytes: a token and what gRPC adds.
+	maxHeaders = 16 << 10
+	// window is how many bytes a client may send of a message before somebody reads it.
+	window = 64 << 10
+	// connWindow is the same of all messages on a connection.
+	connWindow = 2 * window
 	// aliveEvery is how often a silent client is asked whether it is there.
 	aliveEvery = time.Minute
 	// aliveWithin is how long it may take to answer.
@@ -117,7 +153,10 @@ const (
 // Serve answers on l until Shutdown. It returns nil after a shutdown.
 func (s *Server) Serve(l net.Listener) error {
 	s.log.Info("serving", "address", l.Addr().String())
-	err := s.grpc.Serve(&limited{Listener: l, free: make(chan struct{}, s.cfg.Limits.Connections)})
+	open := &limited{Listener: l, free: make(chan struct{}, s.cfg.Limits.Connections), conns: s.conns}
+	stop := s.giveBack()
+	defer stop()
+	err := s.grpc.Serve(open)
 	if errors.Is(err, grpc.ErrServerStopped) {
 		return nil
 	}
@@ -142,7 +181,7 @@ func (s *Server) Shutdown(ctx context.Context) {
 		select {
 		case <-done:
 		case <-time.After(lastWait):
-			s.log.Warn("calls that are computing are left behind")
+			s.log.Warn("calls that are still computing are abandoned")
 		}
 	}
 	s.log.Info("stopped")
@@ -164,34 +203,4 @@ func (s *Server) free() {
 		s.release(t)
 	}
 	s.closing.Wait()
-}
-
-// limited is a listener that has so many connections at a time as free has room
-// for; others wait to be accepted.
-type limited struct {
-	net.Listener
-	free chan struct{}
-}
-
-// Accept waits for room and then for a connection.
-func (l *limited) Accept() (net.Conn, error) {
-	l.free <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.free
-		return nil, err
-	}
-	return &counted{Conn: c, leave: sync.OnceFunc(func() { <-l.free })}, nil
-}
-
-// counted is a connection that makes room when it is closed.
-type counted struct {
-	net.Conn
-	leave func()
-}
-
-// Close closes the connection and makes room for another.
-func (c *counted) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

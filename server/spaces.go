@@ -20,7 +20,7 @@ type spaces struct {
 
 // openSpaces opens the address spaces of a target's present stop, in its turn.
 // Runtimes that cannot be opened are the error beside those that can.
-func (s *session) openSpaces(t *target) (*spaces, error) {
+func (s *connection) openSpaces(t *target) (*spaces, error) {
 	v, err := t.look()
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *session) openSpaces(t *target) (*spaces, error) {
 // spacesOf are the address spaces that the session has open in t, in its turn. If
 // the view that they read was dropped after a call that was given up, they are
 // opened anew; handles stay what they are.
-func (s *session) spacesOf(t *target) (*spaces, error) {
+func (s *connection) spacesOf(t *target) (*spaces, error) {
 	s.mu.Lock()
 	sp := s.spaces[t]
 	s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *session) spacesOf(t *target) (*spaces, error) {
 	case sp == nil:
 		return nil, fmt.Errorf("no address space is open in this target: call ProcessInitialize first: %w", callbacks.StaleHandle)
 	case sp.stop != t.stop:
-		return nil, fmt.Errorf("the handle is of stop %d, the target is at stop %d: call ProcessInitialize anew: %w", sp.stop, t.stop, callbacks.StaleHandle)
+		return nil, fmt.Errorf("the handle is of stop %d, the target is at stop %d: call ProcessInitialize again: %w", sp.stop, t.stop, callbacks.StaleHandle)
 	case sp.view == t.view:
 		return sp, nil
 	}
@@ -63,7 +63,7 @@ func (s *session) spacesOf(t *target) (*spaces, error) {
 // space is an address space in the turn of its target.
 type space struct {
 	*ompd.Process
-	session *session
+	session *connection
 	target  *target
 	all     *spaces
 }
@@ -80,7 +80,7 @@ func (s space) itself() string {
 }
 
 // at finds what a handle's text names: the handle and its address space.
-func (s *session) at(t *target, text, kind string) (handle, space, error) {
+func (s *connection) at(t *target, text, kind string) (handle, space, error) {
 	h, err := s.parse(text, kind)
 	if err != nil {
 		return h, space{}, err

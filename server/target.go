@@ -13,7 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // target is an open target. Calls use it one after the other (do).
@@ -21,36 +23,46 @@ type target struct {
 	name   string
 	spec   *ompdv1.TargetSpec
 	opened Opened
-	owner  *session
-	shared bool // other sessions that know the name may use it
-	lease  time.Duration
+	owner  *connection
+	shared bool          // other sessions that know the name may use it
 	trips  func() uint64 // requests to the debugger so far; nil if none lends it
+	memory *budget.Ledger
 
 	turn chan struct{} // has room for the call that uses the target
 	gone chan struct{} // closed when the target is freed
 
-	mu    sync.Mutex
-	cut   context.CancelFunc // ends reads of the view that is made or used; may be nil
-	timer *time.Timer        // frees the target when nobody used it for the time keep
-	keep  time.Duration
-	left  bool
+	mu  sync.Mutex
+	cut context.CancelFunc // ends reads of the view that is made or used; may be nil
+	term
 
 	// What follows belongs to the call whose turn it is.
 	stop uint32
 	view *view
 }
 
+// term is for how long a target is kept.
+type term struct {
+	lease time.Duration // how long it outlives its session; 0 if it does not
+	timer *time.Timer   // frees the target when nobody used it for the time keep
+	keep  time.Duration
+	left  bool
+}
+
 // view is the target at one stop.
 type view struct {
+	ctx     context.Context // ends its reads
+	moment  *session.Moment
 	in      *inspect.Inspector
 	lists   lists
 	cursors []*cursor
+	last    pictured
 }
 
-func newTarget(owner *session, opened Opened, spec *ompdv1.TargetSpec, lease time.Duration) *target {
+func newTarget(owner *connection, opened Opened, spec *ompdv1.TargetSpec, lease time.Duration) *target {
 	t := &target{
-		name: newName(), spec: spec, opened: opened, owner: owner, lease: lease, shared: lease > 0,
-		turn: make(chan struct{}, 1), gone: make(chan struct{}), keep: owner.server.cfg.Limits.Idle,
+		name: newName(), spec: spec, opened: opened, owner: owner, shared: lease > 0,
+		turn: make(chan struct{}, 1), gone: make(chan struct{}),
+		term: term{lease: lease, keep: owner.server.cfg.Limits.Idle},
 	}
 	t.timer = time.AfterFunc(math.MaxInt64, func() { owner.server.release(t) }) // touch sets its time
 	return t
@@ -77,7 +89,7 @@ func (t *target) do(ctx context.Context, f func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.gone:
-		return errGone
+		return errGone()
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -101,7 +113,8 @@ func (t *target) protected(ctx context.Context, f func() error) (err error) {
 		if v := recover(); v != nil {
 			err = caught(v)
 		}
-		if ctx.Err() != nil || errors.As(err, new(*panicked)) {
+		spent := t.view != nil && t.view.moment.Spent() != nil
+		if spent || ctx.Err() != nil || errors.As(err, new(*panicked)) {
 			t.forget()
 		}
 	}()
@@ -109,12 +122,19 @@ func (t *target) protected(ctx context.Context, f func() error) (err error) {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !t.touch():
-		return errGone
+		return errGone()
+	}
+	if t.view != nil {
+		t.view.moment.Bound(t.view.ctx, t.owner.server.cfg.Limits.Work)
 	}
 	return f()
 }
 
-var errGone = failure(codes.Aborted, "TARGET_CLOSED", "the target was closed meanwhile")
+// errGone is the error of calls for a target that was closed since they were made. It is
+// made when it is first needed: it holds a message.
+var errGone = sync.OnceValue(func() error {
+	return failure(codes.Aborted, "TARGET_CLOSED", "the target was closed meanwhile")
+})
 
 // panicked is a panic that was caught.
 type panicked struct {
@@ -133,17 +153,20 @@ func (t *target) look() (*view, error) {
 	if t.view != nil {
 		return t.view, nil
 	}
+	if err := t.owner.server.full(); err != nil {
+		return nil, err
+	}
 	ctx, cut := context.WithCancel(context.Background())
 	t.setCut(cut)
-	v := &view{}
-	in, err := t.opened.Look(ctx, readAll)
+	q := session.Everything()
+	q.Budget = t.owner.server.cfg.Limits.Work
+	m, err := t.opened.Hold(ctx, q)
 	if err != nil {
 		cut()
 		return nil, err
 	}
-	v.in = in
-	t.view = v
-	return v, nil
+	t.view = &view{ctx: ctx, moment: m, in: m.Inspector()}
+	return t.view, nil
 }
 
 // forget drops the view. It is asked in the target's turn.
@@ -153,6 +176,8 @@ func (t *target) forget() {
 		for _, c := range t.view.cursors {
 			c.end()
 		}
+		t.view.last.forget()
+		_ = t.view.moment.Close() // what is read is read
 	}
 	t.view = nil
 	t.setCut(nil)
@@ -218,5 +243,11 @@ func (t *target) close() error {
 	t.interrupt()
 	t.turn <- struct{}{}
 	t.forget()
+	return t.free()
+}
+
+// free frees what was opened, and the memory that it took.
+func (t *target) free() error {
+	defer t.memory.Close()
 	return t.opened.Close()
 }

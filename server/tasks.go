@@ -6,8 +6,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -15,7 +15,7 @@ import (
 // millions, so a page must not begin a new walk, and they are not kept.
 type cursor struct {
 	at   int // tasks that the walk gave so far, without ahead
-	next func() (inspect.Task, bool)
+	next func() (picture.Task, bool)
 	end  func()
 	over bool
 

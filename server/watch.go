@@ -10,12 +10,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Counting is an Opened that knows what its threads used.
 type Counting interface {
 	// Used is what each thread has used since it began.
-	Used() ([]inspect.ThreadUse, error)
+	Used() ([]watch.Use, error)
 }
 
 // watching is one call of WatchTarget.
@@ -23,13 +25,13 @@ type watching struct {
 	*inspection
 	req    *ompdv1.WatchTargetRequest
 	stream ompdv1.InspectionService_WatchTargetServer
-	looks  inspect.Watch
+	looks  watch.Series
 }
 
 // WatchTarget sends a picture of each new stop.
 func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer) error {
 	w := &watching{inspection: s, req: req, stream: stream}
-	interval := max(req.GetInterval().AsDuration(), inspect.WatchInterval)
+	interval := max(req.GetInterval().AsDuration(), watch.Interval)
 	for n := int64(1); ; n++ {
 		if err := w.once(n > 1); err != nil || n == req.GetCount() {
 			return err
@@ -44,7 +46,7 @@ func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.I
 func (w *watching) rest(until time.Time) error {
 	ctx := w.stream.Context()
 	if w.req.GetCompare() {
-		if err := pause(ctx, inspect.WatchSettle); err != nil {
+		if err := pause(ctx, watch.Settle); err != nil {
 			return err
 		}
 		err := with(ctx, w.req, func(t *target) error {
@@ -68,10 +70,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func used(t *target) ([]inspect.ThreadUse, error) {
+func used(t *target) ([]watch.Use, error) {
 	c, ok := t.opened.(Counting)
 	if !ok || !t.opened.Living() {
-		return nil, failure(codes.FailedPrecondition, "NO_PROCESS", "%s is no process that can be watched", t.name)
+		return nil, failure(codes.FailedPrecondition, "NO_PROCESS", "%s is not a process that can be watched", t.name)
 	}
 	return c.Used()
 }
@@ -115,14 +117,12 @@ func (w *watching) compared(t *target, pic *ompdv1.Picture) (*ompdv1.Look, error
 	if err != nil {
 		return nil, err
 	}
-	p := v.in.Picture(inspect.ReportParts())
-	track := v.in.Track(p)
-	v.in.Complete(p)
-	l := *w.looks.Look(p, track, time.Now(), total)
+	a := v.moment.Ask(session.Question{Parts: inspect.ReportParts(), Trace: true})
+	l := *w.looks.Look(a.Picture, a.Trace, time.Now(), total)
 	if w.looks.Conclude() {
 		l.Result = w.looks.Last().Result
 	}
 	l.Picture = nil
 	m := new(ompdv1.Look)
-	return m, errors.Join(wire.Pack(p, pic), wire.Pack(&l, m))
+	return m, errors.Join(wire.Pack(a.Picture, pic), wire.Pack(&l, m))
 }

@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"net"
 	"net/http"
@@ -129,7 +130,7 @@ func TestDebuginfodTroubles(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 		}, "over the limit"},
 		"redirects to itself": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
-			"stopped after 10 redirects"},
+			"more than 5 redirects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()
@@ -186,7 +187,7 @@ func TestDebuginfodSilence(t *testing.T) {
 				})}
 				go silent.Serve(near)
 				s := openWith(t, debuginfod(t, t.TempDir(), "http://silent"), first, second)
-				s.finder.servers.client.Transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
+				s.finder.servers.transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
 				wantNothing(t, s, full)
 				wantWarning(t, s, "silent for 1m0s")
 				if head == 0 {
@@ -200,6 +201,77 @@ func TestDebuginfodSilence(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestDebuginfodSlow has a server that is never silent and never done.
+func TestDebuginfodSlow(t *testing.T) {
+	full, stripped, _ := strippedAlone(t)
+	mod := load(t, stripped, bias)
+	synctest.Test(t, func(t *testing.T) {
+		near, began := make(pipes), time.Now()
+		slow := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				w.Write([]byte{0})
+				w.(http.Flusher).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-time.NewTimer(2 * time.Second).C:
+				}
+			}
+		})}
+		go slow.Serve(near)
+		cache := t.TempDir()
+		s := openWith(t, debuginfod(t, cache, "http://slow"), mod)
+		s.finder.servers.transport = &http.Transport{DialContext: near.dial, DisableKeepAlives: true}
+		wantNothing(t, s, full)
+		wantWarning(t, s, "all downloads together took 2m0s, which is the limit")
+		if took := time.Since(began); took < 2*time.Minute || took > 3*time.Minute {
+			t.Errorf("it took %v, want 2 minutes", took)
+		}
+		wantCache(t, cache)
+		slow.Shutdown(t.Context())
+	})
+}
+
+// TestRedirects says where a server may send a question.
+func TestRedirects(t *testing.T) {
+	request := func(url string) *http.Request {
+		r, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"http://a/", "http://b/", true}, {"http://a/", "https://b/", true}, {"https://a/", "https://b/", true},
+		{"https://a/", "http://a/", false}, {"http://a/", "file:///etc/passwd", false},
+	} {
+		err := clientOf(request(c.from)).CheckRedirect(request(c.to), []*http.Request{request(c.from)})
+		if (err == nil) != c.ok {
+			t.Errorf("%s to %s: %v", c.from, c.to, err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	here := l.Addr().String()
+	if _, err := (&dialer{server: "debuginfod.example:443"}).dial(t.Context(), "tcp", here); !errors.Is(err, errInside) {
+		t.Errorf("from a server elsewhere to this machine: %v", err)
+	}
+	own := &dialer{server: here}
+	for range 2 {
+		c, err := own.dial(t.Context(), "tcp", here)
+		if err != nil {
+			t.Fatalf("to the server itself: %v", err)
+		}
+		c.Close()
+		own.server = "127.0.0.1:1" // from a server here to another port here
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
 	return dwarfx.Func{}, false
 }
 
-// calls tells whether code, which lies at low, has a direct call or jump to
+// calls reports whether code, which lies at low, has a direct call or jump to
 // target.
 func calls(arch callbacks.Arch, code []byte, low, target uint64) bool {
 	if arch == callbacks.ArchAArch64 {

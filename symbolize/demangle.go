@@ -29,6 +29,16 @@ func Demangle(name string) string {
 	return demangle.Filter(name, demangle.MaxLength(maxDemangledPow))
 }
 
+// TypeName is the name for people of a type, of the name that its type_info has in C++.
+func TypeName(mangled string) string {
+	const of = "typeinfo for "
+	name, ok := strings.CutPrefix(Demangle("_ZTI"+mangled), of)
+	if !ok {
+		return mangled
+	}
+	return strings.Replace(name, "std::__cxx11::", "std::", 1)
+}
+
 // fortranName decodes the names of gfortran (__mod_MOD_proc, MAIN__) and of flang
 // (_QMmodPproc, _QMmodSsubFhostPproc, _QFhostPproc, _QPproc, _QMmodEvariable).
 func fortranName(name string) (string, bool) {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -26,11 +27,13 @@ type finder struct {
 	dirs    []string // with those under the sysroot first
 	sysroot string
 	servers *servers
+	open    elfx.OpenFile
+	memory  *budget.Ledger
 }
 
 // newFinder puts the directories in order.
 func newFinder(o Options) *finder {
-	f := &finder{sysroot: o.Sysroot, servers: newServers(o.Debuginfod)}
+	f := &finder{sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.Of(o.Memory)), open: o.Open, memory: budget.Of(o.Memory)}
 	dirs := o.DebugDirs
 	if len(dirs) == 0 {
 		dirs = []string{"/usr/lib/debug"}
@@ -53,7 +56,7 @@ func (f *finder) local(m *module) *debugFile {
 	id := m.buildID()
 	if p := buildIDPath(id); p != "" {
 		for _, d := range f.dirs {
-			if df := m.try(filepath.Join(d, p), id, 0); df != nil {
+			if df := f.try(m, filepath.Join(d, p), id, 0); df != nil {
 				return df
 			}
 		}
@@ -68,7 +71,7 @@ func (f *finder) local(m *module) *debugFile {
 		return nil
 	}
 	for _, p := range f.linkPaths(m, name) {
-		if df := m.try(p, id, crc); df != nil {
+		if df := f.try(m, p, id, crc); df != nil {
 			return df
 		}
 	}
@@ -125,7 +128,7 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 		}
 	}
 	for _, p := range list {
-		if df := m.try(p, id, 0); df != nil {
+		if df := f.try(m, p, id, 0); df != nil {
 			return df
 		}
 	}
@@ -139,8 +142,8 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 
 // try opens a debug file and checks that it belongs to the module; a file that
 // is there and does not is a warning.
-func (m *module) try(p string, id []byte, crc uint32) *debugFile {
-	df, err := openDebug(p, id, crc)
+func (f *finder) try(m *module, p string, id []byte, crc uint32) *debugFile {
+	df, err := openDebug(f.open, f.memory, p, id, crc)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		m.note("%s: debug file %s was left out: %v; install the debug package of the same build", m.mod.Path, p, err)
 	}
@@ -149,8 +152,8 @@ func (m *module) try(p string, id []byte, crc uint32) *debugFile {
 
 // openDebug opens a debug file that must have the build ID or, if either side
 // has none, the checksum.
-func openDebug(p string, id []byte, crc uint32) (*debugFile, error) {
-	file, closer, err := elfx.OpenPath(p)
+func openDebug(open elfx.OpenFile, l *budget.Ledger, p string, id []byte, crc uint32) (*debugFile, error) {
+	file, closer, err := open.Path(l, p)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/files"
 )
 
 // program is what most tests of debug files look at.
@@ -215,4 +217,31 @@ func wantWarning(t *testing.T, s *Symbolizer, part string) {
 		}
 	}
 	t.Errorf("warnings %q, want one with %q", list, part)
+}
+
+// TestConfined has the debug file where a debug link leads, which is not where files may be
+// opened: it is not there, and nothing is said of it, whatever it is.
+func TestConfined(t *testing.T) {
+	full := program(t)
+	made, debug := split(t, full)
+	stripped := copyFile(t, made, filepath.Join(t.TempDir(), "small"))
+	place := filepath.Join(filepath.Dir(stripped), ".debug", "small.debug")
+	copyFile(t, debug, place)
+	for name, o := range map[string]*files.Opener{"nothing": {}, "elsewhere": {Dirs: []string{t.TempDir()}}, "another build": {}} {
+		if name == "another build" {
+			copyFile(t, program(t, "-DOTHER"), place)
+		}
+		s := openWith(t, Options{Open: o.Open}, load(t, stripped, bias))
+		if f, err := s.Code(address(t, full, "c_name")); len(f) > 0 && f[0].Source == SourceDWARF {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+		for _, w := range s.Warnings() {
+			if strings.Contains(w, "left out") || strings.Contains(w, place) {
+				t.Errorf("%s: %s", name, w)
+			}
+		}
+	}
+	copyFile(t, debug, place)
+	s := openWith(t, Options{Open: (&files.Opener{Dirs: []string{filepath.Dir(stripped)}}).Open}, load(t, stripped, bias))
+	sameFrames(t, full, s, open(t, full))
 }

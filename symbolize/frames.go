@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/symbolize/internal/dwarfx"
 )
@@ -17,12 +18,18 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 	var place dwarfx.Position
 	var calls []dwarfx.Inline
 	var fn *dwarfx.Func
+	near := false
 	u := m.unit(addr)
 	if u != nil {
 		place, _ = u.Line(addr)
 		if f, ok := u.Func(addr); ok {
 			fn = &f
 			calls = f.Inlined(addr)
+		}
+		if place.Line == 0 && fn != nil {
+			if p, ok := lineBefore(u, fn, addr, calls); ok {
+				place, near = p, true
+			}
 		}
 	}
 	// The line table has the place of the innermost call; each call has the
@@ -37,14 +44,51 @@ func (m *module) code(addr uint64) ([]Frame, error) {
 	f := m.frame(addr, fn)
 	f.File, f.Line, f.Column = place.File, place.Line, place.Column
 	frames = append(frames, f)
+	frames[0].Near = near
 	if err := m.trouble(f); err != nil {
 		return frames, err // not remembered: it is rare
 	}
 	if m.frames == nil || len(m.frames) >= maxFrames {
 		m.frames = map[uint64][]Frame{}
 	}
-	m.frames[addr] = slices.Clone(frames)
+	if m.finder.memory.Take("names of functions", sizeOf(frames)) == nil {
+		m.frames[addr] = slices.Clone(frames)
+	}
 	return frames, nil
+}
+
+// lineBefore is the place of the nearest code before an address that has a line and is in
+// the same function, inlined or not: what a compiler gives to code to which it gave no line.
+func lineBefore(
+	u *dwarfx.Unit, fn *dwarfx.Func, addr uint64, calls []dwarfx.Inline,
+) (dwarfx.Position, bool) {
+	same := func(a, b dwarfx.Inline) bool {
+		return a.Linkage == b.Linkage && a.Name == b.Name && a.CallLine == b.CallLine && a.CallColumn == b.CallColumn
+	}
+	for range maxLineSteps {
+		p, at, ok := u.LineBefore(fn.Low, addr)
+		if !ok {
+			break
+		}
+		if slices.EqualFunc(fn.Inlined(at), calls, same) {
+			return p, true
+		}
+		if at == 0 {
+			break
+		}
+		addr = at - 1
+	}
+	return dwarfx.Position{}, false
+}
+
+// sizeOf is how much memory frames take, in bytes: names are copies.
+func sizeOf(frames []Frame) uint64 {
+	n := uint64(0)
+	for i := range frames {
+		f := &frames[i]
+		n += uint64(unsafe.Sizeof(*f)) + uint64(len(f.Function)+len(f.Linkage)+len(f.File))
+	}
+	return n
 }
 
 // inlinedFrame is the frame of an inlined call without its place.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // bias is where the tests load modules.
@@ -20,6 +21,7 @@ const bias = 0x7f0000000000
 // run runs a tool and returns its output.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
+	omptest.Needs(t, "compilers")
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -38,7 +40,7 @@ func compile(t testing.TB, source, compiler string, flags ...string) string {
 // load makes a module of a file, as a target would have it at address base.
 func load(t testing.TB, file string, base uint64) *callbacks.Module {
 	t.Helper()
-	img, closer, err := elfx.MapFile(file)
+	img, closer, err := elfx.OpenFile(nil).Map(file)
 	if err != nil {
 		t.Fatal(err)
 	}

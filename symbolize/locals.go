@@ -2,7 +2,6 @@ package symbolize
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
@@ -23,9 +22,20 @@ type Activation struct {
 // that has it. It is not ok if debug information does not tell, or has several
 // names.
 func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok bool) {
+	l := s.walkLocals(f, (*module).variables, func(l *locals) { l.addr, l.visit = addr, l.consider })
+	if l == nil || l.found != 1 {
+		return "", "", false
+	}
+	return l.name, l.function, true
+}
+
+// walkLocals shows the variables of the functions of a frame to the visit that begin sets, by
+// that debug information of the module that of returns. It is nil if that could not be read
+// to the end.
+func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin func(*locals)) (walked *locals) {
 	_ = s.locked(f.PC, func(m *module, pc uint64) (err error) {
 		defer elfx.Recover("variables", &err)
-		vs := m.variables()
+		vs := of(m)
 		if vs.data == nil {
 			return nil
 		}
@@ -34,24 +44,27 @@ func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok
 		if err != nil {
 			return err
 		}
-		l := locals{vs: vs, types: vs.types(languageOf(unit)), frame: f, pc: pc, addr: addr}
-		l.visit = l.consider
-		if l.walk(r, scope{}); l.found == 1 {
-			name, function, ok = l.name, l.function, true
-		}
+		l := &locals{vs: vs, types: vs.types(languageOf(unit)), unit: unit, bias: m.mod.Bias, frame: f, pc: pc}
+		begin(l)
+		l.walk(r, scope{})
+		walked = l
 		return nil
 	})
-	return name, function, ok
+	return walked
 }
 
 // locals looks for a local variable.
 type locals struct {
 	vs    *variables
 	types types
+	unit  *dwarf.Entry // that has the functions
+	bias  uint64       // of the module's addresses to those in the file
 	frame Activation
 	pc    uint64 // in the file
 	addr  uint64
-	visit func(e *dwarf.Entry, function string) // a variable of function, or of a block in it
+	visit func(e *dwarf.Entry, in scope) // a variable of a function, or of a block in it
+	// word reads memory that locations depend on; nil leaves variables out that do.
+	word func(addr uint64) (uint64, bool)
 
 	base           []byte // where the function says that its frame begins
 	name, function string
@@ -63,10 +76,11 @@ type scope struct {
 	code     bool   // it is a function, or in one
 	active   bool   // pc is in its code
 	function string // its name, if it is active
+	inlined  int    // how many functions are around it that are inlined into each other
 	depth    int
 }
 
-// walk reads the entries in a scope, and tells whether the function around pc was
+// walk reads the entries in a scope, and reports whether the function around pc was
 // among them. A function may lie in another that is not active.
 func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 	for {
@@ -74,7 +88,8 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		if e == nil || err != nil {
 			return true
 		}
-		inner := scope{in.code, in.active, in.function, in.depth + 1}
+		inner := in
+		inner.depth++
 		switch e.Tag {
 		case 0:
 			return false
@@ -83,13 +98,14 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		case dwarf.TagInlinedSubroutine:
 			if inner.active = l.covers(e); inner.active {
 				inner.function = l.nameOf(e)
+				inner.inlined++
 			}
 		case dwarf.TagLexDwarfBlock:
 			inner.active = l.covers(e)
 		case dwarf.TagModule, dwarf.TagNamespace:
 		default:
 			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
-				l.visit(e, in.function)
+				l.visit(e, in)
 			}
 			inner.depth = maxTypeDepth
 		}
@@ -105,14 +121,14 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 
 // enter makes the function e the scope of what is in it.
 func (l *locals) enter(e *dwarf.Entry, at *scope) {
-	at.code, at.active, at.function = true, l.covers(e), ""
+	at.code, at.active, at.function, at.inlined = true, l.covers(e), "", 0
 	if at.active {
 		at.function = l.nameOf(e)
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
 }
 
-// covers tells whether pc is in the code of e.
+// covers reports whether pc is in the code of e.
 func (l *locals) covers(e *dwarf.Entry) bool {
 	ranges, err := l.vs.data.Ranges(e)
 	if err != nil {
@@ -150,7 +166,7 @@ func (l *locals) nameOf(e *dwarf.Entry) string {
 }
 
 // consider takes the variable e if the address lies in it.
-func (l *locals) consider(e *dwarf.Entry, function string) {
+func (l *locals) consider(e *dwarf.Entry, in scope) {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
 	at, isValue, ok := l.evaluate(loc)
 	if !ok || isValue || l.addr < at {
@@ -161,9 +177,9 @@ func (l *locals) consider(e *dwarf.Entry, function string) {
 	if name == "" || typ == 0 || !ok || l.addr-at >= size {
 		return
 	}
-	if p, ok := l.types.at(typ, l.addr-at, 0); ok && (l.found == 0 || l.name != name+p.path || l.function != function) {
+	if p, ok := l.types.at(typ, l.addr-at, 0); ok && (l.found == 0 || l.name != name+p.path || l.function != in.function) {
 		l.found++
-		l.name, l.function = name+p.path, function
+		l.name, l.function = name+p.path, in.function
 	}
 }
 
@@ -186,16 +202,3 @@ const (
 	opCallFrameCFA  = 0x9c
 	registers       = 32
 )
-
-// sleb reads a signed number of DWARF's; n is its length, 0 if it is damaged.
-func sleb(b []byte) (v int64, n int) {
-	u, n := binary.Uvarint(b)
-	if n < 1 {
-		return 0, 0
-	}
-	v = int64(u)
-	if bits := 7 * n; bits < 64 && b[n-1]&0x40 != 0 {
-		v |= -1 << bits
-	}
-	return v, n
-}

@@ -2,8 +2,8 @@ package symbolize
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/binread"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -58,7 +58,7 @@ func (m *module) findValued(at valuedAt) *valued {
 	}
 	var out []valued
 	l := locals{vs: vs, types: vs.types(languageOf(unit)), pc: at.pc}
-	l.visit = func(e *dwarf.Entry, _ string) {
+	l.visit = func(e *dwarf.Entry, _ scope) {
 		name, typ := vs.named(e)
 		if name != at.name || typ == 0 {
 			return
@@ -98,6 +98,7 @@ func (w *valued) now(f Activation, read func(addr uint64, size int) (uint64, boo
 
 // Operations of location expressions of values.
 const (
+	opDeref                   = 0x06
 	opConstu, opConsts        = 0x10, 0x11
 	opMinus, opMul, opPlus    = 0x1c, 0x1e, 0x22
 	opShl, opLit0, opStackVal = 0x24, 0x30, 0x9f
@@ -120,6 +121,10 @@ func (l *locals) evaluate(loc []byte) (v uint64, isValue, ok bool) {
 			isValue = true
 		case op >= opLit0 && op < opReg0:
 			stack = append(stack, uint64(op-opLit0))
+		case op == opDeref && l.word != nil && len(stack) > 0:
+			if stack[len(stack)-1], ok = l.word(stack[len(stack)-1]); !ok {
+				return 0, false, false
+			}
 		case op == opMinus || op == opMul || op == opPlus || op == opShl:
 			if len(stack) < 2 {
 				return 0, false, false
@@ -146,15 +151,14 @@ func (l *locals) evaluate(loc []byte) (v uint64, isValue, ok bool) {
 
 // operand is what an operation with an operand pushes; n is the operand's length.
 func (l *locals) operand(op byte, loc []byte, stack []uint64) (v uint64, n int, ok bool) {
-	s, n := sleb(loc)
+	c := binread.Cursor{Data: loc}
+	var s uint64
 	if op == opConstu || op == opPlusConst {
-		var u uint64
-		if u, n = binary.Uvarint(loc); n < 1 {
-			return 0, 0, false
-		}
-		s = int64(u)
+		s = c.Uleb()
+	} else {
+		s = uint64(c.Sleb())
 	}
-	if n < 1 {
+	if c.Bad {
 		return 0, 0, false
 	}
 	base := uint64(0)
@@ -168,7 +172,7 @@ func (l *locals) operand(op byte, loc []byte, stack []uint64) (v uint64, n int, 
 	case op >= opBreg0 && op < opBreg0+registers:
 		base, ok = l.frame.Register(int(op - opBreg0))
 	}
-	return base + uint64(s), n, ok
+	return base + s, c.Pos, ok
 }
 
 func combine(op byte, a, b uint64) uint64 {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/rand"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/binread"
 )
 
 // TestLocationLists finds expressions in lists of both kinds, and none in damaged ones.
@@ -23,7 +25,7 @@ func TestLocationLists(t *testing.T) {
 	list := []byte{6, 0, 0x10, 0, 0, 0, 0, 0, 0, 4, 0x10, 0x20, 1, 0x50, 1, 0, 3, 0, 8, 2, 0x31, 0x9f, 0}
 	vs := &variables{addrs: []byte{0, 0x20, 0, 0, 0, 0, 0, 0}}
 	for pc, want := range map[uint64][]byte{0x1018: {0x50}, 0x2007: {0x31, 0x9f}, 0x2008: nil, 0x1008: nil} {
-		l := locList{b: list, vs: vs}
+		l := locList{Cursor: binread.Cursor{Data: list}, vs: vs}
 		if got := l.find(pc); !bytes.Equal(got, want) {
 			t.Errorf("expression at %#x: % x, want % x", pc, got, want)
 		}
@@ -32,7 +34,7 @@ func TestLocationLists(t *testing.T) {
 	for range 20000 {
 		b := make([]byte, random.Intn(64))
 		random.Read(b)
-		l := locList{b: b, vs: vs, base: random.Uint64()}
+		l := locList{Cursor: binread.Cursor{Data: b}, vs: vs, base: random.Uint64()}
 		l.find(0x1018)
 		locationIn(b, 0, 0x1018)
 		(&locals{frame: Activation{Register: func(n int) (uint64, bool) { return uint64(n), n != 3 }}, base: b[:min(1, len(b))]}).evaluate(b)

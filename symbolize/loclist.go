@@ -3,6 +3,8 @@ package symbolize
 import (
 	"debug/dwarf"
 	"encoding/binary"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/binread"
 )
 
 // maxLocations bounds a list of locations; long functions have some hundred for one
@@ -24,7 +26,8 @@ func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
 		if base <= 0 || loc > maxTable || len(at) < 4 {
 			return nil
 		}
-		l := locList{b: cut(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at))), vs: vs, unit: newUnit(unit), base: low}
+		list := cut(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at)))
+		l := locList{Cursor: binread.Cursor{Data: list}, vs: vs, unit: newUnit(unit), base: low}
 		return l.find(pc)
 	}
 	return nil
@@ -71,50 +74,26 @@ func locationIn(b []byte, base, pc uint64) []byte {
 
 // locList is a list of .debug_loclists (DWARF 5, section 7.7.3).
 type locList struct {
-	b    []byte
+	binread.Cursor
 	vs   *variables
 	unit unitOf
 	base uint64
-	bad  bool
-}
-
-func (l *locList) uleb() uint64 {
-	v, n := binary.Uvarint(l.b)
-	if n < 1 {
-		l.bad, l.b = true, nil
-		return 0
-	}
-	l.b = l.b[n:]
-	return v
-}
-
-func (l *locList) u64() uint64 {
-	if len(l.b) < 8 {
-		l.bad, l.b = true, nil
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(l.b)
-	l.b = l.b[8:]
-	return v
 }
 
 // indexed is an address by its number in the unit's table.
 func (l *locList) indexed() uint64 {
-	addr, ok := l.vs.address(l.unit, l.uleb())
-	l.bad = l.bad || !ok
+	addr, ok := l.vs.address(l.unit, l.Uleb())
+	if !ok {
+		l.Fail()
+	}
 	return addr
 }
 
 // find is the expression for pc.
 func (l *locList) find(pc uint64) []byte {
 	for range maxLocations {
-		if l.bad || len(l.b) == 0 {
-			return nil
-		}
-		kind := l.b[0]
-		l.b = l.b[1:]
 		var low, high uint64
-		switch kind {
+		switch l.U8() {
 		case 1: // base_addressx
 			l.base = l.indexed()
 			continue
@@ -122,28 +101,24 @@ func (l *locList) find(pc uint64) []byte {
 			low, high = l.indexed(), l.indexed()
 		case 3: // startx_length
 			low = l.indexed()
-			high = low + l.uleb()
+			high = low + l.Uleb()
 		case 4: // offset_pair
-			low, high = l.base+l.uleb(), l.base+l.uleb()
+			low, high = l.base+l.Uleb(), l.base+l.Uleb()
 		case 6: // base_address
-			l.base = l.u64()
+			l.base = l.U64()
 			continue
 		case 7: // start_end
-			low, high = l.u64(), l.u64()
+			low, high = l.U64(), l.U64()
 		case 8: // start_length
-			low = l.u64()
-			high = low + l.uleb()
+			low = l.U64()
+			high = low + l.Uleb()
 		default: // the end, or a location for everywhere else
 			return nil
 		}
-		n := l.uleb()
-		if l.bad || n > uint64(len(l.b)) {
-			return nil
+		expr := l.Take(l.Uleb())
+		if l.Bad || low <= pc && pc < high {
+			return expr
 		}
-		if low <= pc && pc < high {
-			return l.b[:n]
-		}
-		l.b = l.b[n:]
 	}
 	return nil
 }

@@ -8,35 +8,43 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
-// nearSymbols are the functions that the module's own file names: those of
-// .symtab or, if it is stripped, of .dynsym and .gnu_debugdata.
-func (m *module) nearSymbols() *symbols {
-	if m.near != nil {
-		return m.near
-	}
-	m.near = &symbols{}
+// nearSymbols are the functions around a file address that the module's own file names.
+func (m *module) nearSymbols(addr uint64) *symbols {
 	f := m.elf()
 	if f == nil {
-		return m.near
+		return &symbols{}
 	}
+	return m.near.at(addr, around(f, addr, codeSymbol(f.Sections())), func() *symbols { return allNear(m, f) })
+}
+
+// around finds the symbols around a file address in .symtab, if there is one.
+func around(f *elfx.File, addr uint64, keep func(*elfx.Symbol) (uint8, bool)) func() (*symbols, bool) {
+	return func() (*symbols, bool) {
+		list, few := f.StaticAround(addr, wanted(keep))
+		return newSymbols(f.Sections(), keep, table{f, list, SourceSymtab}), few
+	}
+}
+
+// allNear are all functions that the module's own file names: those of .symtab or, if it is
+// stripped, of .dynsym and .gnu_debugdata.
+func allNear(m *module, f *elfx.File) *symbols {
 	// .symtab repeats what .dynsym has; the other two complement each other.
 	var tables []table
 	if list, err := f.Symbols(); err == nil {
-		tables = append(tables, table{list, SourceSymtab})
+		tables = append(tables, table{f, list, SourceSymtab})
 	} else {
 		list, _ := f.DynamicSymbols()
-		tables = append(tables, table{list, SourceDynsym})
-		inner, err := miniDebug(f)
+		tables = append(tables, table{f, list, SourceDynsym})
+		inner, err := miniDebug(m.finder.memory, f)
 		if err != nil {
 			m.note("%s: %v", m.mod.Path, err)
 		}
 		if inner != nil {
 			list, _ := inner.Symbols()
-			tables = append(tables, table{list, SourceMiniDebug})
+			tables = append(tables, table{inner, list, SourceMiniDebug})
 		}
 	}
-	m.near = newSymbols(f.Sections(), codeSymbol(f.Sections()), tables...)
-	return m.near
+	return m.symbols(f.Sections(), codeSymbol(f.Sections()), tables...)
 }
 
 // farSymbols are the functions that the separate debug file names.
@@ -47,12 +55,12 @@ func (m *module) farSymbols() *symbols {
 	m.far = &symbols{}
 	if f := m.debugFile(true); f != nil {
 		list, _ := f.Symbols()
-		m.far = newSymbols(f.Sections(), codeSymbol(f.Sections()), table{list, SourceSymtab})
+		m.far = m.symbols(f.Sections(), codeSymbol(f.Sections()), table{f, list, SourceSymtab})
 	}
 	return m.far
 }
 
-// stripped tells whether the module's own file has no full symbol table.
+// stripped reports whether the module's own file has no full symbol table.
 func (m *module) stripped() bool {
 	f := m.elf()
 	return f == nil || !hasSection(f, ".symtab")
@@ -61,7 +69,7 @@ func (m *module) stripped() bool {
 // codeSymbolAt returns the symbol of the function at a file address. The debug
 // file is searched only if the module's own symbols do not cover the address.
 func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
-	near := m.nearSymbols()
+	near := m.nearSymbols(addr)
 	if s, ok := near.sized.Find(addr); ok {
 		return s.Value, true
 	}
@@ -89,39 +97,50 @@ func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
 }
 
 func (m *module) dataSymbolAt(addr uint64) (*symbol, bool) {
-	if m.data == nil {
-		var tables []table
-		var sections []elf.SectionHeader
-		if f := m.elf(); f != nil {
-			sections = f.Sections()
-			list, err := f.Symbols()
-			if err != nil {
-				list, _ = f.DynamicSymbols()
-			}
-			tables = append(tables, table{list, SourceSymtab})
-		}
-		if m.stripped() {
-			if f := m.debugFile(true); f != nil {
-				list, _ := f.Symbols()
-				tables = append(tables, table{list, SourceSymtab})
-			}
-		}
-		m.data = newSymbols(sections, dataSymbol, tables...)
+	some := func() (*symbols, bool) { return nil, false }
+	if f := m.elf(); f != nil && !m.stripped() {
+		some = around(f, addr, dataSymbol)
 	}
-	return m.data.find(addr)
+	return m.data.at(addr, some, func() *symbols { return allData(m) }).find(addr)
 }
 
-// lookup returns the address of a symbol in the target; it takes the lock.
-func (m *module) lookup(name string, network bool) (uint64, bool) {
+// allData are the variables that the module's file and its debug file name.
+func allData(m *module) *symbols {
+	var tables []table
+	var sections []elf.SectionHeader
+	if f := m.elf(); f != nil {
+		sections = f.Sections()
+		list, err := f.Symbols()
+		if err != nil {
+			list, _ = f.DynamicSymbols()
+		}
+		tables = append(tables, table{f, list, SourceSymtab})
+	}
+	if m.stripped() {
+		if f := m.debugFile(true); f != nil {
+			list, _ := f.Symbols()
+			tables = append(tables, table{f, list, SourceSymtab})
+		}
+	}
+	return m.symbols(sections, dataSymbol, tables...)
+}
+
+// lookup returns the address of a symbol in the target, of those that the module exports or
+// of all that it has; it takes the lock.
+func (m *module) lookup(name string, exported, network bool) (uint64, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f := m.elf(); f != nil {
-		if s, ok := f.Lookup(name); ok {
+		s, ok := f.LookupDynamic(name)
+		if ok = ok && s.Bind != elf.STB_LOCAL; !ok && !exported {
+			s, ok = f.Lookup(name)
+		}
+		if ok {
 			return m.address(s)
 		}
 	}
 	// What a full symbol table does not have the debug file has not either.
-	if !m.stripped() {
+	if exported || !m.stripped() {
 		return 0, false
 	}
 	if f := m.debugFile(network); f != nil {
@@ -144,17 +163,8 @@ func (m *module) address(s elfx.Symbol) (uint64, bool) {
 	return s.Value + m.mod.Bias, true
 }
 
-// exported returns the exported function at a file address.
-func (m *module) exported(addr uint64) (*symbol, bool) {
-	if m.dyn == nil {
-		m.dyn = &symbols{}
-		if f := m.elf(); f != nil {
-			list, _ := f.DynamicSymbols()
-			m.dyn = newSymbols(f.Sections(), codeSymbol(f.Sections()), table{list, SourceDynsym})
-		}
-	}
-	return m.dyn.find(addr)
-}
+// slotCost is what one relocation that is remembered takes, in bytes.
+const slotCost = 64
 
 // slotSymbol returns the symbol that the relocation at a file address binds.
 func (m *module) slotSymbol(addr uint64) (string, bool) {
@@ -163,7 +173,7 @@ func (m *module) slotSymbol(addr uint64) (string, bool) {
 		if f := m.elf(); f != nil {
 			list, _ := f.Relocations()
 			for _, r := range list {
-				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) {
+				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) && m.finder.memory.Take("relocations", slotCost) == nil {
 					name, _, _ := strings.Cut(r.Symbol, "@")
 					m.slots[r.Offset] = name
 				}

@@ -3,11 +3,10 @@ package symbolize
 import (
 	"bytes"
 	"fmt"
-	"io"
 
-	"github.com/ulikunitz/xz"
-
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/unxz"
 )
 
 // maxMiniDebug bounds what .gnu_debugdata unpacks to. It holds a symbol table;
@@ -26,7 +25,7 @@ func (m memoryImage) Bytes() []byte { return m.b }
 // miniDebug returns the small ELF file that some distributions put, compressed,
 // into stripped files: it has the symbols of those functions that are not
 // exported. Nil if f has none.
-func miniDebug(f *elfx.File) (*elfx.File, error) {
+func miniDebug(l *budget.Ledger, f *elfx.File) (*elfx.File, error) {
 	if !hasSection(f, ".gnu_debugdata") {
 		return nil, nil
 	}
@@ -34,18 +33,24 @@ func miniDebug(f *elfx.File) (*elfx.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := xz.NewReader(bytes.NewReader(packed))
+	return unpackMiniDebug(l, packed)
+}
+
+// unpackMiniDebug is the file that such a section has.
+func unpackMiniDebug(l *budget.Ledger, packed []byte) (*elfx.File, error) {
+	r, done, err := unxz.NewReader(l, bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	b, err := io.ReadAll(io.LimitReader(r, maxMiniDebug+1))
+	defer done()
+	b, err := elfx.ReadAllWithin(l, "section .gnu_debugdata", r, maxMiniDebug+1)
 	if err != nil {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
 	if len(b) > maxMiniDebug {
 		return nil, fmt.Errorf(".gnu_debugdata: over the limit of %d bytes", maxMiniDebug)
 	}
-	inner, err := elfx.Open(memoryImage{bytes.NewReader(b), b})
+	inner, err := elfx.OpenWithin(l, memoryImage{bytes.NewReader(b), b})
 	if err != nil {
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}

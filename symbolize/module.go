@@ -14,6 +14,10 @@ import (
 // a thousand threads of some ten frames asks for fewer different ones.
 const maxFrames = 1 << 15
 
+// maxLineSteps bounds how often code before an address is asked for its line: it has mostly
+// that of the code right before.
+const maxLineSteps = 64
+
 // module is what is known about one module. All fields below mu are guarded by
 // it; methods expect it held unless they say otherwise.
 type module struct {
@@ -33,14 +37,26 @@ type module struct {
 	alt       *debugFile
 	wantLines bool // source lines were asked for
 
-	near, far *symbols // functions of the module's file, of its debug file
-	data, dyn *symbols // variables, exported functions
-	vars      *variables
-	valued    map[valuedAt]*valued // nil for those that are not known
-	slots     map[uint64]string
-	frames    map[uint64][]Frame // answers of code
-	decls     map[uint64]dwarfx.Position
-	notes     []string // warnings
+	tables
+	answers
+	notes []string // warnings
+}
+
+// tables are what was made of a module's symbols when that was first asked for.
+type tables struct {
+	near    sparse   // functions of the module's file
+	far     *symbols // those of its debug file
+	data    sparse   // variables
+	exports sparse
+	vars    *variables
+	slots   map[uint64]string
+}
+
+// answers are what a module was asked before.
+type answers struct {
+	valued map[valuedAt]*valued // nil for those that are not known
+	frames map[uint64][]Frame   // of code
+	decls  map[uint64]dwarfx.Position
 }
 
 // searched tells how far a search for a separate debug file went.
@@ -76,7 +92,7 @@ func (m *module) openFile() {
 		}
 		return
 	}
-	m.file, m.fileErr = elfx.Open(m.mod.Image)
+	m.file, m.fileErr = elfx.OpenWithin(m.finder.memory, m.mod.Image)
 }
 
 // buildID is the build ID of the module, nil if it has none.
@@ -134,10 +150,10 @@ func (m *module) openDWARF(f *elfx.File, file string) {
 	var alt *dwarfx.Data
 	if name, id, ok := altLink(f); ok {
 		if m.alt = m.finder.alt(m, file, name, id); m.alt != nil {
-			alt = dwarfx.New(sectionsOf(m.alt.File), nil)
+			alt = dwarfx.New(sectionsOf(m.alt.File), nil, m.finder.memory)
 		}
 	}
-	m.dwarf = dwarfx.New(sectionsOf(f), alt)
+	m.dwarf = dwarfx.New(sectionsOf(f), alt, m.finder.memory)
 }
 
 // sectionsOf loads the sections of a file for package dwarfx.
@@ -151,7 +167,7 @@ func sectionsOf(f *elfx.File) dwarfx.Sections {
 	}
 }
 
-// hasSection tells whether a file has a section with bytes, without reading it.
+// hasSection reports whether a file has a section with bytes, without reading it.
 func hasSection(f *elfx.File, name string) bool {
 	old := ".z" + name[1:]
 	for _, s := range f.Sections() {

@@ -11,6 +11,7 @@ package symbolize
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"sort"
 	"time"
@@ -28,6 +29,11 @@ type Options struct {
 	Sysroot string
 	// Debuginfod are the servers to ask for what is nowhere else.
 	Debuginfod Debuginfod
+	// Open opens the debug files that are looked for on this machine; nil opens all that
+	// this process may read.
+	Open func(name string) (*os.File, error)
+	// Memory counts what is made of the modules' files, and bounds it; nil does not.
+	Memory callbacks.Ledger
 }
 
 // Debuginfod are servers that have debug files by build ID. Without URLs none
@@ -37,6 +43,8 @@ type Debuginfod struct {
 	URLs []string
 	// Timeout is how long a server may be silent; 0 means 5 seconds.
 	Timeout time.Duration
+	// Total is how long all downloads of a Symbolizer together may take; 0 means 2 minutes.
+	Total time.Duration
 	// CacheDir keeps what was downloaded, in the layout of elfutils'
 	// debuginfod client; if it is empty nothing is kept.
 	CacheDir string
@@ -76,6 +84,8 @@ type Frame struct {
 	// are unknown. Line 0 with a File says that the code belongs to no line.
 	File         string
 	Line, Column int
+	// Near tells that the compiler gave the code no line: it is that of the code before it.
+	Near bool
 	// Inlined tells that the function was inlined into the next frame.
 	Inlined bool
 	// Offset is the distance of the address from Low; 0 for inlined frames.
@@ -221,14 +231,17 @@ func (s *Symbolizer) Data(addr uint64) (sym Symbol, ok bool) {
 }
 
 // Lookup returns the address of the symbol name in the module whose path or
-// base name is module, or in the first module in link order that defines it if
-// module is empty. Separate debug files are searched too; servers are asked
-// only about a module that is named.
+// base name is module. If module is empty, it is that of the first module in link
+// order that exports it, or else of the first that has it: only what is exported is
+// bound by name, and to look for the rest takes large tables. Separate debug files
+// are searched too; servers are asked only about a module that is named.
 func (s *Symbolizer) Lookup(name, module string) (addr uint64, ok bool) {
-	for _, m := range s.modules {
-		if module == "" || module == m.mod.Path || module == path.Base(m.mod.Path) {
-			if addr, ok = m.lookup(name, module != ""); ok {
-				return addr, true
+	for _, exported := range []bool{true, false} {
+		for _, m := range s.modules {
+			if module == "" || module == m.mod.Path || module == path.Base(m.mod.Path) {
+				if addr, ok = m.lookup(name, exported, module != ""); ok {
+					return addr, true
+				}
 			}
 		}
 	}
@@ -243,6 +256,21 @@ func (s *Symbolizer) SlotSymbol(slot uint64) (name string, ok bool) {
 		return nil
 	})
 	return name, ok
+}
+
+// Binds reports whether the module around pc is linked with a function of another one, by its
+// relocations (JUMP_SLOT and GLOB_DAT). It is not known of a module that has none, as a static
+// executable.
+func (s *Symbolizer) Binds(pc uint64, name string) (binds, known bool) {
+	_ = s.locked(pc, func(m *module, addr uint64) error {
+		m.slotSymbol(addr)
+		known = len(m.slots) > 0
+		for _, n := range m.slots {
+			binds = binds || n == name
+		}
+		return nil
+	})
+	return binds, known
 }
 
 // Exported returns the exported function that covers pc and its address in the

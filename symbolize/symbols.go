@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	"github.com/ompd-inspect/ompd-inspect/symbolize/internal/spans"
@@ -43,30 +44,47 @@ func (t *symbols) find(addr uint64) (*symbol, bool) {
 
 // table is a symbol table and where it comes from.
 type table struct {
+	file   *elfx.File
 	list   []elfx.Symbol
 	source Source
+}
+
+// symbolKey is what symbols are sorted by, being small.
+type symbolKey struct {
+	low uint64
+	i   int
+}
+
+// symbols is newSymbols within the limit of memory: if they do not fit, there are none.
+func (m *module) symbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool), tables ...table) *symbols {
+	const each = uint64(unsafe.Sizeof(symbol{}) + unsafe.Sizeof(symbolKey{}) + 2*unsafe.Sizeof(spans.Span[*symbol]{}) + 8)
+	n := uint64(0)
+	for _, t := range tables {
+		n += uint64(len(t.list))
+		defer t.file.Release(t.list)
+	}
+	if m.finder.memory.Take("index of symbols", n*each) != nil {
+		return &symbols{}
+	}
+	return newSymbols(sections, keep, tables...)
 }
 
 // newSymbols makes an index of those symbols in tables that keep takes; keep
 // also ranks them, lower is better. sections bound symbols without a size.
 func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool), tables ...table) *symbols {
-	type key struct {
-		low uint64
-		i   int
-	}
 	var all []symbol
-	var keys []key // what is sorted, being small
+	var keys []symbolKey
 	for _, t := range tables {
 		all, keys = slices.Grow(all, len(t.list)), slices.Grow(keys, len(t.list))
 		for i := range t.list {
 			s := &t.list[i]
 			if rank, ok := keep(s); ok && s.Name != "" && s.Value+s.Size >= s.Value {
-				keys = append(keys, key{s.Value, len(all)})
+				keys = append(keys, symbolKey{s.Value, len(all)})
 				all = append(all, symbol{name: s.Name, low: s.Value, high: s.Value + s.Size, sized: s.Size > 0, rank: rank, source: t.source})
 			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Compare(a.low, b.low) })
+	slices.SortFunc(keys, func(a, b symbolKey) int { return cmp.Compare(a.low, b.low) })
 	t := &symbols{}
 	for len(keys) > 0 {
 		best, n := &all[keys[0].i], 1
@@ -139,7 +157,7 @@ func sectionEnd(sections []elf.SectionHeader, addr uint64) uint64 {
 	return addr
 }
 
-// hasBytes tells whether a section has content in the file.
+// hasBytes reports whether a section has content in the file.
 func hasBytes(s elf.SectionHeader) bool {
 	return s.Type != elf.SHT_NOBITS && s.Type != elf.SHT_NULL && s.Size > 0
 }

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -117,6 +118,46 @@ func TestSlotSymbol(t *testing.T) {
 		if name, ok := s.SlotSymbol(address(t, file, "exported_data")); ok {
 			t.Errorf("a variable is a slot for %q", name)
 		}
+	}
+}
+
+// TestExportedFew holds what a module says of the first addresses that it is asked about
+// against what it says when its symbols are sorted.
+func TestExportedFew(t *testing.T) {
+	libc := strings.TrimSpace(run(t, "gcc", "-print-file-name=libc.so.6"))
+	f, closer, err := elfx.OpenPath(libc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	var text elf.SectionHeader
+	for _, s := range f.Sections() {
+		if s.Name == ".text" {
+			text = s
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	sorted := open(t, libc)
+	for range maxAsked {
+		sorted.Exported(bias + text.Addr + random.Uint64N(text.Size))
+	}
+	named := 0
+	for range 40 {
+		s := open(t, libc)
+		for range maxAsked {
+			pc := bias + text.Addr + random.Uint64N(text.Size+100) - 50
+			name, low, ok := s.Exported(pc)
+			wantName, wantLow, want := sorted.Exported(pc)
+			if name != wantName || low != wantLow || ok != want {
+				t.Fatalf("Exported(%#x) = %q at %#x, %v; when sorted %q at %#x, %v", pc-bias, name, low, ok, wantName, wantLow, want)
+			}
+			if ok {
+				named++
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("%d of %d addresses have a name", named, 40*maxAsked)
 	}
 }
 

@@ -84,7 +84,7 @@ func typeOf(e *dwarf.Entry) dwarf.Offset {
 	return off
 }
 
-// plain is a type without the names and qualifiers around it; lock tells whether
+// plain is a type without the names and qualifiers around it; lock reports whether
 // one of the names is that of a lock. It is nil if it is not known.
 func (ts types) plain(off dwarf.Offset) (e *dwarf.Entry, in []*dwarf.Entry, lock bool) {
 	for range maxTypeDepth {
@@ -133,7 +133,7 @@ func (ts types) sizeOf(off dwarf.Offset, depth int) (n uint64, ok bool) {
 	return 0, false
 }
 
-// signed tells whether a type is that of integers with a sign.
+// signed reports whether a type is that of integers with a sign.
 func (ts types) signed(off dwarf.Offset) bool {
 	e, _, _ := ts.plain(off)
 	if e == nil {
@@ -215,8 +215,7 @@ func (ts types) memberAt(in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 func (ts types) elementAt(e *dwarf.Entry, in []*dwarf.Entry, n uint64, depth int) (part, bool) {
 	size, ok := ts.size(typeOf(e))
 	dims := ts.dimensions(in)
-	strided := e.Val(dwarf.AttrStrideSize) != nil || e.Val(dwarf.AttrStride) != nil || e.Val(dwarf.AttrDataLocation) != nil
-	if !ok || strided || len(dims) == 0 {
+	if !ok || strided(e) || len(dims) == 0 {
 		return part{}, false
 	}
 	index, ok := subscripts(dims, n/size, ts.lang)
@@ -226,6 +225,11 @@ func (ts types) elementAt(e *dwarf.Entry, in []*dwarf.Entry, n uint64, depth int
 	p, ok := ts.at(typeOf(e), n%size, depth+1)
 	p.path = index + p.path
 	return p, ok
+}
+
+// strided reports whether the elements of an array need not lie side by side where it is.
+func strided(e *dwarf.Entry) bool {
+	return e.Val(dwarf.AttrStrideSize) != nil || e.Val(dwarf.AttrStride) != nil || e.Val(dwarf.AttrDataLocation) != nil
 }
 
 // subscripts are those of element number i of an array: in Fortran the first

@@ -7,8 +7,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -16,6 +18,9 @@ const (
 	// maxVariableInfo bounds the debug information that is searched for a
 	// variable, in bytes: reading more takes seconds.
 	maxVariableInfo = 64 << 20
+	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer of as
+	// much debug information.
+	maxVariableWork = 64 << 20
 	// maxPointers bounds the pointer variables of one module.
 	maxPointers = 1 << 14
 )
@@ -96,6 +101,7 @@ func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
 			return nil
 		}
 		list, _ := f.Symbols()
+		defer f.Release(list)
 		for i := range list {
 			if sym := &list[i]; sym.Type == elf.STT_OBJECT && sym.Size == 8 && sym.Defined() && len(out) < maxPointers {
 				out = append(out, sym.Value+m.mod.Bias)
@@ -157,7 +163,7 @@ func (m *module) variables() *variables {
 		return vs
 	}
 	vs.listed = true
-	_ = vs.read()
+	_ = vs.read(m.finder.memory)
 	slices.SortStableFunc(vs.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
 	return vs
 }
@@ -190,12 +196,13 @@ func (m *module) information() *variables {
 	return m.vars
 }
 
-func (vs *variables) read() (err error) {
+func (vs *variables) read(l *budget.Ledger) (err error) {
 	defer elfx.Recover("variables", &err)
 	r := vs.data.Reader()
 	var unit unitOf
+	work := 0
 	for common := false; ; {
-		e, err := r.Next()
+		e, err := nextEntry(r, &work)
 		if e == nil || err != nil {
 			return err
 		}
@@ -203,7 +210,9 @@ func (vs *variables) read() (err error) {
 		case dwarf.TagCompileUnit:
 			unit = newUnit(e)
 		case dwarf.TagVariable:
-			vs.add(e, unit, common)
+			if err := vs.add(e, unit, common, l); err != nil {
+				return err
+			}
 		case dwarf.TagCommonDwarfBlock:
 			common = e.Children
 			continue // its members are behind it
@@ -211,9 +220,46 @@ func (vs *variables) read() (err error) {
 		case 0:
 			common = false
 		default:
-			r.SkipChildren()
+			if err := skipChildren(r, e, &work); err != nil {
+				return err
+			}
 		}
 	}
+}
+
+// nextEntry reads an entry and counts the work.
+func nextEntry(r *dwarf.Reader, work *int) (*dwarf.Entry, error) {
+	if *work > maxVariableWork {
+		return nil, fmt.Errorf("%w: more debug information than is searched for variables", elfx.ErrDamaged)
+	}
+	e, err := r.Next()
+	if e != nil {
+		*work += 1 + len(e.Field)
+	}
+	return e, err
+}
+
+// skipChildren goes behind the children of e.
+func skipChildren(r *dwarf.Reader, e *dwarf.Entry, work *int) error {
+	if !e.Children {
+		return nil
+	}
+	if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
+		r.Seek(next)
+		return nil
+	}
+	for depth := 1; depth > 0; {
+		e, err := nextEntry(r, work)
+		if e == nil || err != nil {
+			return err
+		}
+		if e.Tag == 0 {
+			depth--
+		} else if e.Children {
+			depth++
+		}
+	}
+	return nil
 }
 
 // unitOf is what the entries of a compilation unit have in common.
@@ -228,15 +274,19 @@ func newUnit(e *dwarf.Entry) unitOf {
 }
 
 // add takes a variable that has a fixed place.
-func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool) {
+func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool, l *budget.Ledger) error {
 	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
 	addr, ok := vs.fixed(loc, unit)
 	if !ok {
-		return
+		return nil
 	}
 	if name, typ := vs.named(e); name != "" && typ != 0 {
+		if err := l.Take("variables", uint64(len(name))+2*uint64(unsafe.Sizeof(variable{}))); err != nil {
+			return err
+		}
 		vs.list = append(vs.list, variable{name, typ, addr, unit.language, common})
 	}
+	return nil
 }
 
 // named is the name and the type of a variable, which a declaration may have that

@@ -8,7 +8,7 @@ import (
 )
 
 // Warnings say what debug information was missing where source lines were asked
-// for, and what was found and left out, with the cure. Each is given once,
+// for, and what was found and left out, with the fix. Each is given once,
 // however often it was met; modules that lack the same share one.
 func (s *Symbolizer) Warnings() []string {
 	var list, missing []string

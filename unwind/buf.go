@@ -1,9 +1,9 @@
 package unwind
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/binread"
 )
 
 // buf reads a table from front to back. After a first error every read gives 0
@@ -21,6 +21,18 @@ func (b *buf) fail(format string, args ...any) {
 	b.b = nil
 }
 
+// read moves over what f reads.
+func read[T any](b *buf, f func(*binread.Cursor) T) T {
+	c := binread.Cursor{Data: b.b}
+	v := f(&c)
+	if c.Bad {
+		b.fail("what is at %#x reaches past the end", b.addr)
+		return v
+	}
+	b.b, b.addr = b.b[c.Pos:], b.addr+uint64(c.Pos)
+	return v
+}
+
 // take returns the next n bytes.
 func (b *buf) take(n uint64) []byte {
 	if n > uint64(len(b.b)) {
@@ -32,81 +44,18 @@ func (b *buf) take(n uint64) []byte {
 	return p
 }
 
-func (b *buf) u8() byte {
-	if p := b.take(1); p != nil {
-		return p[0]
-	}
-	return 0
-}
-
-func (b *buf) u16() uint16 {
-	if p := b.take(2); p != nil {
-		return binary.LittleEndian.Uint16(p)
-	}
-	return 0
-}
-
-func (b *buf) u32() uint32 {
-	if p := b.take(4); p != nil {
-		return binary.LittleEndian.Uint32(p)
-	}
-	return 0
-}
-
-func (b *buf) u64() uint64 {
-	if p := b.take(8); p != nil {
-		return binary.LittleEndian.Uint64(p)
-	}
-	return 0
-}
-
-// maxLEB is the length of the longest LEB128 number that is taken: 64 bits
-// need 10 bytes, and writers may pad a little.
-const maxLEB = 16
-
-func (b *buf) uleb() uint64 {
-	var v uint64
-	for i := range maxLEB {
-		c := b.u8()
-		if i < 10 {
-			v |= uint64(c&0x7f) << (7 * i)
-		}
-		if c < 0x80 {
-			return v
-		}
-	}
-	b.fail("number at %#x does not end", b.addr)
-	return 0
-}
-
-func (b *buf) sleb() int64 {
-	var v uint64
-	for i := range maxLEB {
-		c := b.u8()
-		if i < 10 {
-			v |= uint64(c&0x7f) << (7 * i)
-		}
-		if c < 0x80 {
-			if c&0x40 != 0 && i < 9 {
-				v |= ^uint64(0) << (7 * (i + 1))
-			}
-			return int64(v)
-		}
-	}
-	b.fail("number at %#x does not end", b.addr)
-	return 0
-}
+func (b *buf) u8() byte     { return read(b, (*binread.Cursor).U8) }
+func (b *buf) u16() uint16  { return read(b, (*binread.Cursor).U16) }
+func (b *buf) u32() uint32  { return read(b, (*binread.Cursor).U32) }
+func (b *buf) u64() uint64  { return read(b, (*binread.Cursor).U64) }
+func (b *buf) uleb() uint64 { return read(b, (*binread.Cursor).Uleb) }
+func (b *buf) sleb() int64  { return read(b, (*binread.Cursor).Sleb) }
 
 // block reads a length and as many bytes.
 func (b *buf) block() []byte { return b.take(b.uleb()) }
 
 func (b *buf) cstring() string {
-	n := bytes.IndexByte(b.b, 0)
-	if n < 0 {
-		b.fail("text at %#x does not end", b.addr)
-		return ""
-	}
-	return string(b.take(uint64(n) + 1)[:n])
+	return read(b, func(c *binread.Cursor) string { return c.String(len(c.Data)) })
 }
 
 // word reads an unsigned number of size 1, 2, 4 or 8.

@@ -33,7 +33,7 @@ func TestInstructions(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		insts []byte
-		pc    uint64 // from the begin of the function
+		pc    uint64 // from the start of the function
 		want  string
 		err   error
 	}{

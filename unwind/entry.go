@@ -14,6 +14,7 @@ type cie struct {
 	augmented bool // FDEs have augmentation data, with a length
 	signal    bool // describes signal trampolines
 	ptrEnc    byte // of addresses in FDEs
+	lsdaEnc   byte // of the address of what is known of exceptions in FDEs
 	addrSize  int
 	codeAlign uint64
 	dataAlign int64
@@ -26,10 +27,11 @@ type cie struct {
 type fde struct {
 	*cie
 	low, high uint64
+	lsda      uint64 // of what is known of exceptions; 0 if there is nothing
 	insts     buf
 }
 
-// header is the begin of an entry.
+// header is the start of an entry.
 type header struct {
 	isCIE bool
 	end   bool   // a zero length, which ends the table
@@ -38,7 +40,7 @@ type header struct {
 	next  uint64 // address of the next entry
 }
 
-// header reads the begin of the entry at addr and takes its bytes.
+// header reads the start of the entry at addr and takes its bytes.
 func (t *table) header(addr uint64) (header, error) {
 	h := header{}
 	b, err := t.read(addr, 4)
@@ -107,7 +109,7 @@ func (t *table) cieAt(addr uint64) (*cie, error) {
 const maxCIEs = 4096
 
 func (t *table) parseCIE(b buf) (*cie, error) {
-	c := &cie{addrSize: 8, version: b.u8()}
+	c := &cie{addrSize: 8, lsdaEnc: peOmit, version: b.u8()}
 	if c.version != 1 && c.version != 3 && c.version != 4 {
 		return nil, fmt.Errorf("%w: version %d", ErrUnsupported, c.version)
 	}
@@ -158,7 +160,7 @@ func (c *cie) augment(s string, b *buf) error {
 		case 'P':
 			data.pointer(data.u8(), bases{})
 		case 'L':
-			data.u8()
+			c.lsdaEnc = data.u8()
 		case 'S':
 			c.signal = true
 		case 'B', 'G': // aarch64: signed with key B; memory tags. No data.
@@ -201,7 +203,11 @@ func (t *table) parseFDE(h *header) (*fde, error) {
 	}
 	f.high = f.low + size
 	if c.augmented {
-		b.block()
+		start := b
+		data := buf{b: b.block()}
+		start.uleb()
+		data.addr = start.addr
+		f.lsda = data.pointer(c.lsdaEnc, t.bases) // what cannot be read is not known
 	}
 	f.insts = b
 	if b.err == nil && f.high < f.low {

@@ -112,7 +112,7 @@ func (u *Unwinder) GoFunction(pc uint64) (name, file string, line int, ok bool) 
 	return f.Name, file, line, true
 }
 
-// HasGo tells whether the module that has code address pc has Go code.
+// HasGo reports whether the module that has code address pc has Go code.
 func (u *Unwinder) HasGo(pc uint64) bool {
 	m := u.module(pc)
 	return m != nil && m.goTable() != nil
@@ -246,7 +246,7 @@ func (w *walk) resume(g uint64, info *gocode.Runtime) {
 // maxParked bounds the frames of a parked goroutine up to the call from C.
 const maxParked = 512
 
-// callsBack tells whether goroutine g runs a call from C that came in on the stack
+// callsBack reports whether goroutine g runs a call from C that came in on the stack
 // at sp: what the call was given is the same on both sides.
 func (w *walk) callsBack(g, sp uint64, info *gocode.Runtime) bool {
 	pc, ok := w.word(g + info.SchedPC)
@@ -268,7 +268,7 @@ func (w *walk) callsBack(g, sp uint64, info *gocode.Runtime) bool {
 	return false
 }
 
-// arrives tells whether the return address at addr is where calls from C arrive.
+// arrives reports whether the return address at addr is where calls from C arrive.
 func (w *walk) arrives(addr uint64) bool {
 	pc, ok := w.word(addr)
 	r := w.row(lookupPC(pc, false))

@@ -13,12 +13,12 @@ const (
 	// pointer that is believed. Larger frames exist (big arrays), but a
 	// register that happens to point into the stack is more likely.
 	maxGuessedFrame = 1 << 20
-	// maxLeaf bounds the distance from the begin of a function, which a call
+	// maxLeaf bounds the distance from the start of a function, which a call
 	// names, to an instruction that is believed to belong to it.
 	maxLeaf = 1 << 16
 )
 
-// trampoline tells whether the code at pc is a signal trampoline.
+// trampoline reports whether the code at pc is a signal trampoline.
 func (w *walk) trampoline(pc uint64) bool {
 	return pc != 0 && arch.IsSigreturn(w.arch, w.mem, pc)
 }
@@ -46,7 +46,7 @@ func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
 	return false, fmt.Errorf("%w: %w", ErrNoUnwindInfo, r.err)
 }
 
-// executable tells whether the target may run what is at pc. Where it does not
+// executable reports whether the target may run what is at pc. Where it does not
 // say, modules are taken for code and everything else for none.
 func (w *walk) executable(pc uint64) bool {
 	l, ok := w.mem.(callbacks.MappingLister)
@@ -106,7 +106,7 @@ func (w *walk) leaf(f *Frame, strict bool) bool {
 	return true
 }
 
-// goesTo tells whether call may have led to the function that has pc.
+// goesTo reports whether call may have led to the function that has pc.
 func (w *walk) goesTo(call arch.Call, pc uint64) bool {
 	target := call.Target
 	if call.Kind == arch.CallRegister {
@@ -153,7 +153,7 @@ func (w *walk) framePointer(f *Frame) bool {
 	return true
 }
 
-// plausible tells whether ret looks like a return address: it stands behind a
+// plausible reports whether ret looks like a return address: it stands behind a
 // call, at the entry of a coroutine or a signal trampoline, or in a module whose
 // code cannot be read.
 func (w *walk) plausible(ret uint64) bool {

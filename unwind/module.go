@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/gocode"
 )
@@ -15,7 +16,8 @@ import (
 // for.
 type module struct {
 	*callbacks.Module
-	mem callbacks.Memory
+	mem    callbacks.Memory
+	memory *budget.Ledger
 
 	load  sync.Once
 	eh    *table // nil if there is none
@@ -64,16 +66,18 @@ func (m *module) open() {
 		m.err = m.openMemory()
 		return
 	}
-	f, err := elfx.Open(m.Image)
+	f, err := elfx.OpenWithin(m.memory, m.Image)
 	if err != nil {
 		m.err = fmt.Errorf("unwind information of %s: %w", m.Path, err)
 		return
 	}
-	m.eh, m.err = fileEHFrame(f)
+	if m.eh, m.err = fileEHFrame(f); m.eh != nil {
+		m.eh.memory = m.memory
+	}
 	m.openGo(f)
 	if data, h, err := f.Section(".debug_frame"); err == nil && h.Type != elf.SHT_NOBITS {
 		m.debug = newTable(slice{data: data}, bases{})
-		m.debug.debugFrame, m.debug.end = true, uint64(len(data))
+		m.debug.debugFrame, m.debug.end, m.debug.memory = true, uint64(len(data)), m.memory
 	}
 }
 
@@ -166,7 +170,7 @@ const (
 )
 
 // openMemory finds the tables of a module whose file is not at hand, through
-// the ELF header at its begin.
+// the ELF header at its start.
 func (m *module) openMemory() error {
 	src := memSource{m.mem, m.Bias}
 	base := m.Low.Offset - m.Bias

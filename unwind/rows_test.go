@@ -48,6 +48,7 @@ func cell(r rule) string {
 // TestRowsAsReadelf asserts that the rules of every row of real tables are
 // those that readelf prints.
 func TestRowsAsReadelf(t *testing.T) {
+	omptest.Needs(t, "readelf")
 	readelf, err := exec.LookPath("readelf")
 	if err != nil {
 		t.Fatalf("%v: apt-get install binutils", err)

@@ -12,6 +12,7 @@ import (
 // compile builds a program of testdata.
 func compile(t testing.TB, cc, source string, flags ...string) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	path, err := exec.LookPath(cc)
 	if err != nil {
 		t.Fatalf("no compiler: %v: apt-get install %s", err, cc)

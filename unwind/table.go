@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // source gives the bytes of a module at virtual addresses of its file.
@@ -17,6 +20,7 @@ type table struct {
 	src        source
 	debugFrame bool
 	bases      bases
+	memory     *budget.Ledger
 	start, end uint64 // of the entries; end may be past the last one
 	index      sorted // .eh_frame_hdr; or, if it has no entries, scanned
 
@@ -34,6 +38,9 @@ type span struct{ low, high, addr uint64 }
 // maxFDEs bounds an index that is made by reading a whole table. Chromium's
 // has about 1,000,000.
 const maxFDEs = 1 << 22
+
+// fdesCounted is how many entries of such an index are counted at once.
+const fdesCounted = 1 << 12
 
 // read returns n bytes at addr, bounded by the table's end.
 func (t *table) read(addr uint64, n int) (buf, error) {
@@ -109,6 +116,11 @@ func (t *table) scanAll() ([]span, error) {
 			// An entry that this package does not understand costs
 			// only its own function.
 			if f, err := t.parseFDE(&h); err == nil && f.low < f.high && f.low != 0 {
+				if len(all)%fdesCounted == 0 {
+					if t.memory.Take("index of unwind information", 2*fdesCounted*uint64(unsafe.Sizeof(span{}))) != nil {
+						break // what was read serves
+					}
+				}
 				all = append(all, span{f.low, f.high, addr})
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // MaxFrames bounds the depth of a stack, whatever the caller asks for: an
@@ -70,7 +71,7 @@ func (h How) String() string {
 	return "unknown"
 }
 
-// Guessed tells whether the frame is inferred, not read from a table.
+// Guessed reports whether the frame is inferred, not read from a table.
 func (h How) Guessed() bool { return h == HowFramePointer || h == HowLeaf }
 
 // Frame is one native stack frame.
@@ -126,6 +127,15 @@ type Unwinder struct {
 
 	mu   sync.RWMutex
 	rows map[uint64]*row // by lookup address
+}
+
+// Within has what is made of the modules' files count for l, and end where that refuses
+// it. It is called before the first stack.
+func (u *Unwinder) Within(l callbacks.Ledger) *Unwinder {
+	for _, m := range u.mods {
+		m.memory = budget.Of(l)
+	}
+	return u
 }
 
 // New returns an unwinder for a target whose memory is mem and whose modules

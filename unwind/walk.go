@@ -48,7 +48,7 @@ func (w *walk) done() {
 	walks.Put(w)
 }
 
-// step completes f, the next frame, and goes to its caller. more tells whether
+// step completes f, the next frame, and goes to its caller. more reports whether
 // there is one.
 func (w *walk) step(f *Frame) (more bool, err error) {
 	f.PC, f.Exact, f.How, f.Registers = w.regs.PC(), w.exact, w.how, w.regs

@@ -185,12 +185,12 @@ func (f *Fake) ThreadSymbol(t callbacks.ThreadID, name, file string) (callbacks.
 	return callbacks.Address{}, fmt.Errorf("%s of %v: %w", name, t, callbacks.ErrNoThreadStorage)
 }
 
-// in tells whether the symbol is defined in the module that file names.
+// in reports whether the symbol is defined in the module that file names.
 func (s *symbol) in(file string) bool {
 	return file == "" || file == s.file || file == path.Base(s.file)
 }
 
-// same tells whether two identifiers name one thread.
+// same reports whether two identifiers name one thread.
 func (f *Fake) same(a, b callbacks.ThreadID) bool {
 	t := f.find(a)
 	return t != nil && t == f.find(b)

@@ -1,6 +1,6 @@
 """The parts of ompd_inspect.py, and what joins them."""
 
-from . import breaks, commands, follow, frames, session, settings, step
+from . import breaks, commands, dap, follow, frames, session, settings, step
 
 
 def load(folder):
@@ -11,10 +11,12 @@ def load(folder):
     breaks.register()
     step.register()
     follow.register()
+    dap.register()
 
 
 def unload():
     """Ends the child and stops listening to gdb's events."""
+    dap.unregister()
     follow.unregister()
     breaks.unregister()
     session.close()

@@ -11,15 +11,15 @@ FOUND = 3  # the exit status of diagnose for a hang
 
 # Verbs of ompd-inspect: name, what it shows, and its flags.
 VERBS = (
-    ("report", "What is wrong, threads, regions, tasks and stacks of the OpenMP program.", ("--native",)),
+    ("report", "What is wrong, threads, regions, tasks and stacks of the OpenMP program.", ("--native", "--all")),
     ("diagnose", "Only what is wrong: deadlocks, who is missing at a barrier, why it died.", ()),
-    ("threads", "The OpenMP threads: role, number and team, state, what they wait on.", ("--numbers",)),
-    ("regions", "The tree of parallel regions. Their numbers are those that `omp thread` takes.", ("--numbers",)),
+    ("threads", "The OpenMP threads: role, number and team, state, what they wait on.", ("--numbers", "--all")),
+    ("regions", "The tree of parallel regions. Their numbers are those that `omp thread` takes.", ("--numbers", "--all")),
     ("tasks", "The tasks: running, waiting, queued, blocked on a dependence.", ("--all",)),
     ("icvs", "Every internal control variable, by scope, and where it was read.", ()),
-    ("stacks", "User-model stacks of all threads, merged. `omp bt` has that of one thread.", ("--native",)),
+    ("stacks", "User-model stacks of all threads, merged. `omp bt` has that of one thread.", ("--native", "--all")),
     ("layout", "Where every field of the runtime lies, and which source said so.", ("--source",)),
-    ("doctor", "What can be read of this program; for what is missing, the cause and the cure.", ()),
+    ("doctor", "What can be read of this program; for what is missing, the cause and the fix.", ()),
 )
 SOURCES = ("symbols", "memory", "debuginfo", "code", "table")
 

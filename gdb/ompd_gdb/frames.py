@@ -3,7 +3,7 @@
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-from . import session
+from . import dap, session
 
 FILTER = "omp"
 
@@ -105,8 +105,11 @@ class Stranger(Named):
         return name
 
     def address(self):
-        """The frame's address."""
-        return int(self.frame["pc"], 16) if "pc" in self.frame else None
+        """The frame's address. Debug adapters need one: a line that stands for what the runtime does
+        has that of the frame that it hangs on there, and none in text."""
+        if "pc" in self.frame:
+            return int(self.frame["pc"], 16)
+        return super().address() if dap.active() else None
 
     def filename(self):
         """The frame's file."""

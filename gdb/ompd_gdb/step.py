@@ -147,7 +147,7 @@ def until_body(s, locations, command, out=None):
 
 
 def go(body):
-    """Lets the program run to a body, and tells whether it came there."""
+    """Lets the program run to a body, and reports whether it came there."""
     arrival = Arrival(body)
     try:
         gdb.execute("continue")

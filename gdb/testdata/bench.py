@@ -30,9 +30,9 @@ def best(command, before=lambda: None):
 gdb.execute("set omp thread-names off")
 first, _ = timed("omp threads")
 before = session.Cost.counts()
-ours, text = best("omp threads", session.changed)
+ours, text = best("omp threads --all", session.changed)
 trips, _, requests, size = ((b - a) / ROUNDS for a, b in zip(before, session.Cost.counts()))
-kept, _ = best("omp threads")
+kept, _ = best("omp threads --all")
 gdb.execute("ompd init")
 theirs, plugin = best("ompd parallel")  # `ompd threads` knows only threads that it saw begin
 own, _ = best("info threads")

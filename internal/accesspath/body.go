@@ -3,19 +3,25 @@ package accesspath
 import (
 	"fmt"
 	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // maxBody bounds the instructions of one Body. The longest function of the
 // runtimes at hand has some 5,000.
 const maxBody = 1 << 16
 
-// newReader is an explorer that only decodes.
-func newReader(cfg Config) (*explorer, error) {
-	x := &explorer{cfg: cfg, lifter: lifterFor(cfg.Arch), insts: map[uint64]instruction{}}
-	if x.lifter == nil {
-		return nil, fmt.Errorf("%v: %w", cfg.Arch, ErrUnsupported)
+// newExplorer reads code, and follows it within the bounds of cfg.
+func newExplorer(cfg Config) (*explorer, error) {
+	r, err := symbolic.NewReader(cfg.Arch, cfg.Mem, cfg.Resolve)
+	if err != nil {
+		return nil, err
 	}
-	x.code.mem, x.abi = cfg.Mem, x.lifter.convention()
+	x := &explorer{Reader: r, follows: cfg.Follow, bounds: cfg.Bounds}
+	if x.bounds == (Bounds{}) {
+		x.bounds = defaultBounds()
+	}
 	return x, nil
 }
 
@@ -40,12 +46,12 @@ type BodyCall struct {
 // NewBody follows the code from pc on. It fails only if the first instruction
 // cannot be read or decoded.
 func NewBody(cfg Config, pc uint64) (*Body, error) {
-	x, err := newReader(cfg)
+	x, err := newExplorer(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("code at %#x: %w", pc, err)
 	}
 	b := &Body{x: x, nodes: map[uint64]bodyNode{}}
-	if _, ok := b.x.fetch(pc); !ok {
+	if _, ok := b.x.Fetch(pc); !ok {
 		return nil, fmt.Errorf("code at %#x: %w", pc, errNoCode)
 	}
 	work := []uint64{pc}
@@ -55,7 +61,7 @@ func NewBody(cfg Config, pc uint64) (*Body, error) {
 		if _, seen := b.nodes[pc]; seen {
 			continue
 		}
-		in, ok := b.x.fetch(pc)
+		in, ok := b.x.Fetch(pc)
 		if !ok {
 			continue
 		}
@@ -68,25 +74,25 @@ func NewBody(cfg Config, pc uint64) (*Body, error) {
 }
 
 // node tells how an instruction goes on, and notes its call.
-func (b *Body) node(pc uint64, in instruction) bodyNode {
+func (b *Body) node(pc uint64, in lift.Instruction) bodyNode {
 	var n bodyNode
-	next := pc + uint64(in.length)
+	next := pc + uint64(in.Length)
 	falls := true
-	for _, u := range in.uops {
-		switch u.code {
-		case uBranch:
-			n.next = append(n.next, u.a.val)
-		case uJump:
+	for _, u := range in.Uops {
+		switch u.Code {
+		case lift.UopBranch:
+			n.next = append(n.next, u.A.Val)
+		case lift.UopJump:
 			falls = false
-			if !u.a.isReg() {
-				n.next = append(n.next, u.a.val)
+			if !u.A.IsReg() {
+				n.next = append(n.next, u.A.Val)
 			}
-		case uCall:
-			if !u.a.isReg() {
-				b.calls = append(b.calls, BodyCall{pc, u.a.val})
+		case lift.UopCall:
+			if !u.A.IsReg() {
+				b.calls = append(b.calls, BodyCall{pc, u.A.Val})
 			}
 			falls = falls && !b.x.begins(next)
-		case uReturn, uStop:
+		case lift.UopReturn, lift.UopStop:
 			falls = false
 		}
 	}
@@ -102,7 +108,7 @@ func (b *Body) Calls() []BodyCall { return b.calls }
 // Len is the number of instructions.
 func (b *Body) Len() int { return len(b.nodes) }
 
-// Has tells whether there is an instruction at pc that the code comes to.
+// Has reports whether there is an instruction at pc that the code comes to.
 func (b *Body) Has(pc uint64) bool {
 	_, ok := b.nodes[pc]
 	return ok

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // builds are the ways that the differential test's program is compiled.
@@ -19,6 +22,7 @@ var builds = []string{
 // TestDifferential asks the processor and the executor the same: what functions
 // return, for many arguments.
 func TestDifferential(t *testing.T) {
+	omptest.Needs(t, "compilers")
 	for _, build := range builds {
 		t.Run(build, func(t *testing.T) {
 			t.Parallel()
@@ -42,6 +46,7 @@ var crossBuilds = []string{"-O0", "-O1", "-O2 -mbranch-protection=standard", "-O
 // TestDifferentialAArch64 holds the executor for aarch64 against what the same
 // functions return on this processor.
 func TestDifferentialAArch64(t *testing.T) {
+	omptest.Needs(t, "compilers")
 	exe := filepath.Join(t.TempDir(), "functions")
 	if out, err := exec.Command("gcc", "-O1", "-fwrapv", "-o", exe, "testdata/functions.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -67,8 +72,8 @@ func TestDifferentialAArch64(t *testing.T) {
 // differential evaluates each line of the program's output.
 func differential(t *testing.T, l *library, out []byte) {
 	cfg := l.config()
-	cfg.Follow = func(c Target) bool { return c.Name == "" } // not the C library's
-	paths := map[string][]Path{}
+	cfg.Follow = func(c symbolic.Target) bool { return c.Name == "" } // not the C library's
+	paths := map[string][]symbolic.Path{}
 	entries := map[string]uint64{}
 	wrong := map[string]int{}
 	in, err := NewInterpreter(cfg.Arch, l)
@@ -92,7 +97,7 @@ func differential(t *testing.T, l *library, out []byte) {
 				t.Fatal(err)
 			}
 		}
-		got, err := evalPaths(paths[name], Env{Mem: l, Args: []uint64{uint64(a), uint64(b)}})
+		got, err := evalPaths(paths[name], symbolic.Env{Mem: l, Args: []uint64{uint64(a), uint64(b)}})
 		if err != nil || int64(got) != want {
 			if wrong[name]++; wrong[name] == 1 {
 				t.Errorf("%s(%d, %d) = %d, error %v, want %d", name, a, b, int64(got), err, want)

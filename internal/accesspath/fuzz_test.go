@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // bytesAt is a memory with one piece of content.
@@ -37,21 +38,21 @@ func FuzzRun(f *testing.F) {
 		cfg := Config{Arch: callbacks.ArchX86_64, Mem: bytesAt{0x1000, code}}
 		cfg.Bounds = Bounds{Steps: 2000, Paths: 64, Visits: int(mode & 3), Depth: 4, Edges: int(mode >> 2 & 3), Cases: 16}
 		if mode&16 != 0 {
-			cfg.Follow = func(Target) bool { return true }
+			cfg.Follow = func(symbolic.Target) bool { return true }
 		}
 		if mode&32 != 0 {
 			cfg.Arch = callbacks.ArchAArch64
 		}
 		if mode&64 != 0 {
-			cfg.Resolve = func(a uint64) (Target, bool) { return Target{Name: "abort", Entry: a}, a&1 != 0 }
+			cfg.Resolve = func(a uint64) (symbolic.Target, bool) { return symbolic.Target{Name: "abort", Entry: a}, a&1 != 0 }
 		}
 		paths, err := Run(cfg, 0x1000)
 		if (err == nil) != (len(paths) > 0) || len(paths) > cfg.Bounds.Paths {
 			t.Fatalf("%d paths, error %v", len(paths), err)
 		}
-		env := Env{Mem: cfg.Mem, Args: []uint64{0x1000, 2}}
+		env := symbolic.Env{Mem: cfg.Mem, Args: []uint64{0x1000, 2}}
 		for _, p := range paths {
-			if (p.End == EndReturn) != (p.Result != nil) {
+			if (p.End == symbolic.EndReturn) != (p.Result != nil) {
 				t.Fatalf("%v with result %v", p.End, p.Result)
 			}
 			if p.Result != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // errNoCode says that there is nothing that could be decoded.
@@ -16,7 +18,7 @@ var errNoCode = errors.New("no code that can be decoded")
 const maxGuard = 16
 
 // maxHeld bounds the instructions that are followed while a register holds the
-// address of a variable. A function may keep it from its begin to its end.
+// address of a variable. A function may keep it from its start to its end.
 const maxHeld = 4096
 
 // Guard is a call that is made only if a bit of a variable is set, as by
@@ -41,7 +43,7 @@ type Variable struct {
 
 // Guards lists the calls behind tests of bit 0 of v in code, which lies at low.
 func Guards(cfg Config, low uint64, code []byte, v Variable) ([]Guard, error) {
-	x, err := newReader(cfg)
+	x, err := newExplorer(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("guards in the code at %#x: %w", low, err)
 	}
@@ -116,74 +118,74 @@ type exit struct {
 // block runs the code from h to the next branch, notes a test there, and tells
 // how many instructions that were.
 func (u *use) block(h held) (e exit, n int) {
-	s := newState(u.abi, h.pc)
-	for r := range temp0 {
+	s := symbolic.NewState(u.ABI, h.pc)
+	for r := range lift.Temp0 {
 		for i, v := range u.values {
 			if h.regs[i]&(1<<r) != 0 {
-				s.regs[r] = global(v)
+				s.Regs[r] = symbolic.Global(v)
 			}
 		}
 	}
 	at := uint64(0)
 	for n = range maxHeld {
-		in, ok := u.fetch(s.pc)
+		in, ok := u.Fetch(s.PC)
 		if !ok {
 			return exit{}, n
 		}
-		next := s.pc + uint64(in.length)
-		for i := range in.uops {
-			op := &in.uops[i]
-			switch op.code {
-			case uBranch:
-				u.note(s.cond(op.cc), at, op.a.val, next)
-				return exit{[]uint64{op.a.val, next}, u.holders(s)}, n
-			case uJump:
-				return exit{[]uint64{op.a.val}, u.holders(s)}, n
-			case uReturn, uStop:
+		next := s.PC + uint64(in.Length)
+		for i := range in.Uops {
+			op := &in.Uops[i]
+			switch op.Code {
+			case lift.UopBranch:
+				u.note(s.Cond(op.CC), at, op.A.Val, next)
+				return exit{[]uint64{op.A.Val, next}, u.holders(s)}, n
+			case lift.UopJump:
+				return exit{[]uint64{op.A.Val}, u.holders(s)}, n
+			case lift.UopReturn, lift.UopStop:
 				return exit{}, n
-			case uCall:
-				u.clobber(s, leaf(kindUnknown, 0))
+			case lift.UopCall:
+				u.clobber(s, symbolic.Leaf(symbolic.KindUnknown, 0))
 				if u.begins(next) {
 					return exit{}, n
 				}
 			default:
 				if u.apply(s, op) {
-					at = s.pc
+					at = s.PC
 				}
 			}
 		}
-		s.pc = next
+		s.PC = next
 	}
 	return exit{}, n
 }
 
-// apply does a micro-operation that does not leave the block, and tells whether
+// apply does a micro-operation that does not leave the block, and reports whether
 // it reads the variable.
-func (u *use) apply(s *state, op *uop) (reads bool) {
-	switch op.code {
-	case uSelect:
-		s.regs[op.dst] = nil
+func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
+	switch op.Code {
+	case lift.UopSelect:
+		s.Regs[op.Dst] = nil
 		return false
-	case uSkip, uEnd:
-		s.flags = flagState{}
+	case lift.UopSkip, lift.UopEnd:
+		s.Flags = symbolic.FlagState{}
 		return false
-	case uLoad:
-		a := s.value(op.a)
-		if a.kind == kindGlobal && op.size == 8 && slices.Contains(u.Slots, a.val) {
-			s.regs[op.dst] = global(u.Address)
+	case lift.UopLoad:
+		a := s.Value(op.A)
+		if a.Kind == symbolic.KindGlobal && op.Size == 8 && slices.Contains(u.Slots, a.Val) {
+			s.Regs[op.Dst] = symbolic.Global(u.Address)
 			return false
 		}
-		reads = a.isGlobal(u.Address)
+		reads = a.IsGlobal(u.Address)
 	}
-	s.apply(op)
+	s.Apply(op)
 	return reads
 }
 
 // holders tells which registers hold the values.
-func (u *use) holders(s *state) (h holders) {
-	for r := range temp0 {
+func (u *use) holders(s *symbolic.State) (h holders) {
+	for r := range lift.Temp0 {
 		for i, v := range u.values {
-			if s.regs[r] != nil && s.regs[r].isGlobal(v) {
+			if s.Regs[r] != nil && s.Regs[r].IsGlobal(v) {
 				h[i] |= 1 << r
 			}
 		}
@@ -193,17 +195,17 @@ func (u *use) holders(s *state) (h holders) {
 
 // note adds a guard if c is a test of the variable, which was read at, and a call
 // follows where its bit is set.
-func (u *use) note(c Cond, at, taken, next uint64) {
-	if c.Op != EQ && c.Op != NE || !c.B.isConst(0) {
+func (u *use) note(c symbolic.Cond, at, taken, next uint64) {
+	if c.Op != lift.EQ && c.Op != lift.NE || !c.B.IsConst(0) {
 		return
 	}
 	ch, ok := c.A.Chain()
-	if !ok || ch.Mask != 1 || ch.Root.Kind != RootGlobal || len(ch.Steps) != 1 || ch.Steps[0].Index != nil ||
+	if !ok || ch.Mask != 1 || ch.Root.Kind != symbolic.RootGlobal || len(ch.Steps) != 1 || ch.Steps[0].Index != nil ||
 		ch.Root.Address+ch.Steps[0].Offset != u.Address {
 		return
 	}
 	set := next
-	if c.Op == NE {
+	if c.Op == lift.NE {
 		set = taken
 	}
 	g, ok := u.firstCall(set)
@@ -215,24 +217,24 @@ func (u *use) note(c Cond, at, taken, next uint64) {
 // firstCall is the call, or the jump, that the code from pc on comes to first.
 func (x *explorer) firstCall(pc uint64) (Guard, bool) {
 	for range maxGuard {
-		in, ok := x.fetch(pc)
+		in, ok := x.Fetch(pc)
 		if !ok {
 			return Guard{}, false
 		}
-		for _, u := range in.uops {
+		for _, u := range in.Uops {
 			switch {
-			case u.code == uCall || u.code == uJump:
-				return Guard{PC: pc, Entry: u.a.val, Jump: u.code == uJump}, !u.a.isReg()
-			case u.code >= uSelect && u.code <= uReturn || u.code == uStop:
+			case u.Code == lift.UopCall || u.Code == lift.UopJump:
+				return Guard{PC: pc, Entry: u.A.Val, Jump: u.Code == lift.UopJump}, !u.A.IsReg()
+			case u.Code >= lift.UopSelect && u.Code <= lift.UopReturn || u.Code == lift.UopStop:
 				return Guard{}, false
 			}
 		}
-		pc += uint64(in.length)
+		pc += uint64(in.Length)
 	}
 	return Guard{}, false
 }
 
-// Empty tells whether the function at entry does nothing but return.
+// Empty reports whether the function at entry does nothing but return.
 func Empty(cfg Config, entry uint64) bool {
 	cfg.Bounds = Bounds{Steps: maxEmpty, Paths: 2, Visits: 1}
 	paths, err := Run(cfg, entry)
@@ -240,7 +242,7 @@ func Empty(cfg Config, entry uint64) bool {
 		return false
 	}
 	p := paths[0]
-	return p.End == EndReturn && len(p.Loads)+len(p.Stores)+len(p.Calls)+len(p.Conds) == 0
+	return p.End == symbolic.EndReturn && len(p.Loads)+len(p.Stores)+len(p.Calls)+len(p.Conds) == 0
 }
 
 // maxEmpty bounds the instructions of a function that does nothing: a mark of a
@@ -267,7 +269,7 @@ func references(a callbacks.Arch, low uint64, code []byte, v Variable) []uint64 
 func x86References(low uint64, code []byte, addrs []uint64) []uint64 {
 	var out []uint64
 	for i := 4; i+4 <= len(code); i++ {
-		to := low + uint64(i) + extendWord(callbacks.Word(code[i:i+4]), 4, true)
+		to := low + uint64(i) + lift.ExtendWord(callbacks.Word(code[i:i+4]), 4, true)
 		for _, a := range addrs {
 			if d := a - to; d != 4 && d != 5 && d != 8 {
 				continue
@@ -311,7 +313,7 @@ func a64References(low uint64, code []byte, addrs []uint64) []uint64 {
 	return out
 }
 
-// a64Adds tells whether an instruction in code adds the number n to a register:
+// a64Adds reports whether an instruction in code adds the number n to a register:
 // ADD, or a load or store of a byte or of 8 bytes.
 func a64Adds(code []byte, register, n uint64) bool {
 	for ; len(code) >= 4; code = code[4:] {
@@ -337,7 +339,7 @@ func a64Adds(code []byte, register, n uint64) bool {
 // CallsBehind lists the first calls behind places in code, which lies at low,
 // that use v and come straight to the call.
 func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, error) {
-	x, err := newReader(cfg)
+	x, err := newExplorer(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("calls in the code at %#x: %w", low, err)
 	}
@@ -354,26 +356,26 @@ func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, e
 // nextCall is the first call behind the place pc, if the code there makes the
 // variable's address and comes straight to the call.
 func (u *use) nextCall(pc uint64) (BodyCall, bool) {
-	s := newState(u.abi, pc)
+	s := symbolic.NewState(u.ABI, pc)
 	made := false
 	for range maxGuard {
-		in, ok := u.fetch(s.pc)
+		in, ok := u.Fetch(s.PC)
 		if !ok {
 			return BodyCall{}, false
 		}
-		for i := range in.uops {
-			op := &in.uops[i]
+		for i := range in.Uops {
+			op := &in.Uops[i]
 			switch {
-			case op.code == uCall:
-				return BodyCall{s.pc, op.a.val}, made && !op.a.isReg()
-			case op.code >= uSelect && op.code <= uReturn || op.code == uStop:
+			case op.Code == lift.UopCall:
+				return BodyCall{s.PC, op.A.Val}, made && !op.A.IsReg()
+			case op.Code >= lift.UopSelect && op.Code <= lift.UopReturn || op.Code == lift.UopStop:
 				return BodyCall{}, false
 			}
-			stores := op.code == uStore && s.value(op.a).isGlobal(u.Address)
+			stores := op.Code == lift.UopStore && s.Value(op.A).IsGlobal(u.Address)
 			u.apply(s, op)
 			made = made || stores || u.holders(s)[0] != 0
 		}
-		s.pc += uint64(in.length)
+		s.PC += uint64(in.Length)
 	}
 	return BodyCall{}, false
 }

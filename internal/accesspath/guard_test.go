@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // guardBuilds are the ways in which testdata/guards.c is compiled.
@@ -101,6 +103,7 @@ func (l *library) checkBody(all []Guard) {
 // are bound within it, but it keeps them.
 func guarded(t *testing.T, build string) (l *library, code []byte, low uint64) {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	lib := filepath.Join(t.TempDir(), "guards.so")
 	words := append(strings.Fields(build), "-shared", "-nostdlib", "-Wl,-Bsymbolic", "-o", lib, "testdata/guards.c")
 	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {

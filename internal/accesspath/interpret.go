@@ -1,19 +1,16 @@
 package accesspath
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // callBounds limits one call of an Interpreter. The longest accessor executes
 // some 200 instructions, and one more dozen for each nesting level that it walks
 // through; programs have no thousands of these.
 var callBounds = Bounds{Steps: 50000, Paths: 1, Visits: 50000, Depth: 16}
-
-// ErrWrites says that a function would change the target's memory.
-var ErrWrites = errors.New("the function would change memory")
 
 // Interpreter runs functions of a target on its memory, with the numbers that
 // are there: what a function would return if a thread called it at this stop. It
@@ -24,7 +21,7 @@ type Interpreter struct{ x explorer }
 // NewInterpreter makes an interpreter of code in mem, which also answers what the
 // functions read.
 func NewInterpreter(arch callbacks.Arch, mem callbacks.Memory) (*Interpreter, error) {
-	x, err := newReader(Config{Arch: arch, Mem: mem, Bounds: callBounds, Follow: func(Target) bool { return true }})
+	x, err := newExplorer(Config{Arch: arch, Mem: mem, Bounds: callBounds, Follow: func(symbolic.Target) bool { return true }})
 	if err != nil {
 		return nil, err
 	}
@@ -44,39 +41,39 @@ type Outcome struct {
 func (in *Interpreter) Call(entry, threadPointer uint64, args []uint64, words int) (Outcome, error) {
 	x := &in.x
 	x.steps, x.paths, x.work = 0, nil, nil
-	s := newState(x.abi, entry)
-	s.live = &live{mem: x.cfg.Mem, threadPointer: threadPointer}
-	if len(args)+words > len(x.abi.args) {
-		return Outcome{}, fmt.Errorf("call of %#x: %d arguments: %w", entry, len(args)+words, ErrOpaque)
+	s := symbolic.NewState(x.ABI, entry)
+	s.Live = &symbolic.Live{Mem: x.Mem, ThreadPointer: threadPointer}
+	if len(args)+words > len(x.ABI.Args) {
+		return Outcome{}, fmt.Errorf("call of %#x: %d arguments: %w", entry, len(args)+words, symbolic.ErrOpaque)
 	}
-	for i, r := range x.abi.args {
+	for i, r := range x.ABI.Args {
 		switch {
 		case i < len(args):
-			s.regs[r] = constant(args[i])
+			s.Regs[r] = symbolic.Constant(args[i])
 		case i < len(args)+words:
-			s.regs[r] = leaf(kindStack, wordAt(i-len(args)))
+			s.Regs[r] = symbolic.Leaf(symbolic.KindStack, wordAt(i-len(args)))
 		default:
-			s.regs[r] = leaf(kindUnknown, 0)
+			s.Regs[r] = symbolic.Leaf(symbolic.KindUnknown, 0)
 		}
 	}
 	end := x.follow(s)
-	if err := s.live.err; err != nil {
-		return Outcome{}, fmt.Errorf("function at %#x: at %#x: %w", entry, s.pc, err)
+	if err := s.Live.Err; err != nil {
+		return Outcome{}, fmt.Errorf("function at %#x: at %#x: %w", entry, s.PC, err)
 	}
-	result := s.content(x.abi.result)
-	if end != EndReturn {
-		return Outcome{}, fmt.Errorf("function at %#x: %v at %#x: %w", entry, end, s.pc, ErrOpaque)
+	result := s.Content(x.ABI.Result)
+	if end != symbolic.EndReturn {
+		return Outcome{}, fmt.Errorf("function at %#x: %v at %#x: %w", entry, end, s.PC, symbolic.ErrOpaque)
 	}
-	if result.kind != kindConst {
-		return Outcome{}, fmt.Errorf("function at %#x: its result: %w", entry, ErrOpaque)
+	if result.Kind != symbolic.KindConst {
+		return Outcome{}, fmt.Errorf("function at %#x: its result: %w", entry, symbolic.ErrOpaque)
 	}
-	out := Outcome{Result: result.val}
+	out := Outcome{Result: result.Val}
 	for i := range words {
-		w := s.loadStack(wordAt(i), 4)
-		if w.kind != kindConst {
-			return Outcome{}, fmt.Errorf("function at %#x: what it stores: %w", entry, ErrOpaque)
+		w := s.LoadStack(wordAt(i), 4)
+		if w.Kind != symbolic.KindConst {
+			return Outcome{}, fmt.Errorf("function at %#x: what it stores: %w", entry, symbolic.ErrOpaque)
 		}
-		out.Words = append(out.Words, uint32(w.val))
+		out.Words = append(out.Words, uint32(w.Val))
 	}
 	return out, nil
 }
@@ -84,32 +81,3 @@ func (in *Interpreter) Call(entry, threadPointer uint64, args []uint64, words in
 // wordAt is the place of the caller's word i, relative to the stack pointer at
 // entry: above what a callee's frame may begin with.
 func wordAt(i int) uint64 { return 256 + 16*uint64(i) }
-
-// live is the thread for which a function is run with numbers. The first error
-// stays and ends the run.
-type live struct {
-	mem           callbacks.Memory
-	threadPointer uint64
-	err           error
-}
-
-func (l *live) fail(err error) {
-	if l.err == nil {
-		l.err = err
-	}
-}
-
-// load reads the target.
-func (l *live) load(addr *Expr, size uint8) *Expr {
-	var b [8]byte
-	switch {
-	case addr.kind != kindConst && addr.kind != kindGlobal || size > 8:
-		return leaf(kindUnknown, 0)
-	case l.err != nil:
-		return constant(0)
-	}
-	if err := l.mem.ReadMemory(callbacks.At(addr.val), b[:size]); err != nil {
-		l.fail(err)
-	}
-	return constant(callbacks.Word(b[:size]))
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // systemLibgomp is GCC's runtime of Debian 12, from GCC 12.
@@ -34,7 +36,7 @@ func TestLibgomp(t *testing.T) {
 	for name, want := range want {
 		var got []string
 		for _, p := range l.run(l.config(), name) {
-			if p.End != EndReturn {
+			if p.End != symbolic.EndReturn {
 				continue
 			}
 			s, slot := gompFields(p.Result)
@@ -52,9 +54,9 @@ func TestLibgomp(t *testing.T) {
 	}
 }
 
-func gompFields(e *Expr) (s string, slot uint64) {
+func gompFields(e *symbolic.Expr) (s string, slot uint64) {
 	c, ok := e.Chain()
-	if !ok || c.Root.Kind != RootTLSSlot {
+	if !ok || c.Root.Kind != symbolic.RootTLSSlot {
 		return "", 0
 	}
 	s = "tls"
@@ -70,7 +72,7 @@ func TestLibgompArguments(t *testing.T) {
 	l := openLibrary(t, systemLibgomp)
 	for _, p := range l.run(l.config(), "GOMP_critical_start") {
 		for _, s := range p.Stores {
-			if s.Address.kind == kindGlobal && s.Size == 4 {
+			if s.Address.Kind == symbolic.KindGlobal && s.Size == 4 {
 				return // the unnamed critical section's lock
 			}
 		}

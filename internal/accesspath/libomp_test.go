@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // offsets are what moved in LLVM's kmp_info_t and kmp_taskdata_t over time, as
@@ -57,8 +59,8 @@ func TestLibomp(t *testing.T) {
 			l := openLibrary(t, r.Lib)
 			threads, gtid := threadsOf(t, l)
 			cfg := l.config()
-			cfg.Follow = func(c Target) bool { return c.Entry != gtid }
-			cfg.Bounds = DefaultBounds
+			cfg.Follow = func(c symbolic.Target) bool { return c.Entry != gtid }
+			cfg.Bounds = defaultBounds()
 			cfg.Bounds.Edges = 3
 			for name, want := range accessors(libompOffsets[r.Major]) {
 				got := results(l.run(cfg, name), threads)
@@ -81,7 +83,7 @@ func TestLibomp(t *testing.T) {
 func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 	p := l.run(l.config(), "omp_get_level")[0]
 	c, ok := p.Result.Chain()
-	if !ok || c.Root.Kind != RootGlobal {
+	if !ok || c.Root.Kind != symbolic.RootGlobal {
 		t.Fatalf("omp_get_level starts from %+v", c.Root)
 	}
 	if pool := l.entry("__kmp_thread_pool"); c.Root.Address != pool-0x48 {
@@ -91,9 +93,9 @@ func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 }
 
 // fields is a chain from a thread's descriptor as "64.848:4"; "" if it is none.
-func fields(e *Expr, threads uint64) string {
+func fields(e *symbolic.Expr, threads uint64) string {
 	c, ok := e.Chain()
-	if !ok || len(c.Steps) < 3 || c.Root.Kind != RootGlobal || c.Root.Address != threads || c.Steps[1].Index == nil {
+	if !ok || len(c.Steps) < 3 || c.Root.Kind != symbolic.RootGlobal || c.Root.Address != threads || c.Steps[1].Index == nil {
 		return ""
 	}
 	var s []string
@@ -111,10 +113,10 @@ func fields(e *Expr, threads uint64) string {
 	return strings.ReplaceAll(strings.Join(s, ".")+last, "[].", "[]")
 }
 
-func results(paths []Path, threads uint64) []string {
+func results(paths []symbolic.Path, threads uint64) []string {
 	var s []string
 	for _, p := range paths {
-		if p.End == EndReturn {
+		if p.End == symbolic.EndReturn {
 			s = append(s, fields(p.Result, threads))
 		}
 	}
@@ -132,11 +134,11 @@ func schedule(t *testing.T, l *library, threads uint64, o offsets) {
 	for _, p := range l.run(l.config(), "omp_get_schedule") {
 		for _, s := range p.Stores {
 			switch arg := s.Address; {
-			case arg.kind != kindArg:
-			case arg.val == 1 && fields(s.Value, threads) == chunk:
+			case arg.Kind != symbolic.KindArg:
+			case arg.Val == 1 && fields(s.Value, threads) == chunk:
 				chunks++
-			case arg.val == 0 && s.Value.kind == kindConst:
-				returned[s.Value.val] = true
+			case arg.Val == 0 && s.Value.Kind == symbolic.KindConst:
+				returned[s.Value.Val] = true
 			}
 		}
 		for _, e := range p.Loads {
@@ -162,7 +164,7 @@ func inParallel(t *testing.T, l *library, threads uint64) {
 		t.Fatalf("omp_in_parallel has %d paths", len(paths))
 	}
 	for _, p := range paths {
-		want := map[CondOp]string{NE: "64.924:4", EQ: "72.4:4"}[p.Conds[0].Op]
+		want := map[lift.CondOp]string{lift.NE: "64.924:4", lift.EQ: "72.4:4"}[p.Conds[0].Op]
 		if on := fields(p.Conds[0].A, threads); on != "120:8" || fields(p.Result, threads) != want {
 			t.Errorf("omp_in_parallel returns %v if %v", p.Result, p.Conds[0])
 		}
@@ -190,7 +192,7 @@ func TestLibompGlobals(t *testing.T) {
 						continue
 					}
 					c, ok := p.Result.Chain()
-					if !ok || c.Root.Kind != RootGlobal || len(c.Steps) != 1 || c.Steps[0].Size != size {
+					if !ok || c.Root.Kind != symbolic.RootGlobal || len(c.Steps) != 1 || c.Steps[0].Size != size {
 						t.Errorf("%s returns %v, want a variable of %d bytes", name, p.Result, size)
 					}
 					if other, ok := seen[c.Root.Address]; ok && other != name {
@@ -209,13 +211,13 @@ func TestLibompTLS(t *testing.T) {
 	for _, r := range omptest.Runtimes(t) {
 		l := openLibrary(t, r.Lib)
 		cfg := l.config()
-		for _, resolve := range []func(uint64) (Target, bool){cfg.Resolve, nil} {
+		for _, resolve := range []func(uint64) (symbolic.Target, bool){cfg.Resolve, nil} {
 			cfg.Resolve = resolve
 			found := false
 			for _, p := range l.run(cfg, "omp_get_thread_num") {
 				for _, e := range p.Loads {
 					c, ok := e.Chain()
-					found = found || ok && c.Root.Kind == RootTLSVar && len(c.Steps) == 1 && l.slots[c.Root.Address+8].Name == "__kmp_gtid"
+					found = found || ok && c.Root.Kind == symbolic.RootTLSVar && len(c.Steps) == 1 && l.slots[c.Root.Address+8].Name == "__kmp_gtid"
 				}
 			}
 			if !found {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // library is a shared library's file, read at the file's own addresses.
 type library struct {
 	tb    testing.TB
 	file  *elfx.File
-	slots map[uint64]Target
+	slots map[uint64]symbolic.Target
 }
 
 func openLibrary(tb testing.TB, path string) *library {
@@ -23,7 +24,7 @@ func openLibrary(tb testing.TB, path string) *library {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { c.Close() })
-	l := &library{tb: tb, file: f, slots: map[uint64]Target{}}
+	l := &library{tb: tb, file: f, slots: map[uint64]symbolic.Target{}}
 	relocs, err := f.Relocations()
 	if err != nil && !errors.Is(err, elfx.ErrNoSection) { // a static program has none
 		tb.Fatal(err)
@@ -40,7 +41,7 @@ func openLibrary(tb testing.TB, path string) *library {
 	}
 	for _, r := range relocs {
 		if r.Symbol != "" {
-			l.slots[r.Offset] = Target{Name: r.Symbol, Entry: entries[r.Symbol]}
+			l.slots[r.Offset] = symbolic.Target{Name: r.Symbol, Entry: entries[r.Symbol]}
 		}
 	}
 	return l
@@ -58,7 +59,7 @@ func (l *library) ReadMemory(a callbacks.Address, p []byte) error {
 	return nil
 }
 
-func (l *library) resolve(addr uint64) (Target, bool) {
+func (l *library) resolve(addr uint64) (symbolic.Target, bool) {
 	t, ok := l.slots[addr]
 	return t, ok
 }
@@ -78,7 +79,7 @@ func (l *library) config() Config {
 }
 
 // run gives the paths of an exported function.
-func (l *library) run(cfg Config, name string) []Path {
+func (l *library) run(cfg Config, name string) []symbolic.Path {
 	l.tb.Helper()
 	paths, err := Run(cfg, l.entry(name))
 	if err != nil {

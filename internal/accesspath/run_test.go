@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // show is a path in one line.
-func show(p Path) string {
+func show(p symbolic.Path) string {
 	var s []string
 	for _, c := range p.Conds {
 		s = append(s, "if "+c.String())
@@ -31,7 +33,7 @@ func show(p Path) string {
 
 // TestSnippets runs a few instructions that compilers seldom put in accessors.
 func TestSnippets(t *testing.T) {
-	plt := map[uint64]Target{0x2000: {Name: "abort"}, 0x2008: {Name: "near", Entry: 0x1020}, 0x2010: {Name: "far"}}
+	plt := map[uint64]symbolic.Target{0x2000: {Name: "abort"}, 0x2008: {Name: "near", Entry: 0x1020}, 0x2010: {Name: "far"}}
 	for _, tt := range []struct {
 		name, code string
 		want       []string
@@ -71,7 +73,7 @@ func TestSnippets(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := Config{Arch: callbacks.ArchX86_64, Mem: bytesAt{0x1000, []byte(tt.code)}}
-			cfg.Resolve = func(a uint64) (Target, bool) { r, ok := plt[a]; return r, ok }
+			cfg.Resolve = func(a uint64) (symbolic.Target, bool) { r, ok := plt[a]; return r, ok }
 			paths, err := Run(cfg, 0x1000)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +94,7 @@ func TestBounds(t *testing.T) {
 	loop := []byte("\xff\xc7\x83\xff\x64\x75\xf9\xc3") // inc %edi; cmp $100,%edi; jne -7; ret
 	branches := []byte(strings.Repeat("\x83\xff\x07\x74\x00\xff\xc7", 12) + "\xc3")
 	nest := []byte("\xe8\xfb\xff\xff\xff\xc3") // calls itself
-	follow := func(Target) bool { return true }
+	follow := func(symbolic.Target) bool { return true }
 	for _, tt := range []struct {
 		name   string
 		code   []byte
@@ -111,13 +113,13 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		count := map[End]int{}
+		count := map[symbolic.End]int{}
 		for _, p := range paths {
 			count[p.End]++
 		}
-		ends := fmt.Sprintf("[%d %v]", count[EndReturn], EndReturn)
-		if count[EndLimit] > 0 {
-			ends = EndLimit.String()
+		ends := fmt.Sprintf("[%d %v]", count[symbolic.EndReturn], symbolic.EndReturn)
+		if count[symbolic.EndLimit] > 0 {
+			ends = symbolic.EndLimit.String()
 		}
 		if ends != tt.ends || tt.paths > 0 && len(paths) != tt.paths {
 			t.Errorf("%s: %d paths, %s (%v), want %d, %s", tt.name, len(paths), ends, count, tt.paths, tt.ends)
@@ -128,7 +130,7 @@ func TestBounds(t *testing.T) {
 // TestRunErrors checks what Run refuses.
 func TestRunErrors(t *testing.T) {
 	mem := bytesAt{0x1000, []byte("\xc3")}
-	if _, err := Run(Config{Mem: mem}, 0x1000); !errors.Is(err, ErrUnsupported) {
+	if _, err := Run(Config{Mem: mem}, 0x1000); !errors.Is(err, lift.ErrUnsupported) {
 		t.Errorf("unknown architecture: %v", err)
 	}
 	var fault *callbacks.FaultError
@@ -145,16 +147,16 @@ func TestEvalPaths(t *testing.T) {
 	if err != nil || len(paths) != 2 {
 		t.Fatalf("%d paths, %v", len(paths), err)
 	}
-	if v, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 0}}); err != nil || v != 0x0fc30175 {
+	if v, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x1004, 0}}); err != nil || v != 0x0fc30175 {
 		t.Errorf("value %#x, %v", v, err)
 	}
-	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004, 1}}); !errors.Is(err, errNoPath) {
+	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x1004, 1}}); !errors.Is(err, errNoPath) {
 		t.Errorf("a trap: %v", err)
 	}
-	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x1004}}); !errors.Is(err, ErrOpaque) {
+	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x1004}}); !errors.Is(err, symbolic.ErrOpaque) {
 		t.Errorf("no second argument: %v", err)
 	}
-	if _, err := evalPaths(paths, Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err, callbacks.ErrUnmapped) {
+	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err, callbacks.ErrUnmapped) {
 		t.Errorf("no memory: %v", err)
 	}
 }
@@ -162,22 +164,24 @@ func TestEvalPaths(t *testing.T) {
 // TestEvalThread evaluates what belongs to a thread.
 func TestEvalThread(t *testing.T) {
 	mem := bytesAt{0x1000, []byte("\x02\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff")}
-	env := Env{
+	env := symbolic.Env{
 		Mem: mem, ThreadPointer: 0x1008,
 		TLS:  func(module, offset uint64) (uint64, error) { return 0x1000 + module*offset, nil },
-		Call: func(c Call) (uint64, error) { return uint64(len(c.Name)), nil },
+		Call: func(c symbolic.Call) (uint64, error) { return uint64(len(c.Name)), nil },
 	}
-	call := leaf(kindCall, 0)
-	call.callee = &Call{Target: Target{Name: "gtid"}}
-	for want, e := range map[uint64]*Expr{
-		0x1008:             leaf(kindTLSBase, 0),
-		8:                  load(leaf(kindTLSBase, 0), 4, false),
-		0xffffffff:         load(leaf(kindTLSVar, 0x1000), 4, false),
-		0xffffffffffffffff: load(leaf(kindTLSVar, 0x1000), 4, true),
+	call := symbolic.Leaf(symbolic.KindCall, 0)
+	call.Callee = &symbolic.Call{Target: symbolic.Target{Name: "gtid"}}
+	for want, e := range map[uint64]*symbolic.Expr{
+		0x1008:             symbolic.Leaf(symbolic.KindTLSBase, 0),
+		8:                  symbolic.Load(symbolic.Leaf(symbolic.KindTLSBase, 0), 4, false),
+		0xffffffff:         symbolic.Load(symbolic.Leaf(symbolic.KindTLSVar, 0x1000), 4, false),
+		0xffffffffffffffff: symbolic.Load(symbolic.Leaf(symbolic.KindTLSVar, 0x1000), 4, true),
 		4:                  call,
-		1:                  compare(Cond{LT, load(leaf(kindTLSVar, 0x1000), 4, true), constant(0)}),
+		1: symbolic.Compare(symbolic.Cond{
+			Op: lift.LT, A: symbolic.Load(symbolic.Leaf(symbolic.KindTLSVar, 0x1000), 4, true), B: symbolic.Constant(0),
+		}),
 	} {
-		if got, err := Eval(e, env); err != nil || got != want {
+		if got, err := symbolic.Eval(e, env); err != nil || got != want {
 			t.Errorf("%v is %#x, %v, want %#x", e, got, err, want)
 		}
 	}

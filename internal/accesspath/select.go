@@ -1,20 +1,11 @@
 package accesspath
 
-// Returned is the value that the path returns, if it does.
-func (p Path) Returned() []*Expr {
-	if p.Result == nil {
-		return nil
-	}
-	return []*Expr{p.Result}
-}
-
-// Read is everything that the path reads.
-func (p Path) Read() []*Expr { return p.Loads }
+import "github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 
 // StoredThrough selects what a path stores where its argument points to.
-func StoredThrough(arg int) func(Path) []*Expr {
-	return func(p Path) []*Expr {
-		var out []*Expr
+func StoredThrough(arg int) func(symbolic.Path) []*symbolic.Expr {
+	return func(p symbolic.Path) []*symbolic.Expr {
+		var out []*symbolic.Expr
 		for _, s := range p.Stores {
 			if a, ok := s.Address.OfArg(); ok && a == arg {
 				out = append(out, s.Value)

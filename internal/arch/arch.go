@@ -23,6 +23,7 @@ const (
 // registers.
 const (
 	x86WordOrigRAX = 15
+	x86WordFlags   = 18
 	x86WordFSBase  = 21
 )
 
@@ -67,7 +68,7 @@ func x86Registers(b []byte) callbacks.Registers {
 	for n, w := range x86Words {
 		r.Set(n, word(b, w))
 	}
-	r.ThreadPointer = word(b, x86WordFSBase)
+	r.ThreadPointer, r.Flags = word(b, x86WordFSBase), word(b, x86WordFlags)
 	SetSyscall(&r, int64(word(b, x86WordOrigRAX)))
 	return r
 }

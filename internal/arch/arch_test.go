@@ -3,6 +3,7 @@ package arch_test
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 func userRegs(words map[int]uint64, n int) []byte {
@@ -122,7 +124,7 @@ func (m image) ReadMemory(a callbacks.Address, p []byte) error {
 		if s.Type == elf.PT_LOAD && a.Offset >= s.Vaddr && a.Offset+uint64(len(p)) <= (s.Vaddr+s.Filesz+4095)&^4095 {
 			clear(p)
 			_, err := s.ReadAt(p, int64(a.Offset-s.Vaddr))
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return err
@@ -139,6 +141,7 @@ type program struct {
 }
 
 func compilers(t testing.TB) []string {
+	omptest.Needs(t, "compilers")
 	var found []string
 	for _, c := range []string{"gcc", "clang", "clang-14", "clang-16", "clang-19"} {
 		if p, err := exec.LookPath(c); err == nil {

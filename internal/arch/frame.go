@@ -35,7 +35,7 @@ var (
 	arm64Sigreturn = []byte{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4} // mov x8, #139; svc #0
 )
 
-// IsSigreturn tells whether the code at pc is a trampoline to which signal
+// IsSigreturn reports whether the code at pc is a trampoline to which signal
 // handlers return. pc may also be at its system call.
 func IsSigreturn(a callbacks.Arch, mem callbacks.Memory, pc uint64) bool {
 	forms := x86Sigreturns

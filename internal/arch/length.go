@@ -29,7 +29,7 @@ var vectorToGeneral = map[byte][]byte{
 	5: {0x2c, 0x2d, 0x78, 0x79, 0x7e},
 }
 
-// VectorOnly tells whether the first instruction of code is one of x86-64's
+// VectorOnly reports whether the first instruction of code is one of x86-64's
 // vector instructions that change no general register.
 func VectorOnly(a callbacks.Arch, code []byte) bool {
 	if a != callbacks.ArchX86_64 {

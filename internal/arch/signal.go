@@ -12,6 +12,7 @@ type SignalInfo struct {
 	Code       int    // si_code
 	Address    uint64 // si_addr; meaningful only if HasAddress
 	HasAddress bool   // the kernel raised the signal and knew for which address
+	Sender     int    // process that sent it; 0 if none did
 }
 
 // Signals that come with an address in siginfo_t.
@@ -28,7 +29,7 @@ const (
 // terminal, a fault whose address the processor did not tell.
 const siKernel = 0x80
 
-// FromKernel tells whether no process sent the signal.
+// FromKernel reports whether no process sent the signal.
 func (s SignalInfo) FromKernel() bool { return s.Code == siKernel }
 
 // faultNames are the signals that the kernel raises for what an instruction did.
@@ -43,7 +44,7 @@ func (s SignalInfo) Fault() (name string, ok bool) {
 	return name, ok && s.Code > 0
 }
 
-// IsFault tells whether the signal of that name is one that Fault tells.
+// IsFault reports whether the signal of that name is one that Fault tells.
 func IsFault(name string) bool {
 	for _, n := range faultNames {
 		if n == name {
@@ -68,6 +69,22 @@ const (
 	// all registers with their extensions, come between.
 	SavedSpace = 16 << 10
 )
+
+// SavedSignal is the signal of which the handler was called for which the kernel saved b, with the
+// stack pointer of the trampoline that the handler returns to at its start. It is not ok if b
+// is no such memory.
+func SavedSignal(a callbacks.Arch, b []byte) (info SignalInfo, ok bool) {
+	at := 0
+	if a == callbacks.ArchX86_64 {
+		at = savedInfo
+	}
+	if len(b) < SavedSize {
+		return SignalInfo{}, false
+	}
+	info, ok = ParseSignalInfo(b[at : at+SignalInfoSize])
+	const last = 64 // signal
+	return info, ok && info.Signal > 0 && info.Signal <= last
+}
 
 // SavedFault is the fault of which the handler was called for which the kernel saved
 // b, with the stack pointer of the trampoline that the handler returns to at its
@@ -119,7 +136,7 @@ func trapped(b []byte, signal string, code []byte) (info SignalInfo, ok bool) {
 // (FPE_FLTUNK).
 const fpeUnknown = 14
 
-// divides tells whether x86 code begins with a division of integers.
+// divides reports whether x86 code begins with a division of integers.
 func divides(code []byte) bool {
 	for len(code) > 2 && (code[0]&0xf0 == 0x40 || code[0] == 0x66) {
 		code = code[1:]
@@ -138,7 +155,7 @@ func Returned(r *callbacks.Registers, below []byte) (saved []byte, ok bool) {
 	return nil, false
 }
 
-// IsTrap tells whether code begins with an instruction that compilers put where
+// IsTrap reports whether code begins with an instruction that compilers put where
 // execution must not come.
 func IsTrap(a callbacks.Arch, code []byte) bool {
 	switch {
@@ -160,6 +177,9 @@ func ParseSignalInfo(b []byte) (info SignalInfo, ok bool) {
 		Signal:  int(int32(callbacks.Word(b[:4]))),
 		Code:    int(int32(callbacks.Word(b[8:12]))),
 		Address: callbacks.Word(b[16:24]),
+	}
+	if info.Code <= 0 {
+		info.Sender = int(int32(callbacks.Word(b[16:20])))
 	}
 	switch info.Signal {
 	case sigILL, sigTRAP, sigBUS, sigFPE, sigSEGV:

@@ -34,7 +34,7 @@ var interrupted = [...]int64{
 	-516, // ERESTART_RESTARTBLOCK
 }
 
-// InSyscall tells whether the thread is inside of the system call that
+// InSyscall reports whether the thread is inside of the system call that
 // r.Syscall names: it blocks there, or was interrupted there by the stop that
 // made its registers visible. It is false for a call that has returned a
 // result.
@@ -52,7 +52,7 @@ func InSyscall(r *callbacks.Registers) bool {
 	return result == enosys
 }
 
-// IsFutexWait tells whether the thread waits in futex(2), and on which word.
+// IsFutexWait reports whether the thread waits in futex(2), and on which word.
 //
 // On aarch64 the result of the interrupted call has replaced the first
 // argument, so that the word is not known and ok is false.
@@ -67,7 +67,7 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 	return callbacks.Address{}, false
 }
 
-// IsNewThread tells whether the thread is one that clone has just begun, which has
+// IsNewThread reports whether the thread is one that clone has just begun, which has
 // executed nothing yet: it is behind the call, and has its result for the new thread.
 func IsNewThread(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
@@ -77,11 +77,34 @@ func IsNewThread(r *callbacks.Registers) bool {
 // futexPrivate is the flag of a futex that no other process uses.
 const futexPrivate = 128
 
-// EndlessWait tells whether a thread that is in a futex wait has no time limit
-// there, and can only be woken from within its process.
-func EndlessWait(r *callbacks.Registers) bool {
+// EndlessWait reports whether a thread that is in a futex wait has no time limit
+// there, and can only be woken from within its process: it says so, or the memory is of no other
+// process.
+func EndlessWait(r *callbacks.Registers, private bool) bool {
 	_, waits := IsFutexWait(r)
-	return waits && r.SyscallArgs[1]&futexPrivate != 0 && r.SyscallArgs[3] == 0
+	return waits && (private || r.SyscallArgs[1]&futexPrivate != 0) && r.SyscallArgs[3] == 0
+}
+
+// Sleeps reports whether the thread is in a system call that lets time pass and does nothing
+// else.
+func Sleeps(r *callbacks.Registers) bool {
+	name := SyscallName(r.Arch, r.Syscall)
+	return (name == "nanosleep" || name == "clock_nanosleep") && InSyscall(r)
+}
+
+// EndsOutside reports whether the thread is in a system call that what another process does
+// may end: it waits for input, for the end of a process, or on a word that processes share.
+func EndsOutside(r *callbacks.Registers) bool {
+	if !InSyscall(r) {
+		return false
+	}
+	switch SyscallName(r.Arch, r.Syscall) {
+	case "futex":
+		return r.SyscallArgs[1]&futexPrivate == 0
+	case "nanosleep", "clock_nanosleep", "sched_yield", "pause", "rt_sigsuspend", "exit", "exit_group":
+		return false
+	}
+	return true
 }
 
 // SyscallName is the name of system call n if it is one that threads block or

@@ -57,7 +57,7 @@ func loaded(r *callbacks.Registers, a x86asm.Arg) (int64, bool) {
 	return 0, false
 }
 
-// keepsRAX tells whether code is whole instructions that go straight on and leave rax
+// keepsRAX reports whether code is whole instructions that go straight on and leave rax
 // alone.
 func keepsRAX(code []byte) bool {
 	for len(code) > 0 {

@@ -7,12 +7,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // TestLengthsAsObjdump asserts that every instruction of real libraries has the
 // length and the jump target that objdump prints. libc and libm have code for
 // every extension of the processor.
 func TestLengthsAsObjdump(t *testing.T) {
+	omptest.Needs(t, "objdump")
 	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6", "/lib/x86_64-linux-gnu/libgcc_s.so.1"} {
 		t.Run(path, func(t *testing.T) {
 			f, err := elf.Open(path)

@@ -89,7 +89,7 @@ var implicit = map[x86asm.Op][]x86asm.Reg{
 
 var stringRegs = []x86asm.Reg{x86asm.RDI, x86asm.RSI, x86asm.RCX, x86asm.RAX}
 
-// effectOn tells whether i may change the 64-bit register reg. It errs on the
+// effectOn reports whether i may change the 64-bit register reg. It errs on the
 // side of yes: any register operand counts, except the source of a plain
 // two-operand instruction.
 func effectOn(i *inst, reg x86asm.Reg) bool {

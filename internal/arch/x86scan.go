@@ -154,7 +154,7 @@ func (s *scan) trace(want x86asm.Reg) (v Value, copied []moved, ok bool) {
 	return v, copied, false
 }
 
-// changes tells whether an instruction of the window from at on may change
+// changes reports whether an instruction of the window from at on may change
 // reg.
 func (s *scan) changes(reg x86asm.Reg, at int) bool {
 	for n := at; n < len(s.window); n++ {
@@ -165,7 +165,7 @@ func (s *scan) changes(reg x86asm.Reg, at int) bool {
 	return false
 }
 
-// holds tells whether the base register of v, computed by instruction k, can
+// holds reports whether the base register of v, computed by instruction k, can
 // be known at the call.
 func (s *scan) holds(v Value, k int, shiftKnown bool) bool {
 	if v.Kind != ValueFrameAddress && v.Kind != ValueFrameSlot {
@@ -188,7 +188,7 @@ func anchored(v Value, shift int64) Value {
 	return v
 }
 
-// endsBlock tells whether control does not simply pass i: what stands before
+// endsBlock reports whether control does not simply pass i: what stands before
 // it says nothing, or registers are lost in it.
 func endsBlock(i *inst) bool {
 	switch i.Op {

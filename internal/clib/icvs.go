@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -34,11 +33,28 @@ const variables50 = `dyn-var:T run-sched-var stacksize-var cancel-var max-task-p
 	implicit-task-var ompd-implicit-var=implicit-task-var ompd-implicit-task-var=implicit-task-var
 	team-size-var ompd-team-size-var=team-size-var`
 
-// variables are the variables of the version that the tool speaks.
-func (sp *space) variables(p *ompd.Process) []variable {
-	icvs := p.ICVs()
+// The variables whose values those debuggers expect in the form of LLVM's library.
+//
+// Of a list, the integer is the first item, and the return code says so even if there
+// is no other: OpenMP 5.0 has no such code, 5.1 has it for more than one item.
+// A schedule has a chunk size, which debuggers look for behind the comma.
+const (
+	listVariable     = "nthreads-var"
+	scheduleVariable = "run-sched-var"
+)
+
+// withChunk is a schedule with its chunk size, which is 0 if there is none.
+func withChunk(schedule string) string {
+	if strings.Contains(schedule, ",") {
+		return schedule
+	}
+	return schedule + ",0"
+}
+
+// variables are those of a runtime as the version that the tool speaks has them.
+func variables(version int64, icvs []rtl.ICV) []variable {
 	var all []variable
-	if sp.version != version50 {
+	if version != version50 {
 		for i, v := range icvs {
 			all = append(all, variable{name: v.Name, scope: v.Scope, own: v.Scope, id: i + 1})
 		}
@@ -63,9 +79,8 @@ func (sp *space) variables(p *ompd.Process) []variable {
 	return all
 }
 
-// nextICV is ompd_enumerate_icvs.
-func nextICV(q query) (result, error) {
-	all, n := q.space.variables(q.Process), q.m.words[1]
+// nextICV is ompd_enumerate_icvs: the variable after number n.
+func nextICV(all []variable, n uint64) (result, error) {
 	switch {
 	case n > uint64(len(all)):
 		return result{}, fmt.Errorf("variable number %d: %w", n, callbacks.BadInput)

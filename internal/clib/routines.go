@@ -84,19 +84,21 @@ var routines = map[kind]func(query) (result, error){
 		f, err := q.TaskFrame(q.task())
 		return words(f.Exit.Offset, uint64(f.ExitFlags), f.Enter.Offset, uint64(f.EnterFlags)), err
 	},
-	kindNextState: func(q query) (result, error) {
-		next, more, err := q.NextState(rtl.State(q.m.words[1]))
-		return text("ompt_state_"+next.String(), uint64(next), flag(more)), err
-	},
+	kindNextState:   func(q query) (result, error) { return nextState(rtl.State(q.m.words[1])) },
 	kindState:       threadState,
 	kindControlVars: controlVars,
-	kindNextICV:     nextICV,
+	kindNextICV: func(q query) (result, error) {
+		return nextICV(variables(q.space.version, q.ICVs()), q.m.words[1])
+	},
 	kindICV: func(q query) (result, error) {
 		v, err := q.variable()
 		if err != nil {
 			return result{}, err
 		}
 		n, err := q.ICVFromScope(v.subject, v.id)
+		if err == nil && q.space.version == version50 && v.name == listVariable {
+			err = fmt.Errorf("the first item of %s: %w", v.name, callbacks.Incomplete)
+		}
 		return words(uint64(n)), err
 	},
 	kindICVString: func(q query) (result, error) {
@@ -105,6 +107,9 @@ var routines = map[kind]func(query) (result, error){
 			return result{}, err
 		}
 		s, err := q.ICVStringFromScope(v.subject, v.id)
+		if q.space.version == version50 && v.name == scheduleVariable && err == nil {
+			s = withChunk(s)
+		}
 		return text(s), err
 	},
 	kindToolData: func(q query) (result, error) {
@@ -114,6 +119,11 @@ var routines = map[kind]func(query) (result, error){
 		v, err := q.ToolData(q.subject(q.scope()))
 		return words(v), err
 	},
+}
+
+func nextState(current rtl.State) (result, error) {
+	next, more, err := rtl.NextState(current)
+	return text("ompt_state_"+next.String(), uint64(next), flag(more)), err
 }
 
 func threadIDKinds(q query) (result, error) {
@@ -185,7 +195,7 @@ func (q query) subject(scope rtl.Scope) rtl.Subject {
 
 // variable finds the variable and the handle that the routine asks for.
 func (q query) variable() (variable, error) {
-	all := q.space.variables(q.Process)
+	all := variables(q.space.version, q.ICVs())
 	id := q.m.words[4]
 	if id < 1 || id > uint64(len(all)) {
 		return variable{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)

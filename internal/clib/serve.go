@@ -16,7 +16,7 @@ const maxSpaces = 64
 
 // Serve serves a library until it closes its end. greeting is a text for people.
 func Serve(rw io.ReadWriter, greeting string) error {
-	s := &server{wire: &wire{rw: rw}, spaces: map[uint64]*space{}}
+	s := &server{wire: &wire{rw: rw}, spaces: map[uint64]*space{}, debugger: peerOf(rw)}
 	defer s.close()
 	hello := message{kind: kindHello, words: [wireWords]uint64{wireVersion}, bytes: []byte(greeting)}
 	if err := s.wire.send(hello); err != nil {
@@ -45,6 +45,8 @@ type server struct {
 	wire   *wire
 	spaces map[uint64]*space
 	last   uint64 // number of the space that was opened last
+
+	debugger int // process that loaded the library; 0 if it is not known
 }
 
 func (s *server) close() {
@@ -104,12 +106,21 @@ func (s *server) call(m message) (result, error) {
 	if !ok {
 		return result{}, fmt.Errorf("call %d: %w", m.kind, callbacks.Unsupported)
 	}
-	sp.target.begin()
-	p, err := sp.now()
+	p, err := sp.now(sp.target.begin())
+	if dormant := (*rtl.Dormant)(nil); errors.As(err, &dormant) && dormantRoutines[m.kind] != nil {
+		return dormantRoutines[m.kind](sp, m, dormant)
+	}
 	if err != nil {
 		return result{}, err
 	}
-	return routine(query{sp, p, m})
+	r, err := routine(query{sp, p, m})
+	if sp.target.late != nil {
+		r, err = result{}, sp.target.late
+	}
+	if err != nil {
+		sp.current = nil // which may have kept the error
+	}
+	return r, err
 }
 
 // open makes an address space for a tool that speaks a version of the interface.
@@ -119,8 +130,8 @@ func (s *server) open(version int64) (result, error) {
 	if len(s.spaces) == maxSpaces {
 		return result{}, fmt.Errorf("more than %d address spaces: %w", maxSpaces, callbacks.NoMem)
 	}
-	sp := &space{target: &target{wire: s.wire}, version: version}
-	if _, err := sp.now(); err != nil && !errors.As(err, new(*rtl.Dormant)) {
+	sp := &space{target: &target{wire: s.wire, proof: standing{debugger: s.debugger}}, version: version}
+	if _, err := sp.now(false); err != nil && !errors.As(err, new(*rtl.Dormant)) {
 		_ = sp.target.close()
 		return result{}, err
 	}
@@ -134,17 +145,34 @@ type space struct {
 	target  *target
 	version int64
 	runtime *ompd.Process // nil until the program has used it
+	current *ompd.Process // as it was read last; nil if it has to be read anew
 }
 
 // now is the program's runtime as its memory is now. Of several, the first that the
-// program has used counts: the interface knows one for an address space.
-func (sp *space) now() (*ompd.Process, error) {
-	if sp.runtime != nil {
-		return sp.runtime.Reread()
+// program has used counts: the interface knows one for an address space. stood says
+// that the program has not run since the routine before.
+func (sp *space) now(stood bool) (p *ompd.Process, err error) {
+	if stood && sp.current != nil {
+		return sp.current, nil
 	}
-	if err := sp.target.findModules(); err != nil {
+	sp.current = nil
+	if sp.runtime != nil {
+		p, err = sp.runtime.Reread()
+	} else if err = sp.target.findModules(); err == nil {
+		p, err = sp.first()
+	}
+	if err == nil && sp.target.late != nil {
+		err = sp.target.late
+	}
+	if err != nil {
 		return nil, err
 	}
+	sp.current = p
+	return p, nil
+}
+
+// first opens the runtime.
+func (sp *space) first() (*ompd.Process, error) {
 	ps, err := ompd.Open(sp.target, ompd.Options{})
 	if len(ps) == 0 {
 		return nil, err

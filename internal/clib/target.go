@@ -3,9 +3,11 @@ package clib
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/modules"
 )
 
@@ -23,19 +25,31 @@ var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program'
 // target is the program that the tool holds, seen through the tool's callbacks.
 //
 // Memory is always asked for, but for what the files of modules have and the
-// program cannot have changed. The modules are found once; the tool is asked for a
+// program cannot have changed, and what was read since the program ran last, if that is
+// known (standing). The modules are found once; the tool is asked for a
 // symbol only if a module's file is not at hand. The threads are those in the C
 // library's own lists, since a tool cannot be asked for threads.
 type target struct {
 	wire    *wire
 	table   *modules.Table // nil until the modules are found
 	mapped  []callbacks.Mapping
-	threads []modules.Thread // of this routine; nil until they are listed
-	asked   int              // questions in this routine
+	threads []libc.Thread // of this routine; nil until they are listed
+	asked   int           // questions in this routine
+	read    memory        // what was read of the program
+	late    error         // of a field that was read later than its structure
+	proof   standing
 }
 
-// begin forgets what may change between two routines.
-func (t *target) begin() { t.threads, t.asked = nil, 0 }
+// begin forgets what may have changed since the routine before. It reports whether the
+// program is known not to have run.
+func (t *target) begin() (stood bool) {
+	t.asked, t.late = 0, nil
+	if t.proof.stood() {
+		return true
+	}
+	t.threads, t.read = nil, memory{}
+	return false
+}
 
 // ask asks the tool, within the bounds of a routine.
 func (t *target) ask(q message) (message, error) {
@@ -63,7 +77,13 @@ func (t *target) findModules() error {
 	if err != nil {
 		return err
 	}
-	t.table = modules.Find(modules.Facts{Memory: t, Arch: t.Arch(), Auxv: auxv}, modules.Options{DebugDirs: debugDirs})
+	t.proof.find(auxv)
+	dir, err := os.Getwd() // the debugger's, in which it starts programs
+	if err != nil {
+		dir = "" // it was removed
+	}
+	facts := modules.Facts{Memory: t, Arch: t.Arch(), Auxv: auxv, Dir: dir}
+	t.table = modules.Find(facts, modules.Options{DebugDirs: debugDirs})
 	t.mapped = t.table.Segments()
 	return nil
 }
@@ -83,13 +103,23 @@ func (t *target) ReadMemory(a callbacks.Address, p []byte) error {
 		n := t.readFile(a, p)
 		if n == 0 {
 			n = min(len(p), wireBytes)
-			if err := t.readTool(a, p[:n]); err != nil {
+			if err := t.read.fill(a, p[:n], t.readTool); err != nil {
 				return &callbacks.FaultError{Address: a, Err: err}
 			}
 		}
 		a, p = a.Add(uint64(n)), p[n:]
 	}
 	return nil
+}
+
+// ReadLater is ReadMemory for what whoever asked for it may not look at the error of:
+// the routine fails with it.
+func (t *target) ReadLater(a callbacks.Address, p []byte) error {
+	err := t.ReadMemory(a, p)
+	if err != nil && t.late == nil {
+		t.late = err
+	}
+	return err
 }
 
 // readFile reads what a module's file has and the program cannot have changed.
@@ -126,7 +156,7 @@ func (t *target) Symbol(name, file string) (callbacks.Address, error) {
 	return t.askSymbol(name, file)
 }
 
-// complete tells whether the files of all modules that file names are at hand.
+// complete reports whether the files of all modules that file names are at hand.
 func (t *target) complete(file string) bool {
 	list, _ := t.table.Modules()
 	for _, m := range list {
@@ -169,7 +199,7 @@ func (t *target) ThreadSymbol(id callbacks.ThreadID, name, file string) (callbac
 }
 
 // all lists the threads, once a call.
-func (t *target) all() ([]modules.Thread, error) {
+func (t *target) all() ([]libc.Thread, error) {
 	if t.threads != nil {
 		return t.threads, nil
 	}
@@ -200,17 +230,17 @@ func (t *target) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) 
 }
 
 // thread finds a thread by either identifier.
-func (t *target) thread(id callbacks.ThreadID) (modules.Thread, error) {
+func (t *target) thread(id callbacks.ThreadID) (libc.Thread, error) {
 	all, err := t.all()
 	if err != nil {
-		return modules.Thread{}, err
+		return libc.Thread{}, err
 	}
 	for _, th := range all {
 		if id == callbacks.LWP(th.LWP) || id == callbacks.Pthread(th.Pthread) {
 			return th, nil
 		}
 	}
-	return modules.Thread{}, fmt.Errorf("%v: %w", id, callbacks.ErrNoThread)
+	return libc.Thread{}, fmt.Errorf("%v: %w", id, callbacks.ErrNoThread)
 }
 
 // Modules are the modules of the program.

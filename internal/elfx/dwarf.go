@@ -16,12 +16,15 @@ func (f *File) DWARF() (d *dwarf.Data, err error) {
 		return nil, err
 	}
 	sec := map[string][]byte{}
-	for _, name := range []string{"abbrev", "info", "line", "ranges", "str"} {
+	for _, name := range []string{"abbrev", "info", "line", "ranges", "str", "line_str"} {
 		b, _, err := f.Section(".debug_" + name)
 		if err != nil && !errors.Is(err, ErrNoSection) {
 			return nil, err
 		}
 		sec[name] = b
+	}
+	if err := f.checkDWARF(sec); err != nil {
+		return nil, err
 	}
 	d, err = dwarf.New(sec["abbrev"], nil, nil, sec["info"], sec["line"], nil, sec["ranges"], sec["str"])
 	if err != nil {

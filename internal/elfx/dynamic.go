@@ -4,11 +4,19 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 )
 
 // maxDynamic bounds the entries of a dynamic table. Real ones have some 30 plus
 // one for each needed library.
 const maxDynamic = 1 << 16
+
+// maxNeeded bounds the libraries that a file may need, and maxPath their names, in bytes
+// (PATH_MAX): many entries that share a long name would take memory without bound.
+const (
+	maxNeeded = 1 << 12
+	maxPath   = 4096
+)
 
 // maxStrings bounds a string table that is found without section headers.
 const maxStrings = 1 << 30
@@ -72,12 +80,15 @@ func (t *dynamicTable) get(tag elf.DynTag) (uint64, bool) {
 func (t *dynamicTable) stringsOf(tag elf.DynTag) []string {
 	var list []string
 	for _, d := range t.entries {
-		if elf.DynTag(d.Tag) == tag {
-			list = append(list, string(cString(t.strtab, d.Val)))
+		if elf.DynTag(d.Tag) == tag && len(list) < maxNeeded {
+			list = append(list, t.name(d.Val))
 		}
 	}
 	return list
 }
+
+// name is a name of a library or a version, at an offset of the strings.
+func (t *dynamicTable) name(off uint64) string { return string(cStringMax(t.strtab, off, maxPath)) }
 
 // Dynamic returns the value of the first entry of PT_DYNAMIC with that tag, as
 // it is in the file, and whether there is one.
@@ -110,8 +121,11 @@ func (f *File) Relocations() ([]Reloc, error) {
 	found := false
 	for _, name := range []string{".rela.plt", ".rela.dyn"} {
 		if b, _, err := f.Section(name); err == nil {
-			list = append(list, relocs(b, syms)...)
-			found = true
+			more, err := f.relocs(b, syms)
+			if err != nil {
+				return list, err
+			}
+			list, found = append(list, more...), true
 		}
 	}
 	if found {
@@ -127,14 +141,30 @@ func (f *File) Relocations() ([]Reloc, error) {
 		if err != nil {
 			return list, fmt.Errorf("relocations: %w", err)
 		}
-		list = append(list, relocs(b, syms)...)
+		more, err := f.relocs(b, syms)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, more...)
 	}
 	return list, nil
 }
 
 // relocs decodes a table of Elf64_Rela.
-func relocs(b []byte, syms *symbolTable) []Reloc {
+func (f *File) relocs(b []byte, syms *symbolTable) ([]Reloc, error) {
 	const size = 24
+	names := uint64(0)
+	if syms != nil {
+		names = uint64(len(syms.strtab))
+	}
+	if err := f.memory.Take("relocations", names+2*uint64(len(b)/size)*uint64(unsafe.Sizeof(Reloc{}))); err != nil {
+		return nil, err
+	}
+	strtab := ""
+	if syms != nil {
+		strtab = string(syms.strtab) // one copy that all names share
+	}
+	left := maxNames
 	list := make([]Reloc, 0, len(b)/size)
 	for ; len(b) >= size; b = b[size:] {
 		info := binary.LittleEndian.Uint64(b[8:])
@@ -143,10 +173,14 @@ func relocs(b []byte, syms *symbolTable) []Reloc {
 			Type:   elf.R_TYPE64(info),
 			Addend: int64(binary.LittleEndian.Uint64(b[16:])),
 		}
-		if n := elf.R_SYM64(info); n != 0 && syms != nil && uint64(n) < syms.len() {
-			r.Symbol = string(syms.name(uint64(n)))
+		if n := elf.R_SYM64(info); n != 0 && syms != nil && uint64(n) < syms.len() && left > 0 {
+			off := binary.LittleEndian.Uint32(syms.raw[uint64(n)*symSize:])
+			if size := len(syms.name(uint64(n))); size > 0 {
+				r.Symbol = strtab[off : int(off)+size]
+				left -= size
+			}
 		}
 		list = append(list, r)
 	}
-	return list
+	return list, nil
 }

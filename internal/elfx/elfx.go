@@ -15,8 +15,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // Errors that opening and reading a file answer with. Test with errors.Is.
@@ -52,28 +55,40 @@ const maxHeaders = 1 << 21
 // when they are first asked for and kept. A File does not own its image: its
 // slices are valid as long as the image is.
 type File struct {
+	contents
+	dynamic  func() *dynamicTable
+	dynsym   func() (*symbolTable, error)
+	symtab   func() (*symbolTable, error)
+	index    func() *nameIndex
+	searches atomic.Int32 // of .symtab by name
+
+	staticStarts, dynamicStarts func() *starts
+
+	mu       sync.Mutex
+	unpacked map[string][]byte // decompressed sections, by name
+}
+
+// contents are the bytes of a file and what its headers say of them.
+type contents struct {
 	img      callbacks.Image
+	memory   *budget.Ledger
 	data     []byte // the whole file, if the image has it in memory
 	typ      elf.Type
 	machine  elf.Machine
 	entry    uint64
 	progs    []elf.ProgHeader
 	sections []elf.SectionHeader
-
-	dynamic func() *dynamicTable
-	dynsym  func() (*symbolTable, error)
-	symtab  func() (*symbolTable, error)
-	index   func() *nameIndex
-
-	mu       sync.Mutex
-	unpacked map[string][]byte // decompressed sections, by name
 }
 
 // Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass,
 // ErrTruncated or ErrDamaged, or the image's own. Section headers that are
 // missing or outside the file are not an error: the file then has none.
-func Open(img callbacks.Image) (*File, error) {
-	f := &File{img: img, unpacked: map[string][]byte{}}
+func Open(img callbacks.Image) (*File, error) { return OpenWithin(nil, img) }
+
+// OpenWithin is Open for a file that nobody vouches for: what is taken on its behalf counts
+// for the ledger l, and what that refuses is an error that is budget.ErrMemory.
+func OpenWithin(l *budget.Ledger, img callbacks.Image) (*File, error) {
+	f := &File{contents: contents{img: img, memory: l}, unpacked: map[string][]byte{}}
 	if b, ok := img.(interface{ Bytes() []byte }); ok {
 		f.data = b.Bytes()
 	}
@@ -89,6 +104,8 @@ func Open(img callbacks.Image) (*File, error) {
 	f.dynsym = sync.OnceValues(f.findDynamicSymbols)
 	f.symtab = sync.OnceValues(f.findSymbols)
 	f.index = sync.OnceValue(f.buildIndex)
+	f.staticStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.symtab) })
+	f.dynamicStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.dynsym) })
 	return f, nil
 }
 
@@ -125,8 +142,8 @@ type header struct {
 }
 
 // readHeader reads and checks the ELF header.
-func (f *File) readHeader() (*header, error) {
-	ident, err := f.bytesAt(0, min(f.size(), ehdrSize))
+func (c *contents) readHeader() (*header, error) {
+	ident, err := c.bytesAt(0, min(c.size(), ehdrSize))
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +154,11 @@ func (f *File) readHeader() (*header, error) {
 		return nil, fmt.Errorf("%w: it has %d bytes, its header needs %d", ErrTruncated, len(ident), ehdrSize)
 	}
 	le := binary.LittleEndian
-	f.typ = elf.Type(le.Uint16(ident[16:]))
-	f.machine = elf.Machine(le.Uint16(ident[18:]))
-	f.entry = le.Uint64(ident[24:])
-	if archOf(f.machine) == callbacks.ArchUnknown {
-		return nil, fmt.Errorf("%w: it is for %s; x86-64 and aarch64 are read", ErrClass, machineName(f.machine))
+	c.typ = elf.Type(le.Uint16(ident[16:]))
+	c.machine = elf.Machine(le.Uint16(ident[18:]))
+	c.entry = le.Uint64(ident[24:])
+	if archOf(c.machine) == callbacks.ArchUnknown {
+		return nil, fmt.Errorf("%w: it is for %s; x86-64 and aarch64 are read", ErrClass, machineName(c.machine))
 	}
 	h := &header{
 		phoff: le.Uint64(ident[32:]), shoff: le.Uint64(ident[40:]),
@@ -149,12 +166,12 @@ func (f *File) readHeader() (*header, error) {
 		shentsize: uint64(le.Uint16(ident[58:])), shnum: uint64(le.Uint16(ident[60:])),
 		shstrndx: uint64(le.Uint16(ident[62:])),
 	}
-	return h, f.resolveNumbers(h)
+	return h, c.resolveNumbers(h)
 }
 
 // resolveNumbers replaces the escape values of the header by the numbers that
 // section header 0 holds.
-func (f *File) resolveNumbers(h *header) error {
+func (c *contents) resolveNumbers(h *header) error {
 	escaped := h.phnum == pnXNum
 	h.sectioned = h.shoff != 0 && h.shentsize == shdrSize
 	if !h.sectioned {
@@ -163,7 +180,7 @@ func (f *File) resolveNumbers(h *header) error {
 		}
 		return nil
 	}
-	zero, err := f.bytesAt(h.shoff, shdrSize)
+	zero, err := c.bytesAt(h.shoff, shdrSize)
 	if err != nil {
 		h.sectioned = false
 		if escaped {
@@ -224,22 +241,27 @@ func machineName(m elf.Machine) string {
 }
 
 // readProgs reads the program headers; all must be in the file.
-func (f *File) readProgs(h *header) error {
+func (c *contents) readProgs(h *header) error {
 	if h.phnum == 0 {
 		return nil
 	}
 	if h.phentsize != phdrSize || h.phnum > maxHeaders {
 		return fmt.Errorf("%w: %d program headers of %d bytes", ErrDamaged, h.phnum, h.phentsize)
 	}
-	raw, err := f.bytesAt(h.phoff, h.phnum*phdrSize)
+	if h.phnum*phdrSize <= c.size() {
+		if err := c.memory.Take("program headers", h.phnum*uint64(unsafe.Sizeof(elf.ProgHeader{}))); err != nil {
+			return err
+		}
+	}
+	raw, err := c.bytesAt(h.phoff, h.phnum*phdrSize)
 	if err != nil {
 		return fmt.Errorf("program headers: %w", err)
 	}
-	f.progs = make([]elf.ProgHeader, h.phnum)
+	c.progs = make([]elf.ProgHeader, h.phnum)
 	le := binary.LittleEndian
-	for i := range f.progs {
+	for i := range c.progs {
 		p := raw[i*phdrSize:]
-		f.progs[i] = elf.ProgHeader{
+		c.progs[i] = elf.ProgHeader{
 			Type: elf.ProgType(le.Uint32(p)), Flags: elf.ProgFlag(le.Uint32(p[4:])),
 			Off: le.Uint64(p[8:]), Vaddr: le.Uint64(p[16:]), Paddr: le.Uint64(p[24:]),
 			Filesz: le.Uint64(p[32:]), Memsz: le.Uint64(p[40:]), Align: le.Uint64(p[48:]),
@@ -250,21 +272,21 @@ func (f *File) readProgs(h *header) error {
 
 // readSections reads the section headers if they are there in full. A file that
 // was cut keeps its program headers, which is what a target's loader needs.
-func (f *File) readSections(h *header) {
+func (c *contents) readSections(h *header) {
 	if !h.sectioned || h.shnum == 0 || h.shnum > maxHeaders {
 		return
 	}
-	raw, err := f.bytesAt(h.shoff, h.shnum*shdrSize)
-	if err != nil {
+	raw, err := c.bytesAt(h.shoff, h.shnum*shdrSize)
+	if err != nil || c.memory.Take("section headers", h.shnum*uint64(unsafe.Sizeof(elf.SectionHeader{}))) != nil {
 		return
 	}
-	f.sections = make([]elf.SectionHeader, h.shnum)
+	c.sections = make([]elf.SectionHeader, h.shnum)
 	names := make([]uint32, h.shnum)
 	le := binary.LittleEndian
-	for i := range f.sections {
+	for i := range c.sections {
 		s := raw[i*shdrSize:]
 		names[i] = le.Uint32(s)
-		f.sections[i] = elf.SectionHeader{
+		c.sections[i] = elf.SectionHeader{
 			Type: elf.SectionType(le.Uint32(s[4:])), Flags: elf.SectionFlag(le.Uint64(s[8:])),
 			Addr: le.Uint64(s[16:]), Offset: le.Uint64(s[24:]), Size: le.Uint64(s[32:]), FileSize: le.Uint64(s[32:]),
 			Link: le.Uint32(s[40:]), Info: le.Uint32(s[44:]), Addralign: le.Uint64(s[48:]), Entsize: le.Uint64(s[56:]),
@@ -273,11 +295,15 @@ func (f *File) readSections(h *header) {
 	if h.shstrndx >= h.shnum {
 		return
 	}
-	strtab, err := f.rawSection(&f.sections[h.shstrndx])
+	strtab, err := c.rawSection(&c.sections[h.shstrndx])
 	if err != nil {
 		return
 	}
 	for i, off := range names {
-		f.sections[i].Name = string(cString(strtab, uint64(off)))
+		name := cStringMax(strtab, uint64(off), maxSectionName)
+		if c.memory.Take("names of sections", uint64(len(name))) != nil {
+			return
+		}
+		c.sections[i].Name = string(name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // memImage is a file in memory; plain hides its bytes, so that the reader has
@@ -35,6 +36,7 @@ func images(b []byte) map[string]callbacks.Image {
 // build compiles a small program or library with the C compiler.
 func build(t testing.TB, flags ...string) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	src := filepath.Join(dir, "p.c")
 	code := `#include <stdio.h>

@@ -9,20 +9,45 @@ import (
 	"syscall"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // maxName bounds the length of a string of a string table. C++ symbols of some
 // ten thousand bytes exist.
 const maxName = 1 << 16
 
+// maxSectionName bounds the name of a section, in bytes. Compilers that give each function
+// a section of its own write its symbol into the name, which is no name that is asked for;
+// very many headers that share one long name would take memory without bound.
+const maxSectionName = 256
+
+// smallCopy is the size up to which copies of a file's parts are not counted, in bytes:
+// they are forgotten soon.
+const smallCopy = 4 << 10
+
+// OpenFile opens a file for reading: a way to open none but some. The zero value opens
+// every one that this process may read.
+type OpenFile func(name string) (*os.File, error)
+
+// file opens a file. Paths may come from a target: a pipe must not block.
+func (o OpenFile) file(path string) (*os.File, error) {
+	if o == nil {
+		return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	}
+	return o(path)
+}
+
 // OpenPath maps the file at path and opens it. Closing the closer ends the
 // validity of the File and of every slice that it gave.
-func OpenPath(path string) (*File, io.Closer, error) {
-	img, closer, err := MapFile(path)
+func OpenPath(path string) (*File, io.Closer, error) { return OpenFile(nil).Path(nil, path) }
+
+// Path is OpenPath for a file that o opens, and whose memory counts for l (OpenWithin).
+func (o OpenFile) Path(l *budget.Ledger, path string) (*File, io.Closer, error) {
+	img, closer, err := o.Map(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := Open(img)
+	f, err := OpenWithin(l, img)
 	if err != nil {
 		closer.Close()
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
@@ -30,11 +55,10 @@ func OpenPath(path string) (*File, io.Closer, error) {
 	return f, closer, nil
 }
 
-// MapFile maps a regular file read-only. The image has a method Bytes; it is
+// Map maps a regular file read-only. The image has a method Bytes; it is
 // valid until the closer is closed.
-func MapFile(path string) (callbacks.Image, io.Closer, error) {
-	// Paths may come from a target: a pipe must not block, nor a device move.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (o OpenFile) Map(path string) (callbacks.Image, io.Closer, error) {
+	file, err := o.file(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,22 +108,27 @@ func (m *mapped) Close() error {
 	return syscall.Munmap(b)
 }
 
-func (f *File) size() uint64 { return uint64(max(f.img.Size(), 0)) }
+func (c *contents) size() uint64 { return uint64(max(c.img.Size(), 0)) }
 
 // bytesAt returns n bytes of the file, as a part of the mapped file if it is
 // mapped and as a copy if it is not.
-func (f *File) bytesAt(off, n uint64) ([]byte, error) {
-	if size := f.size(); off > size || n > size-off {
+func (c *contents) bytesAt(off, n uint64) ([]byte, error) {
+	if size := c.size(); off > size || n > size-off {
 		return nil, fmt.Errorf("%w: it has %d bytes, offset %#x needs %d more", ErrTruncated, size, off, n)
 	}
-	if f.data != nil {
-		if off+n > uint64(len(f.data)) {
-			return nil, fmt.Errorf("%w: %d bytes are at hand, offset %#x needs %d more", ErrTruncated, len(f.data), off, n)
+	if c.data != nil {
+		if off+n > uint64(len(c.data)) {
+			return nil, fmt.Errorf("%w: %d bytes are at hand, offset %#x needs %d more", ErrTruncated, len(c.data), off, n)
 		}
-		return f.data[off : off+n : off+n], nil
+		return c.data[off : off+n : off+n], nil
+	}
+	if n > smallCopy {
+		if err := c.memory.Take("parts of the file", n); err != nil {
+			return nil, err
+		}
 	}
 	b := make([]byte, n)
-	if got, err := f.img.ReadAt(b, int64(off)); got < len(b) {
+	if got, err := c.img.ReadAt(b, int64(off)); got < len(b) {
 		return nil, fmt.Errorf("offset %#x: %w", off, err)
 	}
 	return b, nil
@@ -125,9 +154,9 @@ func isLoad(p *elf.ProgHeader) bool { return p.Type == elf.PT_LOAD }
 type span struct{ off, size uint64 }
 
 // segmentFrom finds the file range from vaddr to the end of its segment.
-func (f *File) segmentFrom(vaddr uint64) (span, error) {
-	for i := range f.progs {
-		p := &f.progs[i]
+func (c *contents) segmentFrom(vaddr uint64) (span, error) {
+	for i := range c.progs {
+		p := &c.progs[i]
 		if d := vaddr - p.Vaddr; isLoad(p) && vaddr >= p.Vaddr && d < p.Filesz {
 			if p.Off+d < d {
 				break
@@ -140,24 +169,27 @@ func (f *File) segmentFrom(vaddr uint64) (span, error) {
 
 // dataFrom returns the bytes from vaddr to the end of its segment, at most
 // limit.
-func (f *File) dataFrom(vaddr, limit uint64) ([]byte, error) {
-	s, err := f.segmentFrom(vaddr)
+func (c *contents) dataFrom(vaddr, limit uint64) ([]byte, error) {
+	s, err := c.segmentFrom(vaddr)
 	if err != nil {
 		return nil, err
 	}
-	if s.off >= f.size() {
+	if s.off >= c.size() {
 		return nil, fmt.Errorf("%w: segment of address %#x", ErrTruncated, vaddr)
 	}
-	return f.bytesAt(s.off, min(s.size, limit, f.size()-s.off))
+	return c.bytesAt(s.off, min(s.size, limit, c.size()-s.off))
 }
 
 // cString returns the string at off without its terminator; it is empty if off
 // is outside, and ends with the table if the terminator is missing.
-func cString(tab []byte, off uint64) []byte {
+func cString(tab []byte, off uint64) []byte { return cStringMax(tab, off, maxName) }
+
+// cStringMax is cString with a bound of its own on the length.
+func cStringMax(tab []byte, off, most uint64) []byte {
 	if off >= uint64(len(tab)) {
 		return nil
 	}
-	s := tab[off:min(uint64(len(tab)), off+maxName)]
+	s := tab[off:min(uint64(len(tab)), off+most)]
 	if n := bytes.IndexByte(s, 0); n >= 0 {
 		s = s[:n]
 	}

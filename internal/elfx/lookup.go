@@ -11,6 +11,10 @@ import (
 // damaged table cannot make a lookup slow. Real chains have under 20.
 const maxChain = 1 << 14
 
+// maxNames bounds the names of a symbol table together, in bytes, entries that share one
+// counted each: the largest programs have a million symbols of a hundred bytes.
+const maxNames = 512 << 20
+
 // maxProbe bounds the slots of the name index that are looked at for one name,
 // for the same reason.
 const maxProbe = 1 << 9
@@ -18,7 +22,7 @@ const maxProbe = 1 << 9
 // Lookup finds the definition of a symbol: among the dynamic symbols, through
 // the file's own hash table and with the default version, and then in .symtab,
 // global symbols before local ones. It costs under a microsecond, but for the
-// first search of a .symtab, which builds an index.
+// first searches of a .symtab: they look at each entry, and then an index is built.
 func (f *File) Lookup(name string) (Symbol, bool) {
 	if s, ok := f.LookupDynamic(name); ok {
 		return s, true
@@ -28,7 +32,21 @@ func (f *File) Lookup(name string) (Symbol, bool) {
 
 // LookupStatic finds the definition of a symbol in .symtab only. It is the one
 // for files of separate debug information, whose other tables are empty.
-func (f *File) LookupStatic(name string) (Symbol, bool) { return f.index().lookup(name) }
+func (f *File) LookupStatic(name string) (Symbol, bool) {
+	t, err := f.symtab()
+	if err != nil || name == "" {
+		return Symbol{}, false
+	}
+	if f.searches.Add(1) > fewSearches {
+		return f.index().lookup(name)
+	}
+	return t.search(name)
+}
+
+// fewSearches are those that take less together than an index does, which takes as much as
+// twenty of them. Most tables are asked for the entry points of runtimes that they do not
+// have, and nothing else.
+const fewSearches = 8
 
 // LookupDynamic finds the definition of a symbol among the dynamic symbols
 // only.
@@ -51,7 +69,7 @@ func (f *File) LookupDynamic(name string) (Symbol, bool) {
 // leaves out. Linkers put thread-local variables of -fvisibility=hidden there.
 func (t *symbolTable) locals() uint64 {
 	n := uint64(1)
-	for n < t.len() && elf.ST_BIND(t.raw[n*symSize+4]) == elf.STB_LOCAL {
+	for n < t.len() && t.local(n) {
 		n++
 	}
 	return n
@@ -60,7 +78,7 @@ func (t *symbolTable) locals() uint64 {
 // take makes entry i the best match if it defines name, and if there was none or
 // it is a global symbol with the default version.
 func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
-	if i >= t.len() || string(t.name(i)) != name {
+	if i >= t.len() || !t.named(i, name) {
 		return
 	}
 	s := t.at(i)
@@ -72,6 +90,16 @@ func (t *symbolTable) take(best *Symbol, found *bool, i uint64, name string) {
 		s.Name = name
 		*best, *found = s, true
 	}
+}
+
+// named reports whether entry i has the name, in time that does not depend on the entry's.
+func (t *symbolTable) named(i uint64, name string) bool {
+	off := uint64(binary.LittleEndian.Uint32(t.raw[i*symSize:]))
+	n := uint64(len(name))
+	if off > uint64(len(t.strtab)) || n > uint64(len(t.strtab))-off || string(t.strtab[off:off+n]) != name {
+		return false
+	}
+	return off+n == uint64(len(t.strtab)) || t.strtab[off+n] == 0
 }
 
 // scan searches the first n entries.
@@ -197,6 +225,22 @@ func (f *File) gnuLen(h gnuHash) (uint64, error) {
 	return 0, fmt.Errorf("%w: hash chain without end", ErrDamaged)
 }
 
+// search looks at all entries for the one that the index would have.
+func (t *symbolTable) search(name string) (Symbol, bool) {
+	best := uint64(0)
+	for i := uint64(1); i < t.len(); i++ {
+		if t.named(i, name) && t.wanted(i) && (best == 0 || t.local(best) && !t.local(i)) {
+			best = i
+		}
+	}
+	if best == 0 {
+		return Symbol{}, false
+	}
+	s := t.at(best)
+	s.Name = name
+	return s, true
+}
+
 // nameIndex is a hash table over the defined, named entries of .symtab.
 type nameIndex struct {
 	t     *symbolTable
@@ -213,37 +257,32 @@ func (f *File) buildIndex() *nameIndex {
 	for size < 2*t.len() {
 		size *= 2
 	}
+	if f.memory.Take("index of symbols", 4*size) != nil {
+		return &nameIndex{}
+	}
 	x := &nameIndex{t: t, slots: make([]uint32, size)}
-	for i := uint64(1); i < t.len(); i++ {
-		b := t.raw[i*symSize:]
-		typ := elf.ST_TYPE(b[4])
-		if b[6]|b[7] != 0 && typ != elf.STT_SECTION && typ != elf.STT_FILE {
-			x.add(uint32(i))
+	for i, left := uint64(1), maxNames; i < t.len() && left > 0; i++ {
+		if t.wanted(i) {
+			left -= x.add(uint32(i))
 		}
 	}
 	return x
 }
 
 // add enters entry i; a name that is there already keeps its slot, which the
-// better binding gets.
-func (x *nameIndex) add(i uint32) {
+// better binding gets. It returns the length of the name.
+func (x *nameIndex) add(i uint32) int {
 	name := x.t.name(uint64(i))
 	if len(name) == 0 {
-		return
+		return 0
 	}
-	at, ok := x.find(name)
-	if !ok {
-		return
+	if at, ok := x.find(name); ok {
+		slot := &x.slots[at]
+		if *slot == 0 || x.t.local(uint64(*slot)) && !x.t.local(uint64(i)) {
+			*slot = i
+		}
 	}
-	slot := &x.slots[at]
-	if *slot == 0 || x.local(*slot) && !x.local(i) {
-		*slot = i
-	}
-}
-
-// local tells whether entry i is a local symbol.
-func (x *nameIndex) local(i uint32) bool {
-	return elf.ST_BIND(x.t.raw[uint64(i)*symSize+4]) == elf.STB_LOCAL
+	return len(name)
 }
 
 // find returns the slot that has name, or the empty one where it belongs; false

@@ -9,11 +9,17 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // maxUnpacked bounds a decompressed section. The .debug_info of a browser, the
 // largest that is usual, is a little over 1 GiB.
 const maxUnpacked = 4 << 30
+
+// maxWindow bounds the memory of the zstd decoder, in bytes: the zstd tool needs an option to
+// write what needs more.
+const maxWindow = 128 << 20
 
 // trustedRatio is the ratio of compression up to which the announced size is
 // allocated at once; beyond it, memory grows as the data arrives.
@@ -44,26 +50,26 @@ func (f *File) Section(name string) ([]byte, elf.SectionHeader, error) {
 	return b, h, nil
 }
 
-// findSection also tells whether the section is compressed in the old way of
+// findSection also reports whether the section is compressed in the old way of
 // GNU, with a name of its own.
-func (f *File) findSection(name string) (s *elf.SectionHeader, gnu bool) {
-	for i := range f.sections {
-		if f.sections[i].Name == name {
-			return &f.sections[i], false
+func (c *contents) findSection(name string) (s *elf.SectionHeader, gnu bool) {
+	for i := range c.sections {
+		if c.sections[i].Name == name {
+			return &c.sections[i], false
 		}
 	}
 	if len(name) > 7 && name[:7] == ".debug_" {
-		s, _ = f.findSection(".zdebug_" + name[7:])
+		s, _ = c.findSection(".zdebug_" + name[7:])
 	}
 	return s, s != nil
 }
 
 // rawSection returns the bytes of a section as they are in the file.
-func (f *File) rawSection(s *elf.SectionHeader) ([]byte, error) {
+func (c *contents) rawSection(s *elf.SectionHeader) ([]byte, error) {
 	if s.Type == elf.SHT_NOBITS {
 		return nil, ErrNoSection
 	}
-	return f.bytesAt(s.Offset, s.Size)
+	return c.bytesAt(s.Offset, s.Size)
 }
 
 // unpackedSection decompresses a section once and keeps it.
@@ -77,7 +83,7 @@ func (f *File) unpackedSection(s *elf.SectionHeader, gnu bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := unpack(raw, gnu)
+	b, err := unpack(raw, gnu, counted{f.memory, "section " + s.Name})
 	if err == nil {
 		f.unpacked[s.Name] = b
 	}
@@ -86,23 +92,24 @@ func (f *File) unpackedSection(s *elf.SectionHeader, gnu bool) ([]byte, error) {
 
 // unpack decompresses a section that begins with an Elf64_Chdr or, the old way
 // of GNU, with "ZLIB" and a big-endian size.
-func unpack(raw []byte, gnu bool) ([]byte, error) {
+func unpack(raw []byte, gnu bool, c counted) ([]byte, error) {
 	const chdrSize, gnuSize = 24, 12
 	if gnu {
 		if len(raw) < gnuSize || string(raw[:4]) != "ZLIB" {
 			return nil, fmt.Errorf("%w: compressed section without its header", ErrDamaged)
 		}
-		return inflate(elf.COMPRESS_ZLIB, raw[gnuSize:], binary.BigEndian.Uint64(raw[4:]))
+		return inflate(elf.COMPRESS_ZLIB, raw[gnuSize:], binary.BigEndian.Uint64(raw[4:]), c)
 	}
 	if len(raw) < chdrSize {
 		return nil, fmt.Errorf("%w: compressed section without its header", ErrDamaged)
 	}
 	kind := elf.CompressionType(binary.LittleEndian.Uint32(raw))
-	return inflate(kind, raw[chdrSize:], binary.LittleEndian.Uint64(raw[8:]))
+	return inflate(kind, raw[chdrSize:], binary.LittleEndian.Uint64(raw[8:]), c)
 }
 
 // inflate decompresses a section that announces size bytes and must have as many.
-func inflate(kind elf.CompressionType, packed []byte, size uint64) ([]byte, error) {
+// What is decompressed is counted as it arrives: what is announced is not believed.
+func inflate(kind elf.CompressionType, packed []byte, size uint64, c counted) ([]byte, error) {
 	if size > maxUnpacked {
 		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size, uint64(maxUnpacked))
 	}
@@ -116,7 +123,7 @@ func inflate(kind elf.CompressionType, packed []byte, size uint64) ([]byte, erro
 		defer z.Close()
 		r = z
 	case elf.COMPRESS_ZSTD:
-		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}
@@ -125,13 +132,53 @@ func inflate(kind elf.CompressionType, packed []byte, size uint64) ([]byte, erro
 	default:
 		return nil, fmt.Errorf("%w: compression %v is not known", ErrDamaged, kind)
 	}
-	var b bytes.Buffer
-	b.Grow(int(min(size, uint64(len(packed))*trustedRatio)) + bytes.MinRead)
-	if _, err := io.Copy(&b, io.LimitReader(r, int64(size))); err != nil {
+	b, err := c.readAll(r, size, min(size, uint64(len(packed))*trustedRatio))
+	if err != nil {
 		return nil, err
 	}
-	if uint64(b.Len()) != size {
-		return nil, fmt.Errorf("%w: %d bytes decompressed, %d announced", ErrDamaged, b.Len(), size)
+	if uint64(len(b)) != size {
+		return nil, fmt.Errorf("%w: %d bytes decompressed, %d announced", ErrDamaged, len(b), size)
 	}
-	return b.Bytes(), nil
+	return b, nil
+}
+
+// counted is memory that is taken for one thing.
+type counted struct {
+	memory *budget.Ledger
+	what   string
+}
+
+// readAll reads at most size bytes into memory that it counts before it takes it: likely
+// bytes at once, and then as much again whenever that is full.
+func (c counted) readAll(r io.Reader, size, likely uint64) ([]byte, error) {
+	if err := c.memory.Take(c.what, likely); err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, likely)
+	for uint64(len(b)) < size {
+		if len(b) == cap(b) {
+			more := min(max(uint64(cap(b)), smallCopy), size-uint64(len(b)))
+			if err := c.memory.Take(c.what, more); err != nil {
+				c.memory.Give(uint64(cap(b)))
+				return nil, err
+			}
+			grown := make([]byte, len(b), uint64(cap(b))+more)
+			copy(grown, b)
+			b = grown
+		}
+		n, err := r.Read(b[len(b):cap(b)])
+		if b = b[:len(b)+n]; err == io.EOF {
+			break
+		}
+		if err != nil {
+			c.memory.Give(uint64(cap(b)))
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// ReadAllWithin reads all of r, at most size bytes, for what, and counts that for l.
+func ReadAllWithin(l *budget.Ledger, what string, r io.Reader, size uint64) ([]byte, error) {
+	return counted{l, what}.readAll(r, size, min(size, smallCopy))
 }

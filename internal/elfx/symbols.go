@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 )
 
 // symSize is the size of an Elf64_Sym.
@@ -24,7 +25,7 @@ type Symbol struct {
 	Section elf.SectionIndex // SHN_UNDEF if it is defined elsewhere
 }
 
-// Defined tells whether the file itself defines the symbol.
+// Defined reports whether the file itself defines the symbol.
 func (s *Symbol) Defined() bool { return s.Section != elf.SHN_UNDEF }
 
 // Symbols are the entries of .symtab without the first, empty one. A file
@@ -34,7 +35,7 @@ func (f *File) Symbols() ([]Symbol, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.all(), nil
+	return f.decoded(t)
 }
 
 // DynamicSymbols are the entries of the dynamic symbol table without the first,
@@ -45,7 +46,20 @@ func (f *File) DynamicSymbols() ([]Symbol, error) {
 	if err != nil {
 		return nil, err
 	}
+	return f.decoded(t)
+}
+
+// decoded is all of a symbol table.
+func (f *File) decoded(t *symbolTable) ([]Symbol, error) {
+	if err := f.memory.Take("symbols", uint64(len(t.strtab))+t.len()*uint64(unsafe.Sizeof(Symbol{}))); err != nil {
+		return nil, err
+	}
 	return t.all(), nil
+}
+
+// Release says that a list of symbols is not used any more. Their names may be.
+func (f *File) Release(list []Symbol) {
+	f.memory.Give(uint64(len(list)) * uint64(unsafe.Sizeof(Symbol{})))
 }
 
 // symbolTable is a symbol table that was not decoded.
@@ -58,6 +72,16 @@ type symbolTable struct {
 
 // len counts the entries, with the empty one at index 0.
 func (t *symbolTable) len() uint64 { return uint64(len(t.raw)) / symSize }
+
+// wanted reports whether entry i defines what a search may be for.
+func (t *symbolTable) wanted(i uint64) bool {
+	b := t.raw[i*symSize : (i+1)*symSize]
+	typ := elf.ST_TYPE(b[4])
+	return b[6]|b[7] != 0 && typ != elf.STT_SECTION && typ != elf.STT_FILE
+}
+
+// local reports whether entry i is a local symbol.
+func (t *symbolTable) local(i uint64) bool { return elf.ST_BIND(t.raw[i*symSize+4]) == elf.STB_LOCAL }
 
 // name is the name of entry i, as a part of the string table.
 func (t *symbolTable) name(i uint64) []byte {
@@ -95,12 +119,17 @@ func (t *symbolTable) all() []Symbol {
 	}
 	strtab := string(t.strtab) // one copy that all names share
 	list := make([]Symbol, t.len()-1)
+	left := maxNames
 	for i := range list {
 		n := uint64(i) + 1
 		list[i] = t.at(n)
+		if left <= 0 {
+			continue
+		}
 		off := binary.LittleEndian.Uint32(t.raw[n*symSize:])
 		if size := len(t.name(n)); size > 0 {
 			list[i].Name = strtab[off : int(off)+size]
+			left -= size
 		}
 	}
 	return list
@@ -110,20 +139,20 @@ func (t *symbolTable) all() []Symbol {
 func (f *File) findSymbols() (*symbolTable, error) { return f.sectionSymbols(elf.SHT_SYMTAB) }
 
 // sectionSymbols reads the symbol table in the first section of type typ.
-func (f *File) sectionSymbols(typ elf.SectionType) (*symbolTable, error) {
-	for i := range f.sections {
-		s := &f.sections[i]
+func (c *contents) sectionSymbols(typ elf.SectionType) (*symbolTable, error) {
+	for i := range c.sections {
+		s := &c.sections[i]
 		if s.Type != typ {
 			continue
 		}
-		raw, err := f.rawSection(s)
+		raw, err := c.rawSection(s)
 		if err != nil {
 			return nil, fmt.Errorf("section %s: %w", s.Name, err)
 		}
-		if int64(s.Link) >= int64(len(f.sections)) {
+		if int64(s.Link) >= int64(len(c.sections)) {
 			return nil, fmt.Errorf("%w: section %s has its strings in section %d", ErrDamaged, s.Name, s.Link)
 		}
-		strtab, err := f.rawSection(&f.sections[s.Link])
+		strtab, err := c.rawSection(&c.sections[s.Link])
 		if err != nil {
 			return nil, fmt.Errorf("strings of section %s: %w", s.Name, err)
 		}
@@ -182,7 +211,7 @@ func (f *File) versionDefinitions(names map[uint16]string) {
 		}
 		le := binary.LittleEndian
 		if aux, err := f.DataAt(addr+uint64(le.Uint32(def[12:])), 8); err == nil {
-			names[le.Uint16(def[4:])] = string(cString(f.dynamic().strtab, uint64(le.Uint32(aux))))
+			names[le.Uint16(def[4:])] = f.dynamic().name(uint64(le.Uint32(aux)))
 		}
 		next := le.Uint32(def[16:])
 		addr, ok = addr+uint64(next), next != 0
@@ -205,7 +234,7 @@ func (f *File) versionNeeds(names map[uint16]string) {
 			if n++; err != nil || n > maxVersions {
 				break
 			}
-			names[le.Uint16(a[6:])] = string(cString(f.dynamic().strtab, uint64(le.Uint32(a[8:]))))
+			names[le.Uint16(a[6:])] = f.dynamic().name(uint64(le.Uint32(a[8:])))
 			aux += uint64(le.Uint32(a[12:]))
 		}
 		next := le.Uint32(need[12:])

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // maxModules bounds the walk over the loader's lists. Programs that load a
@@ -29,11 +31,17 @@ type linkMap struct {
 	dynamic uint64 // l_ld
 }
 
+// targetMemory is the memory that the loader's lists are in.
+type targetMemory struct {
+	callbacks.Memory
+	taken *budget.Ledger // for what is made of it
+}
+
 // linkMaps walks the loader's lists: PT_DYNAMIC of the executable, its DT_DEBUG,
 // struct r_debug and, since glibc 2.35, the r_debug_extended of other
 // namespaces. Lists that are damaged end where the damage is.
-func (t *Table) linkMaps(main *entry) []linkMap {
-	debug, err := t.debugAddress(main)
+func (m targetMemory) linkMaps(main *entry) []linkMap {
+	debug, err := m.debugAddress(main)
 	if err != nil {
 		return nil
 	}
@@ -41,16 +49,16 @@ func (t *Table) linkMaps(main *entry) []linkMap {
 	seen := map[uint64]bool{}
 	for n := 0; debug != 0 && n < maxNamespaces && !seen[debug]; n++ {
 		seen[debug] = true
-		version, err := t.word(debug, 4)
+		version, err := m.word(debug, 4)
 		if err != nil {
 			break
 		}
-		list = t.walk(list, seen, debug)
+		list = m.walk(list, seen, debug)
 		if version < 2 {
 			break
 		}
 		const rNext = 40
-		if debug, err = t.word(debug+rNext, 8); err != nil {
+		if debug, err = m.word(debug+rNext, 8); err != nil {
 			break
 		}
 	}
@@ -58,24 +66,27 @@ func (t *Table) linkMaps(main *entry) []linkMap {
 }
 
 // walk appends the list of one namespace.
-func (t *Table) walk(list []linkMap, seen map[uint64]bool, debug uint64) []linkMap {
+func (m targetMemory) walk(list []linkMap, seen map[uint64]bool, debug uint64) []linkMap {
 	const rMap = 8
-	at, err := t.word(debug+rMap, 8)
+	at, err := m.word(debug+rMap, 8)
 	for err == nil && at != 0 && !seen[at] && len(list) < maxModules {
 		seen[at] = true
 		var b [32]byte
-		if err = t.facts.Memory.ReadMemory(callbacks.At(at), b[:]); err != nil {
+		if err = m.ReadMemory(callbacks.At(at), b[:]); err != nil {
 			break
 		}
 		l := linkMap{at: at, addr: callbacks.Word(b[:8]), dynamic: callbacks.Word(b[16:24])}
-		l.name, _ = t.readString(callbacks.Word(b[8:16]))
+		l.name, _ = m.readString(callbacks.Word(b[8:16]))
+		if m.taken.Take("list of modules", uint64(unsafe.Sizeof(entry{}))+uint64(len(l.name))) != nil {
+			break
+		}
 		list = append(list, l)
 		at = callbacks.Word(b[24:32])
 	}
 	return list
 }
 
-// isLoader tells whether the module is the loader itself.
+// isLoader reports whether the module is the loader itself.
 func (e *entry) isLoader() bool { return e.debugSymbol() != 0 }
 
 // debugSymbol is the address of the loader's own struct r_debug, 0 in any other
@@ -93,7 +104,7 @@ func (e *entry) debugSymbol() uint64 {
 
 // debugAddress is the value of DT_DEBUG, which the loader writes into the
 // executable's dynamic section. The loader itself has none.
-func (t *Table) debugAddress(main *entry) (uint64, error) {
+func (m targetMemory) debugAddress(main *entry) (uint64, error) {
 	if a := main.debugSymbol(); a != 0 {
 		return a, nil
 	}
@@ -102,7 +113,7 @@ func (t *Table) debugAddress(main *entry) (uint64, error) {
 	}
 	for i := range uint64(maxDynamic) {
 		var b [16]byte
-		if err := t.facts.Memory.ReadMemory(callbacks.At(main.dynamic+16*i), b[:]); err != nil {
+		if err := m.ReadMemory(callbacks.At(main.dynamic+16*i), b[:]); err != nil {
 			return 0, err
 		}
 		switch elf.DynTag(callbacks.Word(b[:8])) {
@@ -116,15 +127,15 @@ func (t *Table) debugAddress(main *entry) (uint64, error) {
 }
 
 // word reads an unsigned integer of n bytes.
-func (t *Table) word(a uint64, n int) (uint64, error) {
+func (m targetMemory) word(a uint64, n int) (uint64, error) {
 	var b [8]byte
-	err := t.facts.Memory.ReadMemory(callbacks.At(a), b[:n])
+	err := m.ReadMemory(callbacks.At(a), b[:n])
 	return callbacks.Word(b[:n]), err
 }
 
 // readString reads a string that ends with a NUL, of at most maxPath bytes, in
 // steps that do not cross into what may not be there.
-func (t *Table) readString(a uint64) (string, error) {
+func (m targetMemory) readString(a uint64) (string, error) {
 	if a == 0 {
 		return "", nil
 	}
@@ -133,7 +144,7 @@ func (t *Table) readString(a uint64) (string, error) {
 	for len(s) < maxPath {
 		var b [step]byte
 		n := step - a%step
-		if err := t.facts.Memory.ReadMemory(callbacks.At(a), b[:n]); err != nil {
+		if err := m.ReadMemory(callbacks.At(a), b[:n]); err != nil {
 			return "", err
 		}
 		if end := bytes.IndexByte(b[:n], 0); end >= 0 {

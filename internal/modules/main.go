@@ -122,7 +122,7 @@ func (e *entry) setMainBias(f *elfx.File, base, entryPoint uint64) bool {
 // execName is the path that the program was started by, if it is absolute: as
 // the kernel left it on the stack, or else the first word of the command line.
 func (t *Table) execName() string {
-	name, err := t.readString(t.facts.Auxv[atEXECFN])
+	name, err := t.memory().readString(t.facts.Auxv[atEXECFN])
 	if err != nil || name == "" {
 		name, _, _ = strings.Cut(t.facts.Command, " ")
 	}
@@ -147,7 +147,7 @@ func (t *Table) addVDSO() {
 	e.mod.Low, e.mod.High = callbacks.At(base), callbacks.At(base+size)
 	img, err := t.copyImage(base, size)
 	if err == nil {
-		e.file, err = elfx.Open(img)
+		e.file, err = elfx.OpenWithin(t.taken, img)
 	}
 	if err != nil {
 		e.mod.Err = &Error{vdsoPath, err, "the kernel's coredump_filter may have left it out; backtraces through system calls may end there"}

@@ -13,12 +13,15 @@ import (
 	"errors"
 	"io"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 )
 
 // Errors that say why a module has no file. Test with errors.Is.
@@ -44,6 +47,11 @@ type Options struct {
 	Exe       string   // the executable, wherever the target had it
 	Sysroot   string   // directory that stands for "/" of the target
 	DebugDirs []string // directories with .build-id/xx/… trees
+	// Open opens the files; the zero value opens all. A file that it does not open is not
+	// there.
+	Open elfx.OpenFile
+	// Memory counts what is made of the modules' files, and bounds it; nil does not.
+	Memory *budget.Ledger
 }
 
 // Facts are what a target tells about itself.
@@ -58,6 +66,9 @@ type Facts struct {
 	// Mapped gives a path by which the file of a mapping can be opened even if it
 	// has been deleted or replaced since. Nil if there is no such way.
 	Mapped func(callbacks.Mapping) string
+	// Dir is the directory in which the program was started, for libraries that the loader
+	// knows by relative names; empty if unknown.
+	Dir string
 	// Command is the command line, or its beginning; empty if unknown.
 	Command string
 	// VDSOEnd is the end of the mapping of the vdso, 0 if unknown.
@@ -79,8 +90,9 @@ type Table struct {
 	opts    Options
 	entries []*entry // link order, executable first
 	byLow   []*entry
+	taken   *budget.Ledger
 	vdso    uint64 // address of the kernel's module, 0 if there is none
-	libc    func() *descriptors
+	storage func() *libc.Storage
 
 	mu      sync.Mutex
 	closers []io.Closer
@@ -100,10 +112,10 @@ type entry struct {
 // Find lists the modules of a target. It always succeeds: what could not be
 // found is said by Module.Err, and by Err for all of them.
 func Find(f Facts, o Options) *Table {
-	t := &Table{facts: f, opts: o, vdso: f.Auxv[atSYSINFOEHDR]}
-	t.libc = sync.OnceValue(t.findDescriptors)
+	t := &Table{facts: f, opts: o, taken: o.Memory.Part(), vdso: f.Auxv[atSYSINFOEHDR]}
+	t.storage = sync.OnceValue(func() *libc.Storage { return libc.FindStorage(t) })
 	main := t.findMain()
-	list := t.linkMaps(main)
+	list := t.memory().linkMaps(main)
 	if len(list) > 0 && main.isLoader() && list[0].dynamic != main.dynamic {
 		main = t.linked(list[0], true) // run as "ld.so program"
 	}
@@ -118,6 +130,9 @@ func Find(f Facts, o Options) *Table {
 	return t
 }
 
+// memory is the target's memory.
+func (t *Table) memory() targetMemory { return targetMemory{t.facts.Memory, t.taken} }
+
 // Close unmaps all files. Images of the modules are not valid after it.
 func (t *Table) Close() error {
 	t.mu.Lock()
@@ -127,6 +142,7 @@ func (t *Table) Close() error {
 		errs = append(errs, c.Close())
 	}
 	t.closers = nil
+	t.taken.Close()
 	return errors.Join(errs...)
 }
 
@@ -206,6 +222,9 @@ func (t *Table) linked(l linkMap, main bool) *entry {
 		}
 		t.readHeaders(e, t.startOf(m))
 	} else {
+		if t.facts.Dir != "" && strings.Contains(l.name, "/") && !filepath.IsAbs(l.name) {
+			e.names = append(e.names, filepath.Join(t.facts.Dir, l.name))
+		}
 		t.readHeaders(e, l.addr)
 	}
 	t.complete(e)
@@ -236,7 +255,7 @@ func (t *Table) addMapped() {
 	}
 }
 
-// known tells whether a module that was found lies at a.
+// known reports whether a module that was found lies at a.
 func (t *Table) known(a callbacks.Address) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
 }
@@ -325,7 +344,7 @@ func (t *Table) at(a callbacks.Address) *entry {
 	return t.byLow[i]
 }
 
-// named tells whether file names the module: by path or by base name. An empty
+// named reports whether file names the module: by path or by base name. An empty
 // file names every module.
 func (e *entry) named(file string) bool {
 	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" && file == path.Base(e.mod.File) {

@@ -22,16 +22,16 @@ const deletedSuffix = " (deleted)"
 type Error struct {
 	Path string // as the target has it
 	Err  error  // ErrNoFile, ErrMismatch, ErrUnproven, or that of reading
-	Cure string
+	Fix  string
 }
 
-// Error gives cause and cure.
+// Error gives cause and fix.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s: %v", cmp.Or(e.Path, "the executable, whose name is lost"), e.Err)
-	if e.Cure == "" {
+	if e.Fix == "" {
 		return text
 	}
-	return text + ": " + e.Cure
+	return text + ": " + e.Fix
 }
 
 // Unwrap returns the cause.
@@ -42,11 +42,11 @@ func (e *Error) Unwrap() error { return e.Err }
 func (t *Table) search(e *entry) {
 	var refused error
 	for _, name := range t.candidates(e) {
-		img, closer, err := elfx.MapFile(name)
+		img, closer, err := t.opts.Open.Map(name)
 		if err != nil {
 			continue
 		}
-		f, err := elfx.Open(img)
+		f, err := elfx.OpenWithin(t.taken, img)
 		if err == nil {
 			err = e.identify(f)
 		}
@@ -70,7 +70,7 @@ func (t *Table) search(e *entry) {
 	if refused == nil {
 		refused = ErrNoFile
 	}
-	e.mod.Err = &Error{e.mod.Path, refused, t.cure(e)}
+	e.mod.Err = &Error{e.mod.Path, refused, t.fix(e)}
 }
 
 // keep remembers what Close has to close.
@@ -135,7 +135,7 @@ func buildIDPath(dir string, id []byte) string {
 	return filepath.Join(dir, ".build-id", s[:2], s[2:])
 }
 
-// identify tells whether f is the file that was mapped: nil if it is,
+// identify reports whether f is the file that was mapped: nil if it is,
 // ErrUnproven if nothing contradicts, ErrMismatch if something does.
 func (e *entry) identify(f *elfx.File) error {
 	if e.memory == nil {
@@ -157,14 +157,14 @@ func (e *entry) identify(f *elfx.File) error {
 	return ErrUnproven
 }
 
-// readable tells whether all notes of the headers in memory could be read, so
+// readable reports whether all notes of the headers in memory could be read, so
 // that a build ID that was not found is not there.
 func readable(f *elfx.File) bool {
 	for _, p := range f.Progs() {
 		if p.Type != elf.PT_NOTE {
 			continue
 		}
-		if p.Off+p.Filesz > maxHeaderPages {
+		if p.Off > maxHeaderPages || p.Filesz > maxHeaderPages-p.Off {
 			return false
 		}
 		if _, err := f.Image().ReadAt(make([]byte, p.Filesz), int64(p.Off)); err != nil {
@@ -187,14 +187,17 @@ func idText(id []byte) string {
 	return hex.EncodeToString(id)
 }
 
-// cure is what to type to get the module's file read.
-func (t *Table) cure(e *entry) string {
+// fix is what to type to get the module's file read.
+func (t *Table) fix(e *entry) string {
 	why := ""
 	if _, deleted := t.mapped(e); deleted {
 		return "it was deleted or replaced while the program ran; root can still read it: type the same with sudo"
 	}
 	if strings.HasSuffix(e.mod.Path, deletedSuffix) {
 		why = "it was deleted or replaced while the program ran; "
+	}
+	if t.opts.Open != nil {
+		why += "it may lie where this server opens no files (--allow-dir); "
 	}
 	if e.mod.Main {
 		return why + "give the executable that ran by --exe PATH"
@@ -215,7 +218,7 @@ func (t *Table) debugFile(e *entry) *elfx.File {
 		if name == "" {
 			break
 		}
-		f, closer, err := elfx.OpenPath(name + ".debug")
+		f, closer, err := t.opts.Open.Path(t.taken, name+".debug")
 		if err != nil {
 			continue
 		}
@@ -237,7 +240,7 @@ type Piece struct {
 	Perm   callbacks.Perm // as the file asks the loader for
 }
 
-// Writable tells whether the program could have changed the piece.
+// Writable reports whether the program could have changed the piece.
 func (p Piece) Writable() bool { return p.Perm&callbacks.PermWrite != 0 }
 
 // PieceAt returns what the file of the module at address a has there, at most
@@ -267,7 +270,7 @@ func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
 	return Piece{}, false
 }
 
-// samePage tells whether vaddr lies in the rest of the last page of a segment
+// samePage reports whether vaddr lies in the rest of the last page of a segment
 // that is not writable: the loader maps whole pages of the file.
 func samePage(vaddr uint64, p elf.ProgHeader) bool {
 	return p.Flags&elf.PF_W == 0 && vaddr < (p.Vaddr+p.Filesz+pageSize-1)&^(pageSize-1)

@@ -1,105 +1,110 @@
 package modules
 
 import (
+	"debug/elf"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 )
 
-// maxThreads bounds the C library's lists of threads: Linux has no more
-// (PID_MAX_LIMIT).
-const maxThreads = 4 << 20
-
-// Thread is a thread as the C library knows it.
-type Thread struct {
-	Pthread uint64 // pthread_t
-	LWP     uint64 // kernel thread id
-}
-
-// threadLists are the places of glibc's lists of threads (since 2.34): list heads
-// in the loader's _rtld_global, which chain list nodes in struct pthread.
-type threadLists struct {
-	heads     [2]uint64 // addresses of the list of stacks that threads were given, and of that of glibc's own
-	next      uint64    // list_t.next; list_t.prev is right behind
-	node, tid uint64    // pthread.list, pthread.tid
-}
-
-// Threads lists the threads of the target as libthread_db does: by glibc's own
-// lists, whose layout glibc tells by constants. A thread that is being started or
-// has ended has no LWP yet or any more and is left out. Another C library is
-// callbacks.ErrUnsupportedKind.
-func (t *Table) Threads() ([]Thread, error) {
-	l, err := t.threadLists()
+// ThreadSymbol returns the address of a thread's own instance of a
+// thread-local symbol, as callbacks.Symbols has it. tp is the thread pointer.
+//
+// The executable's block lies at a fixed distance from the thread pointer; that
+// of a library is found through the thread's dtv (ELF Handling For Thread-Local
+// Storage, section 3).
+func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, error) {
+	e, s, err := t.find(name, file, true)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the program's C library does not say where its threads are: %w", callbacks.ErrUnsupportedKind, err)
+		return callbacks.Address{}, err
 	}
-	var all []Thread
-	for _, head := range l.heads {
-		if all, err = t.walkThreads(all, l, head); err != nil {
-			return nil, fmt.Errorf("list of threads at %#x: %w", head, err)
-		}
+	if tp == 0 {
+		return callbacks.Address{}, fmt.Errorf("%s: %w: the thread has no thread pointer", name, callbacks.ErrNoThreadStorage)
 	}
-	return all, nil
+	block, err := uint64(0), error(nil)
+	if e.mod.Main {
+		block, err = t.mainBlock(e, tp)
+	} else {
+		block, err = t.libraryBlock(e, tp)
+	}
+	if err != nil {
+		return callbacks.Address{}, fmt.Errorf("%s in %s: %w", name, e.mod.Path, err)
+	}
+	return callbacks.At(block + s.Value), nil
 }
 
-// walkThreads appends the threads of one list. Each node must point back to the
-// one before: where it does not, the list is damaged.
-func (t *Table) walkThreads(all []Thread, l threadLists, head uint64) ([]Thread, error) {
-	before := head
-	node, err := t.word(head+l.next, 8)
-	for n := 0; err == nil && node != head && node != 0; n++ {
-		var links [16]byte // next and prev
-		if err := t.facts.Memory.ReadMemory(callbacks.At(node+l.next), links[:]); err != nil {
-			return nil, err
+// mainBlock is the executable's block. On x86-64 it ends at the thread pointer
+// (variant II); on aarch64 it begins after the two words there (variant I).
+func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
+	for _, p := range e.progs() {
+		if p.Type != elf.PT_TLS {
+			continue
 		}
-		if prev := callbacks.Word(links[8:]); prev != before {
-			return nil, fmt.Errorf("node %d at %#x comes after %#x, and says after %#x", n, node, before, prev)
+		align := max(p.Align, 1)
+		if t.facts.Arch == callbacks.ArchAArch64 {
+			const tcbSize = 16
+			return tp + (tcbSize+align-1)&^(align-1), nil
 		}
-		if n == maxThreads {
-			return nil, fmt.Errorf("more than %d threads", maxThreads)
-		}
-		tid, err := t.word(node-l.node+l.tid, 4)
-		if err != nil {
-			return nil, err
-		}
-		if int32(tid) > 0 {
-			all = append(all, Thread{node - l.node, tid})
-		}
-		before, node = node, callbacks.Word(links[:8])
+		return tp - (p.Memsz+align-1)&^(align-1), nil
 	}
-	return all, err
+	return 0, fmt.Errorf("%w: no PT_TLS", callbacks.ErrNoThreadStorage)
+}
+
+// libraryBlock is a library's block, as the C library keeps it.
+func (t *Table) libraryBlock(e *entry, tp uint64) (uint64, error) {
+	if e.linkMap == 0 {
+		return 0, fmt.Errorf("%w: the module is in no list of the loader", callbacks.ErrNoThreadStorage)
+	}
+	return t.storage().Block(t.facts.Memory, t.facts.Arch, e.linkMap, tp)
+}
+
+// Pthread returns the pthread_t of the thread with that thread pointer. On
+// aarch64 that takes glibc's own word for the size of struct pthread; without
+// it the error is ErrUnsupportedKind.
+func (t *Table) Pthread(tp uint64) (uint64, error) {
+	if t.facts.Arch != callbacks.ArchAArch64 || tp == 0 {
+		return tp, nil
+	}
+	return t.storage().Pthread(tp)
+}
+
+// ThreadPointer returns the thread pointer of the thread with that pthread_t.
+func (t *Table) ThreadPointer(pthread uint64) (uint64, error) {
+	if t.facts.Arch != callbacks.ArchAArch64 {
+		return pthread, nil
+	}
+	base, err := t.Pthread(pthread) // the same distance, the other way
+	return pthread + (pthread - base), err
+}
+
+// Threads lists the threads of the target as the C library does.
+func (t *Table) Threads() ([]libc.Thread, error) {
+	l, err := libc.FindThreadLists(t)
+	if err != nil {
+		return nil, err
+	}
+	return l.Threads(t.facts.Memory)
 }
 
 // LWP is the kernel thread of a pthread_t, 0 if it has ended.
 func (t *Table) LWP(pthread uint64) (uint64, error) {
-	l, err := t.threadLists()
+	l, err := libc.FindThreadLists(t)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", callbacks.ErrUnsupportedKind, err)
+		return 0, err
 	}
-	tid, err := t.word(pthread+l.tid, 4)
-	return uint64(max(int32(tid), 0)), err
+	return l.ThreadID(t.facts.Memory, pthread)
 }
 
-// threadLists finds the lists.
-func (t *Table) threadLists() (l threadLists, err error) {
-	global, err := t.Symbol("_rtld_global", "")
+// Constant reads the first n bytes of a constant from the file of the module that
+// defines it.
+func (t *Table) Constant(name string, n int) ([]byte, error) {
+	e, s, err := t.find(name, "", false)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
-	var user, used uint64
-	for _, f := range []struct {
-		name string
-		to   *uint64
-	}{
-		{"_thread_db_rtld_global__dl_stack_user", &user}, {"_thread_db_rtld_global__dl_stack_used", &used},
-		{"_thread_db_list_t_next", &l.next}, {"_thread_db_pthread_list", &l.node}, {"_thread_db_pthread_tid", &l.tid},
-	} {
-		b, err := t.constant(f.name, descriptorSize)
-		if err != nil {
-			return l, err
-		}
-		*f.to = callbacks.Word(b[8:12])
+	if e.file == nil {
+		return nil, fmt.Errorf("%s: %w", name, ErrNoFile)
 	}
-	l.heads = [2]uint64{global.Offset + used, global.Offset + user}
-	return l, nil
+	return e.file.DataAt(s.Value, n)
 }

@@ -3,6 +3,7 @@ package omptest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,6 +62,7 @@ func hashFile(tb testing.TB, path string) string {
 // others wait. A fill that ends the test leaves nothing behind.
 func cached(tb testing.TB, kind, name string, fill func(dir string)) string {
 	tb.Helper()
+	Needs(tb, "what the tests are made of")
 	parent := filepath.Join(cacheDir(tb), kind)
 	final := filepath.Join(parent, name)
 	if touch(final) {
@@ -94,7 +96,7 @@ func lock(tb testing.TB, path string) (unlock func()) {
 	tb.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	must(tb, err)
-	for err = syscall.EINTR; err == syscall.EINTR; {
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 	}
 	must(tb, err)

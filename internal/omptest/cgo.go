@@ -19,7 +19,7 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	programs := Programs(tb)
 	source := filepath.Join(programs, "cgo")
 	cc := compiler.forSource(tb, "team.c")
-	inputs := []any{"cgo", flags, cc, versionOf(tb, cc), runtime.Version(), hashFile(tb, filepath.Join(programs, "truth.h"))}
+	inputs := []any{source, flags, cc, versionOf(tb, cc), runtime.Version(), hashFile(tb, filepath.Join(programs, "truth.h"))}
 	files, _ := filepath.Glob(filepath.Join(source, "*"))
 	for _, file := range files {
 		inputs = append(inputs, hashFile(tb, file))
@@ -49,6 +49,12 @@ func delveTool(tb testing.TB) string {
 		command(tb, tools, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "dlv"), "github.com/go-delve/delve/cmd/dlv")
 	})
 	return filepath.Join(dir, "dlv")
+}
+
+// Delve returns the path of a Delve, built at the version that tools/go.mod has.
+func Delve(tb testing.TB) string {
+	tb.Helper()
+	return delveTool(tb)
 }
 
 // Held is a program that a headless Delve holds.

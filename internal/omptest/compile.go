@@ -34,7 +34,9 @@ func Compile(tb testing.TB, b Build) string {
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
 	compiler := b.Compiler.forSource(tb, source)
-	inputs := []any{b.Program, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
+	// The path of the source is in the debug information: a checkout does not take the programs of
+	// another, which may be gone.
+	inputs := []any{source, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
 	for _, shared := range []string{"truth.h", "truth_fortran.c", "truth.fi"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
@@ -89,6 +91,7 @@ func findSource(tb testing.TB, programs, name string) string {
 // compilerFor finds the compiler for a source file.
 func compilerFor(tb testing.TB, source string) string {
 	tb.Helper()
+	Needs(tb, "compilers")
 	name, variable, need := "clang-16", "OMPD_CLANG", "clang-16 libomp-16-dev"
 	switch filepath.Ext(source) {
 	case ".cc":

@@ -9,5 +9,5 @@
 // directory) under a hash of all its inputs, so that a second run of the tests costs next to
 // nothing. Several test processes may use the cache at the same time.
 //
-// What is missing makes the test fail with the command that cures it; nothing is skipped.
+// What is missing makes the test fail with the command that fixes it; nothing is skipped.
 package omptest

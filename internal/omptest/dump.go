@@ -71,6 +71,7 @@ func dump(tb testing.TB, r Run, dir string) {
 		core := filepath.Join(dir, "core")
 		command(tb, dir, "gcore", "-o", core, fmt.Sprint(p.PID))
 		must(tb, os.Rename(fmt.Sprintf("%s.%d", core, p.PID), core))
+		command(tb, dir, "fallocate", "--dig-holes", core) // gdb writes the zeros of stacks out
 	default:
 		tb.Fatalf("mode %q makes no core: use Start", r.Mode)
 	}
@@ -102,6 +103,7 @@ func moveTo(tb testing.TB, r *Result, dir string) {
 // Gdb runs commands of gdb on a core, with no settings of the user, and returns what it prints.
 func Gdb(tb testing.TB, exe, core string, cmds ...string) string {
 	tb.Helper()
+	Needs(tb, "gdb")
 	args := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load safe-path /"}
 	for _, c := range cmds {
 		args = append(args, "-ex", c)

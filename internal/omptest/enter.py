@@ -10,6 +10,7 @@ import os
 import gdb
 
 QUESTIONS = ("omp_get_thread_num", "omp_get_num_threads", "omp_get_level", "omp_get_active_level", "omp_get_max_threads")
+ATTEMPTS = 20  # how far the others of a team have come is chance
 
 
 def number(text):
@@ -31,8 +32,6 @@ def stack():
 
 def enter(fork, team):
     """Stops where the last thread of the team is about to execute its part."""
-    gdb.execute("set breakpoint pending on")
-    gdb.execute("set backtrace past-main on")
     gdb.execute("tbreak GOMP_parallel")
     gdb.execute("run")
     gdb.execute("break GOMP_parallel thread 1")
@@ -41,15 +40,33 @@ def enter(fork, team):
         fork -= tell("omp_get_level") == 0
     region = {"function": number("$rdi"), "return": number("*(unsigned long *)$rsp")}
     gdb.execute("delete")
-    gdb.execute("break *%d" % region["function"])
-    gdb.execute("ignore 3 %d" % (team - 1))
+    gdb.Breakpoint("*%d" % region["function"]).ignore_count = team - 1
     gdb.execute("continue")
     region["last"] = gdb.selected_thread().ptid[1]
     return region
 
 
+def whole():
+    """Whether gdb has the stack of each thread. A function in assembly may have no unwind
+    information; then a stack ends there, with 0."""
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        if stack()[-1] == 0:
+            return False
+    return True
+
+
 def main():
-    truth = enter(int(os.environ["OMPD_FORK"]), int(os.environ["OMPD_TEAM"]))
+    gdb.execute("set breakpoint pending on")
+    gdb.execute("set backtrace past-main on")
+    for attempt in range(ATTEMPTS):
+        truth = enter(int(os.environ["OMPD_FORK"]), int(os.environ["OMPD_TEAM"]))
+        if whole():
+            break
+        gdb.execute("delete")
+        gdb.execute("kill")
+    else:
+        raise gdb.GdbError("in %d runs some thread was where gdb has no stack" % ATTEMPTS)
     gdb.execute("set scheduler-locking on")
     truth["pid"] = gdb.selected_inferior().pid
     truth["threads"] = []

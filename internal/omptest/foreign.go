@@ -14,7 +14,7 @@ func Foreign(tb testing.TB, linkedIn bool, flags ...string) string {
 	programs := Programs(tb)
 	source, library := filepath.Join(programs, "foreign.c"), filepath.Join(programs, "foreign_runtime.c")
 	gcc := GCC.forSource(tb, source)
-	key := keyOf(flags, linkedIn, versionOf(tb, gcc), hashFile(tb, source), hashFile(tb, library), hashFile(tb, filepath.Join(programs, "truth.h")))
+	key := keyOf(source, flags, linkedIn, versionOf(tb, gcc), hashFile(tb, source), hashFile(tb, library), hashFile(tb, filepath.Join(programs, "truth.h")))
 	dir := cached(tb, "executables", key, func(dir string) {
 		args := slices.Concat([]string{"-g", "-pthread"}, flags, gccMacros, []string{"-o", filepath.Join(dir, "foreign"), "foreign.c"})
 		if linkedIn {

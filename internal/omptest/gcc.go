@@ -19,6 +19,7 @@ const (
 // forSource finds the compiler for a source file.
 func (c Compiler) forSource(tb testing.TB, source string) string {
 	tb.Helper()
+	Needs(tb, "compilers")
 	if c != GCC {
 		return compilerFor(tb, source)
 	}

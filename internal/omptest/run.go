@@ -59,6 +59,9 @@ func (p *Process) Stop() {
 	_ = p.cmd.Wait()
 }
 
+// Wait waits for the end of a program that something else than the test ends.
+func (p *Process) Wait() { _ = p.cmd.Wait() }
+
 // start is Start with the directory for the program's files.
 func start(tb testing.TB, r Run, dir string) *Process {
 	tb.Helper()

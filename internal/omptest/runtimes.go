@@ -33,9 +33,16 @@ func Runtimes(tb testing.TB) []Runtime {
 	return all
 }
 
+// otherSuites are the releases of Debian that ship the runtimes of further versions of
+// LLVM.
+var otherSuites = map[int]string{9: "bullseye", 11: "bullseye", 13: "bullseye", 17: "trixie", 18: "trixie", 23: "sid"}
+
 // RuntimeOf returns Debian's runtime of one major version of LLVM.
 func RuntimeOf(tb testing.TB, major int) Runtime {
 	tb.Helper()
+	if suite, ok := otherSuites[major]; ok {
+		return suiteLibomp(tb, suite, major)
+	}
 	dir := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp5-%d", major)), llvmLib(major))
 	r := Runtime{Name: fmt.Sprintf("libomp-%d", major), Major: major, Lib: filepath.Join(dir, "libomp.so.5"), Dir: dir}
 	if _, err := os.Stat(r.Lib); err != nil {

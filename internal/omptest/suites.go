@@ -35,6 +35,29 @@ func suiteLibgomp(tb testing.TB, suite string) Runtime {
 	r.Lib = filepath.Join(r.Dir, "libgomp.so.1")
 	r.Major = majorOf(tb, filepath.Join(dir, "version"))
 	r.Name = fmt.Sprintf("libgomp-%d", r.Major)
+	return r.withLibc(tb, suite)
+}
+
+// suiteLibomp is LLVM's runtime out of one release.
+func suiteLibomp(tb testing.TB, suite string, major int) Runtime {
+	tb.Helper()
+	name := fmt.Sprintf("libomp5-%d", major)
+	if major == 17 {
+		name += "t64" // what was built again for 64-bit times on 32-bit machines has the suffix
+	}
+	lib := llvmLib(major)
+	if suite == "sid" {
+		name, lib = "libomp5", "usr/lib/x86_64-linux-gnu" // there is one for all versions of LLVM
+	}
+	dir := filepath.Join(suitePackage(tb, suite, name), lib)
+	r := Runtime{Name: fmt.Sprintf("libomp-%d", major), Major: major, Lib: filepath.Join(dir, "libomp.so.5"), Dir: dir}
+	return r.withLibc(tb, suite)
+}
+
+// withLibc is a runtime of a release with the release's C library and its loader, if that
+// is newer than the system's.
+func (r Runtime) withLibc(tb testing.TB, suite string) Runtime {
+	tb.Helper()
 	if suite == "bullseye" {
 		return r
 	}

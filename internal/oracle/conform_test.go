@@ -24,6 +24,7 @@ import (
 // the Makefile does, and returns their directory.
 func makeLibraries(t testing.TB, cflags string) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "ompd-inspect"), "../../cmd/ompd-inspect"},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // host is a process that has loaded LLVM's OMPD library.
@@ -27,6 +28,7 @@ type host struct {
 // compileHost builds testdata/ompdhost.c.
 func compileHost(t *testing.T) string {
 	t.Helper()
+	omptest.Needs(t, "a C compiler")
 	exe := filepath.Join(t.TempDir(), "ompdhost")
 	out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", exe, "testdata/ompdhost.c", "-ldl").CombinedOutput()
 	if err != nil {

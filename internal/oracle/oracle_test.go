@@ -48,7 +48,7 @@ func pictures(t *testing.T, host string, r *omptest.Result) (theirs, own picture
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, core, ps[0].Identity().Module, ps[0].Layout().Entries)
+	s := newServer(t, core, ps[0].Identity().Module, ps[0].Layout().All())
 	return look(openPeer(t, host, r.Runtime, s), lwps), look(ours{ps[0]}, lwps)
 }
 

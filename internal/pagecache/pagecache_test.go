@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 )
 
 // region is a memory of bytes at an address that counts its reads.
@@ -40,19 +41,19 @@ func numbered(n int) []byte {
 }
 
 func TestReadsAreRememberedAndRight(t *testing.T) {
-	r := &region{low: 0x10000, b: numbered(16 * PageSize)}
-	c := New(r)
+	r := &region{low: 0x10000, b: numbered(16 * BlockSize)}
+	c := New(nil, r)
 	for _, tt := range []struct {
 		off, n, reads int
 	}{
-		{0, 8, 1},                         // first page
-		{PageSize - 4, 8, 1},              // one page more
-		{100, 2*PageSize - 200, 0},        // both are there
-		{PageSize, 4 * PageSize, 1},       // three missing pages in one piece
-		{0, 16 * PageSize, 1},             // the rest in one piece
-		{7 * PageSize, 9 * PageSize, 0},   // all there
-		{16*PageSize - 1, 1, 0},           // the last byte
-		{3*PageSize + 5, 2 * PageSize, 0}, // across three pages
+		{0, 8, 1},                           // first block
+		{BlockSize - 4, 8, 1},               // one block more
+		{100, 2*BlockSize - 200, 0},         // both are there
+		{BlockSize, 4 * BlockSize, 1},       // three missing blocks in one piece
+		{0, 16 * BlockSize, 1},              // the rest in one piece
+		{7 * BlockSize, 9 * BlockSize, 0},   // all there
+		{16*BlockSize - 1, 1, 0},            // the last byte
+		{3*BlockSize + 5, 2 * BlockSize, 0}, // across three blocks
 	} {
 		before := r.reads
 		p := make([]byte, tt.n)
@@ -65,17 +66,17 @@ func TestReadsAreRememberedAndRight(t *testing.T) {
 	}
 }
 
-// TestEdges checks that a page that is only partly there serves its part.
+// TestEdges checks that a block that is only partly there serves its part.
 func TestEdges(t *testing.T) {
-	r := &region{low: 0x10800, b: numbered(2 * PageSize)} // half, whole, half a page
-	c := New(r)
+	r := &region{low: 0x10200, b: numbered(2 * BlockSize)} // half, whole, half a block
+	c := New(nil, r)
 	for _, tt := range []struct {
 		at    uint64
 		n     int
 		fault uint64 // 0 for none
 	}{
-		{0x10800, 16, 0}, {0x10800, 2 * PageSize, 0}, {0x12000, 0x800, 0}, {0x127ff, 1, 0},
-		{0x107ff, 1, 0x107ff}, {0x107f8, 16, 0x107f8}, {0x12700, 0x101, 0x12800}, {0x10900, 3 * PageSize, 0x12800},
+		{0x10200, 16, 0}, {0x10200, 2 * BlockSize, 0}, {0x10800, 0x200, 0}, {0x109ff, 1, 0},
+		{0x101ff, 1, 0x101ff}, {0x101f8, 16, 0x101f8}, {0x10900, 0x101, 0x10a00}, {0x10280, 3 * BlockSize, 0x10a00},
 		{0xffffffffffffffff, 16, 0xffffffffffffffff},
 	} {
 		p := make([]byte, tt.n)
@@ -93,40 +94,118 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestLend checks that what is lent is what is read, from the blocks that are kept where they can be.
+func TestLend(t *testing.T) {
+	r := &region{low: 0x10200, b: numbered(2 * BlockSize)} // half, whole, half a block
+	c := New(nil, r)
+	for _, tt := range []struct {
+		at    uint64
+		n     uint64
+		lent  bool
+		reads int
+	}{
+		{0x10400, BlockSize, true, 1}, // the whole block
+		{0x10410, 8, true, 0},         // of the block that is kept
+		{0x107ff, 2, false, 0},        // across two blocks
+		{0x10410, 0, false, 0},
+		{0x10410, BlockSize + 1, false, 0},
+		{0x10200, 8, true, 2},  // a block that cannot be read as a whole
+		{0x109f8, 9, false, 2}, // beyond the end
+		{0x20000, 8, false, 2}, // nothing
+	} {
+		before := r.reads
+		b := c.Lend(callbacks.At(tt.at), tt.n)
+		if (b != nil) != tt.lent {
+			t.Errorf("%d bytes at %#x: lent %v, want %v", tt.n, tt.at, b != nil, tt.lent)
+		}
+		if b != nil && !bytes.Equal(b, r.b[tt.at-r.low:][:tt.n]) {
+			t.Errorf("%d bytes at %#x: wrong", tt.n, tt.at)
+		}
+		if got := r.reads - before; got != tt.reads {
+			t.Errorf("%d bytes at %#x: %d reads underneath, want %d", tt.n, tt.at, got, tt.reads)
+		}
+	}
+}
+
 func TestBounded(t *testing.T) {
-	r := &region{low: PageSize, b: make([]byte, 3*maxPages*PageSize)}
-	c := New(r)
+	r := &region{low: BlockSize, b: make([]byte, 6*maxBlocks*BlockSize)}
+	l := budget.NewLedger(0)
+	c := New(l, r)
 	var p [1]byte
-	for i := range uint64(3 * maxPages) {
-		if err := c.ReadMemory(callbacks.At(PageSize+i*PageSize), p[:]); err != nil {
+	for i := range uint64(3 * maxBlocks) {
+		if err := c.ReadMemory(callbacks.At((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil { // every second one: nothing is read ahead
 			t.Fatal(err)
 		}
-		if err := c.ReadMemory(callbacks.At(PageSize), p[:]); err != nil { // a page that is used again stays
+		if err := c.ReadMemory(callbacks.At(BlockSize), p[:]); err != nil { // a block that is used again stays
 			t.Fatal(err)
 		}
 	}
-	if n := len(c.young) + len(c.old); n > maxPages {
-		t.Errorf("%d pages are kept, the limit is %d", n, maxPages)
+	if n := len(c.young) + len(c.old); n > maxBlocks {
+		t.Errorf("%d blocks are kept, the limit is %d", n, maxBlocks)
 	}
-	if want := 3 * maxPages; r.reads != want {
+	if n := uint64(len(c.young)+len(c.old)) * BlockSize; l.Held() != n {
+		t.Errorf("%d bytes of blocks are kept, %d are counted", n, l.Held())
+	}
+	if want := 3*maxBlocks + 1; r.reads != want {
 		t.Errorf("%d reads underneath, want %d", r.reads, want)
 	}
-	c.Forget()
-	if len(c.young)+len(c.old) != 0 {
-		t.Error("Forget left pages")
+}
+
+// TestNoMemory reads through a cache that may keep three blocks, as a third of the memory is for
+// what is not counted: all is read.
+func TestNoMemory(t *testing.T) {
+	r := &region{low: BlockSize, b: numbered(16 * BlockSize)}
+	c := New(budget.NewLedger(5*BlockSize), r)
+	for range 2 {
+		for i := range uint64(16) {
+			var p [8]byte
+			if err := c.ReadMemory(callbacks.At((1+i)*BlockSize), p[:]); err != nil || !bytes.Equal(p[:], r.b[i*BlockSize:][:8]) {
+				t.Errorf("block %d: % x, %v", i, p, err)
+			}
+		}
+	}
+	if n := len(c.young) + len(c.old); n != 3 {
+		t.Errorf("%d blocks are kept, not 3", n)
+	}
+}
+
+// TestReadsAhead: who reads one block after the other, or before the other, soon gets many at
+// once, and at the end of the memory what there is.
+func TestReadsAhead(t *testing.T) {
+	const blocks = 1000
+	const words = blocks * BlockSize / 8
+	for name, order := range map[string]func(i uint64) uint64{
+		"up":   func(i uint64) uint64 { return i },
+		"down": func(i uint64) uint64 { return words - 1 - i },
+	} {
+		r := &region{low: BlockSize, b: numbered(blocks * BlockSize)}
+		c := New(nil, r)
+		for n := range uint64(words) {
+			var p [8]byte
+			i := order(n)
+			if err := c.ReadMemory(callbacks.At(BlockSize+8*i), p[:]); err != nil || !bytes.Equal(p[:], r.b[8*i:8*i+8]) {
+				t.Fatalf("%s: word %d: % x, %v", name, i, p, err)
+			}
+		}
+		if r.reads > blocks/10 {
+			t.Errorf("%s: %d reads of %d blocks in a row", name, r.reads, blocks)
+		}
+		if err := c.ReadMemory(callbacks.At(BlockSize+blocks*BlockSize), make([]byte, 1)); err == nil {
+			t.Errorf("%s: a block past the end is there", name)
+		}
 	}
 }
 
 func TestConcurrent(t *testing.T) {
-	r := &region{low: PageSize, b: numbered(64 * PageSize)}
-	c := New(r)
+	r := &region{low: BlockSize, b: numbered(64 * BlockSize)}
+	c := New(nil, r)
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			p := make([]byte, 300)
 			for i := range 500 {
-				off := (i*7919 + g*104729) % (63 * PageSize)
-				if err := c.ReadMemory(callbacks.At(PageSize+uint64(off)), p); err != nil || !bytes.Equal(p, r.b[off:off+300]) {
+				off := (i*7919 + g*104729) % (63 * BlockSize)
+				if err := c.ReadMemory(callbacks.At(BlockSize+uint64(off)), p); err != nil || !bytes.Equal(p, r.b[off:off+300]) {
 					t.Errorf("wrong bytes at %#x, %v", off, err)
 					return
 				}
@@ -137,10 +216,10 @@ func TestConcurrent(t *testing.T) {
 }
 
 func BenchmarkHit(b *testing.B) {
-	c := New(&region{low: PageSize, b: make([]byte, PageSize)})
+	c := New(nil, &region{low: BlockSize, b: make([]byte, BlockSize)})
 	var p [8]byte
 	for b.Loop() {
-		if err := c.ReadMemory(callbacks.At(PageSize+128), p[:]); err != nil {
+		if err := c.ReadMemory(callbacks.At(BlockSize+128), p[:]); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -15,8 +16,10 @@ const (
 	// imageBias is where a position-independent file is put: away from address 0,
 	// which has a meaning.
 	imageBias = 1 << 40
-	// maxImage bounds the memory of a file's segments.
+	// maxImage bounds a file's segments in bytes, whatever memory there is.
 	maxImage = 1 << 30
+	// maxSegments bounds how many segments a file may have: a linker makes some ten.
+	maxSegments = 1 << 10
 )
 
 // errNoThreads says that a file is no program: it has neither threads nor
@@ -30,6 +33,8 @@ type Image struct {
 	closer io.Closer
 	module callbacks.Module
 	parts  []part
+	memory *budget.Ledger
+	budget *budget.Budget
 }
 
 // part is a segment.
@@ -38,14 +43,16 @@ type part struct {
 	data []byte
 }
 
-// Load opens the file at path. It is elfx's error if it is no ELF file, and an
-// error if it is neither executable nor library.
-func Load(path string) (*Image, error) {
-	f, closer, err := elfx.OpenPath(path)
+// Load opens the file at path. It is elfx's error if it is no ELF file, and an error if it
+// is neither executable nor library. What its segments and tables take is counted in l
+// before it is taken, and the work that it makes in b; more than they have is an error.
+func Load(path string, l *budget.Ledger, b *budget.Budget) (*Image, error) {
+	f, closer, err := elfx.OpenFile(nil).Path(l, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	img := &Image{file: f, closer: closer, module: callbacks.Module{Path: path, File: path, BuildID: f.BuildID(), Image: f.Image(), Main: true}}
+	module := callbacks.Module{Path: path, File: path, BuildID: f.BuildID(), Image: f.Image(), Main: true}
+	img := &Image{file: f, closer: closer, memory: l, budget: b, module: module}
 	switch f.Type() {
 	case elf.ET_DYN:
 		img.module.Bias = imageBias
@@ -70,15 +77,19 @@ func (m *Image) Close() error { return m.closer.Close() }
 
 // load copies the segments.
 func (m *Image) load() error {
-	budget := uint64(maxImage)
+	left := uint64(maxImage)
 	for _, p := range m.file.Progs() {
 		if p.Type != elf.PT_LOAD {
 			continue
 		}
-		if p.Memsz > budget || p.Filesz > p.Memsz {
-			return fmt.Errorf("its segments have more than %d bytes, or more in the file than in memory", maxImage)
+		if p.Memsz > left || p.Filesz > p.Memsz || len(m.parts) == maxSegments {
+			const text = "its segments are more than %d, have more than %d bytes, or more in the file than in memory"
+			return fmt.Errorf(text, maxSegments, maxImage)
 		}
-		budget -= p.Memsz
+		left -= p.Memsz
+		if err := m.memory.Take("segments of the file", p.Memsz); err != nil {
+			return err
+		}
 		data := make([]byte, p.Memsz)
 		if _, err := io.ReadFull(io.NewSectionReader(m.file.Image(), int64(p.Off), int64(p.Filesz)), data[:p.Filesz]); err != nil {
 			return fmt.Errorf("segment at %#x: %w", p.Vaddr, err)
@@ -109,6 +120,9 @@ func (m *Image) at(a uint64) []byte {
 
 // ReadMemory fills p from address a.
 func (m *Image) ReadMemory(a callbacks.Address, p []byte) error {
+	if err := m.budget.Spend(1); err != nil {
+		return &callbacks.FaultError{Address: a, Err: err}
+	}
 	for n := 0; n < len(p); {
 		data := m.at(a.Add(uint64(n)).Offset)
 		if data == nil || a.Segment != 0 {
@@ -159,8 +173,13 @@ func (m *Image) relocate() error {
 	if err != nil && !errors.Is(err, elfx.ErrNoSection) {
 		return fmt.Errorf("relocations: %w", err)
 	}
-	m.relativeRuns()
+	if err := m.relativeRuns(); err != nil {
+		return err
+	}
 	for _, r := range relocs {
+		if err := m.budget.Spend(1); err != nil {
+			return fmt.Errorf("relocations: %w", err)
+		}
 		if v, ok := m.relocated(r); ok {
 			m.put(m.module.Bias+r.Offset, v)
 		}
@@ -238,16 +257,19 @@ const (
 // relativeRuns does the relocations of DT_RELR: an even word is the address of a
 // word to relocate, and the odd ones behind it tell by their bits which of the
 // next 63 words are.
-func (m *Image) relativeRuns() {
+func (m *Image) relativeRuns() error {
 	table, ok := m.file.Dynamic(dtRELR)
 	size, _ := m.file.Dynamic(dtRELRSZ)
 	list := m.at(m.module.Bias + table)
 	if !ok || uint64(len(list)) < size {
-		return
+		return nil
 	}
 	const perMap = 63
 	next := uint64(0)
 	for i := uint64(0); i+8 <= size; i += 8 {
+		if err := m.budget.Spend(perMap); err != nil {
+			return fmt.Errorf("relocations: %w", err)
+		}
 		v := callbacks.Word(list[i : i+8])
 		if v&1 == 0 {
 			m.rebase(v)
@@ -261,6 +283,7 @@ func (m *Image) relativeRuns() {
 		}
 		next += 8 * perMap
 	}
+	return nil
 }
 
 // rebase adds the bias to the word at a virtual address.

@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -43,6 +44,26 @@ const (
 	symbolSize  = 24
 )
 
+// commentSection says who made a file, as those of compilers do; that of ours is maker.
+const (
+	commentSection = ".comment"
+	maker          = "ompd-inspect symbols"
+)
+
+// Ours reports whether f is a file that Write made.
+func Ours(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	file, err := elfx.Open(io.NewSectionReader(f, 0, info.Size()))
+	if err != nil {
+		return false
+	}
+	content, _, err := file.Section(commentSection)
+	return err == nil && string(content) == maker+"\x00"
+}
+
 // buildIDSection is the one section whose content is kept.
 const buildIDSection = ".note.gnu.build-id"
 
@@ -65,6 +86,10 @@ func Write(w io.Writer, of *elfx.File, symbols []Symbol) error {
 	if err := out.symbols(kept, symbols); err != nil {
 		return err
 	}
+	out.section(elf.Section64{
+		Name: out.names.add(commentSection), Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_MERGE | elf.SHF_STRINGS),
+		Addralign: 1, Entsize: 1,
+	}, []byte(maker+"\x00"))
 	name := out.names.add(".shstrtab") // before the table is written
 	out.section(elf.Section64{Name: name, Type: uint32(elf.SHT_STRTAB), Addralign: 1}, out.names.bytes)
 	pad(&out.body, 8)
@@ -148,7 +173,7 @@ func (f *file) symbols(in []placed, symbols []Symbol) error {
 	return nil
 }
 
-// holds tells whether the section is the one that a symbol lies in.
+// holds reports whether the section is the one that a symbol lies in.
 func (p placed) holds(s Symbol) bool {
 	if s.Type == elf.STT_TLS {
 		return p.Flags&elf.SHF_TLS != 0

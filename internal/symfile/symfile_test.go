@@ -102,7 +102,7 @@ func TestWriteRefuses(t *testing.T) {
 // TestLoad looks at a library as the loader would map it.
 func TestLoad(t *testing.T) {
 	path, of := libomp(t)
-	img, err := symfile.Load(path)
+	img, err := symfile.Load(path, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestLoad(t *testing.T) {
 	}
 	var fault *callbacks.FaultError
 	if err := img.ReadMemory(mods[0].High, word[:]); !errors.As(err, &fault) || fault.Address != mods[0].High {
-		t.Errorf("behind the end: %v", err)
+		t.Errorf("past the end: %v", err)
 	}
 	if _, err := img.ThreadIDs(callbacks.ThreadIDLWP); !errors.Is(err, callbacks.ErrUnsupportedKind) {
 		t.Errorf("threads: %v", err)
@@ -151,10 +151,13 @@ func TestLoad(t *testing.T) {
 // TestLoadRefuses refuses what is no program.
 func TestLoadRefuses(t *testing.T) {
 	core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
-	for _, path := range []string{core.Core, "symfile.go"} {
-		if img, err := symfile.Load(path); err == nil {
+	for path, says := range map[string]string{core.Core: "but ET_CORE", "symfile.go": "not an ELF file"} {
+		img, err := symfile.Load(path, nil, nil)
+		if err == nil {
 			img.Close()
 			t.Errorf("%s was loaded", path)
+		} else if !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", path, err, says)
 		}
 	}
 }

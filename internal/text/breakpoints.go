@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Breakpoints prints the locations of each runtime, and how to use them; with
 // sites also where the runtime decides to come to them.
-func Breakpoints(p *Printer, b *inspect.Breakpoints, sites bool) {
+func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 	for _, rt := range b.Runtimes {
 		list := locationsOf(b, rt.ID)
 		if len(list) == 0 {
@@ -31,18 +31,18 @@ func Breakpoints(p *Printer, b *inspect.Breakpoints, sites bool) {
 		p.breakpointTable(list, sites)
 		if named && !active {
 			p.line("")
-			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not come to these functions; they do come to the sites (--sites), at every event")
+			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not reach these functions; they do reach the sites (--sites), at every event")
 		}
 	}
 	p.nextBreak(b)
-	Warnings(p, &inspect.Picture{Warnings: b.Warnings})
+	Warnings(p, &picture.Picture{Warnings: b.Warnings})
 }
 
 // equivalent is what a location is that stands for another.
 const equivalent = "equivalent"
 
-func locationsOf(b *inspect.Breakpoints, id string) []inspect.Breakpoint {
-	var out []inspect.Breakpoint
+func locationsOf(b *picture.Breakpoints, id string) []picture.Breakpoint {
+	var out []picture.Breakpoint
 	for _, l := range b.Locations {
 		if l.Runtime == id {
 			out = append(out, l)
@@ -51,7 +51,7 @@ func locationsOf(b *inspect.Breakpoints, id string) []inspect.Breakpoint {
 	return out
 }
 
-func (p *Printer) breakpointTable(list []inspect.Breakpoint, sites bool) {
+func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
 	t := &table{head: []string{"NAME", "ADDRESS", "HOW", "SITES", "2013", "PROOF"}}
 	for _, l := range list {
 		at, how, proof, n := "-", l.How, l.Evidence, ""
@@ -73,7 +73,7 @@ func (p *Printer) breakpointTable(list []inspect.Breakpoint, sites bool) {
 	if !sites {
 		return
 	}
-	p.heading("SITES", "where the runtime decides to come to a location, with OMP_DEBUG or without")
+	p.heading("SITES", "where the runtime decides whether to reach a location, with OMP_DEBUG or without")
 	for _, l := range list {
 		var at []string
 		for _, s := range l.Sites {
@@ -86,7 +86,7 @@ func (p *Printer) breakpointTable(list []inspect.Breakpoint, sites bool) {
 }
 
 // nextBreak says what to type to use a location.
-func (p *Printer) nextBreak(b *inspect.Breakpoints) {
+func (p *Printer) nextBreak(b *picture.Breakpoints) {
 	for _, l := range b.Locations {
 		if l.Address == nil || l.Former == "" || b.Target.Kind != "process" {
 			continue

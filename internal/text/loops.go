@@ -4,64 +4,46 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
+
+// maxLoops is how many threads' places in loops are listed, those that are alike as one.
+const maxLoops = 16
 
 // loops prints where threads are in worksharing loops and sections, as far as that is
 // known.
-func loops(p *Printer, pic *inspect.Picture) {
-	n := 0
+func loops(p *Printer, pic *picture.Picture) {
+	var order []string
+	of := map[string][]int{}
 	for _, t := range pic.Threads {
 		if t.Loop == nil {
 			continue
 		}
-		if n++; n == 1 {
-			p.line("")
-			p.line(p.bold("LOOPS"))
+		key := phrase.Loop(*t.Loop)
+		if p.all {
+			key = fmt.Sprint(t.LWP, " ", key)
 		}
-		if n <= maxListed {
-			p.wrapped(fmt.Sprintf("  LWP %d  ", t.LWP), loopText(*t.Loop))
+		if len(of[key]) == 0 {
+			order = append(order, key)
 		}
+		of[key] = append(of[key], t.LWP)
 	}
-	if n > maxListed {
-		p.linef("  … %d more", n-maxListed)
+	if len(order) == 0 {
+		return
 	}
-}
-
-// loopText is "dynamic, chunk 5: 10 to 208 step 2, 100 iterations, 90 left".
-func loopText(l inspect.Loop) string {
-	s := l.Schedule
-	if l.Ordered {
-		s += " ordered"
-	}
-	if l.Chunk != nil {
-		s += fmt.Sprintf(", chunk %d", *l.Chunk)
-	}
-	var parts []string
-	if l.Last != nil && l.Step != nil {
-		values := fmt.Sprintf("to %d step %d", *l.Last, *l.Step)
-		if l.First != nil {
-			values = fmt.Sprintf("%d %s", *l.First, values)
+	p.line("")
+	p.line(p.bold("LOOPS"))
+	for i, key := range order {
+		if i == maxLoops && !p.all {
+			p.linef("  … %d more; --all shows them", len(order)-i)
+			break
 		}
-		parts = append(parts, values)
-	}
-	if l.Iterations != nil {
-		parts = append(parts, fmt.Sprintf("%d iterations", *l.Iterations))
-	}
-	if l.Left != nil {
-		parts = append(parts, fmt.Sprintf("%d left", *l.Left))
-	}
-	if l.From != nil && l.To != nil {
-		parts = append(parts, fmt.Sprintf("has %d to %d", *l.From, *l.To))
-	}
-	if l.At != nil {
-		parts = append(parts, fmt.Sprintf("is in %d", *l.At))
-		if l.To != nil && l.Step != nil && *l.Step != 0 {
-			parts = append(parts, fmt.Sprintf("%d more after it", (*l.To-*l.At) / *l.Step))
+		if p.all {
+			_, key, _ = strings.Cut(key, " ")
+			p.wrapped(fmt.Sprintf("  LWP %d  ", of[order[i]][0]), key)
+			continue
 		}
+		p.wrapped("  LWP "+p.lwps(of[key])+"  ", key)
 	}
-	if len(parts) == 0 {
-		return s
-	}
-	return s + ": " + strings.Join(parts, ", ")
 }

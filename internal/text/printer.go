@@ -26,6 +26,7 @@ type Printer struct {
 	err   error
 
 	numbers bool // regions have numbers
+	all     bool // nothing is folded
 }
 
 // New returns a printer on w. color switches ANSI colours on; width is the number
@@ -42,6 +43,10 @@ func New(w io.Writer, color bool, width int) *Printer {
 // 2.1.
 func (p *Printer) NumberRegions() { p.numbers = true }
 
+// FoldNothing makes every thread, task, region and frame be printed, also where many
+// are alike.
+func (p *Printer) FoldNothing() { p.all = true }
+
 // Err returns the first error of the writer.
 func (p *Printer) Err() error { return p.err }
 
@@ -50,7 +55,7 @@ func (p *Printer) line(s string) {
 	if p.err != nil {
 		return
 	}
-	_, p.err = io.WriteString(p.w, p.cut(strings.TrimRight(s, " "))+"\n")
+	_, p.err = io.WriteString(p.w, p.cut(strings.TrimRight(p.harmless(s), " "))+"\n")
 }
 
 func (p *Printer) linef(format string, args ...any) { p.line(fmt.Sprintf(format, args...)) }

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Processes prints the table of processes that can be inspected, and what to type
 // next.
-func Processes(p *Printer, list *inspect.Processes) {
+func Processes(p *Printer, list *picture.Processes) {
 	if len(list.Processes) == 0 {
 		p.line("no process on this machine has an OpenMP runtime loaded")
 	} else {
@@ -21,17 +21,17 @@ func Processes(p *Printer, list *inspect.Processes) {
 			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU), runtimeNames(c.Runtimes), commandLine(c))
 		}
 		p.table(t)
-		busiest := slices.MaxFunc(list.Processes, func(a, b inspect.Process) int { return int(100 * (a.CPU - b.CPU)) })
+		busiest := slices.MaxFunc(list.Processes, func(a, b picture.Process) int { return int(100 * (a.CPU - b.CPU)) })
 		p.line("")
 		p.linef("next: ompd-inspect %d", busiest.PID)
 	}
 	if list.Hidden > 0 {
-		p.wrapped("", processCount(list.Hidden)+" could not be looked at; "+cmp.Or(list.HiddenBecause, "for lack of permission"))
+		p.wrapped("", processCount(list.Hidden)+" could not be inspected; "+cmp.Or(list.HiddenBecause, "for lack of permission"))
 	}
 }
 
 // runtimeNames are the runtimes in short: family and version of each.
-func runtimeNames(list []inspect.ProcessCode) string {
+func runtimeNames(list []picture.ProcessCode) string {
 	var parts []string
 	for _, r := range list {
 		s := strings.TrimSpace(r.Family + " " + r.Version)
@@ -47,7 +47,7 @@ func runtimeNames(list []inspect.ProcessCode) string {
 }
 
 // commandLine is the command with the base name of the program.
-func commandLine(c inspect.Process) string {
+func commandLine(c picture.Process) string {
 	if len(c.Command) == 0 {
 		return filepath.Base(c.Executable)
 	}

@@ -4,20 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxListed is how many threads are named in one line before the rest is
-// counted.
-const maxListed = 16
-
 // Report prints the whole picture, most important first.
-func Report(p *Printer, pic *inspect.Picture) {
+func Report(p *Printer, pic *picture.Picture) {
 	Header(p, pic)
 	Verdicts(p, pic)
-	if !slices.ContainsFunc(pic.Threads, func(t inspect.Thread) bool { return t.Runtime != "" }) {
+	crashPlace(p, pic)
+	if !slices.ContainsFunc(pic.Threads, func(t picture.Thread) bool { return t.Runtime != "" }) {
 		Stacks(p, pic)
 		Warnings(p, pic)
 		return
@@ -30,8 +29,26 @@ func Report(p *Printer, pic *inspect.Picture) {
 	Warnings(p, pic)
 }
 
+// Part prints what is of one thread, region or task. No verdicts are drawn of a part.
+func Part(p *Printer, pic *picture.Picture) {
+	Header(p, pic)
+	if len(pic.Threads) > 0 {
+		Threads(p, pic)
+	}
+	if len(pic.Regions) > 0 {
+		Regions(p, pic)
+	}
+	if len(pic.Tasks) > 0 {
+		Tasks(p, pic)
+	}
+	if len(pic.Stacks) > 0 {
+		Stacks(p, pic)
+	}
+	Warnings(p, pic)
+}
+
 // Header says what died, where, and which runtime was found.
-func Header(p *Printer, pic *inspect.Picture) {
+func Header(p *Printer, pic *picture.Picture) {
 	t := pic.Target
 	what := t.Kind + " of " + cmp.Or(t.Executable, t.Command, t.Path)
 	if t.PID != 0 {
@@ -46,7 +63,6 @@ func Header(p *Printer, pic *inspect.Picture) {
 			s += " at address " + t.FaultAddress.String()
 		}
 		p.linef("%s: %s in LWP %d", p.bold(what), s, t.CrashedLWP)
-		crashPlace(p, pic)
 	case t.Signal != "":
 		p.linef("%s: %s", p.bold(what), t.Signal)
 	case t.Kind == "process": // a process that was looked at by itself has a pause
@@ -54,85 +70,120 @@ func Header(p *Printer, pic *inspect.Picture) {
 	default:
 		p.linef("%s: taken while it ran, no signal", p.bold(what))
 	}
+	if t.Pause != nil {
+		standstill(p, t.Pause.Standstill)
+	}
 	runtimes(p, pic)
+	mpi(p, pic)
 }
 
-// runs tells whether a process runs on; if not, somebody else had stopped it already, or
+// standstill says why the report was written, if it was because nothing moved, and which
+// threads used processors meanwhile.
+func standstill(p *Printer, s *picture.Standstill) {
+	if s == nil {
+		return
+	}
+	text := fmt.Sprintf("for %.1f s, which is why this report was written: ", s.Seconds)
+	if len(s.Spun) == 0 {
+		text += "no thread ran"
+	} else {
+		var lwps []int
+		used := 0.0
+		for _, t := range s.Spun {
+			lwps, used = append(lwps, t.LWP), used+t.CPUSeconds
+		}
+		text += fmt.Sprintf("%s used %.1f s of processor time and came nowhere (LWP %s)",
+			phrase.Count(len(lwps), "thread"), used, p.lwps(lwps))
+	}
+	if s.Outside {
+		text += "; it waits for another process, or for input"
+	}
+	p.wrapped(p.bad("no progress")+" ", text)
+}
+
+// runs reports whether a process runs on; if not, somebody else had stopped it already, or
 // it is being held.
-func runs(s inspect.Pause) bool { return s.Threads == 0 || s.Stops > 0 }
+func runs(s picture.Pause) bool { return s.Threads == 0 || s.Stops > 0 }
 
 // pause says what looking at a process cost it.
-func pause(s inspect.Pause) string {
+func pause(s picture.Pause) string {
 	if s.Threads == 0 {
 		return "running, no thread was stopped"
 	}
 	if !runs(s) {
-		return "stopped, with " + count(s.Threads, "thread")
+		return "stopped, with " + phrase.Count(s.Threads, "thread")
 	}
-	out := fmt.Sprintf("running, stopped %s for %.1f ms", count(s.Threads, "thread"), float64(s.Microseconds)/1000)
+	out := fmt.Sprintf("running, stopped %s for %.1f ms", phrase.Count(s.Threads, "thread"), float64(s.Microseconds)/1000)
 	if s.Stops > 1 {
 		out += fmt.Sprintf(" in %d stops", s.Stops)
 	}
 	return out
 }
 
-func crashPlace(p *Printer, pic *inspect.Picture) {
+// crashPlace says where the crashed thread was, in the source and in OpenMP terms. The
+// verdicts come before: they say why.
+func crashPlace(p *Printer, pic *picture.Picture) {
 	t := pic.Target
-	if f, ok := innermostUser(t.Frames); ok {
-		p.linef("  at %s", p.name(where(f)))
-	}
-	if t.Place == nil {
+	if t.Signal == "" || t.CrashedLWP == 0 {
 		return
 	}
+	var parts []string
+	if f, ok := phrase.InnermostUser(t.Frames); ok {
+		parts = append(parts, "at "+p.name(phrase.Where(f)))
+	}
 	for _, th := range pic.Threads {
-		if th.Crashed {
-			p.wrapped("  in OpenMP: ", openMPPlace(pic, th))
+		if th.Crashed && t.Place != nil && len(pic.Runtimes) > 0 {
+			parts = append(parts, "in OpenMP: "+openMPPlace(pic, th))
 		}
+	}
+	if len(parts) > 0 {
+		p.line("")
+		p.wrapped(fmt.Sprintf("  %s in LWP %d ", t.Signal, t.CrashedLWP), strings.Join(parts, "; "))
 	}
 }
 
 // openMPPlace is where a thread is in OpenMP terms, in one sentence.
-func openMPPlace(pic *inspect.Picture, t inspect.Thread) string {
+func openMPPlace(pic *picture.Picture, t picture.Thread) string {
 	switch {
-	case t.Runtime == "" || t.Role == "none":
+	case t.Runtime == "" || t.Role == picture.RoleNone:
 		return "not an OpenMP thread"
-	case t.Role == "idle":
+	case t.Role == picture.RoleIdle:
 		return "idle worker, in no region"
 	}
-	s := t.Role + " thread in serial code"
+	s := string(t.Role) + " thread in serial code"
 	if t.Level != nil && *t.Level > 0 {
-		s = fmt.Sprintf("thread %s of %s (%s) of the parallel region", opt(t.ThreadNum), opt(t.TeamSize), t.Role)
+		s = fmt.Sprintf("thread %s of %s (%s) of the parallel region", phrase.Number(t.ThreadNum), phrase.Number(t.TeamSize), t.Role)
 		if r := findRegion(pic, t.Region); r != nil && r.Function != nil {
-			s += " " + codeName(r.Function)
+			s += " " + phrase.CodeName(r.Function)
 		}
 		if *t.Level > 1 {
-			s += fmt.Sprintf(" at level %d (%s)", *t.Level, numbers(t))
+			s += fmt.Sprintf(" at level %d (%s)", *t.Level, phrase.Numbers(t))
 		}
 	}
 	if t.State != nil {
-		s += ", " + t.State.Name
+		s += ", " + string(t.State.Name)
 	}
-	if task := findTask(pic, t.Task); task != nil && task.Kind == "explicit" {
-		s += ", in the explicit task " + codeName(task.Function)
+	if task := findTask(pic, t.Task); task != nil && task.Kind == picture.TaskExplicit {
+		s += ", in the explicit task " + phrase.CodeName(task.Function)
 	}
 	return s
 }
 
-func findRegion(pic *inspect.Picture, id inspect.ID) *inspect.Region {
-	if i := slices.IndexFunc(pic.Regions, func(r inspect.Region) bool { return r.ID == id }); i >= 0 && id != "" {
+func findRegion(pic *picture.Picture, id picture.ID) *picture.Region {
+	if i := slices.IndexFunc(pic.Regions, func(r picture.Region) bool { return r.ID == id }); i >= 0 && id != "" {
 		return &pic.Regions[i]
 	}
 	return nil
 }
 
-func findTask(pic *inspect.Picture, id inspect.ID) *inspect.Task {
-	if i := slices.IndexFunc(pic.Tasks, func(t inspect.Task) bool { return t.ID == id }); i >= 0 && id != "" {
+func findTask(pic *picture.Picture, id picture.ID) *picture.Task {
+	if i := slices.IndexFunc(pic.Tasks, func(t picture.Task) bool { return t.ID == id }); i >= 0 && id != "" {
 		return &pic.Tasks[i]
 	}
 	return nil
 }
 
-func runtimes(p *Printer, pic *inspect.Picture) {
+func runtimes(p *Printer, pic *picture.Picture) {
 	if len(pic.Runtimes) == 0 {
 		hint := ""
 		if pic.Target.Signal == "" || pic.Target.Path != "" { // it is still there to be asked
@@ -149,49 +200,65 @@ func runtimes(p *Printer, pic *inspect.Picture) {
 		if r.Version != "" {
 			name += " " + r.Version
 		}
-		tracking := "states inferred"
+		line := name + ", " + r.Path
 		if r.Tracking {
-			tracking = "states tracked"
+			line += "; states tracked"
 		}
-		p.wrapped(p.bold("runtime")+" ", fmt.Sprintf("%s, %s; %s; layout: %s", name, r.Path, tracking, r.Layout))
+		if !counts(r.Layout) {
+			line += "; layout: " + r.Layout
+		}
+		p.wrapped(p.bold("runtime")+" ", line)
 	}
 }
 
+// counts reports whether a line on a layout is only how many fields each source gave,
+// which is for doctor to say.
+func counts(layout string) bool {
+	return layout == "" || layout[0] >= '0' && layout[0] <= '9'
+}
+
 // summary says in a few lines what the threads do, the largest group first.
-func summary(p *Printer, pic *inspect.Picture) {
+func summary(p *Printer, pic *picture.Picture) {
 	type group struct {
-		what string
-		ids  []int
+		key     string
+		threads []picture.Thread
 	}
 	var groups []*group
 	for _, t := range pic.Threads {
-		if t.Runtime == "" || t.State == nil || t.State.Name == "idle" || t.Hidden && t.Task == "" {
+		if t.Runtime == "" || t.State == nil || t.State.Name == picture.StateIdle || t.Hidden && t.Task == "" {
 			continue
 		}
-		what := t.State.Name
-		if f, ok := innermostUser(t.UserStack); ok {
-			what += " in " + where(f)
+		key := string(t.State.Name)
+		if f, ok := phrase.InnermostUser(t.UserStack); ok {
+			key += "|" + frameKey(f) + "|" + strconv.Itoa(f.Line)
 		}
-		i := slices.IndexFunc(groups, func(g *group) bool { return g.what == what })
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.key == key })
 		if i < 0 {
-			groups = append(groups, &group{what: what})
+			groups = append(groups, &group{key: key})
 			i = len(groups) - 1
 		}
-		groups[i].ids = append(groups[i].ids, t.LWP)
+		groups[i].threads = append(groups[i].threads, t)
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(len(b.ids), len(a.ids)) })
+	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(len(b.threads), len(a.threads)) })
 	const most = 5
 	for i, g := range groups {
+		if i == 0 {
+			p.line("")
+		}
 		if i == most {
-			p.linef("  … and %s more, see below", count(len(groups)-most, "group"))
+			p.linef("  … and %s more, see below", phrase.Count(len(groups)-most, "group"))
 			break
 		}
-		p.linef("  %s %s", p.bold(count(len(g.ids), "thread")), g.what)
+		what := string(g.threads[0].State.Name)
+		if at := groupPlace(g.threads); at != "" {
+			what += " in " + at
+		}
+		p.linef("  %s %s", p.bold(phrase.Count(len(g.threads), "thread")), what)
 	}
 }
 
 // Warnings prints what could not be read, and why.
-func Warnings(p *Printer, pic *inspect.Picture) {
+func Warnings(p *Printer, pic *picture.Picture) {
 	if len(pic.Warnings) == 0 {
 		return
 	}
@@ -204,77 +271,10 @@ func Warnings(p *Printer, pic *inspect.Picture) {
 // nameColumn is where the names of threads stand, if regions have numbers.
 const nameColumn = 2
 
-// threadNumber names a thread by its innermost region and its number there.
-func threadNumber(pic *inspect.Picture, t inspect.Thread) string {
-	if n := regionNumber(pic, t.Region); n >= 0 && t.ThreadNum != nil {
-		return fmt.Sprintf("%d.%d", n, *t.ThreadNum)
-	}
-	return ""
-}
-
 // regionNumber is the place of a region in the picture, -1 if it has none.
-func regionNumber(pic *inspect.Picture, id inspect.ID) int {
+func regionNumber(pic *picture.Picture, id picture.ID) int {
 	if id == "" {
 		return -1
 	}
-	return slices.IndexFunc(pic.Regions, func(r inspect.Region) bool { return r.ID == id })
-}
-
-// Threads prints the table of threads.
-func Threads(p *Printer, pic *inspect.Picture) {
-	p.heading("THREADS", roles(pic.Threads))
-	t := &table{head: []string{"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE"}}
-	if p.numbers {
-		t.head = slices.Insert(t.head, nameColumn, "NAME")
-	}
-	for _, th := range pic.Threads {
-		mark, state := "", ""
-		if th.Crashed {
-			mark = p.bad("*")
-		}
-		if th.State != nil {
-			state = th.State.Name
-			if th.State.Source == "tracked" {
-				state += " (tracked)"
-			}
-		}
-		at := ""
-		if f, ok := innermostUser(th.UserStack); ok {
-			at = where(f)
-		}
-		lwp := fmt.Sprint(th.LWP)
-		if th.LWP == 0 {
-			lwp = "gone"
-		}
-		cells := []string{mark, lwp, roleName(th), numbers(th), goroutine(th.Goroutine), state, waitsOn(th), at}
-		if p.numbers {
-			cells = slices.Insert(cells, nameColumn, threadNumber(pic, th))
-		}
-		t.add(cells...)
-	}
-	p.table(t)
-	for _, th := range pic.Threads {
-		for _, e := range th.Errors {
-			p.wrapped(fmt.Sprintf("  %s %s: ", p.note("!"), threadName(th)), e)
-		}
-	}
-	loops(p, pic)
-}
-
-// roles counts threads by role.
-func roles(ts []inspect.Thread) string {
-	n := map[string]int{}
-	var order []string
-	for _, t := range ts {
-		r := roleName(t)
-		if n[r] == 0 {
-			order = append(order, r)
-		}
-		n[r]++
-	}
-	var parts []string
-	for _, r := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", n[r], r))
-	}
-	return fmt.Sprintf("%d: %s", len(ts), strings.Join(parts, ", "))
+	return slices.IndexFunc(pic.Regions, func(r picture.Region) bool { return r.ID == id })
 }

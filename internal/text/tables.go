@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // ICVs prints the control variables by scope: one line for each value that
 // differs, with the places that have it.
-func ICVs(p *Printer, pic *inspect.Picture) {
+func ICVs(p *Printer, pic *picture.Picture) {
 	scope := ""
 	var t *table
 	flush := func() {
@@ -45,20 +46,17 @@ func ICVs(p *Printer, pic *inspect.Picture) {
 
 // icvGroup is a variable with one value, and the places that have it.
 type icvGroup struct {
-	inspect.ICV
+	picture.ICV
 	places []string
 }
 
 func (g icvGroup) where() string {
 	const most = 4
-	if len(g.places) <= most {
-		return strings.Join(g.places, " ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(g.places[:most], " "), len(g.places)-most)
+	return phrase.Some(g.places, most, len(g.places))
 }
 
 // groupICVs keeps the order of scopes and names and puts equal values together.
-func groupICVs(icvs []inspect.ICV) []icvGroup {
+func groupICVs(icvs []picture.ICV) []icvGroup {
 	var out []icvGroup
 	at := map[string]int{}
 	for _, scope := range []string{"global", "address_space", "thread", "parallel", "implicit_task", "task"} {
@@ -81,7 +79,7 @@ func groupICVs(icvs []inspect.ICV) []icvGroup {
 	return out
 }
 
-func icvPlace(v inspect.ICV) string {
+func icvPlace(v picture.ICV) string {
 	switch {
 	case v.Thread != 0:
 		return fmt.Sprintf("LWP %d", v.Thread)
@@ -94,7 +92,7 @@ func icvPlace(v inspect.ICV) string {
 }
 
 // Layout prints where every field lies.
-func Layout(p *Printer, pic *inspect.Picture) {
+func Layout(p *Printer, pic *picture.Picture) {
 	t := &table{head: []string{"FIELD", "OFFSET", "SIZE", "MASK", "SOURCE", "AGREED", "NOTES"}}
 	for _, e := range pic.Layout {
 		name := e.Type
@@ -117,10 +115,9 @@ func Layout(p *Printer, pic *inspect.Picture) {
 		t.add(name, offset, size, mask, e.Source, strings.Join(e.Agreed, " "), layoutNote(p, e))
 	}
 	p.table(t)
-	Warnings(p, pic)
 }
 
-func layoutNote(p *Printer, e inspect.LayoutEntry) string {
+func layoutNote(p *Printer, e picture.LayoutEntry) string {
 	if len(e.Claims) > 1 {
 		var parts []string
 		for _, c := range e.Claims {
@@ -135,20 +132,19 @@ func layoutNote(p *Printer, e inspect.LayoutEntry) string {
 }
 
 // Doctor prints what the target allows.
-func Doctor(p *Printer, pic *inspect.Picture) {
+func Doctor(p *Printer, pic *picture.Picture) {
 	p.line(p.bold(pic.Target.Name()))
 	for _, c := range pic.Checks {
 		mark := "ok     "
 		switch c.Status {
-		case inspect.CheckPartly:
+		case picture.CheckPartly:
 			mark = p.note("partly ")
-		case inspect.CheckMissing:
+		case picture.CheckMissing:
 			mark = p.bad("missing")
 		}
 		p.wrapped("  "+mark+" "+c.Name+": ", c.Detail)
-		if c.Cure != "" {
-			p.wrapped("          next: ", c.Cure)
+		if c.Fix != "" {
+			p.wrapped("          next: ", c.Fix)
 		}
 	}
-	Warnings(p, pic)
 }

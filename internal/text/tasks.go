@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // maxTaskRows bounds the rows that are held to lay out one table of tasks; what
@@ -16,7 +17,7 @@ const maxTaskRows = 10000
 
 // Tasks prints the tasks of a picture; explicit tasks that are alike are shown
 // once with their number.
-func Tasks(p *Printer, pic *inspect.Picture) {
+func Tasks(p *Printer, pic *picture.Picture) {
 	g := newTaskGroups(false)
 	for _, t := range pic.Tasks {
 		g.add(t)
@@ -27,7 +28,7 @@ func Tasks(p *Printer, pic *inspect.Picture) {
 
 // TaskStream prints tasks as they come. Tasks that are alike are shown once with
 // their number, unless all is set.
-func TaskStream(p *Printer, tasks iter.Seq[inspect.Task], all bool) {
+func TaskStream(p *Printer, tasks iter.Seq[picture.Task], all bool) {
 	g := newTaskGroups(all)
 	for t := range tasks {
 		g.add(t)
@@ -42,51 +43,129 @@ func TaskStream(p *Printer, tasks iter.Seq[inspect.Task], all bool) {
 
 // taskRow is a number of tasks that differ in nothing that people look for.
 type taskRow struct {
-	inspect.Task
-	n int
+	picture.Task
+	n       int
+	lwps    []int                   // of the threads that have them
+	numbers extent                  // of the threads whose implicit tasks they are
+	kids    extent                  // unfinished children of each, if they have any
+	parents map[picture.ID]struct{} // of which no name is known
+	within  extent                  // numbers of the implicit tasks that are their parents
+}
+
+// maxParents bounds the parents that a row remembers, to count them.
+const maxParents = 1000
+
+func (r *taskRow) add(t picture.Task) {
+	r.n++
+	if t.Thread != 0 && (len(r.lwps) == 0 || r.lwps[len(r.lwps)-1] != t.Thread) {
+		r.lwps = append(r.lwps, t.Thread)
+	}
+	if t.Kind == picture.TaskImplicit && t.ThreadNum != nil {
+		r.numbers.add(*t.ThreadNum)
+	}
+	if n := children(t); n > 0 {
+		r.kids.add(n)
+	}
+}
+
+// addParent adds the parent of a task to its row.
+func (g *taskGroups) addParent(r *taskRow, id picture.ID) {
+	name, named := g.names[id]
+	switch {
+	case named && name.number >= 0:
+		r.within.add(name.number)
+	case !named && id != "" && len(r.parents) < maxParents:
+		if r.parents == nil {
+			r.parents = map[picture.ID]struct{}{}
+		}
+		r.parents[id] = struct{}{}
+	}
 }
 
 // taskGroups collects tasks in rows. It remembers of a task that has been
 // printed no more than the name that its children show for it.
 type taskGroups struct {
-	all           bool
-	rows          []taskRow
-	at            map[string]int
-	names         map[inspect.ID]string // of tasks that have children
-	kinds, states map[string]int
-	total         int
+	all    bool
+	rows   []*taskRow
+	at     map[taskKey]*taskRow
+	names  map[picture.ID]taskName // of tasks that have children
+	kinds  map[picture.TaskKind]int
+	states map[picture.TaskState]int
+	total  int
 }
 
 func newTaskGroups(all bool) *taskGroups {
-	return &taskGroups{all: all, at: map[string]int{}, names: map[inspect.ID]string{}, kinds: map[string]int{}, states: map[string]int{}}
+	return &taskGroups{all: all, at: map[taskKey]*taskRow{}, names: map[picture.ID]taskName{}, kinds: map[picture.TaskKind]int{}, states: map[picture.TaskState]int{}}
 }
 
-func (g *taskGroups) add(t inspect.Task) {
+func (g *taskGroups) add(t picture.Task) {
 	g.total++
 	g.kinds[t.Kind]++
-	if t.Kind == "explicit" {
+	if t.Kind == picture.TaskExplicit {
 		g.states[t.State]++
 	}
-	switch {
-	case t.Kind != "explicit":
-		g.names[t.ID] = taskKind(t)
-	case children(t) > 0:
-		g.names[t.ID] = "task " + cmp.Or(codeName(t.Function), string(t.ID))
+	g.remember(t)
+	key := g.key(t)
+	row := g.at[key]
+	if row == nil || g.all || len(t.Errors) > 0 {
+		row = &taskRow{Task: t}
+		g.rows = append(g.rows, row)
+		g.at[key] = row
 	}
-	if g.all || t.Kind != "explicit" || t.Thread != 0 || len(t.Errors) > 0 {
-		g.rows = append(g.rows, taskRow{t, 1})
-		return
+	row.add(t)
+	if hasParent(t) {
+		g.addParent(row, t.Parent)
 	}
-	key := fmt.Sprint(t.State, t.Parent, t.Region, codeName(t.Function), len(t.WaitsFor), t.Predecessors, children(t), t.Flags)
-	if i, ok := g.at[key]; ok {
-		g.rows[i].n++
-		return
-	}
-	g.at[key] = len(g.rows)
-	g.rows = append(g.rows, taskRow{t, 1})
 }
 
-func children(t inspect.Task) int {
+// taskName is what a task is called as a parent of others.
+type taskName struct {
+	name   string
+	number int // of an implicit task, -1 of others
+}
+
+// remember keeps the name of a task for its children.
+func (g *taskGroups) remember(t picture.Task) {
+	switch {
+	case t.Kind == picture.TaskImplicit && t.ThreadNum != nil:
+		g.names[t.ID] = taskName{string(t.Kind), *t.ThreadNum}
+	case t.Kind != picture.TaskExplicit:
+		g.names[t.ID] = taskName{string(t.Kind), -1}
+	case children(t) > 0:
+		g.names[t.ID] = taskName{"task " + cmp.Or(phrase.CodeName(t.Function), string(t.ID)), -1}
+	}
+}
+
+// taskKey is equal for tasks that are shown in one row: also for tasks that are nested
+// in tasks of the same construct.
+type taskKey struct {
+	kind         picture.TaskKind
+	state        picture.TaskState
+	parent       string
+	construct    picture.Code // without its address, if it has a name
+	address      picture.Hex
+	waitsFor     int
+	predecessors int
+	children     bool
+	flags        string
+}
+
+func (g *taskGroups) key(t picture.Task) taskKey {
+	k := taskKey{
+		kind: t.Kind, state: t.State, parent: g.names[t.Parent].name, waitsFor: len(t.WaitsFor), predecessors: t.Predecessors,
+		children: children(t) > 0, flags: strings.Join(t.Flags, " "),
+	}
+	if c := t.Function; c != nil {
+		k.construct = *c
+		k.construct.Address = nil
+		if c.Name == "" && c.Address != nil {
+			k.address = *c.Address
+		}
+	}
+	return k
+}
+
+func children(t picture.Task) int {
 	if t.IncompleteChildren == nil {
 		return 0
 	}
@@ -98,19 +177,17 @@ func (g *taskGroups) print(p *Printer) {
 	if len(g.rows) == 0 {
 		return
 	}
-	t := &table{head: []string{"", "KIND", "STATE", "LWP", "CHILDREN", "CONSTRUCT", "PARENT", "NOTES"}}
+	t := &table{head: []string{"", "KIND", "STATE", "LWP", "CHILDREN", "CONSTRUCT", "PARENT", "NOTES", "ID"}}
 	for _, r := range g.rows {
-		n, lwp, kids := "", "", ""
+		n, id := "", ""
+		if g.all {
+			id = string(r.ID)
+		}
 		if r.n > 1 {
 			n = fmt.Sprintf("%d×", r.n)
 		}
-		if r.Thread != 0 {
-			lwp = fmt.Sprint(r.Thread)
-		}
-		if children(r.Task) > 0 {
-			kids = fmt.Sprintf("%d unfinished", children(r.Task))
-		}
-		t.add(n, taskKind(r.Task), taskState(p, r.Task), lwp, kids, codeName(r.Function), g.parent(r.Task), taskNotes(r.Task))
+		t.add(n, r.kind(), taskState(p, r.Task), phrase.Ranges(r.lwps, maxInCell), r.children(), phrase.CodeName(r.Function),
+			g.parents(r), taskNotes(r.Task), id)
 	}
 	p.table(t)
 	for _, r := range g.rows {
@@ -122,48 +199,71 @@ func (g *taskGroups) print(p *Printer) {
 	clear(g.at)
 }
 
-// parent names the task that generated t.
-func (g *taskGroups) parent(t inspect.Task) string {
-	if t.Kind != "explicit" && t.Kind != "target" {
+// kind is the kind of the tasks of a row: "explicit", "implicit 0-7".
+func (r *taskRow) kind() string {
+	return strings.TrimSpace(string(r.Kind) + " " + r.numbers.String())
+}
+
+// children says how many unfinished children the tasks of a row have: "4 unfinished",
+// "1-9 unfinished each".
+func (r *taskRow) children() string {
+	switch {
+	case r.kids.n == 0:
 		return ""
+	case r.n > 1:
+		return r.kids.String() + " unfinished each"
 	}
-	return cmp.Or(g.names[t.Parent], string(t.Parent))
+	return r.kids.String() + " unfinished"
 }
 
-func taskKind(t inspect.Task) string {
-	if t.Kind == "implicit" && t.ThreadNum != nil {
-		return fmt.Sprintf("implicit %d", *t.ThreadNum)
-	}
-	return t.Kind
+// hasParent reports whether it is of interest which task generated t.
+func hasParent(t picture.Task) bool {
+	return t.Kind == picture.TaskExplicit || t.Kind == picture.TaskTarget
 }
 
-func taskState(p *Printer, t inspect.Task) string {
-	if t.State == "blocked" {
-		return p.note(t.State)
+// parents names the tasks that generated those of a row.
+func (g *taskGroups) parents(r *taskRow) string {
+	switch n := len(r.parents); {
+	case !hasParent(r.Task):
+		return ""
+	case n >= maxParents:
+		return fmt.Sprintf("%d tasks or more", maxParents)
+	case n > 1:
+		return phrase.Count(n, "task")
 	}
-	return t.State
+	name := cmp.Or(g.names[r.Parent].name, string(r.Parent))
+	return strings.TrimSpace(name + " " + r.within.String())
 }
 
-func taskNotes(t inspect.Task) string {
+func taskState(p *Printer, t picture.Task) string {
+	if t.State == picture.TaskBlocked {
+		return p.note(string(t.State))
+	}
+	return string(t.State)
+}
+
+func taskNotes(t picture.Task) string {
 	var parts []string
 	if len(t.WaitsFor) > 0 {
-		parts = append(parts, "waits for "+count(len(t.WaitsFor), "task"))
+		parts = append(parts, "waits for "+phrase.Count(len(t.WaitsFor), "task"))
 	} else if t.Predecessors > 0 {
-		parts = append(parts, count(t.Predecessors, "unfinished predecessor"))
+		parts = append(parts, phrase.Count(t.Predecessors, "unfinished predecessor"))
 	}
 	parts = append(parts, slices.DeleteFunc(slices.Clone(t.Flags), func(f string) bool { return f == "tied" })...)
 	return strings.Join(parts, ", ")
 }
 
 func (g *taskGroups) counts() string {
-	s := fmt.Sprintf("%d: %s", g.total, counted(g.kinds, []string{"initial", "implicit", "explicit", "target"}))
-	if g.kinds["explicit"] > 0 {
-		s += " (" + counted(g.states, []string{"running", "waiting", "queued", "blocked", "created", "completed"}) + ")"
+	s := fmt.Sprintf("%d: %s", g.total, counted(g.kinds, []picture.TaskKind{picture.TaskInitial, picture.TaskImplicit, picture.TaskExplicit, picture.TaskTarget}))
+	if g.kinds[picture.TaskExplicit] > 0 {
+		s += " (" + counted(g.states, []picture.TaskState{
+			picture.TaskRunning, picture.TaskWaiting, picture.TaskQueued, picture.TaskBlocked, picture.TaskCreated, picture.TaskCompleted,
+		}) + ")"
 	}
 	return s
 }
 
-func counted(n map[string]int, order []string) string {
+func counted[K ~string](n map[K]int, order []K) string {
 	var parts []string
 	for _, k := range order {
 		if n[k] > 0 {

@@ -10,45 +10,45 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 func ptr[T any](v T) *T { return &v }
 
 // nasty is a picture with everything in it: long names, names of several bytes a
 // letter, many threads, deep nesting, errors.
-func nasty() *inspect.Picture {
+func nasty() *picture.Picture {
 	long := strings.Repeat("std::vector<std::pair<größe, 幅>>::", 5) + "operator()"
-	code := &inspect.Code{Address: ptr(inspect.Hex(0x5555_5555_4321)), Name: long, File: "/src/" + strings.Repeat("deep/", 40) + "file.cc", Line: 12345, LineFrom: "call site"}
-	stack := []inspect.Frame{
-		{Kind: inspect.FramePseudo, Function: "<OMP-lock_wait>"},
-		{Kind: inspect.FrameUser, Function: long, File: "/src/f.cc", Line: 7, Inlined: true},
-		{Kind: inspect.FrameUser, Function: "f", In: long, Construct: "parallel", File: "/src/f.cc", Line: 7, PC: ptr(inspect.Hex(1)), How: "frame pointer"},
-		{Kind: inspect.FrameSystem, PC: ptr(inspect.Hex(0x7fff_0000_1234)), Module: "libc.so.6"},
+	code := &picture.Code{Address: ptr(picture.Hex(0x5555_5555_4321)), Name: long, File: "/src/" + strings.Repeat("deep/", 40) + "file.cc", Line: 12345, LineFrom: "call site"}
+	stack := []picture.Frame{
+		{Kind: picture.FramePseudo, Function: "<OMP-lock_wait>"},
+		{Kind: picture.FrameUser, Function: long, File: "/src/f.cc", Line: 7, Inlined: true},
+		{Kind: picture.FrameUser, Function: "f", In: long, Construct: "parallel", File: "/src/f.cc", Line: 7, PC: ptr(picture.Hex(1)), How: "frame pointer"},
+		{Kind: picture.FrameSystem, PC: ptr(picture.Hex(0x7fff_0000_1234)), Module: "libc.so.6"},
 	}
-	pic := &inspect.Picture{
-		Schema: inspect.Schema,
-		Target: inspect.Target{
+	pic := &picture.Picture{
+		Schema: picture.Schema,
+		Target: picture.Target{
 			Kind: "core", Path: "core.1234", PID: 1234, Executable: "/usr/bin/" + long, Signal: "SIGSEGV", CrashedLWP: 1234,
-			FaultAddress: ptr(inspect.Hex(16)), Frames: stack, Place: &inspect.Place{Role: "worker"},
+			FaultAddress: ptr(picture.Hex(16)), Frames: stack, Place: &picture.Place{Role: "worker"},
 		},
-		Runtimes: []inspect.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Version: "16", Path: "/" + strings.Repeat("lib/", 30), Layout: "1 from memory", Tracking: true}},
+		Runtimes: []picture.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Version: "16", Path: "/" + strings.Repeat("lib/", 30), Layout: "1 from memory", Tracking: true}},
 		Warnings: []string{long, strings.Repeat("many short words ", 50)},
 	}
 	for i := range 50 {
-		th := inspect.Thread{
+		th := picture.Thread{
 			LWP: 1234 + i, Role: "worker", Runtime: "libomp", Crashed: i == 0, Region: "0x1/3", Task: "0x2/3",
-			ThreadNum: ptr(i), TeamSize: ptr(50), Level: ptr(3), State: &inspect.State{Name: "wait_lock", Source: "tracked", Evidence: "x"},
-			WaitID: ptr(inspect.Hex(0x7fff_1234_5678)), WaitKind: "lock", WaitName: long, UserStack: stack, Stack: stack, Errors: []string{long},
+			ThreadNum: ptr(i), TeamSize: ptr(50), Level: ptr(3), State: &picture.State{Name: "wait_lock", Source: "tracked", Evidence: "x"},
+			WaitID: ptr(picture.Hex(0x7fff_1234_5678)), WaitKind: "lock", WaitName: long, UserStack: stack, Stack: stack, Errors: []string{long},
 		}
 		for l := range 4 {
-			th.Levels = append(th.Levels, inspect.LevelInfo{Level: l, ThreadNum: ptr(i), TeamSize: ptr(50)})
+			th.Levels = append(th.Levels, picture.LevelInfo{Level: l, ThreadNum: ptr(i), TeamSize: ptr(50)})
 		}
 		pic.Threads = append(pic.Threads, th)
-		pic.Tasks = append(pic.Tasks, inspect.Task{
-			ID: inspect.ID(fmt.Sprint("0x", i)), Kind: "explicit", State: "blocked", Parent: "0x7", Function: code, Thread: 1234 + i,
-			WaitsFor: []inspect.ID{"0x1", "0x2"}, Flags: []string{"untied", "detachable"}, IncompleteChildren: ptr(3), Errors: []string{long},
+		pic.Tasks = append(pic.Tasks, picture.Task{
+			ID: picture.ID(fmt.Sprint("0x", i)), Kind: "explicit", State: "blocked", Parent: "0x7", Function: code, Thread: 1234 + i,
+			WaitsFor: []picture.ID{"0x1", "0x2"}, Flags: []string{"untied", "detachable"}, IncompleteChildren: ptr(3), Errors: []string{long},
 		})
 	}
 	lwps := []int{}
@@ -56,31 +56,31 @@ func nasty() *inspect.Picture {
 		lwps = append(lwps, 1234+i)
 	}
 	for l := range 4 {
-		r := inspect.Region{ID: inspect.ID(fmt.Sprintf("0x1/%d", l)), Level: l, TeamSize: 50, Function: code, Threads: lwps, League: 2, Serialized: true, Errors: []string{long}}
+		r := picture.Region{ID: picture.ID(fmt.Sprintf("0x1/%d", l)), Level: l, TeamSize: 50, Function: code, Threads: lwps, League: 2, Serialized: true, Errors: []string{long}}
 		if l > 0 {
-			r.Parent = inspect.ID(fmt.Sprintf("0x1/%d", l-1))
+			r.Parent = picture.ID(fmt.Sprintf("0x1/%d", l-1))
 		}
 		pic.Regions = append(pic.Regions, r)
 	}
-	pic.Stacks = []inspect.MergedStack{{Count: 50, Threads: lwps, Frames: stack}}
-	pic.ICVs = []inspect.ICV{{Name: "nthreads-var", Scope: "task", Task: "0x2/3", Value: long, Source: long}, {Name: "run-sched-var", Scope: "thread", Thread: 1, Error: long}}
-	pic.ControlVars = []inspect.ControlVar{{Name: "OMP_PLACES", Value: long, Source: long}}
-	pic.Layout = []inspect.LayoutEntry{
-		{Runtime: "libomp", Type: "kmp_base_info_t", Name: "th_team", Claims: []inspect.Claim{{Source: "memory", Value: "64"}, {Source: "code", Value: "72"}}},
-		{Runtime: "libomp", Name: "__kmp_threads", Address: ptr(inspect.Hex(4096)), Size: 8, Source: "memory", Agreed: []string{"code", "table 16"}},
+	pic.Stacks = []picture.MergedStack{{Count: 50, Threads: lwps, Frames: stack}}
+	pic.ICVs = []picture.ICV{{Name: "nthreads-var", Scope: "task", Task: "0x2/3", Value: long, Source: long}, {Name: "run-sched-var", Scope: "thread", Thread: 1, Error: long}}
+	pic.ControlVars = []picture.ControlVar{{Name: "OMP_PLACES", Value: long, Source: long}}
+	pic.Layout = []picture.LayoutEntry{
+		{Runtime: "libomp", Type: "kmp_base_info_t", Name: "th_team", Claims: []picture.Claim{{Source: "memory", Value: "64"}, {Source: "code", Value: "72"}}},
+		{Runtime: "libomp", Name: "__kmp_threads", Address: ptr(picture.Hex(4096)), Size: 8, Source: "memory", Agreed: []string{"code", "table 16"}},
 	}
-	pic.Checks = []inspect.Check{{Name: "files", Status: inspect.CheckMissing, Detail: long, Cure: long}}
+	pic.Checks = []picture.Check{{Name: "files", Status: picture.CheckMissing, Detail: long, Fix: long}}
 	return pic
 }
 
 // printers are all the ways to print a picture.
-var printers = map[string]func(*text.Printer, *inspect.Picture){
+var printers = map[string]func(*text.Printer, *picture.Picture){
 	"report": text.Report, "threads": text.Threads, "regions": text.Regions, "tasks": text.Tasks, "stacks": text.Stacks,
 	"native": text.NativeStacks, "icvs": text.ICVs, "layout": text.Layout, "doctor": text.Doctor, "warnings": text.Warnings,
-	"stream": func(p *text.Printer, pic *inspect.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) },
+	"stream": func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) },
 }
 
-func printed(t *testing.T, show func(*text.Printer, *inspect.Picture), pic *inspect.Picture, color bool, width int) string {
+func printed(t *testing.T, show func(*text.Printer, *picture.Picture), pic *picture.Picture, color bool, width int) string {
 	t.Helper()
 	var b strings.Builder
 	p := text.New(&b, color, width)
@@ -134,12 +134,12 @@ func TestColorsEnd(t *testing.T) {
 // TestEmpty prints a picture in which nothing could be read.
 func TestEmpty(t *testing.T) {
 	for name, show := range printers {
-		out := printed(t, show, &inspect.Picture{}, false, 80)
+		out := printed(t, show, &picture.Picture{}, false, 80)
 		if strings.Contains(out, "%!") || strings.Contains(out, "<nil>") {
 			t.Errorf("%s: %q", name, out)
 		}
 	}
-	got := printed(t, text.Report, &inspect.Picture{Target: inspect.Target{Kind: "core", Path: "core.1"}}, false, 80)
+	got := printed(t, text.Report, &picture.Picture{Target: picture.Target{Kind: "core", Path: "core.1"}}, false, 80)
 	if !strings.Contains(got, "core of core.1") || !strings.Contains(got, "`ompd-inspect doctor core.1` says why") {
 		t.Errorf("%q", got)
 	}
@@ -176,19 +176,19 @@ func TestWriter(t *testing.T) {
 // TestTasksAlike: explicit tasks that differ in nothing are one line, also in a
 // stream; running ones are shown each.
 func TestTasksAlike(t *testing.T) {
-	var tasks []inspect.Task
+	var tasks []picture.Task
 	for i := range 30000 {
-		tasks = append(tasks, inspect.Task{ID: inspect.ID(fmt.Sprintf("%#x", i+1)), Kind: "explicit", State: "queued", Parent: "0x1", Function: &inspect.Code{Name: "f", File: "f.c", Line: 3}})
+		tasks = append(tasks, picture.Task{ID: picture.ID(fmt.Sprintf("%#x", i+1)), Kind: "explicit", State: "queued", Parent: "0x1", Function: &picture.Code{Name: "f", File: "f.c", Line: 3}})
 	}
 	tasks[7].State, tasks[7].Thread = "running", 12
 	tasks[8].Predecessors, tasks[8].State = 1, "blocked"
-	out := printed(t, func(p *text.Printer, pic *inspect.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), false) }, &inspect.Picture{Tasks: tasks}, false, 0)
+	out := printed(t, func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), false) }, &picture.Picture{Tasks: tasks}, false, 0)
 	for _, want := range []string{"29998×  explicit  queued", "explicit  running  12", "1 unfinished predecessor", "TASKS 30000: 30000 explicit (1 running, 29998 queued, 1 blocked)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	out = printed(t, func(p *text.Printer, pic *inspect.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) }, &inspect.Picture{Tasks: tasks}, false, 0)
+	out = printed(t, func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) }, &picture.Picture{Tasks: tasks}, false, 0)
 	if n := strings.Count(out, "\n"); n < 30000 || n > 30020 || strings.Contains(out, "×") {
 		t.Errorf("%d lines", n)
 	}
@@ -196,34 +196,14 @@ func TestTasksAlike(t *testing.T) {
 
 // TestICVsAlike: a variable with one value at several places is one line.
 func TestICVsAlike(t *testing.T) {
-	pic := &inspect.Picture{}
+	pic := &picture.Picture{}
 	for i := range 6 {
-		pic.ICVs = append(pic.ICVs, inspect.ICV{Name: "dyn-var", Scope: "task", Task: inspect.ID(fmt.Sprint("t", i)), Value: fmt.Sprint(i == 5), Source: "td_icvs"})
+		pic.ICVs = append(pic.ICVs, picture.ICV{Name: "dyn-var", Scope: "task", Task: picture.ID(fmt.Sprint("t", i)), Value: fmt.Sprint(i == 5), Source: "td_icvs"})
 	}
 	out := printed(t, text.ICVs, pic, false, 0)
-	for _, want := range []string{"dyn-var  false  task t0 task t1 task t2 task t3 and 1 more  td_icvs", "dyn-var  true   task t5"} {
+	for _, want := range []string{"dyn-var  false  task t0, task t1, task t2, task t3 and 1 more  td_icvs", "dyn-var  true   task t5"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
-		}
-	}
-}
-
-// TestNoVerdict: of a process that runs, more can be learned by a longer look.
-func TestNoVerdict(t *testing.T) {
-	const hint = "`ompd-inspect watch 7` tells whether it gets on"
-	for name, of := range map[string]struct {
-		target inspect.Target
-		hint   bool
-	}{
-		"stopped for a moment": {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{Threads: 3, Stops: 1}}, true},
-		"not stopped":          {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{}}, true},
-		"held":                 {inspect.Target{Kind: "process", PID: 7, Pause: &inspect.Pause{Threads: 3}}, false},
-		"core":                 {inspect.Target{Kind: "core", PID: 7}, false},
-		"died":                 {inspect.Target{Kind: "core", PID: 7, Signal: "SIGSEGV"}, false},
-	} {
-		got := printed(t, text.Verdicts, &inspect.Picture{Target: of.target}, false, 0)
-		if !strings.Contains(got, "no verdict: nothing shows") || strings.Contains(got, hint) != of.hint {
-			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -5,132 +5,153 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// maxCycleFrames bounds the frames that are shown of each thread of a deadlock.
-const maxCycleFrames = 12
+const (
+	maxCycleFrames = 12 // frames that are shown of each thread of a deadlock
+	maxCycle       = 3  // threads of a deadlock of more than these and one that are shown with their frames
+	maxEvidence    = 8  // lines of evidence
+)
+
+// maxVerdicts bounds the verdicts that are printed, and maxNotes the lines of
+// information after them: there may be one for each of a thousand teams.
+const (
+	maxVerdicts = 8
+	maxNotes    = 8
+)
 
 // Verdicts prints what is wrong, the worst first. Information that is no verdict
 // of a fault comes after, in one line each.
-func Verdicts(p *Printer, pic *inspect.Picture) {
+func Verdicts(p *Printer, pic *picture.Picture) {
+	var faults, notes []picture.Verdict
 	deadlocks := 0
 	for _, v := range pic.Verdicts {
-		if v.Kind == inspect.VerdictDeadlock {
+		if v.Kind == picture.VerdictDeadlock {
 			deadlocks++
 		}
-	}
-	shown := 0
-	for _, v := range pic.Verdicts {
 		if isNote(v) {
-			continue
+			notes = append(notes, v)
+		} else {
+			faults = append(faults, v)
 		}
-		shown++
+	}
+	for _, v := range p.atMost(faults, maxVerdicts) {
 		printVerdict(p, v)
 	}
+	p.leftOut(len(faults)-maxVerdicts, "more verdict")
 	if deadlocks > 0 {
 		p.line("")
-		p.line("  " + p.bold("Found "+count(deadlocks, "OpenMP deadlock")+"."))
+		p.line("  " + p.bold("Found "+phrase.Count(deadlocks, "OpenMP deadlock")+"."))
 	}
-	notes(p, pic, shown > 0)
-}
-
-// isNote tells whether one line is enough: it is information, or a consequence of
-// what another verdict tells.
-func isNote(v inspect.Verdict) bool {
-	return v.Severity == inspect.SeverityInfo || v.Kind == inspect.VerdictBarrierMissing
-}
-
-// notes prints the information.
-func notes(p *Printer, pic *inspect.Picture, found bool) {
-	first := true
-	for _, v := range pic.Verdicts {
-		if !isNote(v) {
-			continue
-		}
-		if first {
+	if len(faults) == 0 {
+		if s := NoVerdict(pic); s != "" {
 			p.line("")
-			first = false
+			p.wrapped("  ", s)
+		}
+	}
+	for i, v := range p.atMost(notes, maxNotes) {
+		if i == 0 {
+			p.line("")
 		}
 		p.wrapped("  "+p.note("·")+" ", v.Summary)
 	}
-	if first && !found {
-		p.line("")
-		p.wrapped("  ", p.dim(noVerdict(&pic.Target)))
+	p.leftOut(len(notes)-maxNotes, "more fact")
+}
+
+// atMost is the first n verdicts, or all if nothing is folded.
+func (p *Printer) atMost(list []picture.Verdict, n int) []picture.Verdict {
+	if p.all {
+		return list
+	}
+	return list[:min(len(list), n)]
+}
+
+// leftOut says that n of something are not printed, if they are not.
+func (p *Printer) leftOut(n int, noun string) {
+	if n > 0 && !p.all {
+		p.linef("  … %s; --all shows them", phrase.Count(n, noun))
 	}
 }
 
-// noVerdict says that nothing was found, and what tells more of a process that runs.
-func noVerdict(t *inspect.Target) string {
-	switch {
-	case t.Signal != "":
-		return "no verdict: nothing shows why this program died, or that it hung"
-	case t.Pause != nil && runs(*t.Pause):
-		return fmt.Sprintf("no verdict: nothing shows that this program hangs; `ompd-inspect watch %d` tells whether it gets on", t.PID)
-	}
-	return "no verdict: nothing shows that this program hangs"
+// isNote reports whether one line is enough: it is information, or a consequence of
+// what another verdict says.
+func isNote(v picture.Verdict) bool {
+	return v.Severity == picture.SeverityInfo || v.Kind == picture.VerdictBarrierMissing
 }
 
-// titles are the headings of verdicts.
-var titles = map[string]string{
-	inspect.VerdictDeadlock: "DEADLOCK", inspect.VerdictSelfDeadlock: "SELF-DEADLOCK", inspect.VerdictLockOrphaned: "LOCK WITHOUT OWNER",
-	inspect.VerdictBarrierMissing: "BARRIER NOT COMPLETE", inspect.VerdictBarrierDivergent: "DIFFERENT BARRIERS",
-	inspect.VerdictTaskStarved: "TASKS THAT NOBODY RUNS", inspect.VerdictStackOverflow: "STACK OVERFLOW", inspect.VerdictCrash: "CRASH",
-	inspect.VerdictOneThread: "FEWER THREADS THAN ASKED", inspect.VerdictForkChild: "CHILD AFTER FORK",
-	inspect.VerdictTwoRuntimes: "TWO OPENMP RUNTIMES", inspect.VerdictOversubscribed: "MORE THREADS THAN CPUS",
-	inspect.VerdictSharedProcessor: "SPINNING ON A SHARED CPU", inspect.VerdictLockFreed: "FREED LOCK",
-}
-
-func printVerdict(p *Printer, v inspect.Verdict) {
-	title := cmp.Or(titles[v.Kind], strings.ToUpper(v.Kind))
+func printVerdict(p *Printer, v picture.Verdict) {
+	title := cmp.Or(diagnose.Heading(&v), strings.ToUpper(string(v.Kind)))
 	paint := p.bad
-	if v.Severity == inspect.SeverityWarning {
+	if v.Severity == picture.SeverityWarning {
 		paint = p.note
 	}
 	p.line("")
 	p.wrapped(p.bold(paint(title))+"  ", fmt.Sprintf("%s (%s)", v.Summary, v.Certainty))
-	for _, s := range v.Cycle {
-		cycleStep(p, v, s)
-	}
-	if len(v.Cycle) > 0 {
-		p.line("")
-	}
 	if v.Explanation != "" {
 		p.wrapped("  ", v.Explanation)
 	}
+	if v.Fix != "" {
+		p.wrapped("  "+p.bold("fix:")+" ", v.Fix)
+	}
 	if len(v.Behind) > 0 {
-		p.wrapped("  "+p.dim("also stuck behind them")+" ", "LWP "+lwps(v.Behind, maxListed))
+		p.wrapped("  "+p.dim("waiting behind them:")+" ", "LWP "+p.lwps(v.Behind))
 	}
 	if len(v.Cycle) == 0 {
-		for _, e := range v.Evidence {
-			p.wrapped("  "+p.dim("known from")+" ", e)
+		for i, e := range v.Evidence {
+			if i == maxEvidence && !p.all {
+				p.leftOut(len(v.Evidence)-i, "more line")
+				break
+			}
+			p.wrapped("  "+p.dim("evidence:")+" ", e)
 		}
 	}
-	if v.Cure != "" {
-		p.wrapped("  "+p.bold("cure")+" ", v.Cure)
+	cycle(p, v)
+}
+
+// cycle prints the threads of a deadlock, of a large one the first of them.
+func cycle(p *Printer, v picture.Verdict) {
+	for i, s := range v.Cycle {
+		if i == maxCycle && len(v.Cycle) > maxCycle+1 && !p.all {
+			var rest []int
+			for _, s := range v.Cycle[i:] {
+				rest = append(rest, s.Thread)
+			}
+			p.line("")
+			p.wrapped("  ", fmt.Sprintf("… and so on: LWP %s; --all shows them", p.lwps(rest)))
+			return
+		}
+		cycleStep(p, s)
 	}
 }
 
 // cycleStep prints one thread of a deadlock as people know it from jstack.
-func cycleStep(p *Printer, v inspect.Verdict, s inspect.CycleStep) {
+func cycleStep(p *Printer, s picture.CycleStep) {
 	who := fmt.Sprintf("LWP %d", s.Thread)
 	if s.Place != nil && s.Place.TeamSize > 1 {
 		who = fmt.Sprintf("thread %d of %d (LWP %d)", s.Place.ThreadNum, s.Place.TeamSize, s.Thread)
 	}
 	p.line("")
-	p.linef("  %s waits for %s", p.bold(who), p.name(target(s.WaitsFor)))
-	for i, f := range s.Frames {
-		if i == maxCycleFrames {
-			p.linef("      … %d more frames", len(s.Frames)-maxCycleFrames)
-			break
+	p.linef("  %s waits for %s", p.bold(who), p.name(phrase.Target(s.WaitsFor)))
+	for i, part := range fold(s.Frames) {
+		f := s.Frames[part.at]
+		switch {
+		case i == maxCycleFrames && !p.all:
+			p.linef("      … %s", phrase.Count(len(s.Frames)-part.at, "more frame"))
+		case i > maxCycleFrames && !p.all:
+		case part.times > 1:
+			p.linef("      %s %s", at(f), p.recursionLine(s.Frames, part))
+		default:
+			p.linef("      %s %s", at(f), phrase.Where(f))
 		}
-		p.linef("      %s %s", at(f), where(f))
 	}
-	held := "needs"
-	switch s.WaitsFor.Kind {
-	case inspect.WaitLock, inspect.WaitNestLock, inspect.WaitCritical, inspect.WaitMutex, inspect.WaitAtomic:
+	held := "depends on"
+	switch kind := s.WaitsFor.Kind; {
+	case kind.Exclusive():
 		held = "held by"
-	case inspect.WaitBarrier:
+	case kind == picture.WaitBarrier:
 		held = "not reached by"
 	}
 	by := fmt.Sprintf("LWP %d", s.HeldBy)
@@ -140,31 +161,9 @@ func cycleStep(p *Printer, v inspect.Verdict, s inspect.CycleStep) {
 	p.wrapped("    "+held+" ", p.bold(by)+": "+s.HeldEvidence)
 }
 
-func at(f inspect.Frame) string {
-	if f.Kind == inspect.FramePseudo {
+func at(f picture.Frame) string {
+	if f.Kind == picture.FramePseudo {
 		return "in"
 	}
 	return "at"
-}
-
-// waitWords are kinds of waits as people say them.
-var waitWords = map[string]string{
-	inspect.WaitCritical: "critical section", inspect.WaitOrdered: "its turn in the ordered loop", inspect.WaitJoin: "the",
-	inspect.WaitTaskwait: "its child tasks in a taskwait", inspect.WaitTaskgroup: "the tasks of a taskgroup",
-	inspect.WaitCondition: "condition variable", inspect.WaitAtomic: "the lock of atomic constructs",
-}
-
-// target names what is waited for.
-func target(t inspect.WaitTarget) string {
-	s, ok := waitWords[t.Kind]
-	if !ok {
-		s = strings.ReplaceAll(t.Kind, "_", " ")
-	}
-	if t.Name != "" {
-		s += " " + t.Name
-	}
-	if t.Address != nil && t.Kind != inspect.WaitJoin {
-		s += " (" + t.Address.String() + ")"
-	}
-	return s
 }

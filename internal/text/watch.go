@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Look prints one of several looks at a process: the first with what it is, the
 // others with what changed.
-func Look(p *Printer, l *inspect.Look) {
+func Look(p *Printer, l *watch.Look) {
 	if l.Change == nil {
 		Header(p, l.Picture)
 		return
@@ -21,20 +23,20 @@ func Look(p *Printer, l *inspect.Look) {
 }
 
 // Result prints the verdict on all looks, and what to type next.
-func Result(p *Printer, l *inspect.Look) {
+func Result(p *Printer, l *watch.Look) {
 	if l.Result == nil {
 		return
 	}
 	p.line("")
 	p.wrapped(outcome(p, l.Result.Verdict)+" ", fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
 	Warnings(p, l.Picture)
-	if l.Result.Verdict != inspect.WatchProgress {
+	if l.Result.Verdict != watch.Progress {
 		p.linef("next: ompd-inspect %d", l.Picture.Target.PID)
 	}
 }
 
 func outcome(p *Printer, v string) string {
-	if v == inspect.WatchProgress {
+	if v == watch.Progress {
 		return p.bold(v)
 	}
 	return p.bad(v)
@@ -51,7 +53,7 @@ type changeGroup struct {
 
 // changes prints what the threads did, largest group first; those that do not
 // count last.
-func changes(p *Printer, pic *inspect.Picture, c *inspect.Change) {
+func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 	var groups []*changeGroup
 	for _, t := range c.Threads {
 		at := threadPlace(pic, t.LWP)
@@ -80,24 +82,24 @@ func changes(p *Printer, pic *inspect.Picture, c *inspect.Change) {
 		if c.Seconds > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*g.cpu/c.Seconds)
 		}
-		t.add(fmt.Sprint(len(g.lwps)), g.did, share, g.where, strings.Join(g.moved, ", "), lwps(g.lwps, maxListed))
+		t.add(fmt.Sprint(len(g.lwps)), g.did, share, g.where, strings.Join(g.moved, ", "), p.lwps(g.lwps))
 	}
 	p.table(t)
 }
 
 // threadPlace is what a thread does and where, in one phrase.
-func threadPlace(pic *inspect.Picture, lwp int) string {
-	i := slices.IndexFunc(pic.Threads, func(t inspect.Thread) bool { return t.LWP == lwp })
+func threadPlace(pic *picture.Picture, lwp int) string {
+	i := slices.IndexFunc(pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
 	if i < 0 {
 		return ""
 	}
 	t := pic.Threads[i]
-	s := roleName(t)
+	s := phrase.RoleName(t)
 	if t.State != nil {
-		s = t.State.Name
+		s = string(t.State.Name)
 	}
-	if f, ok := innermostUser(t.UserStack); ok {
-		s += " in " + where(f)
+	if f, ok := phrase.InnermostUser(t.UserStack); ok {
+		s += " in " + phrase.Where(f)
 	}
 	return s
 }

@@ -17,8 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // field pairs a field of a struct with that of a message.
@@ -37,10 +38,10 @@ type plan struct {
 // plans has the plan of each struct that is carried.
 // It is made when the first one is carried: not everybody who can does.
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
-	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[inspect.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
-	planAll(all, reflect.TypeFor[inspect.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
-	planAll(all, reflect.TypeFor[inspect.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
-	return planAll(all, reflect.TypeFor[inspect.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
+	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[watch.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
+	return planAll(all, reflect.TypeFor[picture.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })
 
 // planAll adds the plans of struct type t, carried by messages md, and of what

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -53,10 +53,23 @@ func alike(a, b reflect.Kind) bool {
 
 // filled is a picture with every field set. Every third of the values that may be
 // absent is a zero if there may be zeros, which is not the same as absent.
-func filled(zeros bool) *inspect.Picture {
-	pic, n := new(inspect.Picture), 0
+func filled(zeros bool) *picture.Picture {
+	pic, n := new(picture.Picture), 0
 	fill(reflect.ValueOf(pic).Elem(), &n, zeros)
 	return pic
+}
+
+// lists reports whether a type has lists that are never absent.
+func lists(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for f := range t.Fields() {
+		if f.Type.Kind() == reflect.Slice && !strings.Contains(f.Tag.Get("json"), "omitempty") {
+			return true
+		}
+	}
+	return false
 }
 
 func fill(v reflect.Value, n *int, zeros bool) {
@@ -70,13 +83,15 @@ func fill(v reflect.Value, n *int, zeros bool) {
 		}
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		if !zeros || *n%3 != 0 {
+		if !zeros || *n%3 != 0 || lists(v.Type().Elem()) {
 			fill(v.Elem(), n, zeros)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		fill(v.Index(0), n, zeros)
 		fill(v.Index(1), n, zeros)
+	case reflect.Float64:
+		v.SetFloat(float64(*n))
 	case reflect.String:
 		v.SetString(strings.Repeat("x", *n%9+1))
 	case reflect.Bool:
@@ -91,7 +106,7 @@ func fill(v reflect.Value, n *int, zeros bool) {
 }
 
 // there and back through the encoding.
-func roundTrip(t *testing.T, pic *inspect.Picture) *inspect.Picture {
+func roundTrip(t *testing.T, pic *picture.Picture) *picture.Picture {
 	t.Helper()
 	m := new(ompdv1.Picture)
 	if err := Pack(pic, m); err != nil {
@@ -101,7 +116,7 @@ func roundTrip(t *testing.T, pic *inspect.Picture) *inspect.Picture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, back := new(ompdv1.Picture), new(inspect.Picture)
+	m, back := new(ompdv1.Picture), new(picture.Picture)
 	if err := proto.Unmarshal(b, m); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +131,7 @@ func TestRoundTrip(t *testing.T) {
 	if back := roundTrip(t, full); !reflect.DeepEqual(back, full) {
 		t.Errorf("%+v\nis not\n%+v", back, full)
 	}
-	odd := &inspect.Picture{Warnings: []string{"a\xff\xfeb"}, Regions: []inspect.Region{{Threads: []int{}}}}
+	odd := &picture.Picture{Warnings: []string{"a\xff\xfeb"}, Regions: []picture.Region{{Threads: []int{}}}}
 	back := roundTrip(t, odd)
 	if back.Warnings[0] != "a\ufffd\ufffdb" || back.Regions[0].Threads == nil || back.Regions[0].Errors != nil {
 		t.Errorf("%+q, %#v", back.Warnings, back.Regions[0])

@@ -56,7 +56,7 @@ enum { MISSING = -1, CRASHED = -2 };
         call_rc; \
     })
 
-/* RETURNS asserts the return code of a call, and tells whether it was that. */
+/* RETURNS asserts the return code of a call, and reports whether it was that. */
 #define RETURNS(code, f, ...) expect_rc(ID_##f, #f "(" #__VA_ARGS__ ")", code, CALL(f, ##__VA_ARGS__))
 /* OK is the same for success; positive assertions are about what programs need. */
 #define OK(f, ...) RETURNS(ompd_rc_ok, f, ##__VA_ARGS__)
@@ -82,9 +82,11 @@ extern struct tool {
     long foreign;            /* pointers freed that it never gave */
     bool call_back;          /* the read callback calls the library */
     int called_back;         /* what that returned */
+    void (*at_read)(void);   /* called by the next read callback */
 } tool;
 extern const ompd_callbacks_t callbacks;
-ompd_address_space_context_t *context(int n); /* n-th context for the same process */
+enum { STRANGER = 3 };
+ompd_address_space_context_t *context(int n); /* n-th context for the same process; STRANGER is none of the tool's */
 void tool_open(int pid);
 
 /* What is true of the program, from its own mouth. */
@@ -106,6 +108,7 @@ struct thread_fact {
 extern struct facts {
     int pid, threads;
     bool tracking; /* the runtime keeps states */
+    bool dormant;  /* the program has not used the runtime yet */
     long omp_version;
     unsigned long text_low, text_high; /* the program's code */
     char control_var[128];             /* one that the program was started with: NAME=value */
@@ -119,9 +122,14 @@ int fact_gtid(long lwp); /* the runtime's number of a thread, or that of a threa
 void check_life(void);
 void check_program(ompd_word_t version);
 void check_misuse(ompd_word_t version);
+void check_dormant(ompd_word_t version); /* in place of all others but check_life */
 void check_faults(void);
 void check_threads(void);
+void check_constants(ompd_address_space_handle_t *space); /* what is so for the runtime whatever the program does */
+void check_variables_later(ompd_address_space_handle_t *space); /* that variables have no value yet */
 void bench(long rounds);
+void check_abuse(const char *pid_file); /* what debuggers do to the library while it works */
+bool kill_helper(const char *pid_file);
 void check_host(void *library, const char *pid_file); /* unloads the library */
 
 /* version_of tells in which version a routine came. */

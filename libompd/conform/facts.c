@@ -68,6 +68,7 @@ static bool of_thread(const char *key, const char *rest) {
 static bool add(const char *key, const char *rest) {
     if (!strcmp(key, "pid")) return sscanf(rest, "%d", &facts.pid) == 1;
     if (!strcmp(key, "tracking")) return facts.tracking = true;
+    if (!strcmp(key, "dormant")) return facts.dormant = true;
     if (!strcmp(key, "version")) return sscanf(rest, "%ld", &facts.omp_version) == 1;
     if (!strcmp(key, "text")) return sscanf(rest, "%lx %lx", &facts.text_low, &facts.text_high) == 2;
     if (!strcmp(key, "control")) return sscanf(rest, " %127[^\n]", facts.control_var) == 1;

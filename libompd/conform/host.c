@@ -33,7 +33,7 @@ static struct state look(void) {
 }
 
 /* helper reads the process that the test's wrapper of ompd-inspect wrote down, and kills it. */
-static bool kill_helper(const char *path) {
+bool kill_helper(const char *path) {
     int pid = 0;
     FILE *f = fopen(path, "r");
     bool ok = f && fscanf(f, "%d", &pid) == 1 && pid > 1 && kill(pid, SIGKILL) == 0;
@@ -64,6 +64,7 @@ static bool mapped(const char *name) {
 }
 
 void check_host(void *library, const char *pid_file) {
+    alarm(300); /* what hangs ends the test */
     ompd_address_space_handle_t *space = NULL;
     ompd_word_t version = 0;
     struct state before = look();
@@ -84,6 +85,7 @@ void check_host(void *library, const char *pid_file) {
     RETURNS(ompd_rc_error, ompd_get_omp_version, space, &version);
     OK(ompd_rel_address_space_handle, space);
     OK(ompd_finalize);
+    check_abuse(pid_file);
     about("a debugger that starts again");
     OK(ompd_initialize, 202111, &callbacks);
     OK(ompd_process_initialize, context(0), &space);

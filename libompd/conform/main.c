@@ -106,6 +106,11 @@ int main(int argc, char **argv) {
     sigaction(SIGABRT, &action, NULL);
     ompd_word_t version = argc > 3 ? atol(argv[3]) : 201811;
     check_life();
+    if (facts.dormant) {
+        check_dormant(version);
+        report();
+        return 0;
+    }
     check_program(version);
     check_misuse(version);
     if (version == 201811) check_faults();

@@ -220,6 +220,22 @@ static void let_go(struct held *h) {
     OK(ompd_rel_address_space_handle, h->space);
 }
 
+/* another_table asserts that a tool may initialize the library again, with other callbacks: its handles stay valid. */
+static void another_table(const struct held *h, ompd_word_t version) {
+    static ompd_callbacks_t other;
+    ompd_word_t word = 0;
+    ompd_address_space_handle_t *none;
+    other = callbacks;
+    about("a second table of callbacks");
+    if (CALL(ompd_initialize, version, &other) != ompd_rc_ok) OK(ompd_initialize, 201811, &other);
+    RETURNS(ompd_rc_unsupported, ompd_initialize, 199905, &callbacks);
+    RETURNS(ompd_rc_bad_input, ompd_initialize, version, NULL);
+    if (OK(ompd_get_omp_version, h->space, &word)) HOLDS(ompd_get_omp_version, word == facts.omp_version, "%ld", (long)word);
+    if (CALL(ompd_initialize, version, &callbacks) != ompd_rc_ok) OK(ompd_initialize, 201811, &callbacks);
+    about("a context that the tool does not know");
+    REFUSED(ompd_process_initialize, context(STRANGER), &none);
+}
+
 void check_misuse(ompd_word_t version) {
     struct held h = {0};
     ompd_word_t word;
@@ -230,6 +246,7 @@ void check_misuse(ompd_word_t version) {
     null_handles();
     null_outputs(&h);
     wrong_values(&h);
+    another_table(&h, version);
     about("memory after misuse");
     HOLDS(ompd_finalize, tool.blocks == before && !tool.foreign, "%ld blocks are left", tool.blocks - before);
     about("no look at the target");

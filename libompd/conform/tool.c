@@ -30,7 +30,7 @@ void tool_open(int pid) {
     }
 }
 
-/* faulty tells whether a callback is to go wrong now. */
+/* faulty reports whether a callback is to go wrong now. */
 static bool faulty(enum fault f) { return f != NO_FAULT && tool.fail_after-- <= 0; }
 
 /* Every block has its size before it, and is in a list, so that a pointer of others is known. */
@@ -77,8 +77,8 @@ static ompd_rc_t print_string(const char *s, int category) {
 }
 
 static ompd_rc_t sizeof_type(ompd_address_space_context_t *c, ompd_device_type_sizes_t *s) {
-    (void)c;
     __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
+    if (c == context(STRANGER)) return ompd_rc_stale_handle;
     if (faulty(tool.sizes) && tool.sizes == FAIL) return ompd_rc_error;
     *s = (ompd_device_type_sizes_t){1, 2, 4, 8, 8, 8};
     if (tool.sizes == LIE) s->sizeof_pointer = 3;
@@ -100,6 +100,11 @@ static ompd_rc_t read_memory(ompd_address_space_context_t *c, ompd_thread_contex
     (void)c, (void)t;
     __atomic_fetch_add(&tool.calls, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&tool.bytes_read, (long)n, __ATOMIC_RELAXED);
+    if (tool.at_read) {
+        void (*once)(void) = tool.at_read;
+        tool.at_read = NULL;
+        once();
+    }
     if (tool.call_back) {
         ompd_address_space_handle_t *h;
         tool.call_back = false;

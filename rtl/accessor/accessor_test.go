@@ -10,8 +10,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/accessor"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
@@ -38,9 +39,9 @@ func open(t testing.TB, run omptest.Run) *subject {
 	t.Cleanup(func() { c.Close() })
 	s := &subject{Core: c, truth: r.Truth, threads: map[uint64]handles.Thread{}}
 	stamp := handles.Stamp{Space: 1, Epoch: 1}
-	rts, err := libomp.Open(c, stamp, libomp.Options{})
+	rts, err := libomp.Open(c, stamp, layout.Options{})
 	if err == nil && len(rts) == 0 {
-		rts, err = libgomp.Open(c, stamp, libgomp.Options{})
+		rts, err = libgomp.Open(c, stamp, layout.Options{})
 	}
 	if err != nil || len(rts) != 1 {
 		t.Fatalf("%d runtimes, %v", len(rts), err)
@@ -190,14 +191,14 @@ func TestDifferencesAreFound(t *testing.T) {
 func TestRefused(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp := range s.threads {
-			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, accesspath.ErrWrites) && !errors.Is(err, accesspath.ErrOpaque) {
+			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
 				t.Errorf("omp_set_num_threads: %v", err)
 			}
 			if _, err := s.call.Int(tp, "omp_get_nothing"); !errors.Is(err, callbacks.ErrNoSymbol) {
 				t.Errorf("omp_get_nothing: %v", err)
 			}
 			var fault *callbacks.FaultError
-			if _, err := s.call.Int(8, "omp_get_level"); !errors.As(err, &fault) && !errors.Is(err, accesspath.ErrWrites) && !errors.Is(err, accesspath.ErrOpaque) {
+			if _, err := s.call.Int(8, "omp_get_level"); !errors.As(err, &fault) && !errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
 				t.Errorf("a thread pointer of 8: %v", err)
 			}
 		}

@@ -36,7 +36,7 @@ func required() []string {
 var errUnknown = fmt.Errorf("the structures of this runtime are not known, only what its omp_get_ functions tell: %w", callbacks.Unsupported)
 
 // warning says once what is missing of a runtime of this kind.
-const warning = "its structures are not known: numbers are what its own omp_get_ functions would tell each thread; " +
+const warning = "its structures are not known: numbers are what its own omp_get_ functions would return to each thread; " +
 	"tasks, the functions of regions, what a thread waits for, and which threads outside of parallel regions are its own are not known"
 
 // runtime is one such runtime of a target at one stop. What it keeps is read once
@@ -82,7 +82,7 @@ func Open(t callbacks.Target, stamp handles.Stamp, known func(*callbacks.Module)
 	return rts, errors.Join(errs...)
 }
 
-// Recognize tells whether a module that defines these symbols exports what is
+// Recognize reports whether a module that defines these symbols exports what is
 // required.
 func Recognize(defines func(symbol string) bool, path string) (rtl.Kind, bool) {
 	t, mod := rtl.SymbolsOnly(defines, path)
@@ -109,7 +109,7 @@ func (rt *runtime) Layout() layout.Report {
 // Stamp is what all handles of this runtime carry.
 func (rt *runtime) Stamp() handles.Stamp { return rt.stamp }
 
-// Owns tells whether pc lies in the runtime's library. Of one that is linked into
+// Owns reports whether pc lies in the runtime's library. Of one that is linked into
 // the executable, nothing tells its code from the program's.
 func (rt *runtime) Owns(pc uint64) bool {
 	return !rt.id.Module.Main && rt.id.Module.Contains(callbacks.At(pc))

@@ -208,6 +208,9 @@ func (n noisy) ReadMemory(at callbacks.Address, p []byte) error {
 	return err
 }
 
+// Lend lends nothing: all is read by ReadMemory.
+func (noisy) Lend(callbacks.Address, uint64) []byte { return nil }
+
 // TestDamage reads the program with wrong bytes in its structures: every answer
 // stays within bounds, and all walks end.
 func TestDamage(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // State says that a thread works, if it executes no code of the runtime and does
 // not sleep in the C library, or that it waits for a lock, if it sleeps in a
 // function of the standard that takes one. Any other call of the runtime may do
-// anything, and may have left no frame, if it ended with a jump to the C library.
+// anything, and may have left no frame, if it ended in a tail call to the C library.
 func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
 	_, err := rt.thread(h)
 	undefined := rtl.ThreadState{State: rtl.StateUndefined}
@@ -18,7 +18,7 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 	case err != nil || ev == nil:
 		return undefined, err
 	case rt.id.Module.Main:
-		undefined.Evidence = "the runtime is linked into the executable, and nothing tells its code from the program's"
+		undefined.Evidence = "the runtime is linked into the executable, and nothing distinguishes its code from the program's"
 		return undefined, nil
 	case len(ev.Frames) == 0:
 		return undefined, nil
@@ -29,7 +29,7 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 		}
 	}
 	if !ev.Futex.IsNull() {
-		undefined.Evidence = fmt.Sprintf("it is asleep on a futex at %v: called by the program's code, or by code of the runtime that ended with a jump", ev.Futex)
+		undefined.Evidence = fmt.Sprintf("it is asleep on a futex at %v: called by the program's code, or by code of the runtime that ended in a tail call", ev.Futex)
 		return undefined, nil
 	}
 	return rtl.ThreadState{State: rtl.StateWorkParallel, Evidence: "no code of the runtime is between it and the program's code"}, nil

@@ -43,7 +43,7 @@ func (th *thread) active(l int) int {
 	return n
 }
 
-// first tells whether the thread is number 0 at all levels from l on.
+// first reports whether the thread is number 0 at all levels from l on.
 func (th *thread) first(l int) bool {
 	for _, p := range th.levels[l:] {
 		if p.num != 0 {

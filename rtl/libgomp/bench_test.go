@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // BenchmarkOpen finds the runtime of a core, its layout, and 256 threads and their
@@ -23,7 +24,7 @@ func BenchmarkOpen(b *testing.B) {
 			}
 			defer c.Close()
 			for b.Loop() {
-				rts, err := Open(c, handles.Stamp{Space: 1}, Options{})
+				rts, err := Open(c, handles.Stamp{Space: 1}, layout.Options{})
 				if err != nil || len(rts) != 1 {
 					b.Fatalf("%d runtimes, %v", len(rts), err)
 				}

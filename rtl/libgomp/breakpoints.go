@@ -38,7 +38,7 @@ func equivalents() map[string][]equivalent {
 
 // bodyEntries are the functions by which compilers hand the bodies of such regions or
 // tasks to the runtime, as their first argument.
-func (rt *runtime) bodyEntries(location string) []rtl.BodyEntry {
+func (rt *base) bodyEntries(location string) []rtl.BodyEntry {
 	var out []rtl.BodyEntry
 	for _, e := range equivalents()[location] {
 		for _, name := range e.functions {
@@ -52,7 +52,7 @@ func (rt *runtime) bodyEntries(location string) []rtl.BodyEntry {
 
 // Breakpoints finds functions that stand for the locations, which this runtime has
 // none of.
-func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
+func (rt *base) Breakpoints() ([]rtl.Breakpoint, error) {
 	all := equivalents()
 	var out []rtl.Breakpoint
 	for _, name := range rtl.StandardBreakpoints() {
@@ -72,7 +72,7 @@ func (rt *runtime) Breakpoints() ([]rtl.Breakpoint, error) {
 
 // stopAt completes b by the functions of e that the runtime has; false if it has
 // not the first of them.
-func (rt *runtime) stopAt(b *rtl.Breakpoint, e equivalent) bool {
+func (rt *base) stopAt(b *rtl.Breakpoint, e equivalent) bool {
 	first, err := layout.SymbolIn(rt.target, rt.id.Module, e.functions[0])
 	if err != nil {
 		return false

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/layoutcode"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
@@ -18,18 +19,18 @@ const teamInThread = 16
 // newCodeSource is the source of what the runtime's accessors read. The paths
 // start from gomp_tls_data, of which omp_get_num_threads reads ts.team and that
 // team's number of threads.
-func newCodeSource(t callbacks.Target, mod *callbacks.Module) *layout.Code {
-	return layout.NewCode(t, mod, &layout.CodeRules{
+func newCodeSource(t callbacks.Target, mod *callbacks.Module) *layoutcode.Code {
+	return layoutcode.New(t, mod, &layoutcode.Rules{
 		Rules: codeRules, Root: "gomp_thread", Pointees: pointees,
-		Start: func(s *layout.Code) (layout.CodeStart, error) { return findTLS(t, s) },
+		Start: func(s *layoutcode.Code) (layoutcode.Start, error) { return findTLS(t, s) },
 	})
 }
 
-func findTLS(t callbacks.Target, s *layout.Code) (layout.CodeStart, error) {
+func findTLS(t callbacks.Target, s *layoutcode.Code) (layoutcode.Start, error) {
 	for _, through := range []bool{false, true} {
 		paths, err := s.Run("omp_get_num_threads", through)
 		if err != nil {
-			return layout.CodeStart{}, err
+			return layoutcode.Start{}, err
 		}
 		for _, p := range paths {
 			for _, e := range p.Returned() {
@@ -41,30 +42,30 @@ func findTLS(t callbacks.Target, s *layout.Code) (layout.CodeStart, error) {
 			}
 		}
 	}
-	return layout.CodeStart{}, fmt.Errorf("%w: omp_get_num_threads reads no thread-local variable at a fixed distance from the thread pointer", layout.ErrUnknown)
+	return layoutcode.Start{}, fmt.Errorf("%w: omp_get_num_threads reads no thread-local variable at a fixed distance from the thread pointer", layout.ErrUnknown)
 }
 
 // startFrom takes the root of a path to ts.team for gomp_tls_data, if it can be:
 // the thread pointer itself, or at the distance that the loader has put in a word.
-func startFrom(t callbacks.Target, team accesspath.Chain) (start layout.CodeStart, ok bool, err error) {
+func startFrom(t callbacks.Target, team symbolic.Chain) (start layoutcode.Start, ok bool, err error) {
 	start.Global = "gomp_tls_data"
 	switch root := team.Root; root.Kind {
-	case accesspath.RootTLS:
+	case symbolic.RootTLS:
 		start.Value = team.Steps[0].Offset - teamInThread
-		start.Steps = func(c accesspath.Chain) []accesspath.Step {
-			if c.Root.Kind != accesspath.RootTLS {
+		start.Steps = func(c symbolic.Chain) []symbolic.Step {
+			if c.Root.Kind != symbolic.RootTLS {
 				return nil
 			}
 			steps := slices.Clone(c.Steps)
 			steps[0].Offset -= start.Value
 			return steps
 		}
-	case accesspath.RootTLSSlot:
+	case symbolic.RootTLSSlot:
 		start.Value, err = layout.ReadUint(t, callbacks.At(root.Address), 8)
 		if err == nil && start.Value == 0 {
 			err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown, root.Address)
 		}
-		start.Steps = func(c accesspath.Chain) []accesspath.Step {
+		start.Steps = func(c symbolic.Chain) []symbolic.Step {
 			if c.Root.Kind != root.Kind || c.Root.Address != root.Address {
 				return nil
 			}

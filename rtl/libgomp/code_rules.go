@@ -2,6 +2,8 @@ package libgomp
 
 import (
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/layoutcode"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
@@ -13,10 +15,10 @@ var pointees = map[string]string{
 }
 
 // What rules look at: what the function returns, and everything that it reads.
-var result, reads = accesspath.Path.Returned, accesspath.Path.Read
+var result, reads = symbolic.Path.Returned, symbolic.Path.Read
 
 // codeRules lists all rules.
-var codeRules = []layout.CodeRule{
+var codeRules = []layoutcode.Rule{
 	{Function: "omp_get_num_threads", Of: result, Path: "ts.team nthreads"},
 	{Function: "omp_get_thread_num", Of: result, Path: "ts.team_id"},
 	{Function: "omp_get_level", Of: result, Path: "ts.level"},
@@ -65,26 +67,26 @@ var codeRules = []layout.CodeRule{
 }
 
 // firstNumber is the first integer of four bytes that the function reads.
-func firstNumber(p accesspath.Path) []*accesspath.Expr {
+func firstNumber(p symbolic.Path) []*symbolic.Expr {
 	for _, e := range p.Loads {
 		if c, ok := e.Chain(); ok && c.Last().Size == 4 {
-			return []*accesspath.Expr{e}
+			return []*symbolic.Expr{e}
 		}
 	}
 	return nil
 }
 
 // firstStore is the first place that the function writes.
-func firstStore(p accesspath.Path) []*accesspath.Expr {
+func firstStore(p symbolic.Path) []*symbolic.Expr {
 	if len(p.Stores) == 0 {
 		return nil
 	}
-	return []*accesspath.Expr{p.Stores[0].Cell()}
+	return []*symbolic.Expr{p.Stores[0].Cell()}
 }
 
 // stored is everything that the function stores.
-func stored(p accesspath.Path) []*accesspath.Expr {
-	var out []*accesspath.Expr
+func stored(p symbolic.Path) []*symbolic.Expr {
+	var out []*symbolic.Expr
 	for _, s := range p.Stores {
 		out = append(out, s.Value)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/layoutcode"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
@@ -87,7 +88,7 @@ func (l *loadedFile) Arch() callbacks.Arch { return l.file.Arch() }
 // row is the column of the table for a release of GCC.
 func (t *table) row(major int) int {
 	for i, r := range t.rows {
-		if major >= r.low && major <= r.high {
+		if major >= r.Low && major <= r.High {
 			return i
 		}
 	}
@@ -152,8 +153,8 @@ func TestCodeAgainstTable(t *testing.T) {
 	}
 }
 
-// asked tells whether a rule is about the field.
+// asked reports whether a rule is about the field.
 func asked(n fieldName) bool {
-	rules := layout.CodeRules{Rules: codeRules, Root: "gomp_thread", Pointees: pointees}
+	rules := layoutcode.Rules{Rules: codeRules, Root: "gomp_thread", Pointees: pointees}
 	return slices.Contains(rules.Fields(), n)
 }

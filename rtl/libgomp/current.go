@@ -12,7 +12,7 @@ import (
 
 // executor is the thread that executes a task or has it suspended; nil if none
 // does, or if that cannot be told.
-func (rt *runtime) executor(fd found) *thread {
+func (ts *tasks) executor(fd found) *thread {
 	switch {
 	case fd.task == nil || !fd.explicit():
 		if n := max(fd.num, 0); n < len(fd.region.members) {
@@ -22,106 +22,128 @@ func (rt *runtime) executor(fd found) *thread {
 	case fd.kind == kindWaiting || fd.kind == kindAsync || fd.kind == kindDetached:
 		return nil
 	}
-	w := rt.world()
+	w := ts.threads.world()
 	if th := w.running[fd.addr.Offset]; th != nil {
 		return th
 	}
-	return rt.holders()[fd.addr.Offset]
+	return ts.holders()[fd.addr.Offset]
 }
 
 // readHolders has, by the address of an explicit task that no thread executes now,
 // the thread that has it suspended: one that executes a task below it, or that is
 // in a region which it forked. A task that several threads execute tasks of could
 // be any one's, and is left out.
-func (rt *runtime) readHolders() map[uint64]*thread {
-	w := rt.world()
+func (ts *tasks) readHolders() map[uint64]*thread {
+	s := search{reader: ts, w: ts.threads.world(), tasks: map[uint64]*holders{}}
+	for _, th := range s.w.threads {
+		for _, a := range th.tasks {
+			s.climb(th, a)
+		}
+	}
 	out := map[uint64]*thread{}
-	several := map[uint64]bool{}
-	hold := func(th *thread, a callbacks.Address, certain bool) {
-		var loop rtl.Loop
-		for range maxTaskDepth {
-			t, err := rt.task(a)
-			if err != nil || !t.explicit() || loop.At(a) != nil {
-				return
-			}
-			if certain {
-				out[a.Offset], several[a.Offset] = th, false
-			} else if other := out[a.Offset]; other != nil && other != th {
-				several[a.Offset] = true
-			} else if other == nil && w.running[a.Offset] == nil && t.kind == kindTied {
-				out[a.Offset] = th
-			}
-			certain = t.kind == kindUndeferred // its parent is on the same stack
-			a = t.parent
-		}
-	}
-	for _, th := range w.threads {
-		if th.idle != "" || th.err != nil {
-			continue
-		}
-		hold(th, th.task, true)
-		for i := range th.frames {
-			if th.frames[i].id != 0 {
-				break
-			}
-			if first, err := rt.task(rt.implicit(th.frames[i].team, 0)); err == nil {
-				hold(th, first.parent, true)
-			}
-		}
-	}
-	for a, yes := range several {
-		if yes {
-			delete(out, a)
+	for a, h := range s.tasks {
+		if h.th != nil {
+			out[a] = h.th
 		}
 	}
 	return out
 }
 
-// suspended tells whether a task that has begun waits at a scheduling point.
-func (rt *runtime) suspended(t *task) bool {
-	if wait, _ := rt.taskwait(t); wait {
+// search is for who has which task suspended.
+type search struct {
+	reader *tasks
+	w      *world
+	tasks  map[uint64]*holders
+}
+
+// holders is what is known of who has a task suspended.
+type holders struct {
+	th      *thread // nil if that is not known
+	certain bool    // that it is th
+	first   *thread // that came by on its way out
+	several bool    // others came too
+}
+
+// climb goes from a task that th executes, or forked a region from, to those around
+// it. It ends where two other threads were before: nothing new is learned there.
+func (s *search) climb(th *thread, a callbacks.Address) {
+	certain := true
+	var loop rtl.Loop
+	for len(s.tasks) < maxMarked {
+		h := s.tasks[a.Offset]
+		if h != nil && !certain && (h.several || h.first == th) {
+			return
+		}
+		t, err := s.reader.records.task(a)
+		if err != nil || !t.explicit() || loop.At(a) != nil {
+			return
+		}
+		if h == nil {
+			h = &holders{first: th}
+			s.tasks[a.Offset] = h
+		}
+		if h.first != th {
+			h.several = true
+		}
+		switch {
+		case certain:
+			h.th, h.certain = th, true
+		case h.certain:
+		case h.several:
+			h.th = nil
+		case s.w.running[a.Offset] == nil && t.kind == kindTied:
+			h.th = th
+		}
+		certain = certain && t.kind == kindUndeferred // its parent is on the same stack
+		a = t.parent
+	}
+}
+
+// suspended reports whether a task that has begun waits at a scheduling point.
+func (rs *records) suspended(t *task) bool {
+	if wait, _ := rs.taskwait(t); wait {
 		return true
 	}
-	_, wait := rt.taskgroupWait(t)
+	_, wait := rs.taskgroupWait(t)
 	return wait
 }
 
-// taskwait tells whether a task waits for its children, or for tasks that a task
+// taskwait reports whether a task waits for its children, or for tasks that a task
 // which it is about to execute depends on. The structure lies on the stack of its
 // thread.
-func (rt *runtime) taskwait(t *task) (waits, depend bool) {
-	a := t.rec.Address(rt.l.Task.Taskwait)
+func (rs *records) taskwait(t *task) (waits, depend bool) {
+	a := t.rec.Address(rs.l.Task.Taskwait)
 	if a.IsNull() || t.rec.Err() != nil {
 		return false, false
 	}
-	f := &rt.l.Taskwait
-	r := layout.Read(rt.mem, a, f.InTaskwait, f.InDependWait)
+	f := &rs.l.Taskwait
+	r := layout.Read(rs.mem, a, f.InTaskwait, f.InDependWait)
 	waits, depend = r.Bool(f.InTaskwait), r.Bool(f.InDependWait)
 	return (waits || depend) && r.Err() == nil, depend
 }
 
-// taskgroupWait tells whether a task waits at the end of its taskgroup, and which
+// taskgroupWait reports whether a task waits at the end of its taskgroup, and which
 // that is. The tasks that were made in a taskgroup have it too; the one that waits
 // for them is the one whose parent has another.
-func (rt *runtime) taskgroupWait(t *task) (callbacks.Address, bool) {
-	group := t.rec.Address(rt.l.Task.Taskgroup)
+func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
+	group := t.rec.Address(rs.l.Task.Taskgroup)
 	if group.IsNull() || t.rec.Err() != nil {
 		return group, false
 	}
-	w := rt.l.Taskgroup.InWait
-	r := layout.Read(rt.mem, group, w)
+	w := rs.l.Taskgroup.InWait
+	r := layout.Read(rs.mem, group, w)
 	if !r.Bool(w) || r.Err() != nil {
 		return group, false
 	}
 	if t.parent.IsNull() {
 		return group, !t.explicit()
 	}
-	p, err := rt.task(t.parent)
-	return group, err == nil && p.rec.Address(rt.l.Task.Taskgroup) != group
+	p, err := rs.task(t.parent)
+	return group, err == nil && p.rec.Address(rs.l.Task.Taskgroup) != group
 }
 
 // stateOf says where a task is in its life.
-func (rt *runtime) stateOf(fd found) rtl.TaskState {
+func (ts *tasks) stateOf(fd found) rtl.TaskState {
 	if fd.task == nil {
 		if th := fd.region.primary(); th != nil && len(th.frames) > 0 {
 			return rtl.TaskWaiting // the thread is in a region that the task forked
@@ -130,7 +152,7 @@ func (rt *runtime) stateOf(fd found) rtl.TaskState {
 	}
 	switch fd.kind {
 	case kindWaiting:
-		if fd.rec.Uint(rt.l.Task.NumDependees) > 0 {
+		if fd.rec.Uint(ts.l.Task.NumDependees) > 0 {
 			return rtl.TaskBlocked
 		}
 		return rtl.TaskQueued
@@ -139,7 +161,7 @@ func (rt *runtime) stateOf(fd found) rtl.TaskState {
 	case kindAsync:
 		return rtl.TaskRunning
 	}
-	if rt.world().running[fd.addr.Offset] == nil || rt.suspended(fd.task) {
+	if ts.threads.world().running[fd.addr.Offset] == nil || ts.records.suspended(fd.task) {
 		return rtl.TaskWaiting
 	}
 	return rtl.TaskRunning

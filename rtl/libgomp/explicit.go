@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 const (
@@ -44,15 +44,15 @@ var errStop = errors.New("stop")
 // ones, then those that no queue has. Those that wait for a task follow it.
 //
 // Queued tasks are not remembered, so that a million of them takes no memory.
-func (rt *runtime) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
+func (ts *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
-		r, err := rt.find(h)
+		r, err := ts.threads.find(h)
 		if err != nil {
 			yield(handles.Task{}, err)
 			return
 		}
-		err = rt.walkTasks(r, nil, func(t *task) error {
-			if !yield(handles.Task{Stamp: rt.stamp, Data: t.addr}, nil) {
+		err = ts.walkTasks(r, nil, func(t *task) error {
+			if !yield(handles.Task{Stamp: ts.stamp, Data: t.addr}, nil) {
 				return errStop
 			}
 			return nil
@@ -65,7 +65,7 @@ func (rt *runtime) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, err
 
 // walk is one walk over the explicit tasks of a region.
 type walk struct {
-	rt     *runtime
+	tasks  *tasks
 	region *region
 	emit   func(*task) error
 	marked map[uint64]bool // tasks that are not in the team's queue, and were met
@@ -74,8 +74,8 @@ type walk struct {
 
 // walkTasks calls emit for each explicit task of the region, and edge, if it is
 // not nil, for each dependence.
-func (rt *runtime) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
-	w := &walk{rt: rt, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
+func (ts *tasks) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
+	w := &walk{tasks: ts, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
 	var errs []error
 	for _, step := range []func() error{w.held, w.queued, w.children} {
 		err := step()
@@ -97,7 +97,7 @@ func (w *walk) mark(t *task) error {
 	return w.follow(t)
 }
 
-// once emits a task that is in no queue of the team, and tells whether it had not
+// once emits a task that is in no queue of the team, and reports whether it had not
 // been.
 func (w *walk) once(t *task) (bool, error) {
 	if w.marked[t.addr.Offset] {
@@ -118,9 +118,9 @@ func (w *walk) starts() []callbacks.Address {
 		if th == nil {
 			continue
 		}
-		out = append(out, w.rt.taskIn(th, w.region))
+		out = append(out, w.tasks.records.taskIn(th, w.region))
 		if w.region.team != nil {
-			out = append(out, w.rt.implicit(w.region.team, n))
+			out = append(out, w.tasks.records.implicit(w.region.team, n))
 		}
 	}
 	return out
@@ -128,35 +128,44 @@ func (w *walk) starts() []callbacks.Address {
 
 // taskIn is the task that a member of a region executes in it, or from which it
 // forked an inner region; null if that is not known.
-func (rt *runtime) taskIn(th *thread, r *region) callbacks.Address {
-	own := th.task
-	for i := range th.frames {
-		if r.team != nil && th.frames[i].team == r.team {
-			break
-		}
-		first, err := rt.task(rt.implicit(th.frames[i].team, 0))
-		if err != nil {
-			return callbacks.Address{}
-		}
-		own = first.parent
+func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
+	i := len(th.frames) - r.level()
+	if i < 0 || i >= len(th.tasks) {
+		return callbacks.Address{}
 	}
-	return own
+	return th.tasks[i]
+}
+
+// climb visits the task at a and those around it, up to an implicit one, or to one
+// that was visited before: what is around that was too, and a circle ends there.
+func (w *walk) climb(a callbacks.Address, visited map[uint64]bool, visit func(*task) error) error {
+	for len(visited) < maxMarked && !visited[a.Offset] {
+		t, err := w.tasks.records.task(a)
+		if err != nil {
+			return nil // it ended in between, or its structure is on a stack that is gone
+		}
+		visited[a.Offset] = true
+		if err := visit(t); err != nil || !t.explicit() {
+			return err
+		}
+		a = t.parent
+	}
+	return nil
 }
 
 // held yields the tasks that threads execute or have suspended, as far as they are
 // parents of each other.
 func (w *walk) held() error {
+	visited := map[uint64]bool{}
 	for _, a := range w.starts() {
-		var loop rtl.Loop
-		for range maxTaskDepth {
-			t, err := w.rt.task(a)
-			if err != nil || !t.explicit() || loop.At(a) != nil {
-				break
+		err := w.climb(a, visited, func(t *task) error {
+			if !t.explicit() {
+				return nil
 			}
-			if err := w.mark(t); err != nil {
-				return err
-			}
-			a = t.parent
+			return w.mark(t)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -168,14 +177,14 @@ func (w *walk) queued() error {
 	if t == nil {
 		return nil
 	}
-	f := &w.rt.l.Team
-	r := layout.Read(w.rt.mem, t.addr, f.QueueRoot, f.QueueTasks)
-	lists, err := w.rt.lists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
+	f := &w.tasks.l.Team
+	r := layout.Read(w.tasks.mem, t.addr, f.QueueRoot, f.QueueTasks)
+	lists, err := w.tasks.records.lists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
 	if err = errors.Join(r.Err(), err); err != nil {
 		return fmt.Errorf("queue of the team at %v: %w", t.addr, err)
 	}
 	for _, list := range lists {
-		err := w.rt.list(list, queueTeam, false, func(t *task) error {
+		err := w.tasks.records.list(list, queueTeam, false, func(t *task) error {
 			if err := w.emit(t); err != nil {
 				return err
 			}
@@ -194,20 +203,16 @@ func (w *walk) queued() error {
 // are in the team's.
 func (w *walk) children() error {
 	var open []callbacks.Address
-	for _, a := range w.starts() {
-		var loop rtl.Loop
-		for range maxTaskDepth {
-			t, err := w.rt.task(a)
-			if err != nil || loop.At(a) != nil {
-				break
-			}
-			open = append(open, a)
-			if !t.explicit() {
-				break
-			}
-			a = t.parent
-		}
+	visited := map[uint64]bool{}
+	for _, a := range slices.Backward(w.starts()) {
+		begin := len(open)
+		_ = w.climb(a, visited, func(t *task) error {
+			open = append(open, t.addr)
+			return nil
+		})
+		slices.Reverse(open[begin:])
 	}
+	slices.Reverse(open)
 	done := map[uint64]bool{}
 	for len(open) > 0 && len(done) < maxMarked {
 		a := open[len(open)-1]
@@ -230,17 +235,17 @@ func (w *walk) children() error {
 // begunChildren calls f for the children of the task at a that do not wait in a
 // queue.
 func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
-	t, err := w.rt.task(a)
+	t, err := w.tasks.records.task(a)
 	if err != nil {
 		return nil // it ended in between, or its structure is on a stack that is gone
 	}
-	l := &w.rt.l.Task
-	lists, err := w.rt.lists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
+	l := &w.tasks.l.Task
+	lists, err := w.tasks.records.lists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
 	if err = errors.Join(t.rec.Err(), err); err != nil {
 		return fmt.Errorf("children of the task at %v: %w", a, err)
 	}
 	for _, list := range lists {
-		err := w.rt.list(list, queueChildren, true, func(t *task) error {
+		err := w.tasks.records.list(list, queueChildren, true, func(t *task) error {
 			if t.kind == kindWaiting {
 				return errEnd
 			}
@@ -255,7 +260,7 @@ func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
 
 // lists are the lists of a queue: one, or one for each priority if there is a tree
 // of them.
-func (rt *runtime) lists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
+func (rs *records) lists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
 	if root.IsNull() {
 		if tasks.IsNull() {
 			return nil, nil
@@ -263,7 +268,7 @@ func (rt *runtime) lists(root, tasks callbacks.Address) ([]callbacks.Address, er
 		return []callbacks.Address{tasks}, nil
 	}
 	var out []callbacks.Address
-	f := &rt.l.Node
+	f := &rs.l.Node
 	open := []callbacks.Address{root}
 	seen := map[callbacks.Address]bool{}
 	for len(open) > 0 {
@@ -276,7 +281,7 @@ func (rt *runtime) lists(root, tasks callbacks.Address) ([]callbacks.Address, er
 			return out, fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
 		}
 		seen[a] = true
-		r := layout.Read(rt.mem, a, f.Tasks, f.Left, f.Right)
+		r := layout.Read(rs.mem, a, f.Tasks, f.Left, f.Right)
 		list, left, right := r.Address(f.Tasks), r.Address(f.Left), r.Address(f.Right)
 		if err := r.Err(); err != nil {
 			return out, fmt.Errorf("priorities of tasks: %w", err)
@@ -299,8 +304,8 @@ var errEnd = errors.New("end of list")
 // list calls f for the tasks of a circular list of nodes, from the first or from
 // the last one on. A node that its neighbour does not point back to ends the walk:
 // so it comes back to where it began, whatever the memory holds.
-func (rt *runtime) list(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
-	pnode := rt.l.Task.Pnode
+func (rs *records) list(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
+	pnode := rs.l.Task.Pnode
 	if err := pnode.Err(); err != nil {
 		return err
 	}
@@ -312,7 +317,7 @@ func (rt *runtime) list(first callbacks.Address, q queueKind, backwards bool, f 
 	}
 	start := first
 	if backwards {
-		v, err := layout.ReadUint(rt.mem, first.Add(8), 8)
+		v, err := layout.ReadUint(rs.mem, first.Add(8), 8)
 		if err != nil {
 			return err
 		}
@@ -320,7 +325,7 @@ func (rt *runtime) list(first callbacks.Address, q queueKind, backwards bool, f 
 	}
 	node, before := start, callbacks.Address{}
 	for range maxQueue {
-		t, err := rt.task(node.Add(-offset))
+		t, err := rs.task(node.Add(-offset))
 		if err != nil {
 			return fmt.Errorf("queue of tasks: %w", err)
 		}

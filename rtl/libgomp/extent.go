@@ -1,6 +1,8 @@
 package libgomp
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
@@ -74,4 +76,15 @@ func staticFunctions() []string {
 // library of a program.
 func neighbours() []string {
 	return []string{"__libc_start_call_main", "__libc_start_main", "abort", "_exit", "exit", "__libc_setup_tls", "_dl_relocate_static_pie"}
+}
+
+// executable reports whether there may be code at a.
+func (rt *base) executable(a uint64) bool {
+	lister, ok := rt.target.(callbacks.MappingLister)
+	if !ok {
+		return true
+	}
+	return slices.ContainsFunc(lister.Mappings(), func(m callbacks.Mapping) bool {
+		return a >= m.Low.Offset && a < m.High.Offset && m.Perm&callbacks.PermExec != 0
+	})
 }

@@ -35,21 +35,30 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 		}
 		foreign = foreign || defines(t, mod, "__kmpc_fork_call")
 	}
-	if mod := nameless(t, mods); len(found) == 0 && !foreign && mod != nil && newMemorySource(t, nil).look() == nil {
-		found = []*callbacks.Module{mod}
+	if len(found) > 0 || foreign {
+		return found, nil
 	}
-	if len(found) == 0 && !foreign && err != nil {
+	if mod := nameless(t, mods); mod != nil && newMemorySource(t, nil).look() == nil {
+		return []*callbacks.Module{mod}, nil
+	}
+	if err != nil {
 		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
 	}
 	return found, nil
 }
 
 // nameless is the module that may hold the runtime without any symbol that says so: a
-// stripped executable that is all of the program, or the one library whose file is
-// not at hand. Of several such, the name tells; nil if there is none.
+// stripped executable that is all of the program, or whose constants are the runtime's,
+// or the one library whose file is not at hand. Of several such, the name tells; nil if
+// there is none.
 func nameless(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
 	if alone(mods) && !defines(t, mods[0], "main") {
 		return mods[0]
+	}
+	for _, m := range mods {
+		if m.Main && m.Image != nil && linkedIn(m.Image) {
+			return m
+		}
 	}
 	var lost []*callbacks.Module
 	for _, m := range mods {
@@ -80,7 +89,7 @@ func isRuntime(t callbacks.Target, mod *callbacks.Module) bool {
 	return true
 }
 
-// alone tells whether the program is one executable, with no library beside it but
+// alone reports whether the program is one executable, with no library beside it but
 // the kernel's own: then it is linked statically.
 func alone(mods []*callbacks.Module) bool {
 	n := 0
@@ -116,7 +125,7 @@ func markers() []marker {
 }
 
 // versions bounds the release by version nodes, or else by functions.
-func versions(t callbacks.Target, mod *callbacks.Module) (r releases, by string) {
+func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by string) {
 	has := func(m marker) bool {
 		_, err := t.Symbol(m.node, mod.Path)
 		return err == nil
@@ -134,13 +143,13 @@ func versions(t callbacks.Target, mod *callbacks.Module) (r releases, by string)
 			continue
 		}
 		if !has(m) {
-			r.high = m.release - 1
+			r.High = m.release - 1
 			break
 		}
-		r.low = m.release
+		r.Low = m.release
 	}
-	if by == "functions" && r.low == 13 { // functions tell no further
-		r.high = 0
+	if by == "functions" && r.Low == 13 { // functions tell no further
+		r.High = 0
 	}
 	return r, by
 }
@@ -151,12 +160,12 @@ const family, fullName = "libgomp", "GNU OpenMP runtime"
 // identify names the runtime.
 func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
 	id := rtl.Identity{Family: family, Name: fullName, Module: mod}
-	var r releases
+	var r layout.Releases
 	r, id.VersionBy = versions(t, mod)
-	if r.low == 0 && len(fp.rows) > 0 {
-		shape := releases{fp.table.rows[fp.rows[0]].low, fp.table.rows[fp.rows[len(fp.rows)-1]].high}
+	if r.Low == 0 && len(fp.rows) > 0 {
+		shape := layout.Releases{Low: fp.table.rows[fp.rows[0]].Low, High: fp.table.rows[fp.rows[len(fp.rows)-1]].High}
 		if fp.rows[len(fp.rows)-1] == len(fp.table.rows)-1 {
-			shape.high = 0
+			shape.High = 0
 		}
 		r, id.VersionBy = shape, "layout"
 	}

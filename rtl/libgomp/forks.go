@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/accesspath"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
@@ -25,8 +26,7 @@ const (
 	// bytes: GCC stores what the region shares, some 8 bytes of code a variable,
 	// between the load and the call.
 	maxArgument = 512
-	// maxFrame is more than the frames of the functions that fork have, in
-	// bytes.
+	// maxFrame is more than the frames of the functions that fork have, in bytes.
 	maxFrame = 256
 	// maxForker is more than their code has, in bytes.
 	maxForker = 512
@@ -59,10 +59,10 @@ func forkFunctions() []string {
 }
 
 // forkEntries are the addresses of the functions that fork, ascending.
-func (rt *runtime) forkEntries() []uint64 {
+func (fs *forks) forkEntries() []uint64 {
 	var out []uint64
 	for _, name := range forkFunctions() {
-		if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil {
+		if a, err := layout.SymbolIn(fs.target, fs.id.Module, name); err == nil {
 			out = append(out, a.Offset)
 		}
 	}
@@ -70,28 +70,28 @@ func (rt *runtime) forkEntries() []uint64 {
 	return out
 }
 
-// isEntry tells whether a is the address of a function that forks.
-func (rt *runtime) isEntry(a uint64) bool {
-	_, ok := slices.BinarySearch(rt.entries(), a)
+// isEntry reports whether a is the address of a function that forks.
+func (fs *forks) isEntry(a uint64) bool {
+	_, ok := slices.BinarySearch(fs.entries(), a)
 	return ok
 }
 
-// inForker tells whether a is in the code of a function that forks.
-func (rt *runtime) inForker(a uint64) bool {
-	i, ok := slices.BinarySearch(rt.entries(), a)
-	return !ok && i > 0 && a-rt.entries()[i-1] < maxForker
+// inForker reports whether a is in the code of a function that forks.
+func (fs *forks) inForker(a uint64) bool {
+	i, ok := slices.BinarySearch(fs.entries(), a)
+	return !ok && i > 0 && a-fs.entries()[i-1] < maxForker
 }
 
 // forkOf is the call that forked a region.
-func (rt *runtime) forkOf(r *region) (fork, bool) {
+func (fs *forks) forkOf(r *region) (fork, bool) {
 	p := r.primary()
-	if p == nil || r.team == nil || len(rt.entries()) == 0 {
+	if p == nil || r.team == nil || len(fs.entries()) == 0 {
 		return fork{}, false
 	}
-	found, ok := rt.forks.get(p.addr.Offset)
+	found, ok := fs.known.Get(p.addr.Offset)
 	if !ok {
-		found = rt.findForks(p)
-		rt.forks.put(p.addr.Offset, found)
+		found = fs.findForks(p)
+		fs.known.Put(p.addr.Offset, found)
 	}
 	for i, f := range found {
 		if p.frames[i].team == r.team {
@@ -113,9 +113,9 @@ func (th *thread) forked() int {
 // It is empty if the stack shows more or fewer regions than the thread is in. The
 // function of the innermost one may have returned: then the thread waits for the
 // others at its end.
-func (rt *runtime) findForks(th *thread) []fork {
+func (fs *forks) findForks(th *thread) []fork {
 	n := th.forked()
-	sp, ok := rt.stackPointer(th)
+	sp, ok := fs.stackPointer(th)
 	if !ok || n == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (rt *runtime) findForks(th *thread) []fork {
 	if th.tp > sp { // the C library puts thread-local data above a thread's stack
 		end = min(end, th.tp)
 	}
-	calls := rt.forkCalls(sp, end)
+	calls := fs.forkCalls(sp, end)
 	found := make([]fork, n)
 	ended := n - len(calls)
 	if ended < 0 || ended > 1 {
@@ -132,12 +132,12 @@ func (rt *runtime) findForks(th *thread) []fork {
 	for i := n - 1; i >= 0; i-- {
 		var c callAbove
 		if from := i - ended; from >= 0 {
-			c = rt.above(calls[from])
-		} else if rt.atRest(th) {
+			c = fs.above(calls[from])
+		} else if fs.atRest(th) {
 			if len(calls) > 0 {
 				end = calls[0] + 8
 			}
-			c = rt.firstAbove(sp, min(end, sp+stackBlock))
+			c = fs.firstAbove(sp, min(end, sp+stackBlock))
 		}
 		found[i] = c.fork
 		if !c.jumped || i+1 == n {
@@ -146,18 +146,18 @@ func (rt *runtime) findForks(th *thread) []fork {
 		if outer := &found[i+1]; outer.function == 0 && i >= ended {
 			outer.function = c.saved
 		}
-		found[i].function = rt.jumpsTo(found[i+1].function)
+		found[i].function = fs.jumpsTo(found[i+1].function)
 	}
 	return found
 }
 
-// atRest tells whether a thread executes no task but its own implicit one.
-func (rt *runtime) atRest(th *thread) bool {
-	own := rt.ownImplicit(th)
+// atRest reports whether a thread executes no task but its own implicit one.
+func (fs *forks) atRest(th *thread) bool {
+	own := fs.records.ownImplicit(th)
 	return !own.IsNull() && own == th.task
 }
 
-func (rt *runtime) stackPointer(th *thread) (uint64, bool) {
+func (rt *base) stackPointer(th *thread) (uint64, bool) {
 	registers, ok := rt.target.(callbacks.RegisterReader)
 	if !ok || th.lwp == 0 {
 		return 0, false
@@ -168,18 +168,18 @@ func (rt *runtime) stackPointer(th *thread) (uint64, bool) {
 
 // forkCalls are the places on a stack from sp to end of return addresses of
 // indirect calls in functions that fork.
-func (rt *runtime) forkCalls(sp, end uint64) []uint64 {
+func (fs *forks) forkCalls(sp, end uint64) []uint64 {
 	var found []uint64
 	block := make([]byte, stackBlock)
 	for at := sp; at < end; {
 		n := min(stackBlock-at%stackBlock, end-at)
-		if rt.mem.ReadMemory(callbacks.At(at), block[:n]) != nil { // the stack ends in this block
-			if n = min(pageSize-at%pageSize, end-at); rt.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
+		if fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil { // the stack ends in this block
+			if n = min(pageSize-at%pageSize, end-at); fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
 				break
 			}
 		}
 		for i := uint64(0); i+8 <= n; i += 8 {
-			if w := callbacks.Word(block[i : i+8]); rt.inForker(w) && rt.calls(w, arch.CallRegister) {
+			if w := callbacks.Word(block[i : i+8]); fs.inForker(w) && fs.calls(w, arch.CallRegister) {
 				found = append(found, at+i)
 			}
 		}
@@ -188,9 +188,9 @@ func (rt *runtime) forkCalls(sp, end uint64) []uint64 {
 	return found
 }
 
-// calls tells whether there is a call of a kind before the address ret.
-func (rt *runtime) calls(ret uint64, kind arch.CallKind) bool {
-	c, ok := arch.CallBefore(rt.target.Arch(), rt.mem, ret)
+// calls reports whether there is a call of a kind before the address ret.
+func (fs *forks) calls(ret uint64, kind arch.CallKind) bool {
+	c, ok := arch.CallBefore(fs.target.Arch(), fs.mem, ret)
 	return ok && c.Kind == kind
 }
 
@@ -198,7 +198,7 @@ func (rt *runtime) calls(ret uint64, kind arch.CallKind) bool {
 type callAbove struct {
 	fork
 	// jumped tells that no user code lies between this frame and the one of the
-	// region around: that region's function ended with a jump.
+	// region around: that region's function ended in a tail call.
 	jumped bool
 	// saved is then what the function that forked the region around has kept in
 	// a register, and this one saved: that region's function; 0 if unknown.
@@ -207,44 +207,44 @@ type callAbove struct {
 
 // above finds what called the function that forks whose indirect call has its
 // return address on the stack at slot.
-func (rt *runtime) above(slot uint64) callAbove {
-	ret, err := rt.word(slot)
+func (fs *forks) above(slot uint64) callAbove {
+	ret, err := fs.word(slot)
 	if err != nil {
 		return callAbove{}
 	}
-	at, ok := rt.returnSlot(slot, ret)
+	at, ok := fs.returnSlot(slot, ret)
 	if !ok || at <= slot || at-slot > maxFrame {
 		return callAbove{}
 	}
-	w, err := rt.word(at)
+	w, err := fs.word(at)
 	if err != nil {
 		return callAbove{}
 	}
-	c, _ := rt.callBefore(w)
+	c, _ := fs.callBefore(w)
 	if c.jumped {
-		c.saved = rt.savedFunction(slot+8, at)
+		c.saved = fs.savedFunction(slot+8, at)
 	}
 	return c
 }
 
 // returnSlot is where the return address of a function that forks lies, if that of
 // its indirect call, ret, lies at slot.
-func (rt *runtime) returnSlot(slot, ret uint64) (uint64, bool) {
-	if rt.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
-		fp, err := rt.word(slot - 8)
+func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
+	if fs.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
+		fp, err := fs.word(slot - 8)
 		return fp + 8, err == nil
 	}
-	i, _ := slices.BinarySearch(rt.entries(), ret)
-	depth, ok := arch.StackDepth(rt.target.Arch(), rt.mem, rt.entries()[i-1], ret)
+	i, _ := slices.BinarySearch(fs.entries(), ret)
+	depth, ok := arch.StackDepth(fs.target.Arch(), fs.mem, fs.entries()[i-1], ret)
 	return slot + 8 + depth, ok
 }
 
 // savedFunction is the only word on the stack from low to high that is an address
 // of user code; 0 if there are none or several.
-func (rt *runtime) savedFunction(low, high uint64) uint64 {
+func (fs *forks) savedFunction(low, high uint64) uint64 {
 	var code []uint64
 	for at := low; at < high; at += 8 {
-		if w, err := rt.word(at); err == nil && w >= lowestAddress && rt.inCode(w) && rt.executable(w) {
+		if w, err := fs.word(at); err == nil && w >= lowestAddress && fs.inCode(w) && fs.executable(w) {
 			code = append(code, w)
 		}
 	}
@@ -256,14 +256,16 @@ func (rt *runtime) savedFunction(low, high uint64) uint64 {
 
 // firstAbove is what called the function that forks whose frame, and those of the
 // runtime's functions at the end of the region, lie from low on: the first return
-// address of user code there.
-func (rt *runtime) firstAbove(low, high uint64) callAbove {
+// address there behind a call that shows which function the region executed. What
+// the region itself called has left its return addresses in unused words of these
+// frames: they show none.
+func (fs *forks) firstAbove(low, high uint64) callAbove {
 	for at := low; at+8 <= high; at += 8 {
-		w, err := rt.word(at)
+		w, err := fs.word(at)
 		if err != nil {
 			break
 		}
-		if c, ok := rt.callBefore(w); ok {
+		if c, ok := fs.callBefore(w); ok && (c.jumped || c.function != 0) {
 			return c
 		}
 	}
@@ -272,43 +274,32 @@ func (rt *runtime) firstAbove(low, high uint64) callAbove {
 
 // callBefore tells what the call before the return address w shows of a fork; ok
 // only says that there is a call.
-func (rt *runtime) callBefore(w uint64) (c callAbove, ok bool) {
-	if rt.inForker(w) {
-		jumped := rt.calls(w, arch.CallRegister)
+func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
+	if fs.inForker(w) {
+		jumped := fs.calls(w, arch.CallRegister)
 		return callAbove{jumped: jumped}, jumped
 	}
-	if w < lowestAddress || !rt.inCode(w-1) { // a call may be a function's last instruction
+	if w < lowestAddress || !fs.inCode(w-1) { // a call may be a function's last instruction
 		return callAbove{}, false
 	}
-	call, ok := arch.CallBefore(rt.target.Arch(), rt.mem, w)
+	call, ok := arch.CallBefore(fs.target.Arch(), fs.mem, w)
 	switch {
 	case !ok || call.Kind == arch.CallRegister:
-	case rt.isEntry(rt.callee(call)):
-		c.fork = fork{function: rt.argument(w), ret: w}
+	case fs.isEntry(fs.callee(call)):
+		c.fork = fork{function: fs.argument(w), ret: w}
 	case call.Kind == arch.CallDirect:
-		c.fork = fork{function: rt.jumpsTo(call.Target)}
+		c.fork = fork{function: fs.jumpsTo(call.Target)}
 	}
 	return c, ok
 }
 
-// executable tells whether there may be code at a.
-func (rt *runtime) executable(a uint64) bool {
-	lister, ok := rt.target.(callbacks.MappingLister)
-	if !ok {
-		return true
-	}
-	return slices.ContainsFunc(lister.Mappings(), func(m callbacks.Mapping) bool {
-		return a >= m.Low.Offset && a < m.High.Offset && m.Perm&callbacks.PermExec != 0
-	})
-}
-
 // argument is the function that the call before the address ret passes on: 0 if
 // the code does not show it.
-func (rt *runtime) argument(ret uint64) uint64 {
-	a := rt.target.Arch()
+func (fs *forks) argument(ret uint64) uint64 {
+	a := fs.target.Arch()
 	for low := ret - maxArgument; low < ret; low++ { // an instruction begins at some of these
-		v, ok := arch.ArgBefore(a, rt.mem, low, ret, 0)
-		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && rt.inCode(v.N) {
+		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
+		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
 			return v.N
 		}
 	}
@@ -317,11 +308,11 @@ func (rt *runtime) argument(ret uint64) uint64 {
 
 // jumpsTo is what the function at entry passes on if its last act is to jump to a
 // function that forks; 0 if it is not, or if it is not always the same.
-func (rt *runtime) jumpsTo(entry uint64) uint64 {
+func (fs *forks) jumpsTo(entry uint64) uint64 {
 	if entry == 0 {
 		return 0
 	}
-	cfg := accesspath.Config{Arch: rt.target.Arch(), Mem: rt.mem, Bounds: forkBounds}
+	cfg := accesspath.Config{Arch: fs.target.Arch(), Mem: fs.mem, Bounds: forkBounds}
 	paths, err := accesspath.Run(cfg, entry)
 	if err != nil {
 		return 0
@@ -331,13 +322,13 @@ func (rt *runtime) jumpsTo(entry uint64) uint64 {
 		for _, c := range p.Calls {
 			callee := c.Entry
 			if c.Slot != 0 {
-				callee, _ = rt.word(c.Slot)
+				callee, _ = fs.word(c.Slot)
 			}
-			if !rt.isEntry(callee) && !rt.inStart(callee) || len(c.Args) == 0 {
+			if !fs.isEntry(callee) && !fs.inStart(callee) || len(c.Args) == 0 {
 				continue
 			}
-			v, err := accesspath.Eval(c.Args[0], accesspath.Env{Mem: rt.mem})
-			if err != nil || !rt.inCode(v) || found != 0 && v != found {
+			v, err := symbolic.Eval(c.Args[0], symbolic.Env{Mem: fs.mem})
+			if err != nil || !fs.inCode(v) || found != 0 && v != found {
 				return 0
 			}
 			found = v
@@ -346,26 +337,26 @@ func (rt *runtime) jumpsTo(entry uint64) uint64 {
 	return found
 }
 
-// inStart tells whether a is gomp_team_start, which the functions that fork pass
+// inStart reports whether a is gomp_team_start, which the functions that fork pass
 // theirs on to. Only the symbols of a static executable tell.
-func (rt *runtime) inStart(a uint64) bool {
-	s, err := layout.SymbolIn(rt.target, rt.id.Module, "gomp_team_start")
+func (fs *forks) inStart(a uint64) bool {
+	s, err := layout.SymbolIn(fs.target, fs.id.Module, "gomp_team_start")
 	return err == nil && a == s.Offset
 }
 
-// inCode tells whether an address is in a module of the program, and not in the
+// inCode reports whether an address is in a module of the program, and not in the
 // runtime.
-func (rt *runtime) inCode(a uint64) bool {
-	if rt.Owns(a) {
+func (fs *forks) inCode(a uint64) bool {
+	if fs.Owns(a) {
 		return false
 	}
-	mods := rt.modules()
+	mods := fs.modules()
 	return mods == nil || slices.ContainsFunc(mods, func(e extent) bool { return a >= e.low && a < e.high })
 }
 
 // readModules lists where the target's modules lie; nil if it does not tell.
-func (rt *runtime) readModules() []extent {
-	lister, ok := rt.target.(callbacks.ModuleLister)
+func (fs *forks) readModules() []extent {
+	lister, ok := fs.target.(callbacks.ModuleLister)
 	if !ok {
 		return nil
 	}
@@ -378,23 +369,23 @@ func (rt *runtime) readModules() []extent {
 }
 
 // callee is the address of the function that a call leads to, 0 if unknown.
-func (rt *runtime) callee(c arch.Call) uint64 {
+func (fs *forks) callee(c arch.Call) uint64 {
 	switch c.Kind {
 	case arch.CallDirect:
-		if rt.isEntry(c.Target) {
+		if fs.isEntry(c.Target) {
 			return c.Target
 		}
-		if slot, ok := arch.PLTSlot(rt.target.Arch(), rt.mem, c.Target); ok {
-			w, _ := rt.word(slot)
+		if slot, ok := arch.PLTSlot(fs.target.Arch(), fs.mem, c.Target); ok {
+			w, _ := fs.word(slot)
 			return w
 		}
 	case arch.CallSlot:
-		w, _ := rt.word(c.Target)
+		w, _ := fs.word(c.Target)
 		return w
 	}
 	return 0
 }
 
-func (rt *runtime) word(a uint64) (uint64, error) {
+func (rt *base) word(a uint64) (uint64, error) {
 	return layout.ReadUint(rt.mem, callbacks.At(a), 8)
 }

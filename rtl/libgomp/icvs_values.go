@@ -33,13 +33,13 @@ const (
 
 // runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE would
 // have it.
-func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
-	f := &rt.l.Task
-	kind, err := rt.taskInt(fd, f.RunSched)
+func (st *settings) runSched(fd found) (rtl.ICVValue, error) {
+	f := &st.l.Task
+	kind, err := st.taskInt(fd, f.RunSched)
 	if err != nil {
 		return rtl.ICVValue{}, err
 	}
-	chunk, err := rt.taskInt(fd, f.RunSchedChunk)
+	chunk, err := st.taskInt(fd, f.RunSchedChunk)
 	text := ""
 	if kind&schedMonotonic != 0 {
 		text = "monotonic:"
@@ -53,8 +53,8 @@ func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
 }
 
 // threadLimit is omp_get_thread_limit.
-func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
-	v, err := rt.taskInt(fd, rt.l.Task.ThreadLimit)
+func (st *settings) threadLimit(fd found) (rtl.ICVValue, error) {
+	v, err := st.taskInt(fd, st.l.Task.ThreadLimit)
 	if v = int64(uint32(v)); v > math.MaxInt32 {
 		v = math.MaxInt32
 	}
@@ -62,27 +62,27 @@ func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
 }
 
 // maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
-func (rt *runtime) maxActiveLevels(fd found) (rtl.ICVValue, error) {
-	f := rt.l.Task.MaxActiveLevels
+func (st *settings) maxActiveLevels(fd found) (rtl.ICVValue, error) {
+	f := st.l.Task.MaxActiveLevels
 	if !f.Known() {
-		v, err := rt.setting(rt.l.Globals.MaxActiveLevels, 4)
+		v, err := st.setting(st.l.Globals.MaxActiveLevels, 4)
 		return rtl.IntegerICV(v, nil, "gomp_max_active_levels_var"), err
 	}
-	v, err := rt.taskInt(fd, f)
+	v, err := st.taskInt(fd, f)
 	return rtl.IntegerICV(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
 }
 
 // nestVar is omp_get_nested, which has a variable of its own before GCC 11.
-func (rt *runtime) nestVar(fd found) (rtl.ICVValue, error) {
-	f := rt.l.Task.Nest
+func (st *settings) nestVar(fd found) (rtl.ICVValue, error) {
+	f := st.l.Task.Nest
 	if !f.Known() {
 		return rtl.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
 	}
-	v, err := rt.taskInt(fd, f)
+	v, err := st.taskInt(fd, f)
 	return rtl.IntegerICV(v, rtl.BoolText, "icv.nest_var"), err
 }
 
-func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) explicitVar(fd found) (rtl.ICVValue, error) {
 	v := int64(0)
 	if fd.task != nil && fd.explicit() {
 		v = 1
@@ -90,7 +90,7 @@ func (rt *runtime) explicitVar(fd found) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
-func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) implicitVar(fd found) (rtl.ICVValue, error) {
 	v := int64(1)
 	if fd.task != nil && fd.explicit() {
 		v = 0
@@ -98,18 +98,18 @@ func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
 }
 
-func (rt *runtime) finalVar(fd found) (rtl.ICVValue, error) {
+func (st *settings) finalVar(fd found) (rtl.ICVValue, error) {
 	if fd.task == nil {
 		return rtl.IntegerICV(0, rtl.BoolText, "task"), nil
 	}
-	v := fd.rec.Int(rt.l.Task.FinalTask)
+	v := fd.rec.Int(st.l.Task.FinalTask)
 	return rtl.IntegerICV(v, rtl.BoolText, "final_task"), fd.rec.Err()
 }
 
 // deeper reads the elements behind that of the given level of a list with one
-// integer for each level. known tells whether the runtime's variables for it were
+// integer for each level. known reports whether the runtime's variables for it were
 // found.
-func (rt *runtime) deeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
+func (rt *base) deeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
 	if !values.Known() || !length.Known() {
 		return nil, false, nil
 	}
@@ -136,13 +136,13 @@ func (rt *runtime) deeper(values, length layout.Global, size uint64, level int) 
 
 // nthreadsVar is the number of threads for the next level and the levels inside
 // it: the task has the first, a list of the runtime the others.
-func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
-	first, err := rt.taskInt(fd, rt.l.Task.Nthreads)
+func (st *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
+	first, err := st.taskInt(fd, st.l.Task.Nthreads)
 	if err != nil {
 		return rtl.ICVValue{}, err
 	}
-	g := &rt.l.Globals
-	rest, known, err := rt.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
+	g := &st.l.Globals
+	rest, known, err := st.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
 	source := "icv.nthreads_var"
 	if known {
 		source += ", gomp_nthreads_var_list"
@@ -151,13 +151,13 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
-func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
-	first, err := rt.taskInt(fd, rt.l.Task.Bind)
+func (st *settings) bindVar(fd found) (rtl.ICVValue, error) {
+	first, err := st.taskInt(fd, st.l.Task.Bind)
 	if err != nil {
 		return rtl.ICVValue{}, err
 	}
-	g := &rt.l.Globals
-	rest, known, err := rt.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
+	g := &st.l.Globals
+	rest, known, err := st.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
 	source := "icv.bind_var"
 	if known {
 		source += ", gomp_bind_var_list"
@@ -166,17 +166,17 @@ func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
 }
 
 // threadNum is omp_get_thread_num.
-func (rt *runtime) threadNum(th *thread) (rtl.ICVValue, error) {
+func (st *settings) threadNum(th *thread) (rtl.ICVValue, error) {
 	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
 }
 
 // teamNum is omp_get_team_num.
-func (rt *runtime) teamNum(r *region) (rtl.ICVValue, error) {
+func (st *settings) teamNum(r *region) (rtl.ICVValue, error) {
 	p := r.primary()
 	if p == nil {
 		return rtl.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
 	}
-	f := rt.l.Thread.TeamNum
+	f := st.l.Thread.TeamNum
 	if !f.Known() {
 		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
@@ -185,21 +185,21 @@ func (rt *runtime) teamNum(r *region) (rtl.ICVValue, error) {
 
 // defAllocator is omp_get_default_allocator: that of the thread, or if it has set
 // none, that of the program.
-func (rt *runtime) defAllocator(th *thread) (rtl.ICVValue, error) {
-	f := rt.l.Thread.DefAllocator
+func (st *settings) defAllocator(th *thread) (rtl.ICVValue, error) {
+	f := st.l.Thread.DefAllocator
 	if !f.Known() {
 		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
 	}
 	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
 		return rtl.IntegerICV(v, rtl.AllocatorText, "ts.def_allocator"), th.rec.Err()
 	}
-	v, err := rt.setting(rt.l.Globals.DefAllocator, 8)
+	v, err := st.setting(st.l.Globals.DefAllocator, 8)
 	return rtl.IntegerICV(v, rtl.AllocatorText, "gomp_def_allocator"), err
 }
 
 // placeAssignment is omp_get_place_num. The runtime counts from 1.
-func (rt *runtime) placeAssignment(th *thread) (rtl.ICVValue, error) {
-	v := th.rec.Int(rt.l.Thread.Place)
+func (st *settings) placeAssignment(th *thread) (rtl.ICVValue, error) {
+	v := th.rec.Int(st.l.Thread.Place)
 	if th.rec.Err() == nil && v <= 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
 	}
@@ -207,8 +207,8 @@ func (rt *runtime) placeAssignment(th *thread) (rtl.ICVValue, error) {
 }
 
 // placePartition is the range of places that the thread may use.
-func (rt *runtime) placePartition(th *thread) (rtl.ICVValue, error) {
-	f := &rt.l.Thread
+func (st *settings) placePartition(th *thread) (rtl.ICVValue, error) {
+	f := &st.l.Thread
 	first, n := th.rec.Int(f.PlacePartitionOff), th.rec.Int(f.PlacePartitionLen)
 	if th.rec.Err() == nil && (n <= 0 || th.rec.Int(f.Place) <= 0) {
 		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
@@ -219,11 +219,11 @@ func (rt *runtime) placePartition(th *thread) (rtl.ICVValue, error) {
 }
 
 // affinityFormat is omp_get_affinity_format.
-func (rt *runtime) affinityFormat() (rtl.ICVValue, error) {
-	p, err := rt.setting(rt.l.Globals.AffinityFormat, 8)
+func (st *settings) affinityFormat() (rtl.ICVValue, error) {
+	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
 	v := rtl.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
 	if err == nil && p != 0 {
-		v.Text, err = layout.ReadString(rt.mem, callbacks.At(uint64(p)), maxText)
+		v.Text, err = layout.ReadString(st.mem, callbacks.At(uint64(p)), maxText)
 	}
 	return v, err
 }
@@ -233,8 +233,8 @@ func (rt *runtime) affinityFormat() (rtl.ICVValue, error) {
 const activeSpins = 1 << 30
 
 // waitPolicy is concluded from how long a waiting thread spins before it sleeps.
-func (rt *runtime) waitPolicy() (rtl.ICVValue, error) {
-	v, err := rt.setting(rt.l.Globals.SpinCount, 8)
+func (st *settings) waitPolicy() (rtl.ICVValue, error) {
+	v, err := st.setting(st.l.Globals.SpinCount, 8)
 	policy := int64(1)
 	if uint64(v) >= activeSpins {
 		policy = 0

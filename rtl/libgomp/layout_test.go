@@ -75,12 +75,12 @@ func TestSourcesAlone(t *testing.T) {
 	if err != nil || len(mods) != 1 {
 		t.Fatalf("%d modules, %v", len(mods), err)
 	}
-	all, err := Locate(c, mods[0], Options{})
+	all, err := Locate(c, mods[0], layout.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for source, least := range map[string]int{"code": 40, "memory": 10, "table": 60} {
-		alone, err := Locate(c, mods[0], Options{Only: []string{source}})
+		alone, err := Locate(c, mods[0], layout.Options{Only: []string{source}})
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 			continue
@@ -106,11 +106,11 @@ func TestSourcesAlone(t *testing.T) {
 func TestForeignAlias(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.LibgompAlias(t), Mode: omptest.Kernel})
-	rts, err := Open(c, handles.Stamp{Space: 1}, Options{})
+	rts, err := Open(c, handles.Stamp{Space: 1}, layout.Options{})
 	if err != nil || len(rts) != 0 {
 		t.Errorf("%d GNU runtimes (%v), want none", len(rts), err)
 	}
-	llvm, err := libomp.Open(c, handles.Stamp{Space: 1}, libomp.Options{})
+	llvm, err := libomp.Open(c, handles.Stamp{Space: 1}, layout.Options{})
 	if err != nil || len(llvm) != 1 {
 		t.Errorf("%d LLVM runtimes (%v), want 1", len(llvm), err)
 	}
@@ -120,7 +120,7 @@ func TestForeignAlias(t *testing.T) {
 func TestNotOurs(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
-	if rts, err := Open(c, handles.Stamp{Space: 1}, Options{}); err != nil || len(rts) != 0 {
+	if rts, err := Open(c, handles.Stamp{Space: 1}, layout.Options{}); err != nil || len(rts) != 0 {
 		t.Errorf("%d GNU runtimes (%v), want none", len(rts), err)
 	}
 }
@@ -129,7 +129,7 @@ func TestNotOurs(t *testing.T) {
 func TestStalePlaces(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "barrier", Compiler: omptest.GCC})
 	c := openTestCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
-	rts, err := Open(c, handles.Stamp{Space: 3, Epoch: 7}, Options{})
+	rts, err := Open(c, handles.Stamp{Space: 3, Epoch: 7}, layout.Options{})
 	if err != nil || len(rts) != 1 {
 		t.Fatalf("%d runtimes, %v", len(rts), err)
 	}

@@ -10,10 +10,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// Options say where the layout of a runtime may come from. The costly source is
-// debuginfo.
-type Options = layout.Options
-
 // Located is a runtime whose layout is known.
 type Located struct {
 	Layout   Layout
@@ -26,12 +22,16 @@ type Located struct {
 // apart from that, what is open is in the report. With Options.Only, that is not
 // checked. What the program's memory confirmed without a doubt is kept in
 // Options.Kept and not looked for again.
-func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, error) {
-	if loc, ok := layout.Recall[*Located](o.Kept, mod); ok {
+func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Located, error) {
+	kept := o.Kept.Of(mod)
+	if loc, ok := kept.Located.(*Located); ok {
 		return loc, nil
 	}
+	if kept.Code == nil {
+		kept.Code = newCodeSource(t, mod)
+	}
+	code := kept.Code
 	symbols := &symbolSource{target: t, module: mod}
-	code := layout.Keep(o.Kept, mod, func() *layout.Code { return newCodeSource(t, mod) })
 	memory := newMemorySource(t, func() (uint64, error) {
 		if tls, err := symbols.Global("gomp_tls_data"); err == nil {
 			return tls, nil
@@ -63,14 +63,14 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o Options) (*Located, err
 		err = loc.Layout.keysKnown()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("libgomp layout: %w", errors.Join(err, callbacks.Incompatible))
+		return nil, &rtl.Unread{Module: mod, Err: fmt.Errorf("libgomp layout: %w", errors.Join(err, callbacks.Incompatible))}
 	}
 	if table.name == "derived" {
 		loc.Identity.Warnings = append(loc.Identity.Warnings,
 			"no known release of libgomp has this layout: fields are derived from the code of the accessors")
 	}
 	if memory.hits >= minWitnesses && loc.Report.Undisputed() {
-		layout.Remember(o.Kept, mod, loc)
+		kept.Located = loc
 	}
 	return loc, nil
 }

@@ -33,16 +33,16 @@ type shared struct {
 // share alone is not told from one that is over but by what it has left, nor a loop
 // from sections, which are a dynamic loop over their numbers, from 1 in chunks of 1.
 // The code tells.
-func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
-	th, err := rt.byHandle(h)
+func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	th, err := ls.threads.byHandle(h)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	ws := th.rec.Address(rt.l.Thread.WorkShare)
+	ws := th.rec.Address(ls.l.Thread.WorkShare)
 	if th.rec.Err() != nil || ws.IsNull() {
 		return rtl.LoopInfo{}, fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
 	}
-	s, err := rt.workShare(ws)
+	s, err := ls.workShare(ws)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
@@ -77,7 +77,7 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 	return info, nil
 }
 
-// has tells whether the loop may have the value v: it is before the end, and a whole
+// has reports whether the loop may have the value v: it is before the end, and a whole
 // number of steps from the value that is next.
 func (s *shared) has(v int64) bool {
 	_, ok := steps(v, s.end, s.step)
@@ -102,9 +102,9 @@ func (s *shared) last(one *int64) *int64 {
 }
 
 // workShare reads the work share at ws.
-func (rt *runtime) workShare(ws callbacks.Address) (shared, error) {
-	f := &rt.l.WorkShare
-	r := layout.Read(rt.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
+func (ls *loops) workShare(ws callbacks.Address) (shared, error) {
+	f := &ls.l.WorkShare
+	r := layout.Read(ls.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
 	s := shared{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
 	kind := r.Uint(f.Sched) &^ schedMonotonic
 	s.schedule = scheduleNames[kind]

@@ -95,7 +95,7 @@ func (s *memorySource) place(n fieldName) (layout.Field, error) {
 	return f, nil
 }
 
-// allows tells whether the memory speaks against a row of the table.
+// allows reports whether the memory speaks against a row of the table.
 func (s *memorySource) allows(row int) bool { return s.look() != nil || slices.Contains(s.rows, row) }
 
 // look finds the distance and the rows once. A distance that other sources have
@@ -189,6 +189,9 @@ func (s *memorySource) votes(lwps []native, from, to uint64) map[candidate]int {
 // readUpwards reads the last readable pages before high, from low on.
 func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	const page = 4096
+	if low > high || high-low > maxStack || low+page < low { // a thread pointer that is none wraps round
+		return nil
+	}
 	for at := (low + page) &^ (page - 1); at < high; at += page {
 		data := make([]byte, high-at)
 		if mem.ReadMemory(callbacks.At(at), data) == nil {
@@ -198,7 +201,7 @@ func readUpwards(mem callbacks.Memory, low, high uint64) []byte {
 	return nil
 }
 
-// shows tells whether there is a gomp_thread at a, whose content is data, in a
+// shows reports whether there is a gomp_thread at a, whose content is data, in a
 // team.
 func (s *memorySource) shows(a uint64, data []byte, row int) bool {
 	get := func(field string) uint64 {
@@ -235,7 +238,7 @@ func (s *memorySource) shows(a uint64, data []byte, row int) bool {
 	return err == nil && kind == kindImplicit
 }
 
-// used tells whether some thread is in a team, if gomp_tls_data is at tls.
+// used reports whether some thread is in a team, if gomp_tls_data is at tls.
 func (s *memorySource) used(lwps []native, tls uint64) bool {
 	for _, l := range lwps {
 		team, err := layout.ReadUint(s.target, callbacks.At(l.tp+tls+teamInThread), 8)

@@ -18,8 +18,8 @@ const barrierStep = 8
 // and in the dock that its pool's threads leave for each region; where a thread is
 // among the worksharing constructs, and what is left of what it waits for, changes
 // as a counter does.
-func (rt *runtime) Progress(h handles.Thread) ([]rtl.Counter, error) {
-	th, err := rt.byHandle(h)
+func (ls *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
+	th, err := ls.threads.byHandle(h)
 	if err != nil {
 		return nil, err
 	}
@@ -31,20 +31,20 @@ func (rt *runtime) Progress(h handles.Thread) ([]rtl.Counter, error) {
 		}
 		err := f.Err()
 		if err == nil {
-			r := layout.Read(rt.mem, a, f)
+			r := layout.Read(ls.mem, a, f)
 			if err = r.Err(); err == nil {
 				out = append(out, rtl.Counter{Name: name, Value: r.Uint(f) / step})
 			}
 		}
 		errs = append(errs, err)
 	}
-	add("barriers", th.team, barrierStep, rt.l.Team.Generation)
-	add("worksharing constructs", th.addr, 1, rt.l.Thread.WorkShare)
-	add("regions", th.pool, barrierStep, rt.l.Pool.DockGeneration)
+	add("barriers", th.team, barrierStep, ls.l.Team.Generation)
+	add("worksharing constructs", th.addr, 1, ls.l.Thread.WorkShare)
+	add("regions", th.pool, barrierStep, ls.l.Pool.DockGeneration)
 	if !th.task.IsNull() {
-		group := layout.Read(rt.mem, th.task, rt.l.Task.Taskgroup)
-		if a := group.Address(rt.l.Task.Taskgroup); group.Err() == nil {
-			add("unfinished tasks of its group", a, 1, rt.l.Taskgroup.NumChildren)
+		group := layout.Read(ls.mem, th.task, ls.l.Task.Taskgroup)
+		if a := group.Address(ls.l.Task.Taskgroup); group.Err() == nil {
+			add("unfinished tasks of its group", a, 1, ls.l.Taskgroup.NumChildren)
 		}
 	}
 	switch err := errors.Join(errs...); {

@@ -19,6 +19,9 @@ type world struct {
 	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
 	running map[uint64]*thread // by the task that the thread executes, or waits in
 	lost    map[uint64]loss    // by the address of a pool
+	// others has the gomp_threads of threads that are in no pool; set for those that the
+	// runtime takes for members of one.
+	others map[uint64]bool
 }
 
 // regionKey names a region by its team; that of level 0, by its root's
@@ -53,14 +56,15 @@ func (r *region) size() int {
 func (r *region) primary() *thread { return r.members[0] }
 
 // readWorld reads all threads, and finds out which are in regions.
-func (rt *runtime) readWorld() *world {
-	w := &world{byAddr: map[uint64]*thread{}, regions: map[regionKey]*region{}, initial: map[uint64]*region{}, running: map[uint64]*thread{}}
-	rt.listUsers(w)
+func (ths *threads) readWorld() *world {
+	w := &world{byAddr: map[uint64]*thread{}, regions: map[regionKey]*region{}, initial: map[uint64]*region{},
+		running: map[uint64]*thread{}, others: map[uint64]bool{}}
+	ths.listUsers(w)
 	for _, th := range w.threads {
-		th.err = rt.readFrames(th)
+		th.err = ths.readFrames(th)
 	}
-	w.lost = rt.losses(w)
-	primaries := rt.primaries(w)
+	w.lost = ths.losses(w)
+	e := enders{ths, w, ths.primaries(w), map[*thread]string{}}
 	for _, th := range w.threads {
 		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
 			if th.id != 0 {
@@ -68,8 +72,9 @@ func (rt *runtime) readWorld() *world {
 			}
 			continue
 		}
-		if th.idle = rt.ended(w, th, primaries, 0); th.idle == "" {
-			rt.enter(w, th)
+		if th.idle = e.ended(th, 0); th.idle == "" {
+			ths.readTasks(th)
+			ths.enter(w, th)
 		}
 	}
 	w.order = slices.DeleteFunc(w.order, func(r *region) bool { return r.team == nil })
@@ -80,22 +85,25 @@ func (rt *runtime) readWorld() *world {
 // listUsers finds the threads that use the runtime. The one that executes main is
 // among them as soon as there is another, as it is an initial thread from the
 // beginning.
-func (rt *runtime) listUsers(w *world) {
+func (ths *threads) listUsers(w *world) {
 	seen := map[uint64]bool{}
 	var all []*thread
-	for _, n := range rt.natives {
+	for _, n := range ths.natives {
 		if n.tp == 0 {
 			continue
 		}
-		th, err := rt.readThread(n)
+		th, err := ths.readThread(n)
 		if err != nil {
 			w.errs = append(w.errs, err)
 		} else if !seen[th.addr.Offset] {
 			seen[th.addr.Offset] = true
 			all = append(all, th)
+			if th.pool.IsNull() {
+				w.others[th.addr.Offset] = th.mistaken()
+			}
 		}
 	}
-	main := rt.mainThread(all)
+	main := ths.mainThread(all)
 	if !slices.ContainsFunc(all, func(th *thread) bool { return !th.unused() }) {
 		return
 	}
@@ -111,11 +119,11 @@ func (rt *runtime) listUsers(w *world) {
 
 // mainThread is the thread whose stack is the one that the kernel made: it lies
 // above all others. It is nil if no stack is known.
-func (rt *runtime) mainThread(all []*thread) *thread {
+func (ths *threads) mainThread(all []*thread) *thread {
 	var main *thread
 	highest := uint64(0)
 	for _, th := range all {
-		if sp, ok := rt.stackPointer(th); ok && sp > highest {
+		if sp, ok := ths.stackPointer(th); ok && sp > highest {
 			main, highest = th, sp
 		}
 	}
@@ -125,7 +133,7 @@ func (rt *runtime) mainThread(all []*thread) *thread {
 // primaries has, by the address of a team, the thread that forked it and has not
 // left it: number 0 there, and in all teams inside. A thread that idles is never
 // one, as it was a worker in its last team.
-func (rt *runtime) primaries(w *world) map[uint64]*thread {
+func (ths *threads) primaries(w *world) map[uint64]*thread {
 	out := map[uint64]*thread{}
 	for _, th := range w.threads {
 		if th.err != nil {
@@ -141,33 +149,47 @@ func (rt *runtime) primaries(w *world) map[uint64]*thread {
 	return out
 }
 
+// enders finds out whose regions are over.
+type enders struct {
+	threads   *threads
+	w         *world
+	primaries map[uint64]*thread // see the function of this name
+	known     map[*thread]string // what was found of each thread
+}
+
 // ended says why the region of a thread is over; it is empty if it is not. A team
 // is in a region as long as its primary thread is in it, which in turn is in one.
 // Only a child after fork may have a worker and not its primary thread.
-func (rt *runtime) ended(w *world, th *thread, primaries map[uint64]*thread, depth int) string {
+func (e *enders) ended(th *thread, depth int) string {
+	if why, ok := e.known[th]; ok {
+		return why
+	}
 	i := th.worksIn()
 	if i < 0 {
 		return ""
 	}
-	f := th.frames[i]
-	release, err := rt.releaseOf(f.team, f.id)
-	if err != nil || release != th.addr.Add(rt.l.Thread.Release.Offset) {
-		return fmt.Sprintf("it is not a member of the team at %v that it was in last", f.team.addr)
-	}
-	p := primaries[f.team.addr.Offset]
+	team := th.frames[i].team
+	over := fmt.Sprintf("its team at %v is in no region", team.addr)
+	e.known[th] = over // for one that comes back to itself
+	why := over
+	release, err := e.threads.records.releaseOf(team, th.frames[i].id)
+	p := e.primaries[team.addr.Offset]
 	switch {
-	case p == nil && w.lost[th.pool.Offset].count > 0:
-		return ""
+	case err != nil || release != th.addr.Add(e.threads.l.Thread.Release.Offset):
+		why = fmt.Sprintf("it is not a member of the team at %v that it was in last", team.addr)
+	case p == nil && e.w.lost[th.pool.Offset].count > 0:
+		why = ""
 	case p == nil:
-		return fmt.Sprintf("its team at %v is in no region: its primary thread has left it", f.team.addr)
-	case p == th || depth > maxNesting:
-		return fmt.Sprintf("its team at %v is in no region", f.team.addr)
+		why = over + ": its primary thread has left it"
+	case p != th && depth <= maxNesting:
+		why = e.ended(p, depth+1)
 	}
-	return rt.ended(w, p, primaries, depth+1)
+	e.known[th] = why
+	return why
 }
 
 // enter makes the regions that a thread is in, and puts it in its places.
-func (rt *runtime) enter(w *world, th *thread) {
+func (ths *threads) enter(w *world, th *thread) {
 	if !th.task.IsNull() {
 		w.running[th.task.Offset] = th
 	}
@@ -195,7 +217,7 @@ func (rt *runtime) enter(w *world, th *thread) {
 		f := th.frames[n-1]
 		w.make(regionKey{f.team.addr.Offset, f.level}).around = zero
 	}
-	rt.findInitialTask(w, zero, th)
+	ths.findInitialTask(w, zero, th)
 }
 
 // make returns the region with a key, a new one if there is none yet.
@@ -240,16 +262,16 @@ func (w *world) holding(a callbacks.Address) *region {
 	return w.order[i]
 }
 
-func (rt *runtime) parallelHandle(r *region) handles.Parallel {
+func (rt *base) parallelHandle(r *region) handles.Parallel {
 	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(r.key.addr), Level: uint32(r.key.level)}
 }
 
 // find is the region that h names.
-func (rt *runtime) find(h handles.Parallel) (*region, error) {
-	if h.Stamp != rt.stamp {
+func (ths *threads) find(h handles.Parallel) (*region, error) {
+	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	r := rt.world().regions[regionKey{h.Team.Offset, int(h.Level)}]
+	r := ths.world().regions[regionKey{h.Team.Offset, int(h.Level)}]
 	if r == nil {
 		return nil, fmt.Errorf("%v: no thread is in it: %w", h, callbacks.StaleHandle)
 	}

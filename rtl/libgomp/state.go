@@ -12,8 +12,8 @@ import (
 // State says what the thread does. The runtime keeps no state: it is inferred from
 // the word that the thread sleeps on, from the call that entered the runtime, and
 // from the counters and marks in team and task.
-func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
-	th, err := rt.byHandle(h)
+func (s *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	th, err := s.threads.byHandle(h)
 	if err == nil {
 		err = th.err
 	}
@@ -21,14 +21,32 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 		return rtl.ThreadState{State: rtl.StateUndefined}, err
 	}
 	if th.idle != "" {
-		return rtl.ThreadState{State: rtl.StateIdle, Evidence: rtl.JoinEvidence(rt.docked(th, ev), th.idle)}, nil
+		return rtl.ThreadState{State: rtl.StateIdle, Evidence: rtl.JoinEvidence(s.docked(th, ev), th.idle)}, nil
 	}
-	return rt.observe(th, ev).infer(), nil
+	return s.inferred(th, ev), nil
 }
 
-// docked tells whether a thread sleeps where a pool's idle workers do.
-func (rt *runtime) docked(th *thread, ev *rtl.Evidence) string {
-	if ev == nil || ev.Futex.IsNull() || ev.Futex != rt.dock(th) {
+// inferred is what a thread in a region does, by the evidence of this stop. The barrier of
+// each waiter asks it of all members of its team.
+func (s *states) inferred(th *thread, ev *rtl.Evidence) rtl.ThreadState {
+	key := observed{th, ev}
+	if st, ok := s.known.Get(key); ok {
+		return *st
+	}
+	st := s.observe(th, ev).infer()
+	s.known.Put(key, &st)
+	return st
+}
+
+// observed is a thread, and what is known of it besides the runtime's own fields.
+type observed struct {
+	th *thread
+	ev *rtl.Evidence
+}
+
+// docked reports whether a thread sleeps where a pool's idle workers do.
+func (s *states) docked(th *thread, ev *rtl.Evidence) string {
+	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dock(th) {
 		return ""
 	}
 	return fmt.Sprintf("sleeps in the dock of its pool, futex at %v", ev.Futex)
@@ -36,7 +54,7 @@ func (rt *runtime) docked(th *thread, ev *rtl.Evidence) string {
 
 // dock is the word on which idle workers of a thread's pool sleep; null without a
 // pool.
-func (rt *runtime) dock(th *thread) callbacks.Address {
+func (rt *base) dock(th *thread) callbacks.Address {
 	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.Known() {
 		return th.pool.Add(f.Offset)
 	}
@@ -45,7 +63,7 @@ func (rt *runtime) dock(th *thread) callbacks.Address {
 
 // observer looks at one thread that is in a region.
 type observer struct {
-	rt     *runtime
+	states *states
 	th     *thread
 	region *region
 	cur    *task // nil if there is none
@@ -54,12 +72,12 @@ type observer struct {
 	kind   entryKind
 }
 
-func (rt *runtime) observe(th *thread, ev *rtl.Evidence) *observer {
-	o := &observer{rt: rt, th: th, region: rt.world().at(th, 0), ev: ev, at: ev.Place()}
-	if rt.code == (extent{}) { // nothing tells the runtime's frames from the program's
+func (s *states) observe(th *thread, ev *rtl.Evidence) *observer {
+	o := &observer{states: s, th: th, region: s.threads.world().at(th, 0), ev: ev, at: ev.Place()}
+	if s.code == (extent{}) { // nothing tells the runtime's frames from the program's
 		o.at = rtl.PlaceUnknown
 	}
-	if t, err := rt.task(th.task); err == nil {
+	if t, err := s.records.task(th.task); err == nil {
 		o.cur = t
 	}
 	if name := o.function(); name != "" {
@@ -151,21 +169,21 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 	if o.ev == nil || o.ev.Futex.IsNull() {
 		return rtl.ThreadState{}, false
 	}
-	w, g := o.ev.Futex, &o.rt.l.Globals
+	w, g := o.ev.Futex, &o.states.l.Globals
 	for _, f := range o.th.frames {
 		switch t := f.team; w {
-		case t.addr.Add(o.rt.l.Team.Generation.Offset):
+		case t.addr.Add(o.states.l.Team.Generation.Offset):
 			return o.barrier(t), true
-		case t.addr.Add(o.rt.l.Team.MasterRelease.Offset):
+		case t.addr.Add(o.states.l.Team.MasterRelease.Offset):
 			return o.ordered(), true
-		case t.addr.Add(o.rt.l.Team.TaskLock.Offset):
+		case t.addr.Add(o.states.l.Team.TaskLock.Offset):
 			return overhead("waits for the task_lock of its team", o.call(), o.sleeping()), true
 		}
 	}
 	switch w {
-	case o.th.addr.Add(o.rt.l.Thread.Release.Offset):
+	case o.th.addr.Add(o.states.l.Thread.Release.Offset):
 		return o.ordered(), true
-	case o.rt.dock(o.th):
+	case o.states.dock(o.th):
 		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()), true
 	case g.DefaultLock.Address:
 		return rtl.WaitingState(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections (default_lock)", o.call(), o.sleeping()), true
@@ -181,15 +199,15 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 	if o.cur == nil {
 		return rtl.ThreadState{}, false
 	}
-	if waits, depend := o.rt.taskwait(o.cur); waits {
+	if waits, depend := o.states.records.taskwait(o.cur); waits {
 		if depend {
 			return o.dependWait(), true
 		}
 		return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task", o.call(), o.sleeping()), true
 	}
-	if group, waits := o.rt.taskgroupWait(o.cur); waits {
-		f := o.rt.l.Taskgroup.NumChildren
-		n := layout.Read(o.rt.mem, group, f).Uint(f)
+	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
+		f := o.states.l.Taskgroup.NumChildren
+		n := layout.Read(o.states.mem, group, f).Uint(f)
 		return rtl.WaitingState(rtl.StateWaitTaskgroup, "taskgroup", group,
 			fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(), o.sleeping()), true
 	}
@@ -226,7 +244,7 @@ func (o *observer) inCall() rtl.ThreadState {
 	case entryNestLock:
 		return o.nestLock()
 	case entryCritical:
-		id := o.rt.l.Globals.DefaultLock.Address
+		id := o.states.l.Globals.DefaultLock.Address
 		if id.IsNull() {
 			id = o.ev.Futex
 		}
@@ -234,7 +252,7 @@ func (o *observer) inCall() rtl.ThreadState {
 	case entryCriticalName:
 		return o.lock("critical")
 	case entryAtomic:
-		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.rt.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
+		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.states.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
 	case entryOrdered:
 		return o.ordered()
 	}
@@ -270,7 +288,7 @@ func (o *observer) fieldsOnly() rtl.ThreadState {
 	}
 	if o.at == rtl.PlaceCut {
 		return rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
-			"in the runtime, its stack cannot be followed to what it was called by, and no field says that it waits", o.sleeping())}
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}
 	}
 	return o.working("nothing in the runtime's fields says that it waits")
 }

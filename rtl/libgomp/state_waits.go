@@ -13,8 +13,8 @@ import (
 // program it is, the call tells: that at the end of a region has none in the
 // region's function.
 func (o *observer) barrier(t *team) rtl.ThreadState {
-	f := &o.rt.l.Team
-	r := layout.Read(o.rt.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
+	f := &o.states.l.Team
+	r := layout.Read(o.states.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	awaited, final := r.Uint(f.Awaited), r.Uint(f.AwaitedFinal)
 	n := uint64(t.nthreads)
 	id := t.addr.Add(f.Total.Offset)
@@ -29,11 +29,18 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 	case entryWorkshare:
 		return state(rtl.StateWaitBarrierImplicitWorkshare, awaited, "")
 	case entryBarrier:
+		if e := o.ev.Entry; e != nil && e.Shares != nil && !e.Shares() {
+			return state(rtl.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing construct")
+		}
 		return state(rtl.StateWaitBarrier, awaited,
 			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: unknown which")
 	case entryFork:
 		if final == n && awaited < n && o.region.level() > 1 {
 			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
+		}
+		if r.Err() == nil && final == n && awaited < n {
+			return state(rtl.StateWaitBarrier, awaited,
+				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, unknown which")
 		}
 		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
 	}
@@ -45,15 +52,15 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
 		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
 	case r.Err() == nil && final == n && awaited < n:
-		return state(rtl.StateWaitBarrier, awaited, "entered by a jump from user code: unknown which barrier")
+		return state(rtl.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
 	}
 	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
-		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: it is about to begin its part, or to leave", o.sleeping())
+		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: it is about to start its part, or to leave", o.sleeping())
 	}
 	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its region is alive")
 }
 
-// blind tells whether no stack says what the thread was called by.
+// blind reports whether no stack says what the thread was called by.
 func (o *observer) blind() bool {
 	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
 }
@@ -67,13 +74,13 @@ func (o *observer) forked() rtl.ThreadState {
 	}
 	t := o.th.frames[0].team
 	if !o.ev.Futex.IsNull() {
-		return overhead(o.call(), "sleeps on no word of its team: it takes a nested team apart", o.sleeping())
+		return overhead(o.call(), "sleeps on no word of its team: it disbands a nested team", o.sleeping())
 	}
-	if f, _ := o.rt.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
-		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or takes one apart", o.sleeping())
+	if f, _ := o.states.forks.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
+		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or disbands one", o.sleeping())
 	}
-	f := o.rt.l.Team.AwaitedFinal
-	r := layout.Read(o.rt.mem, t.addr, f)
+	f := o.states.l.Team.AwaitedFinal
+	r := layout.Read(o.states.mem, t.addr, f)
 	if awaited := r.Uint(f); r.Err() != nil || awaited >= uint64(t.nthreads) || o.th.id != 0 {
 		return overhead(o.call(), "no thread has arrived at the end of its region: it forms a team", o.sleeping())
 	}
@@ -83,15 +90,15 @@ func (o *observer) forked() rtl.ThreadState {
 // ordered is the wait for the turn in an ordered region. A thread is let in by its
 // own semaphore.
 func (o *observer) ordered() rtl.ThreadState {
-	id := o.th.addr.Add(o.rt.l.Thread.Release.Offset)
+	id := o.th.addr.Add(o.states.l.Thread.Release.Offset)
 	if len(o.th.frames) > 0 {
-		if a, err := o.rt.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
+		if a, err := o.states.records.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
 			id = a
 		}
 	}
 	text := ""
-	ws, f := o.th.rec.Address(o.rt.l.Thread.WorkShare), o.rt.l.WorkShare.OrderedOwner
-	r := layout.Read(o.rt.mem, ws, f)
+	ws, f := o.th.rec.Address(o.states.l.Thread.WorkShare), o.states.l.WorkShare.OrderedOwner
+	r := layout.Read(o.states.mem, ws, f)
 	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
 		text = fmt.Sprintf("thread number %d has the turn", owner)
 	}
@@ -120,7 +127,7 @@ func (o *observer) lock(kind string) rtl.ThreadState {
 		s = rtl.StateWaitCritical
 	}
 	a := o.lockWord()
-	st := rtl.WaitingState(s, kind, a, lockText(o.rt.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
+	st := rtl.WaitingState(s, kind, a, lockText(o.states.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
 	st.WaitVariable = st.WaitID
 	return st
 }
@@ -145,7 +152,7 @@ const (
 func (o *observer) nestLock() rtl.ThreadState {
 	a, variable := o.nestWord()
 	text := "its owner is unknown"
-	if own, err := o.rt.nestLockAt(a); err == nil {
+	if own, err := o.states.nestLockAt(a); err == nil {
 		text = own.text
 	}
 	st := rtl.WaitingState(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
@@ -165,7 +172,7 @@ func (o *observer) nestWord() (word, variable callbacks.Address) {
 	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
 		v, ok = o.ev.Entry.Arg(0)
 	}
-	p, err := layout.ReadUint(o.rt.mem, callbacks.At(v), 8)
+	p, err := layout.ReadUint(o.states.mem, callbacks.At(v), 8)
 	if !ok || v < lowestAddress || err != nil || !o.ev.Futex.IsNull() && p != o.ev.Futex.Offset {
 		return o.ev.Futex, callbacks.Address{}
 	}
@@ -180,30 +187,30 @@ type nestHolder struct {
 
 // nestLockAt reads the owner of the nestable lock at a: the task whose control
 // variables the lock points to.
-func (rt *runtime) nestLockAt(a callbacks.Address) (nestHolder, error) {
-	first := rt.l.Task.Nthreads // a task's control variables begin with it
+func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
+	first := s.l.Task.Nthreads // a task's control variables begin with it
 	if err := first.Err(); err != nil {
 		return nestHolder{}, err
 	}
-	owner, err := layout.ReadUint(rt.mem, a.Add(nestOwner), 8)
+	owner, err := layout.ReadUint(s.mem, a.Add(nestOwner), 8)
 	if err != nil {
 		return nestHolder{}, err
 	}
-	count, err := layout.ReadUint(rt.mem, a.Add(nestCount), 4)
+	count, err := layout.ReadUint(s.mem, a.Add(nestCount), 4)
 	switch {
 	case err != nil:
 		return nestHolder{}, err
 	case owner < lowestAddress:
 		return nestHolder{}, fmt.Errorf("nestable lock at %v: owner is %#x: %w", a, owner, callbacks.Unavailable)
 	}
-	if g := rt.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
+	if g := s.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
 		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
 	}
-	fd, err := rt.locate(callbacks.At(owner).Add(-first.Offset))
+	fd, err := s.tasks.locate(callbacks.At(owner).Add(-first.Offset))
 	if err != nil {
 		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
 	}
-	th := rt.executor(fd)
+	th := s.tasks.executor(fd)
 	if th == nil {
 		return nestHolder{text: fmt.Sprintf("held %d times by the task at %v", count, fd.addr)}, nil
 	}
@@ -214,8 +221,8 @@ func (rt *runtime) nestLockAt(a callbacks.Address) (nestHolder, error) {
 // act, so that only the word tells.
 func (o *observer) unknownLock() rtl.ThreadState {
 	a := o.lockWord()
-	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "entered by a jump from user code: a lock or a critical section with a name, unknown which",
-		lockText(o.rt.mem, a), o.call(), o.sleeping())
+	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "tail-called from user code: a lock or a named critical section, unknown which",
+		lockText(o.states.mem, a), o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st
 }

@@ -17,30 +17,7 @@ var tableText string
 // releases that agree.
 type table struct {
 	*layout.Rows
-	rows []releases
-}
-
-// releases is a range of releases of GCC, both ends included; high 0 is open.
-type releases struct{ low, high int }
-
-// overlaps tells whether two ranges have a release in common.
-func (r releases) overlaps(o releases) bool {
-	return (r.high == 0 || o.low <= r.high) && (o.high == 0 || r.low <= o.high)
-}
-
-// String is "12", "13-16", "16 or newer", "9 or older", or empty if it can be any.
-func (r releases) String() string {
-	switch {
-	case r.high == 0 && r.low == 0:
-		return ""
-	case r.high == 0:
-		return fmt.Sprintf("%d or newer", r.low)
-	case r.low == 0:
-		return fmt.Sprintf("%d or older", r.high)
-	case r.low == r.high:
-		return strconv.Itoa(r.low)
-	}
-	return fmt.Sprintf("%d-%d", r.low, r.high)
+	rows []layout.Releases
 }
 
 // fieldName names a field, or a structure if its field is empty.
@@ -77,7 +54,7 @@ func (t *table) parseRows(words []string) error {
 		if err != nil {
 			return err
 		}
-		t.rows = append(t.rows, releases{l, h})
+		t.rows = append(t.rows, layout.Releases{Low: l, High: h})
 	}
 	return nil
 }
@@ -91,7 +68,7 @@ func (t *table) parseRows(words []string) error {
 // known, so it does here.
 type tableSource struct {
 	evidence []layout.Source // asked for all that the table has
-	bounds   releases        // what the version nodes say
+	bounds   layout.Releases // what the version nodes say
 	allowed  func(row int) bool
 	*fingerprint
 }
@@ -122,16 +99,16 @@ func (s *tableSource) compare() *fingerprint {
 		return fp
 	}
 	fp.table.Gather(fp.known, s.evidence)
-	if len(fp.known) == 0 && s.bounds == (releases{}) {
+	if len(fp.known) == 0 && s.bounds == (layout.Releases{}) {
 		fp.err = fmt.Errorf("nothing is known of the target to choose from the table: %w", layout.ErrUnknown)
 		return fp
 	}
 	var names []string
 	for row, r := range fp.table.rows {
 		if row == len(fp.table.rows)-1 {
-			r.high = 0 // newer releases may have this layout just as well
+			r.High = 0 // newer releases may have this layout just as well
 		}
-		if s.bounds.overlaps(r) && fp.table.Fits(row, fp.known) && (s.allowed == nil || s.allowed(row)) {
+		if s.bounds.Overlaps(r) && fp.table.Fits(row, fp.known) && (s.allowed == nil || s.allowed(row)) {
 			fp.rows = append(fp.rows, row)
 			names = append(names, fp.table.rows[row].String())
 		}

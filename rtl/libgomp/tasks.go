@@ -1,7 +1,6 @@
 package libgomp
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -21,10 +20,6 @@ const (
 	kinds          = 6
 )
 
-// maxTaskDepth bounds walks over parents. Programs that nest tasks deeper run out
-// of stack.
-const maxTaskDepth = 1 << 16
-
 // task is a copy of a gomp_task.
 type task struct {
 	addr   callbacks.Address
@@ -36,12 +31,12 @@ type task struct {
 func (t *task) explicit() bool { return t.kind != kindImplicit }
 
 // task reads the gomp_task at a. One whose numbers make no sense is an error.
-func (rt *runtime) task(a callbacks.Address) (*task, error) {
-	f := &rt.l.Task
+func (rs *records) task(a callbacks.Address) (*task, error) {
+	f := &rs.l.Task
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	r := layout.ReadSize(rt.mem, a, f.Size.Size)
+	r := layout.ReadSize(rs.mem, a, f.Size.Size)
 	t := &task{addr: a, rec: r, parent: r.Address(f.Parent), kind: int(r.Uint(f.Kind))}
 	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("task at %v: %w", a, err)
@@ -62,18 +57,11 @@ type found struct {
 // findInitialTask finds the gomp_task of a root's initial task: the last of the
 // parents of what the root executes at level 0. A root that has set no control
 // variable has none.
-func (rt *runtime) findInitialTask(w *world, zero *region, th *thread) {
-	a := th.task
-	if n := len(th.frames); n > 0 {
-		first, err := rt.task(rt.implicit(th.frames[n-1].team, 0))
-		if err != nil {
-			return
-		}
-		a = first.parent
-	}
+func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
+	a := ths.records.taskIn(th, zero)
 	var loop rtl.Loop
 	for range maxTaskDepth {
-		t, err := rt.task(a)
+		t, err := ths.records.task(a)
 		if err != nil || loop.At(a) != nil {
 			return
 		}
@@ -87,68 +75,24 @@ func (rt *runtime) findInitialTask(w *world, zero *region, th *thread) {
 }
 
 // lookup finds the task that h names, and its region.
-func (rt *runtime) lookup(h handles.Task) (found, error) {
-	if h.Stamp != rt.stamp || h.Level != 0 {
+func (ts *tasks) lookup(h handles.Task) (found, error) {
+	if h.Stamp != ts.stamp || h.Level != 0 {
 		return found{}, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	w := rt.world()
+	w := ts.threads.world()
 	if zero := w.regions[regionKey{h.Data.Offset, 0}]; zero != nil {
 		fd := found{region: zero}
 		var err error
 		if !zero.task.IsNull() {
-			fd.task, err = rt.task(zero.task)
+			fd.task, err = ts.records.task(zero.task)
 		}
 		return fd, err
 	}
-	fd, err := rt.locate(h.Data)
+	fd, err := ts.locate(h.Data)
 	if err != nil {
 		return found{}, fmt.Errorf("%v: %w", h, err)
 	}
 	return fd, nil
-}
-
-// locate finds the region of the gomp_task at a: by its place for an implicit
-// task, by its parents for an explicit one. Where a parent is finished, the thread
-// that executes the task tells, or the queue that it is in.
-func (rt *runtime) locate(a callbacks.Address) (found, error) {
-	w := rt.world()
-	t, err := rt.task(a)
-	if err != nil {
-		return found{}, errors.Join(err, callbacks.StaleHandle)
-	}
-	at := t
-	var loop rtl.Loop
-	for range maxTaskDepth {
-		if err := loop.At(at.addr); err != nil {
-			return found{}, fmt.Errorf("tasks around the one at %v: %w", a, errors.Join(err, callbacks.StaleHandle))
-		}
-		if zero := w.initial[at.addr.Offset]; zero != nil {
-			return found{t, zero, numberOf(t, 0)}, nil
-		}
-		if r := w.holding(at.addr); r != nil && !at.explicit() {
-			if n, ok := rt.implicitNumber(r.team, at.addr); ok {
-				return found{t, r, numberOf(t, n)}, nil
-			}
-		}
-		if !at.explicit() {
-			return found{}, fmt.Errorf("implicit task at %v is of no region that is alive: %w", at.addr, callbacks.StaleHandle)
-		}
-		if r := w.executing(at.addr); r != nil {
-			return found{t, r, -1}, nil
-		}
-		if at.parent.IsNull() {
-			break
-		}
-		if at, err = rt.task(at.parent); err != nil {
-			return found{}, errors.Join(err, callbacks.StaleHandle)
-		}
-	}
-	for _, r := range w.order {
-		if rt.orphansOf(r)[at.addr.Offset] {
-			return found{t, r, -1}, nil
-		}
-	}
-	return found{}, fmt.Errorf("task at %v is of no region that is alive: %w", a, callbacks.StaleHandle)
 }
 
 // numberOf is the thread number n for an implicit task.
@@ -169,16 +113,16 @@ func (w *world) executing(a callbacks.Address) *region {
 }
 
 // handleOf names a task.
-func (rt *runtime) handleOf(a callbacks.Address) handles.Task {
-	if zero := rt.world().initial[a.Offset]; zero != nil {
-		return rt.implicitHandle(zero, 0)
+func (ts *tasks) handleOf(a callbacks.Address) handles.Task {
+	if zero := ts.threads.world().initial[a.Offset]; zero != nil {
+		return ts.threads.implicitHandle(zero, 0)
 	}
-	return handles.Task{Stamp: rt.stamp, Data: a}
+	return handles.Task{Stamp: ts.stamp, Data: a}
 }
 
 // CurrentTask is ompd_get_curr_task_handle.
-func (rt *runtime) CurrentTask(h handles.Thread) (handles.Task, error) {
-	r, th, err := rt.regionOf(h)
+func (ts *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
+	r, th, err := ts.threads.regionOf(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
@@ -186,109 +130,115 @@ func (rt *runtime) CurrentTask(h handles.Thread) (handles.Task, error) {
 		if r.team != nil {
 			return handles.Task{}, fmt.Errorf("LWP %d has no task: %w", th.lwp, callbacks.Unavailable)
 		}
-		return rt.implicitHandle(r, 0), nil
+		return ts.threads.implicitHandle(r, 0), nil
 	}
-	return rt.handleOf(th.task), nil
+	return ts.handleOf(th.task), nil
 }
 
 // GeneratingTask is ompd_get_generating_task_handle. A task whose parent is
 // finished has none any more.
-func (rt *runtime) GeneratingTask(h handles.Task) (handles.Task, error) {
-	fd, err := rt.lookup(h)
+func (ts *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
+	fd, err := ts.lookup(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
+	return ts.generating(fd)
+}
+
+// generating is the task that generated another one.
+func (ts *tasks) generating(fd found) (handles.Task, error) {
 	switch {
 	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
-		return handles.Task{}, fmt.Errorf("%v is the initial task: %w", h, callbacks.Unavailable)
+		return handles.Task{}, fmt.Errorf("it is the initial task: %w", callbacks.Unavailable)
 	case !fd.parent.IsNull():
-		return rt.handleOf(fd.parent), nil
+		return ts.handleOf(fd.parent), nil
 	case fd.explicit() && fd.region.team != nil:
-		return handles.Task{}, fmt.Errorf("the task that generated %v is finished: %w", h, callbacks.Unavailable)
+		return handles.Task{}, fmt.Errorf("the task that generated it is finished: %w", callbacks.Unavailable)
 	}
 	zero := fd.region // the initial task, which has no gomp_task
 	if zero.team != nil {
 		zero = zero.around
 	}
 	if zero == nil || zero.team != nil {
-		return handles.Task{}, fmt.Errorf("%v has no parent: %w", h, callbacks.StaleHandle)
+		return handles.Task{}, fmt.Errorf("it has no parent: %w", callbacks.StaleHandle)
 	}
-	return rt.implicitHandle(zero, 0), nil
+	return ts.threads.implicitHandle(zero, 0), nil
 }
 
 // SchedulingTask is ompd_get_scheduling_task_handle: the task that the thread was
 // executing when it began with this one. The runtime does not keep it. For a task
 // that runs at once it is the parent; for another, the innermost task among its
 // parents that the same thread has suspended, or else the thread's implicit task.
-func (rt *runtime) SchedulingTask(h handles.Task) (handles.Task, error) {
-	fd, err := rt.lookup(h)
+func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
+	fd, err := ts.lookup(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
 	if fd.task == nil || !fd.explicit() || fd.kind == kindUndeferred {
-		return rt.GeneratingTask(h)
+		return ts.GeneratingTask(h)
 	}
-	th := rt.executor(fd)
+	th := ts.executor(fd)
 	if th == nil {
 		return handles.Task{}, fmt.Errorf("%v is not being executed: %w", h, callbacks.Unavailable)
 	}
-	own := rt.ownImplicit(th)
+	own := ts.records.ownImplicit(th)
 	var loop rtl.Loop
 	for a := fd.parent; !a.IsNull(); {
-		p, err := rt.task(a)
+		p, err := ts.records.task(a)
 		if err != nil || !p.explicit() || loop.At(a) != nil {
 			break
 		}
-		if rt.executor(found{p, fd.region, -1}) == th {
-			return rt.handleOf(a), nil
+		if ts.executor(found{p, fd.region, -1}) == th {
+			return ts.handleOf(a), nil
 		}
 		a = p.parent
 	}
 	if own.IsNull() {
-		return rt.implicitHandle(fd.region, 0), nil
+		return ts.threads.implicitHandle(fd.region, 0), nil
 	}
-	return rt.handleOf(own), nil
+	return ts.handleOf(own), nil
 }
 
 // ownImplicit is the implicit task of a thread in its innermost region; null at
 // level 0.
-func (rt *runtime) ownImplicit(th *thread) callbacks.Address {
+func (rs *records) ownImplicit(th *thread) callbacks.Address {
 	if len(th.frames) == 0 {
 		return callbacks.Address{}
 	}
-	return rt.implicit(th.frames[0].team, th.frames[0].id)
+	return rs.implicit(th.frames[0].team, th.frames[0].id)
 }
 
 // TaskParallel is ompd_get_task_parallel_handle.
-func (rt *runtime) TaskParallel(h handles.Task) (handles.Parallel, error) {
-	fd, err := rt.lookup(h)
+func (ts *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
+	fd, err := ts.lookup(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
-	return rt.parallelHandle(fd.region), nil
+	return ts.parallelHandle(fd.region), nil
 }
 
 // Task reads one task.
-func (rt *runtime) Task(h handles.Task) (rtl.TaskInfo, error) {
-	fd, err := rt.lookup(h)
+func (ts *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
+	fd, err := ts.lookup(h)
 	if err != nil {
 		return rtl.TaskInfo{}, err
 	}
-	info := rtl.TaskInfo{Kind: rt.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: rt.stateOf(fd)}
-	if th := rt.executor(fd); th != nil {
-		info.Thread = rt.threadHandle(th)
+	info := rtl.TaskInfo{Kind: ts.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: ts.stateOf(fd)}
+	if th := ts.executor(fd); th != nil {
+		info.Thread = ts.threadHandle(th)
 	}
+	info.Generating, _ = ts.generating(fd)
 	if fd.task == nil {
 		return info, nil
 	}
-	f := &rt.l.Task
+	f := &ts.l.Task
 	if !fd.explicit() {
-		if fork, ok := rt.forkOf(fd.region); ok {
+		if fork, ok := ts.forks.forkOf(fd.region); ok {
 			info.Function = callbacks.At(fork.function)
 		}
 		return info, fd.rec.Err()
 	}
-	info.Flags = rt.flags(fd.task)
+	info.Flags = ts.flags(fd.task)
 	info.Priority = int(fd.rec.Int(f.Priority))
 	if fd.kind >= kindWaiting { // others are on a stack, and have neither
 		info.Function = fd.rec.Address(f.Fn)
@@ -299,7 +249,7 @@ func (rt *runtime) Task(h handles.Task) (rtl.TaskInfo, error) {
 	return info, fd.rec.Err()
 }
 
-func (rt *runtime) kindOf(fd found) rtl.TaskKind {
+func (rt *base) kindOf(fd found) rtl.TaskKind {
 	switch {
 	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
 		return rtl.TaskInitial
@@ -312,7 +262,7 @@ func (rt *runtime) kindOf(fd found) rtl.TaskKind {
 }
 
 // flags are the properties of an explicit task that the runtime keeps.
-func (rt *runtime) flags(t *task) []string {
+func (rt *base) flags(t *task) []string {
 	var flags []string
 	if t.rec.Bool(rt.l.Task.FinalTask) {
 		flags = append(flags, "final")

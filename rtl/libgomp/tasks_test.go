@@ -7,13 +7,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
 
 // tasksOf are the explicit tasks of the region that the threads of a program are in.
 func (s *subject) tasksOf(t *testing.T) map[handles.Task]rtl.TaskInfo {
 	t.Helper()
 	all := map[handles.Task]rtl.TaskInfo{}
-	for _, h := range s.threads {
+	for _, h := range s.ByLWP {
 		p, err := s.CurrentParallel(h)
 		if err != nil {
 			continue
@@ -39,15 +40,14 @@ func TestPriorities(t *testing.T) {
 	for _, rt := range omptest.Libgomps(t) {
 		t.Run(rt.Name, func(t *testing.T) {
 			s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: []string{"OMP_MAX_TASK_PRIORITY=9"}})
-			s.checkThreads(t)
-			s.checkTasks(t)
+			s.Check(t)
 			byPriority, orphans := map[int]int{}, 0
 			for task, info := range s.tasksOf(t) {
 				byPriority[info.Priority]++
 				if info.Function.IsNull() {
 					t.Errorf("%v has no function", task)
 				}
-				if _, err := s.GeneratingTask(task); rcOf(err) == callbacks.Unavailable && err != nil {
+				if _, err := s.GeneratingTask(task); rtltest.RC(err) == callbacks.Unavailable && err != nil {
 					orphans++
 				}
 			}
@@ -73,7 +73,7 @@ func TestSchedulingTask(t *testing.T) {
 		case rtl.TaskWaiting:
 			waiting = task
 		case rtl.TaskQueued:
-			if _, err := s.SchedulingTask(task); rcOf(err) != callbacks.Unavailable {
+			if _, err := s.SchedulingTask(task); rtltest.RC(err) != callbacks.Unavailable {
 				t.Errorf("a queued task has a scheduling one: %v", err)
 			}
 		}
@@ -120,7 +120,7 @@ func TestStaleTasks(t *testing.T) {
 			"TaskParallel":   func(h handles.Task) error { _, err := s.TaskParallel(h); return err },
 			"WaitsFor":       func(h handles.Task) error { _, err := s.WaitsFor(h); return err },
 		} {
-			if err := ask(h); rcOf(err) != callbacks.StaleHandle {
+			if err := ask(h); rtltest.RC(err) != callbacks.StaleHandle {
 				t.Errorf("%s of %v: %v, want a stale handle", name, h, err)
 			}
 		}

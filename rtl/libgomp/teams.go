@@ -22,15 +22,15 @@ type team struct {
 
 // team reads the team at a, or takes it from the reads before. A team whose
 // numbers make no sense is an error.
-func (rt *runtime) team(a callbacks.Address) (*team, error) {
-	if t, ok := rt.teams.get(a.Offset); ok {
+func (rs *records) team(a callbacks.Address) (*team, error) {
+	if t, ok := rs.teams.Get(a.Offset); ok {
 		return t, nil
 	}
-	f := &rt.l.Team
+	f := &rs.l.Team
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	r := layout.ReadSize(rt.mem, a, f.Size.Size)
+	r := layout.ReadSize(rs.mem, a, f.Size.Size)
 	t := &team{
 		addr: a, rec: r, nthreads: int(r.Uint(f.Nthreads)),
 		prev: r.Address(f.PrevTeam), prevID: int(r.Uint(f.PrevTeamID)),
@@ -43,26 +43,26 @@ func (rt *runtime) team(a callbacks.Address) (*team, error) {
 	if t.nthreads < 1 || t.nthreads > maxTeamSize || r.Uint(f.Total) != uint64(t.nthreads) {
 		return nil, fmt.Errorf("team at %v: nthreads is %d, its barrier's total %d: %w", a, t.nthreads, r.Uint(f.Total), callbacks.StaleHandle)
 	}
-	rt.teams.put(a.Offset, t)
+	rs.teams.Put(a.Offset, t)
 	return t, nil
 }
 
 // implicit is the address of the implicit task of thread number n.
-func (rt *runtime) implicit(t *team, n int) callbacks.Address {
-	return t.addr.Add(rt.l.Team.Size.Size + uint64(n)*rt.l.Task.Size.Size)
+func (rs *records) implicit(t *team, n int) callbacks.Address {
+	return t.addr.Add(rs.l.Team.Size.Size + uint64(n)*rs.l.Task.Size.Size)
 }
 
 // implicitNumber is the thread number whose implicit task in t is at a, and
 // whether there is one.
-func (rt *runtime) implicitNumber(t *team, a callbacks.Address) (int, bool) {
-	first, size := rt.implicit(t, 0).Offset, rt.l.Task.Size.Size
+func (rs *records) implicitNumber(t *team, a callbacks.Address) (int, bool) {
+	first, size := rs.implicit(t, 0).Offset, rs.l.Task.Size.Size
 	n := (a.Offset - first) / max(size, 1)
 	return int(n), a.Offset >= first && (a.Offset-first)%max(size, 1) == 0 && n < uint64(t.nthreads)
 }
 
 // releaseOf is the address of the semaphore by which number n of the team is let
 // into an ordered region; for a number above 0 it is in the member's gomp_thread.
-func (rt *runtime) releaseOf(t *team, n int) (callbacks.Address, error) {
-	v, err := layout.ReadUint(rt.mem, t.ordered.Add(8*uint64(n)), 8)
+func (rs *records) releaseOf(t *team, n int) (callbacks.Address, error) {
+	v, err := layout.ReadUint(rs.mem, t.ordered.Add(8*uint64(n)), 8)
 	return callbacks.At(v), err
 }

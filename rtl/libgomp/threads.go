@@ -25,8 +25,11 @@ type thread struct {
 	pool        callbacks.Address
 
 	frames []frame // innermost first, without level 0
-	err    error   // why they are not known
-	idle   string  // why it is in no region now; empty for a thread that is in one
+	// tasks has the task that the thread executes, and outwards those from which it
+	// forked its regions: as many as it is a member of, null where that is not known.
+	tasks []callbacks.Address
+	err   error  // why they are not known
+	idle  string // why it is in no region now; empty for a thread that is in one
 }
 
 // frame is a thread's place in one of the teams around it.
@@ -36,7 +39,7 @@ type frame struct {
 	level, active int
 }
 
-// root tells whether the thread began as a thread of the program: it is number 0
+// root reports whether the thread began as a thread of the program: it is number 0
 // of all teams around it.
 func (th *thread) root() bool { return th.worksIn() < 0 }
 
@@ -52,10 +55,10 @@ func (th *thread) worksIn() int {
 }
 
 // readThread reads the gomp_thread of a native thread.
-func (rt *runtime) readThread(n native) (*thread, error) {
-	f := &rt.l.Thread
-	a := callbacks.At(n.tp).Add(rt.l.Globals.TLS.Address.Offset)
-	r := layout.Read(rt.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release, f.Place, f.WorkShare,
+func (ths *threads) readThread(n native) (*thread, error) {
+	f := &ths.l.Thread
+	a := callbacks.At(n.tp).Add(ths.l.Globals.TLS.Address.Offset)
+	r := layout.Read(ths.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release, f.Place, f.WorkShare,
 		f.PlacePartitionOff, f.PlacePartitionLen, f.DefAllocator, f.NumTeams, f.TeamNum)
 	th := &thread{
 		native: n, addr: a, rec: r,
@@ -68,15 +71,25 @@ func (rt *runtime) readThread(n native) (*thread, error) {
 	return th, nil
 }
 
-// unused tells whether a thread has never begun a region or set a control variable.
+// unused reports whether a thread has never begun a region or set a control variable.
 // Asking the runtime for its number leaves no trace in its gomp_thread.
-func (th *thread) unused() bool { return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() }
+func (th *thread) unused() bool {
+	return th.team.IsNull() && th.task.IsNull() && th.pool.IsNull() || th.mistaken()
+}
+
+// mistaken reports whether the runtime takes a thread for another that is gone: in a child
+// after fork, whose new threads may get the stacks of the parent's, with their gomp_threads. A
+// thread of a team notes its pool when it begins; what forks a region writes the rest. One
+// that ends has neither pool nor task any more.
+func (th *thread) mistaken() bool {
+	return th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
+}
 
 // readFrames follows the teams around a thread, from its own outwards.
-func (rt *runtime) readFrames(th *thread) error {
+func (ths *threads) readFrames(th *thread) error {
 	f := frame{id: th.id, level: th.level, active: th.activeLevel}
 	for at := th.team; !at.IsNull(); {
-		t, err := rt.team(at)
+		t, err := ths.records.team(at)
 		if err != nil {
 			return err
 		}
@@ -97,22 +110,38 @@ func (rt *runtime) readFrames(th *thread) error {
 	return nil
 }
 
-// Threads yields all threads of the target that use the runtime.
-func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
-	w := rt.world()
-	return rtl.Yield(w.threads, rt.threadHandle, w.errs)
+// readTasks finds the tasks from which a thread forked the regions around it: the
+// parents of its implicit tasks there.
+func (ths *threads) readTasks(th *thread) {
+	th.tasks = append(th.tasks, th.task)
+	for _, f := range th.frames {
+		if f.id != 0 {
+			return
+		}
+		first, err := ths.records.task(ths.records.implicit(f.team, 0))
+		if err != nil {
+			return
+		}
+		th.tasks = append(th.tasks, first.parent)
+	}
 }
 
-func (rt *runtime) threadHandle(th *thread) handles.Thread {
+// Threads yields all threads of the target that use the runtime.
+func (ths *threads) Threads() iter.Seq2[handles.Thread, error] {
+	w := ths.world()
+	return rtl.Yield(w.threads, ths.threadHandle, w.errs)
+}
+
+func (rt *base) threadHandle(th *thread) handles.Thread {
 	return handles.Thread{Stamp: rt.stamp, Info: th.addr}
 }
 
 // byHandle is the thread that h names.
-func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
-	if h.Stamp != rt.stamp {
+func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
+	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	th := rt.world().byAddr[h.Info.Offset]
+	th := ths.world().byAddr[h.Info.Offset]
 	if th == nil {
 		return nil, fmt.Errorf("%v is no thread's gomp_tls_data: %w", h, callbacks.StaleHandle)
 	}
@@ -120,8 +149,8 @@ func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
 }
 
 // Thread reads one thread.
-func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
-	th, err := rt.byHandle(h)
+func (ths *threads) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	th, err := ths.byHandle(h)
 	if err != nil {
 		return rtl.ThreadInfo{}, err
 	}
@@ -147,24 +176,24 @@ func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 }
 
 // CurrentParallel is ompd_get_curr_parallel_handle.
-func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
-	r, _, err := rt.regionOf(h)
+func (ths *threads) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
+	r, _, err := ths.regionOf(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
-	return rt.parallelHandle(r), nil
+	return ths.parallelHandle(r), nil
 }
 
 // regionOf is the innermost region that the thread is in; none is an error.
-func (rt *runtime) regionOf(h handles.Thread) (*region, *thread, error) {
-	th, err := rt.byHandle(h)
+func (ths *threads) regionOf(h handles.Thread) (*region, *thread, error) {
+	th, err := ths.byHandle(h)
 	if err != nil {
 		return nil, nil, err
 	}
 	if th.err != nil {
 		return nil, th, errors.Join(th.err, callbacks.Unavailable)
 	}
-	r := rt.world().at(th, 0)
+	r := ths.world().at(th, 0)
 	if r == nil {
 		return nil, th, fmt.Errorf("LWP %d is idle and in no region: %s: %w", th.lwp, th.idle, callbacks.Unavailable)
 	}

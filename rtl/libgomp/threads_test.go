@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -16,7 +17,7 @@ func TestEndedThreads(t *testing.T) {
 		t.Run(of.Name, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "ended", Compiler: omptest.GCC})
 			c := openTestCore(t, omptest.Run{Exe: exe, Runtime: of, Mode: omptest.Kernel, Env: []string{"OMP_NESTED=true"}})
-			rts, err := Open(c, handles.Stamp{Space: 1}, Options{})
+			rts, err := Open(c, handles.Stamp{Space: 1}, layout.Options{})
 			if err != nil || len(rts) != 1 {
 				t.Fatalf("%d runtimes, %v", len(rts), err)
 			}

@@ -14,19 +14,18 @@ import (
 var _ rtl.WaitReader = (*runtime)(nil)
 
 // stateOfHandle is the state of the thread that h names, and what it was seen by.
-func (rt *runtime) stateOfHandle(h handles.Thread, ev *rtl.Evidence) (*observer, rtl.ThreadState, error) {
-	_, th, err := rt.regionOf(h)
+func (s *states) stateOfHandle(h handles.Thread, ev *rtl.Evidence) (*observer, rtl.ThreadState, error) {
+	_, th, err := s.threads.regionOf(h)
 	if err != nil {
 		return nil, rtl.ThreadState{}, err
 	}
-	o := rt.observe(th, ev)
-	return o, o.infer(), nil
+	return s.observe(th, ev), s.inferred(th, ev), nil
 }
 
 // WaitedLock describes the lock that the thread waits for. All locks of the runtime
 // are words that threads sleep on; only a nestable one has its owner.
-func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
-	o, st, err := rt.stateOfHandle(h, ev)
+func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+	o, st, err := wr.states.stateOfHandle(h, ev)
 	if err != nil {
 		return rtl.LockInfo{}, err
 	}
@@ -35,7 +34,7 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 		if strings.Contains(o.function(), "doacross") {
 			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h, callbacks.Unsupported)
 		}
-		return rt.turn(o)
+		return wr.turn(o)
 	case rtl.StateWaitLock, rtl.StateWaitCritical, rtl.StateWaitAtomic, rtl.StateWaitMutex:
 	default:
 		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
@@ -45,27 +44,27 @@ func (rt *runtime) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo,
 	}
 	info := rtl.LockInfo{
 		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable), Nested: o.kind == entryNestLock,
-		OwnerNumber: -1, Evidence: lockText(rt.mem, callbacks.At(st.WaitID)),
+		OwnerNumber: -1, Evidence: lockText(wr.mem, callbacks.At(st.WaitID)),
 	}
-	word, err := layout.ReadUint(rt.mem, info.Lock, 4)
+	word, err := layout.ReadUint(wr.mem, info.Lock, 4)
 	if err != nil {
 		return info, err
 	}
 	if info.Overwritten = overwritten(o.ev, info.Lock, word); info.Overwritten {
-		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread sleeps since it was %d", info.Lock, word, lockContended)
+		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has slept since it was %d", info.Lock, word, lockContended)
 		return info, nil
 	}
 	info.Held = word != 0
 	if !info.Nested || !info.Held {
 		return info, nil
 	}
-	own, err := rt.nestLockAt(info.Lock)
+	own, err := wr.states.nestLockAt(info.Lock)
 	if err != nil {
 		return info, nil
 	}
 	info.Evidence = own.text
 	if own.thread != nil {
-		info.Owner, info.OwnerNumber = rt.threadHandle(own.thread), int64(own.thread.number)
+		info.Owner, info.OwnerNumber = wr.threadHandle(own.thread), int64(own.thread.number)
 	}
 	return info, nil
 }
@@ -79,7 +78,7 @@ const (
 	lockContendedOld = 2
 )
 
-// overwritten tells whether something else than a lock is at a, where a thread sleeps
+// overwritten reports whether something else than a lock is at a, where a thread sleeps
 // until its word is not what it is while threads sleep on it.
 func overwritten(ev *rtl.Evidence, a callbacks.Address, word uint64) bool {
 	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
@@ -103,17 +102,17 @@ const (
 // not which threads these are. They are those that sleep on the barrier's word, or
 // those that are in its code, if they are as many as are counted: whoever is counted
 // and not let go yet is there.
-func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
-	o, st, err := rt.stateOfHandle(h, of(h))
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, st, err := wr.states.stateOfHandle(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}
 	if st.WaitKind != "barrier" || len(o.th.frames) == 0 {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
-	r := rt.world().at(o.th, 0)
-	f := &rt.l.Team
-	rec := layout.Read(rt.mem, r.team.addr, f.Generation, f.Awaited, f.AwaitedFinal)
+	r := wr.threads.world().at(o.th, 0)
+	f := &wr.l.Team
+	rec := layout.Read(wr.mem, r.team.addr, f.Generation, f.Awaited, f.AwaitedFinal)
 	generation, awaited := rec.Uint(f.Generation), rec.Uint(f.Awaited)
 	if st.State == rtl.StateWaitBarrierImplicitParallel {
 		awaited = rec.Uint(f.AwaitedFinal)
@@ -127,7 +126,7 @@ func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.
 		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
 		return info, nil
 	}
-	s := rt.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
+	s := wr.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
 	arrived := n - int(awaited)
 	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation %#x", arrived, n, len(s.inside), len(s.asleep), generation)
 	switch {
@@ -160,19 +159,18 @@ type shares struct {
 
 // shareOut tells which members of a region are at its final barrier, or at another
 // one.
-func (rt *runtime) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *rtl.Evidence) shares {
+func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *rtl.Evidence) shares {
 	s := shares{}
-	word := r.team.addr.Add(rt.l.Team.Generation.Offset)
+	word := r.team.addr.Add(wr.l.Team.Generation.Offset)
 	for num, m := range r.members {
 		if m == nil || m.err != nil {
 			s.elsewhere = true
 			continue
 		}
-		mh := rt.threadHandle(m)
+		mh := wr.threadHandle(m)
 		ev := of(mh)
 		s.members = append(s.members, mh)
-		o := rt.observe(m, ev)
-		st := o.infer()
+		st := wr.states.inferred(m, ev)
 		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
 		switch {
 		case own && st.WaitKind == "barrier" && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
@@ -180,14 +178,14 @@ func (rt *runtime) shareOut(r *region, final bool, generation uint64, of func(ha
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)
 			}
-		case o.blind(), st.State == rtl.StateUndefined, rt.taskIn(m, r) != rt.implicit(r.team, num):
+		case wr.states.observe(m, ev).blind(), st.State == rtl.StateUndefined, wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
 			s.elsewhere = true
 		}
 	}
 	return s
 }
 
-// sleepsAt tells whether a thread sleeps on a barrier's word until its generation
+// sleepsAt reports whether a thread sleeps on a barrier's word until its generation
 // is over. One that sleeps for an earlier generation has been woken, and is leaving
 // the barrier before.
 func sleepsAt(ev *rtl.Evidence, word callbacks.Address, generation uint64) bool {
@@ -197,31 +195,33 @@ func sleepsAt(ev *rtl.Evidence, word callbacks.Address, generation uint64) bool 
 
 // WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
 // waits. They are all if there are as many as the group counts.
-func (rt *runtime) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
-	r, th, err := rt.regionOf(h)
+func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	r, th, err := wr.threads.regionOf(h)
 	if err != nil {
 		return nil, false, err
 	}
-	cur, err := rt.task(th.task)
+	cur, err := wr.records.task(th.task)
 	if err != nil {
 		return nil, false, fmt.Errorf("%v: %w", h, err)
 	}
-	group, waits := rt.taskgroupWait(cur)
+	group, waits := wr.records.taskgroupWait(cur)
 	if !waits {
 		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
 	}
-	f := rt.l.Taskgroup.NumChildren
-	rec := layout.Read(rt.mem, group, f)
+	f := wr.l.Taskgroup.NumChildren
+	rec := layout.Read(wr.mem, group, f)
 	count := rec.Uint(f)
 	if err := rec.Err(); err != nil {
 		return nil, false, err
 	}
-	for t, err := range rt.ExplicitTasks(rt.parallelHandle(r)) {
+	seen := map[handles.Task]bool{}
+	for t, err := range wr.tasks.ExplicitTasks(wr.parallelHandle(r)) {
 		if err != nil {
 			return tasks, false, err
 		}
-		member, err := rt.task(t.Data)
-		if err == nil && t.Data != cur.addr && member.rec.Address(rt.l.Task.Taskgroup) == group && !slices.Contains(tasks, t) {
+		member, err := wr.records.task(t.Data)
+		if err == nil && t.Data != cur.addr && member.rec.Address(wr.l.Task.Taskgroup) == group && !seen[t] {
+			seen[t] = true
 			tasks = append(tasks, t)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
 
 // openProgram opens the core of a program with debug information, on the runtime of
@@ -21,9 +22,9 @@ func openProgram(t *testing.T, program string, args ...string) *subject {
 // waiter is the thread that the program says is in a state, by its number.
 func (s *subject) waiter(t *testing.T, state string, num int) (handles.Thread, omptest.ThreadTruth) {
 	t.Helper()
-	for _, th := range s.truth.Threads {
+	for _, th := range s.Truth.Threads {
 		if th.State == state && th.ThreadNum == num {
-			return s.threads[th.LWP], th
+			return s.ByLWP[th.LWP], th
 		}
 	}
 	t.Fatalf("no thread with number %d in %s", num, state)
@@ -32,7 +33,7 @@ func (s *subject) waiter(t *testing.T, state string, num int) (handles.Thread, o
 
 // lwp is the LWP of a thread; 0 if it is none of the target's.
 func (s *subject) lwp(h handles.Thread) int {
-	for lwp, of := range s.threads {
+	for lwp, of := range s.ByLWP {
 		if of == h {
 			return lwp
 		}
@@ -65,12 +66,11 @@ func TestWaitedBarrier(t *testing.T) {
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			s := openProgram(t, c.program)
-			w := newWitness(t, s)
-			for _, th := range s.truth.Threads {
-				h := s.threads[th.LWP]
-				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h, func(h handles.Thread) *rtl.Evidence { return w.evidence(t, s.lwp(h)) })
+			for _, th := range s.Truth.Threads {
+				h := s.ByLWP[th.LWP]
+				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h, func(h handles.Thread) *rtl.Evidence { return s.Evidence(t, s.lwp(h)) })
 				if th.State == "work_parallel" {
-					if rcOf(err) != callbacks.Unavailable {
+					if rtltest.RC(err) != callbacks.Unavailable {
 						t.Errorf("LWP %d works: %+v, %v", th.LWP, info, err)
 					}
 					continue
@@ -92,14 +92,13 @@ func TestWaitedLock(t *testing.T) {
 	}{{"nest_lock", "wait_lock", true}, {"lock", "wait_lock", false}, {"critical", "wait_critical", false}} {
 		t.Run(c.program, func(t *testing.T) {
 			s := openProgram(t, c.program)
-			w := newWitness(t, s)
 			waiters := 0
-			for _, th := range s.truth.Threads {
+			for _, th := range s.Truth.Threads {
 				if th.State != c.state {
 					continue
 				}
 				waiters++
-				info, err := s.Runtime.(rtl.WaitReader).WaitedLock(s.threads[th.LWP], w.evidence(t, th.LWP))
+				info, err := s.Runtime.(rtl.WaitReader).WaitedLock(s.ByLWP[th.LWP], s.Evidence(t, th.LWP))
 				if err != nil || !info.Held || info.Nested != c.nested || info.Lock.IsNull() {
 					t.Errorf("LWP %d: %+v, %v", th.LWP, info, err)
 				}
@@ -127,9 +126,9 @@ func TestWaitedGroup(t *testing.T) {
 	if info, err := s.Task(tasks[0]); err != nil || info.State != rtl.TaskRunning {
 		t.Errorf("%+v, %v", info, err)
 	}
-	for _, th := range s.truth.Threads {
+	for _, th := range s.Truth.Threads {
 		if th.State != "wait_taskgroup" {
-			if _, _, err := r.WaitedGroup(s.threads[th.LWP]); rcOf(err) != callbacks.Unavailable {
+			if _, _, err := r.WaitedGroup(s.ByLWP[th.LWP]); rtltest.RC(err) != callbacks.Unavailable {
 				t.Errorf("LWP %d waits for no taskgroup: %v", th.LWP, err)
 			}
 		}
@@ -146,13 +145,13 @@ func TestBreakpoints(t *testing.T) {
 	found := 0
 	for _, b := range list {
 		if b.Err != nil {
-			if !b.Address.IsNull() || rcOf(b.Err) != callbacks.Error {
+			if !b.Address.IsNull() || rtltest.RC(b.Err) != callbacks.Unsupported {
 				t.Errorf("%s: %v, %v", b.Name, b.Address, b.Err)
 			}
 			continue
 		}
 		found++
-		want, err := s.core.Symbol(b.Function, "libgomp.so.1")
+		want, err := s.Core.Symbol(b.Function, "libgomp.so.1")
 		if err != nil || want != b.Address || !s.Owns(b.Address.Offset) || !slices.Contains(b.Sites, b.Address) || !b.Active || b.Evidence == "" {
 			t.Errorf("%+v, symbol at %v (%v)", b, want, err)
 		}

@@ -25,13 +25,13 @@ const counterStep = 4
 // leaving the barrier before; what the thread does tells.
 
 // WaitedBarrier describes the barrier that the thread waits at.
-func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
-	o, in, err := rt.lookAt(h, of(h))
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, in, err := wr.lookAt(h, of(h))
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}
 	t := o.gs[0].team
-	kind, ok := rt.barrierOf(t, in)
+	kind, ok := wr.barriers.barrierOf(t, in)
 	if !ok {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
@@ -39,18 +39,18 @@ func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.
 	var missing []handles.Thread
 	self := arrival{}
 	for n := range t.nproc {
-		m, err := rt.member(t, n)
+		m, err := wr.threads.member(t, n)
 		if err != nil {
 			return info, err
 		}
-		a, err := rt.counter(m, t, kind)
+		a, err := wr.barriers.arrival(m, t, kind)
 		if err != nil {
 			return info, err
 		}
 		if m == o.th {
 			self = a
 		}
-		mh := handles.Thread{Stamp: rt.stamp, Info: m.addr}
+		mh := handles.Thread{Stamp: wr.stamp, Info: m.addr}
 		switch {
 		case n > 0 && a.thread == a.team+counterStep:
 			info.Arrived = append(info.Arrived, mh)
@@ -60,23 +60,23 @@ func (rt *runtime) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.
 			return info, fmt.Errorf("%v: its counters are %d and %d: %w", mh, a.thread, a.team, callbacks.Unavailable)
 		}
 	}
-	return rt.judgeBarrier(o, kind, self, info, missing), nil
+	return wr.judgeBarrier(o, kind, self, info, missing), nil
 }
 
 // judgeBarrier tells which of the members that are not counted o's thread waits
 // for: all of them, if it is proven to be in a barrier that is not complete.
-func (rt *runtime) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo, missing []handles.Thread) rtl.BarrierInfo {
+func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo, missing []handles.Thread) rtl.BarrierInfo {
 	info.Evidence = fmt.Sprintf("%d of %d counted in b_arrived of %v", len(info.Arrived), info.TeamSize, kind)
-	own := handles.Thread{Stamp: rt.stamp, Info: o.th.addr}
+	own := handles.Thread{Stamp: wr.stamp, Info: o.th.addr}
 	gathers := false
 	if self.thread == self.team || o.th.tid == 0 {
-		gathers = rt.gathers(o, kind, self.team)
+		gathers = wr.gathers(o, kind, self.team)
 	}
 	switch {
 	case gathers:
 		info.Evidence += fmt.Sprintf("; gtid %d waits for one that is not", o.th.gtid)
 	case len(info.Arrived) > 0 && o.th.tid > 0 && self.thread > self.team:
-	case len(info.Arrived) == 0 && rt.tasksUnfinished(o, kind):
+	case len(info.Arrived) == 0 && wr.tasksUnfinished(o, kind):
 		info.Tasks = true
 		info.Evidence = "all members counted, tt_unfinished_threads is not 0"
 		return info
@@ -94,9 +94,9 @@ func (rt *runtime) judgeBarrier(o *observer, kind barrierKind, self arrival, inf
 }
 
 // barrierOf tells at which barrier of team t the state says that a thread waits.
-func (rt *runtime) barrierOf(t *team, in inference) (barrierKind, bool) {
-	first := t.addr.Offset + rt.l.Team.Bar.Offset + rt.l.TeamBar.Arrived.Offset
-	size := rt.l.TeamBar.Size.Size
+func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
+	first := t.addr.Offset + bs.l.Team.Bar.Offset + bs.l.TeamBar.Arrived.Offset
+	size := bs.l.TeamBar.Size.Size
 	if in.WaitKind != "barrier" || in.WaitID < first || size == 0 || (in.WaitID-first)%size != 0 {
 		return 0, false
 	}
@@ -104,38 +104,29 @@ func (rt *runtime) barrierOf(t *team, in inference) (barrierKind, bool) {
 	return b, b < barrierKinds
 }
 
-// counter reads the counters of one barrier of th in its team t.
-func (rt *runtime) counter(th *thread, t *team, b barrierKind) (arrival, error) {
-	list, err := rt.arrivals(th, t)
-	if err != nil {
-		return arrival{}, err
-	}
-	return list[b], nil
-}
-
-// gathers tells whether o's thread waits, in the gathering half of a barrier, for
+// gathers reports whether o's thread waits, in the gathering half of a barrier, for
 // a member that is not counted yet: a flag that it waits on is for that member's
 // counter and names the value that comes next. The value before it is the team's.
-func (rt *runtime) gathers(o *observer, kind barrierKind, team uint64) bool {
-	f := rt.l.Thread.SleepLoc
-	r := layout.Read(rt.mem, o.th.addr, f)
+func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
+	f := wr.l.Thread.SleepLoc
+	r := layout.Read(wr.mem, o.th.addr, f)
 	var ws []uint64
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
-		ws = rt.words(loc, loc.Add(flagSize))
+		ws = wr.words(loc, loc.Add(flagSize))
 	} else {
 		low, high := runtimeStack(o.ev)
-		ws = rt.words(low, high)
+		ws = wr.words(low, high)
 	}
 	for i, w := range ws {
-		base, ok := rt.within(w)
-		if !ok || base == o.th.addr.Offset || w != base+rt.l.Thread.Bar.Offset+uint64(kind)*rt.l.Bar.Size.Size+rt.l.Bar.Arrived.Offset {
+		base, ok := wr.threads.within(w)
+		if !ok || base == o.th.addr.Offset || w != base+wr.l.Thread.Bar.Offset+uint64(kind)*wr.l.Bar.Size.Size+wr.l.Bar.Arrived.Offset {
 			continue
 		}
-		th, err := rt.thread(callbacks.At(base))
+		th, err := wr.threads.thread(callbacks.At(base))
 		if err != nil || th.team != o.gs[0].team.addr {
 			continue
 		}
-		a, err := rt.counter(th, o.gs[0].team, kind)
+		a, err := wr.barriers.arrival(th, o.gs[0].team, kind)
 		if err != nil || a.thread != team {
 			continue
 		}
@@ -148,50 +139,50 @@ func (rt *runtime) gathers(o *observer, kind barrierKind, team uint64) bool {
 	return false
 }
 
-// tasksUnfinished tells whether the team's tasks keep o's thread in a barrier at
+// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at
 // which all have arrived: threads still execute or look for tasks, and it has not
 // been told to go on.
-func (rt *runtime) tasksUnfinished(o *observer, kind barrierKind) bool {
-	f, tf := &rt.l.Thread, &rt.l.TaskTeam
-	r := layout.Read(rt.mem, o.th.addr, f.TaskTeam, f.Bar)
+func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
+	f, tf := &wr.l.Thread, &wr.l.TaskTeam
+	r := layout.Read(wr.mem, o.th.addr, f.TaskTeam, f.Bar)
 	tt := r.Address(f.TaskTeam)
 	if r.Err() != nil || tt.IsNull() {
 		return false
 	}
-	if released := r.At(f.Bar.Offset + uint64(kind)*rt.l.Bar.Size.Size).Uint(rt.l.Bar.Go); o.th.tid > 0 && released&^3 != 0 {
+	if released := r.At(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 && released&^3 != 0 {
 		return false
 	}
-	tr := layout.Read(rt.mem, tt, tf.UnfinishedThreads, tf.Active)
+	tr := layout.Read(wr.mem, tt, tf.UnfinishedThreads, tf.Active)
 	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
 }
 
 // WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
 // waits. They are all if there are as many as the group counts.
-func (rt *runtime) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
-	gs, err := rt.regionsOf(h)
+func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	gs, err := wr.regions.ofHandle(h)
 	if err != nil {
 		return nil, false, err
 	}
-	th, err := rt.byHandle(h)
+	th, err := wr.threads.byHandle(h)
 	if err != nil {
 		return nil, false, err
 	}
-	cur, err := rt.task(th.task)
+	cur, err := wr.records.task(th.task)
 	if err != nil {
 		return nil, false, err
 	}
-	group := cur.rec.Address(rt.l.Taskdata.Taskgroup)
+	group := cur.address(wr.l.Taskdata.Taskgroup)
 	if group.IsNull() {
 		return nil, false, fmt.Errorf("%v is in no taskgroup: %w", h, callbacks.Unavailable)
 	}
-	f := rt.l.Taskgroup.Count
-	count := layout.Read(rt.mem, group, f).Int(f)
-	for t, err := range rt.ExplicitTasks(rt.parallelHandle(gs[0])) {
+	f := wr.l.Taskgroup.Count
+	count := layout.Read(wr.mem, group, f).Int(f)
+	for t, err := range wr.tasks.ExplicitTasks(wr.parallelHandle(gs[0])) {
 		if err != nil {
 			return tasks, false, err
 		}
-		td, err := rt.task(t.Data)
-		if err == nil && td.addr != cur.addr && td.rec.Address(rt.l.Taskdata.Taskgroup) == group {
+		td, err := wr.records.task(t.Data)
+		if err == nil && td.addr != cur.addr && td.address(wr.l.Taskdata.Taskgroup) == group {
 			tasks = append(tasks, t)
 		}
 	}

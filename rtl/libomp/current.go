@@ -11,8 +11,9 @@ import (
 
 const (
 	// maxTaskDepth bounds the walk from a task to the tasks around it. Each
-	// that is not finished has frames on a stack, or waits for its children.
-	maxTaskDepth = 1 << 16
+	// has a frame of some hundred bytes on a stack: one of 8 MiB has room for
+	// 17,000, one of 100 MiB for this many.
+	maxTaskDepth = 1 << 18
 	// maxHolders bounds all these walks together.
 	maxHolders = 1 << 20
 )
@@ -27,33 +28,41 @@ type holder struct {
 // readHolders walks from the current task of each thread to the explicit tasks
 // around it. A thread that suspends a tied task runs only descendants of it, so
 // the tasks that a thread has suspended are among the parents of its current one.
-func (rt *runtime) readHolders() map[uint64]holder {
+func (tk *tasks) readHolders() map[uint64]holder {
 	m := map[uint64]holder{}
-	for _, th := range rt.members() {
+	for _, th := range tk.regions.members() {
 		m[th.task.Offset] = holder{th, true}
 	}
-	for _, th := range rt.members() {
-		for t := range rt.taskChain(th) {
-			if t.addr == th.task || !rt.suspended(t) {
+	visits := map[uint64]int{}
+	for _, th := range tk.regions.members() {
+		for t := range tk.records.taskChain(th.task) {
+			if visits[t.addr.Offset]++; visits[t.addr.Offset] > settled || len(visits) > maxHolders {
+				break
+			}
+			if t.addr == th.task || !tk.records.suspended(t) {
 				continue
 			}
 			h, ok := m[t.addr.Offset]
 			switch {
-			case !ok && len(m) < maxHolders:
+			case !ok:
 				m[t.addr.Offset] = holder{th, false}
-			case ok && !h.current && h.th != th:
-				m[t.addr.Offset] = rt.settle(t)
+			case !h.current && h.th != th:
+				m[t.addr.Offset] = tk.settle(t)
 			}
 		}
 	}
 	return m
 }
 
+// settled is how many threads must have come by a task for all to be known of it and
+// of those around it: what the second one finds, others find too.
+const settled = 2
+
 // settle tells which of several threads has t suspended: one in a taskwait has
 // left its number in it.
-func (rt *runtime) settle(t *task) holder {
-	if gtid := rt.taskwaiter(t); gtid >= 0 && gtid < len(rt.slots) {
-		if th, err := rt.thread(rt.slots[gtid]); err == nil {
+func (tk *tasks) settle(t *task) holder {
+	if gtid := tk.records.taskwaiter(t); gtid >= 0 && gtid < len(tk.threads.slots) {
+		if th, err := tk.threads.thread(tk.threads.slots[gtid]); err == nil {
 			return holder{th, false}
 		}
 	}
@@ -61,31 +70,30 @@ func (rt *runtime) settle(t *task) holder {
 }
 
 // members returns the threads that are in a region.
-func (rt *runtime) members() []*thread {
+func (rg *regions) members() []*thread {
 	var ths []*thread
-	for _, a := range rt.slots {
+	for _, a := range rg.threads.slots {
 		if a.IsNull() {
 			continue
 		}
-		th, err := rt.thread(a)
+		th, err := rg.threads.thread(a)
 		if err != nil {
 			continue
 		}
-		if gs, err := rt.regions(th); err == nil && len(gs) > 0 {
+		if gs, err := rg.of(th); err == nil && len(gs) > 0 {
 			ths = append(ths, th)
 		}
 	}
 	return ths
 }
 
-// taskChain yields the current task of th and the tasks around it, outwards, while
-// they are explicit and bind to the same team; an unreadable task ends it.
-func (rt *runtime) taskChain(th *thread) func(func(*task) bool) {
+// taskChain yields the task at a and the tasks around it, outwards, while they are
+// explicit; an unreadable task ends it.
+func (rs *records) taskChain(a callbacks.Address) func(func(*task) bool) {
 	return func(yield func(*task) bool) {
-		a := th.task
 		var loop rtl.Loop
 		for range maxTaskDepth {
-			t, err := rt.task(a)
+			t, err := rs.task(a)
 			if err != nil || loop.At(a) != nil || !t.explicit || !yield(t) {
 				return
 			}
@@ -94,41 +102,42 @@ func (rt *runtime) taskChain(th *thread) func(func(*task) bool) {
 	}
 }
 
-// suspended tells whether an explicit task has begun and some thread has put it
+// suspended reports whether an explicit task has begun and some thread has put it
 // aside.
-func (rt *runtime) suspended(t *task) bool {
-	f := &rt.l.Taskdata
-	return t.rec.Bool(f.FlagStarted) && !t.rec.Bool(f.FlagComplete) && !t.rec.Bool(f.FlagExecuting)
+func (rs *records) suspended(t *task) bool {
+	f := &rs.l.Taskdata
+	r := t.rec()
+	return r.Bool(f.FlagStarted) && !r.Bool(f.FlagComplete) && !r.Bool(f.FlagExecuting)
 }
 
 // taskwaiter is the gtid of the thread that waits in a taskwait of t, -1 if none
 // does. Behind a taskwait the field keeps the negative number.
-func (rt *runtime) taskwaiter(t *task) int {
-	return int(max(0, t.rec.Int(rt.l.Taskdata.TaskwaitThread))) - 1
+func (rs *records) taskwaiter(t *task) int {
+	return int(max(0, t.number(rs.l.Taskdata.TaskwaitThread))) - 1
 }
 
 // taskState says where a task is in its life, and which thread has it.
-func (rt *runtime) taskState(fd found) (rtl.TaskState, *thread, error) {
+func (tk *tasks) taskState(fd found) (rtl.TaskState, *thread, error) {
 	if !fd.explicit {
-		th, err := rt.member(fd.regions[0].team, fd.num)
+		th, err := tk.threads.member(fd.regions[0].team, fd.num)
 		if err != nil {
 			return rtl.TaskWaiting, nil, err
 		}
-		if th.task != fd.addr || !fd.regions[0].innermost() || rt.taskwaiter(fd.task) >= 0 {
+		if th.task != fd.addr || !fd.regions[0].innermost() || tk.records.taskwaiter(fd.task) >= 0 {
 			return rtl.TaskWaiting, th, nil
 		}
 		return rtl.TaskRunning, th, nil
 	}
-	f := &rt.l.Taskdata
-	h := rt.holders()[fd.addr.Offset]
+	f, r := &tk.l.Taskdata, fd.rec()
+	h := tk.holders()[fd.addr.Offset]
 	switch {
-	case fd.rec.Bool(f.FlagComplete):
+	case r.Bool(f.FlagComplete):
 		return rtl.TaskCompleted, nil, nil
-	case h.current && rt.taskwaiter(fd.task) < 0:
+	case h.current && tk.records.taskwaiter(fd.task) < 0:
 		return rtl.TaskRunning, h.th, nil
-	case fd.rec.Bool(f.FlagStarted):
-		return rt.startedState(fd.task, h), h.th, nil
-	case rt.predecessors(fd.task) > 0:
+	case r.Bool(f.FlagStarted):
+		return tk.records.startedState(fd.task, h), h.th, nil
+	case tk.records.predecessors(fd.task) > 0:
 		return rtl.TaskBlocked, nil, nil
 	}
 	return rtl.TaskQueued, nil, nil
@@ -137,12 +146,12 @@ func (rt *runtime) taskState(fd found) (rtl.TaskState, *thread, error) {
 // startedState is the state of a task that has begun and that no thread runs now:
 // a task that is detached or a proxy goes on without a thread, an untied one may
 // be queued again.
-func (rt *runtime) startedState(t *task, h holder) rtl.TaskState {
-	f := &rt.l.Taskdata
+func (rs *records) startedState(t *task, h holder) rtl.TaskState {
+	f := &rs.l.Taskdata
 	switch {
-	case h.th == nil && (rt.flag(t, f.FlagProxy) || rt.flag(t, f.FlagDetachable)):
+	case h.th == nil && (rs.flag(t, f.FlagProxy) || rs.flag(t, f.FlagDetachable)):
 		return rtl.TaskRunning
-	case h.th == nil && !rt.flag(t, f.FlagTiedness):
+	case h.th == nil && !rs.flag(t, f.FlagTiedness):
 		return rtl.TaskQueued
 	}
 	return rtl.TaskWaiting
@@ -150,48 +159,46 @@ func (rt *runtime) startedState(t *task, h holder) rtl.TaskState {
 
 // SchedulingTask is ompd_get_scheduling_task_handle: the task that its thread put
 // aside for this one.
-func (rt *runtime) SchedulingTask(h handles.Task) (handles.Task, error) {
-	fd, err := rt.lookup(h)
+func (tk *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
+	fd, err := tk.lookup(h)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	if a, ok := rt.trackedScheduler(fd); ok {
-		return rt.taskHandle(a)
+	if a, ok := tk.trackedScheduler(fd); ok {
+		return tk.taskHandle(a)
 	}
-	th := rt.holders()[fd.addr.Offset].th
+	th := tk.holders()[fd.addr.Offset].th
 	if !fd.explicit || th == nil {
 		return handles.Task{}, fmt.Errorf("%v was not scheduled in place of another task: %w", h, callbacks.Unavailable)
 	}
-	seen := false
-	for t := range rt.taskChain(th) {
-		if seen && rt.suspended(t) && rt.holders()[t.addr.Offset].th == th {
-			return rt.handleOf(t)
+	for t := range tk.records.taskChain(fd.parent) {
+		if tk.records.suspended(t) && tk.holders()[t.addr.Offset].th == th {
+			return tk.handleOf(t)
 		}
-		seen = seen || t.addr == fd.addr
 	}
-	tm, err := rt.team(th.team)
+	tm, err := tk.threads.team(th.team)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	return rt.implicitHandle(region{team: tm, level: tm.level}, th.tid), nil
+	return tk.regions.implicitHandle(region{team: tm, level: tm.level}, th.tid), nil
 }
 
 // trackedScheduler is what the runtime itself keeps, if it keeps states.
-func (rt *runtime) trackedScheduler(fd found) (callbacks.Address, bool) {
-	if !rt.id.Tracking || !fd.explicit {
+func (tk *tasks) trackedScheduler(fd found) (callbacks.Address, bool) {
+	if !tk.id.Tracking || !fd.explicit {
 		return callbacks.Address{}, false
 	}
-	a := fd.rec.Address(rt.l.Taskdata.OmptSchedulingParent)
+	a := fd.address(tk.l.Taskdata.OmptSchedulingParent)
 	return a, !a.IsNull()
 }
 
 // predecessors is the number of unfinished tasks that t waits for before it may
 // begin.
-func (rt *runtime) predecessors(t *task) int {
-	f := rt.l.Depnode.Npredecessors
-	if !t.explicit || t.depnode.IsNull() || t.rec.Bool(rt.l.Taskdata.FlagStarted) {
+func (rs *records) predecessors(t *task) int {
+	f := rs.l.Depnode.Npredecessors
+	if !t.explicit || t.depnode.IsNull() || t.bit(rs.l.Taskdata.FlagStarted) {
 		return 0
 	}
-	r := layout.Read(rt.mem, t.depnode, f)
+	r := layout.Read(rs.mem, t.depnode, f)
 	return int(max(0, r.Int(f)))
 }

@@ -33,16 +33,16 @@ type depnode struct {
 	npredecessors int64
 }
 
-func (rt *runtime) depnode(a callbacks.Address) (depnode, error) {
-	f := &rt.l.Depnode
-	r := layout.Read(rt.mem, a, f.Successors, f.Task, f.Npredecessors)
+func (rs *records) depnode(a callbacks.Address) (depnode, error) {
+	f := &rs.l.Depnode
+	r := layout.Read(rs.mem, a, f.Successors, f.Task, f.Npredecessors)
 	d := depnode{r.Address(f.Task), r.Address(f.Successors), r.Int(f.Npredecessors)}
 	if err := r.Err(); err != nil {
 		return d, fmt.Errorf("dependence node at %v: %w", a, err)
 	}
 	// The node points to the kmp_task_t, which lies behind its kmp_taskdata_t.
 	if !d.task.IsNull() {
-		d.task = d.task.Add(-rt.l.Taskdata.Size.Size)
+		d.task = d.task.Add(-rs.l.Taskdata.Size.Size)
 	}
 	return d, nil
 }
@@ -67,7 +67,7 @@ func (w *walk) successors(a callbacks.Address) error {
 // returns the nodes of those that it saw for the first time. The list of a
 // finished task is freed and not followed.
 func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error) {
-	d, err := w.rt.depnode(a)
+	d, err := w.tasks.records.depnode(a)
 	if err != nil || d.task.IsNull() || d.successors.IsNull() || w.followed[a.Offset] {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (w *walk) direct(a callbacks.Address) (fresh []callbacks.Address, err error
 // waiting yields the task with the node at a if it waits for others and was not
 // yielded before. before is one of the tasks that it waits for, if it is known.
 func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
-	d, err := w.rt.depnode(a)
+	d, err := w.tasks.records.depnode(a)
 	if err != nil || d.npredecessors < 1 {
 		return false, err
 	}
@@ -105,14 +105,14 @@ func (w *walk) waiting(a, before callbacks.Address) (bool, error) {
 		return false, nil
 	}
 	w.blocked[a.Offset] = true
-	t, err := w.rt.task(d.task)
+	t, err := w.tasks.records.task(d.task)
 	if err != nil {
 		return false, fmt.Errorf("task that waits for others: %w", err)
 	}
-	if !w.belongs(t) || t.rec.Bool(w.rt.l.Taskdata.FlagStarted) {
+	if !w.belongs(t) || t.bit(w.tasks.l.Taskdata.FlagStarted) {
 		return true, nil
 	}
-	if !w.yield(handles.Task{Stamp: w.rt.stamp, Data: t.addr}, nil) {
+	if !w.yield(handles.Task{Stamp: w.tasks.stamp, Data: t.addr}, nil) {
 		w.stopped = true
 		return false, errStop
 	}
@@ -134,7 +134,7 @@ func once(tasks []uint64, task uint64) []uint64 {
 func (w *walk) hashed() error {
 	var errs []error
 	for n := range w.region.size() {
-		errs = append(errs, w.table(w.rt.implicitTask(w.region.team, n)))
+		errs = append(errs, w.table(w.tasks.threads.implicitTask(w.region.team, n)))
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.begun)) {
 		errs = append(errs, w.table(callbacks.At(a)))
@@ -144,16 +144,16 @@ func (w *walk) hashed() error {
 
 // table yields the waiting tasks in the kmp_dephash_t of the task at a.
 func (w *walk) table(a callbacks.Address) error {
-	t, err := w.rt.task(a)
+	t, err := w.tasks.records.task(a)
 	if err != nil {
 		return err
 	}
-	hash := t.rec.Address(w.rt.l.Taskdata.Dephash)
+	hash := t.address(w.tasks.l.Taskdata.Dephash)
 	if hash.IsNull() || w.region.team.addr != t.team {
 		return nil
 	}
-	f := &w.rt.l.Dephash
-	r := layout.Read(w.rt.mem, hash, f.Buckets, f.Length)
+	f := &w.tasks.l.Dephash
+	r := layout.Read(w.tasks.mem, hash, f.Buckets, f.Length)
 	buckets, n := r.Address(f.Buckets), r.Uint(f.Length)
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("dependences of the task at %v: %w", a, err)
@@ -162,7 +162,7 @@ func (w *walk) table(a callbacks.Address) error {
 		return errGraph
 	}
 	for i := range n {
-		p, err := layout.ReadUint(w.rt.mem, buckets.Add(8*i), 8)
+		p, err := layout.ReadUint(w.tasks.mem, buckets.Add(8*i), 8)
 		if err == nil {
 			err = w.bucket(callbacks.At(p))
 		}
@@ -175,9 +175,9 @@ func (w *walk) table(a callbacks.Address) error {
 
 // bucket follows one list of kmp_dephash_entry_t.
 func (w *walk) bucket(a callbacks.Address) error {
-	f := &w.rt.l.DephashEntry
+	f := &w.tasks.l.DephashEntry
 	return w.list(a, func(a callbacks.Address) (next callbacks.Address, err error) {
-		r := layout.Read(w.rt.mem, a, f.LastOut, f.LastSet, f.NextInBucket)
+		r := layout.Read(w.tasks.mem, a, f.LastOut, f.LastSet, f.NextInBucket)
 		out, set := r.Address(f.LastOut), r.Address(f.LastSet)
 		next = r.Address(f.NextInBucket)
 		if err := r.Err(); err != nil {
@@ -192,9 +192,9 @@ func (w *walk) bucket(a callbacks.Address) error {
 
 // nodes visits each node of a kmp_depnode_list_t.
 func (w *walk) nodes(a callbacks.Address, visit func(node callbacks.Address) error) error {
-	f := &w.rt.l.DepnodeList
+	f := &w.tasks.l.DepnodeList
 	return w.list(a, func(a callbacks.Address) (next callbacks.Address, err error) {
-		r := layout.Read(w.rt.mem, a, f.Node, f.Next)
+		r := layout.Read(w.tasks.mem, a, f.Node, f.Next)
 		node, next := r.Address(f.Node), r.Address(f.Next)
 		if err := r.Err(); err != nil {
 			return next, err
@@ -234,34 +234,34 @@ func (w *walk) node(a callbacks.Address) error {
 }
 
 // WaitsFor returns the unfinished tasks that t depends on.
-func (rt *runtime) WaitsFor(h handles.Task) ([]handles.Task, error) {
-	fd, err := rt.lookup(h)
+func (tk *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	fd, err := tk.lookup(h)
 	if err != nil {
 		return nil, err
 	}
-	if rt.predecessors(fd.task) == 0 {
+	if tk.records.predecessors(fd.task) == 0 {
 		return nil, nil
 	}
-	g := rt.graph(fd.regions[0])
+	g := tk.graph(fd.regions[0])
 	var ts []handles.Task
 	for _, a := range g.before[fd.addr.Offset] {
-		ts = append(ts, handles.Task{Stamp: rt.stamp, Data: callbacks.At(a)})
+		ts = append(ts, handles.Task{Stamp: tk.stamp, Data: callbacks.At(a)})
 	}
 	return ts, g.err
 }
 
 // graph learns who waits for whom in the region's team, once.
-func (rt *runtime) graph(g region) *graph {
-	if found, ok := rt.graphs.get(g.team.addr.Offset); ok {
+func (tk *tasks) graph(g region) *graph {
+	if found, ok := tk.graphs.Get(g.team.addr.Offset); ok {
 		return found
 	}
 	gr := &graph{before: map[uint64][]uint64{}, waits: map[uint64][]uint64{}}
-	w := rt.newWalk(g, func(_ handles.Task, err error) bool {
+	w := tk.newWalk(g, func(_ handles.Task, err error) bool {
 		gr.err = errors.Join(gr.err, err)
 		return true
 	})
 	w.graph = gr
 	w.run()
-	rt.graphs.put(g.team.addr.Offset, gr)
+	tk.graphs.Put(g.team.addr.Offset, gr)
 	return gr
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// destroyed tells whether the lock that the thread waits for was destroyed since. A
+// destroyed reports whether the lock that the thread waits for was destroyed since. A
 // thread spins on a word of its own until the one before it in the lock's queue
 // clears that; a queuing lock that is destroyed forgets its queue. It is in the
 // runtime's frames, and no word there may lead to a second such lock.
@@ -17,8 +17,8 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 		return rtl.LockInfo{}, false
 	}
 	var found []callbacks.Address
-	for _, c := range o.rt.clues(o.ev) {
-		if a := callbacks.At(c); o.rt.forgotten(a) {
+	for _, c := range o.states.clues(o.ev) {
+		if a := callbacks.At(c); o.states.locks.forgotten(a) {
 			found = append(found, a)
 		}
 	}
@@ -31,12 +31,12 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 	}, true
 }
 
-// forgotten tells whether a queuing lock was at a that is destroyed: all is as in a
+// forgotten reports whether a queuing lock was at a that is destroyed: all is as in a
 // free lock, but its mark, its own address, is gone. Where the mark was, the runtime
 // links locks that it will use again: a null pointer, or a kmp_indirect_lock_t.
-func (rt *runtime) forgotten(a callbacks.Address) bool {
-	f := &rt.l.Queuing
-	r := layout.Read(rt.mem, a, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)
+func (lk *locks) forgotten(a callbacks.Address) bool {
+	f := &lk.l.Queuing
+	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)
 	link := r.Address(f.Initialized)
 	if r.Err() != nil || link == a || r.Int(f.HeadId) != 0 || r.Int(f.TailId) != 0 || r.Int(f.OwnerId) != 0 || r.Int(f.DepthLocked) != -1 {
 		return false
@@ -44,6 +44,6 @@ func (rt *runtime) forgotten(a callbacks.Address) bool {
 	if link.IsNull() {
 		return true
 	}
-	_, ok := rt.indirect(link.Offset)
+	_, ok := lk.indirect(link.Offset)
 	return ok
 }

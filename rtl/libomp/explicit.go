@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -29,22 +31,22 @@ var errStop = errors.New("stop")
 // Those that wait for a task follow the first such task.
 //
 // Queued tasks are not remembered, so that a million of them takes no memory.
-func (rt *runtime) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
+func (tk *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
 	return func(yield func(handles.Task, error) bool) {
-		gs, err := rt.find(h)
+		gs, err := tk.regions.find(h)
 		if err != nil {
 			yield(handles.Task{}, err)
 			return
 		}
 		if g := gs[0]; g.innermost() {
-			rt.newWalk(g, yield).run()
+			tk.newWalk(g, yield).run()
 		}
 	}
 }
 
 // walk is one walk over the explicit tasks of a region.
 type walk struct {
-	rt       *runtime
+	tasks    *tasks
 	region   region
 	yield    func(handles.Task, error) bool
 	begun    map[uint64]bool // tasks that threads run or have suspended
@@ -55,8 +57,8 @@ type walk struct {
 	stopped  bool
 }
 
-func (rt *runtime) newWalk(g region, yield func(handles.Task, error) bool) *walk {
-	return &walk{rt: rt, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{}, followed: map[uint64]bool{}}
+func (tk *tasks) newWalk(g region, yield func(handles.Task, error) bool) *walk {
+	return &walk{tasks: tk, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{}, followed: map[uint64]bool{}}
 }
 
 func (w *walk) run() {
@@ -72,7 +74,7 @@ func (w *walk) run() {
 
 // emit yields one task, and then those that wait for it.
 func (w *walk) emit(t *task) error {
-	if !w.yield(handles.Task{Stamp: w.rt.stamp, Data: t.addr}, nil) {
+	if !w.yield(handles.Task{Stamp: w.tasks.stamp, Data: t.addr}, nil) {
 		w.stopped = true
 		return errStop
 	}
@@ -82,37 +84,24 @@ func (w *walk) emit(t *task) error {
 	return w.successors(t.depnode)
 }
 
-// belongs tells whether a task is one of the region's: it binds to its team, or
+// belongs reports whether a task is one of the region's: it binds to its team, or
 // is a target task that one of the team's tasks gave to the hidden helpers.
 func (w *walk) belongs(t *task) bool {
 	if !t.explicit {
 		return false
 	}
-	var loop rtl.Loop
-	for range maxTaskDepth {
-		if loop.At(t.addr) != nil {
-			return false
-		}
-		if !t.explicit || !w.rt.helped(t) {
-			return t.team == w.region.team.addr
-		}
-		p, err := w.rt.task(t.parent)
-		if err != nil {
-			return false
-		}
-		t = p
-	}
-	return false
+	team, err := w.tasks.records.teamOf(t)
+	return err == nil && team == w.region.team.addr
 }
 
 // held yields the tasks that threads run or have suspended.
 func (w *walk) held() error {
-	for a := range w.rt.holders() {
-		t, err := w.rt.task(callbacks.At(a))
-		if err != nil || !w.belongs(t) {
+	for _, a := range w.tasks.held()[w.region.team.addr.Offset] {
+		t, err := w.tasks.records.task(a)
+		if err != nil {
 			continue
 		}
-		w.begun[a] = true
+		w.begun[a.Offset] = true
 		if err := w.emit(t); err != nil {
 			return err
 		}
@@ -120,9 +109,24 @@ func (w *walk) held() error {
 	return nil
 }
 
+// readHeld has, by team, the tasks that threads run or have suspended, by address.
+func (tk *tasks) readHeld() map[uint64][]callbacks.Address {
+	out := map[uint64][]callbacks.Address{}
+	for _, a := range slices.Sorted(maps.Keys(tk.holders())) {
+		t, err := tk.records.task(callbacks.At(a))
+		if err != nil || !t.explicit {
+			continue
+		}
+		if team, err := tk.records.teamOf(t); err == nil {
+			out[team.Offset] = append(out[team.Offset], t.addr)
+		}
+	}
+	return out
+}
+
 // queued yields the tasks in the queues of the region's team.
 func (w *walk) queued() error {
-	if err := w.rt.l.Team.TaskTeam.Err(); err != nil {
+	if err := w.tasks.l.Team.TaskTeam.Err(); err != nil {
 		return err
 	}
 	both := w.region.team.taskTeams
@@ -141,14 +145,14 @@ func (w *walk) queued() error {
 // the hidden helper threads.
 func (w *walk) helperQueues() error {
 	seen := map[uint64]bool{w.region.team.addr.Offset: true}
-	for gtid := 1; gtid <= defaultHidden && gtid < len(w.rt.slots); gtid++ {
-		th, err := w.rt.thread(w.rt.slots[gtid])
+	for gtid := 1; gtid <= defaultHidden && gtid < len(w.tasks.threads.slots); gtid++ {
+		th, err := w.tasks.threads.thread(w.tasks.threads.slots[gtid])
 		if err != nil || th.team.IsNull() || seen[th.team.Offset] {
 			continue
 		}
 		seen[th.team.Offset] = true
-		gs, err := w.rt.regions(th)
-		if err != nil || !w.rt.hiddenHelper(th, gs) {
+		gs, err := w.tasks.regions.of(th)
+		if err != nil || !w.tasks.threads.hiddenHelper(th, gs) {
 			continue
 		}
 		if th.taskTeam.IsNull() {
@@ -164,8 +168,8 @@ func (w *walk) helperQueues() error {
 // taskTeam yields the tasks in the queues of the kmp_task_team_t at a: one queue
 // for each thread, and one for each priority.
 func (w *walk) taskTeam(a callbacks.Address) error {
-	f := &w.rt.l.TaskTeam
-	r := layout.ReadSize(w.rt.mem, a, f.Size.Size)
+	f := &w.tasks.l.TaskTeam
+	r := layout.ReadSize(w.tasks.mem, a, f.Size.Size)
 	array, n := r.Address(f.ThreadsData), int(r.Int(f.Nproc))
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("task team at %v: %w", a, err)
@@ -175,7 +179,7 @@ func (w *walk) taskTeam(a callbacks.Address) error {
 	}
 	if !array.IsNull() {
 		for i := range n {
-			if err := w.threadData(array.Add(uint64(i) * w.rt.l.ThreadData.Size.Size)); err != nil {
+			if err := w.threadData(array.Add(uint64(i) * w.tasks.l.ThreadData.Size.Size)); err != nil {
 				return err
 			}
 		}
@@ -188,7 +192,7 @@ func (w *walk) taskTeam(a callbacks.Address) error {
 
 // priorities yields the tasks in the list of queues at a.
 func (w *walk) priorities(a callbacks.Address) error {
-	f := &w.rt.l.TaskPri
+	f := &w.tasks.l.TaskPri
 	var loop rtl.Loop
 	for range maxPriorities {
 		if a.IsNull() {
@@ -200,7 +204,7 @@ func (w *walk) priorities(a callbacks.Address) error {
 		if err := w.threadData(a.Add(f.Td.Offset)); err != nil {
 			return err
 		}
-		r := layout.Read(w.rt.mem, a, f.Next)
+		r := layout.Read(w.tasks.mem, a, f.Next)
 		if a = r.Address(f.Next); r.Err() != nil {
 			return fmt.Errorf("queue of priority tasks: %w", r.Err())
 		}
@@ -211,8 +215,8 @@ func (w *walk) priorities(a callbacks.Address) error {
 // threadData yields the tasks in the queue of the kmp_thread_data_t at a. Only
 // the elements between head and tail are tasks; the others are stale.
 func (w *walk) threadData(a callbacks.Address) error {
-	f := &w.rt.l.ThreadData
-	r := layout.Read(w.rt.mem, a, f.Deque, f.DequeSize, f.DequeHead, f.DequeTail, f.DequeNtasks)
+	f := &w.tasks.l.ThreadData
+	r := layout.Read(w.tasks.mem, a, f.Deque, f.DequeSize, f.DequeHead, f.DequeTail, f.DequeNtasks)
 	deque, size, n, head := r.Address(f.Deque), r.Uint(f.DequeSize), r.Uint(f.DequeNtasks), r.Uint(f.DequeHead)
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("task queue at %v: %w", a, err)
@@ -236,11 +240,11 @@ func (w *walk) threadData(a callbacks.Address) error {
 // elements yields the tasks that count pointers at a point to.
 func (w *walk) elements(a callbacks.Address, count uint64) error {
 	block := make([]byte, 8*count)
-	if err := w.rt.mem.ReadMemory(a, block); err != nil {
+	if err := w.tasks.mem.ReadMemory(a, block); err != nil {
 		return fmt.Errorf("task queue: %w", errors.Join(err, callbacks.DeviceReadError))
 	}
 	for i := uint64(0); i < count; i++ {
-		t, err := w.rt.task(callbacks.At(callbacks.Word(block[8*i : 8*i+8])))
+		t, err := w.tasks.records.task(callbacks.At(callbacks.Word(block[8*i : 8*i+8])))
 		if err != nil {
 			return fmt.Errorf("task in a queue: %w", err)
 		}

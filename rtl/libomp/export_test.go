@@ -9,11 +9,11 @@ import (
 // looking for its layout again.
 func Reopen(rt rtl.Runtime, mem callbacks.Memory) (rtl.Runtime, error) {
 	old := rt.(*runtime)
-	again := newRuntime(mem, old.stamp, &Located{Layout: *old.l, Report: old.rep, Identity: old.id})
-	if err := again.readSlots(); err != nil {
+	found := &base{mem: mem, stamp: old.stamp, l: old.l, vars: old.vars, rep: old.rep, id: old.id}
+	again, err := newRuntime(found)
+	if err != nil {
 		return nil, err
 	}
-	again.sortThreads()
-	again.identify()
+	found.identify()
 	return again, nil
 }

@@ -29,23 +29,24 @@ func bindText(v int64) string {
 const infiniteBlocktime = 1<<31 - 1
 
 // blocktime is how long a waiting thread of the task spins before it sleeps.
-func (rt *runtime) blocktime(fd found) (rtl.ICVValue, error) {
-	v := fd.rec.Int(rt.l.Taskdata.IcvBlocktime)
+func (se *settings) blocktime(fd found) (rtl.ICVValue, error) {
+	r := fd.rec()
+	v := r.Int(se.l.Taskdata.IcvBlocktime)
 	// Since LLVM 19 the field is in microseconds. Before that, it is in milliseconds.
 	unit := "ms"
-	if rt.l.Taskdata.IcvTaskThreadLimit.Known() {
+	if se.l.Taskdata.IcvTaskThreadLimit.Known() {
 		unit = "us"
 	}
 	text := strconv.FormatInt(v, 10) + unit
 	if v == infiniteBlocktime {
 		text = "infinite"
 	}
-	return rtl.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, fd.rec.Err()
+	return rtl.ICVValue{Int: v, Text: text, Whole: true, Source: "td_icvs.blocktime"}, r.Err()
 }
 
 // deeper reads the elements behind that of the given level of a list with one
 // 4-byte integer for each level.
-func (rt *runtime) deeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
+func (rt *base) deeper(a callbacks.Address, values, used layout.Field, level int) ([]int64, error) {
 	r := layout.Read(rt.mem, a, values, used)
 	array, n := r.Address(values), r.Int(used)
 	if err := r.Err(); err != nil {
@@ -71,21 +72,22 @@ func (rt *runtime) deeper(a callbacks.Address, values, used layout.Field, level 
 
 // nthreadsVar is the number of threads for the next level and the levels inside
 // it: the task has the first, a list of the runtime the others.
-func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
-	first := fd.rec.Int(rt.l.Taskdata.IcvNproc)
-	if err := fd.rec.Err(); err != nil {
+func (se *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
+	r := fd.rec()
+	first := r.Int(se.l.Taskdata.IcvNproc)
+	if err := r.Err(); err != nil {
 		return rtl.ICVValue{}, err
 	}
 	g := fd.regions[0]
-	a, from := rt.l.Globals.NestedNth.Address, "__kmp_nested_nth"
 	// Since LLVM 19 the team points to its list. Before that, there is one for all.
-	if own := g.team.nestedNth; !own.IsNull() {
-		a, from = own, "t_nested_nth"
+	a, from := g.team.nestedNth, "t_nested_nth"
+	if a.IsNull() {
+		a, from = se.vars().NestedNth.Address, "__kmp_nested_nth"
 	}
 	if a.IsNull() {
 		return rtl.ListICV(first, nil, false, nil, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil
 	}
-	rest, err := rt.deeper(a, rt.l.NestedNth.Nth, rt.l.NestedNth.Used, g.level)
+	rest, err := se.deeper(a, se.l.NestedNth.Nth, se.l.NestedNth.Used, g.level)
 	if err != nil {
 		return rtl.ListICV(first, nil, false, nil, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from, err)), nil
 	}
@@ -93,16 +95,17 @@ func (rt *runtime) nthreadsVar(fd found) (rtl.ICVValue, error) {
 }
 
 // bindVar is the binding policy for the next level and the levels inside it.
-func (rt *runtime) bindVar(fd found) (rtl.ICVValue, error) {
-	first := fd.rec.Int(rt.l.Taskdata.IcvProcBind)
-	if err := fd.rec.Err(); err != nil {
+func (se *settings) bindVar(fd found) (rtl.ICVValue, error) {
+	r := fd.rec()
+	first := r.Int(se.l.Taskdata.IcvProcBind)
+	if err := r.Err(); err != nil {
 		return rtl.ICVValue{}, err
 	}
-	g := rt.l.Globals.NestedProcBind
+	g := se.vars().NestedProcBind
 	if !g.Known() {
 		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: __kmp_nested_proc_bind was not found"), nil
 	}
-	rest, err := rt.deeper(g.Address, rt.l.NestedBind.BindTypes, rt.l.NestedBind.Used, fd.regions[0].level)
+	rest, err := se.deeper(g.Address, se.l.NestedBind.BindTypes, se.l.NestedBind.Used, fd.regions[0].level)
 	if err != nil {
 		return rtl.ListICV(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v", err)), nil
 	}
@@ -117,10 +120,10 @@ const (
 
 // runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE
 // would have it.
-func (rt *runtime) runSched(fd found) (rtl.ICVValue, error) {
-	f := &rt.l.Taskdata
-	kind, chunk := fd.rec.Int(f.IcvSchedType), fd.rec.Int(f.IcvSchedChunk)
-	return rtl.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, fd.rec.Err()
+func (se *settings) runSched(fd found) (rtl.ICVValue, error) {
+	f, r := &se.l.Taskdata, fd.rec()
+	kind, chunk := r.Int(f.IcvSchedType), r.Int(f.IcvSchedChunk)
+	return rtl.ICVValue{Int: kind, Text: schedule(kind, chunk), Source: "td_icvs.sched"}, r.Err()
 }
 
 // schedule is the text of an enum sched_type and its chunk size, which is below 1
@@ -157,18 +160,18 @@ func schedule(kind, chunk int64) string {
 }
 
 // threadLimit is omp_get_thread_limit.
-func (rt *runtime) threadLimit(fd found) (rtl.ICVValue, error) {
-	f := &rt.l.Taskdata
+func (se *settings) threadLimit(fd found) (rtl.ICVValue, error) {
+	f, r := &se.l.Taskdata, fd.rec()
 	if f.IcvTaskThreadLimit.Known() {
-		if v := fd.rec.Int(f.IcvTaskThreadLimit); v > 0 {
-			return rtl.IntegerICV(v, nil, "td_icvs.task_thread_limit"), fd.rec.Err()
+		if v := r.Int(f.IcvTaskThreadLimit); v > 0 {
+			return rtl.IntegerICV(v, nil, "td_icvs.task_thread_limit"), r.Err()
 		}
 	}
-	v := fd.rec.Int(f.IcvThreadLimit)
-	return rtl.IntegerICV(v, nil, "td_icvs.thread_limit"), fd.rec.Err()
+	v := r.Int(f.IcvThreadLimit)
+	return rtl.IntegerICV(v, nil, "td_icvs.thread_limit"), r.Err()
 }
 
-func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
+func (se *settings) implicitVar(fd found) (rtl.ICVValue, error) {
 	v := int64(0)
 	if !fd.explicit {
 		v = 1
@@ -177,23 +180,23 @@ func (rt *runtime) implicitVar(fd found) (rtl.ICVValue, error) {
 }
 
 // threadNum is omp_get_thread_num.
-func (rt *runtime) threadNum(th *thread, gs []region) (rtl.ICVValue, error) {
+func (se *settings) threadNum(th *thread, gs []region) (rtl.ICVValue, error) {
 	if len(gs) == 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is idle: %w", callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(int64(th.tid), nil, "ds_tid"), nil
 }
 
-func (rt *runtime) defAllocator(th *thread, _ []region) (rtl.ICVValue, error) {
-	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
-	v := r.Int(rt.l.Thread.DefAllocator)
+func (se *settings) defAllocator(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
+	v := r.Int(se.l.Thread.DefAllocator)
 	return rtl.IntegerICV(v, rtl.AllocatorText, "th_def_allocator"), r.Err()
 }
 
 // placeAssignment is omp_get_place_num; below 0 the thread is bound to no place.
-func (rt *runtime) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error) {
-	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
-	v := r.Int(rt.l.Thread.CurrentPlace)
+func (se *settings) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
+	v := r.Int(se.l.Thread.CurrentPlace)
 	if r.Err() == nil && v < 0 {
 		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v, callbacks.Unavailable)
 	}
@@ -202,9 +205,9 @@ func (rt *runtime) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error)
 
 // placePartition is the range of places that the thread may use. Behind the last
 // place comes the first.
-func (rt *runtime) placePartition(th *thread, _ []region) (rtl.ICVValue, error) {
-	r := layout.ReadSize(rt.mem, th.addr, rt.l.Thread.Size.Size)
-	first, last := r.Int(rt.l.Thread.FirstPlace), r.Int(rt.l.Thread.LastPlace)
+func (se *settings) placePartition(th *thread, _ []region) (rtl.ICVValue, error) {
+	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
+	first, last := r.Int(se.l.Thread.FirstPlace), r.Int(se.l.Thread.LastPlace)
 	if r.Err() == nil && (first < 0 || last < 0) {
 		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first, callbacks.Unavailable)
 	}

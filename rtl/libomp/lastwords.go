@@ -14,7 +14,7 @@ const maxWords = 2048
 
 // LastWords finds the text of the error that __kmp_fatal was called with: __kmp_msg
 // had it in a buffer on the stack.
-func (rt *runtime) LastWords(stack []byte) string {
+func (rt *base) LastWords(stack []byte) string {
 	found := ""
 	for {
 		at := bytes.Index(stack, []byte(fatal))

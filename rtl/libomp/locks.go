@@ -18,29 +18,29 @@ type lockWait struct {
 
 // findLock finds the lock that th waits for: among the words that the runtime's
 // frames of its waiting call hold, and in the arguments of that call.
-func (rt *runtime) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWait, bool) {
-	clues := rt.clues(ev)
+func (lk *locks) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWait, bool) {
+	clues := lk.clues(ev)
 	arg := lockArgument(th, ev, kind)
 	if arg != 0 {
 		clues = append([]uint64{arg}, clues...)
 	}
 	for _, c := range clues {
-		if lock, ok := rt.resolveVariable(c); ok && kind != entryLock {
-			if text, ok := rt.lockText(lock, th); ok {
-				return lockWait{lock, rt.variableOf(lock, kind, arg, clues), text}, true
+		if lock, ok := lk.resolveVariable(c); ok && kind != entryLock {
+			if text, ok := lk.lockText(lock, th); ok {
+				return lockWait{lock, lk.variableOf(lock, kind, arg, clues), text}, true
 			}
 		}
-		if text, ok := rt.lockText(callbacks.At(c), th); ok {
-			return lockWait{callbacks.At(c), rt.variableOf(callbacks.At(c), kind, arg, clues), text}, true
+		if text, ok := lk.lockText(callbacks.At(c), th); ok {
+			return lockWait{callbacks.At(c), lk.variableOf(callbacks.At(c), kind, arg, clues), text}, true
 		}
 	}
 	for _, c := range clues {
-		w, ok := rt.simpleLock(c, th, c == arg)
+		w, ok := lk.simpleLock(c, th, c == arg)
 		if !ok || kind == entryOther {
 			continue
 		}
 		w.variable = w.lock
-		if kind == entryLock && rt.isNumber(arg) {
+		if kind == entryLock && lk.isNumber(arg) {
 			w.variable = callbacks.At(arg)
 		}
 		return w, true
@@ -49,17 +49,21 @@ func (rt *runtime) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockW
 }
 
 // lockArgument is the argument of the waiting call that is the program's variable;
-// 0 if it is not known. omp_set_lock(&lock) and __kmpc_set_lock(&loc, gtid, &lock)
-// may stand for each other in the name of the call, so the arguments tell.
+// 0 if it is not known. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), whose
+// name may be all that shows: then the arguments tell.
 func lockArgument(th *thread, ev *rtl.Evidence, kind entryKind) uint64 {
 	if ev == nil || ev.Entry == nil || ev.Entry.Arg == nil {
 		return 0
 	}
 	n := 0
-	if kind == entryCritical && strings.HasPrefix(ev.Entry.Function, "__kmpc_") {
+	switch {
+	case !strings.HasPrefix(ev.Entry.Function, "__kmpc_"):
+	case kind == entryCritical:
 		n = 2
-	} else if gtid, ok := ev.Entry.Arg(1); ok && kind == entryLock && uint32(gtid) == uint32(th.gtid) {
-		n = 2
+	case kind == entryLock:
+		if gtid, ok := ev.Entry.Arg(1); ok && uint32(gtid) == uint32(th.gtid) {
+			n = 2
+		}
 	}
 	if v, ok := ev.Entry.Arg(n); ok && v >= lowestAddress {
 		return v
@@ -70,13 +74,13 @@ func lockArgument(th *thread, ev *rtl.Evidence, kind entryKind) uint64 {
 // variableOf is the program's variable of a lock that was found. That of a
 // critical section points to the kmp_indirect_lock_t of the lock. A user lock has
 // the number of one, times 2, and is known from the arguments only.
-func (rt *runtime) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
+func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
 	if kind == entryLock {
 		return callbacks.At(arg) // what is there may be no lock any more
 	}
 	var found []uint64
 	for _, c := range clues {
-		if l, ok := rt.resolveVariable(c); ok && l == lock && c != lock.Offset {
+		if l, ok := lk.resolveVariable(c); ok && l == lock && c != lock.Offset {
 			if c == arg {
 				return callbacks.At(c)
 			}
@@ -89,10 +93,10 @@ func (rt *runtime) variableOf(lock callbacks.Address, kind entryKind, arg uint64
 	return callbacks.At(found[0])
 }
 
-// isNumber tells whether the program's variable at a may be a user lock that is the
+// isNumber reports whether the program's variable at a may be a user lock that is the
 // number of one, times 2.
-func (rt *runtime) isNumber(a uint64) bool {
-	v, err := layout.ReadUint(rt.mem, callbacks.At(a), 4)
+func (lk *locks) isNumber(a uint64) bool {
+	v, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
 	return err == nil && v&1 == 0 && v < maxLocks
 }
 
@@ -106,18 +110,18 @@ const maxLocks = 128 << 20
 
 // resolveVariable follows the program's variable of a critical section to the
 // runtime's lock: it points to a kmp_indirect_lock_t.
-func (rt *runtime) resolveVariable(a uint64) (callbacks.Address, bool) {
-	p, err := layout.ReadUint(rt.mem, callbacks.At(a), 8)
+func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
+	p, err := layout.ReadUint(lk.mem, callbacks.At(a), 8)
 	if err != nil || p&1 != 0 || p == 0 {
 		return callbacks.Address{}, false
 	}
-	return rt.indirect(p)
+	return lk.indirect(p)
 }
 
 // indirect is the lock of the kmp_indirect_lock_t at p.
-func (rt *runtime) indirect(p uint64) (callbacks.Address, bool) {
-	f := &rt.l.Indirect
-	r := layout.Read(rt.mem, callbacks.At(p), f.Lock, f.Type)
+func (lk *locks) indirect(p uint64) (callbacks.Address, bool) {
+	f := &lk.l.Indirect
+	r := layout.Read(lk.mem, callbacks.At(p), f.Lock, f.Type)
 	lock, kind := r.Address(f.Lock), r.Uint(f.Type)
 	return lock, r.Err() == nil && !lock.IsNull() && kind < lockKinds
 }
@@ -125,59 +129,48 @@ func (rt *runtime) indirect(p uint64) (callbacks.Address, bool) {
 // lockKinds is more than kmp_indirect_locktag_t has values.
 const lockKinds = 16
 
-// lockText tells whether there is a lock at a that th waits for, and how that
+// lockText reports whether there is a lock at a that th waits for, and how that
 // shows.
-func (rt *runtime) lockText(a callbacks.Address, th *thread) (string, bool) {
-	if text, ok := rt.queuing(a, th); ok {
+func (lk *locks) lockText(a callbacks.Address, th *thread) (string, bool) {
+	if text, ok := lk.queuing(a, th); ok {
 		return text, true
 	}
-	if text, ok := rt.ticket(a); ok {
+	if text, ok := lk.ticket(a); ok {
 		return text, true
 	}
-	return rt.drdpa(a)
+	return lk.drdpa(a)
 }
 
-// queuing tells whether there is a queuing lock at a, and th in its queue. The
-// queue goes from head_id through th_next_waiting; the numbers are gtid+1.
-func (rt *runtime) queuing(a callbacks.Address, th *thread) (string, bool) {
-	f := &rt.l.Queuing
-	r := layout.Read(rt.mem, a, f.Initialized, f.HeadId, f.TailId)
+// queuing reports whether there is a queuing lock at a, and th in its queue.
+func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
+	f := &lk.l.Queuing
+	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId)
 	self, head, tail := r.Address(f.Initialized), r.Int(f.HeadId), r.Int(f.TailId)
-	if r.Err() != nil || self != a || head < 1 || !rt.queueEnds(head, tail) {
+	if r.Err() != nil || self != a || head < 1 || !lk.queueEnds(head, tail) {
 		return "", false
 	}
-	id := head
-	for n := 1; n <= len(rt.slots); n++ {
-		if id == int64(th.gtid)+1 {
-			return fmt.Sprintf("queue of the lock at %v: gtid %d is number %d, head_id %d, tail_id %d", a, th.gtid, n, head, tail), true
-		}
-		if id < 1 || id > int64(len(rt.slots)) || id == tail {
-			return "", false
-		}
-		next := rt.l.Thread.NextWaiting
-		tr := layout.Read(rt.mem, rt.slots[id-1], next)
-		if id = tr.Int(next); tr.Err() != nil {
-			return "", false
-		}
+	n, waits := lk.queueOf(a, head, tail).place[int64(th.gtid)+1]
+	if !waits {
+		return "", false
 	}
-	return "", false
+	return fmt.Sprintf("queue of the lock at %v: gtid %d is number %d, head_id %d, tail_id %d", a, th.gtid, n, head, tail), true
 }
 
-// queueEnds tells whether head and tail can be those of a queuing lock: it is free,
+// queueEnds reports whether head and tail can be those of a queuing lock: it is free,
 // or one thread has it, or threads wait for it. Where they lie, a DRDPA lock has a
 // pointer.
-func (rt *runtime) queueEnds(head, tail int64) bool {
+func (lk *locks) queueEnds(head, tail int64) bool {
 	if head < 1 {
 		return head >= -1 && tail == 0
 	}
-	return head <= int64(len(rt.slots)) && tail >= 1 && tail <= int64(len(rt.slots))
+	return head <= int64(len(lk.threads.slots)) && tail >= 1 && tail <= int64(len(lk.threads.slots))
 }
 
-// ticket tells whether there is a ticket lock at a that threads wait for. Its
+// ticket reports whether there is a ticket lock at a that threads wait for. Its
 // waiting threads cannot be told apart.
-func (rt *runtime) ticket(a callbacks.Address) (string, bool) {
-	f := &rt.l.Ticket
-	r := layout.Read(rt.mem, a, f.Initialized, f.Self, f.NextTicket, f.NowServing)
+func (lk *locks) ticket(a callbacks.Address) (string, bool) {
+	f := &lk.l.Ticket
+	r := layout.Read(lk.mem, a, f.Initialized, f.Self, f.NextTicket, f.NowServing)
 	self, next, serving := r.Address(f.Self), uint32(r.Uint(f.NextTicket)), uint32(r.Uint(f.NowServing))
 	if r.Err() != nil || self != a || !r.Bool(f.Initialized) || int32(next-serving) < 2 {
 		return "", false
@@ -185,10 +178,10 @@ func (rt *runtime) ticket(a callbacks.Address) (string, bool) {
 	return fmt.Sprintf("ticket lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
 }
 
-// drdpa tells whether there is a DRDPA lock at a that threads wait for.
-func (rt *runtime) drdpa(a callbacks.Address) (string, bool) {
-	f := &rt.l.Drdpa
-	r := layout.Read(rt.mem, a, f.Initialized, f.NextTicket, f.NowServing, f.NumPolls)
+// drdpa reports whether there is a DRDPA lock at a that threads wait for.
+func (lk *locks) drdpa(a callbacks.Address) (string, bool) {
+	f := &lk.l.Drdpa
+	r := layout.Read(lk.mem, a, f.Initialized, f.NextTicket, f.NowServing, f.NumPolls)
 	self, next, serving := r.Address(f.Initialized), r.Uint(f.NextTicket), r.Uint(f.NowServing)
 	if polls := r.Uint(f.NumPolls); r.Err() != nil || self != a || int64(next-serving) < 1 || polls == 0 || polls > uint64(maxSlots) {
 		return "", false
@@ -225,21 +218,21 @@ func parseWord(w uint64) (lockWord, bool) {
 	return lockWord{}, false
 }
 
-// simpleLock tells whether the variable at a is a lock that is one word, and is
+// simpleLock reports whether the variable at a is a lock that is one word, and is
 // held. If a is only a word on the stack, and not known to be what the thread waits
 // for, the word must name another thread as its owner.
-func (rt *runtime) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
-	w, err := layout.ReadUint(rt.mem, callbacks.At(a), 4)
+func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
+	w, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
 	if err != nil {
 		return lockWait{}, false
 	}
 	l, ok := parseWord(w)
 	switch {
-	case !ok || !l.held || l.owner >= int64(len(rt.slots)):
+	case !ok || !l.held || l.owner >= int64(len(lk.threads.slots)):
 		return lockWait{}, false
 	case l.owner < 0 && known:
 		return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held", l.kind, a, w)}, true
-	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || rt.slots[l.owner].IsNull()):
+	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || lk.threads.slots[l.owner].IsNull()):
 		return lockWait{}, false
 	}
 	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w, l.owner)}, true

@@ -36,7 +36,7 @@ type loopFields struct {
 }
 
 // loopFields are the fields of the loop whose variable has so many bytes.
-func (rt *runtime) loopFields(size uint64) loopFields {
+func (rt *base) loopFields(size uint64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
 		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32, s.Ordered32}
@@ -50,23 +50,23 @@ const maxIterations = 1<<63 - 1
 
 // Loop tells of the loop whose dispatch buffer a thread has, or that its code divided
 // in advance.
-func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
-	th, err := rt.byHandle(h)
+func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	th, err := lp.threads.byHandle(h)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	shared, own, err := rt.dispatch(th)
+	shared, own, err := lp.dispatch(th)
 	switch static := code != nil && code.Call.Kind == rtl.LoopStatic; {
 	case err != nil && static:
-		return rt.staticLoop(code)
+		return lp.staticLoop(code)
 	case err != nil:
 		return rtl.LoopInfo{}, err
 	case static:
 		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: static by its code, and with a dispatch buffer at %v: %w", th.gtid, own, callbacks.Unavailable)
 	}
-	d, err := rt.handed(own)
+	d, err := lp.handed(own)
 	info := rtl.LoopInfo{
-		Schedule: scheduleNames[d.kind], Ordered: d.ordered || rt.doacross(th), Step: &d.step, Iterations: &d.total,
+		Schedule: scheduleNames[d.kind], Ordered: d.ordered || lp.doacross(th), Step: &d.step, Iterations: &d.total,
 		Evidence: fmt.Sprintf("dispatch_private_info_t at %v, dispatch_shared_info_t at %v", own, shared),
 	}
 	if err != nil {
@@ -89,15 +89,15 @@ func (rt *runtime) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, err
 	if code != nil && code.Counter != nil && d.has(*code.Counter) {
 		code.Place(&info)
 	}
-	info.Left = rt.left(th, shared, d)
+	info.Left = lp.left(th, shared, d)
 	return info, nil
 }
 
 // dispatch are the buffers of the loop that a thread is in: the team's and its own.
-func (rt *runtime) dispatch(th *thread) (shared, own callbacks.Address, err error) {
-	d := &rt.l.Disp
-	r := layout.Read(rt.mem, th.addr, rt.l.Thread.Dispatch)
-	dr := layout.Read(rt.mem, r.Address(rt.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)
+func (lp *loops) dispatch(th *thread) (shared, own callbacks.Address, err error) {
+	d := &lp.l.Disp
+	r := layout.Read(lp.mem, th.addr, lp.l.Thread.Dispatch)
+	dr := layout.Read(lp.mem, r.Address(lp.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)
 	shared, own = dr.Address(d.DispatchShCurrent), dr.Address(d.DispatchPrCurrent)
 	if r.Err() != nil || dr.Err() != nil || shared.IsNull() || own.IsNull() {
 		return shared, own, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
@@ -105,8 +105,8 @@ func (rt *runtime) dispatch(th *thread) (shared, own callbacks.Address, err erro
 	return shared, own, nil
 }
 
-// doacross tells whether a thread is in a loop with an ordered clause with a number.
-func (rt *runtime) doacross(th *thread) bool {
-	info, err := rt.field(th.addr, rt.l.Thread.Dispatch, rt.l.Disp.DoacrossInfo)
+// doacross reports whether a thread is in a loop with an ordered clause with a number.
+func (lp *loops) doacross(th *thread) bool {
+	info, err := lp.field(th.addr, lp.l.Thread.Dispatch, lp.l.Disp.DoacrossInfo)
 	return err == nil && info != 0
 }

@@ -21,18 +21,18 @@ type handed struct {
 // at is the value of iteration i.
 func (d *handed) at(i uint64) *int64 { v := d.first + int64(i)*d.step; return &v }
 
-// has tells whether the loop's variable takes the value v.
+// has reports whether the loop's variable takes the value v.
 func (d *handed) has(v int64) bool {
 	off := v - d.first
 	return off%d.step == 0 && off/d.step >= 0 && uint64(off/d.step) < d.total
 }
 
 // handed reads the buffer of a thread at own.
-func (rt *runtime) handed(own callbacks.Address) (handed, error) {
-	p := &rt.l.DispPrivate
-	head := layout.Read(rt.mem, own, p.Schedule, p.TypeSize, p.Ordered)
-	f := rt.loopFields(head.Uint(p.TypeSize))
-	r := layout.Read(rt.mem, own, f.count, f.lb, f.ub, f.st, f.tc, f.chunk, f.lower, f.upper)
+func (lp *loops) handed(own callbacks.Address) (handed, error) {
+	p := &lp.l.DispPrivate
+	head := layout.Read(lp.mem, own, p.Schedule, p.TypeSize, p.Ordered)
+	f := lp.loopFields(head.Uint(p.TypeSize))
+	r := layout.Read(lp.mem, own, f.count, f.lb, f.ub, f.st, f.tc, f.chunk, f.lower, f.upper)
 	d := handed{
 		kind: head.Uint(p.Schedule), ordered: head.Uint(p.Ordered) != 0, given: f.given,
 		total: r.Uint(f.tc), chunk: r.Uint(f.chunk), first: r.Int(f.lb), limit: r.Int(f.ub), step: r.Int(f.st),
@@ -49,17 +49,17 @@ func (rt *runtime) handed(own callbacks.Address) (handed, error) {
 
 // left is how many iterations of a loop no thread has got yet; nil where threads
 // have their parts from the begin on, or that is not known.
-func (rt *runtime) left(th *thread, shared callbacks.Address, d handed) *uint64 {
-	given, err := rt.field(shared, d.given)
+func (lp *loops) left(th *thread, shared callbacks.Address, d handed) *uint64 {
+	given, err := lp.field(shared, d.given)
 	if err != nil {
 		return nil
 	}
 	switch d.kind {
 	case schStaticSteal:
-		n, ok := rt.aside.get(shared.Offset)
+		n, ok := lp.aside.Get(shared.Offset)
 		if !ok {
-			n = rt.setAside(th, shared, d)
-			rt.aside.put(shared.Offset, n)
+			n = lp.setAside(th, shared, d)
+			lp.aside.Put(shared.Offset, n)
 		}
 		return n
 	case schDynamicChunked:
@@ -79,23 +79,23 @@ func (rt *runtime) left(th *thread, shared callbacks.Address, d handed) *uint64 
 // setAside is how many iterations are set aside for the members of a team, where
 // threads that are done take over from others; nil if a member is not in the loop: it
 // may have none left, or not have come.
-func (rt *runtime) setAside(th *thread, shared callbacks.Address, d handed) *uint64 {
-	t, err := rt.team(th.team)
+func (lp *loops) setAside(th *thread, shared callbacks.Address, d handed) *uint64 {
+	t, err := lp.threads.team(th.team)
 	if err != nil || d.chunk == 0 {
 		return nil
 	}
 	chunks := (d.total + d.chunk - 1) / d.chunk
 	var n uint64
 	for i := range t.nproc {
-		m, err := rt.member(t, i)
+		m, err := lp.threads.member(t, i)
 		if err != nil {
 			return nil
 		}
-		sh, own, err := rt.dispatch(m)
+		sh, own, err := lp.dispatch(m)
 		if err != nil || sh != shared {
 			return nil
 		}
-		o, err := rt.handed(own)
+		o, err := lp.handed(own)
 		if err != nil || o.kind != schStaticSteal || o.end > chunks {
 			return nil
 		}

@@ -23,7 +23,7 @@ const (
 )
 
 // staticLoop is a construct that code divided in advance.
-func (rt *runtime) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
+func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	info := rtl.LoopInfo{Evidence: code.Evidence()}
 	if code.Schedule == nil {
 		return info, fmt.Errorf("schedule of %s in %s: %w", code.Function, code.Where, callbacks.Unavailable)
@@ -41,7 +41,7 @@ func (rt *runtime) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	default:
 		return info, fmt.Errorf("schedule %d of %s in %s: %w", *code.Schedule, code.Function, code.Where, callbacks.Unavailable)
 	}
-	if rt.sections(code) {
+	if lp.sections(code) {
 		info.Schedule = "sections"
 	}
 	if chunked { // the range may have moved on since, in registers
@@ -59,8 +59,8 @@ func (rt *runtime) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	return info, nil
 }
 
-// sections tells whether what was divided are sections, as the compiler says.
-func (rt *runtime) sections(code *rtl.LoopCode) bool {
-	flags, err := layout.ReadUint(rt.mem, callbacks.At(code.Source+identFlagsAt), 4)
+// sections reports whether what was divided are sections, as the compiler says.
+func (lp *loops) sections(code *rtl.LoopCode) bool {
+	flags, err := layout.ReadUint(lp.mem, callbacks.At(code.Source+identFlagsAt), 4)
 	return code.Source != 0 && err == nil && flags&identSections != 0
 }

@@ -1,281 +1,86 @@
 package libomp_test
 
 import (
-	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
+	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
 
 // subject is an open core of a program, with what the program said of itself.
-type subject struct {
-	rtl.Runtime
-	core    *corefile.Core
-	truth   omptest.Truth
-	threads map[int]handles.Thread // by LWP
+type subject struct{ *rtltest.Subject }
+
+// expected is what is to be expected of LLVM's runtime. Globals that a layout cannot
+// place are left out.
+var expected = rtltest.Expect{
+	Sources: true,
+	Unknown: func(_ string, why callbacks.RC) bool { return why == callbacks.Incompatible },
 }
 
 // openCore dumps a program on a runtime and opens the core.
 func openCore(t *testing.T, run omptest.Run) *subject {
 	t.Helper()
-	r := omptest.Dump(t, run)
-	c, err := corefile.Open(r.Core, corefile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	rts, err := libomp.Open(c, handles.Stamp{Space: 1, Epoch: 1}, libomp.Options{})
-	if err != nil || len(rts) != 1 {
-		t.Fatalf("%d runtimes, %v", len(rts), err)
-	}
-	s := &subject{Runtime: rts[0], core: c, truth: r.Truth, threads: map[int]handles.Thread{}}
-	s.matchThreads(t)
-	return s
+	return &subject{rtltest.Open(t, libomp.Driver(), run, expected)}
 }
 
-// matchThreads finds the LWP of each thread by its thread pointer.
-func (s *subject) matchThreads(t *testing.T) {
-	t.Helper()
-	ids, err := s.core.ThreadIDs(callbacks.ThreadIDLWP)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lwps := map[uint64]int{}
-	for _, id := range ids {
-		regs, err := s.core.Registers(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lwps[regs.ThreadPointer] = int(id.Value)
-	}
-	for h, err := range s.Threads() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := s.Thread(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lwp := lwps[info.Pthread.Value]; lwp != 0 {
-			s.threads[lwp] = h
-		}
-	}
-}
-
-// regions returns the region of the thread and those around it, by level.
-func (s *subject) regions(t *testing.T, h handles.Thread) []handles.Parallel {
-	t.Helper()
-	p, err := s.CurrentParallel(h)
-	var hs []handles.Parallel
-	for ; err == nil; p, err = s.EnclosingParallel(p) {
-		hs = append(hs, p)
-	}
-	if len(hs) == 0 || rcOf(err) != callbacks.Unavailable {
-		t.Errorf("%v: %d regions, then %v", h, len(hs), err)
-	}
-	slices.Reverse(hs)
-	return hs
-}
-
-func rcOf(err error) callbacks.RC {
-	for _, rc := range []callbacks.RC{callbacks.Unavailable, callbacks.StaleHandle, callbacks.BadInput, callbacks.DeviceReadError,
-		callbacks.NeedsStateTracking, callbacks.Incompatible, callbacks.Incomplete} {
-		if errors.Is(err, rc) {
-			return rc
-		}
-	}
-	return callbacks.Error
+// programs are those whose threads tell what they were told.
+var programs = []string{
+	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
+	"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
+	"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
 }
 
 // TestWhatThreadsWereTold holds regions and tasks against what omp_get_* told
 // each thread of each program on each runtime.
 func TestWhatThreadsWereTold(t *testing.T) {
-	for _, program := range []string{
-		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
-		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
-		"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
-	} {
+	for _, program := range programs {
 		for _, rt := range omptest.Runtimes(t) {
 			for _, env := range [][]string{nil, {"OMP_DEBUG=enabled"}} {
 				t.Run(fmt.Sprint(program, "/", rt.Major, env), func(t *testing.T) {
 					exe := omptest.Compile(t, omptest.Build{Program: program})
 					s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
-					s.checkThreads(t)
-					s.checkTasks(t)
-					s.checkStates(t, env != nil)
+					s.Expect.Tracked = env != nil
+					s.Check(t)
 				})
 			}
 		}
 	}
 }
 
-func (s *subject) checkThreads(t *testing.T) {
-	for _, want := range s.truth.Threads {
-		h, ok := s.threads[want.LWP]
-		if ok != want.OpenMP {
-			t.Errorf("LWP %d is an OpenMP thread: %t, the program says %t", want.LWP, ok, want.OpenMP)
-			continue
-		}
-		if !ok {
-			continue
-		}
-		s.checkThread(t, h, want)
+// without is a driver whose table has no row of a release.
+func without(release int) rtl.Driver {
+	d := libomp.Driver()
+	open := d.Open
+	d.Open = func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
+		o.Without = []string{strconv.Itoa(release)}
+		return open(t, first, o)
 	}
+	return d
 }
 
-func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.ThreadTruth) {
-	info, err := s.Thread(h)
-	if err != nil {
-		t.Errorf("LWP %d: %v", want.LWP, err)
-	}
-	if want.Role == "idle" {
-		_, err := s.CurrentParallel(h)
-		_, taskErr := s.CurrentTask(h)
-		if info.Role != rtl.RoleIdle || rcOf(err) != callbacks.Unavailable || rcOf(taskErr) != callbacks.Unavailable || info.ThreadNum != -1 {
-			t.Errorf("LWP %d is idle: role %s, number %d, region %v, task %v", want.LWP, info.Role, info.ThreadNum, err, taskErr)
+// TestUnknownReleases holds each release against what its threads were told, as if the
+// table had never heard of it.
+func TestUnknownReleases(t *testing.T) {
+	for _, major := range omptest.Today(t, []int{11, 13, 14, 15, 16, 17, 18, 19, 23}) {
+		for _, program := range programs {
+			t.Run(fmt.Sprint(major, "/", program), func(t *testing.T) {
+				want := expected
+				switch {
+				case major < 13 && program == "hidden_helper": // there were none
+					return
+				case major < 13 && program == "serialized_nested": // keeps no function of a region of one thread
+					want.Sources, want.Nameless = false, true
+				}
+				exe := omptest.Compile(t, omptest.Build{Program: program})
+				run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
+				rtltest.Open(t, without(major), run, want).Check(t)
+			})
 		}
-		return
-	}
-	if want.Role != "helper" && string(info.Role) != want.Role || info.ThreadNum != want.ThreadNum || info.HiddenHelper != (want.Role == "helper") {
-		t.Errorf("LWP %d: role %s, number %d, helper %t; the program says %s, %d", want.LWP, info.Role, info.ThreadNum, info.HiddenHelper, want.Role, want.ThreadNum)
-	}
-	hs := s.regions(t, h)
-	levels := map[int]rtl.ParallelInfo{}
-	top := rtl.ParallelInfo{}
-	for _, p := range hs {
-		top, err = s.Parallel(p)
-		if err != nil {
-			t.Errorf("LWP %d: %v", want.LWP, err)
-		}
-		levels[top.Level] = top
-	}
-	if top.Level != want.Level || top.ActiveLevel != want.ActiveLevel || top.TeamSize != want.TeamSize {
-		t.Errorf("LWP %d: level %d, active %d, size %d; the program says %d, %d, %d", want.LWP,
-			top.Level, top.ActiveLevel, top.TeamSize, want.Level, want.ActiveLevel, want.TeamSize)
-	}
-	for level, size := range want.Sizes {
-		num := info.ThreadNum
-		if level < top.Level {
-			num = levels[level+1].PrimaryNum
-		}
-		if levels[level].TeamSize != size || num != want.Ancestors[level] {
-			t.Errorf("LWP %d: at level %d number %d of %d; the program says %d of %d", want.LWP, level, num, levels[level].TeamSize,
-				want.Ancestors[level], size)
-		}
-	}
-	for level, line := range want.RegionLines {
-		if p := levels[level]; level > 0 && !info.HiddenHelper && (p.Source.Line == 0 && !p.Serialized || p.Source.Line != 0 && line != 0 && p.Source.Line != line) {
-			t.Errorf("LWP %d: the region of level %d is from %+v; the program says line %d", want.LWP, level, p.Source, line)
-		}
-	}
-	if top.Level > 0 && top.Function.IsNull() {
-		t.Errorf("LWP %d: its region has no function", want.LWP)
-	}
-	s.checkMembership(t, h, hs[len(hs)-1], info)
-}
-
-// checkMembership goes from the region back to the thread and its tasks.
-func (s *subject) checkMembership(t *testing.T, h handles.Thread, p handles.Parallel, info rtl.ThreadInfo) {
-	back, err := s.ThreadInParallel(p, info.ThreadNum)
-	if err != nil || back != h {
-		t.Errorf("thread %d of %v is %v (%v), want %v", info.ThreadNum, p, back, err, h)
-	}
-	implicit, err := s.TaskInParallel(p, info.ThreadNum)
-	if err != nil {
-		t.Error(err)
-	}
-	task, err := s.CurrentTask(h)
-	for n := 0; err == nil && n < 10; n++ {
-		of, e := s.TaskParallel(task)
-		if kind, _ := s.Task(task); e == nil && of == p && kind.Kind == rtl.TaskImplicit || kind.Kind == rtl.TaskInitial {
-			break
-		}
-		task, err = s.GeneratingTask(task)
-	}
-	if err != nil {
-		t.Errorf("the tasks around the current one of %v do not lead to an implicit one: %v", h, err)
-	}
-	of, err := s.TaskParallel(implicit)
-	if err != nil || of != p {
-		t.Errorf("the region of %v is %v (%v), want %v", implicit, of, err, p)
-	}
-}
-
-// checkTasks counts the explicit tasks of all regions by kind, state and line.
-func (s *subject) checkTasks(t *testing.T) {
-	type key struct {
-		kind  rtl.TaskKind
-		state rtl.TaskState
-		line  int
-		lwp   int
-	}
-	lwps := map[handles.Thread]int{}
-	regions := map[handles.Parallel]bool{}
-	for lwp, h := range s.threads {
-		lwps[h] = lwp
-		if _, err := s.CurrentParallel(h); err == nil {
-			for _, p := range s.regions(t, h) {
-				regions[p] = true
-			}
-		}
-	}
-	got := map[key]int{}
-	for p := range regions {
-		for h, err := range s.ExplicitTasks(p) {
-			if err != nil {
-				t.Error(err)
-				continue
-			}
-			info, err := s.Task(h)
-			if err != nil {
-				t.Error(err)
-			}
-			got[key{info.Kind, info.State, info.Source.Line, lwps[info.Thread]}]++
-		}
-	}
-	for _, w := range s.truth.Tasks {
-		k := key{rtl.TaskKind(w.Kind), rtl.TaskState(w.State), w.Line, w.LWP}
-		if got[k] != w.Count {
-			t.Errorf("%d tasks %+v, want %d; all are %v", got[k], k, w.Count, got)
-		}
-		delete(got, k)
-	}
-	if len(got) > 0 {
-		t.Errorf("tasks that the program does not know: %v", got)
-	}
-}
-
-// checkStates holds states against those that the program put its threads in,
-// and locks against the program's variables.
-func (s *subject) checkStates(t *testing.T, tracking bool) {
-	w := newWitness(t, s)
-	for _, want := range s.truth.Threads {
-		h, ok := s.threads[want.LWP]
-		if !ok || want.State == "" {
-			continue
-		}
-		st, err := s.State(h, w.evidence(t, want.LWP))
-		if err != nil || st.State.String() != want.State || st.Evidence == "" {
-			t.Errorf("LWP %d: state %v (%s, %v), the program says %s", want.LWP, st.State, st.Evidence, err, want.State)
-		}
-		if want.WaitID != 0 && (st.WaitID == 0 || st.WaitVariable != uint64(want.WaitID)) {
-			t.Errorf("LWP %d: waits for %#x, variable %#x; the program says %#x (%s)", want.LWP, st.WaitID, st.WaitVariable, uint64(want.WaitID), st.Evidence)
-		}
-		if st.Tracked && !tracking {
-			t.Errorf("LWP %d: state %v is tracked, but the runtime keeps none", want.LWP, st.State)
-		}
-		bare, err := s.State(h, nil)
-		if err != nil || bare.Evidence == "" {
-			t.Errorf("LWP %d without evidence: %v (%s, %v)", want.LWP, bare.State, bare.Evidence, err)
-		}
-		t.Logf("LWP %d: %v tracked %t wait %#x %s variable %#x (%#x): %s BARE %v %s", want.LWP, st.State, st.Tracked, st.WaitID, st.WaitKind,
-			st.WaitVariable, uint64(want.WaitID), st.Evidence, bare.State, bare.Evidence)
 	}
 }

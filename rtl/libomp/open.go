@@ -1,7 +1,7 @@
 // Package libomp reads LLVM's OpenMP runtime, and what is derived from it
 // (Intel's and AMD's), in a target.
 //
-// Everything that it knows of the runtime's structures is declared in Layout;
+// Everything that it knows of the runtime's structures is declared in locate.Layout;
 // the rest of the package knows what the fields mean. A team of the runtime may
 // serve several nested regions and a worker keeps its last team while it idles:
 // regions.go and threads.go say how both are told apart.
@@ -10,43 +10,34 @@ package libomp
 import (
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/libomp/locate"
 )
 
-// runtime is one libomp of a target at one stop. All that it keeps is read once
-// and does not change.
+// runtime is one libomp of a target at one stop: its readers, which together answer
+// what rtl asks (readers.go).
 type runtime struct {
-	mem   callbacks.Memory
-	stamp handles.Stamp
-	l     *Layout
-	rep   layout.Report
-	id    rtl.Identity
-
-	slots  []callbacks.Address // __kmp_threads, null where a gtid is free
-	gtids  map[uint64]int      // address of a kmp_info_t → gtid
-	sorted []uint64            // the addresses, ascending
-
-	known   cache[uint64, *thread]
-	teams   cache[uint64, *team]
-	around  cache[handles.Parallel, []region]
-	chains  cache[uint64, []region] // by thread: the regions that it is in
-	tasks   cache[uint64, *task]
-	aside   cache[uint64, *uint64]   // by loop: iterations that are set aside for members
-	holders func() map[uint64]holder // see current.go
-	graphs  cache[uint64, *graph]    // by team, see deps.go
+	*base
+	*locate.Locations
+	*threads
+	*regions
+	*tasks
+	*states
+	*waits
+	*loops
+	*settings
 }
 
 // Open reads the runtimes of LLVM's kind in t. No such runtime is no error: the
 // result is empty then. A runtime that is there and cannot be read is an error,
 // beside those that can. The handles of the i-th runtime of the result carry the
 // stamp with i added to its Space.
-func Open(t callbacks.Target, stamp handles.Stamp, o Options) ([]rtl.Runtime, error) {
-	mods, err := Find(t)
+func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
+	mods, err := locate.Find(t)
 	if err != nil {
 		return nil, fmt.Errorf("libomp: %w", err)
 	}
@@ -55,8 +46,9 @@ func Open(t callbacks.Target, stamp handles.Stamp, o Options) ([]rtl.Runtime, er
 	for _, mod := range mods {
 		rt, err := open(t, mod, stamp, o)
 		switch {
-		case errors.Is(err, ErrNotInitialized):
-			errs = append(errs, &rtl.Dormant{Identity: rtl.Identity{Family: "libomp", Name: "LLVM OpenMP runtime", Module: mod}})
+		case errors.Is(err, locate.ErrNotInitialized):
+			id := rtl.Identity{Family: locate.Family, Name: locate.FullName, Module: mod, OMPVersion: locate.OpenMPVersion(t, mod)}
+			errs = append(errs, &rtl.Dormant{Identity: id, ICVs: icvs().ICVs()})
 			continue
 		case err != nil:
 			errs = append(errs, fmt.Errorf("libomp in %s: %w", mod.Path, err))
@@ -68,46 +60,59 @@ func Open(t callbacks.Target, stamp handles.Stamp, o Options) ([]rtl.Runtime, er
 	return rts, errors.Join(errs...)
 }
 
-func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o Options) (*runtime, error) {
-	loc, err := Locate(t, mod, o)
+func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
+	loc, err := locate.Locate(t, mod, o)
 	if err != nil {
 		return nil, err
 	}
-	rt := newRuntime(t, stamp, loc)
-	if err := rt.readThreads(); err != nil {
+	found := &base{mem: t, stamp: stamp, l: &loc.Layout, vars: loc.Settings, rep: loc.Report, id: loc.Identity}
+	rt, err := newRuntime(found)
+	if err != nil {
 		return nil, err
 	}
-	rt.identify()
+	found.identify()
 	return rt, nil
 }
 
-func newRuntime(mem callbacks.Memory, stamp handles.Stamp, loc *Located) *runtime {
-	rt := &runtime{
-		mem: mem, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity,
-		gtids: map[uint64]int{},
+// newRuntime reads which threads there are, of which everything else is read when it is
+// asked for.
+func newRuntime(found *base) (*runtime, error) {
+	ths := &threads{base: found, gtids: map[uint64]int{}}
+	if err := ths.readThreads(); err != nil {
+		return nil, err
 	}
-	rt.holders = sync.OnceValue(rt.readHolders)
-	return rt
+	rs := &records{base: found}
+	rg := &regions{base: found, threads: ths, records: rs}
+	tk := newTasks(rg)
+	lk := &locks{base: found, threads: ths}
+	bs := &barriers{base: found, threads: ths}
+	sr := &states{base: found, threads: ths, records: rs, regions: rg, locks: lk, barriers: bs}
+	lp := &loops{base: found, threads: ths}
+	return &runtime{
+		base: found, Locations: locate.NewLocations(found.mem, found.id.Module, &found.l.Globals),
+		threads: ths, regions: rg, tasks: tk, states: sr, loops: lp,
+		waits: &waits{
+			base: found, threads: ths, records: rs, regions: rg, tasks: tk,
+			locks: lk, barriers: bs, states: sr, loops: lp,
+		},
+		settings: &settings{base: found, threads: ths, regions: rg, tasks: tk},
+	}, nil
 }
 
 // readThreads reads which threads there are.
-func (rt *runtime) readThreads() error {
-	if err := rt.readSlots(); err != nil {
+func (ths *threads) readThreads() error {
+	if err := ths.readSlots(); err != nil {
 		return err
 	}
-	rt.sortThreads()
+	ths.sortThreads()
 	return nil
 }
 
 // Reread is the runtime as the target's memory is now.
-func (rt *runtime) Reread() (rtl.Runtime, error) {
-	now := &runtime{mem: rt.mem, stamp: rt.stamp, l: rt.l, rep: rt.rep, id: rt.id, gtids: map[uint64]int{}}
-	now.holders = sync.OnceValue(now.readHolders)
-	return now, now.readThreads()
-}
+func (rt *runtime) Reread() (rtl.Runtime, error) { return newRuntime(rt.base) }
 
 // identify adds to the identity what the runtime's own variables say.
-func (rt *runtime) identify() {
+func (rt *base) identify() {
 	g := &rt.l.Globals
 	if v, err := layout.ReadGlobal(rt.mem, g.OpenmpVersion, 4); err == nil {
 		rt.id.OMPVersion = v
@@ -121,49 +126,15 @@ func (rt *runtime) identify() {
 }
 
 // Identity names the runtime.
-func (rt *runtime) Identity() rtl.Identity { return rt.id }
+func (rt *base) Identity() rtl.Identity { return rt.id }
 
 // Layout says where each field lies and who said so.
-func (rt *runtime) Layout() layout.Report { return rt.rep }
+func (rt *base) Layout() layout.Report { return rt.rep }
 
 // Stamp is what all handles of this runtime carry.
-func (rt *runtime) Stamp() handles.Stamp { return rt.stamp }
+func (rt *base) Stamp() handles.Stamp { return rt.stamp }
 
-// Owns tells whether pc lies in the runtime's module.
-func (rt *runtime) Owns(pc uint64) bool {
+// Owns reports whether pc lies in the runtime's module.
+func (rt *base) Owns(pc uint64) bool {
 	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.At(pc))
-}
-
-// cache keeps what was read.
-type cache[K comparable, T any] struct {
-	mu sync.Mutex
-	m  map[K]T
-}
-
-// maxCached bounds each cache. A program with more threads or teams is read
-// again and again, not wrongly.
-const maxCached = 1 << 16
-
-func (c *cache[K, T]) get(a K) (T, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	v, ok := c.m[a]
-	return v, ok
-}
-
-func (c *cache[K, T]) size() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.m)
-}
-
-func (c *cache[K, T]) put(a K, v T) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.m == nil {
-		c.m = map[K]T{}
-	}
-	if len(c.m) < maxCached {
-		c.m[a] = v
-	}
 }

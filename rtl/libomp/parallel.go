@@ -12,8 +12,8 @@ import (
 )
 
 // Parallel reads one region.
-func (rt *runtime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
-	gs, err := rt.find(h)
+func (rg *regions) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	gs, err := rg.find(h)
 	if err != nil {
 		return rtl.ParallelInfo{}, err
 	}
@@ -27,33 +27,33 @@ func (rt *runtime) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
 		League:      g.league,
 	}
 	if g.initial || !g.innermost() {
-		rt.outerInfo(&info, g)
+		rg.outerInfo(&info, g)
 		return info, nil
 	}
 	info.Function = g.team.pkfn
 	info.Hint = g.team.serialized > 0
-	info.Source = rt.source(g.team.ident)
-	info.Return = rt.userCode(g.team.forkReturn)
+	info.Source = rg.records.source(g.team.ident)
+	info.Return = rg.userCode(g.team.forkReturn)
 	return info, nil
 }
 
 // outerInfo adds what is kept of a region whose team serves a region inside it
 // too: of the region of a league's team the function, and of a serialized one the
 // return address if the runtime keeps states.
-func (rt *runtime) outerInfo(info *rtl.ParallelInfo, g region) {
+func (rg *regions) outerInfo(info *rtl.ParallelInfo, g region) {
 	if g.initial && g.league > 0 {
-		if th, err := rt.member(g.team, 0); err == nil {
+		if th, err := rg.threads.member(g.team, 0); err == nil {
 			info.Function = th.microtask
 		}
 	}
-	if lwt, err := rt.lightweight(g); err == nil {
-		info.Return = rt.userCode(lwt.Address(rt.l.Lwt.OmptMasterReturnAddress))
+	if lwt, err := rg.lightweight(g); err == nil {
+		info.Return = rg.userCode(lwt.Address(rg.l.Lwt.OmptMasterReturnAddress))
 	}
 }
 
 // userCode is a unless that is in the runtime itself: where user code enters it
 // with a jump, its caller was the runtime.
-func (rt *runtime) userCode(a callbacks.Address) callbacks.Address {
+func (rt *base) userCode(a callbacks.Address) callbacks.Address {
 	if rt.Owns(a.Offset) {
 		return callbacks.Address{}
 	}
@@ -73,33 +73,33 @@ func primaryNum(gs []region) int {
 }
 
 // EnclosingParallel is ompd_get_enclosing_parallel_handle.
-func (rt *runtime) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
-	gs, err := rt.find(h)
+func (rg *regions) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
+	gs, err := rg.find(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
 	if len(gs) < 2 {
 		return handles.Parallel{}, fmt.Errorf("%v is the outermost region: %w", h, callbacks.Unavailable)
 	}
-	return rt.parallelHandle(gs[1]), nil
+	return rg.parallelHandle(gs[1]), nil
 }
 
 // ThreadInParallel is ompd_get_thread_in_parallel.
-func (rt *runtime) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
-	g, err := rt.withMember(h, n)
+func (rg *regions) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
+	g, err := rg.withMember(h, n)
 	if err != nil {
 		return handles.Thread{}, err
 	}
-	th, err := rt.member(g.team, n)
+	th, err := rg.threads.member(g.team, n)
 	if err != nil {
 		return handles.Thread{}, fmt.Errorf("thread %d of %v: %w", n, h, err)
 	}
-	return handles.Thread{Stamp: rt.stamp, Info: th.addr}, nil
+	return handles.Thread{Stamp: rg.stamp, Info: th.addr}, nil
 }
 
 // withMember reads the region that h names, which must have a thread number n.
-func (rt *runtime) withMember(h handles.Parallel, n int) (region, error) {
-	gs, err := rt.find(h)
+func (rg *regions) withMember(h handles.Parallel, n int) (region, error) {
+	gs, err := rg.find(h)
 	if err != nil {
 		return region{}, err
 	}
@@ -110,23 +110,23 @@ func (rt *runtime) withMember(h handles.Parallel, n int) (region, error) {
 }
 
 // TaskInParallel is ompd_get_task_in_parallel.
-func (rt *runtime) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
-	g, err := rt.withMember(h, n)
+func (rg *regions) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
+	g, err := rg.withMember(h, n)
 	if err != nil {
 		return handles.Task{}, err
 	}
-	return rt.implicitHandle(g, n), nil
+	return rg.implicitHandle(g, n), nil
 }
 
 // implicitHandle names the implicit task of thread number n of a region.
-func (rt *runtime) implicitHandle(g region, n int) handles.Task {
-	return handles.Task{Stamp: rt.stamp, Data: rt.implicitTask(g.team, n), Level: uint32(g.level)}
+func (rg *regions) implicitHandle(g region, n int) handles.Task {
+	return handles.Task{Stamp: rg.stamp, Data: rg.threads.implicitTask(g.team, n), Level: uint32(g.level)}
 }
 
 // lightweight reads the record that the runtime keeps of a serialized region
 // while its team serves another inside it. There is one only if the runtime keeps
 // states. The head of the list is the region around the innermost one.
-func (rt *runtime) lightweight(g region) (*layout.Record, error) {
+func (rt *base) lightweight(g region) (*layout.Record, error) {
 	depth := g.team.level - g.level
 	if !rt.id.Tracking || depth < 1 {
 		return nil, fmt.Errorf("no record of level %d of the team at %v: %w", g.level, g.team.addr, callbacks.NeedsStateTracking)
@@ -152,17 +152,22 @@ const maxSource = 16 << 10
 
 // source reads the place in the source that the ident_t at a tells. What is not
 // told, or cannot be read, is empty.
-func (rt *runtime) source(a callbacks.Address) rtl.SourceLocation {
-	f := &rt.l.Ident
+func (rs *records) source(a callbacks.Address) rtl.SourceLocation {
+	f := &rs.l.Ident
 	if a.IsNull() || !f.Psource.Known() {
 		return rtl.SourceLocation{}
 	}
-	r := layout.Read(rt.mem, a, f.Psource)
-	text, err := layout.ReadString(rt.mem, r.Address(f.Psource), maxSource)
+	if known, ok := rs.idents.Get(a.Offset); ok {
+		return known
+	}
+	r := layout.Read(rs.mem, a, f.Psource)
+	text, err := layout.ReadString(rs.mem, r.Address(f.Psource), maxSource)
 	if r.Err() != nil || err != nil {
 		return rtl.SourceLocation{}
 	}
-	return parseSource(text)
+	s := parseSource(text)
+	rs.idents.Put(a.Offset, s)
+	return s
 }
 
 // parseSource splits ";file;function;line;column;;". The compiler writes

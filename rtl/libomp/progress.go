@@ -10,8 +10,8 @@ import (
 )
 
 // Progress gives the counters of a thread.
-func (rt *runtime) Progress(h handles.Thread) ([]rtl.Counter, error) {
-	th, err := rt.byHandle(h)
+func (lp *loops) Progress(h handles.Thread) ([]rtl.Counter, error) {
+	th, err := lp.threads.byHandle(h)
 	if err != nil {
 		return nil, err
 	}
@@ -23,19 +23,19 @@ func (rt *runtime) Progress(h handles.Thread) ([]rtl.Counter, error) {
 		}
 		errs = append(errs, err)
 	}
-	n, err := rt.barriersPassed(th)
+	n, err := lp.barriersPassed(th)
 	add("barriers", n, err)
-	n, err = rt.field(th.addr, rt.l.Thread.Dispatch, rt.l.Disp.DispIndex)
+	n, err = lp.field(th.addr, lp.l.Thread.Dispatch, lp.l.Disp.DispIndex)
 	add("loops", n, err)
-	n, err = rt.queued(th)
+	n, err = lp.queued(th)
 	add("tasks", n, err)
 	if !th.task.IsNull() {
-		td := &rt.l.Taskdata
+		td := &lp.l.Taskdata
 		for _, c := range []struct {
 			name string
 			f    layout.Field
 		}{{"taskwaits", td.TaskwaitCounter}, {"unfinished children", td.IncompleteChildTasks}} {
-			n, err := rt.field(th.task, c.f)
+			n, err := lp.field(th.task, c.f)
 			add(c.name, n, err)
 		}
 	}
@@ -47,23 +47,23 @@ func (rt *runtime) Progress(h handles.Thread) ([]rtl.Counter, error) {
 
 // barriersPassed counts the barriers at which the thread has arrived, and those
 // that its team has passed: the primary thread counts for the team only.
-func (rt *runtime) barriersPassed(th *thread) (uint64, error) {
-	sum, err := rt.arrivedAt(th.addr, rt.l.Thread.Bar, rt.l.Bar.Size, rt.l.Bar.Arrived)
+func (lp *loops) barriersPassed(th *thread) (uint64, error) {
+	sum, err := lp.arrivedAt(th.addr, lp.l.Thread.Bar, lp.l.Bar.Size, lp.l.Bar.Arrived)
 	if err != nil || th.team.IsNull() {
 		return sum, err
 	}
-	team, err := rt.arrivedAt(th.team, rt.l.Team.Bar, rt.l.TeamBar.Size, rt.l.TeamBar.Arrived)
+	team, err := lp.arrivedAt(th.team, lp.l.Team.Bar, lp.l.TeamBar.Size, lp.l.TeamBar.Arrived)
 	return sum + team, err
 }
 
 // arrivedAt adds up the counters in the array of barriers of a thread or a team.
-func (rt *runtime) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Type, arrived layout.Field) (uint64, error) {
+func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Type, arrived layout.Field) (uint64, error) {
 	if err := errors.Join(bar.Err(), size.Err()); err != nil {
 		return 0, err
 	}
 	sum := uint64(0)
 	for k := range uint64(barrierKinds) {
-		n, err := rt.field(a.Add(bar.Offset+k*size.Size), arrived)
+		n, err := lp.field(a.Add(bar.Offset+k*size.Size), arrived)
 		if err != nil {
 			return 0, err
 		}
@@ -73,23 +73,23 @@ func (rt *runtime) arrivedAt(a callbacks.Address, bar layout.Field, size layout.
 }
 
 // queued tells how far the thread's queue of tasks has been filled and emptied.
-func (rt *runtime) queued(th *thread) (uint64, error) {
-	data, err := rt.field(th.addr, rt.l.Thread.TaskTeam, rt.l.TaskTeam.ThreadsData)
+func (lp *loops) queued(th *thread) (uint64, error) {
+	data, err := lp.field(th.addr, lp.l.Thread.TaskTeam, lp.l.TaskTeam.ThreadsData)
 	if err != nil {
 		return 0, err
 	}
-	size := rt.l.ThreadData.Size
+	size := lp.l.ThreadData.Size
 	if err := size.Err(); err != nil {
 		return 0, err
 	}
 	queue := callbacks.At(data + uint64(max(th.tid, 0))*size.Size)
-	head, err1 := rt.field(queue, rt.l.ThreadData.DequeHead)
-	tail, err2 := rt.field(queue, rt.l.ThreadData.DequeTail)
+	head, err1 := lp.field(queue, lp.l.ThreadData.DequeHead)
+	tail, err2 := lp.field(queue, lp.l.ThreadData.DequeTail)
 	return head<<32 | tail, errors.Join(err1, err2)
 }
 
 // field reads the last field on a path of pointers.
-func (rt *runtime) field(a callbacks.Address, path ...layout.Field) (uint64, error) {
+func (rt *base) field(a callbacks.Address, path ...layout.Field) (uint64, error) {
 	v := a.Offset
 	for _, f := range path {
 		if err := f.Err(); err != nil {

@@ -27,11 +27,11 @@ type region struct {
 	league, teamNum int
 }
 
-func (rt *runtime) parallelHandle(g region) handles.Parallel {
+func (rt *base) parallelHandle(g region) handles.Parallel {
 	return handles.Parallel{Stamp: rt.stamp, Team: g.team.addr, Level: uint32(g.level)}
 }
 
-// innermost tells whether the team is in this region and in no region inside it.
+// innermost reports whether the team is in this region and in no region inside it.
 func (g region) innermost() bool { return g.level == g.team.level }
 
 // size is the number of threads of the region.
@@ -51,20 +51,20 @@ func (g region) activeLevel() int {
 	return max(0, g.team.activeLevel-(g.team.level-g.level))
 }
 
-// regions returns the regions that th is in, innermost first, down to the
+// of returns the regions that th is in, innermost first, down to the
 // implicit region of its root. It is empty for an idle thread.
-func (rt *runtime) regions(th *thread) ([]region, error) {
-	if gs, ok := rt.chains.get(th.addr.Offset); ok {
+func (rg *regions) of(th *thread) ([]region, error) {
+	if gs, ok := rg.chains.Get(th.addr.Offset); ok {
 		return gs, nil
 	}
-	gs, err := rt.chain(th)
+	gs, err := rg.chain(th)
 	if err != nil {
 		return nil, err
 	}
 	if len(gs) > 0 {
 		gs = withoutBridges(gs)
 	}
-	rt.chains.put(th.addr.Offset, gs)
+	rg.chains.Put(th.addr.Offset, gs)
 	return gs, nil
 }
 
@@ -80,8 +80,8 @@ func withoutBridges(gs []region) []region {
 }
 
 // chain returns the regions that th is in, bridges included.
-func (rt *runtime) chain(th *thread) ([]region, error) {
-	ts, err := rt.ancestors(th.team)
+func (rg *regions) chain(th *thread) ([]region, error) {
+	ts, err := rg.threads.ancestors(th.team)
 	if err != nil {
 		return nil, fmt.Errorf("thread with gtid %d: %w", th.gtid, err)
 	}
@@ -89,7 +89,7 @@ func (rt *runtime) chain(th *thread) ([]region, error) {
 	if th.inTeams() {
 		outer = leagueParent(ts, th.teamsLevel)
 	}
-	if why := rt.idle(th, ts, outer); why != "" {
+	if why := rg.idle(th, ts, outer); why != "" {
 		return nil, nil
 	}
 	var gs []region
@@ -138,11 +138,11 @@ func leagueParent(ts []*team, level int) int {
 	return len(ts)
 }
 
-// bothLeague tells whether the team of the league's primary threads,
+// bothLeague reports whether the team of the league's primary threads,
 // ts[outer-1], is also the league's only team: it is serialized and serves both.
 func bothLeague(ts []*team, outer int) bool { return ts[outer-1].serialized >= 2 }
 
-// holdsInitial tells whether ts[i] serves the initial region of a team of the
+// holdsInitial reports whether ts[i] serves the initial region of a team of the
 // league: ts[outer-1] if it is that team too, ts[outer-2] otherwise.
 func holdsInitial(ts []*team, i, outer int) bool {
 	if bothLeague(ts, outer) {
@@ -161,31 +161,58 @@ func leagueNum(ts []*team, outer int) int {
 
 // find returns the regions around the one that h names, itself first. A handle
 // whose team its primary thread has left is stale.
-func (rt *runtime) find(h handles.Parallel) ([]region, error) {
-	if h.Stamp != rt.stamp {
+func (rg *regions) find(h handles.Parallel) ([]region, error) {
+	if h.Stamp != rg.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	if gs, ok := rt.around.get(h); ok {
+	if gs, ok := rg.around.Get(h); ok {
 		return gs, nil
 	}
-	t, err := rt.team(h.Team)
+	t, err := rg.threads.team(h.Team)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
 	}
-	primary, err := rt.member(t, 0)
+	primary, err := rg.threads.member(t, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, errors.Join(err, callbacks.StaleHandle))
 	}
-	gs, err := rt.chain(primary)
+	gs, err := rg.chain(primary)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", h, err)
 	}
+	rg.keepRegions(primary, gs)
+	if gs, ok := rg.around.Get(h); ok {
+		return gs, nil
+	}
 	for i, g := range gs {
 		if g.team.addr == h.Team && g.level == int(h.Level) {
-			gs = withoutBridges(gs[i:])
-			rt.around.put(h, gs)
-			return gs, nil
+			return withoutBridges(gs[i:]), nil
 		}
 	}
 	return nil, fmt.Errorf("%v: its primary thread is not in it: %w", h, callbacks.StaleHandle)
+}
+
+// keepRegions keeps the regions around each of those that th is in as the primary
+// thread: they are the outer ones of gs, which are those of th.
+func (rg *regions) keepRegions(th *thread, gs []region) {
+	bridged := len(gs) // the number of the first region from which on none is a bridge
+	for bridged > 0 && !gs[bridged-1].bridge {
+		bridged--
+	}
+	for i, g := range gs {
+		if i == 0 || g.team != gs[i-1].team {
+			if p, err := rg.threads.member(g.team, 0); err != nil || p.addr != th.addr {
+				return
+			}
+		}
+		h := rg.parallelHandle(g)
+		if _, ok := rg.around.Get(h); ok {
+			continue
+		}
+		if i+1 < bridged {
+			rg.around.Put(h, withoutBridges(gs[i:]))
+		} else {
+			rg.around.Put(h, gs[i:len(gs):len(gs)])
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package libomp
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -27,51 +26,36 @@ var controls = [][2]string{
 // ControlVars are the control variables as they are in force: those of the
 // address space, and those of the initial task of the program's first thread.
 // Variables that cannot be read are left out; if none can, the error says why.
-func (rt *runtime) ControlVars() ([]rtl.ControlVar, error) {
-	subject, why := rt.initial()
-	var vars []rtl.ControlVar
-	for _, c := range controls {
-		for _, v := range icvs {
-			if v.Name != c[1] {
-				continue
-			}
-			value, err := v.read(rt, rtl.Subject{Scope: v.Scope, Thread: subject.Thread, Parallel: subject.Parallel, Task: subject.Task})
-			if err == nil {
-				text := value.Text
-				if c[0] == "OMP_STACKSIZE" {
-					text += "B" // without a unit it means KiB there
-				}
-				vars = append(vars, rtl.ControlVar{Name: c[0], Value: text, Source: value.Source})
-				continue
-			}
-			why = errors.Join(why, fmt.Errorf("%s: %w", c[0], err))
+func (se *settings) ControlVars() ([]rtl.ControlVar, error) {
+	subject, why := se.initial()
+	vars, err := icvs().ControlVars(se, subject, controls, why)
+	for i := range vars {
+		if vars[i].Name == "OMP_STACKSIZE" {
+			vars[i].Value += "B" // without a unit it means KiB there
 		}
 	}
-	if len(vars) == 0 {
-		return nil, why
-	}
-	return vars, nil
+	return vars, err
 }
 
 // initial is the first thread of the program, its implicit region and task.
-func (rt *runtime) initial() (rtl.Subject, error) {
-	if len(rt.slots) == 0 || rt.slots[0].IsNull() {
+func (se *settings) initial() (rtl.Subject, error) {
+	if len(se.threads.slots) == 0 || se.threads.slots[0].IsNull() {
 		return rtl.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
 	}
-	s := rtl.Subject{Thread: handles.Thread{Stamp: rt.stamp, Info: rt.slots[0]}}
-	gs, err := rt.regionsOf(s.Thread)
+	s := rtl.Subject{Thread: handles.Thread{Stamp: se.stamp, Info: se.threads.slots[0]}}
+	gs, err := se.regions.ofHandle(s.Thread)
 	if err != nil {
 		return s, err
 	}
-	s.Parallel = rt.parallelHandle(gs[len(gs)-1])
-	s.Task = rt.implicitHandle(gs[len(gs)-1], 0)
+	s.Parallel = se.parallelHandle(gs[len(gs)-1])
+	s.Task = se.regions.implicitHandle(gs[len(gs)-1], 0)
 	return s, nil
 }
 
 // EnvBlock is the text that the runtime itself keeps for
 // ompd_get_display_control_vars, line by line. It is written before the
 // environment is read, and has the defaults that the runtime was built with.
-func (rt *runtime) EnvBlock() ([]string, error) {
+func (rt *base) EnvBlock() ([]string, error) {
 	g := &rt.l.Globals
 	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
 	if err != nil {
@@ -87,55 +71,72 @@ func (rt *runtime) EnvBlock() ([]string, error) {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
 }
 
-// ToolData is ompd_get_tool_data.
-func (rt *runtime) ToolData(s rtl.Subject) (uint64, error) {
-	if !rt.id.Tracking {
+// ToolData is ompd_get_tool_data. Without a tool the runtime leaves the words of tasks as
+// they are, so that nothing is read of them before it is known that there is one.
+func (se *settings) ToolData(s rtl.Subject) (uint64, error) {
+	if !se.id.Tracking && !se.tooled() {
 		return 0, fmt.Errorf("no tool is active in the program: %w", callbacks.Unavailable)
 	}
 	switch s.Scope {
 	case rtl.ScopeThread:
-		th, err := rt.byHandle(s.Thread)
+		th, err := se.threads.byHandle(s.Thread)
 		if err != nil {
 			return 0, err
 		}
-		r := layout.Read(rt.mem, th.addr, rt.l.Thread.OmptThreadData)
-		return r.Uint(rt.l.Thread.OmptThreadData), r.Err()
+		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
+		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
 	case rtl.ScopeParallel:
-		gs, err := rt.find(s.Parallel)
+		gs, err := se.regions.find(s.Parallel)
 		if err != nil {
 			return 0, err
 		}
-		return rt.parallelData(gs[0])
+		return se.parallelData(gs[0])
 	case rtl.ScopeTask, rtl.ScopeImplicitTask:
-		fd, err := rt.lookup(s.Task)
+		fd, err := se.tasks.lookup(s.Task)
 		if err != nil {
 			return 0, err
 		}
-		return rt.taskData(fd)
+		return se.taskData(fd)
 	}
 	return 0, fmt.Errorf("tool data of scope %v: %w", s.Scope, callbacks.BadInput)
 }
 
-func (rt *runtime) parallelData(g region) (uint64, error) {
+// tooled reports whether a tool has left a word for any thread: the runtime, which may
+// have lost the symbol that says so, makes them 0 and writes nothing there itself.
+func (se *settings) tooled() bool {
+	for _, a := range se.threads.slots {
+		if a.IsNull() {
+			continue
+		}
+		r := layout.Read(se.mem, a, se.l.Thread.OmptThreadData)
+		if v := r.Uint(se.l.Thread.OmptThreadData); r.Err() == nil && v != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (se *settings) parallelData(g region) (uint64, error) {
 	if !g.innermost() {
-		r, err := rt.lightweight(g)
+		r, err := se.lightweight(g)
 		if err != nil {
 			return 0, err
 		}
-		return r.Uint(rt.l.Lwt.OmptParallelData), r.Err()
+		return r.Uint(se.l.Lwt.OmptParallelData), r.Err()
 	}
-	f := rt.l.Team.OmptParallelData
-	r := layout.Read(rt.mem, g.team.addr, f)
+	f := se.l.Team.OmptParallelData
+	r := layout.Read(se.mem, g.team.addr, f)
 	return r.Uint(f), r.Err()
 }
 
-func (rt *runtime) taskData(fd found) (uint64, error) {
+func (se *settings) taskData(fd found) (uint64, error) {
 	if g := fd.regions[0]; !fd.explicit && !g.innermost() {
-		r, err := rt.lightweight(g)
+		r, err := se.lightweight(g)
 		if err != nil {
 			return 0, err
 		}
-		return r.Uint(rt.l.Lwt.OmptTaskData), r.Err()
+		return r.Uint(se.l.Lwt.OmptTaskData), r.Err()
 	}
-	return fd.rec.Uint(rt.l.Taskdata.OmptTaskData), fd.rec.Err()
+	r := fd.rec()
+	return r.Uint(se.l.Taskdata.OmptTaskData), r.Err()
 }

@@ -36,7 +36,7 @@ func runtimeStack(ev *rtl.Evidence) (low, high callbacks.Address) {
 
 // words reads the aligned words of memory in [low, high). What cannot be read is
 // left out.
-func (rt *runtime) words(low, high callbacks.Address) []uint64 {
+func (rt *base) words(low, high callbacks.Address) []uint64 {
 	start := (low.Offset + 7) &^ 7
 	if low.IsNull() || start >= high.Offset {
 		return nil
@@ -55,7 +55,7 @@ func (rt *runtime) words(low, high callbacks.Address) []uint64 {
 
 // clues are the words that the runtime's frames and the registers hold, without
 // small numbers, each once.
-func (rt *runtime) clues(ev *rtl.Evidence) []uint64 {
+func (rt *base) clues(ev *rtl.Evidence) []uint64 {
 	low, high := runtimeStack(ev)
 	ws := rt.words(low, high)
 	if ev != nil && ev.Registers != nil {
@@ -71,21 +71,21 @@ func (rt *runtime) clues(ev *rtl.Evidence) []uint64 {
 }
 
 // sortThreads prepares within.
-func (rt *runtime) sortThreads() {
-	for a := range rt.gtids {
-		rt.sorted = append(rt.sorted, a)
+func (ths *threads) sortThreads() {
+	for a := range ths.gtids {
+		ths.sorted = append(ths.sorted, a)
 	}
-	slices.Sort(rt.sorted)
+	slices.Sort(ths.sorted)
 }
 
 // within returns the kmp_info_t that has the address w.
-func (rt *runtime) within(w uint64) (uint64, bool) {
-	i, ok := slices.BinarySearchFunc(rt.sorted, w, cmp.Compare[uint64])
+func (ths *threads) within(w uint64) (uint64, bool) {
+	i, ok := slices.BinarySearchFunc(ths.sorted, w, cmp.Compare[uint64])
 	if !ok {
 		i--
 	}
-	if i < 0 || w-rt.sorted[i] >= rt.l.Thread.Size.Size {
+	if i < 0 || w-ths.sorted[i] >= ths.l.Thread.Size.Size {
 		return 0, false
 	}
-	return rt.sorted[i], true
+	return ths.sorted[i], true
 }

@@ -15,31 +15,53 @@ import (
 // came from) and leaves out much (taskwait, taskgroup, reductions; a wait for a
 // critical section shows as one for a lock), so it is held against what the
 // fields and the stack say.
-func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
 	undefined := rtl.ThreadState{State: rtl.StateUndefined}
-	th, err := rt.byHandle(h)
+	th, err := sr.threads.byHandle(h)
 	if err != nil {
 		return undefined, err
 	}
-	gs, err := rt.regions(th)
+	gs, err := sr.regions.of(th)
 	if err != nil {
 		return undefined, err
+	}
+	if ev == nil {
+		sr.locks.foresee(th)
 	}
 	var in inference
 	if len(gs) == 0 {
-		in = inference{rtl.ThreadState{State: rtl.StateIdle, Evidence: rt.idleText(th)}, true}
+		in = inference{rtl.ThreadState{State: rtl.StateIdle, Evidence: sr.idleText(th)}, true}
 	} else {
-		in = rt.observe(th, gs, ev).infer()
+		in = sr.observe(th, gs, ev).infer()
 	}
-	if !rt.id.Tracking {
+	if !sr.id.Tracking {
 		return in.ThreadState, nil
 	}
-	return rt.crossCheck(th, in), nil
+	st := sr.crossCheck(th, in)
+	if len(gs) > 0 {
+		sr.nameBarrier(&st, gs[0].team)
+	}
+	return st, nil
+}
+
+// nameBarrier gives a thread of which only the state word tells that it is at a barrier
+// the identifier that the others have who wait there. The states that are not listed
+// do not tell which of the team's barriers it is.
+func (sr *states) nameBarrier(st *rtl.ThreadState, t *team) {
+	kinds := map[rtl.State]barrierKind{
+		rtl.StateWaitBarrierExplicit: plainBarrier, rtl.StateWaitBarrierImplicitWorkshare: plainBarrier,
+		rtl.StateWaitBarrierImplicitParallel: forkjoinBarrier, rtl.StateWaitBarrierTeams: forkjoinBarrier,
+	}
+	kind, ok := kinds[st.State]
+	if !ok || st.WaitID != 0 || !sr.l.Team.Bar.Known() || !sr.l.TeamBar.Size.Known() || !sr.l.TeamBar.Arrived.Known() {
+		return
+	}
+	st.WaitID, st.WaitKind = sr.barriers.counterOf(t, kind).Offset, waitKind(st.State)
 }
 
 // idleText says why a thread is idle.
-func (rt *runtime) idleText(th *thread) string {
-	ts, err := rt.ancestors(th.team)
+func (sr *states) idleText(th *thread) string {
+	ts, err := sr.threads.ancestors(th.team)
 	if err != nil {
 		return err.Error()
 	}
@@ -47,13 +69,13 @@ func (rt *runtime) idleText(th *thread) string {
 	if th.inTeams() {
 		outer = leagueParent(ts, th.teamsLevel)
 	}
-	return rt.idle(th, ts, outer)
+	return sr.regions.idle(th, ts, outer)
 }
 
 // crossCheck holds the runtime's own state word against the inference.
-func (rt *runtime) crossCheck(th *thread, in inference) rtl.ThreadState {
-	f := &rt.l.Thread
-	r := layout.Read(rt.mem, th.addr, f.OmptState, f.OmptWaitId)
+func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
+	f := &sr.l.Thread
+	r := layout.Read(sr.mem, th.addr, f.OmptState, f.OmptWaitId)
 	word, wait := rtl.State(r.Uint(f.OmptState)), r.Uint(f.OmptWaitId)
 	if r.Err() != nil {
 		return in.ThreadState
@@ -86,7 +108,7 @@ func (rt *runtime) crossCheck(th *thread, in inference) rtl.ThreadState {
 	return st
 }
 
-// generalizes tells whether word is a name, obsolete since OpenMP 5.1, for a group
+// generalizes reports whether word is a name, obsolete since OpenMP 5.1, for a group
 // of states that s is one of.
 func generalizes(word, s rtl.State) bool {
 	implicit := s == rtl.StateWaitBarrierImplicitParallel || s == rtl.StateWaitBarrierImplicitWorkshare

@@ -1,6 +1,7 @@
 package libomp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -42,27 +43,44 @@ func (a arrival) String() string {
 // and the primary thread counts for the team when all have come.
 func (a arrival) waits() bool { return a.thread > a.team }
 
-// arrivals reads the counters of all barriers of th in its team.
-func (rt *runtime) arrivals(th *thread, t *team) ([]arrival, error) {
-	f := &rt.l.Bar
-	tf := &rt.l.TeamBar
-	r := layout.Read(rt.mem, th.addr, rt.l.Thread.Bar)
-	tr := layout.Read(rt.mem, t.addr, rt.l.Team.Bar)
-	var list []arrival
-	for b := plainBarrier; b < barrierKinds; b++ {
-		off := rt.l.Thread.Bar.Offset + uint64(b)*f.Size.Size
-		toff := rt.l.Team.Bar.Offset + uint64(b)*tf.Size.Size
-		list = append(list, arrival{
-			kind:    b,
-			thread:  r.At(off).Uint(f.Arrived) & arrivedMask,
-			team:    tr.At(toff).Uint(tf.Arrived) & arrivedMask,
-			counter: t.addr.Add(toff + tf.Arrived.Offset),
-		})
+// arrival reads the counters of one barrier of th in its team.
+func (bs *barriers) arrival(th *thread, t *team, b barrierKind) (arrival, error) {
+	f, tf := bs.l.Thread.Bar, bs.l.Team.Bar
+	if err := errors.Join(f.Err(), tf.Err()); err != nil {
+		return arrival{}, err
+	}
+	own := th.addr.Add(f.Offset + uint64(b)*bs.l.Bar.Size.Size)
+	r := layout.Read(bs.mem, own, bs.l.Bar.Arrived)
+	tr := layout.Read(bs.mem, t.addr.Add(tf.Offset+uint64(b)*bs.l.TeamBar.Size.Size), bs.l.TeamBar.Arrived)
+	a := arrival{
+		kind:    b,
+		thread:  r.Uint(bs.l.Bar.Arrived) & arrivedMask,
+		team:    tr.Uint(bs.l.TeamBar.Arrived) & arrivedMask,
+		counter: bs.counterOf(t, b),
 	}
 	if r.Err() != nil {
-		return nil, r.Err()
+		return a, r.Err()
 	}
-	return list, tr.Err()
+	return a, tr.Err()
+}
+
+// arrivals reads the counters of all barriers of th in its team.
+func (bs *barriers) arrivals(th *thread, t *team) ([]arrival, error) {
+	var list []arrival
+	for b := plainBarrier; b < barrierKinds; b++ {
+		a, err := bs.arrival(th, t, b)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// counterOf is where team t counts who has arrived at a barrier: what all who wait there
+// wait for.
+func (bs *barriers) counterOf(t *team, b barrierKind) callbacks.Address {
+	return t.addr.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
 }
 
 // waitFlag tells at which barrier the thread waits, by the flag that it waits on:
@@ -71,19 +89,22 @@ func (rt *runtime) arrivals(th *thread, t *team) ([]arrival, error) {
 // for its own b_go, and for the b_arrived of others in its team. Other flags are of those
 // that it releases, or has waited on before, which its stack may still have. inside
 // tells that it is inside its region, and does not wait at the end.
-func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
-	f := rt.l.Thread.SleepLoc
-	r := layout.Read(rt.mem, th.addr, f)
+func (bs *barriers) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
+	f := bs.l.Thread.SleepLoc
+	r := layout.Read(bs.mem, th.addr, f)
 	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
-		for _, w := range rt.words(loc, loc.Add(flagSize)) {
-			if b, what, ok := rt.barrierWord(th, w); ok {
-				return b, "th_sleep_loc is a flag for " + what, true
+		// The pointer is the sixth word of most flags: where every byte is dear, no other is read.
+		for _, part := range [][2]uint64{{40, 48}, {0, 40}, {48, flagSize}} {
+			for _, w := range bs.words(loc.Add(part[0]), loc.Add(part[1])) {
+				if b, what, ok := bs.barrierWord(th, w); ok {
+					return b, "th_sleep_loc is a flag for " + what, true
+				}
 			}
 		}
 	}
 	low, high := runtimeStack(ev)
-	for _, w := range rt.words(low, high) {
-		if b, what, ok := rt.barrierWord(th, w); ok && !(inside && b == forkjoinBarrier) {
+	for _, w := range bs.words(low, high) {
+		if b, what, ok := bs.barrierWord(th, w); ok && !(inside && b == forkjoinBarrier) {
 			return b, "a flag on its stack is for " + what, true
 		}
 	}
@@ -93,24 +114,24 @@ func (rt *runtime) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierK
 // flagSize is more than the runtime's flag classes have (kmp_flag_64): 7 words.
 const flagSize = 64
 
-// barrierWord tells whether w is the address of a counter that th may wait on at a
+// barrierWord reports whether w is the address of a counter that th may wait on at a
 // barrier.
-func (rt *runtime) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
-	base, ok := rt.within(w)
-	if !ok || w < base+rt.l.Thread.Bar.Offset || !rt.l.Bar.Size.Known() {
+func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
+	base, ok := bs.threads.within(w)
+	if !ok || w < base+bs.l.Thread.Bar.Offset || !bs.l.Bar.Size.Known() {
 		return 0, "", false
 	}
-	off := w - base - rt.l.Thread.Bar.Offset
-	b := barrierKind(off / rt.l.Bar.Size.Size)
+	off := w - base - bs.l.Thread.Bar.Offset
+	b := barrierKind(off / bs.l.Bar.Size.Size)
 	if b >= barrierKinds {
 		return 0, "", false
 	}
-	gtid, own := rt.gtids[base], base == th.addr.Offset
-	switch at := off % rt.l.Bar.Size.Size; {
-	case own && at == rt.l.Bar.Go.Offset:
+	gtid, own := bs.threads.gtids[base], base == th.addr.Offset
+	switch at := off % bs.l.Bar.Size.Size; {
+	case own && at == bs.l.Bar.Go.Offset:
 		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
-	case !own && at == rt.l.Bar.Arrived.Offset:
-		if !rt.memberOf(callbacks.At(base), th.team) {
+	case !own && at == bs.l.Bar.Arrived.Offset:
+		if !bs.threads.memberOf(callbacks.At(base), th.team) {
 			return 0, "", false
 		}
 		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true
@@ -118,18 +139,18 @@ func (rt *runtime) barrierWord(th *thread, w uint64) (barrierKind, string, bool)
 	return 0, "", false
 }
 
-// memberOf tells whether the thread at a is one of a team, or forked from it.
-func (rt *runtime) memberOf(a, team callbacks.Address) bool {
-	th, err := rt.thread(a)
+// memberOf reports whether the thread at a is one of a team, or forked from it.
+func (ths *threads) memberOf(a, team callbacks.Address) bool {
+	th, err := ths.thread(a)
 	if err != nil {
 		return false
 	}
-	ts, _ := rt.ancestors(th.team) // as far as they can be read
+	ts, _ := ths.ancestors(th.team) // as far as they can be read
 	for _, t := range ts {
 		if t.addr == team {
 			return true
 		}
-		if primary, err := rt.member(t, 0); err != nil || primary.addr != a {
+		if primary, err := ths.member(t, 0); err != nil || primary.addr != a {
 			return false // a worker is in no team around its own
 		}
 	}
@@ -145,10 +166,10 @@ const (
 
 // barrierState is the state of a thread at the plain barrier that its th_ident
 // tells of.
-func (rt *runtime) barrierState(th *thread) (rtl.State, string) {
-	tf, f := rt.l.Thread.Ident, rt.l.Ident.Flags
-	r := layout.Read(rt.mem, th.addr, tf)
-	ir := layout.Read(rt.mem, r.Address(tf), f)
+func (bs *barriers) barrierState(th *thread) (rtl.State, string) {
+	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags
+	r := layout.Read(bs.mem, th.addr, tf)
+	ir := layout.Read(bs.mem, r.Address(tf), f)
 	flags := ir.Uint(f)
 	if r.Err() != nil || ir.Err() != nil {
 		return rtl.StateWaitBarrierImplementation, "th_ident cannot be read"

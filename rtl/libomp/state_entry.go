@@ -68,7 +68,7 @@ func kindOfEntry(name string) entryKind {
 
 // entered tells which function of the runtime the thread waits in: the innermost
 // one in which threads wait, or else the one that user code called. They differ
-// where user code ended with a jump to a function, which has no return address in
+// where user code ended in a tail call to a function, which has no return address in
 // user code then.
 func entered(ev *rtl.Evidence) (entryKind, string) {
 	for _, f := range ev.Frames {

@@ -18,19 +18,19 @@ type inference struct {
 
 // observer looks at one thread that is in a region.
 type observer struct {
-	rt   *runtime
-	th   *thread
-	gs   []region
-	cur  *task // nil if it cannot be read
-	ev   *rtl.Evidence
-	at   rtl.Place
-	kind entryKind
-	name string // of the function of the runtime that was called, and how that is known
+	states *states
+	th     *thread
+	gs     []region
+	cur    *task // nil if it cannot be read
+	ev     *rtl.Evidence
+	at     rtl.Place
+	kind   entryKind
+	name   string // of the function of the runtime that was called, and how that is known
 }
 
-func (rt *runtime) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
-	o := &observer{rt: rt, th: th, gs: gs, ev: ev, at: ev.Place()}
-	if t, err := rt.task(th.task); err == nil {
+func (sr *states) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
+	o := &observer{states: sr, th: th, gs: gs, ev: ev, at: ev.Place()}
+	if t, err := sr.records.task(th.task); err == nil {
 		o.cur = t
 	}
 	switch o.at {
@@ -104,14 +104,14 @@ func (o *observer) sleeping() string {
 // marked is decided by the mark that the runtime keeps in a task while its thread
 // waits in a taskwait, or at the end of a taskgroup, and runs no other task.
 func (o *observer) marked() (inference, bool) {
-	if o.cur == nil || o.rt.taskwaiter(o.cur) != o.th.gtid {
+	if o.cur == nil || o.states.records.taskwaiter(o.cur) != o.th.gtid {
 		return inference{}, false
 	}
-	f := &o.rt.l.Taskdata
-	children := o.cur.rec.Int(f.IncompleteChildTasks)
+	f := &o.states.l.Taskdata
+	children := o.cur.number(f.IncompleteChildTasks)
 	group, count := o.group()
 	text := fmt.Sprintf("td_taskwait_thread of its task is %d, gtid+1", o.th.gtid+1)
-	if s := o.rt.source(o.cur.rec.Address(f.TaskwaitIdent)); s.Line > 0 {
+	if s := o.states.records.source(o.cur.address(f.TaskwaitIdent)); s.Line > 0 {
 		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
 	}
 	// A taskwait would be over if no child is unfinished.
@@ -125,19 +125,19 @@ func (o *observer) marked() (inference, bool) {
 // group is the taskgroup of the current task and the number of its unfinished
 // tasks.
 func (o *observer) group() (callbacks.Address, int64) {
-	group := o.cur.rec.Address(o.rt.l.Taskdata.Taskgroup)
+	group := o.cur.address(o.states.l.Taskdata.Taskgroup)
 	if group.IsNull() {
 		return group, 0
 	}
-	f := o.rt.l.Taskgroup.Count
-	return group, layout.Read(o.rt.mem, group, f).Int(f)
+	f := o.states.l.Taskgroup.Count
+	return group, layout.Read(o.states.mem, group, f).Int(f)
 }
 
 // inCall decides by the function of the runtime that user code called.
 func (o *observer) inCall() inference {
 	switch o.kind {
 	case entryBarrier:
-		s, why := o.rt.barrierState(o.th)
+		s, why := o.states.barriers.barrierState(o.th)
 		return o.barrier(s, plainBarrier, why)
 	case entryExplicit:
 		return o.barrier(rtl.StateWaitBarrierExplicit, plainBarrier)
@@ -174,11 +174,10 @@ func (o *observer) curAddr() callbacks.Address {
 
 // barrier is the state s at the barrier of kind b, with what the counters say.
 func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference {
-	list, err := o.rt.arrivals(o.th, o.gs[0].team)
+	a, err := o.states.barriers.arrival(o.th, o.gs[0].team, b)
 	if err != nil {
 		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
 	}
-	a := list[b]
 	return waiting(s, "barrier", a.counter, append([]string{a.String()}, append(why, o.call(), o.sleeping())...)...)
 }
 
@@ -196,10 +195,10 @@ func (o *observer) reduction() inference {
 	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
 }
 
-// spins tells whether the thread is in the queue of a queuing lock.
+// spins reports whether the thread is in the queue of a queuing lock.
 func (o *observer) spins() bool {
-	f := o.rt.l.Thread.SpinHere
-	r := layout.Read(o.rt.mem, o.th.addr, f)
+	f := o.states.l.Thread.SpinHere
+	r := layout.Read(o.states.mem, o.th.addr, f)
 	return r.Bool(f) && r.Err() == nil
 }
 
@@ -209,9 +208,9 @@ func (o *observer) forked(s rtl.State) inference {
 	if in, ok := o.atFlag(s); ok {
 		return in
 	}
-	tf, f := o.rt.l.Team.Ident, o.rt.l.Thread.Ident
-	tr := layout.Read(o.rt.mem, o.gs[0].team.addr, tf)
-	r := layout.Read(o.rt.mem, o.th.addr, f)
+	tf, f := o.states.l.Team.Ident, o.states.l.Thread.Ident
+	tr := layout.Read(o.states.mem, o.gs[0].team.addr, tf)
+	r := layout.Read(o.states.mem, o.th.addr, f)
 	same := tr.Address(tf) == r.Address(f) && tr.Err() == nil && r.Err() == nil
 	if same && o.gs[0].team.serialized == 0 {
 		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
@@ -222,7 +221,7 @@ func (o *observer) forked(s rtl.State) inference {
 // atFlag decides by the flag that the thread waits on, if it is known. end is the
 // state at the end of a region.
 func (o *observer) atFlag(end rtl.State) (inference, bool) {
-	b, why, ok := o.rt.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
+	b, why, ok := o.states.barriers.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
 	switch {
 	case !ok:
 		return inference{}, false
@@ -231,13 +230,13 @@ func (o *observer) atFlag(end rtl.State) (inference, bool) {
 	case b == reductionBarrier:
 		return o.barrier(rtl.StateWaitBarrierImplementation, b, why), true
 	}
-	s, text := o.rt.barrierState(o.th)
+	s, text := o.states.barriers.barrierState(o.th)
 	return o.barrier(s, b, why, text), true
 }
 
 // locked is the state s of a thread that waits for a lock, which is looked for.
 func (o *observer) locked(s rtl.State, kind string) inference {
-	w, ok := o.rt.findLock(o.th, o.ev, o.kind)
+	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
 	if !ok {
 		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
 		if o.kind == entryLock {
@@ -252,10 +251,10 @@ func (o *observer) locked(s rtl.State, kind string) inference {
 
 // orderedID is what a thread in an ordered loop waits for.
 func (o *observer) orderedID() callbacks.Address {
-	if shared, err := o.rt.field(o.th.addr, o.rt.l.Thread.Dispatch, o.rt.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
+	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch, o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
 		return callbacks.At(shared)
 	}
-	return o.gs[0].team.addr.Add(o.rt.l.Team.Ordered.Offset)
+	return o.gs[0].team.addr.Add(o.states.l.Team.Ordered.Offset)
 }
 
 // withoutCall is for a thread in the runtime below which no user code is: a
@@ -293,7 +292,7 @@ func (o *observer) fieldsOnly() inference {
 	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
-	list, err := o.rt.arrivals(o.th, o.gs[0].team)
+	list, err := o.states.barriers.arrivals(o.th, o.gs[0].team)
 	for _, a := range list {
 		switch {
 		case err != nil || !a.waits():
@@ -302,7 +301,7 @@ func (o *observer) fieldsOnly() inference {
 		case a.kind == reductionBarrier:
 			return o.barrier(rtl.StateWaitBarrierImplementation, a.kind)
 		default:
-			s, text := o.rt.barrierState(o.th)
+			s, text := o.states.barriers.barrierState(o.th)
 			return o.barrier(s, a.kind, text)
 		}
 	}
@@ -314,7 +313,7 @@ func (o *observer) fieldsOnly() inference {
 func (o *observer) unmarked() inference {
 	if o.at == rtl.PlaceCut {
 		return inference{rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
-			"in the runtime, its stack cannot be followed to what it was called by, and no field says that it waits", o.sleeping())}, false}
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}, false}
 	}
 	return o.working("nothing in the runtime's fields says that it waits", false)
 }

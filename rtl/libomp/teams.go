@@ -41,24 +41,24 @@ type team struct {
 
 // team reads the team at a, or takes it from the reads before. A team whose
 // numbers make no sense is an error.
-func (rt *runtime) team(a callbacks.Address) (*team, error) {
-	if t, ok := rt.teams.get(a.Offset); ok {
+func (ths *threads) team(a callbacks.Address) (*team, error) {
+	if t, ok := ths.teams.Get(a.Offset); ok {
 		return t, nil
 	}
-	t, err := rt.readTeam(a)
+	t, err := ths.readTeam(a)
 	if err != nil {
 		return nil, fmt.Errorf("team at %v: %w", a, err)
 	}
-	rt.teams.put(a.Offset, t)
+	ths.teams.Put(a.Offset, t)
 	return t, nil
 }
 
-func (rt *runtime) readTeam(a callbacks.Address) (*team, error) {
-	f := &rt.l.Team
+func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
+	f := &ths.l.Team
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	r := layout.ReadSize(rt.mem, a, f.Size.Size)
+	r := layout.ReadSize(ths.mem, a, f.Size.Size)
 	t := &team{
 		addr:        a,
 		parent:      r.Address(f.Parent),
@@ -101,7 +101,7 @@ func known(r *layout.Record, f layout.Field) callbacks.Address {
 	return r.Address(f)
 }
 
-// check tells whether the numbers can be those of a team.
+// check reports whether the numbers can be those of a team.
 func (t *team) check() error {
 	switch {
 	case t.nproc < 1 || t.nproc > maxTeamSize:
@@ -121,28 +121,28 @@ func (t *team) check() error {
 var errForming = fmt.Errorf("the team is being formed: %w", callbacks.Unavailable)
 
 // member returns the thread number n of the team. n is below nproc.
-func (rt *runtime) member(t *team, n int) (*thread, error) {
-	p, err := layout.ReadUint(rt.mem, t.threads.Add(uint64(n)*8), 8)
+func (ths *threads) member(t *team, n int) (*thread, error) {
+	p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(n)*8), 8)
 	if err != nil {
 		return nil, fmt.Errorf("t_threads[%d] of team at %v: %w", n, t.addr, err)
 	}
 	if p == 0 {
 		return nil, fmt.Errorf("t_threads[%d] of team at %v is null: %w", n, t.addr, errForming)
 	}
-	return rt.thread(callbacks.At(p))
+	return ths.thread(callbacks.At(p))
 }
 
 // implicitTask is the address of the implicit task of thread number n.
-func (rt *runtime) implicitTask(t *team, n int) callbacks.Address {
-	return t.implicit.Add(uint64(n) * rt.l.Taskdata.Size.Size)
+func (ths *threads) implicitTask(t *team, n int) callbacks.Address {
+	return t.implicit.Add(uint64(n) * ths.l.Taskdata.Size.Size)
 }
 
 // ancestors returns the team at a and the teams around it, innermost first.
-func (rt *runtime) ancestors(a callbacks.Address) ([]*team, error) {
+func (ths *threads) ancestors(a callbacks.Address) ([]*team, error) {
 	var ts []*team
 	var loop rtl.Loop
 	for !a.IsNull() {
-		t, err := rt.team(a)
+		t, err := ths.team(a)
 		if err = errors.Join(err, loop.At(a)); err != nil {
 			return ts, err
 		}

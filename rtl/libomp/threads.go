@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/rtl/libomp/locate"
 )
 
 const (
@@ -25,47 +26,44 @@ const (
 type thread struct {
 	addr       callbacks.Address
 	gtid, tid  int
-	team, root callbacks.Address
+	team       callbacks.Address
 	task       callbacks.Address // th_current_task
 	inPool     bool
 	microtask  callbacks.Address // of the teams construct, null outside of one
 	teamsLevel int               // level of the teams construct
 	nteams     int
 	taskTeam   callbacks.Address
-	pthread    uint64
-	stackBase  callbacks.Address
-	stackSize  uint64
 }
 
 func (th *thread) inTeams() bool { return !th.microtask.IsNull() }
 
 // readSlots reads __kmp_threads.
-func (rt *runtime) readSlots() error {
-	g := &rt.l.Globals
+func (ths *threads) readSlots() error {
+	g := &ths.l.Globals
 	if err := g.Threads.Err(); err != nil {
 		return err
 	}
-	array, err := layout.ReadUint(rt.mem, g.Threads.Address, 8)
+	array, err := layout.ReadUint(ths.mem, g.Threads.Address, 8)
 	if err != nil {
 		return fmt.Errorf("__kmp_threads: %w", err)
 	}
 	if array == 0 {
-		return fmt.Errorf("__kmp_threads is null: %w", ErrNotInitialized)
+		return fmt.Errorf("__kmp_threads is null: %w", locate.ErrNotInitialized)
 	}
-	n, err := rt.capacity(array)
+	n, err := ths.capacity(array)
 	if err != nil {
 		return err
 	}
 	words := make([]byte, 8*n)
-	if err := rt.mem.ReadMemory(callbacks.At(array), words); err != nil {
+	if err := ths.mem.ReadMemory(callbacks.At(array), words); err != nil {
 		return fmt.Errorf("__kmp_threads of %d elements: %w", n, errors.Join(err, callbacks.DeviceReadError))
 	}
-	rt.slots = make([]callbacks.Address, n)
-	for i := range rt.slots {
+	ths.slots = make([]callbacks.Address, n)
+	for i := range ths.slots {
 		p := callbacks.Word(words[8*i : 8*i+8])
-		rt.slots[i] = callbacks.At(p)
+		ths.slots[i] = callbacks.At(p)
 		if p != 0 {
-			rt.gtids[p] = i
+			ths.gtids[p] = i
 		}
 	}
 	return nil
@@ -74,11 +72,11 @@ func (rt *runtime) readSlots() error {
 // capacity is the number of elements of __kmp_threads, whose elements are at
 // array. Where the runtime's own variable cannot be found, it follows from
 // __kmp_root, which the runtime puts right behind in the same allocation.
-func (rt *runtime) capacity(array uint64) (int64, error) {
-	g := &rt.l.Globals
-	n, err := layout.ReadGlobal(rt.mem, g.ThreadsCapacity, 4)
+func (ths *threads) capacity(array uint64) (int64, error) {
+	g := &ths.l.Globals
+	n, err := layout.ReadGlobal(ths.mem, g.ThreadsCapacity, 4)
 	if err != nil {
-		root, e := layout.ReadGlobal(rt.mem, g.Root, 8)
+		root, e := layout.ReadGlobal(ths.mem, g.Root, 8)
 		if e != nil {
 			return 0, fmt.Errorf("length of __kmp_threads: %w", errors.Join(err, e))
 		}
@@ -92,43 +90,39 @@ func (rt *runtime) capacity(array uint64) (int64, error) {
 
 // thread reads the thread whose kmp_info_t is at a, or takes it from the reads
 // before.
-func (rt *runtime) thread(a callbacks.Address) (*thread, error) {
-	if th, ok := rt.known.get(a.Offset); ok {
+func (ths *threads) thread(a callbacks.Address) (*thread, error) {
+	if th, ok := ths.known.Get(a.Offset); ok {
 		return th, nil
 	}
-	gtid, ok := rt.gtids[a.Offset]
+	gtid, ok := ths.gtids[a.Offset]
 	if !ok {
 		return nil, fmt.Errorf("thread at %v is not in __kmp_threads: %w", a, callbacks.StaleHandle)
 	}
-	th, err := rt.readThread(a, gtid)
+	th, err := ths.readThread(a, gtid)
 	if err != nil {
 		return nil, fmt.Errorf("thread with gtid %d at %v: %w", gtid, a, err)
 	}
-	rt.known.put(a.Offset, th)
+	ths.known.Put(a.Offset, th)
 	return th, nil
 }
 
-func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
-	f := &rt.l.Thread
+func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
+	f := &ths.l.Thread
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	r := layout.ReadSize(rt.mem, a, f.Size.Size)
+	r := layout.Read(ths.mem, a, f.Gtid, f.Tid, f.Team, f.CurrentTask, f.InPool, f.TeamsMicrotask, f.TeamsLevel, f.TeamsSizeNteams, f.TaskTeam)
 	th := &thread{
 		addr:       a,
 		gtid:       int(r.Int(f.Gtid)),
 		tid:        int(r.Int(f.Tid)),
 		team:       r.Address(f.Team),
-		root:       r.Address(f.Root),
 		task:       r.Address(f.CurrentTask),
 		inPool:     r.Bool(f.InPool),
 		microtask:  r.Address(f.TeamsMicrotask),
 		teamsLevel: int(r.Int(f.TeamsLevel)),
 		nteams:     int(r.Int(f.TeamsSizeNteams)),
 		taskTeam:   known(r, f.TaskTeam),
-		pthread:    r.Uint(f.Pthread),
-		stackBase:  known(r, f.Stackbase),
-		stackSize:  known(r, f.Stacksize).Offset,
 	}
 	if err := r.Err(); err != nil {
 		return nil, err
@@ -138,7 +132,7 @@ func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
 		return nil, fmt.Errorf("ds_gtid is %d: %w", th.gtid, callbacks.StaleHandle)
 	}
 	th.gtid = gtid
-	rt.arrive(th)
+	ths.arrive(th)
 	return th, nil
 }
 
@@ -148,7 +142,7 @@ func (rt *runtime) readThread(a callbacks.Address, gtid int) (*thread, error) {
 //
 // A worker of a hot team keeps th_team while it waits in the fork barrier for the
 // next region. Its team is in a region only while the team's primary thread is.
-func (rt *runtime) idle(th *thread, ts []*team, outer int) string {
+func (rg *regions) idle(th *thread, ts []*team, outer int) string {
 	switch {
 	case th.team.IsNull() || len(ts) == 0:
 		return "th_team is null"
@@ -163,17 +157,17 @@ func (rt *runtime) idle(th *thread, ts []*team, outer int) string {
 	case outer >= 2 && outer < len(ts) && ts[0].level == th.teamsLevel:
 		return "its team of the league is in no parallel region"
 	}
-	return rt.ended(ts[0])
+	return rg.ended(ts[0])
 }
 
 // ended says why the region of team t is over, seen from its workers; it is empty
 // if it is not.
-func (rt *runtime) ended(t *team) string {
-	primary, err := rt.member(t, 0)
+func (rg *regions) ended(t *team) string {
+	primary, err := rg.threads.member(t, 0)
 	if err != nil {
 		return fmt.Sprintf("the primary thread of its team cannot be read: %v", err)
 	}
-	around, err := rt.ancestors(primary.team)
+	around, err := rg.threads.ancestors(primary.team)
 	for _, a := range around {
 		if a.addr == t.addr {
 			return ""
@@ -186,14 +180,14 @@ func (rt *runtime) ended(t *team) string {
 }
 
 // Threads yields all threads in __kmp_threads.
-func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
+func (ths *threads) Threads() iter.Seq2[handles.Thread, error] {
 	return func(yield func(handles.Thread, error) bool) {
-		for _, a := range rt.slots {
+		for _, a := range ths.slots {
 			if a.IsNull() {
 				continue
 			}
-			_, err := rt.thread(a)
-			if !yield(handles.Thread{Stamp: rt.stamp, Info: a}, err) {
+			_, err := ths.thread(a)
+			if !yield(handles.Thread{Stamp: ths.stamp, Info: a}, err) {
 				return
 			}
 		}
@@ -201,64 +195,70 @@ func (rt *runtime) Threads() iter.Seq2[handles.Thread, error] {
 }
 
 // byHandle reads the thread that h names.
-func (rt *runtime) byHandle(h handles.Thread) (*thread, error) {
-	if h.Stamp != rt.stamp {
+func (ths *threads) byHandle(h handles.Thread) (*thread, error) {
+	if h.Stamp != ths.stamp {
 		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
 	}
-	return rt.thread(h.Info)
+	return ths.thread(h.Info)
 }
 
 // NativeThread asks native thread id for its __kmp_gtid, which it sets before
 // anything else: a thread's pthread_t is entered later, by the one that created it.
-func (rt *runtime) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (handles.Thread, error) {
-	if rt.id.Module == nil {
+func (ths *threads) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (handles.Thread, error) {
+	if ths.id.Module == nil {
 		return handles.Thread{}, layout.ErrUnknown
 	}
-	a, err := t.ThreadSymbol(id, "__kmp_gtid", rt.id.Module.Path)
+	a, err := t.ThreadSymbol(id, "__kmp_gtid", ths.id.Module.Path)
 	if err != nil {
 		return handles.Thread{}, err
 	}
-	v, err := layout.ReadUint(rt.mem, a, 4)
+	v, err := layout.ReadUint(ths.mem, a, 4)
 	gtid := int32(v)
 	switch {
 	case err != nil:
 		return handles.Thread{}, fmt.Errorf("__kmp_gtid of %v: %w", id, err)
 	case gtid < 0:
 		return handles.Thread{}, fmt.Errorf("%v is not an OpenMP thread: __kmp_gtid is %d: %w", id, gtid, callbacks.Unavailable)
-	case int(gtid) >= len(rt.slots) || rt.slots[gtid].IsNull():
+	case int(gtid) >= len(ths.slots) || ths.slots[gtid].IsNull():
 		return handles.Thread{}, fmt.Errorf("%v has gtid %d, which is none of __kmp_threads: %w", id, gtid, callbacks.StaleHandle)
 	}
-	return handles.Thread{Stamp: rt.stamp, Info: rt.slots[gtid]}, nil
+	return handles.Thread{Stamp: ths.stamp, Info: ths.slots[gtid]}, nil
 }
 
 // Thread reads one thread.
-func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
-	th, err := rt.byHandle(h)
+func (rg *regions) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
+	th, err := rg.threads.byHandle(h)
 	if err != nil {
 		return rtl.ThreadInfo{}, err
 	}
+	f := &rg.l.Thread
+	r := layout.Read(rg.mem, th.addr, f.Pthread, f.Stackbase, f.Stacksize)
 	info := rtl.ThreadInfo{
 		Number:    int64(th.gtid),
-		Pthread:   callbacks.Pthread(th.pthread),
+		Pthread:   callbacks.Pthread(r.Uint(f.Pthread)),
 		Role:      rtl.RoleIdle,
 		ThreadNum: -1,
-		StackBase: th.stackBase,
-		StackSize: th.stackSize,
+		StackBase: known(r, f.Stackbase),
+		StackSize: known(r, f.Stacksize).Offset,
 	}
-	gs, err := rt.regions(th)
-	info.HiddenHelper = rt.hiddenHelper(th, gs)
+	if err := r.Err(); err != nil {
+		return rtl.ThreadInfo{}, err
+	}
+	gs, err := rg.of(th)
+	info.HiddenHelper = rg.threads.hiddenHelper(th, gs)
 	if len(gs) > 0 {
 		info.ThreadNum = th.tid
-		info.Role = rt.role(th)
+		info.Role = rg.threads.role(th)
 	}
 	return info, err
 }
 
 // role is the role of a thread that is in a region.
-func (rt *runtime) role(th *thread) rtl.Role {
-	f := &rt.l.Root
-	r := layout.Read(rt.mem, th.root, f.UberThread)
-	if uber := r.Address(f.UberThread); r.Err() == nil && uber == th.addr {
+func (ths *threads) role(th *thread) rtl.Role {
+	tf, f := ths.l.Thread.Root, ths.l.Root.UberThread
+	own := layout.Read(ths.mem, th.addr, tf)
+	r := layout.Read(ths.mem, own.Address(tf), f)
+	if uber := r.Address(f); r.Err() == nil && uber == th.addr {
 		return rtl.RoleInitial
 	}
 	if th.tid == 0 {
@@ -267,11 +267,11 @@ func (rt *runtime) role(th *thread) rtl.Role {
 	return rtl.RoleWorker
 }
 
-// hiddenHelper tells whether th is one of the threads that the runtime keeps for
+// hiddenHelper reports whether th is one of the threads that the runtime keeps for
 // deferred target tasks. Their gtids are reserved, if there are any; a team of
 // theirs executes a function of the runtime.
-func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
-	reserved, err := layout.ReadGlobal(rt.mem, rt.l.Globals.HiddenHelperThreadsNum, 4)
+func (ths *threads) hiddenHelper(th *thread, gs []region) bool {
+	reserved, err := layout.ReadGlobal(ths.mem, ths.l.Globals.HiddenHelperThreadsNum, 4)
 	if err == nil {
 		return th.gtid >= 1 && int64(th.gtid) <= reserved
 	}
@@ -279,7 +279,7 @@ func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
 		return false
 	}
 	for _, g := range gs {
-		if g.level == 1 && rt.Owns(g.team.pkfn.Offset) {
+		if g.level == 1 && ths.Owns(g.team.pkfn.Offset) {
 			return true
 		}
 	}
@@ -287,21 +287,21 @@ func (rt *runtime) hiddenHelper(th *thread, gs []region) bool {
 }
 
 // CurrentParallel is ompd_get_curr_parallel_handle.
-func (rt *runtime) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
-	gs, err := rt.regionsOf(h)
+func (rg *regions) CurrentParallel(h handles.Thread) (handles.Parallel, error) {
+	gs, err := rg.ofHandle(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
-	return rt.parallelHandle(gs[0]), nil
+	return rg.parallelHandle(gs[0]), nil
 }
 
-// regionsOf returns the regions that the thread is in; none is an error.
-func (rt *runtime) regionsOf(h handles.Thread) ([]region, error) {
-	th, err := rt.byHandle(h)
+// ofHandle returns the regions that the thread is in; none is an error.
+func (rg *regions) ofHandle(h handles.Thread) ([]region, error) {
+	th, err := rg.threads.byHandle(h)
 	if err != nil {
 		return nil, err
 	}
-	gs, err := rt.regions(th)
+	gs, err := rg.of(th)
 	if err == nil && len(gs) == 0 {
 		err = fmt.Errorf("thread with gtid %d is idle and in no region: %w", th.gtid, callbacks.Unavailable)
 	}

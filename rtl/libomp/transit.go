@@ -11,31 +11,31 @@ import (
 // th_team still a team whose region is over.
 
 // arrive puts right the team and the number of a thread on such a way.
-func (rt *runtime) arrive(th *thread) {
-	t, err := rt.team(th.team)
+func (ths *threads) arrive(th *thread) {
+	t, err := ths.team(th.team)
 	if err != nil {
 		return // whoever needs the team will say so
 	}
-	n, placed := rt.place(t, th)
+	n, placed := ths.place(t, th)
 	if placed {
 		th.tid = n
 	}
-	if th.tid == 0 && !th.inTeams() && (rt.apart(t) || !placed && t.level > 0) && !t.parent.IsNull() {
+	if th.tid == 0 && !th.inTeams() && (ths.apart(t) || !placed && t.level > 0) && !t.parent.IsNull() {
 		th.team, th.tid = t.parent, t.masterTid
 	}
 }
 
 // place is the number that t_threads gives th. It gives none as long as the array
 // of a new team is empty.
-func (rt *runtime) place(t *team, th *thread) (n int, ok bool) {
+func (ths *threads) place(t *team, th *thread) (n int, ok bool) {
 	if th.tid >= 0 && th.tid < t.nproc {
-		p, err := layout.ReadUint(rt.mem, t.threads.Add(uint64(th.tid)*8), 8)
+		p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(th.tid)*8), 8)
 		if err != nil || p == th.addr.Offset {
 			return th.tid, true
 		}
 	}
 	list := make([]byte, 8*t.nproc)
-	if rt.mem.ReadMemory(t.threads, list) != nil {
+	if ths.mem.ReadMemory(t.threads, list) != nil {
 		return th.tid, true
 	}
 	for n := range t.nproc {
@@ -46,9 +46,9 @@ func (rt *runtime) place(t *team, th *thread) (n int, ok bool) {
 	return th.tid, false
 }
 
-// apart tells whether the region of t is over although its primary thread has not
+// apart reports whether the region of t is over although its primary thread has not
 // left the team: the runtime clears t_pkfn before it takes the team apart,
 // for debuggers to see. A serialized region may have none.
-func (rt *runtime) apart(t *team) bool {
-	return rt.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
+func (ths *threads) apart(t *team) bool {
+	return ths.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

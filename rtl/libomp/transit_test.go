@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
+	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
 
 // field is where a field lies.
@@ -25,7 +26,7 @@ func (s *subject) field(t *testing.T, typ, field string) layout.Field {
 // word is the value of a pointer field of the structure at a.
 func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
 	t.Helper()
-	v, err := layout.ReadUint(s.core, callbacks.At(a+s.field(t, typ, field).Offset), 8)
+	v, err := layout.ReadUint(s.Core, callbacks.At(a+s.field(t, typ, field).Offset), 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +38,8 @@ func (s *subject) word(t *testing.T, a uint64, typ, field string) uint64 {
 func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) rtl.Runtime {
 	t.Helper()
 	f := s.field(t, typ, field)
-	d := &damaged{Core: s.core, words: map[uint64][]byte{}}
-	d.put(a+f.Offset, value, int(f.Size))
+	d := &rtltest.Damaged{Core: s.Core}
+	d.Put(a+f.Offset, value, int(f.Size))
 	rt, err := libomp.Reopen(s.Runtime, d)
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +53,9 @@ func TestTransit(t *testing.T) {
 	for _, major := range []int{14, 15, 16, 19} {
 		s := openCore(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
 		checked := 0
-		for _, h := range s.threads {
+		for _, h := range s.ByLWP {
 			info, err := s.Thread(h)
-			regions := s.regions(t, h)
+			regions := s.Regions(t, h)
 			if err != nil || len(regions) < 3 || info.ThreadNum != 0 {
 				continue
 			}
@@ -96,7 +97,7 @@ func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 			t.Errorf("thread %d of a region that is over: %+v, %v", n, info, err)
 		}
 	}
-	if _, err := rt.Parallel(p); rcOf(err) != callbacks.StaleHandle {
+	if _, err := rt.Parallel(p); rtltest.RC(err) != callbacks.StaleHandle {
 		t.Errorf("a region that is over: %v, want it stale", err)
 	}
 }
@@ -110,8 +111,8 @@ func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
 		t.Fatal(err)
 	}
 	threads := s.word(t, p.Team.Offset, "kmp_base_team_t", "t_threads")
-	d := &damaged{Core: s.core, words: map[uint64][]byte{}}
-	d.put(threads+8, 0, 8)
+	d := &rtltest.Damaged{Core: s.Core}
+	d.Put(threads+8, 0, 8)
 	for _, want := range []handles.Parallel{p, around} {
 		rt, err := libomp.Reopen(s.Runtime, d)
 		if err != nil {
@@ -120,9 +121,9 @@ func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
 		if got, err := rt.CurrentParallel(h); err != nil || got != want {
 			t.Errorf("the primary thread of a team that is being formed is in %v, %v; want %v", got, err, want)
 		}
-		if _, err := rt.ThreadInParallel(p, 1); want == p && (rcOf(err) != callbacks.Unavailable || !strings.Contains(err.Error(), "being formed")) {
+		if _, err := rt.ThreadInParallel(p, 1); want == p && (rtltest.RC(err) != callbacks.Unavailable || !strings.Contains(err.Error(), "being formed")) {
 			t.Errorf("a thread that is not there yet: %v", err)
 		}
-		d.put(threads, 0, 8)
+		d.Put(threads, 0, 8)
 	}
 }

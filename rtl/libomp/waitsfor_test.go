@@ -25,7 +25,7 @@ func TestWaitsFor(t *testing.T) {
 			t.Run(c.program+"/"+rt.Name, func(t *testing.T) {
 				exe := omptest.Compile(t, omptest.Build{Program: c.program})
 				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Args: c.args})
-				region, err := s.CurrentParallel(s.threads[s.truth.Threads[0].LWP])
+				region, err := s.CurrentParallel(s.ByLWP[s.Truth.Threads[0].LWP])
 				if err != nil {
 					t.Fatal(err)
 				}

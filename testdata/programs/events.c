@@ -1,5 +1,5 @@
 /* Counts its own events, for breakpoints: prints what a debugger must have seen between marker and
- * the end. The runtime is initialised before marker, but has no worker yet. */
+ * the end. The runtime is initialized before marker, but has no worker yet. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Looks like a child after fork whose runtime has lost its threads, and is none: argv[2] tells whether
+/* Looks like a child after fork whose runtime has lost its threads, and is none: argv[2] reports whether
  * the parent had a region before, of which a runtime that starts anew in a child knows nothing. */
 #include "truth.h"
 

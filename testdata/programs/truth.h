@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -199,7 +200,7 @@ static inline void truth_until(volatile int *flag) {
 
 static inline void truth_set(volatile int *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
 
-/* truth_still tells whether a thread is in a system call, and was there with the same registers at
+/* truth_still reports whether a thread is in a system call, and was there with the same registers at
  * the last look, whose line is in seen. */
 static inline int truth_still(int lwp, int call, char *seen, size_t size) {
   char path[64], now[128] = "";
@@ -216,13 +217,13 @@ static inline int truth_still(int lwp, int call, char *seen, size_t size) {
   return same && now[0] >= '0' && now[0] <= '9' && atoi(now) == call;
 }
 
-/* truth_spins tells whether the runtime's waits are set to spin for ever. */
+/* truth_spins reports whether the runtime's waits are set to spin for ever. */
 static inline int truth_spins(void) {
   const char *count = getenv("GOMP_SPINCOUNT");
   return count && !strcmp(count, "infinite");
 }
 
-/* truth_in_place tells whether t has reached its place: in pause(), in a futex, or, where the
+/* truth_in_place reports whether t has reached its place: in pause(), in a futex, or, where the
  * runtime may spin, after 5 ms of processor time in the wait. */
 static inline int truth_in_place(struct truth_thread *t) {
   int place = __atomic_load_n(&t->place, __ATOMIC_ACQUIRE);
@@ -394,6 +395,72 @@ static inline void truth_trigger(const char *state, int n) {
   truth_ask()->state = state;
   truth_await(n);
   truth_end();
+}
+
+/* Where no thread of the program may look on, as one that works could end what the others wait for,
+ * a child is the program, and its parent looks on: truth_child forks it, and each of n threads calls
+ * truth_watched before it waits. */
+static struct truth_seen {
+  int entered, ready, lwps[16];
+} *truth_seen;
+
+/* truth_ran is the processor time of a thread of the child, in nanoseconds. */
+static inline long truth_ran(int pid, int lwp) {
+  char path[64];
+  long ns = 0;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", pid, lwp);
+  FILE *f = fopen(path, "r");
+  if (!f || fscanf(f, "%ld", &ns) != 1)
+    _exit(3);
+  fclose(f);
+  return ns;
+}
+
+/* truth_asleep reports whether a thread of the child is in a futex call. */
+static inline int truth_asleep(int pid, int lwp) {
+  char path[64];
+  int call = -1;
+  snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", pid, lwp);
+  FILE *f = fopen(path, "r");
+  if (f && fscanf(f, "%d", &call) != 1)
+    call = -1;
+  if (f)
+    fclose(f);
+  return call == SYS_futex;
+}
+
+__attribute__((unused)) static void truth_child(int n) {
+  struct timespec look = {0, 1000000};
+  truth_seen = (struct truth_seen *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  alarm(TRUTH_LIMIT_S);
+  int child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(TRUTH_LIMIT_S);
+    return;
+  }
+  while (__atomic_load_n(&truth_seen->ready, __ATOMIC_ACQUIRE) != n)
+    nanosleep(&look, NULL);
+  for (int i = 0; i < n; i++) {
+    int lwp = truth_seen->lwps[i];
+    long before = truth_ran(child, lwp);
+    while (truth_ran(child, lwp) < before + 3000000 && !truth_asleep(child, lwp))
+      nanosleep(&look, NULL);
+  }
+  if (write(atoi(getenv("OMPD_READY_FD")), "READY\n", 6) != 6)
+    _exit(3);
+  for (;;)
+    pause();
+}
+
+/* truth_watched enters a wait, as one of n threads. */
+__attribute__((unused)) static void truth_watched(int n) {
+  TRUTH_WAIT("work_parallel", 0, 0);
+  int i = __atomic_fetch_add(&truth_seen->entered, 1, __ATOMIC_RELAXED);
+  truth_seen->lwps[i] = truth_tid();
+  if (i == n - 1)
+    truth_write(0);
+  __atomic_fetch_add(&truth_seen->ready, 1, __ATOMIC_RELEASE);
 }
 
 /* truth_loop expects a thread in the iteration with value now of a worksharing loop, of a chunk

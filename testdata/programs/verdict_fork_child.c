@@ -1,12 +1,13 @@
 /* A child after fork, whose runtime counts on threads that only its parent has. The situation is
  * argv[2]: 1 the child comes to a parallel region   2 it was forked inside of one, and comes to its
- * barrier   3 it works, and has come to neither */
+ * barrier   3 it works, and has come to neither   4 it makes threads of its own, which get the stacks
+ * of those that are gone, and comes to a parallel region */
 #include "truth.h"
 #include <sys/wait.h>
 
 static volatile int together, apart;
 
-/* asleep tells whether the one thread of a process sleeps in a futex, or in pause(). */
+/* asleep reports whether the one thread of a process sleeps in a futex, or in pause(). */
 static int asleep(int pid, char *seen, size_t size) {
   char path[64], now[128] = "";
   snprintf(path, sizeof path, "/proc/%d/syscall", pid);
@@ -60,6 +61,12 @@ __attribute__((noinline)) static void inside(char **argv) {
   }
 }
 
+static void *other(void *unused) {
+  for (;;)
+    pause();
+  return unused;
+}
+
 int main(int argc, char **argv) {
   long what = truth_arg(argc, argv, 1, 1);
   truth_init(argc, argv, __FILE__);
@@ -71,7 +78,10 @@ int main(int argc, char **argv) {
   if (pid != 0)
     watch(pid);
   born(argv);
-  if (what == 1)
+  if (what == 4)
+    for (int i = 0; i < 2; i++)
+      pthread_create(&(pthread_t){0}, NULL, other, NULL);
+  if (what == 1 || what == 4)
     meet();
   for (;;)
     pause();

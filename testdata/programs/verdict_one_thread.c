@@ -11,7 +11,7 @@ static void *look(void *n) {
   return NULL;
 }
 
-/* again executes the program from its begin, as it was called. */
+/* again executes the program from its start, as it was called. */
 static void again(void) {
   static char text[1 << 16];
   static char *words[256];

@@ -1,6 +1,7 @@
 /* A deadlock of an ordered loop and a lock: thread 1 has the lock and waits for its turn; the turn is
- * that of thread 0, which wants the lock: argv[2] tells whether that is inside of its ordered region,
- * or with 2, that thread 0 works and is about to get there. */
+ * that of thread 0, which wants the lock: argv[2] reports whether that is inside of its ordered region,
+ * or with 2, that thread 0 works and is about to get there. With 3, thread 0 wants the lock before it comes
+ * to the loop, and with 4, it works there. */
 #include "truth.h"
 
 static omp_lock_t log_lock;
@@ -19,11 +20,15 @@ __attribute__((noinline)) static void note(void) {
   TRUTH_NEVER();
 }
 
+/* work is what a thread does that is on its way. */
+__attribute__((noinline)) static void work(void) {
+  truth_until(&held);
+  TRUTH_HOLD("work_parallel");
+}
+
 __attribute__((noinline)) static void early(long inside) {
-  if (inside == 2) {
-    truth_until(&held);
-    TRUTH_HOLD("work_parallel");
-  }
+  if (inside == 2)
+    work();
   if (!inside)
     note();
 #pragma omp ordered
@@ -51,6 +56,10 @@ int main(int argc, char **argv) {
 #pragma omp parallel num_threads(2)
   {
     TRUTH_REGION(__LINE__ - 2);
+    if (inside == 3 && omp_get_thread_num() == 0)
+      note();
+    if (inside == 4 && omp_get_thread_num() == 0)
+      work();
 #pragma omp for ordered schedule(static, 1)
     for (int i = 0; i < 2; i++)
       if (i == 0)

@@ -1,6 +1,6 @@
 /* More threads than processors are at work, or argv[3] threads. With argv[2] 1, one of them works, and
  * the others spin at a barrier; with 2, all spin, and wait for a lock whose holder sleeps; with 3, for
- * one whose holder works. */
+ * one whose holder works; with 4, all come to barriers again and again. */
 #include "truth.h"
 
 static omp_lock_t lock;
@@ -48,12 +48,14 @@ int main(int argc, char **argv) {
     int me = omp_get_thread_num();
     if (what == 0 || (what == 1 && me == 1))
       work();
-    else if (what >= 2 && me == 0)
+    else if ((what == 2 || what == 3) && me == 0)
       keep(what == 3);
-    else if (what >= 2)
+    else if (what == 2 || what == 3)
       queue();
-    TRUTH_WAIT("wait_barrier_explicit", 0, __LINE__ + 1);
+    TRUTH_WAIT("wait_barrier_explicit", 0, 0);
+    do {
 #pragma omp barrier
+    } while (what == 4);
     TRUTH_NEVER();
   }
   return 0;

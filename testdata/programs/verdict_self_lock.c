@@ -1,8 +1,10 @@
-/* A thread takes a plain lock that it has already; another waits for the same lock. */
+/* A thread takes a plain lock that it has already; another waits for the same lock. With 1 it does so
+ * in a task that it is given in a taskwait, while it has the lock. */
 #include "truth.h"
 
 static omp_lock_t once;
 static volatile int taken;
+static long across;
 
 static void *look(void *n) {
   truth_await((int)(long)n);
@@ -19,13 +21,20 @@ __attribute__((noinline)) static void again(void) {
 __attribute__((noinline)) static void twice(void) {
   omp_set_lock(&once);
   truth_set(&taken);
-  again();
+  if (across) {
+#pragma omp task
+    again();
+#pragma omp taskwait
+  } else {
+    again();
+  }
   omp_unset_lock(&once);
 }
 
 int main(int argc, char **argv) {
   pthread_t observer;
   truth_init(argc, argv, __FILE__);
+  across = truth_arg(argc, argv, 1, 0);
   omp_init_lock(&once);
   pthread_create(&observer, NULL, look, (void *)2);
 #pragma omp parallel num_threads(2)

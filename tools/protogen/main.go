@@ -40,9 +40,22 @@ func run(root, out, dir string) error {
 	if err != nil {
 		return err
 	}
+	files := map[string][]byte{}
 	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-go-grpc"} {
-		if err := generate(plugin, req, out); err != nil {
+		if err := generate(plugin, req, files); err != nil {
 			return fmt.Errorf("%s: %w", plugin, err)
+		}
+	}
+	if err := lazily(files); err != nil {
+		return err
+	}
+	for name, content := range files {
+		name = filepath.Join(out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, content, 0o644); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -91,8 +104,8 @@ func add(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflec
 	req.ProtoFile = append(req.ProtoFile, d)
 }
 
-// generate runs one plug-in and writes its files.
-func generate(plugin string, req *pluginpb.CodeGeneratorRequest, out string) error {
+// generate runs one plug-in and adds the files that it makes.
+func generate(plugin string, req *pluginpb.CodeGeneratorRequest, files map[string][]byte) error {
 	in, err := proto.Marshal(req)
 	if err != nil {
 		return err
@@ -111,13 +124,7 @@ func generate(plugin string, req *pluginpb.CodeGeneratorRequest, out string) err
 		return errors.New(resp.GetError())
 	}
 	for _, f := range resp.File {
-		name := filepath.Join(out, filepath.FromSlash(f.GetName()))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, []byte(f.GetContent()), 0o644); err != nil {
-			return err
-		}
+		files[f.GetName()] = []byte(f.GetContent())
 	}
 	return nil
 }

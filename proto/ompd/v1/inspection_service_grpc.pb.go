@@ -92,7 +92,7 @@ type InspectionServiceClient interface {
 	ListLayoutEntries(ctx context.Context, in *ListLayoutEntriesRequest, opts ...grpc.CallOption) (*ListLayoutEntriesResponse, error)
 	// ListVerdicts lists what is wrong, the worst first.
 	ListVerdicts(ctx context.Context, in *ListVerdictsRequest, opts ...grpc.CallOption) (*ListVerdictsResponse, error)
-	// ListChecks lists what the target allows; for what is missing, the cure.
+	// ListChecks lists what the target allows; for what is missing, the fix.
 	ListChecks(ctx context.Context, in *ListChecksRequest, opts ...grpc.CallOption) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
@@ -109,6 +109,7 @@ type inspectionServiceClient struct {
 }
 
 func NewInspectionServiceClient(cc grpc.ClientConnInterface) InspectionServiceClient {
+	load()
 	return &inspectionServiceClient{cc}
 }
 
@@ -408,7 +409,7 @@ type InspectionServiceServer interface {
 	ListLayoutEntries(context.Context, *ListLayoutEntriesRequest) (*ListLayoutEntriesResponse, error)
 	// ListVerdicts lists what is wrong, the worst first.
 	ListVerdicts(context.Context, *ListVerdictsRequest) (*ListVerdictsResponse, error)
-	// ListChecks lists what the target allows; for what is missing, the cure.
+	// ListChecks lists what the target allows; for what is missing, the fix.
 	ListChecks(context.Context, *ListChecksRequest) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
@@ -505,6 +506,7 @@ type UnsafeInspectionServiceServer interface {
 }
 
 func RegisterInspectionServiceServer(s grpc.ServiceRegistrar, srv InspectionServiceServer) {
+	load()
 	// If the following call panics, it indicates UnimplementedInspectionServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

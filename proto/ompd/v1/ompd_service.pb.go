@@ -58,10 +58,12 @@ func (x ThreadIdKind) String() string {
 }
 
 func (ThreadIdKind) Descriptor() protoreflect.EnumDescriptor {
+	load()
 	return file_ompd_v1_ompd_service_proto_enumTypes[0].Descriptor()
 }
 
 func (ThreadIdKind) Type() protoreflect.EnumType {
+	load()
 	return &file_ompd_v1_ompd_service_proto_enumTypes[0]
 }
 
@@ -122,10 +124,12 @@ func (x Scope) String() string {
 }
 
 func (Scope) Descriptor() protoreflect.EnumDescriptor {
+	load()
 	return file_ompd_v1_ompd_service_proto_enumTypes[1].Descriptor()
 }
 
 func (Scope) Type() protoreflect.EnumType {
+	load()
 	return &file_ompd_v1_ompd_service_proto_enumTypes[1]
 }
 
@@ -162,6 +166,7 @@ func (x *AddressSpace) String() string {
 func (*AddressSpace) ProtoMessage() {}
 
 func (x *AddressSpace) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -215,6 +220,7 @@ func (x *ThreadId) String() string {
 func (*ThreadId) ProtoMessage() {}
 
 func (x *ThreadId) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -269,6 +275,7 @@ func (x *ThreadIdKindSize) String() string {
 func (*ThreadIdKindSize) ProtoMessage() {}
 
 func (x *ThreadIdKindSize) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -324,6 +331,7 @@ func (x *FrameInfo) String() string {
 func (*FrameInfo) ProtoMessage() {}
 
 func (x *FrameInfo) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -377,6 +385,7 @@ func (x *InitializeRequest) String() string {
 func (*InitializeRequest) ProtoMessage() {}
 
 func (x *InitializeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -421,6 +430,7 @@ func (x *InitializeResponse) String() string {
 func (*InitializeResponse) ProtoMessage() {}
 
 func (x *InitializeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -458,6 +468,7 @@ func (x *GetApiVersionRequest) String() string {
 func (*GetApiVersionRequest) ProtoMessage() {}
 
 func (x *GetApiVersionRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -496,6 +507,7 @@ func (x *GetApiVersionResponse) String() string {
 func (*GetApiVersionResponse) ProtoMessage() {}
 
 func (x *GetApiVersionResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -540,6 +552,7 @@ func (x *GetVersionStringRequest) String() string {
 func (*GetVersionStringRequest) ProtoMessage() {}
 
 func (x *GetVersionStringRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -578,6 +591,7 @@ func (x *GetVersionStringResponse) String() string {
 func (*GetVersionStringResponse) ProtoMessage() {}
 
 func (x *GetVersionStringResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -622,6 +636,7 @@ func (x *FinalizeRequest) String() string {
 func (*FinalizeRequest) ProtoMessage() {}
 
 func (x *FinalizeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -659,6 +674,7 @@ func (x *FinalizeResponse) String() string {
 func (*FinalizeResponse) ProtoMessage() {}
 
 func (x *FinalizeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -698,6 +714,7 @@ func (x *ProcessInitializeRequest) String() string {
 func (*ProcessInitializeRequest) ProtoMessage() {}
 
 func (x *ProcessInitializeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -745,6 +762,7 @@ func (x *ProcessInitializeResponse) String() string {
 func (*ProcessInitializeResponse) ProtoMessage() {}
 
 func (x *ProcessInitializeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -799,6 +817,7 @@ func (x *DeviceInitializeRequest) String() string {
 func (*DeviceInitializeRequest) ProtoMessage() {}
 
 func (x *DeviceInitializeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -858,6 +877,7 @@ func (x *DeviceInitializeResponse) String() string {
 func (*DeviceInitializeResponse) ProtoMessage() {}
 
 func (x *DeviceInitializeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -903,6 +923,7 @@ func (x *GetDeviceThreadIdKindsRequest) String() string {
 func (*GetDeviceThreadIdKindsRequest) ProtoMessage() {}
 
 func (x *GetDeviceThreadIdKindsRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -948,6 +969,7 @@ func (x *GetDeviceThreadIdKindsResponse) String() string {
 func (*GetDeviceThreadIdKindsResponse) ProtoMessage() {}
 
 func (x *GetDeviceThreadIdKindsResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -993,6 +1015,7 @@ func (x *RelAddressSpaceHandleRequest) String() string {
 func (*RelAddressSpaceHandleRequest) ProtoMessage() {}
 
 func (x *RelAddressSpaceHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1037,6 +1060,7 @@ func (x *RelAddressSpaceHandleResponse) String() string {
 func (*RelAddressSpaceHandleResponse) ProtoMessage() {}
 
 func (x *RelAddressSpaceHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1075,6 +1099,7 @@ func (x *GetOmpVersionRequest) String() string {
 func (*GetOmpVersionRequest) ProtoMessage() {}
 
 func (x *GetOmpVersionRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1120,6 +1145,7 @@ func (x *GetOmpVersionResponse) String() string {
 func (*GetOmpVersionResponse) ProtoMessage() {}
 
 func (x *GetOmpVersionResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1165,6 +1191,7 @@ func (x *GetOmpVersionStringRequest) String() string {
 func (*GetOmpVersionStringRequest) ProtoMessage() {}
 
 func (x *GetOmpVersionStringRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1210,6 +1237,7 @@ func (x *GetOmpVersionStringResponse) String() string {
 func (*GetOmpVersionStringResponse) ProtoMessage() {}
 
 func (x *GetOmpVersionStringResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1256,6 +1284,7 @@ func (x *GetThreadInParallelRequest) String() string {
 func (*GetThreadInParallelRequest) ProtoMessage() {}
 
 func (x *GetThreadInParallelRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1308,6 +1337,7 @@ func (x *GetThreadInParallelResponse) String() string {
 func (*GetThreadInParallelResponse) ProtoMessage() {}
 
 func (x *GetThreadInParallelResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1354,6 +1384,7 @@ func (x *GetThreadHandleRequest) String() string {
 func (*GetThreadHandleRequest) ProtoMessage() {}
 
 func (x *GetThreadHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1406,6 +1437,7 @@ func (x *GetThreadHandleResponse) String() string {
 func (*GetThreadHandleResponse) ProtoMessage() {}
 
 func (x *GetThreadHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1451,6 +1483,7 @@ func (x *RelThreadHandleRequest) String() string {
 func (*RelThreadHandleRequest) ProtoMessage() {}
 
 func (x *RelThreadHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1495,6 +1528,7 @@ func (x *RelThreadHandleResponse) String() string {
 func (*RelThreadHandleResponse) ProtoMessage() {}
 
 func (x *RelThreadHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1534,6 +1568,7 @@ func (x *ThreadHandleCompareRequest) String() string {
 func (*ThreadHandleCompareRequest) ProtoMessage() {}
 
 func (x *ThreadHandleCompareRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1586,6 +1621,7 @@ func (x *ThreadHandleCompareResponse) String() string {
 func (*ThreadHandleCompareResponse) ProtoMessage() {}
 
 func (x *ThreadHandleCompareResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1632,6 +1668,7 @@ func (x *GetThreadIdRequest) String() string {
 func (*GetThreadIdRequest) ProtoMessage() {}
 
 func (x *GetThreadIdRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1684,6 +1721,7 @@ func (x *GetThreadIdResponse) String() string {
 func (*GetThreadIdResponse) ProtoMessage() {}
 
 func (x *GetThreadIdResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1729,6 +1767,7 @@ func (x *GetDeviceFromThreadRequest) String() string {
 func (*GetDeviceFromThreadRequest) ProtoMessage() {}
 
 func (x *GetDeviceFromThreadRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1774,6 +1813,7 @@ func (x *GetDeviceFromThreadResponse) String() string {
 func (*GetDeviceFromThreadResponse) ProtoMessage() {}
 
 func (x *GetDeviceFromThreadResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1819,6 +1859,7 @@ func (x *GetCurrParallelHandleRequest) String() string {
 func (*GetCurrParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetCurrParallelHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1864,6 +1905,7 @@ func (x *GetCurrParallelHandleResponse) String() string {
 func (*GetCurrParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetCurrParallelHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1909,6 +1951,7 @@ func (x *GetEnclosingParallelHandleRequest) String() string {
 func (*GetEnclosingParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetEnclosingParallelHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1954,6 +1997,7 @@ func (x *GetEnclosingParallelHandleResponse) String() string {
 func (*GetEnclosingParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetEnclosingParallelHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1999,6 +2043,7 @@ func (x *GetTaskParallelHandleRequest) String() string {
 func (*GetTaskParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetTaskParallelHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2044,6 +2089,7 @@ func (x *GetTaskParallelHandleResponse) String() string {
 func (*GetTaskParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetTaskParallelHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2089,6 +2135,7 @@ func (x *RelParallelHandleRequest) String() string {
 func (*RelParallelHandleRequest) ProtoMessage() {}
 
 func (x *RelParallelHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2133,6 +2180,7 @@ func (x *RelParallelHandleResponse) String() string {
 func (*RelParallelHandleResponse) ProtoMessage() {}
 
 func (x *RelParallelHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2172,6 +2220,7 @@ func (x *ParallelHandleCompareRequest) String() string {
 func (*ParallelHandleCompareRequest) ProtoMessage() {}
 
 func (x *ParallelHandleCompareRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2224,6 +2273,7 @@ func (x *ParallelHandleCompareResponse) String() string {
 func (*ParallelHandleCompareResponse) ProtoMessage() {}
 
 func (x *ParallelHandleCompareResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2269,6 +2319,7 @@ func (x *GetCurrTaskHandleRequest) String() string {
 func (*GetCurrTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetCurrTaskHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2314,6 +2365,7 @@ func (x *GetCurrTaskHandleResponse) String() string {
 func (*GetCurrTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetCurrTaskHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2359,6 +2411,7 @@ func (x *GetGeneratingTaskHandleRequest) String() string {
 func (*GetGeneratingTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetGeneratingTaskHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2404,6 +2457,7 @@ func (x *GetGeneratingTaskHandleResponse) String() string {
 func (*GetGeneratingTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetGeneratingTaskHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2449,6 +2503,7 @@ func (x *GetSchedulingTaskHandleRequest) String() string {
 func (*GetSchedulingTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetSchedulingTaskHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2494,6 +2549,7 @@ func (x *GetSchedulingTaskHandleResponse) String() string {
 func (*GetSchedulingTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetSchedulingTaskHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2540,6 +2596,7 @@ func (x *GetTaskInParallelRequest) String() string {
 func (*GetTaskInParallelRequest) ProtoMessage() {}
 
 func (x *GetTaskInParallelRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2592,6 +2649,7 @@ func (x *GetTaskInParallelResponse) String() string {
 func (*GetTaskInParallelResponse) ProtoMessage() {}
 
 func (x *GetTaskInParallelResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2637,6 +2695,7 @@ func (x *RelTaskHandleRequest) String() string {
 func (*RelTaskHandleRequest) ProtoMessage() {}
 
 func (x *RelTaskHandleRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2681,6 +2740,7 @@ func (x *RelTaskHandleResponse) String() string {
 func (*RelTaskHandleResponse) ProtoMessage() {}
 
 func (x *RelTaskHandleResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2720,6 +2780,7 @@ func (x *TaskHandleCompareRequest) String() string {
 func (*TaskHandleCompareRequest) ProtoMessage() {}
 
 func (x *TaskHandleCompareRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2772,6 +2833,7 @@ func (x *TaskHandleCompareResponse) String() string {
 func (*TaskHandleCompareResponse) ProtoMessage() {}
 
 func (x *TaskHandleCompareResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2817,6 +2879,7 @@ func (x *GetTaskFunctionRequest) String() string {
 func (*GetTaskFunctionRequest) ProtoMessage() {}
 
 func (x *GetTaskFunctionRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2862,6 +2925,7 @@ func (x *GetTaskFunctionResponse) String() string {
 func (*GetTaskFunctionResponse) ProtoMessage() {}
 
 func (x *GetTaskFunctionResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2907,6 +2971,7 @@ func (x *GetTaskFrameRequest) String() string {
 func (*GetTaskFrameRequest) ProtoMessage() {}
 
 func (x *GetTaskFrameRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2953,6 +3018,7 @@ func (x *GetTaskFrameResponse) String() string {
 func (*GetTaskFrameResponse) ProtoMessage() {}
 
 func (x *GetTaskFrameResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3006,6 +3072,7 @@ func (x *EnumerateStatesRequest) String() string {
 func (*EnumerateStatesRequest) ProtoMessage() {}
 
 func (x *EnumerateStatesRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3060,6 +3127,7 @@ func (x *EnumerateStatesResponse) String() string {
 func (*EnumerateStatesResponse) ProtoMessage() {}
 
 func (x *EnumerateStatesResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3119,6 +3187,7 @@ func (x *GetStateRequest) String() string {
 func (*GetStateRequest) ProtoMessage() {}
 
 func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3168,6 +3237,7 @@ func (x *GetStateResponse) String() string {
 func (*GetStateResponse) ProtoMessage() {}
 
 func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3227,6 +3297,7 @@ func (x *GetDisplayControlVarsRequest) String() string {
 func (*GetDisplayControlVarsRequest) ProtoMessage() {}
 
 func (x *GetDisplayControlVarsRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3272,6 +3343,7 @@ func (x *GetDisplayControlVarsResponse) String() string {
 func (*GetDisplayControlVarsResponse) ProtoMessage() {}
 
 func (x *GetDisplayControlVarsResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3318,6 +3390,7 @@ func (x *RelDisplayControlVarsRequest) String() string {
 func (*RelDisplayControlVarsRequest) ProtoMessage() {}
 
 func (x *RelDisplayControlVarsRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3369,6 +3442,7 @@ func (x *RelDisplayControlVarsResponse) String() string {
 func (*RelDisplayControlVarsResponse) ProtoMessage() {}
 
 func (x *RelDisplayControlVarsResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3408,6 +3482,7 @@ func (x *EnumerateIcvsRequest) String() string {
 func (*EnumerateIcvsRequest) ProtoMessage() {}
 
 func (x *EnumerateIcvsRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3463,6 +3538,7 @@ func (x *EnumerateIcvsResponse) String() string {
 func (*EnumerateIcvsResponse) ProtoMessage() {}
 
 func (x *EnumerateIcvsResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3532,6 +3608,7 @@ func (x *GetIcvFromScopeRequest) String() string {
 func (*GetIcvFromScopeRequest) ProtoMessage() {}
 
 func (x *GetIcvFromScopeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3593,6 +3670,7 @@ func (x *GetIcvFromScopeResponse) String() string {
 func (*GetIcvFromScopeResponse) ProtoMessage() {}
 
 func (x *GetIcvFromScopeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3648,6 +3726,7 @@ func (x *GetIcvStringFromScopeRequest) String() string {
 func (*GetIcvStringFromScopeRequest) ProtoMessage() {}
 
 func (x *GetIcvStringFromScopeRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3707,6 +3786,7 @@ func (x *GetIcvStringFromScopeResponse) String() string {
 func (*GetIcvStringFromScopeResponse) ProtoMessage() {}
 
 func (x *GetIcvStringFromScopeResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3754,6 +3834,7 @@ func (x *GetToolDataRequest) String() string {
 func (*GetToolDataRequest) ProtoMessage() {}
 
 func (x *GetToolDataRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3807,6 +3888,7 @@ func (x *GetToolDataResponse) String() string {
 func (*GetToolDataResponse) ProtoMessage() {}
 
 func (x *GetToolDataResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3859,6 +3941,7 @@ func (x *GetThreadsRequest) String() string {
 func (*GetThreadsRequest) ProtoMessage() {}
 
 func (x *GetThreadsRequest) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3906,6 +3989,7 @@ func (x *GetThreadsResponse) String() string {
 func (*GetThreadsResponse) ProtoMessage() {}
 
 func (x *GetThreadsResponse) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4219,8 +4303,8 @@ func file_ompd_v1_ompd_service_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_ompd_service_proto_rawDescData
 }
 
-var file_ompd_v1_ompd_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_ompd_v1_ompd_service_proto_msgTypes = make([]protoimpl.MessageInfo, 80)
+var file_ompd_v1_ompd_service_proto_enumTypes [2]protoimpl.EnumInfo
+var file_ompd_v1_ompd_service_proto_msgTypes [80]protoimpl.MessageInfo
 var file_ompd_v1_ompd_service_proto_goTypes = []any{
 	(ThreadIdKind)(0),                          // 0: ompd.v1.ThreadIdKind
 	(Scope)(0),                                 // 1: ompd.v1.Scope
@@ -4402,7 +4486,6 @@ var file_ompd_v1_ompd_service_proto_depIdxs = []int32{
 	0,  // [0:13] is the sub-list for field type_name
 }
 
-func init() { file_ompd_v1_ompd_service_proto_init() }
 func file_ompd_v1_ompd_service_proto_init() {
 	if File_ompd_v1_ompd_service_proto != nil {
 		return
@@ -4421,8 +4504,8 @@ func file_ompd_v1_ompd_service_proto_init() {
 		},
 		GoTypes:           file_ompd_v1_ompd_service_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_ompd_service_proto_depIdxs,
-		EnumInfos:         file_ompd_v1_ompd_service_proto_enumTypes,
-		MessageInfos:      file_ompd_v1_ompd_service_proto_msgTypes,
+		EnumInfos:         file_ompd_v1_ompd_service_proto_enumTypes[:],
+		MessageInfos:      file_ompd_v1_ompd_service_proto_msgTypes[:],
 	}.Build()
 	File_ompd_v1_ompd_service_proto = out.File
 	file_ompd_v1_ompd_service_proto_goTypes = nil

@@ -205,6 +205,7 @@ type ompdServiceClient struct {
 }
 
 func NewOmpdServiceClient(cc grpc.ClientConnInterface) OmpdServiceClient {
+	load()
 	return &ompdServiceClient{cc}
 }
 
@@ -862,6 +863,7 @@ type UnsafeOmpdServiceServer interface {
 }
 
 func RegisterOmpdServiceServer(s grpc.ServiceRegistrar, srv OmpdServiceServer) {
+	load()
 	// If the following call panics, it indicates UnimplementedOmpdServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

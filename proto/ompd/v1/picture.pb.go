@@ -24,7 +24,7 @@ const (
 // Picture is everything that was asked for of a target.
 type Picture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of the JSON form, such as ompd-inspect/picture/1.0.
+	// Version of the JSON form, such as ompd-inspect/picture/2.0.
 	Schema   string     `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
 	Target   *Target    `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
 	Runtimes []*Runtime `protobuf:"bytes,3,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
@@ -42,7 +42,12 @@ type Picture struct {
 	Checks   []*Check `protobuf:"bytes,11,rep,name=checks,proto3" json:"checks,omitempty"`
 	Warnings []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// What is wrong, if something is; the worst first.
-	Verdicts      []*Verdict `protobuf:"bytes,13,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
+	Verdicts []*Verdict `protobuf:"bytes,13,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
+	// Parts that are not complete as the budget of the look was spent: threads,
+	// regions, tasks, verdicts. A warning says what to do.
+	Unreached []string `protobuf:"bytes,14,rep,name=unreached,proto3" json:"unreached,omitempty"`
+	// What the verdicts were drawn from.
+	Facts         *Facts `protobuf:"bytes,15,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -61,6 +66,7 @@ func (x *Picture) String() string {
 func (*Picture) ProtoMessage() {}
 
 func (x *Picture) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_picture_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -168,6 +174,20 @@ func (x *Picture) GetVerdicts() []*Verdict {
 	return nil
 }
 
+func (x *Picture) GetUnreached() []string {
+	if x != nil {
+		return x.Unreached
+	}
+	return nil
+}
+
+func (x *Picture) GetFacts() *Facts {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
 // Target says what was looked at.
 type Target struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -196,7 +216,9 @@ type Target struct {
 	// Of a process: what looking at it cost it.
 	Pause *Pause `protobuf:"bytes,14,opt,name=pause,proto3" json:"pause,omitempty"`
 	// Why the signal came (si_code); absent with a signal of which it is not known.
-	SignalCode    *int64 `protobuf:"varint,15,opt,name=signal_code,json=signalCode,proto3,oneof" json:"signal_code,omitempty"`
+	SignalCode *int64 `protobuf:"varint,15,opt,name=signal_code,json=signalCode,proto3,oneof" json:"signal_code,omitempty"`
+	// Of a process of an MPI job.
+	Rank          *Rank `protobuf:"bytes,16,opt,name=rank,proto3" json:"rank,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +237,7 @@ func (x *Target) String() string {
 func (*Target) ProtoMessage() {}
 
 func (x *Target) ProtoReflect() protoreflect.Message {
+	load()
 	mi := &file_ompd_v1_picture_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -336,6 +359,365 @@ func (x *Target) GetSignalCode() int64 {
 	return 0
 }
 
+func (x *Target) GetRank() *Rank {
+	if x != nil {
+		return x.Rank
+	}
+	return nil
+}
+
+// Rank is the place of a process in an MPI job, by its environment.
+type Rank struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Rank  int64                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
+	// Of the job; 0 if the environment does not tell.
+	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// As its launcher calls it.
+	Job string `protobuf:"bytes,3,opt,name=job,proto3" json:"job,omitempty"`
+	// Of the process.
+	Host string `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
+	// The variables that tell.
+	From          string `protobuf:"bytes,5,opt,name=from,proto3" json:"from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rank) Reset() {
+	*x = Rank{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rank) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rank) ProtoMessage() {}
+
+func (x *Rank) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rank.ProtoReflect.Descriptor instead.
+func (*Rank) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Rank) GetRank() int64 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *Rank) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Rank) GetJob() string {
+	if x != nil {
+		return x.Job
+	}
+	return ""
+}
+
+func (x *Rank) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Rank) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+// MPICall is the routine of MPI that a thread is in, and its arguments as far as
+// registers, the call in the program and the frame of the routine tell.
+type MPICall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The standard's name, such as MPI_Recv.
+	Routine string `protobuf:"bytes,1,opt,name=routine,proto3" json:"routine,omitempty"`
+	// Name of the communicator, or its context if it has none.
+	Communicator string `protobuf:"bytes,2,opt,name=communicator,proto3" json:"communicator,omitempty"`
+	// Of the communicator; 0 if it is not known.
+	Size int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	// Rank, in the communicator, of the other side, or root of a collective.
+	Peer      *int64 `protobuf:"varint,4,opt,name=peer,proto3,oneof" json:"peer,omitempty"`
+	AnySource bool   `protobuf:"varint,5,opt,name=any_source,json=anySource,proto3" json:"any_source,omitempty"`
+	Tag       *int64 `protobuf:"varint,6,opt,name=tag,proto3,oneof" json:"tag,omitempty"`
+	AnyTag    bool   `protobuf:"varint,7,opt,name=any_tag,json=anyTag,proto3" json:"any_tag,omitempty"`
+	// Elements.
+	Count *int64 `protobuf:"varint,8,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	// Of the elements, such as MPI_DOUBLE.
+	Type string `protobuf:"bytes,9,opt,name=type,proto3" json:"type,omitempty"`
+	// Such as MPI_SUM.
+	Op string `protobuf:"bytes,10,opt,name=op,proto3" json:"op,omitempty"`
+	// Arguments that nothing tells any more.
+	Lost     []string `protobuf:"bytes,11,rep,name=lost,proto3" json:"lost,omitempty"`
+	Evidence string   `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Where the program's call of the routine returns to.
+	From          *uint64 `protobuf:"varint,13,opt,name=from,proto3,oneof" json:"from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MPICall) Reset() {
+	*x = MPICall{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MPICall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MPICall) ProtoMessage() {}
+
+func (x *MPICall) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MPICall.ProtoReflect.Descriptor instead.
+func (*MPICall) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *MPICall) GetRoutine() string {
+	if x != nil {
+		return x.Routine
+	}
+	return ""
+}
+
+func (x *MPICall) GetCommunicator() string {
+	if x != nil {
+		return x.Communicator
+	}
+	return ""
+}
+
+func (x *MPICall) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *MPICall) GetPeer() int64 {
+	if x != nil && x.Peer != nil {
+		return *x.Peer
+	}
+	return 0
+}
+
+func (x *MPICall) GetAnySource() bool {
+	if x != nil {
+		return x.AnySource
+	}
+	return false
+}
+
+func (x *MPICall) GetTag() int64 {
+	if x != nil && x.Tag != nil {
+		return *x.Tag
+	}
+	return 0
+}
+
+func (x *MPICall) GetAnyTag() bool {
+	if x != nil {
+		return x.AnyTag
+	}
+	return false
+}
+
+func (x *MPICall) GetCount() int64 {
+	if x != nil && x.Count != nil {
+		return *x.Count
+	}
+	return 0
+}
+
+func (x *MPICall) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *MPICall) GetOp() string {
+	if x != nil {
+		return x.Op
+	}
+	return ""
+}
+
+func (x *MPICall) GetLost() []string {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
+}
+
+func (x *MPICall) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *MPICall) GetFrom() uint64 {
+	if x != nil && x.From != nil {
+		return *x.From
+	}
+	return 0
+}
+
+// Standstill is a time in which a process made no progress.
+type Standstill struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Threads that used processors, and came nowhere.
+	Spun []*Spin `protobuf:"bytes,2,rep,name=spun,proto3" json:"spun,omitempty"`
+	// A thread waits for what another process may do.
+	Outside       bool `protobuf:"varint,3,opt,name=outside,proto3" json:"outside,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standstill) Reset() {
+	*x = Standstill{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standstill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standstill) ProtoMessage() {}
+
+func (x *Standstill) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standstill.ProtoReflect.Descriptor instead.
+func (*Standstill) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Standstill) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *Standstill) GetSpun() []*Spin {
+	if x != nil {
+		return x.Spun
+	}
+	return nil
+}
+
+func (x *Standstill) GetOutside() bool {
+	if x != nil {
+		return x.Outside
+	}
+	return false
+}
+
+// Spin is what a thread used without getting on.
+type Spin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lwp           int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
+	CpuSeconds    float64                `protobuf:"fixed64,2,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Spin) Reset() {
+	*x = Spin{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spin) ProtoMessage() {}
+
+func (x *Spin) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spin.ProtoReflect.Descriptor instead.
+func (*Spin) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Spin) GetLwp() int64 {
+	if x != nil {
+		return x.Lwp
+	}
+	return 0
+}
+
+func (x *Spin) GetCpuSeconds() float64 {
+	if x != nil {
+		return x.CpuSeconds
+	}
+	return 0
+}
+
 // Pause is what looking at a process cost it.
 type Pause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -348,14 +730,16 @@ type Pause struct {
 	// Words that changed while they were read.
 	Unsettled int64 `protobuf:"varint,4,opt,name=unsettled,proto3" json:"unsettled,omitempty"`
 	// Threads that ran while they were looked at.
-	Running       int64 `protobuf:"varint,5,opt,name=running,proto3" json:"running,omitempty"`
+	Running int64 `protobuf:"varint,5,opt,name=running,proto3" json:"running,omitempty"`
+	// Why it was looked at, if nobody asked for it: it made no progress.
+	Standstill    *Standstill `protobuf:"bytes,6,opt,name=standstill,proto3" json:"standstill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pause) Reset() {
 	*x = Pause{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -367,7 +751,8 @@ func (x *Pause) String() string {
 func (*Pause) ProtoMessage() {}
 
 func (x *Pause) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[2]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -380,7 +765,7 @@ func (x *Pause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pause.ProtoReflect.Descriptor instead.
 func (*Pause) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Pause) GetThreads() int64 {
@@ -418,6 +803,13 @@ func (x *Pause) GetRunning() int64 {
 	return 0
 }
 
+func (x *Pause) GetStandstill() *Standstill {
+	if x != nil {
+		return x.Standstill
+	}
+	return nil
+}
+
 // Place is a thread's place in OpenMP terms.
 type Place struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -434,7 +826,7 @@ type Place struct {
 
 func (x *Place) Reset() {
 	*x = Place{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -446,7 +838,8 @@ func (x *Place) String() string {
 func (*Place) ProtoMessage() {}
 
 func (x *Place) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[3]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -459,7 +852,7 @@ func (x *Place) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Place.ProtoReflect.Descriptor instead.
 func (*Place) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Place) GetRole() string {
@@ -526,13 +919,15 @@ type Runtime struct {
 	// Where its layout came from, in one line.
 	Layout        string `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`
 	StateTracking bool   `protobuf:"varint,9,opt,name=state_tracking,json=stateTracking,proto3" json:"state_tracking,omitempty"`
+	// Which of its fields contradict one another: its memory was overwritten.
+	Damage        []string `protobuf:"bytes,10,rep,name=damage,proto3" json:"damage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Runtime) Reset() {
 	*x = Runtime{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +939,8 @@ func (x *Runtime) String() string {
 func (*Runtime) ProtoMessage() {}
 
 func (x *Runtime) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[4]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +953,7 @@ func (x *Runtime) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Runtime.ProtoReflect.Descriptor instead.
 func (*Runtime) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Runtime) GetId() string {
@@ -623,6 +1019,13 @@ func (x *Runtime) GetStateTracking() bool {
 	return false
 }
 
+func (x *Runtime) GetDamage() []string {
+	if x != nil {
+		return x.Damage
+	}
+	return nil
+}
+
 // Thread is one native thread of the target, or one that only the runtime knows.
 type Thread struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -656,14 +1059,18 @@ type Thread struct {
 	// Number of the goroutine of Go's that the thread runs.
 	Goroutine int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	// The worksharing loop that it is in, if that is known.
-	Loop          *Loop `protobuf:"bytes,23,opt,name=loop,proto3" json:"loop,omitempty"`
+	Loop *Loop `protobuf:"bytes,23,opt,name=loop,proto3" json:"loop,omitempty"`
+	// LWP that must go on first, if what it waits for says so.
+	WaitOn int64 `protobuf:"varint,24,opt,name=wait_on,json=waitOn,proto3" json:"wait_on,omitempty"`
+	// The routine of MPI that it waits in.
+	Mpi           *MPICall `protobuf:"bytes,25,opt,name=mpi,proto3" json:"mpi,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Thread) Reset() {
 	*x = Thread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -675,7 +1082,8 @@ func (x *Thread) String() string {
 func (*Thread) ProtoMessage() {}
 
 func (x *Thread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[5]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -688,7 +1096,7 @@ func (x *Thread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thread.ProtoReflect.Descriptor instead.
 func (*Thread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Thread) GetLwp() int64 {
@@ -852,6 +1260,20 @@ func (x *Thread) GetLoop() *Loop {
 	return nil
 }
 
+func (x *Thread) GetWaitOn() int64 {
+	if x != nil {
+		return x.WaitOn
+	}
+	return 0
+}
+
+func (x *Thread) GetMpi() *MPICall {
+	if x != nil {
+		return x.Mpi
+	}
+	return nil
+}
+
 // Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime
 // keeps and what the code of its frames shows. What neither tells is missing.
 type Loop struct {
@@ -882,7 +1304,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1316,8 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[6]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1330,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Loop) GetSchedule() string {
@@ -1007,7 +1430,7 @@ type LevelInfo struct {
 
 func (x *LevelInfo) Reset() {
 	*x = LevelInfo{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1442,8 @@ func (x *LevelInfo) String() string {
 func (*LevelInfo) ProtoMessage() {}
 
 func (x *LevelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[7]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1456,7 @@ func (x *LevelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelInfo.ProtoReflect.Descriptor instead.
 func (*LevelInfo) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LevelInfo) GetLevel() int64 {
@@ -1068,15 +1492,18 @@ type State struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// tracked or inferred.
-	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	Evidence      string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Source   string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// The state in the standard's words, if the standard has none of that name: a thread that waits
+	// for a mutex of the C library is at work for OpenMP.
+	Standard      string `protobuf:"bytes,4,opt,name=standard,proto3" json:"standard,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1088,7 +1515,8 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[8]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1101,7 +1529,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *State) GetName() string {
@@ -1121,6 +1549,13 @@ func (x *State) GetSource() string {
 func (x *State) GetEvidence() string {
 	if x != nil {
 		return x.Evidence
+	}
+	return ""
+}
+
+func (x *State) GetStandard() string {
+	if x != nil {
+		return x.Standard
 	}
 	return ""
 }
@@ -1148,14 +1583,16 @@ type Frame struct {
 	// The function of the program in which that construct stands.
 	In string `protobuf:"bytes,12,opt,name=in,proto3" json:"in,omitempty"`
 	// Number of the goroutine on whose stack the frame lies.
-	Goroutine     int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
+	Goroutine int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
+	// Address of the native function; not set on frames that are inlined in it.
+	Entry         *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1604,8 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[9]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1618,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Frame) GetKind() string {
@@ -1274,6 +1712,13 @@ func (x *Frame) GetGoroutine() int64 {
 	return 0
 }
 
+func (x *Frame) GetEntry() uint64 {
+	if x != nil && x.Entry != nil {
+		return *x.Entry
+	}
+	return 0
+}
+
 // Region is one parallel region; every level has one, serialized ones too.
 type Region struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -1296,7 +1741,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1753,8 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1767,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Region) GetId() string {
@@ -1409,14 +1855,17 @@ type Code struct {
 	File    string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
 	Line    int64                  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
 	// How the line is known: runtime, debug information, call site.
-	LineFrom      string `protobuf:"bytes,5,opt,name=line_from,json=lineFrom,proto3" json:"line_from,omitempty"`
+	LineFrom string `protobuf:"bytes,5,opt,name=line_from,json=lineFrom,proto3" json:"line_from,omitempty"`
+	// The file that the code is in, and where, if it has no name.
+	Module        string `protobuf:"bytes,6,opt,name=module,proto3" json:"module,omitempty"`
+	Offset        uint64 `protobuf:"varint,7,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1877,8 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1891,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -1479,6 +1929,20 @@ func (x *Code) GetLineFrom() string {
 	return ""
 }
 
+func (x *Code) GetModule() string {
+	if x != nil {
+		return x.Module
+	}
+	return ""
+}
+
+func (x *Code) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
 // Task is one task region.
 type Task struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1504,7 +1968,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1980,8 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1994,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Task) GetId() string {
@@ -1652,7 +2117,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +2129,8 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +2143,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Icv) GetName() string {
@@ -1755,7 +2221,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1767,7 +2233,8 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1780,7 +2247,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ControlVar) GetName() string {
@@ -1817,7 +2284,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +2296,8 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,7 +2310,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -1894,7 +2362,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1906,7 +2374,8 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1919,7 +2388,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -2010,7 +2479,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2491,8 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2505,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Claim) GetSource() string {
@@ -2060,14 +2530,14 @@ type Check struct {
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The next command to type, or what to change.
-	Cure          string `protobuf:"bytes,4,opt,name=cure,proto3" json:"cure,omitempty"`
+	Fix           string `protobuf:"bytes,4,opt,name=fix,proto3" json:"fix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2549,8 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2563,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Check) GetName() string {
@@ -2116,9 +2587,9 @@ func (x *Check) GetDetail() string {
 	return ""
 }
 
-func (x *Check) GetCure() string {
+func (x *Check) GetFix() string {
 	if x != nil {
-		return x.Cure
+		return x.Fix
 	}
 	return ""
 }
@@ -2140,7 +2611,7 @@ type Verdict struct {
 	// What it follows from, one fact each.
 	Evidence []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
 	// What to change, or what to type next.
-	Cure string `protobuf:"bytes,8,opt,name=cure,proto3" json:"cure,omitempty"`
+	Fix string `protobuf:"bytes,8,opt,name=fix,proto3" json:"fix,omitempty"`
 	// Of a deadlock: each waits for the next, the last for the first.
 	Cycle []*CycleStep `protobuf:"bytes,9,rep,name=cycle,proto3" json:"cycle,omitempty"`
 	// LWPs that are not part of the hang and wait for it.
@@ -2160,7 +2631,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2643,8 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2657,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Verdict) GetKind() string {
@@ -2237,9 +2709,9 @@ func (x *Verdict) GetEvidence() []string {
 	return nil
 }
 
-func (x *Verdict) GetCure() string {
+func (x *Verdict) GetFix() string {
 	if x != nil {
-		return x.Cure
+		return x.Fix
 	}
 	return ""
 }
@@ -2314,7 +2786,7 @@ type CycleStep struct {
 
 func (x *CycleStep) Reset() {
 	*x = CycleStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +2798,8 @@ func (x *CycleStep) String() string {
 func (*CycleStep) ProtoMessage() {}
 
 func (x *CycleStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +2812,7 @@ func (x *CycleStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CycleStep.ProtoReflect.Descriptor instead.
 func (*CycleStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CycleStep) GetThread() int64 {
@@ -2402,7 +2875,7 @@ type ThreadSpot struct {
 
 func (x *ThreadSpot) Reset() {
 	*x = ThreadSpot{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2887,8 @@ func (x *ThreadSpot) String() string {
 func (*ThreadSpot) ProtoMessage() {}
 
 func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2901,7 @@ func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadSpot.ProtoReflect.Descriptor instead.
 func (*ThreadSpot) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ThreadSpot) GetThreadNum() int64 {
@@ -2457,7 +2931,7 @@ type WaitTarget struct {
 
 func (x *WaitTarget) Reset() {
 	*x = WaitTarget{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2469,7 +2943,8 @@ func (x *WaitTarget) String() string {
 func (*WaitTarget) ProtoMessage() {}
 
 func (x *WaitTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2482,7 +2957,7 @@ func (x *WaitTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitTarget.ProtoReflect.Descriptor instead.
 func (*WaitTarget) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WaitTarget) GetKind() string {
@@ -2520,7 +2995,7 @@ type MissingThread struct {
 
 func (x *MissingThread) Reset() {
 	*x = MissingThread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +3007,8 @@ func (x *MissingThread) String() string {
 func (*MissingThread) ProtoMessage() {}
 
 func (x *MissingThread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,7 +3021,7 @@ func (x *MissingThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MissingThread.ProtoReflect.Descriptor instead.
 func (*MissingThread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MissingThread) GetThread() int64 {
@@ -2604,7 +3080,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +3092,8 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +3106,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -2736,7 +3213,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2748,7 +3225,8 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2761,7 +3239,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -2822,7 +3300,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2834,7 +3312,8 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2847,7 +3326,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Process) GetPid() int64 {
@@ -2932,7 +3411,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3423,8 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3437,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -3024,7 +3504,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3036,7 +3516,8 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3049,7 +3530,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Look) GetSchema() string {
@@ -3119,7 +3600,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3612,8 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3626,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Change) GetVerdict() string {
@@ -3207,7 +3689,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3701,8 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3715,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -3282,7 +3765,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3294,7 +3777,8 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3307,7 +3791,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -3331,11 +3815,2499 @@ func (x *Turnover) GetSame() int64 {
 	return 0
 }
 
+// Facts are what verdicts are drawn from, beside the threads, regions and tasks of a picture.
+// They are there when verdicts were asked for, so that a saved picture can be diagnosed again.
+// What is expensive to find is looked for only where a verdict can depend on it; each field says
+// when. A fact that is missing is not known, and no verdict of a hang follows from what is not
+// known.
+type Facts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By LWP order of the threads; a thread that waits for nothing that is known has none.
+	Waits []*Wait `protobuf:"bytes,1,rep,name=waits,proto3" json:"waits,omitempty"`
+	// Those that threads wait for, each once.
+	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
+	// As the threads see them that wait, each view once.
+	Barriers []*Barrier `protobuf:"bytes,3,rep,name=barriers,proto3" json:"barriers,omitempty"`
+	// Wakers may signal a condition variable; only if a thread waits on one.
+	Wakers *Candidates `protobuf:"bytes,4,opt,name=wakers,proto3" json:"wakers,omitempty"`
+	// Fulfillers may fulfil the event of a detached task; only if there may be one.
+	Fulfillers *Candidates `protobuf:"bytes,5,opt,name=fulfillers,proto3" json:"fulfillers,omitempty"`
+	// LWPs of threads in a taskwait whose code makes detached tasks; only of those whose runtime
+	// counts children that it does not list.
+	EventMakers []int64 `protobuf:"varint,6,rep,packed,name=event_makers,json=eventMakers,proto3" json:"event_makers,omitempty"`
+	// Set if the stacks of all threads are known as a whole, so that what none of them shows is not
+	// there.
+	StacksWhole bool `protobuf:"varint,7,opt,name=stacks_whole,json=stacksWhole,proto3" json:"stacks_whole,omitempty"`
+	// There are more tasks than the picture has.
+	TasksCut bool    `protobuf:"varint,8,opt,name=tasks_cut,json=tasksCut,proto3" json:"tasks_cut,omitempty"`
+	Lost     []*Lost `protobuf:"bytes,9,rep,name=lost,proto3" json:"lost,omitempty"`
+	// Of the regions of level 1 and deeper.
+	Forks      []*Fork     `protobuf:"bytes,10,rep,name=forks,proto3" json:"forks,omitempty"`
+	Processors *Processors `protobuf:"bytes,11,opt,name=processors,proto3" json:"processors,omitempty"`
+	// What runtimes keep of how threads wait.
+	Settings []*Setting `protobuf:"bytes,12,rep,name=settings,proto3" json:"settings,omitempty"`
+	// The variables that matter to verdicts.
+	Environment   []*Variable `protobuf:"bytes,13,rep,name=environment,proto3" json:"environment,omitempty"`
+	Fault         *Fault      `protobuf:"bytes,14,opt,name=fault,proto3" json:"fault,omitempty"`
+	Abort         *Abort      `protobuf:"bytes,15,opt,name=abort,proto3" json:"abort,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Facts) Reset() {
+	*x = Facts{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Facts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Facts) ProtoMessage() {}
+
+func (x *Facts) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Facts.ProtoReflect.Descriptor instead.
+func (*Facts) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Facts) GetWaits() []*Wait {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
+func (x *Facts) GetLocks() []*Lock {
+	if x != nil {
+		return x.Locks
+	}
+	return nil
+}
+
+func (x *Facts) GetBarriers() []*Barrier {
+	if x != nil {
+		return x.Barriers
+	}
+	return nil
+}
+
+func (x *Facts) GetWakers() *Candidates {
+	if x != nil {
+		return x.Wakers
+	}
+	return nil
+}
+
+func (x *Facts) GetFulfillers() *Candidates {
+	if x != nil {
+		return x.Fulfillers
+	}
+	return nil
+}
+
+func (x *Facts) GetEventMakers() []int64 {
+	if x != nil {
+		return x.EventMakers
+	}
+	return nil
+}
+
+func (x *Facts) GetStacksWhole() bool {
+	if x != nil {
+		return x.StacksWhole
+	}
+	return false
+}
+
+func (x *Facts) GetTasksCut() bool {
+	if x != nil {
+		return x.TasksCut
+	}
+	return false
+}
+
+func (x *Facts) GetLost() []*Lost {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
+}
+
+func (x *Facts) GetForks() []*Fork {
+	if x != nil {
+		return x.Forks
+	}
+	return nil
+}
+
+func (x *Facts) GetProcessors() *Processors {
+	if x != nil {
+		return x.Processors
+	}
+	return nil
+}
+
+func (x *Facts) GetSettings() []*Setting {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *Facts) GetEnvironment() []*Variable {
+	if x != nil {
+		return x.Environment
+	}
+	return nil
+}
+
+func (x *Facts) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
+func (x *Facts) GetAbort() *Abort {
+	if x != nil {
+		return x.Abort
+	}
+	return nil
+}
+
+// Wait is what one thread waits for.
+type Wait struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Kind   string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// That of the program's variable if it is known, else of the runtime's.
+	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Of the program.
+	Variable *uint64 `protobuf:"varint,4,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
+	// As the program calls it.
+	Name   string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	Region string `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
+	Task   string `protobuf:"bytes,7,opt,name=task,proto3" json:"task,omitempty"`
+	// The function of the runtime that was called.
+	Call string `protobuf:"bytes,8,opt,name=call,proto3" json:"call,omitempty"`
+	// Set for the barrier at the end of the region.
+	EndOfRegion bool `protobuf:"varint,9,opt,name=end_of_region,json=endOfRegion,proto3" json:"end_of_region,omitempty"`
+	// Set if the thread is known to sleep on a futex: it has not just acquired what it waited for.
+	Asleep bool `protobuf:"varint,10,opt,name=asleep,proto3" json:"asleep,omitempty"`
+	// The LWP that must proceed first, where the wait itself says so: the owner of a mutex, the
+	// thread that is joined. Evidence says how that is known.
+	On       int64  `protobuf:"varint,11,opt,name=on,proto3" json:"on,omitempty"`
+	Evidence string `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Among the locks; missing if nothing is known of it.
+	Lock string `protobuf:"bytes,13,opt,name=lock,proto3" json:"lock,omitempty"`
+	// Among the barriers; missing if nothing is known of it.
+	Barrier string `protobuf:"bytes,14,opt,name=barrier,proto3" json:"barrier,omitempty"`
+	// Tasks, or an iteration, that the wait itself names.
+	Awaits        *Awaited `protobuf:"bytes,15,opt,name=awaits,proto3" json:"awaits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Wait) Reset() {
+	*x = Wait{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Wait) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Wait) ProtoMessage() {}
+
+func (x *Wait) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Wait.ProtoReflect.Descriptor instead.
+func (*Wait) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Wait) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Wait) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Wait) GetAddress() uint64 {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return 0
+}
+
+func (x *Wait) GetVariable() uint64 {
+	if x != nil && x.Variable != nil {
+		return *x.Variable
+	}
+	return 0
+}
+
+func (x *Wait) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Wait) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Wait) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *Wait) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
+func (x *Wait) GetEndOfRegion() bool {
+	if x != nil {
+		return x.EndOfRegion
+	}
+	return false
+}
+
+func (x *Wait) GetAsleep() bool {
+	if x != nil {
+		return x.Asleep
+	}
+	return false
+}
+
+func (x *Wait) GetOn() int64 {
+	if x != nil {
+		return x.On
+	}
+	return 0
+}
+
+func (x *Wait) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Wait) GetLock() string {
+	if x != nil {
+		return x.Lock
+	}
+	return ""
+}
+
+func (x *Wait) GetBarrier() string {
+	if x != nil {
+		return x.Barrier
+	}
+	return ""
+}
+
+func (x *Wait) GetAwaits() *Awaited {
+	if x != nil {
+		return x.Awaits
+	}
+	return nil
+}
+
+// Awaited are the unfinished tasks that a taskwait with dependences or a taskgroup waits for, or the
+// iteration of a loop with dependences.
+type Awaited struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tasks []string               `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// Set if it waits for none of its other children: in a taskwait with dependences, or at a task
+	// that its thread must execute at once.
+	Only bool `protobuf:"varint,2,opt,name=only,proto3" json:"only,omitempty"`
+	// That of a loop with dependences (depend(sink), doacross) which nobody has posted: a number for
+	// each loop, the outermost first, as in the thread's loop. The wait's evidence says how that is
+	// known.
+	Iteration []int64 `protobuf:"varint,3,rep,packed,name=iteration,proto3" json:"iteration,omitempty"`
+	// Where the program waits in a loop of its own, for a flag: the code that reads it.
+	Loop          *Frame `protobuf:"bytes,4,opt,name=loop,proto3" json:"loop,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Awaited) Reset() {
+	*x = Awaited{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Awaited) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Awaited) ProtoMessage() {}
+
+func (x *Awaited) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
+func (*Awaited) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Awaited) GetTasks() []string {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *Awaited) GetOnly() bool {
+	if x != nil {
+		return x.Only
+	}
+	return false
+}
+
+func (x *Awaited) GetIteration() []int64 {
+	if x != nil {
+		return x.Iteration
+	}
+	return nil
+}
+
+func (x *Awaited) GetLoop() *Frame {
+	if x != nil {
+		return x.Loop
+	}
+	return nil
+}
+
+// Lock is a lock, a critical or atomic section, or a mutex that threads wait for.
+type Lock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Of the runtime: queuing, ticket, futex, mutex, ….
+	Implementation string `protobuf:"bytes,2,opt,name=implementation,proto3" json:"implementation,omitempty"`
+	Nested         bool   `protobuf:"varint,3,opt,name=nested,proto3" json:"nested,omitempty"`
+	Held           bool   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`
+	// LWP that the lock itself names.
+	Owner int64 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
+	// It names an owner that is no thread any more.
+	OwnerGone bool `protobuf:"varint,6,opt,name=owner_gone,json=ownerGone,proto3" json:"owner_gone,omitempty"`
+	// LWPs in the order of its queue, if it has one.
+	Waiters []int64 `protobuf:"varint,7,rep,packed,name=waiters,proto3" json:"waiters,omitempty"`
+	// How many wait, by its own count; missing if it has none.
+	Waiting  *int64 `protobuf:"varint,8,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
+	Evidence string `protobuf:"bytes,9,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Gone says why it is no lock any more: its memory was freed, or the runtime has destroyed it.
+	// Missing if nothing proves that.
+	Gone string `protobuf:"bytes,10,opt,name=gone,proto3" json:"gone,omitempty"`
+	// The runtime has destroyed it, and will wake nobody.
+	Destroyed bool `protobuf:"varint,11,opt,name=destroyed,proto3" json:"destroyed,omitempty"`
+	// Something else is in its memory; Gone says what.
+	Overwritten bool `protobuf:"varint,12,opt,name=overwritten,proto3" json:"overwritten,omitempty"`
+	// The threads whose code shows that they hold it, or may; the surest first. Only where the lock
+	// itself names no owner, or one that does not sleep.
+	Holders []*Holder `protobuf:"bytes,13,rep,name=holders,proto3" json:"holders,omitempty"`
+	// The threads that may still come to release it; those that wait for it themselves only after
+	// they have acquired it. Only for a lock that is held, without owner and with no holders but such
+	// as wait for something; missing says that nothing is known.
+	MayRelease *Candidates `protobuf:"bytes,14,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
+	// Places where code that acquires the lock goes on without releasing it. They are looked for
+	// together with may_release.
+	Leaves        []*Leave `protobuf:"bytes,15,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lock) Reset() {
+	*x = Lock{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lock) ProtoMessage() {}
+
+func (x *Lock) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lock.ProtoReflect.Descriptor instead.
+func (*Lock) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Lock) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Lock) GetImplementation() string {
+	if x != nil {
+		return x.Implementation
+	}
+	return ""
+}
+
+func (x *Lock) GetNested() bool {
+	if x != nil {
+		return x.Nested
+	}
+	return false
+}
+
+func (x *Lock) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
+}
+
+func (x *Lock) GetOwner() int64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
+func (x *Lock) GetOwnerGone() bool {
+	if x != nil {
+		return x.OwnerGone
+	}
+	return false
+}
+
+func (x *Lock) GetWaiters() []int64 {
+	if x != nil {
+		return x.Waiters
+	}
+	return nil
+}
+
+func (x *Lock) GetWaiting() int64 {
+	if x != nil && x.Waiting != nil {
+		return *x.Waiting
+	}
+	return 0
+}
+
+func (x *Lock) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Lock) GetGone() string {
+	if x != nil {
+		return x.Gone
+	}
+	return ""
+}
+
+func (x *Lock) GetDestroyed() bool {
+	if x != nil {
+		return x.Destroyed
+	}
+	return false
+}
+
+func (x *Lock) GetOverwritten() bool {
+	if x != nil {
+		return x.Overwritten
+	}
+	return false
+}
+
+func (x *Lock) GetHolders() []*Holder {
+	if x != nil {
+		return x.Holders
+	}
+	return nil
+}
+
+func (x *Lock) GetMayRelease() *Candidates {
+	if x != nil {
+		return x.MayRelease
+	}
+	return nil
+}
+
+func (x *Lock) GetLeaves() []*Leave {
+	if x != nil {
+		return x.Leaves
+	}
+	return nil
+}
+
+// Leave is a place where code that acquires a lock goes on without releasing it: a branch, or a call that
+// may be left by an exception or a jump.
+type Leave struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	At    *Frame                 `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// The function by which the call at this place may be left; empty for a branch.
+	Throws        string `protobuf:"bytes,2,opt,name=throws,proto3" json:"throws,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Leave) Reset() {
+	*x = Leave{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Leave) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Leave) ProtoMessage() {}
+
+func (x *Leave) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Leave.ProtoReflect.Descriptor instead.
+func (*Leave) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Leave) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Leave) GetThrows() string {
+	if x != nil {
+		return x.Throws
+	}
+	return ""
+}
+
+// Holder is a thread that holds a lock, or may hold it, as its code shows.
+type Holder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread    int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Certainty string `protobuf:"bytes,2,opt,name=certainty,proto3" json:"certainty,omitempty"`
+	// Where it acquired the lock, if that is one place.
+	Taken    *Frame `protobuf:"bytes,3,opt,name=taken,proto3" json:"taken,omitempty"`
+	Evidence string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Where it was given another task to execute while it had the lock, in a taskwait, barrier or the
+	// like (suspended_in).
+	Suspended     *Frame `protobuf:"bytes,5,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	SuspendedIn   string `protobuf:"bytes,6,opt,name=suspended_in,json=suspendedIn,proto3" json:"suspended_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Holder) Reset() {
+	*x = Holder{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Holder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Holder) ProtoMessage() {}
+
+func (x *Holder) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Holder.ProtoReflect.Descriptor instead.
+func (*Holder) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Holder) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Holder) GetCertainty() string {
+	if x != nil {
+		return x.Certainty
+	}
+	return ""
+}
+
+func (x *Holder) GetTaken() *Frame {
+	if x != nil {
+		return x.Taken
+	}
+	return nil
+}
+
+func (x *Holder) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Holder) GetSuspended() *Frame {
+	if x != nil {
+		return x.Suspended
+	}
+	return nil
+}
+
+func (x *Holder) GetSuspendedIn() string {
+	if x != nil {
+		return x.SuspendedIn
+	}
+	return ""
+}
+
+// Candidates are the threads and tasks whose code, from where it is now, may come to a call of
+// some kind, as far as that could be followed: those of which it could not be told are among
+// them.
+type Candidates struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWPs.
+	Threads []int64 `protobuf:"varint,1,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	// That are not begun.
+	Tasks []string `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// Set if there are threads of which nothing is known.
+	Incomplete    bool `protobuf:"varint,3,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Candidates) Reset() {
+	*x = Candidates{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Candidates) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Candidates) ProtoMessage() {}
+
+func (x *Candidates) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
+func (*Candidates) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Candidates) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+func (x *Candidates) GetTasks() []string {
+	if x != nil {
+		return x.Tasks
+	}
+	return nil
+}
+
+func (x *Candidates) GetIncomplete() bool {
+	if x != nil {
+		return x.Incomplete
+	}
+	return false
+}
+
+// Barrier is a barrier that is not complete, as some of its threads see it.
+type Barrier struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	TeamSize int64                  `protobuf:"varint,2,opt,name=team_size,json=teamSize,proto3" json:"team_size,omitempty"`
+	// LWPs that are proven to have arrived, and cannot leave.
+	Arrived []int64 `protobuf:"varint,3,rep,packed,name=arrived,proto3" json:"arrived,omitempty"`
+	// LWPs that are proven not to have arrived.
+	Missing []int64 `protobuf:"varint,4,rep,packed,name=missing,proto3" json:"missing,omitempty"`
+	// All have arrived, explicit tasks are left.
+	WaitsForTasks bool   `protobuf:"varint,5,opt,name=waits_for_tasks,json=waitsForTasks,proto3" json:"waits_for_tasks,omitempty"`
+	Evidence      string `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// Barriers in constructs that may have none.
+	Misplaced     []*Misplaced `protobuf:"bytes,7,rep,name=misplaced,proto3" json:"misplaced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Barrier) Reset() {
+	*x = Barrier{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Barrier) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Barrier) ProtoMessage() {}
+
+func (x *Barrier) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
+func (*Barrier) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Barrier) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Barrier) GetTeamSize() int64 {
+	if x != nil {
+		return x.TeamSize
+	}
+	return 0
+}
+
+func (x *Barrier) GetArrived() []int64 {
+	if x != nil {
+		return x.Arrived
+	}
+	return nil
+}
+
+func (x *Barrier) GetMissing() []int64 {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+func (x *Barrier) GetWaitsForTasks() bool {
+	if x != nil {
+		return x.WaitsForTasks
+	}
+	return false
+}
+
+func (x *Barrier) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+func (x *Barrier) GetMisplaced() []*Misplaced {
+	if x != nil {
+		return x.Misplaced
+	}
+	return nil
+}
+
+// Misplaced is a barrier in a construct that may have none.
+type Misplaced struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The LWP that waits there; 0 if the code of the region comes there, and its members wait at
+	// different barriers now.
+	Thread        int64      `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	In            *Construct `protobuf:"bytes,2,opt,name=in,proto3" json:"in,omitempty"`
+	At            *Frame     `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Misplaced) Reset() {
+	*x = Misplaced{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Misplaced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Misplaced) ProtoMessage() {}
+
+func (x *Misplaced) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
+func (*Misplaced) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Misplaced) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Misplaced) GetIn() *Construct {
+	if x != nil {
+		return x.In
+	}
+	return nil
+}
+
+func (x *Misplaced) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+// Construct is a construct in the program, as its code shows it.
+type Construct struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Where it begins, if the compiler says so.
+	At *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// The call in it that leads to the barrier.
+	Call *Frame `protobuf:"bytes,3,opt,name=call,proto3" json:"call,omitempty"`
+	// Set if a condition of the program may look like the construct.
+	Own           bool `protobuf:"varint,4,opt,name=own,proto3" json:"own,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Construct) Reset() {
+	*x = Construct{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Construct) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Construct) ProtoMessage() {}
+
+func (x *Construct) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Construct.ProtoReflect.Descriptor instead.
+func (*Construct) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Construct) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Construct) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Construct) GetCall() *Frame {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *Construct) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+// Lost are threads that a runtime counts on and that the process does not have.
+type Lost struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ID of the runtime.
+	Runtime string `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
+	Count   int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// LWPs of the threads that wait for them.
+	Waiting       []int64 `protobuf:"varint,3,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
+	Evidence      string  `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lost) Reset() {
+	*x = Lost{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lost) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lost) ProtoMessage() {}
+
+func (x *Lost) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lost.ProtoReflect.Descriptor instead.
+func (*Lost) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Lost) GetRuntime() string {
+	if x != nil {
+		return x.Runtime
+	}
+	return ""
+}
+
+func (x *Lost) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Lost) GetWaiting() []int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *Lost) GetEvidence() string {
+	if x != nil {
+		return x.Evidence
+	}
+	return ""
+}
+
+// Fork is what decided on the size of a parallel region. Numbers that could not be read are
+// missing.
+type Fork struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Region string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	// Set if the construct has a num_threads clause; its value may not be known.
+	Clause      bool   `protobuf:"varint,2,opt,name=clause,proto3" json:"clause,omitempty"`
+	ClauseValue *int64 `protobuf:"varint,3,opt,name=clause_value,json=clauseValue,proto3,oneof" json:"clause_value,omitempty"`
+	// Its if clause was false.
+	IfFalse bool `protobuf:"varint,4,opt,name=if_false,json=ifFalse,proto3" json:"if_false,omitempty"`
+	// A clause of 1 may also be an if clause that was false.
+	OrIf bool `protobuf:"varint,5,opt,name=or_if,json=orIf,proto3" json:"or_if,omitempty"`
+	// The call that forked it.
+	At *Frame `protobuf:"bytes,6,opt,name=at,proto3" json:"at,omitempty"`
+	// Active regions around it.
+	Active int64 `protobuf:"varint,7,opt,name=active,proto3" json:"active,omitempty"`
+	// Nthreads-var of the task that encountered it.
+	Nthreads        *int64 `protobuf:"varint,8,opt,name=nthreads,proto3,oneof" json:"nthreads,omitempty"`
+	MaxActiveLevels *int64 `protobuf:"varint,9,opt,name=max_active_levels,json=maxActiveLevels,proto3,oneof" json:"max_active_levels,omitempty"`
+	ThreadLimit     *int64 `protobuf:"varint,10,opt,name=thread_limit,json=threadLimit,proto3,oneof" json:"thread_limit,omitempty"`
+	// Processors that the runtime counts.
+	NumProcs *int64 `protobuf:"varint,11,opt,name=num_procs,json=numProcs,proto3,oneof" json:"num_procs,omitempty"`
+	// Dyn-var.
+	Dynamic bool `protobuf:"varint,12,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
+	// Nest-var, of before OpenMP 5.0, is false.
+	NestOff       bool `protobuf:"varint,13,opt,name=nest_off,json=nestOff,proto3" json:"nest_off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fork) Reset() {
+	*x = Fork{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fork) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fork) ProtoMessage() {}
+
+func (x *Fork) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fork.ProtoReflect.Descriptor instead.
+func (*Fork) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Fork) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Fork) GetClause() bool {
+	if x != nil {
+		return x.Clause
+	}
+	return false
+}
+
+func (x *Fork) GetClauseValue() int64 {
+	if x != nil && x.ClauseValue != nil {
+		return *x.ClauseValue
+	}
+	return 0
+}
+
+func (x *Fork) GetIfFalse() bool {
+	if x != nil {
+		return x.IfFalse
+	}
+	return false
+}
+
+func (x *Fork) GetOrIf() bool {
+	if x != nil {
+		return x.OrIf
+	}
+	return false
+}
+
+func (x *Fork) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Fork) GetActive() int64 {
+	if x != nil {
+		return x.Active
+	}
+	return 0
+}
+
+func (x *Fork) GetNthreads() int64 {
+	if x != nil && x.Nthreads != nil {
+		return *x.Nthreads
+	}
+	return 0
+}
+
+func (x *Fork) GetMaxActiveLevels() int64 {
+	if x != nil && x.MaxActiveLevels != nil {
+		return *x.MaxActiveLevels
+	}
+	return 0
+}
+
+func (x *Fork) GetThreadLimit() int64 {
+	if x != nil && x.ThreadLimit != nil {
+		return *x.ThreadLimit
+	}
+	return 0
+}
+
+func (x *Fork) GetNumProcs() int64 {
+	if x != nil && x.NumProcs != nil {
+		return *x.NumProcs
+	}
+	return 0
+}
+
+func (x *Fork) GetDynamic() bool {
+	if x != nil {
+		return x.Dynamic
+	}
+	return false
+}
+
+func (x *Fork) GetNestOff() bool {
+	if x != nil {
+		return x.NestOff
+	}
+	return false
+}
+
+// Setting is a control variable of a runtime.
+type Setting struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Setting) Reset() {
+	*x = Setting{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Setting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Setting) ProtoMessage() {}
+
+func (x *Setting) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Setting.ProtoReflect.Descriptor instead.
+func (*Setting) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Setting) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Setting) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+// Processors are what is known of where threads may run. Of a core, next to nothing is.
+type Processors struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The LWPs that are in no system call in which they would sleep; of others it is known that
+	// they are, or nothing.
+	Running []int64 `protobuf:"varint,1,rep,packed,name=running,proto3" json:"running,omitempty"`
+	// The affinity masks of the threads that run and of those that forked a region, each once.
+	Masks         []*Mask `protobuf:"bytes,2,rep,name=masks,proto3" json:"masks,omitempty"`
+	Quota         *Quota  `protobuf:"bytes,3,opt,name=quota,proto3" json:"quota,omitempty"`
+	Cpuset        *Cpuset `protobuf:"bytes,4,opt,name=cpuset,proto3" json:"cpuset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Processors) Reset() {
+	*x = Processors{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Processors) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Processors) ProtoMessage() {}
+
+func (x *Processors) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Processors.ProtoReflect.Descriptor instead.
+func (*Processors) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Processors) GetRunning() []int64 {
+	if x != nil {
+		return x.Running
+	}
+	return nil
+}
+
+func (x *Processors) GetMasks() []*Mask {
+	if x != nil {
+		return x.Masks
+	}
+	return nil
+}
+
+func (x *Processors) GetQuota() *Quota {
+	if x != nil {
+		return x.Quota
+	}
+	return nil
+}
+
+func (x *Processors) GetCpuset() *Cpuset {
+	if x != nil {
+		return x.Cpuset
+	}
+	return nil
+}
+
+// Mask is a set of processors, and the threads that may run on these.
+type Mask struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ascending.
+	Processors []int64 `protobuf:"varint,1,rep,packed,name=processors,proto3" json:"processors,omitempty"`
+	// LWPs.
+	Threads       []int64 `protobuf:"varint,2,rep,packed,name=threads,proto3" json:"threads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mask) Reset() {
+	*x = Mask{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mask) ProtoMessage() {}
+
+func (x *Mask) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mask.ProtoReflect.Descriptor instead.
+func (*Mask) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Mask) GetProcessors() []int64 {
+	if x != nil {
+		return x.Processors
+	}
+	return nil
+}
+
+func (x *Mask) GetThreads() []int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return nil
+}
+
+// Quota limits the processor time of the program.
+type Quota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That it may use all the time.
+	Processors float64 `protobuf:"fixed64,1,opt,name=processors,proto3" json:"processors,omitempty"`
+	// Where that was read.
+	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quota) Reset() {
+	*x = Quota{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quota) ProtoMessage() {}
+
+func (x *Quota) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quota.ProtoReflect.Descriptor instead.
+func (*Quota) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Quota) GetProcessors() float64 {
+	if x != nil {
+		return x.Processors
+	}
+	return 0
+}
+
+func (x *Quota) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+// Cpuset is which processors the control group of the program has.
+type Cpuset struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Such as "0-3,8".
+	Processors    string `protobuf:"bytes,1,opt,name=processors,proto3" json:"processors,omitempty"`
+	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cpuset) Reset() {
+	*x = Cpuset{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cpuset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cpuset) ProtoMessage() {}
+
+func (x *Cpuset) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
+func (*Cpuset) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *Cpuset) GetProcessors() string {
+	if x != nil {
+		return x.Processors
+	}
+	return ""
+}
+
+func (x *Cpuset) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+// Variable is a variable of the program's environment, as it is now.
+type Variable struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	State   string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Value   string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	Purpose string                 `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// Set if the value says that threads spin all the time that they wait.
+	Always        bool `protobuf:"varint,5,opt,name=always,proto3" json:"always,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Variable) Reset() {
+	*x = Variable{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Variable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Variable) ProtoMessage() {}
+
+func (x *Variable) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Variable.ProtoReflect.Descriptor instead.
+func (*Variable) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Variable) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Variable) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Variable) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Variable) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *Variable) GetAlways() bool {
+	if x != nil {
+		return x.Always
+	}
+	return false
+}
+
+// Fault is what is known of the instruction that killed the program.
+type Fault struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP or SIGSYS.
+	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
+	// Si_code: why the kernel raised it.
+	Code int64 `protobuf:"varint,3,opt,name=code,proto3" json:"code,omitempty"`
+	// A handler of the signal was called, and ended the program by it.
+	Handled bool `protobuf:"varint,4,opt,name=handled,proto3" json:"handled,omitempty"`
+	// That was accessed.
+	Address *uint64 `protobuf:"varint,5,opt,name=address,proto3,oneof" json:"address,omitempty"`
+	// Of the instruction.
+	Pc *uint64 `protobuf:"varint,6,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
+	// Set if the address is that of a null pointer, or of a part of what it points to.
+	Null bool `protobuf:"varint,7,opt,name=null,proto3" json:"null,omitempty"`
+	// Set if the instruction is one that compilers put where execution must not come.
+	Trap bool `protobuf:"varint,8,opt,name=trap,proto3" json:"trap,omitempty"`
+	// Innermost frame of user code at that time.
+	At    *Frame      `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	Stack *FaultStack `protobuf:"bytes,10,opt,name=stack,proto3" json:"stack,omitempty"`
+	// Around the address.
+	Memory        *Nearby `protobuf:"bytes,11,opt,name=memory,proto3" json:"memory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fault) Reset() {
+	*x = Fault{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fault) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fault) ProtoMessage() {}
+
+func (x *Fault) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fault.ProtoReflect.Descriptor instead.
+func (*Fault) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Fault) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Fault) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
+func (x *Fault) GetCode() int64 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *Fault) GetHandled() bool {
+	if x != nil {
+		return x.Handled
+	}
+	return false
+}
+
+func (x *Fault) GetAddress() uint64 {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return 0
+}
+
+func (x *Fault) GetPc() uint64 {
+	if x != nil && x.Pc != nil {
+		return *x.Pc
+	}
+	return 0
+}
+
+func (x *Fault) GetNull() bool {
+	if x != nil {
+		return x.Null
+	}
+	return false
+}
+
+func (x *Fault) GetTrap() bool {
+	if x != nil {
+		return x.Trap
+	}
+	return false
+}
+
+func (x *Fault) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Fault) GetStack() *FaultStack {
+	if x != nil {
+		return x.Stack
+	}
+	return nil
+}
+
+func (x *Fault) GetMemory() *Nearby {
+	if x != nil {
+		return x.Memory
+	}
+	return nil
+}
+
+// FaultStack is the stack of the thread that died.
+type FaultStack struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its bounds, [Low, High), if they are known.
+	Low  *uint64 `protobuf:"varint,1,opt,name=low,proto3,oneof" json:"low,omitempty"`
+	High *uint64 `protobuf:"varint,2,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	// What they are known from.
+	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	// It is that of the process, not of a thread that was made.
+	Initial bool `protobuf:"varint,4,opt,name=initial,proto3" json:"initial,omitempty"`
+	// Stack pointer.
+	Sp *uint64 `protobuf:"varint,5,opt,name=sp,proto3,oneof" json:"sp,omitempty"`
+	// Bytes of the innermost frame, if that is known.
+	Frame uint64 `protobuf:"varint,6,opt,name=frame,proto3" json:"frame,omitempty"`
+	// It has more frames than were looked at.
+	Cut bool `protobuf:"varint,7,opt,name=cut,proto3" json:"cut,omitempty"`
+	// How often the function is on it that is there most.
+	Repeats int64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
+	// The innermost frame of that function.
+	Repeated      *Frame `protobuf:"bytes,9,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FaultStack) Reset() {
+	*x = FaultStack{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FaultStack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FaultStack) ProtoMessage() {}
+
+func (x *FaultStack) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
+func (*FaultStack) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *FaultStack) GetLow() uint64 {
+	if x != nil && x.Low != nil {
+		return *x.Low
+	}
+	return 0
+}
+
+func (x *FaultStack) GetHigh() uint64 {
+	if x != nil && x.High != nil {
+		return *x.High
+	}
+	return 0
+}
+
+func (x *FaultStack) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *FaultStack) GetInitial() bool {
+	if x != nil {
+		return x.Initial
+	}
+	return false
+}
+
+func (x *FaultStack) GetSp() uint64 {
+	if x != nil && x.Sp != nil {
+		return *x.Sp
+	}
+	return 0
+}
+
+func (x *FaultStack) GetFrame() uint64 {
+	if x != nil {
+		return x.Frame
+	}
+	return 0
+}
+
+func (x *FaultStack) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+func (x *FaultStack) GetRepeats() int64 {
+	if x != nil {
+		return x.Repeats
+	}
+	return 0
+}
+
+func (x *FaultStack) GetRepeated() *Frame {
+	if x != nil {
+		return x.Repeated
+	}
+	return nil
+}
+
+// Nearby is the memory at an address, or around it.
+type Nearby struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That has the address.
+	Mapping *MemoryMapping `protobuf:"bytes,1,opt,name=mapping,proto3" json:"mapping,omitempty"`
+	Below   *MemoryMapping `protobuf:"bytes,2,opt,name=below,proto3" json:"below,omitempty"`
+	Above   *MemoryMapping `protobuf:"bytes,3,opt,name=above,proto3" json:"above,omitempty"`
+	// What names the variable at the address, or whose stack it is.
+	What          string `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Nearby) Reset() {
+	*x = Nearby{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Nearby) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Nearby) ProtoMessage() {}
+
+func (x *Nearby) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
+func (*Nearby) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *Nearby) GetMapping() *MemoryMapping {
+	if x != nil {
+		return x.Mapping
+	}
+	return nil
+}
+
+func (x *Nearby) GetBelow() *MemoryMapping {
+	if x != nil {
+		return x.Below
+	}
+	return nil
+}
+
+func (x *Nearby) GetAbove() *MemoryMapping {
+	if x != nil {
+		return x.Above
+	}
+	return nil
+}
+
+func (x *Nearby) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+// MemoryMapping is a range of the target's memory, [Low, High).
+type MemoryMapping struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Low   uint64                 `protobuf:"varint,1,opt,name=low,proto3" json:"low,omitempty"`
+	High  uint64                 `protobuf:"varint,2,opt,name=high,proto3" json:"high,omitempty"`
+	// Rwx, with - for what is not permitted.
+	Access        string `protobuf:"bytes,3,opt,name=access,proto3" json:"access,omitempty"`
+	File          string `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryMapping) Reset() {
+	*x = MemoryMapping{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryMapping) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryMapping) ProtoMessage() {}
+
+func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
+func (*MemoryMapping) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *MemoryMapping) GetLow() uint64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *MemoryMapping) GetHigh() uint64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *MemoryMapping) GetAccess() string {
+	if x != nil {
+		return x.Access
+	}
+	return ""
+}
+
+func (x *MemoryMapping) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+// Abort is what is known of a program that was ended by a call of abort.
+type Abort struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// Who ended it: a runtime, the C library, the C++ library; missing for the program itself.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// What that said.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// Where it was found.
+	MessageBy string `protobuf:"bytes,4,opt,name=message_by,json=messageBy,proto3" json:"message_by,omitempty"`
+	// That called abort, or the function of the C++ library that did.
+	Caller *Frame `protobuf:"bytes,5,opt,name=caller,proto3" json:"caller,omitempty"`
+	// That function, if it is the C++ library's.
+	Call string `protobuf:"bytes,6,opt,name=call,proto3" json:"call,omitempty"`
+	// What nobody caught, if that is why.
+	Exception *Exception `protobuf:"bytes,7,opt,name=exception,proto3" json:"exception,omitempty"`
+	// Set if the handler of a signal called abort that the program did not raise by abort itself.
+	Handler       *SignalHandler `protobuf:"bytes,8,opt,name=handler,proto3" json:"handler,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Abort) Reset() {
+	*x = Abort{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Abort) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Abort) ProtoMessage() {}
+
+func (x *Abort) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Abort.ProtoReflect.Descriptor instead.
+func (*Abort) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *Abort) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Abort) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Abort) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Abort) GetMessageBy() string {
+	if x != nil {
+		return x.MessageBy
+	}
+	return ""
+}
+
+func (x *Abort) GetCaller() *Frame {
+	if x != nil {
+		return x.Caller
+	}
+	return nil
+}
+
+func (x *Abort) GetCall() string {
+	if x != nil {
+		return x.Call
+	}
+	return ""
+}
+
+func (x *Abort) GetException() *Exception {
+	if x != nil {
+		return x.Exception
+	}
+	return nil
+}
+
+func (x *Abort) GetHandler() *SignalHandler {
+	if x != nil {
+		return x.Handler
+	}
+	return nil
+}
+
+// SignalHandler is a handler that was called for a signal that somebody sent.
+type SignalHandler struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number; missing if the handler did not ask who sent it.
+	Signal int64 `protobuf:"varint,1,opt,name=signal,proto3" json:"signal,omitempty"`
+	// Process that sent it.
+	Sender int64 `protobuf:"varint,2,opt,name=sender,proto3" json:"sender,omitempty"`
+	// What the thread was in when the signal came.
+	Interrupted   *Frame `protobuf:"bytes,3,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SignalHandler) Reset() {
+	*x = SignalHandler{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SignalHandler) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SignalHandler) ProtoMessage() {}
+
+func (x *SignalHandler) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
+func (*SignalHandler) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *SignalHandler) GetSignal() int64 {
+	if x != nil {
+		return x.Signal
+	}
+	return 0
+}
+
+func (x *SignalHandler) GetSender() int64 {
+	if x != nil {
+		return x.Sender
+	}
+	return 0
+}
+
+func (x *SignalHandler) GetInterrupted() *Frame {
+	if x != nil {
+		return x.Interrupted
+	}
+	return nil
+}
+
+// Exception is what is known of a C++ exception, or one of another language, that ended the
+// program since nothing caught it.
+type Exception struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of its type; missing if it is not one of C++.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// Its class as the unwinder has it, if it is not one of C++.
+	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	// What it says of itself, or its value.
+	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
+	// How that is known.
+	WhatBy        string  `protobuf:"bytes,4,opt,name=what_by,json=whatBy,proto3" json:"what_by,omitempty"`
+	Thrown        *Thrown `protobuf:"bytes,5,opt,name=thrown,proto3" json:"thrown,omitempty"`
+	Left          *Left   `protobuf:"bytes,6,opt,name=left,proto3" json:"left,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Exception) Reset() {
+	*x = Exception{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Exception) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Exception) ProtoMessage() {}
+
+func (x *Exception) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Exception.ProtoReflect.Descriptor instead.
+func (*Exception) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *Exception) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Exception) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Exception) GetWhat() string {
+	if x != nil {
+		return x.What
+	}
+	return ""
+}
+
+func (x *Exception) GetWhatBy() string {
+	if x != nil {
+		return x.WhatBy
+	}
+	return ""
+}
+
+func (x *Exception) GetThrown() *Thrown {
+	if x != nil {
+		return x.Thrown
+	}
+	return nil
+}
+
+func (x *Exception) GetLeft() *Left {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+// Thrown is where an exception comes from.
+type Thrown struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Missing if functions in between have ended since.
+	At *Frame `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// How that is known.
+	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// It was caught before, and thrown again.
+	Again bool `protobuf:"varint,3,opt,name=again,proto3" json:"again,omitempty"`
+	// The places that may have thrown it, if it is not known which of them did.
+	Maybe []*Frame `protobuf:"bytes,4,rep,name=maybe,proto3" json:"maybe,omitempty"`
+	// The last function that it is known to have left.
+	Passed        *Frame `protobuf:"bytes,5,opt,name=passed,proto3" json:"passed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Thrown) Reset() {
+	*x = Thrown{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Thrown) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Thrown) ProtoMessage() {}
+
+func (x *Thrown) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
+func (*Thrown) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *Thrown) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Thrown) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Thrown) GetAgain() bool {
+	if x != nil {
+		return x.Again
+	}
+	return false
+}
+
+func (x *Thrown) GetMaybe() []*Frame {
+	if x != nil {
+		return x.Maybe
+	}
+	return nil
+}
+
+func (x *Thrown) GetPassed() *Frame {
+	if x != nil {
+		return x.Passed
+	}
+	return nil
+}
+
+// Left is what an exception may not leave.
+type Left struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// No function on the stack stops it.
+	All bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	// The function that it may not leave.
+	At *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// How that is known.
+	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	// It may be a function further in.
+	Unsure bool `protobuf:"varint,4,opt,name=unsure,proto3" json:"unsure,omitempty"`
+	// The function calls a runtime: it may be a construct in it.
+	Construct bool `protobuf:"varint,5,opt,name=construct,proto3" json:"construct,omitempty"`
+	// Region that it would have left.
+	Region string `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
+	// An explicit task that it would have left.
+	Task          string `protobuf:"bytes,7,opt,name=task,proto3" json:"task,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Left) Reset() {
+	*x = Left{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Left) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Left) ProtoMessage() {}
+
+func (x *Left) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Left.ProtoReflect.Descriptor instead.
+func (*Left) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *Left) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *Left) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Left) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Left) GetUnsure() bool {
+	if x != nil {
+		return x.Unsure
+	}
+	return false
+}
+
+func (x *Left) GetConstruct() bool {
+	if x != nil {
+		return x.Construct
+	}
+	return false
+}
+
+func (x *Left) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Left) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
-	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\x9b\x04\n" +
+	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\xdf\x04\n" +
 	"\aPicture\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
 	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
@@ -3350,7 +6322,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
 	"\x06checks\x18\v \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12\x1a\n" +
 	"\bwarnings\x18\f \x03(\tR\bwarnings\x12,\n" +
-	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\"\xe5\x03\n" +
+	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\x12\x1c\n" +
+	"\tunreached\x18\x0e \x03(\tR\tunreached\x12$\n" +
+	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\x88\x04\n" +
 	"\x06Target\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
@@ -3371,15 +6345,54 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06frames\x18\r \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12$\n" +
 	"\x05pause\x18\x0e \x01(\v2\x0e.ompd.v1.PauseR\x05pause\x12$\n" +
 	"\vsignal_code\x18\x0f \x01(\x03H\x01R\n" +
-	"signalCode\x88\x01\x01B\x10\n" +
+	"signalCode\x88\x01\x01\x12!\n" +
+	"\x04rank\x18\x10 \x01(\v2\r.ompd.v1.RankR\x04rankB\x10\n" +
 	"\x0e_fault_addressB\x0e\n" +
-	"\f_signal_code\"\x93\x01\n" +
+	"\f_signal_code\"h\n" +
+	"\x04Rank\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\x03R\x04rank\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x10\n" +
+	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
+	"\x04host\x18\x04 \x01(\tR\x04host\x12\x12\n" +
+	"\x04from\x18\x05 \x01(\tR\x04from\"\xef\x02\n" +
+	"\aMPICall\x12\x18\n" +
+	"\aroutine\x18\x01 \x01(\tR\aroutine\x12\"\n" +
+	"\fcommunicator\x18\x02 \x01(\tR\fcommunicator\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\x12\x17\n" +
+	"\x04peer\x18\x04 \x01(\x03H\x00R\x04peer\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"any_source\x18\x05 \x01(\bR\tanySource\x12\x15\n" +
+	"\x03tag\x18\x06 \x01(\x03H\x01R\x03tag\x88\x01\x01\x12\x17\n" +
+	"\aany_tag\x18\a \x01(\bR\x06anyTag\x12\x19\n" +
+	"\x05count\x18\b \x01(\x03H\x02R\x05count\x88\x01\x01\x12\x12\n" +
+	"\x04type\x18\t \x01(\tR\x04type\x12\x0e\n" +
+	"\x02op\x18\n" +
+	" \x01(\tR\x02op\x12\x12\n" +
+	"\x04lost\x18\v \x03(\tR\x04lost\x12\x1a\n" +
+	"\bevidence\x18\f \x01(\tR\bevidence\x12\x17\n" +
+	"\x04from\x18\r \x01(\x04H\x03R\x04from\x88\x01\x01B\a\n" +
+	"\x05_peerB\x06\n" +
+	"\x04_tagB\b\n" +
+	"\x06_countB\a\n" +
+	"\x05_from\"c\n" +
+	"\n" +
+	"Standstill\x12\x18\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12!\n" +
+	"\x04spun\x18\x02 \x03(\v2\r.ompd.v1.SpinR\x04spun\x12\x18\n" +
+	"\aoutside\x18\x03 \x01(\bR\aoutside\"9\n" +
+	"\x04Spin\x12\x10\n" +
+	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1f\n" +
+	"\vcpu_seconds\x18\x02 \x01(\x01R\n" +
+	"cpuSeconds\"\xc8\x01\n" +
 	"\x05Pause\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x14\n" +
 	"\x05stops\x18\x02 \x01(\x03R\x05stops\x12\"\n" +
 	"\fmicroseconds\x18\x03 \x01(\x03R\fmicroseconds\x12\x1c\n" +
 	"\tunsettled\x18\x04 \x01(\x03R\tunsettled\x12\x18\n" +
-	"\arunning\x18\x05 \x01(\x03R\arunning\"\xe5\x01\n" +
+	"\arunning\x18\x05 \x01(\x03R\arunning\x123\n" +
+	"\n" +
+	"standstill\x18\x06 \x01(\v2\x13.ompd.v1.StandstillR\n" +
+	"standstill\"\xe5\x01\n" +
 	"\x05Place\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\"\n" +
 	"\n" +
@@ -3392,7 +6405,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\v_thread_numB\f\n" +
 	"\n" +
 	"_team_sizeB\b\n" +
-	"\x06_level\"\xec\x01\n" +
+	"\x06_level\"\x84\x02\n" +
 	"\aRuntime\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -3403,7 +6416,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04path\x18\x06 \x01(\tR\x04path\x12\x19\n" +
 	"\bbuild_id\x18\a \x01(\tR\abuildId\x12\x16\n" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
-	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\"\xab\x06\n" +
+	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\x12\x16\n" +
+	"\x06damage\x18\n" +
+	" \x03(\tR\x06damage\"\xe8\x06\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -3430,7 +6445,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"user_stack\x18\x14 \x03(\v2\x0e.ompd.v1.FrameR\tuserStack\x12\x16\n" +
 	"\x06errors\x18\x15 \x03(\tR\x06errors\x12\x1c\n" +
 	"\tgoroutine\x18\x16 \x01(\x03R\tgoroutine\x12!\n" +
-	"\x04loop\x18\x17 \x01(\v2\r.ompd.v1.LoopR\x04loopB\n" +
+	"\x04loop\x18\x17 \x01(\v2\r.ompd.v1.LoopR\x04loop\x12\x17\n" +
+	"\await_on\x18\x18 \x01(\x03R\x06waitOn\x12\"\n" +
+	"\x03mpi\x18\x19 \x01(\v2\x10.ompd.v1.MPICallR\x03mpiB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +
@@ -3474,11 +6491,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06region\x18\x04 \x01(\tR\x06regionB\r\n" +
 	"\v_thread_numB\f\n" +
 	"\n" +
-	"_team_size\"O\n" +
+	"_team_size\"k\n" +
 	"\x05State\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\"\xb5\x02\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x1a\n" +
+	"\bstandard\x18\x04 \x01(\tR\bstandard\"\xda\x02\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -3493,8 +6511,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x01(\x03R\x03lwp\x12\x1c\n" +
 	"\tconstruct\x18\v \x01(\tR\tconstruct\x12\x0e\n" +
 	"\x02in\x18\f \x01(\tR\x02in\x12\x1c\n" +
-	"\tgoroutine\x18\r \x01(\x03R\tgoroutineB\x05\n" +
-	"\x03_pc\"\xb5\x02\n" +
+	"\tgoroutine\x18\r \x01(\x03R\tgoroutine\x12\x19\n" +
+	"\x05entry\x18\x0e \x01(\x04H\x01R\x05entry\x88\x01\x01B\x05\n" +
+	"\x03_pcB\b\n" +
+	"\x06_entry\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x16\n" +
@@ -3509,13 +6529,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bfunction\x18\t \x01(\v2\r.ompd.v1.CodeR\bfunction\x12\x18\n" +
 	"\athreads\x18\n" +
 	" \x03(\x03R\athreads\x12\x16\n" +
-	"\x06errors\x18\v \x03(\tR\x06errors\"\x8a\x01\n" +
+	"\x06errors\x18\v \x03(\tR\x06errors\"\xba\x01\n" +
 	"\x04Code\x12\x1d\n" +
 	"\aaddress\x18\x01 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
 	"\x04line\x18\x04 \x01(\x03R\x04line\x12\x1b\n" +
-	"\tline_from\x18\x05 \x01(\tR\blineFromB\n" +
+	"\tline_from\x18\x05 \x01(\tR\blineFrom\x12\x16\n" +
+	"\x06module\x18\x06 \x01(\tR\x06module\x12\x16\n" +
+	"\x06offset\x18\a \x01(\x04R\x06offsetB\n" +
 	"\n" +
 	"\b_address\"\xbd\x03\n" +
 	"\x04Task\x12\x0e\n" +
@@ -3575,12 +6597,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\b_address\"5\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"_\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
 	"\x05Check\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
-	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
-	"\x04cure\x18\x04 \x01(\tR\x04cure\"\xda\x03\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xd8\x03\n" +
 	"\aVerdict\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12\x1a\n" +
@@ -3588,8 +6610,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12 \n" +
 	"\vexplanation\x18\x05 \x01(\tR\vexplanation\x12\x18\n" +
 	"\athreads\x18\x06 \x03(\x03R\athreads\x12\x1a\n" +
-	"\bevidence\x18\a \x03(\tR\bevidence\x12\x12\n" +
-	"\x04cure\x18\b \x01(\tR\x04cure\x12(\n" +
+	"\bevidence\x18\a \x03(\tR\bevidence\x12\x10\n" +
+	"\x03fix\x18\b \x01(\tR\x03fix\x12(\n" +
 	"\x05cycle\x18\t \x03(\v2\x12.ompd.v1.CycleStepR\x05cycle\x12\x16\n" +
 	"\x06behind\x18\n" +
 	" \x03(\x03R\x06behind\x12\x1d\n" +
@@ -3696,7 +6718,239 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
 	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
-	"\x04same\x18\x03 \x01(\x03R\x04sameB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x04same\x18\x03 \x01(\x03R\x04same\"\xf0\x04\n" +
+	"\x05Facts\x12#\n" +
+	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
+	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
+	"\bbarriers\x18\x03 \x03(\v2\x10.ompd.v1.BarrierR\bbarriers\x12+\n" +
+	"\x06wakers\x18\x04 \x01(\v2\x13.ompd.v1.CandidatesR\x06wakers\x123\n" +
+	"\n" +
+	"fulfillers\x18\x05 \x01(\v2\x13.ompd.v1.CandidatesR\n" +
+	"fulfillers\x12!\n" +
+	"\fevent_makers\x18\x06 \x03(\x03R\veventMakers\x12!\n" +
+	"\fstacks_whole\x18\a \x01(\bR\vstacksWhole\x12\x1b\n" +
+	"\ttasks_cut\x18\b \x01(\bR\btasksCut\x12!\n" +
+	"\x04lost\x18\t \x03(\v2\r.ompd.v1.LostR\x04lost\x12#\n" +
+	"\x05forks\x18\n" +
+	" \x03(\v2\r.ompd.v1.ForkR\x05forks\x123\n" +
+	"\n" +
+	"processors\x18\v \x01(\v2\x13.ompd.v1.ProcessorsR\n" +
+	"processors\x12,\n" +
+	"\bsettings\x18\f \x03(\v2\x10.ompd.v1.SettingR\bsettings\x123\n" +
+	"\venvironment\x18\r \x03(\v2\x11.ompd.v1.VariableR\venvironment\x12$\n" +
+	"\x05fault\x18\x0e \x01(\v2\x0e.ompd.v1.FaultR\x05fault\x12$\n" +
+	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\"\x9f\x03\n" +
+	"\x04Wait\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
+	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x1f\n" +
+	"\bvariable\x18\x04 \x01(\x04H\x01R\bvariable\x88\x01\x01\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x16\n" +
+	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
+	"\x04task\x18\a \x01(\tR\x04task\x12\x12\n" +
+	"\x04call\x18\b \x01(\tR\x04call\x12\"\n" +
+	"\rend_of_region\x18\t \x01(\bR\vendOfRegion\x12\x16\n" +
+	"\x06asleep\x18\n" +
+	" \x01(\bR\x06asleep\x12\x0e\n" +
+	"\x02on\x18\v \x01(\x03R\x02on\x12\x1a\n" +
+	"\bevidence\x18\f \x01(\tR\bevidence\x12\x12\n" +
+	"\x04lock\x18\r \x01(\tR\x04lock\x12\x18\n" +
+	"\abarrier\x18\x0e \x01(\tR\abarrier\x12(\n" +
+	"\x06awaits\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\x06awaitsB\n" +
+	"\n" +
+	"\b_addressB\v\n" +
+	"\t_variable\"u\n" +
+	"\aAwaited\x12\x14\n" +
+	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x12\n" +
+	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
+	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
+	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\"\xdd\x03\n" +
+	"\x04Lock\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
+	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
+	"\x06nested\x18\x03 \x01(\bR\x06nested\x12\x12\n" +
+	"\x04held\x18\x04 \x01(\bR\x04held\x12\x14\n" +
+	"\x05owner\x18\x05 \x01(\x03R\x05owner\x12\x1d\n" +
+	"\n" +
+	"owner_gone\x18\x06 \x01(\bR\townerGone\x12\x18\n" +
+	"\awaiters\x18\a \x03(\x03R\awaiters\x12\x1d\n" +
+	"\awaiting\x18\b \x01(\x03H\x00R\awaiting\x88\x01\x01\x12\x1a\n" +
+	"\bevidence\x18\t \x01(\tR\bevidence\x12\x12\n" +
+	"\x04gone\x18\n" +
+	" \x01(\tR\x04gone\x12\x1c\n" +
+	"\tdestroyed\x18\v \x01(\bR\tdestroyed\x12 \n" +
+	"\voverwritten\x18\f \x01(\bR\voverwritten\x12)\n" +
+	"\aholders\x18\r \x03(\v2\x0f.ompd.v1.HolderR\aholders\x124\n" +
+	"\vmay_release\x18\x0e \x01(\v2\x13.ompd.v1.CandidatesR\n" +
+	"mayRelease\x12&\n" +
+	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leavesB\n" +
+	"\n" +
+	"\b_waiting\"?\n" +
+	"\x05Leave\x12\x1e\n" +
+	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
+	"\x06throws\x18\x02 \x01(\tR\x06throws\"\xd1\x01\n" +
+	"\x06Holder\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
+	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12$\n" +
+	"\x05taken\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05taken\x12\x1a\n" +
+	"\bevidence\x18\x04 \x01(\tR\bevidence\x12,\n" +
+	"\tsuspended\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\tsuspended\x12!\n" +
+	"\fsuspended_in\x18\x06 \x01(\tR\vsuspendedIn\"\\\n" +
+	"\n" +
+	"Candidates\x12\x18\n" +
+	"\athreads\x18\x01 \x03(\x03R\athreads\x12\x14\n" +
+	"\x05tasks\x18\x02 \x03(\tR\x05tasks\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x03 \x01(\bR\n" +
+	"incomplete\"\xe0\x01\n" +
+	"\aBarrier\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\x12\x18\n" +
+	"\aarrived\x18\x03 \x03(\x03R\aarrived\x12\x18\n" +
+	"\amissing\x18\x04 \x03(\x03R\amissing\x12&\n" +
+	"\x0fwaits_for_tasks\x18\x05 \x01(\bR\rwaitsForTasks\x12\x1a\n" +
+	"\bevidence\x18\x06 \x01(\tR\bevidence\x120\n" +
+	"\tmisplaced\x18\a \x03(\v2\x12.ompd.v1.MisplacedR\tmisplaced\"g\n" +
+	"\tMisplaced\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\"\n" +
+	"\x02in\x18\x02 \x01(\v2\x12.ompd.v1.ConstructR\x02in\x12\x1e\n" +
+	"\x02at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"u\n" +
+	"\tConstruct\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\"\n" +
+	"\x04call\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x04call\x12\x10\n" +
+	"\x03own\x18\x04 \x01(\bR\x03own\"l\n" +
+	"\x04Lost\x12\x18\n" +
+	"\aruntime\x18\x01 \x01(\tR\aruntime\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x18\n" +
+	"\awaiting\x18\x03 \x03(\x03R\awaiting\x12\x1a\n" +
+	"\bevidence\x18\x04 \x01(\tR\bevidence\"\xea\x03\n" +
+	"\x04Fork\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\tR\x06region\x12\x16\n" +
+	"\x06clause\x18\x02 \x01(\bR\x06clause\x12&\n" +
+	"\fclause_value\x18\x03 \x01(\x03H\x00R\vclauseValue\x88\x01\x01\x12\x19\n" +
+	"\bif_false\x18\x04 \x01(\bR\aifFalse\x12\x13\n" +
+	"\x05or_if\x18\x05 \x01(\bR\x04orIf\x12\x1e\n" +
+	"\x02at\x18\x06 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
+	"\x06active\x18\a \x01(\x03R\x06active\x12\x1f\n" +
+	"\bnthreads\x18\b \x01(\x03H\x01R\bnthreads\x88\x01\x01\x12/\n" +
+	"\x11max_active_levels\x18\t \x01(\x03H\x02R\x0fmaxActiveLevels\x88\x01\x01\x12&\n" +
+	"\fthread_limit\x18\n" +
+	" \x01(\x03H\x03R\vthreadLimit\x88\x01\x01\x12 \n" +
+	"\tnum_procs\x18\v \x01(\x03H\x04R\bnumProcs\x88\x01\x01\x12\x18\n" +
+	"\adynamic\x18\f \x01(\bR\adynamic\x12\x19\n" +
+	"\bnest_off\x18\r \x01(\bR\anestOffB\x0f\n" +
+	"\r_clause_valueB\v\n" +
+	"\t_nthreadsB\x14\n" +
+	"\x12_max_active_levelsB\x0f\n" +
+	"\r_thread_limitB\f\n" +
+	"\n" +
+	"_num_procs\"3\n" +
+	"\aSetting\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x9a\x01\n" +
+	"\n" +
+	"Processors\x12\x18\n" +
+	"\arunning\x18\x01 \x03(\x03R\arunning\x12#\n" +
+	"\x05masks\x18\x02 \x03(\v2\r.ompd.v1.MaskR\x05masks\x12$\n" +
+	"\x05quota\x18\x03 \x01(\v2\x0e.ompd.v1.QuotaR\x05quota\x12'\n" +
+	"\x06cpuset\x18\x04 \x01(\v2\x0f.ompd.v1.CpusetR\x06cpuset\"@\n" +
+	"\x04Mask\x12\x1e\n" +
+	"\n" +
+	"processors\x18\x01 \x03(\x03R\n" +
+	"processors\x12\x18\n" +
+	"\athreads\x18\x02 \x03(\x03R\athreads\"?\n" +
+	"\x05Quota\x12\x1e\n" +
+	"\n" +
+	"processors\x18\x01 \x01(\x01R\n" +
+	"processors\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\"@\n" +
+	"\x06Cpuset\x12\x1e\n" +
+	"\n" +
+	"processors\x18\x01 \x01(\tR\n" +
+	"processors\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\"|\n" +
+	"\bVariable\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
+	"\apurpose\x18\x04 \x01(\tR\apurpose\x12\x16\n" +
+	"\x06always\x18\x05 \x01(\bR\x06always\"\xc8\x02\n" +
+	"\x05Fault\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
+	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x12\n" +
+	"\x04code\x18\x03 \x01(\x03R\x04code\x12\x18\n" +
+	"\ahandled\x18\x04 \x01(\bR\ahandled\x12\x1d\n" +
+	"\aaddress\x18\x05 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x13\n" +
+	"\x02pc\x18\x06 \x01(\x04H\x01R\x02pc\x88\x01\x01\x12\x12\n" +
+	"\x04null\x18\a \x01(\bR\x04null\x12\x12\n" +
+	"\x04trap\x18\b \x01(\bR\x04trap\x12\x1e\n" +
+	"\x02at\x18\t \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12)\n" +
+	"\x05stack\x18\n" +
+	" \x01(\v2\x13.ompd.v1.FaultStackR\x05stack\x12'\n" +
+	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memoryB\n" +
+	"\n" +
+	"\b_addressB\x05\n" +
+	"\x03_pc\"\x81\x02\n" +
+	"\n" +
+	"FaultStack\x12\x15\n" +
+	"\x03low\x18\x01 \x01(\x04H\x00R\x03low\x88\x01\x01\x12\x17\n" +
+	"\x04high\x18\x02 \x01(\x04H\x01R\x04high\x88\x01\x01\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x18\n" +
+	"\ainitial\x18\x04 \x01(\bR\ainitial\x12\x13\n" +
+	"\x02sp\x18\x05 \x01(\x04H\x02R\x02sp\x88\x01\x01\x12\x14\n" +
+	"\x05frame\x18\x06 \x01(\x04R\x05frame\x12\x10\n" +
+	"\x03cut\x18\a \x01(\bR\x03cut\x12\x18\n" +
+	"\arepeats\x18\b \x01(\x03R\arepeats\x12*\n" +
+	"\brepeated\x18\t \x01(\v2\x0e.ompd.v1.FrameR\brepeatedB\x06\n" +
+	"\x04_lowB\a\n" +
+	"\x05_highB\x05\n" +
+	"\x03_sp\"\xaa\x01\n" +
+	"\x06Nearby\x120\n" +
+	"\amapping\x18\x01 \x01(\v2\x16.ompd.v1.MemoryMappingR\amapping\x12,\n" +
+	"\x05below\x18\x02 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05below\x12,\n" +
+	"\x05above\x18\x03 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05above\x12\x12\n" +
+	"\x04what\x18\x04 \x01(\tR\x04what\"a\n" +
+	"\rMemoryMapping\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x16\n" +
+	"\x06access\x18\x03 \x01(\tR\x06access\x12\x12\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\"\x88\x02\n" +
+	"\x05Abort\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1d\n" +
+	"\n" +
+	"message_by\x18\x04 \x01(\tR\tmessageBy\x12&\n" +
+	"\x06caller\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06caller\x12\x12\n" +
+	"\x04call\x18\x06 \x01(\tR\x04call\x120\n" +
+	"\texception\x18\a \x01(\v2\x12.ompd.v1.ExceptionR\texception\x120\n" +
+	"\ahandler\x18\b \x01(\v2\x16.ompd.v1.SignalHandlerR\ahandler\"q\n" +
+	"\rSignalHandler\x12\x16\n" +
+	"\x06signal\x18\x01 \x01(\x03R\x06signal\x12\x16\n" +
+	"\x06sender\x18\x02 \x01(\x03R\x06sender\x120\n" +
+	"\vinterrupted\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xb4\x01\n" +
+	"\tException\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x12\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x17\n" +
+	"\awhat_by\x18\x04 \x01(\tR\x06whatBy\x12'\n" +
+	"\x06thrown\x18\x05 \x01(\v2\x0f.ompd.v1.ThrownR\x06thrown\x12!\n" +
+	"\x04left\x18\x06 \x01(\v2\r.ompd.v1.LeftR\x04left\"\x9c\x01\n" +
+	"\x06Thrown\x12\x1e\n" +
+	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
+	"\x05again\x18\x03 \x01(\bR\x05again\x12$\n" +
+	"\x05maybe\x18\x04 \x03(\v2\x0e.ompd.v1.FrameR\x05maybe\x12&\n" +
+	"\x06passed\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06passed\"\xaa\x01\n" +
+	"\x04Left\x12\x10\n" +
+	"\x03all\x18\x01 \x01(\bR\x03all\x12\x1e\n" +
+	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
+	"\x06unsure\x18\x04 \x01(\bR\x06unsure\x12\x1c\n" +
+	"\tconstruct\x18\x05 \x01(\bR\tconstruct\x12\x16\n" +
+	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
+	"\x04task\x18\a \x01(\tR\x04taskB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -3710,118 +6964,205 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_ompd_v1_picture_proto_msgTypes [63]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
-	(*Pause)(nil),         // 2: ompd.v1.Pause
-	(*Place)(nil),         // 3: ompd.v1.Place
-	(*Runtime)(nil),       // 4: ompd.v1.Runtime
-	(*Thread)(nil),        // 5: ompd.v1.Thread
-	(*Loop)(nil),          // 6: ompd.v1.Loop
-	(*LevelInfo)(nil),     // 7: ompd.v1.LevelInfo
-	(*State)(nil),         // 8: ompd.v1.State
-	(*Frame)(nil),         // 9: ompd.v1.Frame
-	(*Region)(nil),        // 10: ompd.v1.Region
-	(*Code)(nil),          // 11: ompd.v1.Code
-	(*Task)(nil),          // 12: ompd.v1.Task
-	(*Icv)(nil),           // 13: ompd.v1.Icv
-	(*ControlVar)(nil),    // 14: ompd.v1.ControlVar
-	(*MergedStack)(nil),   // 15: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),   // 16: ompd.v1.LayoutEntry
-	(*Claim)(nil),         // 17: ompd.v1.Claim
-	(*Check)(nil),         // 18: ompd.v1.Check
-	(*Verdict)(nil),       // 19: ompd.v1.Verdict
-	(*CycleStep)(nil),     // 20: ompd.v1.CycleStep
-	(*ThreadSpot)(nil),    // 21: ompd.v1.ThreadSpot
-	(*WaitTarget)(nil),    // 22: ompd.v1.WaitTarget
-	(*MissingThread)(nil), // 23: ompd.v1.MissingThread
-	(*Breakpoint)(nil),    // 24: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),     // 25: ompd.v1.BodyEntry
-	(*Process)(nil),       // 26: ompd.v1.Process
-	(*ProcessCode)(nil),   // 27: ompd.v1.ProcessCode
-	(*Look)(nil),          // 28: ompd.v1.Look
-	(*Change)(nil),        // 29: ompd.v1.Change
-	(*ThreadChange)(nil),  // 30: ompd.v1.ThreadChange
-	(*Turnover)(nil),      // 31: ompd.v1.Turnover
+	(*Rank)(nil),          // 2: ompd.v1.Rank
+	(*MPICall)(nil),       // 3: ompd.v1.MPICall
+	(*Standstill)(nil),    // 4: ompd.v1.Standstill
+	(*Spin)(nil),          // 5: ompd.v1.Spin
+	(*Pause)(nil),         // 6: ompd.v1.Pause
+	(*Place)(nil),         // 7: ompd.v1.Place
+	(*Runtime)(nil),       // 8: ompd.v1.Runtime
+	(*Thread)(nil),        // 9: ompd.v1.Thread
+	(*Loop)(nil),          // 10: ompd.v1.Loop
+	(*LevelInfo)(nil),     // 11: ompd.v1.LevelInfo
+	(*State)(nil),         // 12: ompd.v1.State
+	(*Frame)(nil),         // 13: ompd.v1.Frame
+	(*Region)(nil),        // 14: ompd.v1.Region
+	(*Code)(nil),          // 15: ompd.v1.Code
+	(*Task)(nil),          // 16: ompd.v1.Task
+	(*Icv)(nil),           // 17: ompd.v1.Icv
+	(*ControlVar)(nil),    // 18: ompd.v1.ControlVar
+	(*MergedStack)(nil),   // 19: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),   // 20: ompd.v1.LayoutEntry
+	(*Claim)(nil),         // 21: ompd.v1.Claim
+	(*Check)(nil),         // 22: ompd.v1.Check
+	(*Verdict)(nil),       // 23: ompd.v1.Verdict
+	(*CycleStep)(nil),     // 24: ompd.v1.CycleStep
+	(*ThreadSpot)(nil),    // 25: ompd.v1.ThreadSpot
+	(*WaitTarget)(nil),    // 26: ompd.v1.WaitTarget
+	(*MissingThread)(nil), // 27: ompd.v1.MissingThread
+	(*Breakpoint)(nil),    // 28: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),     // 29: ompd.v1.BodyEntry
+	(*Process)(nil),       // 30: ompd.v1.Process
+	(*ProcessCode)(nil),   // 31: ompd.v1.ProcessCode
+	(*Look)(nil),          // 32: ompd.v1.Look
+	(*Change)(nil),        // 33: ompd.v1.Change
+	(*ThreadChange)(nil),  // 34: ompd.v1.ThreadChange
+	(*Turnover)(nil),      // 35: ompd.v1.Turnover
+	(*Facts)(nil),         // 36: ompd.v1.Facts
+	(*Wait)(nil),          // 37: ompd.v1.Wait
+	(*Awaited)(nil),       // 38: ompd.v1.Awaited
+	(*Lock)(nil),          // 39: ompd.v1.Lock
+	(*Leave)(nil),         // 40: ompd.v1.Leave
+	(*Holder)(nil),        // 41: ompd.v1.Holder
+	(*Candidates)(nil),    // 42: ompd.v1.Candidates
+	(*Barrier)(nil),       // 43: ompd.v1.Barrier
+	(*Misplaced)(nil),     // 44: ompd.v1.Misplaced
+	(*Construct)(nil),     // 45: ompd.v1.Construct
+	(*Lost)(nil),          // 46: ompd.v1.Lost
+	(*Fork)(nil),          // 47: ompd.v1.Fork
+	(*Setting)(nil),       // 48: ompd.v1.Setting
+	(*Processors)(nil),    // 49: ompd.v1.Processors
+	(*Mask)(nil),          // 50: ompd.v1.Mask
+	(*Quota)(nil),         // 51: ompd.v1.Quota
+	(*Cpuset)(nil),        // 52: ompd.v1.Cpuset
+	(*Variable)(nil),      // 53: ompd.v1.Variable
+	(*Fault)(nil),         // 54: ompd.v1.Fault
+	(*FaultStack)(nil),    // 55: ompd.v1.FaultStack
+	(*Nearby)(nil),        // 56: ompd.v1.Nearby
+	(*MemoryMapping)(nil), // 57: ompd.v1.MemoryMapping
+	(*Abort)(nil),         // 58: ompd.v1.Abort
+	(*SignalHandler)(nil), // 59: ompd.v1.SignalHandler
+	(*Exception)(nil),     // 60: ompd.v1.Exception
+	(*Thrown)(nil),        // 61: ompd.v1.Thrown
+	(*Left)(nil),          // 62: ompd.v1.Left
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	4,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	5,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	10, // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	12, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	13, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	14, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	15, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	16, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	18, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	19, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	3,  // 11: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	9,  // 12: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	2,  // 13: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	7,  // 14: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	8,  // 15: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	9,  // 16: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	9,  // 17: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	6,  // 18: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	11, // 19: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	11, // 20: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	9,  // 21: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	17, // 22: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	20, // 23: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	23, // 24: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	22, // 25: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	9,  // 26: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	9,  // 27: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	21, // 28: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	9,  // 29: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	25, // 30: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	27, // 31: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	0,  // 32: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	29, // 33: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	29, // 34: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	30, // 35: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	31, // 36: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	31, // 37: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	8,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	9,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	14, // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	16, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	17, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	18, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	19, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	20, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	22, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	23, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	36, // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	7,  // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	13, // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	6,  // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	2,  // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
+	5,  // 16: ompd.v1.Standstill.spun:type_name -> ompd.v1.Spin
+	4,  // 17: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	11, // 18: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	12, // 19: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	13, // 20: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	13, // 21: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	10, // 22: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	3,  // 23: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	15, // 24: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	15, // 25: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	13, // 26: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	21, // 27: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	24, // 28: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	27, // 29: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	26, // 30: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	13, // 31: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	13, // 32: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	25, // 33: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	13, // 34: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	29, // 35: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	31, // 36: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	0,  // 37: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	33, // 38: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	33, // 39: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	34, // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	35, // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	35, // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	37, // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	39, // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	43, // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	42, // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	42, // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	46, // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	47, // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	49, // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	48, // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	53, // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	54, // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	58, // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	38, // 55: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13, // 56: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	41, // 57: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	42, // 58: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	40, // 59: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13, // 60: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13, // 61: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13, // 62: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	44, // 63: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	45, // 64: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13, // 65: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13, // 66: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13, // 67: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13, // 68: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	50, // 69: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	51, // 70: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	52, // 71: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13, // 72: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	55, // 73: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	56, // 74: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13, // 75: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	57, // 76: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	57, // 77: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	57, // 78: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13, // 79: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	60, // 80: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	59, // 81: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13, // 82: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	61, // 83: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	62, // 84: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13, // 85: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13, // 86: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13, // 87: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13, // 88: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	89, // [89:89] is the sub-list for method output_type
+	89, // [89:89] is the sub-list for method input_type
+	89, // [89:89] is the sub-list for extension type_name
+	89, // [89:89] is the sub-list for extension extendee
+	0,  // [0:89] is the sub-list for field type_name
 }
 
-func init() { file_ompd_v1_picture_proto_init() }
 func file_ompd_v1_picture_proto_init() {
 	if File_ompd_v1_picture_proto != nil {
 		return
 	}
 	file_ompd_v1_picture_proto_msgTypes[1].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[3].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[5].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[6].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[7].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[9].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[10].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[13].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[16].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[19].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[22].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[25].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[20].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[26].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[37].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[47].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[54].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_ompd_v1_picture_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_picture_proto_depIdxs,
-		MessageInfos:      file_ompd_v1_picture_proto_msgTypes,
+		MessageInfos:      file_ompd_v1_picture_proto_msgTypes[:],
 	}.Build()
 	File_ompd_v1_picture_proto = out.File
 	file_ompd_v1_picture_proto_goTypes = nil

@@ -1,5 +1,7 @@
 package dwarfx
 
+import "unsafe"
+
 // kept numbers the attributes whose values an entry keeps.
 type kept uint8
 
@@ -102,6 +104,7 @@ type abbrev struct {
 // abbrevs is one abbreviation table. It is read only as far as codes were
 // asked for: the root entry of a unit nearly always uses the first.
 type abbrevs struct {
+	d    *Data
 	f    format
 	rest cursor             // what was not read yet
 	done bool               // nothing is left, or the rest is damaged
@@ -125,22 +128,26 @@ func (t *abbrevs) get(code uint64) *abbrev {
 // next reads one more abbreviation: a code, a tag, and pairs of attribute and
 // form up to a pair of zeros.
 func (t *abbrevs) next() {
-	code := t.rest.uleb()
-	if code == 0 || t.rest.bad {
+	code := t.rest.Uleb()
+	if code == 0 || t.rest.Bad {
 		t.done = true
 		return
 	}
-	a := &abbrev{tag: t.rest.uleb(), children: t.rest.u8() != 0}
+	if !t.d.take(unsafe.Sizeof(abbrev{})) {
+		t.done = true
+		return
+	}
+	a := &abbrev{tag: t.rest.Uleb(), children: t.rest.U8() != 0}
 	for {
-		attr, form := t.rest.uleb(), t.rest.uleb()
+		attr, form := t.rest.Uleb(), t.rest.Uleb()
 		var s spec
 		if form == formImplicit {
-			s.value = t.rest.sleb()
+			s.value = t.rest.Sleb()
 		}
 		if attr == 0 && form == 0 {
 			break
 		}
-		if t.rest.bad || form > 0xffff || len(a.attrs) == maxAttrs {
+		if t.rest.Bad || form > 0xffff || len(a.attrs) == maxAttrs || !t.d.take(2*unsafe.Sizeof(s)) {
 			t.done = true
 			return
 		}
@@ -166,13 +173,13 @@ func (t *abbrevs) next() {
 // skip moves behind the attributes of an entry.
 func (a *abbrev) skip(c *cursor, f format) {
 	if a.fixed >= 0 {
-		c.take(uint64(a.fixed))
+		c.Take(uint64(a.fixed))
 		return
 	}
 	// This is the hottest loop: most entries of a unit are only stepped over.
 	for i := range a.attrs {
 		if s := &a.attrs[i]; s.fixed >= 0 {
-			c.take(uint64(s.fixed))
+			c.Take(uint64(s.fixed))
 		} else {
 			f.read(c, s.form)
 		}

@@ -109,7 +109,7 @@ const (
 	maxInlined = 512
 	// maxRanges bounds the entries of range lists that one question reads; the
 	// largest units of big C++ libraries have some ten thousand.
-	maxRanges = 1 << 22
+	maxRanges = 1 << 20
 	// maxString bounds a name or a path; expression templates have names of
 	// some ten thousand bytes.
 	maxString = 1 << 16

@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"unsafe"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/symbolize/internal/spans"
 )
 
@@ -27,6 +29,10 @@ type Data struct {
 	units  []*Unit           // by offset
 	tables map[tableKey]*abbrevs
 	budget int // entries of range lists that the question may still read
+
+	memory *budget.Ledger
+	owed   int  // bytes that were taken and not counted yet
+	full   bool // there is no more memory
 
 	ready     bool // units and byAranges are there
 	byAranges spans.Set[*Unit]
@@ -45,9 +51,25 @@ var ErrNone = errors.New("no debug information")
 
 // New returns the debug information in the given sections. alt is the
 // supplementary file that dwz made and these sections refer to; without it (nil)
-// what lies there has no name.
-func New(load Sections, alt *Data) *Data {
-	return &Data{load: load, alt: alt, secs: map[string][]byte{}, tables: map[tableKey]*abbrevs{}}
+// what lies there has no name. What is made of the sections counts for memory, and
+// ends where that refuses it.
+func New(load Sections, alt *Data, memory *budget.Ledger) *Data {
+	return &Data{load: load, alt: alt, secs: map[string][]byte{}, tables: map[tableKey]*abbrevs{}, memory: memory}
+}
+
+// counting is how many bytes are counted at once.
+const counting = 64 << 10
+
+// take counts n bytes. If it is false there is no more memory.
+func (d *Data) take(n uintptr) bool {
+	if d.owed += int(n); d.owed >= counting && !d.full {
+		err := d.memory.Take("tables of debug information", uint64(d.owed))
+		if d.owed = 0; err != nil {
+			d.full = true
+			d.fail(err)
+		}
+	}
+	return !d.full
 }
 
 // Err returns the first damage that was met so far, or nil.
@@ -89,7 +111,7 @@ func (d *Data) Unit(pc uint64) *Unit {
 				continue
 			}
 			for _, r := range u.ranges() {
-				addCode(&d.byRoot, r.low, r.high, u)
+				addCode(d, &d.byRoot, r.low, r.high, u)
 			}
 		}
 		d.byRoot.Seal()
@@ -98,7 +120,7 @@ func (d *Data) Unit(pc uint64) *Unit {
 	return s.Value
 }
 
-// Empty tells whether the file has no unit at all.
+// Empty reports whether the file has no unit at all.
 func (d *Data) Empty() bool {
 	d.prepare()
 	return len(d.units) == 0
@@ -111,7 +133,7 @@ func (d *Data) prepare() {
 	}
 	d.ready = true
 	info := d.section(".debug_info")
-	for off := uint64(0); off < uint64(len(info)); {
+	for off := uint64(0); off < uint64(len(info)) && d.take(unsafe.Sizeof(Unit{})); {
 		u, next, err := d.header(info, off)
 		if err != nil {
 			d.fail(err)
@@ -130,26 +152,26 @@ func (d *Data) prepare() {
 // each unit, without any need to look at the unit.
 func (d *Data) readAranges() {
 	data := d.section(".debug_aranges")
-	for off := 0; off < len(data); {
+	for off := 0; off < len(data) && !d.full; {
 		c := at(data, uint64(off))
 		n, dw64 := c.unitLength()
-		start := c.pos
-		c.data = data[:start+len(c.take(n))]
-		end := len(c.data)
-		c.pos = start
-		version := c.u16()
+		start := c.Pos
+		c.Data = data[:start+len(c.Take(n))]
+		end := len(c.Data)
+		c.Pos = start
+		version := c.U16()
 		u := d.unitAt(c.offset(dw64))
-		addrSize, segment := c.u8(), c.u8()
-		if c.bad || end <= off {
+		addrSize, segment := c.U8(), c.U8()
+		if c.Bad || end <= off {
 			d.fail(fmt.Errorf(".debug_aranges: damaged set at %#x", off))
 			return
 		}
 		if version == 2 && addrSize == 8 && segment == 0 && u != nil {
 			u.listed = true
-			c.take(uint64(-(c.pos - off) & 15)) // pairs are aligned in their set
-			for low := c.u64(); !c.bad; low = c.u64() {
-				if size := c.u64(); !c.bad && low+size > low {
-					addCode(&d.byAranges, low, low+size, u)
+			c.Take(uint64(-(c.Pos - off) & 15)) // pairs are aligned in their set
+			for low := c.U64(); !c.Bad; low = c.U64() {
+				if size := c.U64(); !c.Bad && low+size > low {
+					addCode(d, &d.byAranges, low, low+size, u)
 				}
 			}
 		}
@@ -172,7 +194,7 @@ func (d *Data) table(off uint64, f format) *abbrevs {
 	k := tableKey{off, f}
 	t := d.tables[k]
 	if t == nil {
-		t = &abbrevs{f: f, rest: at(d.section(".debug_abbrev"), off)}
+		t = &abbrevs{d: d, f: f, rest: at(d.section(".debug_abbrev"), off)}
 		d.tables[k] = t
 	}
 	return t
@@ -183,8 +205,9 @@ func (d *Data) table(off uint64, f format) *abbrevs {
 func discarded(low uint64) bool { return low <= 1 || low >= ^uint64(1) }
 
 // addCode adds a span of code unless its code was left out.
-func addCode[T any](s *spans.Set[T], low, high uint64, v T) {
-	if !discarded(low) {
+func addCode[T any](d *Data, s *spans.Set[T], low, high uint64, v T) {
+	perSpan := 2 * (unsafe.Sizeof(spans.Span[T]{}) + unsafe.Sizeof(low)) // the list grows
+	if !discarded(low) && d.take(perSpan) {
 		s.Add(low, high, v)
 	}
 }

@@ -58,33 +58,33 @@ func (f format) fixedSize(form uint16) int {
 // follows cannot be found.
 func (f format) read(c *cursor, form uint16) value {
 	if form == formIndirect {
-		form = uint16(c.uleb())
+		form = uint16(c.Uleb())
 	}
 	if n := f.fixedSize(form); n > 8 {
-		c.take(uint64(n))
+		c.Take(uint64(n))
 		return value{form: form}
 	} else if n >= 0 {
-		return value{form, c.uint(n)}
+		return value{form, c.Uint(n)}
 	}
 	switch form {
 	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
-		return value{form, c.uleb()}
+		return value{form, c.Uleb()}
 	case formSdata:
-		return value{form, uint64(c.sleb())}
+		return value{form, uint64(c.Sleb())}
 	case formString:
-		pos := c.pos
-		c.skipString()
+		pos := c.Pos
+		c.SkipString()
 		return value{form, uint64(pos)}
 	case formBlock, formExprloc:
-		c.take(c.uleb())
+		c.Take(c.Uleb())
 	case formBlock1:
-		c.take(uint64(c.u8()))
+		c.Take(uint64(c.U8()))
 	case formBlock2:
-		c.take(uint64(c.u16()))
+		c.Take(uint64(c.U16()))
 	case formBlock4:
-		c.take(uint64(c.u32()))
+		c.Take(uint64(c.U32()))
 	default:
-		c.pos, c.bad = len(c.data), true
+		c.Fail()
 	}
 	return value{form: form}
 }

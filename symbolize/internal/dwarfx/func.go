@@ -65,8 +65,8 @@ func (u *Unit) scan() {
 	u.haveFuncs = true
 	u.d.budget = maxRanges
 	c := u.cursor(u.dies)
-	for !c.bad && c.pos < len(c.data) {
-		off := uint64(c.pos)
+	for !c.Bad && c.Pos < len(c.Data) && !u.d.full {
+		off := uint64(c.Pos)
 		a := u.shape(&c)
 		switch {
 		case a == nil: // the end of a list of children
@@ -76,7 +76,7 @@ func (u *Unit) scan() {
 			var e entry
 			u.values(&c, a, &e)
 			for _, r := range e.ranges() {
-				addCode(&u.funcs, r.low, r.high, off)
+				addCode(u.d, &u.funcs, r.low, r.high, off)
 			}
 		}
 	}

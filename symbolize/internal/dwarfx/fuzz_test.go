@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // sectionNames are the sections that the package reads, in the order in which
@@ -20,6 +22,7 @@ var sectionNames = [...]string{
 // address of its code.
 func sections(t testing.TB, compiler string, flags ...string) (list [][]byte, pc uint64) {
 	t.Helper()
+	omptest.Needs(t, "compilers")
 	dir := t.TempDir()
 	out, object := filepath.Join(dir, "small"), filepath.Join(dir, "small.o")
 	source := filepath.Join("..", "..", "testdata", "small.cc")
@@ -78,12 +81,14 @@ func ask(d *Data, pc uint64) (p Position, f Func, calls []Inline) {
 }
 
 func FuzzData(f *testing.F) {
-	for _, build := range [][]string{
-		{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"}, {"clang++-16", "-gdwarf-4", "-gdwarf-aranges"},
-		{"clang++-16", "-gdwarf-5", "-gsplit-dwarf"},
-	} {
-		s, pc := sections(f, build[0], build[1:]...)
-		f.Add(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], pc)
+	if !testing.Short() {
+		for _, build := range [][]string{
+			{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"}, {"clang++-16", "-gdwarf-4", "-gdwarf-aranges"},
+			{"clang++-16", "-gdwarf-5", "-gsplit-dwarf"},
+		} {
+			s, pc := sections(f, build[0], build[1:]...)
+			f.Add(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], pc)
+		}
 	}
 	f.Fuzz(func(t *testing.T, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 []byte, pc uint64) {
 		list := [][]byte{s0, s1, s2, s3, s4, s5, s6, s7, s8, s9}
@@ -95,7 +100,7 @@ func FuzzData(f *testing.F) {
 			}
 			return nil, nil
 		}
-		d := New(load, New(load, nil))
+		d := New(load, New(load, nil, nil), nil)
 		p, fn, calls := ask(d, pc)
 		if p.Line < 0 || p.Column < 0 || len(calls) > maxInlined || fn.u != nil && fn.High <= pc {
 			t.Errorf("%#x: %+v, %+v, %d calls", pc, p, fn, len(calls))

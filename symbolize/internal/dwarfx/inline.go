@@ -16,7 +16,7 @@ func (f Func) Inlined(pc uint64) []Inline {
 	var list []Inline
 	// depth counts open entries below f; floor is the depth of the innermost
 	// inlined call that covers pc: nothing outside of it is of interest.
-	for depth, floor := 1, 1; depth >= floor && !c.bad && c.pos < len(c.data) && len(list) < maxInlined; {
+	for depth, floor := 1, 1; depth >= floor && !c.Bad && c.Pos < len(c.Data) && len(list) < maxInlined; {
 		a := u.shape(&c)
 		if a == nil {
 			depth--
@@ -63,12 +63,12 @@ func (u *Unit) skipChildren(c *cursor, e *entry) {
 		if v.form == formRefAddr {
 			to = v.u
 		}
-		if to > uint64(c.pos) && to <= u.end {
-			c.pos = int(to)
+		if to > uint64(c.Pos) && to <= u.end {
+			c.Pos = int(to)
 			return
 		}
 	}
-	for depth := 1; depth > 0 && !c.bad && c.pos < len(c.data); {
+	for depth := 1; depth > 0 && !c.Bad && c.Pos < len(c.Data); {
 		a := u.shape(c)
 		if a == nil {
 			depth--

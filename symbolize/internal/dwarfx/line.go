@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sort"
+	"unsafe"
 )
 
 // row says that code from addr on belongs to a place in the source.
@@ -31,10 +32,23 @@ func (u *Unit) Line(pc uint64) (Position, bool) {
 	return u.position(rows[i]), true
 }
 
+// LineBefore returns the place in the source of the nearest code from low to pc that has a
+// line, and its address.
+func (u *Unit) LineBefore(low, pc uint64) (Position, uint64, bool) {
+	rows := u.sequence(pc)
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].addr > pc }) - 1
+	for ; i >= 0 && rows[i].addr >= low; i-- {
+		if rows[i].line != 0 {
+			return u.position(rows[i]), rows[i].addr, true
+		}
+	}
+	return Position{}, 0, false
+}
+
 // FirstLine returns the first place in the source that the code from low to high
 // has. Of several rows for the first address it takes the first that begins a
 // statement, or else the first: at the entry of a function that is the one for the
-// function itself, before what was moved or inlined there, and behind the end of
+// function itself, before what was moved or inlined there, and past the end of
 // the code before it.
 func (u *Unit) FirstLine(low, high uint64) (Position, bool) {
 	rows := u.sequence(low)
@@ -96,7 +110,7 @@ func (t *lineTable) run() {
 	t.ran = true
 	m := machine{t: t}
 	m.reset()
-	for !t.c.bad && t.c.pos < len(t.c.data) && len(t.rows) < maxRows {
+	for !t.c.Bad && t.c.Pos < len(t.c.Data) && len(t.rows) < maxRows && !t.u.d.full {
 		m.step(&t.c)
 	}
 	t.seqs.Seal()
@@ -121,7 +135,9 @@ func (m *machine) reset() {
 // emit adds a row.
 func (m *machine) emit() {
 	m.row.line = uint32(clampInt(uint64(m.line)))
-	m.t.rows = append(m.t.rows, m.row)
+	if m.t.u.d.take(2 * unsafe.Sizeof(row{})) { // the list grows
+		m.t.rows = append(m.t.rows, m.row)
+	}
 }
 
 // end closes a sequence at the current address. Rows ought to ascend; where they
@@ -145,7 +161,7 @@ func (m *machine) end() {
 // line at once and adds a row.
 func (m *machine) step(c *cursor) {
 	t := m.t
-	op := c.u8()
+	op := c.U8()
 	if int(op) >= len(t.lengths) {
 		adjusted := op - uint8(len(t.lengths))
 		m.row.addr += uint64(adjusted/t.lineSpan) * t.minInst
@@ -159,31 +175,31 @@ func (m *machine) step(c *cursor) {
 	case lnsCopy:
 		m.emit()
 	case lnsAdvancePC:
-		m.row.addr += c.uleb() * t.minInst
+		m.row.addr += c.Uleb() * t.minInst
 	case lnsAdvanceLine:
-		m.line += c.sleb()
+		m.line += c.Sleb()
 	case lnsSetFile:
-		m.row.file = uint32(c.uleb())
+		m.row.file = uint32(c.Uleb())
 	case lnsSetColumn:
-		m.row.column = uint32(clampInt(c.uleb()))
+		m.row.column = uint32(clampInt(c.Uleb()))
 	case lnsNegateStmt:
 		m.row.statement = !m.row.statement
 	case lnsConstAddPC:
 		m.row.addr += uint64((255-uint8(len(t.lengths)))/t.lineSpan) * t.minInst
 	case lnsFixedAdvance:
-		m.row.addr += uint64(c.u16())
+		m.row.addr += uint64(c.U16())
 	default:
 		for range t.lengths[op] {
-			c.uleb()
+			c.Uleb()
 		}
 	}
 }
 
 // extended runs one extended instruction.
 func (m *machine) extended(c *cursor) {
-	n := c.uleb()
-	start := uint64(c.pos)
-	args := c.take(n)
+	n := c.Uleb()
+	start := uint64(c.Pos)
+	args := c.Take(n)
 	if len(args) == 0 {
 		return
 	}
@@ -191,11 +207,11 @@ func (m *machine) extended(c *cursor) {
 	case lneEndSequence:
 		m.end()
 	case lneSetAddress:
-		a := cursor{data: args, pos: 1}
-		m.row.addr = a.uint(min(len(args)-1, maxAddressLength))
+		a := at(args, 1)
+		m.row.addr = a.Uint(min(len(args)-1, maxAddressLength))
 	case lneDefineFile:
-		if a := (cursor{data: args, pos: 1}); len(m.t.files) < maxFiles {
-			a.skipString()
+		if a := at(args, 1); len(m.t.files) < maxFiles {
+			a.SkipString()
 			m.t.file4(&a, start+1)
 		}
 	}

@@ -3,6 +3,7 @@ package dwarfx
 import (
 	"fmt"
 	"path"
+	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/symbolize/internal/spans"
 )
@@ -36,39 +37,39 @@ type lineFile struct {
 
 // header reads the header of a line table that starts at c.
 func (t *lineTable) header(c cursor) error {
-	off := c.pos
+	off := c.Pos
 	n, dw64 := c.unitLength()
-	start := c.pos
-	c.data = c.data[:start+len(c.take(n))]
-	c.pos = start
-	f := format{version: c.u16(), addrSize: 8, dw64: dw64}
+	start := c.Pos
+	c.Data = c.Data[:start+len(c.Take(n))]
+	c.Pos = start
+	f := format{version: c.U16(), addrSize: 8, dw64: dw64}
 	if f.version < 2 || f.version > 5 {
 		return fmt.Errorf(".debug_line: unknown version %d of the table at %#x", f.version, off)
 	}
 	if f.version >= 5 {
-		c.u8() // size of addresses
-		c.u8() // size of segment selectors
+		c.U8() // size of addresses
+		c.U8() // size of segment selectors
 	}
 	program := c.offset(dw64)
-	program += uint64(c.pos)
+	program += uint64(c.Pos)
 	t.version = f.version
-	t.minInst = uint64(c.u8())
+	t.minInst = uint64(c.U8())
 	if f.version >= 4 {
-		c.u8() // operations per instruction, for VLIW machines
+		c.U8() // operations per instruction, for VLIW machines
 	}
-	t.statements = c.u8() != 0
-	t.lineBase = int64(int8(c.u8()))
-	t.lineSpan = c.u8()
-	t.lengths = append([]uint8{0}, c.take(uint64(max(c.u8(), 1)-1))...)
+	t.statements = c.U8() != 0
+	t.lineBase = int64(int8(c.U8()))
+	t.lineSpan = c.U8()
+	t.lengths = append([]uint8{0}, c.Take(uint64(max(c.U8(), 1)-1))...)
 	if f.version >= 5 {
 		t.entries5(&c, f)
 	} else {
 		t.entries(&c)
 	}
-	if c.bad || t.lineSpan == 0 || program > uint64(len(c.data)) {
+	if c.Bad || t.lineSpan == 0 || program > uint64(len(c.Data)) {
 		return fmt.Errorf(".debug_line: damaged header of the table at %#x", off)
 	}
-	t.c = at(c.data, program)
+	t.c = at(c.Data, program)
 	return nil
 }
 
@@ -76,17 +77,17 @@ func (t *lineTable) header(c cursor) error {
 // the compilation directory, and no file.
 func (t *lineTable) entries(c *cursor) {
 	t.dirs = []value{{}}
-	for !c.bad && len(t.dirs) < maxFiles {
-		pos := uint64(c.pos)
-		if c.skipString(); uint64(c.pos) == pos+1 {
+	for !c.Bad && len(t.dirs) < maxFiles && t.u.d.take(unsafe.Sizeof(value{})) {
+		pos := uint64(c.Pos)
+		if c.SkipString(); uint64(c.Pos) == pos+1 {
 			break
 		}
 		t.dirs = append(t.dirs, value{formString, pos})
 	}
 	t.files = []lineFile{{}}
-	for !c.bad && len(t.files) < maxFiles {
-		pos := uint64(c.pos)
-		if c.skipString(); uint64(c.pos) == pos+1 {
+	for !c.Bad && len(t.files) < maxFiles && t.u.d.take(unsafe.Sizeof(lineFile{})) {
+		pos := uint64(c.Pos)
+		if c.SkipString(); uint64(c.Pos) == pos+1 {
 			return
 		}
 		t.file4(c, pos)
@@ -95,9 +96,9 @@ func (t *lineTable) entries(c *cursor) {
 
 // file4 takes the file whose name is at pos and whose numbers are at c.
 func (t *lineTable) file4(c *cursor, pos uint64) {
-	dir := c.uleb()
-	c.uleb() // time
-	c.uleb() // size
+	dir := c.Uleb()
+	c.Uleb() // time
+	c.Uleb() // size
 	t.files = append(t.files, lineFile{name: value{formString, pos}, dir: dir})
 }
 
@@ -115,17 +116,17 @@ func (t *lineTable) list5(c *cursor, f format) []lineFile {
 		kind uint64
 		form uint16
 	}
-	columns := make([]column, c.u8())
+	columns := make([]column, c.U8())
 	for i := range columns {
-		columns[i] = column{c.uleb(), uint16(c.uleb())}
+		columns[i] = column{c.Uleb(), uint16(c.Uleb())}
 	}
-	n := c.uleb()
-	if n > maxFiles || n > uint64(len(c.data)) || n > 0 && len(columns) == 0 {
-		c.bad = true
+	n := c.Uleb()
+	if n > maxFiles || n > uint64(len(c.Data)) || n > 0 && len(columns) == 0 || !t.u.d.take(uintptr(n)*unsafe.Sizeof(lineFile{})) {
+		c.Fail()
 		return nil
 	}
 	list := make([]lineFile, 0, n)
-	for ; n > 0 && !c.bad; n-- {
+	for ; n > 0 && !c.Bad; n-- {
 		var e lineFile
 		for _, col := range columns {
 			switch v := f.read(c, col.form); col.kind {

@@ -19,7 +19,7 @@ func (e *entry) ranges() []pcRange {
 	return []pcRange{{low, low + hi.u}}
 }
 
-// covers tells whether pc is in the code of an entry.
+// covers reports whether pc is in the code of an entry.
 func (e *entry) covers(pc uint64) bool {
 	for _, r := range e.ranges() {
 		if r.low <= pc && pc < r.high && !discarded(r.low) {
@@ -43,9 +43,9 @@ func (u *Unit) rangeList(v value) []pcRange {
 		}
 		base := u.base(keepRangesBase, def)
 		c := at(u.d.section(".debug_rnglists"), base)
-		c.take(v.u * uint64(size))
+		c.Take(v.u * uint64(size))
 		off = base + c.offset(u.format.dw64)
-		if c.bad {
+		if c.Bad {
 			u.damagedRanges(v.u)
 			return nil
 		}
@@ -73,9 +73,9 @@ func (u *Unit) oldRanges(off uint64) []pcRange {
 	base := u.lowPC()
 	var list []pcRange
 	for ; u.d.budget > 0; u.d.budget-- {
-		low, high := c.u64(), c.u64()
+		low, high := c.U64(), c.U64()
 		switch {
-		case c.bad:
+		case c.Bad:
 			u.damagedRanges(off)
 			return list
 		case low == ^uint64(0):
@@ -98,9 +98,9 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 	var list []pcRange
 	for ; u.d.budget > 0; u.d.budget-- {
 		var r pcRange
-		switch kind := c.u8(); kind {
+		switch kind := c.U8(); kind {
 		case 0: // end of list
-			if c.bad {
+			if c.Bad {
 				u.damagedRanges(off)
 			}
 			return list
@@ -111,27 +111,27 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 			r.low, r.high = u.addrIndex(&c), u.addrIndex(&c)
 		case 3: // startx_length
 			r.low = u.addrIndex(&c)
-			r.high = r.low + c.uleb()
+			r.high = r.low + c.Uleb()
 		case 4: // offset_pair
-			low, high := c.uleb(), c.uleb()
+			low, high := c.Uleb(), c.Uleb()
 			// A base of 0 is usual: then the offsets are addresses.
 			if discarded(base) && base != 0 {
 				continue
 			}
 			r = pcRange{base + low, base + high}
 		case 5: // base_address
-			base = c.u64()
+			base = c.U64()
 			continue
 		case 6: // start_end
-			r.low, r.high = c.u64(), c.u64()
+			r.low, r.high = c.U64(), c.U64()
 		case 7: // start_length
-			r.low = c.u64()
-			r.high = r.low + c.uleb()
+			r.low = c.U64()
+			r.high = r.low + c.Uleb()
 		default:
 			u.damagedRanges(off)
 			return list
 		}
-		if r.low < r.high && !c.bad {
+		if r.low < r.high && !c.Bad {
 			list = append(list, r)
 		}
 	}
@@ -141,5 +141,5 @@ func (u *Unit) newRanges(off uint64) []pcRange {
 
 // addrIndex reads an index and returns the address there.
 func (u *Unit) addrIndex(c *cursor) uint64 {
-	return u.addr(value{formAddrx, c.uleb()})
+	return u.addr(value{formAddrx, c.Uleb()})
 }

@@ -42,23 +42,23 @@ type pcRange struct{ low, high uint64 }
 func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error) {
 	c := at(info, off)
 	n, dw64 := c.unitLength()
-	start := uint64(c.pos)
-	if c.take(n) == nil || n == 0 {
+	start := uint64(c.Pos)
+	if c.Take(n) == nil || n == 0 {
 		return nil, 0, fmt.Errorf(".debug_info: unit at %#x does not fit the section", off)
 	}
-	next = uint64(c.pos)
+	next = uint64(c.Pos)
 	c = at(info[:next], start)
 	u = &Unit{d: d, off: off, end: next}
-	u.format = format{version: c.u16(), dw64: dw64}
+	u.format = format{version: c.U16(), dw64: dw64}
 	kind := uint8(utCompile)
 	var table uint64
 	switch v := u.format.version; {
 	case v >= 2 && v <= 4:
 		table = c.offset(dw64)
-		u.format.addrSize = c.u8()
+		u.format.addrSize = c.U8()
 	case v == 5:
-		kind = c.u8()
-		u.format.addrSize = c.u8()
+		kind = c.U8()
+		u.format.addrSize = c.U8()
 		table = c.offset(dw64)
 	default:
 		d.fail(fmt.Errorf(".debug_info: unit at %#x has unknown version %d", off, v))
@@ -66,15 +66,15 @@ func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error)
 	}
 	switch kind {
 	case utSkeleton, utSplitCU:
-		c.u64() // the identifier that both halves share
+		c.U64() // the identifier that both halves share
 	case utType, utSplitTU:
 		return nil, next, nil
 	}
-	if c.bad || u.format.addrSize != 8 {
+	if c.Bad || u.format.addrSize != 8 {
 		d.fail(fmt.Errorf(".debug_info: unit at %#x has a damaged header", off))
 		return nil, next, nil
 	}
-	u.dies = uint64(c.pos)
+	u.dies = uint64(c.Pos)
 	u.abbrevs = d.table(table, u.format)
 	return u, next, nil
 }
@@ -83,22 +83,22 @@ func (d *Data) header(info []byte, off uint64) (u *Unit, next uint64, err error)
 // unit; it is bad if off is not an offset of an entry of this unit.
 func (u *Unit) cursor(off uint64) cursor {
 	if off < u.dies || off > u.end {
-		return cursor{bad: true}
+		return at(nil, 1)
 	}
 	return at(u.d.section(".debug_info")[:u.end], off)
 }
 
 // shape reads the code of the entry at c; nil ends a list of children.
 func (u *Unit) shape(c *cursor) *abbrev {
-	off := c.pos
-	code := c.uleb()
+	off := c.Pos
+	code := c.Uleb()
 	if code == 0 {
 		return nil
 	}
 	a := u.abbrevs.get(code)
 	if a == nil {
 		u.d.fail(fmt.Errorf(".debug_info: entry at %#x has no abbreviation", off))
-		c.pos, c.bad = len(c.data), true
+		c.Fail()
 	}
 	return a
 }
@@ -127,7 +127,7 @@ func (u *Unit) entry(off uint64) (e entry, ok bool) {
 	}
 	u.values(&c, a, &e)
 	e.off = off
-	return e, !c.bad
+	return e, !c.Bad
 }
 
 // rootEntry returns the unit's own entry.
@@ -156,7 +156,7 @@ func (u *Unit) base(k kept, def uint64) uint64 {
 	return def
 }
 
-// IsFortran tells whether the unit was compiled from Fortran.
+// IsFortran reports whether the unit was compiled from Fortran.
 func (u *Unit) IsFortran() bool {
 	switch u.rootEntry().vals[keepLanguage].u {
 	case 0x07, 0x08, 0x0e, 0x22, 0x23, 0x2d: // 77, 90, 95, 03, 08, 18
@@ -188,9 +188,9 @@ func (u *Unit) strIn(v value, home string) string {
 			def = uint64(2 * size) // behind the header of a lone table
 		}
 		c := at(d.section(".debug_str_offsets"), u.base(keepStrBase, def))
-		c.take(v.u * uint64(size))
+		c.Take(v.u * uint64(size))
 		off = c.offset(u.format.dw64)
-		if c.bad {
+		if c.Bad {
 			return ""
 		}
 	default:
@@ -213,6 +213,6 @@ func (u *Unit) addr(v value) uint64 {
 		def = uint64(2 * u.format.offsetSize())
 	}
 	c := at(u.d.section(".debug_addr"), u.base(keepAddrBase, def))
-	c.take(v.u * uint64(u.format.addrSize))
-	return c.u64()
+	c.Take(v.u * uint64(u.format.addrSize))
+	return c.U64()
 }

@@ -8,9 +8,10 @@
 void team_init(int argc, char **argv) { truth_init(argc, argv, "team.c"); }
 
 void team(void) {
+  int root = truth_tid(); /* Go chooses the thread */
 #pragma omp parallel num_threads(4)
   {
-    TRUTH_REGION(__LINE__ - 2);
+    truth_region(__LINE__ - 2, root);
     if (omp_get_thread_num() == 1)
       TRUTH_HOLD("work_parallel");
     goMember(omp_get_thread_num());

@@ -1,0 +1,99 @@
+package ompdinspect_test
+
+import (
+	"go/ast"
+	"strings"
+	"testing"
+)
+
+// clocks are the functions of tests that have to do with time, with the reason. A test
+// that waits for a time, gives something a time, or measures one and compares it, fails on
+// a machine that is slow enough: it waits for what a program or the kernel says. What is
+// left are limits for what would never end, and what is about time by itself.
+var clocks = map[string]string{
+	"gdb.script":                         "a limit on a gdb that never ends",
+	"internal/budget.TestThreads":        "no thread uses more processor time than passes, however slow",
+	"internal/cli.TestProgress":          "the clock is a synctest's",
+	"internal/e2e.killLooks":             "kills at a random moment; every moment is right",
+	"internal/e2e.TestKilled":            "kills at a random moment; every moment is right",
+	"internal/e2e.inTime":                "a limit on a report that never ends",
+	"internal/e2e.stands":                "what stands still is watched for as long as a hang would take to be found",
+	"internal/e2e.startShell":            "a limit on a session that never ends",
+	"internal/mutate.watched":            "a limit on a mutant that never ends",
+	"internal/generated.run.follow":      "random programs are looked at in random moments",
+	"internal/generated.run.standstill":  "a program that has a hang is watched before that is believed",
+	"internal/omptest.Process.awaitCall": "the poll for where a thread is, which nobody tells",
+	"internal/e2e.TestStdioEnds":         "a limit on a server that never ends",
+	"internal/e2e.lifetime":              "how long the tool runs, to kill it somewhere in between",
+	"internal/e2e.dying":                 "leaves at a random moment; every moment is right",
+	"internal/e2e.lying":                 "a bound on one client of many, which may be cut off",
+	"internal/e2e.sleep":                 "the soak of a server holds what it has for a while, and samples",
+	"internal/e2e.soaked.abused":         "the soak lasts as long as it is told; its figures are logged",
+	"internal/e2e.soaked.raw":            "a bound on one client of many, which may be cut off",
+	"internal/e2e.soaked.with":           "a bound on one client of many, which may be cut off",
+	"internal/e2e.unread":                "a bound on one client of many, which may be cut off",
+	"internal/e2e.watchedServer":         "a server tells now and then what it holds",
+	"internal/e2e.wrongTokens":           "a bound on one client of many, which may be cut off",
+	"server.TestUnread":                  "a limit on a call that never ends",
+	"server.lastly":                      "the poll for the end of a call, of which its client hears first",
+	"server.knock":                       "a limit on a server that never answers",
+	"server.stranger":                    "a limit on a server that never answers",
+	"server.TestDeadline":                "the call is to end by its own limit",
+	"server.TestManyClients":             "the time is logged, and compared with nothing",
+	"internal/omptest.AwaitDump":         "a limit on a process that never ends",
+	"live.TestKilledTool":                "kills at a random moment; every moment is right",
+	"internal/recordtest.settled":        "the poll for where a thread is, which nobody tells",
+	"symbolize.TestDebuginfodSlow":       "the clock is a synctest's",
+}
+
+// TestNoClocks finds what tests do with time.
+func TestNoClocks(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test && s.pkg != "internal/omptest" && s.pkg != "callbacks/callbackstest" && s.pkg != "rtl/rtltest" {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil || benchmark(s, f) {
+				continue
+			}
+			where := s.pkg + "." + functionName(f)
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CallExpr); ok && clock(callName(c)) {
+					if used[where] = true; clocks[where] == "" {
+						t.Errorf("%v: %s: a test that waits for a time, or compares one; use a handshake (see clocks)", s.fset.Position(c.Pos()), where)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for where := range clocks {
+		if !used[where] {
+			t.Errorf("%s has nothing to do with time: take it out of clocks", where)
+		}
+	}
+}
+
+// benchmark reports whether a function measures, and tests nothing.
+func benchmark(s source, f *ast.FuncDecl) bool {
+	return strings.HasPrefix(f.Name.Name, "Benchmark") || strings.HasSuffix(s.name, "bench_test.go")
+}
+
+// clock reports whether a call waits, bounds or measures time.
+func clock(call string) bool {
+	switch call {
+	case "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Since", "time.Until", "context.WithTimeout":
+		return true
+	}
+	return strings.HasSuffix(call, "Deadline") // of contexts and connections
+}
+
+// functionName is the name of a function, that of a method with its type.
+func functionName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return receiverName(f) + "." + f.Name.Name
+}

@@ -1,0 +1,79 @@
+package corefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+)
+
+// TestConfined opens a core whose tables name a program elsewhere, and one whose tables
+// were changed so that they name other files: none of them is opened, and whether they are
+// there makes no difference.
+func TestConfined(t *testing.T) {
+	p := runPlain(t, "abort")
+	dir := t.TempDir()
+	bytes, err := os.ReadFile(p.core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(filepath.Dir(p.exe), "lain2") // as long as the program's own
+	if err := os.WriteFile(secret, bytes[:4096], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	main := func(name, exe string, allowed ...string) (string, error) {
+		core := filepath.Join(dir, filepath.Base(exe))
+		changed := []byte(strings.ReplaceAll(string(bytes), p.exe, exe))
+		if err := os.WriteFile(core, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var opened []string
+		o := &files.Opener{Dirs: append(allowed, dir), Also: files.System()}
+		c, err := Open(core, Options{Open: func(name string) (*os.File, error) {
+			f, err := o.Open(name)
+			if err == nil {
+				opened = append(opened, name)
+			}
+			return f, err
+		}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer c.Close()
+		if slices.Contains(opened, secret) || slices.Contains(opened, "/etc/shadow") {
+			t.Errorf("%s: opened %q", name, opened)
+		}
+		list, _ := c.Modules()
+		if i := slices.IndexFunc(list[1:], func(m *callbacks.Module) bool { return strings.Contains(m.Path, "libc.so") }); i < 0 || list[1+i].File == "" {
+			t.Errorf("%s: the system's own C library has no file", name)
+		}
+		return list[0].File, list[0].Err
+	}
+	if file, err := main("allowed", p.exe, filepath.Dir(p.exe)); file != p.exe || err != nil {
+		t.Errorf("where it is allowed: %q, %v", file, err)
+	}
+	gone := secret[:len(secret)-1] + "3"
+	there, errThere := main("elsewhere", secret)
+	none, errNone := main("nowhere", gone)
+	if there != "" || none != "" || !errors.Is(errThere, modules.ErrNoFile) || strings.ReplaceAll(errThere.Error(), secret, gone) != errNone.Error() {
+		t.Errorf("a file that is there: %q, %v; that is not: %q, %v", there, errThere, none, errNone)
+	}
+	if file, err := main("as it is", p.exe); file != "" || !strings.Contains(err.Error(), "--allow-dir") {
+		t.Errorf("the program is elsewhere: %q, %v", file, err)
+	}
+	_, err = Open(p.core, Options{Open: (&files.Opener{Dirs: []string{dir}}).Open})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the core is elsewhere: %v", err)
+	}
+	_, err = Open(filepath.Join(dir, filepath.Base(p.exe)), Options{Exe: p.exe, Open: (&files.Opener{Dirs: []string{dir}}).Open})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the executable is elsewhere: %v", err)
+	}
+}

@@ -1,0 +1,42 @@
+package corefile_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// A core as a target: its threads, its modules, its memory. It knows nothing of OpenMP.
+func Example() {
+	golden, done, err := omptest.ExampleCore("llvm-crash")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer done()
+	core, err := corefile.Open(golden.Core, corefile.Options{Exe: golden.Exe, Sysroot: golden.Sysroot})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer core.Close()
+	threads, err := core.ThreadIDs(callbacks.ThreadIDLWP)
+	if err != nil {
+		log.Fatal(err)
+	}
+	registers, err := core.Registers(threads[0])
+	if err != nil {
+		log.Fatal(err)
+	}
+	var word [8]byte
+	if err := core.ReadMemory(callbacks.At(registers.SP()), word[:]); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(core.Arch(), len(threads), "threads")
+	modules, _ := core.Modules()
+	fmt.Println("executable:", modules[0].Main)
+	// Output:
+	// x86-64 2 threads
+	// executable: true
+}

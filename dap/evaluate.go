@@ -1,0 +1,140 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	godap "github.com/google/go-dap"
+)
+
+// omp begins the names of what can be asked for of a thread: $omp.thread_num.
+const omp = "$omp."
+
+// command begins what is a verb of the command line in the console.
+const command = "omp"
+
+// evaluate answers what is typed in the console, watched or pointed at.
+func (a *adapter) evaluate(
+	ctx context.Context, args godap.EvaluateArguments,
+) (body godap.EvaluateResponseBody, err error) {
+	words := strings.Fields(args.Expression)
+	switch {
+	case len(words) == 0:
+		return body, nil
+	case words[0] == command:
+		body.Result, err = a.run(ctx, words[1:])
+		return body, err
+	}
+	n, err := a.named(ctx, strings.TrimSpace(args.Expression), args.FrameId)
+	if err != nil {
+		return body, err
+	}
+	return godap.EvaluateResponseBody{
+		Result: n.value, Type: n.typ, MemoryReference: n.memory,
+		VariablesReference: a.view.refer(n), IndexedVariables: n.count,
+		PresentationHint: &godap.VariablePresentationHint{Kind: n.kind, Attributes: []string{"readOnly"}},
+	}, nil
+}
+
+// run runs a verb on the target.
+func (a *adapter) run(ctx context.Context, words []string) (string, error) {
+	if len(words) == 0 {
+		words = []string{"report"}
+	}
+	if words[0] == "help" {
+		return help(a.config.Verbs), nil
+	}
+	if !slices.Contains(a.config.Verbs, words[0]) {
+		return "", fmt.Errorf("omp %s: it is one of %s", words[0], strings.Join(a.config.Verbs, ", "))
+	}
+	t, err := a.opened()
+	if err != nil {
+		return "", err
+	}
+	out := a.config.Verb(ctx, t, words)
+	return strings.TrimRight(out, "\n"), ctx.Err()
+}
+
+// help says what can be typed.
+func help(verbs []string) string {
+	return "omp VERB [FLAGS]: " + strings.Join(verbs, ", ") + "\n" +
+		omp + "NAME: what is known of the selected thread, such as " + omp + "thread_num\n" +
+		"anything else: a variable of the selected frame"
+}
+
+// named finds what an expression names, seen from a frame; without one, from the thread that
+// is shown first.
+func (a *adapter) named(ctx context.Context, expression string, frameID int) (node, error) {
+	t, f := a.view.byID[a.view.first()], a.view.shown[frameID]
+	if frameID != 0 {
+		if f == nil {
+			return node{}, errOld("frame", frameID)
+		}
+		t = f.thread
+	}
+	if name, ok := strings.CutPrefix(expression, omp); ok && t != nil {
+		for _, n := range a.view.facts(t) {
+			if n.name == name {
+				return n, nil
+			}
+		}
+		return node{}, fmt.Errorf("the thread has no %s", expression)
+	}
+	if f != nil && f.PC != nil {
+		return a.variableOf(ctx, expression, f)
+	}
+	return node{}, fmt.Errorf("%q is not known here; `omp help` says what is", expression)
+}
+
+// facts are what can be asked for of a thread by name.
+func (v *view) facts(t *thread) []node { return fields(t.Thread, omp, "stack", "user_stack") }
+
+// completions completes what is being typed in the console.
+func (a *adapter) completions(
+	_ context.Context, args godap.CompletionsArguments,
+) (body godap.CompletionsResponseBody, err error) {
+	typed := []rune(args.Text)
+	column := args.Column
+	if a.client.LinesStartAt1 { // columns go with lines
+		column--
+	}
+	typed = typed[:min(max(column, 0), len(typed))]
+	start := len(typed)
+	for start > 0 && typed[start-1] != ' ' {
+		start--
+	}
+	before, word := strings.TrimSpace(string(typed[:start])), string(typed[start:])
+	body.Targets = []godap.CompletionItem{}
+	for _, w := range a.words(before, args.FrameId) {
+		if strings.HasPrefix(w, word) {
+			body.Targets = append(body.Targets, godap.CompletionItem{
+				Label: w, Text: w, Type: "keyword", Start: start, Length: len([]rune(word)),
+			})
+		}
+	}
+	return body, nil
+}
+
+// words are what may come after a text.
+func (a *adapter) words(before string, frameID int) []string {
+	switch before {
+	case command:
+		return append([]string{"help"}, a.config.Verbs...)
+	case "":
+	default:
+		return nil
+	}
+	out := []string{command}
+	t := a.view.byID[a.view.first()]
+	if f := a.view.shown[frameID]; f != nil {
+		t = f.thread
+	}
+	if t != nil {
+		for _, n := range a.view.facts(t) {
+			out = append(out, omp+n.name)
+		}
+	}
+	return out
+}

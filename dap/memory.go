@@ -1,0 +1,209 @@
+package dap
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	godap "github.com/google/go-dap"
+	"golang.org/x/arch/arm64/arm64asm"
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Bounds on one request for memory or code.
+const (
+	maxMemory       = 1 << 20 // bytes
+	maxInstructions = 1 << 12
+)
+
+// address reads a reference that a client got from this adapter, or that the user typed.
+func address(reference string, offset int) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(reference), 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no address", reference)
+	}
+	return n + uint64(offset), nil
+}
+
+// readMemory reads memory as far as there is some.
+func (a *adapter) readMemory(
+	ctx context.Context, args godap.ReadMemoryArguments,
+) (body godap.ReadMemoryResponseBody, err error) {
+	at, err := address(args.MemoryReference, args.Offset)
+	if err != nil {
+		return body, err
+	}
+	if args.Count < 0 || args.Count > maxMemory {
+		return body, fmt.Errorf("%d bytes: it is 0 to %d", args.Count, maxMemory)
+	}
+	var data []byte
+	err = a.reading(ctx, func(t callbacks.Target) error {
+		data = readable(t, at, args.Count)
+		return nil
+	})
+	body.Address, body.Data = picture.Hex(at).String(), base64.StdEncoding.EncodeToString(data)
+	body.UnreadableBytes = args.Count - len(data)
+	return body, err
+}
+
+// pageSize is the size in which memory is mapped, or a part of it.
+const pageSize = 4 << 10
+
+// readable reads up to n bytes, page by page, and returns those before the first that cannot
+// be read.
+func readable(mem callbacks.Memory, at uint64, n int) []byte {
+	data := make([]byte, n)
+	done := 0
+	for done < n {
+		here := at + uint64(done)
+		part := min(n-done, int(pageSize-here%pageSize))
+		err := mem.ReadMemory(callbacks.At(here), data[done:done+part])
+		if fault := (*callbacks.FaultError)(nil); err != nil && errors.As(err, &fault) && fault.Address.Offset > here {
+			part = min(int(fault.Address.Offset-here), part)
+			if mem.ReadMemory(callbacks.At(here), data[done:done+part]) == nil {
+				done += part
+			}
+			break
+		}
+		if err != nil {
+			break
+		}
+		done += part
+	}
+	return data[:done]
+}
+
+// disassemble decodes code. The protocol asks for exactly as many instructions as are named,
+// some of them maybe before the address.
+func (a *adapter) disassemble(
+	ctx context.Context, args godap.DisassembleArguments,
+) (body godap.DisassembleResponseBody, err error) {
+	at, err := address(args.MemoryReference, args.Offset)
+	if err != nil {
+		return body, err
+	}
+	skip := args.InstructionOffset
+	if args.InstructionCount < 0 || args.InstructionCount > maxInstructions || max(skip, -skip) > maxInstructions {
+		return body, fmt.Errorf("%d instructions, %d on: %d is the most", args.InstructionCount, skip, maxInstructions)
+	}
+	err = a.reading(ctx, func(t callbacks.Target) error {
+		d := disassembler{arch: t.Arch(), mem: t, starts: a.view.codeBefore(at)}
+		body.Instructions = d.list(at, skip, args.InstructionCount)
+		return nil
+	})
+	return body, err
+}
+
+// codeBefore are addresses before at where instructions are known to begin: entries of
+// functions, and places on stacks; descending.
+func (v *view) codeBefore(at uint64) []uint64 {
+	var out []uint64
+	add := func(h *picture.Hex) {
+		if h != nil && uint64(*h) <= at {
+			out = append(out, uint64(*h))
+		}
+	}
+	for i := range v.pic.Threads {
+		for _, f := range slices.Concat(v.pic.Threads[i].Stack, v.pic.Threads[i].UserStack) {
+			add(f.PC)
+			add(f.Entry)
+		}
+	}
+	slices.SortFunc(out, func(x, y uint64) int { return cmp.Compare(y, x) })
+	return slices.Compact(out)
+}
+
+// disassembler decodes the code of a target.
+type disassembler struct {
+	arch   callbacks.Arch
+	mem    callbacks.Memory
+	starts []uint64 // where instructions begin, descending
+}
+
+// longest is the length of the longest instruction in bytes.
+const longest = 15
+
+// list is n instructions, the first of them skip after that at an address.
+func (d *disassembler) list(at uint64, skip, n int) []godap.DisassembledInstruction {
+	out := []godap.DisassembledInstruction{}
+	if skip < 0 {
+		before := d.before(at, -skip)
+		out = append(out, before[:min(n, len(before))]...)
+		n, skip = n-len(out), 0
+	}
+	for i := range skip + max(n, 0) {
+		one, size := d.decode(at)
+		if n > 0 && i >= skip {
+			out = append(out, one)
+		}
+		at += uint64(size)
+	}
+	return out
+}
+
+// before are the n instructions before an address. Where the code is not known to begin they
+// are told to be none.
+func (d *disassembler) before(at uint64, n int) []godap.DisassembledInstruction {
+	var list []godap.DisassembledInstruction
+	for _, start := range d.starts {
+		if at-start > uint64(n+maxInstructions)*longest {
+			break
+		}
+		list = list[:0]
+		here := start
+		for here < at {
+			one, size := d.decode(here)
+			list = append(list, one)
+			here += uint64(size)
+		}
+		if here == at && len(list) >= n {
+			return list[len(list)-n:]
+		}
+		if here != at {
+			list = list[:0]
+		}
+	}
+	missing := make([]godap.DisassembledInstruction, n-len(list))
+	for i := range missing {
+		missing[i].Address, missing[i].Instruction = picture.Hex(at-uint64(n-i)).String(), "(not known)"
+	}
+	return append(missing, list...)
+}
+
+// decode decodes an instruction; size is where the next begins.
+func (d *disassembler) decode(at uint64) (out godap.DisassembledInstruction, size int) {
+	out.Address = picture.Hex(at).String()
+	code := readable(d.mem, at, longest)
+	if len(code) == 0 {
+		out.Instruction = "(not readable)"
+		return out, 1
+	}
+	out.Instruction, size = d.text(code, at)
+	size = min(max(size, 1), len(code))
+	out.InstructionBytes = hex.EncodeToString(code[:size])
+	return out, size
+}
+
+// text is an instruction as assemblers write it.
+func (d *disassembler) text(code []byte, at uint64) (string, int) {
+	if d.arch == callbacks.ArchAArch64 {
+		if inst, err := arm64asm.Decode(code); err == nil {
+			return arm64asm.GNUSyntax(inst), 4
+		}
+		return "(unknown)", 4
+	}
+	inst, err := x86asm.Decode(code, 64)
+	if err != nil {
+		return "(unknown)", 1
+	}
+	return x86asm.GNUSyntax(inst, at, nil), inst.Len
+}

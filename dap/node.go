@@ -1,0 +1,171 @@
+package dap
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// node is a variable as the client sees it: a value, and maybe parts.
+type node struct {
+	name, value string
+	typ         string
+	eval        string // what to type for it, if it can be asked for
+	memory      string // its address
+	kind        string // of the protocol's kinds of variables, if it is one of these
+	parts       func() ([]node, error)
+	count       int // of parts, if it is known and they are numbered
+}
+
+// variable tells the client of a node.
+func (v *view) variable(n node) godap.Variable {
+	out := godap.Variable{
+		Name: n.name, Value: n.value, Type: n.typ, EvaluateName: n.eval, MemoryReference: n.memory,
+		PresentationHint: &godap.VariablePresentationHint{Kind: n.kind, Attributes: []string{"readOnly"}},
+		IndexedVariables: n.count,
+	}
+	out.VariablesReference = v.refer(n)
+	return out
+}
+
+// these are parts that are there.
+func these(list []node) func() ([]node, error) {
+	return func() ([]node, error) { return list, nil }
+}
+
+// maxNodes bounds the variables with parts that a client may ask for.
+const maxNodes = 1 << 18
+
+// refer gives a node with parts the number by which the client asks for them; 0 for one
+// without.
+func (v *view) refer(n node) int {
+	if n.parts == nil {
+		return 0
+	}
+	if len(v.nodes) == maxNodes {
+		clear(v.nodes) // who has asked for so many knows none of them any more
+	}
+	id := v.ids.next()
+	v.nodes[id] = n
+	return id
+}
+
+// fields are the parts of a structure of a picture, by the names of its JSON form; those in
+// skip are left out. What is missing in the picture is missing here. prefix is what to type
+// before the name of one.
+func fields(x any, prefix string, skip ...string) []node {
+	s := reflect.ValueOf(x)
+	for s.Kind() == reflect.Pointer {
+		if s.IsNil() {
+			return nil
+		}
+		s = s.Elem()
+	}
+	var out []node
+	for i := range s.NumField() {
+		name, options, _ := strings.Cut(s.Type().Field(i).Tag.Get("json"), ",")
+		f := s.Field(i)
+		if slices.Contains(skip, name) || strings.Contains(options, "omitempty") && f.IsZero() {
+			continue
+		}
+		n := nodeOf(name, f)
+		if prefix != "" {
+			n.eval = prefix + name
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// nodeOf is a value of a picture.
+func nodeOf(name string, v reflect.Value) node {
+	n := node{name: name}
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch x := v.Interface().(type) {
+	case picture.Hex:
+		n.value, n.memory = x.String(), x.String()
+		return n
+	case picture.Frame:
+		n.value = frameText(x)
+	case picture.State:
+		n.value = fmt.Sprintf("%s (%s)", x.Name, x.Source)
+	case picture.Code:
+		n.value = codeText(x)
+	default:
+		n.value = text(v)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		n.parts = func() ([]node, error) { return fields(v.Interface(), ""), nil }
+	case reflect.Slice:
+		if v.Len() > 0 {
+			n.count, n.parts = v.Len(), func() ([]node, error) { return elements(v), nil }
+		}
+	}
+	return n
+}
+
+// elements are the parts of a list.
+func elements(v reflect.Value) []node {
+	out := make([]node, v.Len())
+	for i := range out {
+		out[i] = nodeOf(fmt.Sprintf("[%d]", i), v.Index(i))
+	}
+	return out
+}
+
+// maxText is how many elements of a list its value shows.
+const maxText = 8
+
+// text is a value in one line.
+func text(v reflect.Value) string {
+	switch v.Kind() {
+	case reflect.Struct:
+		return "{…}"
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k == reflect.Struct {
+			return fmt.Sprintf("[%d]", v.Len())
+		}
+		var parts []string
+		for i := range min(v.Len(), maxText) {
+			parts = append(parts, text(v.Index(i)))
+		}
+		if v.Len() > maxText {
+			parts = append(parts, "…")
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case reflect.Pointer:
+		return "none"
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// codeText is a function of the program with its construct's line.
+func codeText(c picture.Code) string {
+	s := c.Name
+	if s == "" && c.Address != nil {
+		s = c.Address.String()
+	}
+	if c.Line != 0 {
+		s += " " + c.File + ":" + strconv.Itoa(c.Line)
+	}
+	return strings.TrimSpace(s)
+}
+
+// frameText is a frame in one line.
+func frameText(p picture.Frame) string {
+	f := frame{Frame: p}
+	s := f.name()
+	if p.Line != 0 {
+		s += " " + p.File + ":" + strconv.Itoa(p.Line)
+	}
+	return s
+}

@@ -1,0 +1,209 @@
+package dap
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// errOld says that a number is not one of the present look.
+func errOld(what string, id int) error {
+	return fmt.Errorf("there is no %s %d: it may be of an earlier look", what, id)
+}
+
+// scopes lists what can be seen of a frame and of its thread. What is not there has no scope.
+func (a *adapter) scopes(_ context.Context, args godap.ScopesArguments) (body godap.ScopesResponseBody, err error) {
+	f := a.view.shown[args.FrameId]
+	if f == nil {
+		return body, errOld("frame", args.FrameId)
+	}
+	body.Scopes = []godap.Scope{}
+	before, after := a.localScopes(f)
+	for _, s := range slices.Concat(before, a.view.scopesOf(f.thread), after) {
+		body.Scopes = append(body.Scopes, godap.Scope{
+			Name: s.name, VariablesReference: a.view.refer(s), PresentationHint: s.kind,
+		})
+	}
+	return body, nil
+}
+
+// scopesOf are the scopes that all frames of a thread have.
+func (v *view) scopesOf(t *thread) []node {
+	var out []node
+	add := func(name string, parts []node) {
+		if len(parts) > 0 {
+			out = append(out, node{name: name, parts: these(parts)})
+		}
+	}
+	name := "Thread"
+	if t.Role != picture.RoleNone {
+		name = "OpenMP thread"
+	}
+	add(name, fields(t.Thread, omp, "stack", "user_stack", "loop"))
+	if i := v.regionAt(t.Region); i >= 0 {
+		add("Region", v.region(i))
+	}
+	if i := v.taskAt(t.Task); i >= 0 {
+		add("Task", v.task(i))
+	}
+	add("ICVs", v.icvs(t))
+	add("Locks", v.locks(t))
+	if t.Loop != nil {
+		add("Loop", fields(t.Loop, ""))
+	}
+	return out
+}
+
+// regionAt is which of the regions has an ID, -1 for none.
+func (v *view) regionAt(id picture.ID) int {
+	return slices.IndexFunc(v.pic.Regions, func(r picture.Region) bool { return r.ID == id && id != "" })
+}
+
+// taskAt is which of the tasks has an ID, -1 for none.
+func (v *view) taskAt(id picture.ID) int {
+	return slices.IndexFunc(v.pic.Tasks, func(t picture.Task) bool { return t.ID == id && id != "" })
+}
+
+// region are the parts of a region, that around it among them.
+func (v *view) region(i int) []node {
+	r := &v.pic.Regions[i]
+	out := fields(r, "")
+	if at := v.regionAt(r.Parent); at >= 0 {
+		v.link(out, "parent", func() []node { return v.region(at) })
+	}
+	return out
+}
+
+// task are the parts of a task, the one that generated it among them.
+func (v *view) task(i int) []node {
+	t := &v.pic.Tasks[i]
+	out := fields(t, "")
+	if at := v.taskAt(t.Parent); at >= 0 {
+		v.link(out, "parent", func() []node { return v.task(at) })
+	}
+	return out
+}
+
+// link has a part that names something else lead to it.
+func (v *view) link(parts []node, name string, to func() []node) {
+	for i := range parts {
+		if parts[i].name == name {
+			parts[i].parts = func() ([]node, error) { return to(), nil }
+		}
+	}
+}
+
+// icvs are the internal control variables that hold for a thread, each of the innermost
+// scope that has it.
+func (v *view) icvs(t *thread) []node {
+	at := map[string]int{}
+	var out []node
+	for _, c := range v.pic.ICVs {
+		other := c.Thread != 0 && c.Thread != t.LWP || c.Region != "" && c.Region != t.Region ||
+			c.Task != "" && c.Task != t.Task || c.Runtime != "" && t.Runtime != "" && c.Runtime != t.Runtime
+		if other || t.Runtime == "" {
+			continue
+		}
+		n := node{name: c.Name, value: c.Value, typ: c.Scope, parts: these(fields(c, ""))}
+		if c.Error != "" {
+			n.value = "not known: " + c.Error
+		}
+		if i, ok := at[c.Name]; ok {
+			out[i] = n
+			continue
+		}
+		at[c.Name] = len(out)
+		out = append(out, n)
+	}
+	return out
+}
+
+// locks are what a thread waits for, and what it holds of the locks that threads wait for.
+func (v *view) locks(t *thread) (out []node) {
+	if v.pic.Facts == nil || t.LWP == 0 {
+		return nil
+	}
+	named := map[picture.ID]string{}
+	for _, w := range v.pic.Facts.Waits {
+		if w.Lock != "" && w.Name != "" {
+			named[w.Lock] = w.Name
+		}
+		if w.Thread == t.LWP {
+			out = append(out, node{name: "waits for", value: waitText(w), parts: these(fields(w, ""))})
+		}
+	}
+	for _, l := range v.pic.Facts.Locks {
+		h, holds := holder(l, t.LWP)
+		if !holds {
+			continue
+		}
+		value := named[l.ID]
+		if h.Certainty != "" {
+			value += fmt.Sprintf(" (%s)", h.Certainty)
+		}
+		if h.Taken != nil {
+			value += " acquired in " + frameText(*h.Taken)
+		}
+		out = append(out, node{name: "holds", value: value, parts: these(fields(l, ""))})
+	}
+	return out
+}
+
+// holder is what makes a thread the holder of a lock, if it is one.
+func holder(l picture.Lock, lwp int) (picture.Holder, bool) {
+	for _, h := range l.Holders {
+		if h.Thread == lwp {
+			return h, true
+		}
+	}
+	return picture.Holder{}, l.Owner == lwp && lwp != 0
+}
+
+// waitText is what a thread waits for in a line.
+func waitText(w picture.Wait) string {
+	s := string(w.Kind)
+	if w.Name != "" {
+		s += " " + w.Name
+	}
+	if w.Address != nil {
+		s += " " + w.Address.String()
+	}
+	if w.On != 0 {
+		s += fmt.Sprintf(", of LWP %d", w.On)
+	}
+	return s
+}
+
+// maxVariables is how many parts of a variable a client gets at once.
+const maxVariables = 10000
+
+// variables lists the parts of a scope or a variable.
+func (v *view) variables(
+	_ context.Context, args godap.VariablesArguments,
+) (body godap.VariablesResponseBody, err error) {
+	n, ok := v.nodes[args.VariablesReference]
+	if !ok {
+		return body, errOld("variable", args.VariablesReference)
+	}
+	parts, err := n.parts()
+	if err != nil {
+		return body, err
+	}
+	if args.Filter == "indexed" && n.count == 0 || args.Filter == "named" && n.count > 0 {
+		parts = nil
+	}
+	from := min(max(args.Start, 0), len(parts))
+	to := len(parts)
+	if args.Count > 0 {
+		to = min(from+args.Count, to)
+	}
+	body.Variables = []godap.Variable{}
+	for _, p := range parts[from:min(to, from+maxVariables)] {
+		body.Variables = append(body.Variables, v.variable(p))
+	}
+	return body, nil
+}

@@ -1,0 +1,260 @@
+package dap
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// view is what one look showed, with the numbers by which the client knows it.
+type view struct {
+	pic     *picture.Picture
+	config  Attach
+	client  greeting
+	ids     *ids
+	order   []*thread       // as the client lists them
+	byID    map[int]*thread // by the client's number
+	lwps    map[int]*thread
+	shown   map[int]*frame // frames that the client was told of
+	nodes   map[int]node   // those with parts, that the client was told of
+	sources map[string]*godap.Source
+}
+
+// ids counts frames and variables. No number is used twice in a session, so that one of an
+// earlier look is known to be one.
+type ids struct{ last int }
+
+func (i *ids) next() int {
+	i.last++
+	return i.last
+}
+
+// goneThreads begins the numbers of threads that only the runtime knows: they have no LWP.
+const goneThreads = 1 << 30
+
+// thread is a thread as the client sees it.
+type thread struct {
+	*picture.Thread
+	id    int
+	stack []*frame // nil until it is asked for
+	// valued are its frames with their values; nil until one of them is asked for.
+	valued []picture.Frame
+}
+
+// newView makes the view of a picture.
+func newView(pic *picture.Picture, c Attach, client greeting, counter *ids) *view {
+	v := &view{
+		pic: pic, config: c, client: client, ids: counter,
+		byID: map[int]*thread{}, lwps: map[int]*thread{}, shown: map[int]*frame{}, nodes: map[int]node{},
+		sources: map[string]*godap.Source{},
+	}
+	for i := range pic.Threads {
+		t := &thread{Thread: &pic.Threads[i], id: pic.Threads[i].LWP}
+		if t.id == 0 {
+			t.id = goneThreads + i
+		}
+		v.order = append(v.order, t)
+		v.byID[t.id], v.lwps[t.LWP] = t, t
+	}
+	v.sort()
+	return v
+}
+
+// sort puts threads in the order of regions, outer ones first, and of their numbers there;
+// those of no region come last.
+func (v *view) sort() {
+	place := map[picture.ID]int{}
+	for i, r := range v.pic.Regions {
+		place[r.ID] = i
+	}
+	region := func(t *thread) int {
+		if i, ok := place[t.Region]; ok && t.ThreadNum != nil {
+			return i
+		}
+		if t.Role == picture.RoleNone {
+			return len(place) + 1
+		}
+		return len(place)
+	}
+	slices.SortStableFunc(v.order, func(x, y *thread) int {
+		return cmp.Or(
+			cmp.Compare(region(x), region(y)),
+			cmp.Compare(number(x.ThreadNum), number(y.ThreadNum)), cmp.Compare(x.id, y.id),
+		)
+	})
+}
+
+// number is a number that may be missing; one that is comes first.
+func number(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// first is the thread that the client should show: that which crashed, or the first that the
+// worst verdict is about.
+func (v *view) first() int {
+	if t := v.lwps[v.pic.Target.CrashedLWP]; t != nil && t.LWP != 0 {
+		return t.id
+	}
+	if r, ok := v.reason(); ok && r.verdict != nil && len(r.verdict.Threads) > 0 {
+		if t := v.lwps[r.verdict.Threads[0]]; t != nil {
+			return t.id
+		}
+	}
+	if len(v.order) > 0 {
+		return v.order[0].id
+	}
+	return 0
+}
+
+// header says in a line what is looked at.
+func (v *view) header() string {
+	t := v.pic.Target
+	s := fmt.Sprintf("%s %s", t.Kind, t.Name())
+	if t.Executable != "" {
+		s += " of " + t.Executable
+	}
+	for _, r := range v.pic.Runtimes {
+		s += ", " + strings.TrimSpace(r.Name+" "+r.Version)
+	}
+	return fmt.Sprintf("%s, %d threads", s, t.Threads)
+}
+
+// threads lists the threads.
+func (v *view) threads(context.Context, nothing) (godap.ThreadsResponseBody, error) {
+	body := godap.ThreadsResponseBody{Threads: make([]godap.Thread, len(v.order))}
+	for i, t := range v.order {
+		body.Threads[i] = godap.Thread{Id: t.id, Name: v.nameOf(t)}
+	}
+	return body, nil
+}
+
+// nameOf is what the client shows of a thread: "OMP 2/4 wait_lock journal · hang.c:10".
+func (v *view) nameOf(t *thread) string {
+	s := "LWP " + strconv.Itoa(t.LWP)
+	switch {
+	case t.LWP == 0:
+		s = "gone"
+	case t.Hidden:
+		s = "OMP helper"
+	case t.Role == picture.RoleNone:
+	case t.ThreadNum == nil:
+		s = "OMP " + string(t.Role)
+	default:
+		s = "OMP " + t.numbers()
+	}
+	if t.State != nil && (t.Role != picture.RoleIdle || t.State.Name != picture.StateIdle) {
+		s += " " + string(t.State.Name)
+	}
+	if t.WaitName != "" {
+		s += " " + t.WaitName
+	}
+	if t.Crashed && v.pic.Target.Signal != "" {
+		s += " " + v.pic.Target.Signal
+	}
+	if at := t.place(); at != "" {
+		s += " · " + at
+	}
+	return s
+}
+
+// numbers are the thread's number and the size of its team at each level: "0/2 > 1/3".
+func (t *thread) numbers() string {
+	var parts []string
+	for _, l := range t.Levels {
+		if (l.Level > 0 || len(t.Levels) == 1) && l.ThreadNum != nil && l.TeamSize != nil {
+			parts = append(parts, fmt.Sprintf("%d/%d", *l.ThreadNum, *l.TeamSize))
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, " > ")
+	}
+	s := strconv.Itoa(*t.ThreadNum)
+	if t.TeamSize != nil {
+		s += "/" + strconv.Itoa(*t.TeamSize)
+	}
+	return s
+}
+
+// place is where the thread is in the program: "hang.c:10", or the function.
+func (t *thread) place() string {
+	if f := t.innermost(); f != nil && f.File != "" && f.Line != 0 {
+		return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+	} else if f != nil {
+		return f.Function
+	}
+	for _, f := range t.UserStack {
+		if f.Kind != picture.FramePseudo && f.Function != "" {
+			return f.Function
+		}
+	}
+	return ""
+}
+
+// innermost is the thread's innermost frame in the program's own code, nil if it has none.
+func (t *thread) innermost() *picture.Frame {
+	for i := range t.UserStack {
+		if t.UserStack[i].Kind == picture.FrameUser {
+			return &t.UserStack[i]
+		}
+	}
+	return nil
+}
+
+// who names threads: "threads 0 and 1" if they are of one team, else "LWP 455, 458".
+func (v *view) who(lwps []int) string {
+	var nums, ids []string
+	var region picture.ID
+	for i, lwp := range lwps {
+		ids = append(ids, strconv.Itoa(lwp))
+		t := v.lwps[lwp]
+		if t == nil || t.ThreadNum == nil || i > 0 && t.Region != region {
+			continue
+		}
+		region = t.Region
+		nums = append(nums, strconv.Itoa(*t.ThreadNum))
+	}
+	switch {
+	case len(nums) < len(lwps) && len(lwps) == 1:
+		return "LWP " + ids[0]
+	case len(nums) < len(lwps):
+		return "LWPs " + list(ids)
+	case len(nums) == 1:
+		return "thread " + nums[0]
+	}
+	return "threads " + list(nums)
+}
+
+// maxListed is how many threads one line names.
+const maxListed = 8
+
+// list is "0, 1 and 2".
+func list(words []string) string {
+	if more := len(words) - maxListed; more > 0 {
+		words = append(slices.Clone(words[:maxListed]), fmt.Sprintf("%d more", more))
+	}
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// ThreadNames are the names of the threads of a picture as editors show them, by LWP.
+func ThreadNames(pic *picture.Picture) map[int]string {
+	v := newView(pic, Attach{}, greeting{}, &ids{})
+	out := map[int]string{}
+	for _, t := range v.order {
+		out[t.LWP] = v.nameOf(t)
+	}
+	return out
+}

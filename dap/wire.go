@@ -1,0 +1,164 @@
+package dap
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	godap "github.com/google/go-dap"
+)
+
+// Bounds on what a client sends. The largest messages of editors name some hundred
+// breakpoints, in a few kilobytes.
+const (
+	maxMessage = 1 << 20
+	maxHeader  = 1 << 10 // bytes of a line of a header
+	maxHeaders = 16      // lines before a message
+)
+
+// errFraming says that what comes is no sequence of messages: nothing after it can be
+// understood.
+var errFraming = errors.New("this is not the Debug Adapter Protocol")
+
+// wire is the connection to a client. One goroutine reads; any may write.
+type wire struct {
+	in *bufio.Reader
+
+	mu  sync.Mutex
+	out io.Writer
+	seq int
+	err error // of the first write that failed
+}
+
+func newWire(in io.Reader, out io.Writer) *wire {
+	return &wire{in: bufio.NewReaderSize(in, maxHeader), out: out}
+}
+
+// read reads the content of one message. io.EOF says that the client has closed its end.
+func (w *wire) read() ([]byte, error) {
+	size, err := w.header()
+	if err != nil {
+		return nil, err
+	}
+	content := make([]byte, size)
+	if _, err := io.ReadFull(w.in, content); err != nil {
+		return nil, fmt.Errorf("the client closed its end within a message of %d bytes: %w", size, noEOF(err))
+	}
+	return content, nil
+}
+
+// noEOF makes an end that comes too early an error.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// header reads the lines before a message, and returns the length of that.
+func (w *wire) header() (int, error) {
+	size := -1
+	for n := range maxHeaders {
+		line, err := w.in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF) && n == 0 && len(line) == 0:
+			return 0, io.EOF
+		case errors.Is(err, bufio.ErrBufferFull):
+			return 0, fmt.Errorf("%w: a line of more than %d bytes before a message", errFraming, maxHeader)
+		case err != nil:
+			return 0, fmt.Errorf("the client closed its end before a message: %w", noEOF(err))
+		}
+		text := strings.TrimRight(string(line), "\r\n")
+		if text == "" {
+			if size < 0 {
+				return 0, fmt.Errorf("%w: a message without Content-Length", errFraming)
+			}
+			return size, nil
+		}
+		name, value, ok := strings.Cut(text, ":")
+		if !ok {
+			return 0, fmt.Errorf("%w: %q before a message", errFraming, text)
+		}
+		if !strings.EqualFold(name, "Content-Length") {
+			continue
+		}
+		length, err := strconv.ParseUint(strings.TrimSpace(value), 10, 63)
+		if err != nil {
+			return 0, fmt.Errorf("%w: Content-Length %q", errFraming, value)
+		}
+		if length > maxMessage {
+			return 0, fmt.Errorf("a message of %d bytes: %d is the most that this adapter takes", length, maxMessage)
+		}
+		size = int(length)
+	}
+	return 0, fmt.Errorf("%w: more than %d lines before a message", errFraming, maxHeaders)
+}
+
+// send numbers a message and writes it. After the first error nothing is written.
+func (w *wire) send(m godap.Message, number *godap.ProtocolMessage) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	w.seq++
+	number.Seq = w.seq
+	content, err := json.Marshal(m)
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.err = godap.WriteBaseMessage(w.out, content)
+}
+
+// failed is why the client cannot be written to; nil if it can.
+func (w *wire) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// response is the answer to a request.
+type response struct {
+	godap.Response
+	Body any `json:"body,omitempty"`
+}
+
+// respond answers a request: with body, or with err.
+func (w *wire) respond(r *request, body any, err error) {
+	m := &response{Body: body}
+	m.Type, m.RequestSeq, m.Command, m.Success = "response", r.Seq, r.Command, err == nil
+	if err != nil {
+		m.Message = err.Error()
+		m.Body = errorBody(err)
+	}
+	w.send(m, &m.ProtocolMessage)
+}
+
+// errorBody is an error as the body of an answer.
+func errorBody(err error) godap.ErrorResponseBody {
+	return godap.ErrorResponseBody{Error: &godap.ErrorMessage{
+		Id: errorID, Format: "{reason}", Variables: map[string]string{"reason": err.Error()}, ShowUser: true,
+	}}
+}
+
+// errorID is the number of all errors: they are told apart by their text.
+const errorID = 1
+
+// event is a message that nobody asked for.
+type event struct {
+	godap.Event
+	Body any `json:"body,omitempty"`
+}
+
+// tell sends an event.
+func (w *wire) tell(name string, body any) {
+	m := &event{Body: body}
+	m.Type, m.Event.Event = "event", name
+	w.send(m, &m.ProtocolMessage)
+}

@@ -1,0 +1,69 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// awaits has a thread wait for an iteration of a loop with dependences.
+func (s scene) awaits(lwp int, n ...int64) {
+	w := s.waits(lwp, picture.WaitOrdered, "")
+	w.Awaits, w.Evidence, w.Asleep, w.Lock = &picture.Awaited{Iteration: n}, "not posted", false, ""
+}
+
+// has gives a thread a part of the loop, and the iteration that it is in.
+func (s scene) has(lwp int, from, to int64, in ...int64) {
+	s.Threads[lwp-1].Loop = &picture.Loop{From: &from, To: &to}
+	if len(in) > 0 {
+		s.Threads[lwp-1].Loop.At = &in[0]
+	}
+}
+
+// TestDoacross: threads wait for iterations of a loop with dependences.
+func TestDoacross(t *testing.T) {
+	stuck := func(says string, lwps ...int) want {
+		return hang(picture.VerdictDoacrossStuck, "depend(source)", says, lwps...)
+	}
+	check(t, []scenario{
+		{"of each other", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.awaits(2, 0)
+		}, []want{stuck("wait for iteration 0, 1 of a loop", 1, 2)}},
+		{"of one at work", 3, func(s scene) {
+			s.awaits(1, 1)
+			s.awaits(2, 0)
+		}, nil},
+		{"that was posted meanwhile", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.Facts.Waits[0].Awaits = nil
+			s.awaits(2, 0)
+		}, nil},
+		{"of one at the barrier behind the loop", 2, func(s scene) {
+			s.awaits(1, 1, 2)
+			s.has(1, 2, 3)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("Iteration (1, 2) is that of no thread which is still in the loop", 1),
+			neverComplete(picture.Certain, 2)}},
+		{"of its own, to come", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.has(1, 0, 1, 0)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("thread 0 (LWP 1) itself has yet to come to", 1), neverComplete(picture.Certain, 2)}},
+		{"of its own", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.has(1, 0, 1)
+			s.arrived("b", 0x100, []int{2}, 1)
+		}, []want{stuck("thread 0 (LWP 1) has itself", 1), neverComplete(picture.Certain, 2)}},
+		{"of one that waits for a lock of the waiter", 2, func(s scene) {
+			s.awaits(1, 1)
+			s.holds(1, 2, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "iteration 1 of a loop with dependences", 1, 2)}},
+		{"of one that waits for a lock of one at work", 3, func(s scene) {
+			s.awaits(1, 1)
+			s.holds(3, 2, picture.WaitLock, "a")
+		}, nil},
+		{"alone", 1, func(s scene) { s.awaits(1, 1) },
+			[]want{stuck("thread 0 (LWP 1) waits for iteration 1 of a loop", 1)}},
+	})
+}

@@ -1,0 +1,145 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// escaped is the verdict on a program that an exception has ended, since nothing caught it.
+func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
+	v := picture.Verdict{
+		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
+		Threads: []int{lwp}, Region: e.Left.Region,
+	}
+	if e.Left.Unsure {
+		v.Certainty = picture.Likely
+	}
+	what := e.Type
+	switch {
+	case e.Language != "":
+		what = "an exception of another language (" + e.Language + ")"
+	case what == "":
+		what = "an exception"
+	}
+	from := ""
+	switch {
+	case e.Thrown.At != nil && e.Thrown.Again:
+		from = ", thrown again in " + place(*e.Thrown.At) + ","
+	case e.Thrown.At != nil:
+		from = ", thrown in " + place(*e.Thrown.At) + ","
+	case e.Thrown.Passed != nil:
+		from = ", which came through " + place(*e.Thrown.Passed) + ","
+	}
+	var left string
+	left, v.Fix = d.whatItLeft(e)
+	if e.Left.Task != "" {
+		v.Tasks = []picture.ID{e.Left.Task}
+	}
+	v.Summary = fmt.Sprintf("%s: %s%s left %s", d.who(lwp), what, from, left)
+	if e.What != "" {
+		v.Explanation = fmt.Sprintf("It says: %s. ", e.What)
+		v.Evidence = append(v.Evidence, "what it says: "+e.WhatBy)
+	}
+	v.Explanation += "What a construct of OpenMP throws must be caught in it, by the same thread; else the C++ " +
+		"library ends the program."
+	if e.Left.Region == "" && e.Left.Task == "" {
+		v.Explanation = fmt.Sprintf("It says: %s.", e.What)
+		if e.What == "" {
+			v.Explanation = ""
+		}
+	}
+	v.Evidence = append(v.Evidence, exceptionEvidence(e)...)
+	return v
+}
+
+// exceptionEvidence says how it is known where an exception comes from and what stops it.
+func exceptionEvidence(e *picture.Exception) []string {
+	var out []string
+	if e.Thrown.By != "" {
+		out = append(out, "where it was thrown: "+e.Thrown.By)
+	}
+	if len(e.Thrown.Maybe) > 0 {
+		var at []string
+		for _, f := range e.Thrown.Maybe {
+			at = append(at, place(f))
+		}
+		out = append(out, "such exceptions are thrown in "+strings.Join(at, ", "))
+	}
+	if e.Left.At != nil {
+		at := place(*e.Left.At)
+		if e.Left.At.Line != 0 && e.Left.At.Construct != "" {
+			at = fmt.Sprintf("the code of the construct, %s:%d", base(e.Left.At.File), e.Left.At.Line)
+		}
+		out = append(out, "it may not leave "+at+": "+e.Left.By)
+	}
+	return out
+}
+
+// whatItLeft says what an exception may not leave, and what to change.
+func (d *drawer) whatItLeft(e *picture.Exception) (left, fix string) {
+	const catch = "catch it inside of %s; keep it in a std::exception_ptr to throw it again behind that"
+	switch {
+	case e.Left.Task != "":
+		left = "the explicit task"
+		if at := d.madeAt(e.Left.Task); at != "" {
+			left += " " + at
+		}
+		return left, fmt.Sprintf(catch, "the task")
+	case e.Left.Region != "":
+		left = "the parallel region"
+		if r := d.regions[e.Left.Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
+			left += fmt.Sprintf(" at %s:%d", base(r.Function.File), r.Function.Line)
+		}
+		return left, fmt.Sprintf(catch, "the region")
+	case e.Left.At != nil && e.Left.Construct:
+		return "a construct in " + place(*e.Left.At) +
+			", or that function, which is noexcept", fmt.Sprintf(catch, "the construct")
+	case e.Left.At != nil:
+		return place(*e.Left.At) + ", which is noexcept, as destructors are",
+			"catch it in " + place(*e.Left.At) + ", or take noexcept away"
+	}
+	left = "all functions on the stack"
+	if !e.Left.All {
+		left = "a function that it may not leave; which one is not known"
+	}
+	return left, "catch it in the construct, the function or the thread in which it is thrown"
+}
+
+// terminated is the verdict on a program that the C++ library has ended, without an exception
+// that nobody caught.
+func (d *drawer) terminated(a *picture.Abort, v picture.Verdict) picture.Verdict {
+	v.Summary = fmt.Sprintf("%s: the C++ library ended the program, called by %s in %s", d.who(a.Thread), a.Call,
+		place(a.Caller))
+	switch {
+	case strings.HasPrefix(a.Call, "std::thread::"):
+		v.Explanation = "A std::thread was destroyed, or assigned to, that was neither joined nor detached."
+	case strings.HasPrefix(a.Call, "std::terminate"):
+		v.Explanation = "The program called std::terminate; no exception was on its way."
+	case a.Call == "__cxa_pure_virtual" || a.Call == "__cxa_deleted_virtual":
+		v.Explanation = "A virtual function was called that the object's class does not define: the object is " +
+			"being constructed or destroyed, or is not there any more."
+	case a.Call == "__cxa_rethrow":
+		v.Explanation = "It executed `throw;` where no exception is handled: not in a catch block, nor in what one " +
+			"calls."
+	case a.Call == "pthread_exit" || a.Call == "__clang_call_terminate":
+		v.Explanation = "No exception of C++ was on its way: the thread was to end by pthread_exit or " +
+			"pthread_cancel, which unwinds its stack as an exception does; a construct of OpenMP, and a noexcept " +
+			"function, may not be left by that."
+		v.Fix = "let threads of a parallel region end by the end of the region only"
+	}
+	return v
+}
+
+// exceptionTitle is the heading of a crash by an exception that left a construct, or empty.
+func exceptionTitle(v *picture.Verdict) string {
+	switch {
+	case v.Kind != picture.VerdictCrash:
+	case len(v.Tasks) > 0:
+		return "EXCEPTION LEFT A TASK"
+	case v.Region != "":
+		return "EXCEPTION LEFT A PARALLEL REGION"
+	}
+	return ""
+}

@@ -1,0 +1,65 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestMisplacedBarrier: members of a team at different barriers, of which the code says that
+// one is in a construct that may have none.
+func TestMisplacedBarrier(t *testing.T) {
+	const kind = picture.VerdictIllegalBarrier
+	parts := func(at picture.StateName, thread int, own bool) func(scene) {
+		return func(s scene) {
+			b := s.arrived("first", 0x100, []int{1}, 2)
+			b.Misplaced = []picture.Misplaced{{
+				Thread: thread, At: &picture.Frame{File: "/src/a.c", Line: 7},
+				In: picture.Construct{Name: "single", Own: own, At: &picture.Frame{File: "/src/a.c", Line: 12}},
+			}}
+			s.arrived("second", 0x200, []int{2}, 1)
+			s.at(1, 14, at)
+			s.at(2, 20, picture.StateBarrierParallel)
+		}
+	}
+	slow := func(own bool) func(scene) { // the other one may just come
+		return func(s scene) {
+			b := s.arrived("first", 0x100, []int{1}, 2)
+			b.Misplaced = []picture.Misplaced{{Thread: 1, In: picture.Construct{Name: "single", Own: own}}}
+			s.at(1, 14, picture.StateBarrierExplicit)
+			s.at(2, 20, picture.StateWorkParallel)
+		}
+	}
+	workshare, explicit := picture.StateBarrierWorkshare, picture.StateBarrierExplicit
+	stuck := func(w want) []want {
+		return []want{w, neverComplete(picture.Certain, 1), neverComplete(picture.Certain, 2)}
+	}
+	check(t, []scenario{
+		{"in it now", 2, parts(explicit, 1, false), stuck(hang(kind, "out of the construct", "", 1, 2))},
+		{"a condition", 2, parts(explicit, 1, true), stuck(hang(kind, "out of the construct", "", 1, 2))},
+		{"past it", 2, parts(workshare, 0, false), stuck(hang(kind, "out of the construct", "a.c:7 is in", 1, 2))},
+		{"another barrier is the mistake", 2, parts(explicit, 0, false), stuck(
+			hang(picture.VerdictBarrierDivergent, "move the barrier", "", 1, 2))},
+		{"it may go on", 2, slow(false), []want{warning(kind, "out of the construct", "", 1), incomplete(1)}},
+		{"it may go on, on a condition", 2, slow(true), []want{incomplete(1)}},
+	})
+}
+
+// TestBarrierInHeader: of a barrier in an inlined function of a header, the line that calls it
+// is told too.
+func TestBarrierInHeader(t *testing.T) {
+	check(t, []scenario{
+		{"in a header", 2, func(s scene) {
+			s.arrived("first", 0x100, []int{1}, 2)
+			s.arrived("second", 0x200, []int{2}, 1)
+			s.at(1, 110, picture.StateBarrierExplicit)
+			s.at(2, 20, picture.StateBarrierParallel)
+			s.Threads[0].UserStack = append([]picture.Frame{
+				{Kind: picture.FrameUser, Function: "flush", File: "/src/queue.h", Line: 106, Inlined: true},
+			}, s.Threads[0].UserStack...)
+		}, []want{
+			hang(picture.VerdictBarrierDivergent, "move the barrier", "queue.h:106 (inlined at a.c:110)", 1, 2),
+			neverComplete(picture.Certain, 1), neverComplete(picture.Certain, 2),
+		}},
+	})
+}

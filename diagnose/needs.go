@@ -1,0 +1,307 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// builder finds what threads and tasks need to proceed, and makes the graph of it.
+type builder struct {
+	*index
+	groups map[int]*group // LWP → the barrier that it waits at
+	views  map[picture.ID]*bundle
+	teams  map[picture.ID]*team
+	begun  map[picture.ID]*bundle // explicit tasks of a region that threads have
+	wakers [2]*bundle             // for those that are not among the wakers themselves, and for those that are
+	fulfil *bundle
+	free   map[*picture.Lock]*bundle // those who may release a lock; nil if they are not known
+	shared map[string]*bundle        // the same, by their names
+}
+
+// graphOf is the wait-for graph of a picture, reduced.
+func graphOf(x *index, groups []*group) *graph {
+	b := &builder{
+		index: x, groups: map[int]*group{}, views: map[picture.ID]*bundle{}, teams: map[picture.ID]*team{},
+		free: map[*picture.Lock]*bundle{}, shared: map[string]*bundle{},
+	}
+	for _, gr := range groups {
+		for _, w := range gr.waits {
+			b.groups[w.Thread] = gr
+		}
+	}
+	b.tasksBegun()
+	b.signallers()
+	g := newGraph()
+	var start []node
+	for _, lwp := range x.order {
+		start = append(start, node{lwp: lwp})
+	}
+	if slices.ContainsFunc(x.facts.Locks, func(l picture.Lock) bool { return l.MayRelease != nil }) {
+		for i := range x.pic.Tasks {
+			if t := &x.pic.Tasks[i]; t.Pending() {
+				start = append(start, node{task: t.ID})
+			}
+		}
+	}
+	g.enter(b.needs, start...)
+	g.reduce()
+	return g
+}
+
+// needs are what a node needs.
+func (b *builder) needs(n node) *needs {
+	x := &needs{}
+	if n.isThread() {
+		b.threadNeeds(n.lwp, x)
+	} else {
+		b.taskNeeds(n.task, x)
+	}
+	return x
+}
+
+func (b *builder) threadNeeds(lwp int, x *needs) {
+	w := b.waits[lwp]
+	if w == nil {
+		return
+	}
+	switch w.Kind {
+	case picture.WaitBarrier:
+		b.barrierNeeds(w, x)
+	case picture.WaitTaskwait:
+		b.taskwaitNeeds(w, x)
+	case picture.WaitTaskgroup:
+		if w.Awaits != nil {
+			x.add(tasksBundle(w.Awaits.Tasks))
+		}
+	case picture.WaitCondition:
+		b.conditionNeeds(w, x)
+	case picture.WaitSemaphore, picture.WaitFutex, picture.WaitMPI, picture.WaitFlag: // see neverWoken
+	case picture.WaitJoin:
+		x.one(edge{to: node{lwp: w.On}, certainty: picture.Certain, evidence: w.Evidence})
+	default:
+		if len(awaited(w)) > 0 {
+			b.doacrossNeeds(w, x)
+			return
+		}
+		b.lockNeeds(w, x)
+	}
+}
+
+func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
+	if w.Awaits != nil {
+		if x.add(tasksBundle(w.Awaits.Tasks)); w.Awaits.Only {
+			return
+		}
+	}
+	if d, ok := b.detachedChildren(w); ok && d.unlisted {
+		if d.sure {
+			b.eventNeeds(w.Thread, x)
+		}
+		return
+	}
+	if w.Task == "" {
+		return
+	}
+	var ids []picture.ID
+	for _, t := range b.children[w.Task] {
+		if t.Unfinished() {
+			ids = append(ids, t.ID)
+		}
+	}
+	x.add(tasksBundle(ids))
+}
+
+func taskEdge(id picture.ID) edge {
+	return edge{to: node{task: id}, certainty: picture.Certain, evidence: "the task is not finished"}
+}
+
+func tasksBundle(ids []picture.ID) *bundle {
+	b := &bundle{}
+	for _, id := range ids {
+		b.edges = append(b.edges, taskEdge(id))
+	}
+	return b
+}
+
+// signallers makes the bundles of the threads and tasks that may wake others or fulfil
+// events.
+func (b *builder) signallers() {
+	if c := b.facts.Wakers; c != nil {
+		for among := range b.wakers {
+			others := len(c.Threads) - among
+			how := "no code that another thread may still reach signals a condition variable"
+			if others > 1 {
+				how = fmt.Sprintf("it is one of %d threads that may still reach a call that signals a condition "+
+					"variable", others)
+			}
+			b.wakers[among] = &bundle{any: true}
+			for _, lwp := range c.Threads {
+				b.wakers[among].edges = append(b.wakers[among].edges,
+					edge{to: node{lwp: lwp}, certainty: picture.Likely, evidence: how})
+			}
+		}
+	}
+	if c := b.facts.Fulfillers; c != nil {
+		const how = "its code may come to omp_fulfill_event"
+		b.fulfil = &bundle{any: true}
+		for _, lwp := range c.Threads {
+			b.fulfil.edges = append(b.fulfil.edges,
+				edge{to: node{lwp: lwp}, certainty: picture.Likely, evidence: how})
+		}
+		for _, id := range c.Tasks {
+			b.fulfil.edges = append(b.fulfil.edges,
+				edge{to: node{task: id}, certainty: picture.Likely, evidence: how})
+		}
+	}
+}
+
+// conditionNeeds adds the threads of which one must come to wake the waiter: those whose
+// code may do so. It adds none while a queued task could.
+func (b *builder) conditionNeeds(w *picture.Wait, x *needs) {
+	c := b.facts.Wakers
+	if !w.Asleep || w.Address == nil || c == nil || !b.idleRest() {
+		return
+	}
+	among := 0
+	if slices.Contains(c.Threads, w.Thread) {
+		among = 1
+	}
+	if len(c.Threads) > among {
+		x.add(b.wakers[among])
+	}
+}
+
+// barrierNeeds adds the members that have not arrived, and the tasks that the barrier waits
+// for.
+func (b *builder) barrierNeeds(w *picture.Wait, x *needs) {
+	gr := b.groups[w.Thread]
+	if gr == nil {
+		return
+	}
+	v := gr.views[w.Barrier]
+	if v == nil {
+		return
+	}
+	if b.views[w.Barrier] == nil {
+		missing := &bundle{}
+		for _, lwp := range v.Missing {
+			if b.groups[lwp] != gr { // else it has arrived too, and is not counted yet
+				missing.edges = append(missing.edges,
+					edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: "it has not arrived: " + v.Evidence})
+			}
+		}
+		b.views[w.Barrier] = missing
+	}
+	x.add(b.views[w.Barrier])
+	if !v.WaitsForTasks {
+		return
+	}
+	tasks := b.begun[w.Region]
+	own := func(e edge) bool { return b.tasks[e.to.task].Thread == w.Thread }
+	if tasks != nil && slices.ContainsFunc(tasks.edges, own) {
+		tasks = &bundle{edges: slices.DeleteFunc(slices.Clone(tasks.edges), own)}
+	}
+	x.add(tasks)
+}
+
+// tasksBegun lists the explicit tasks that threads have, by region.
+func (b *builder) tasksBegun() {
+	b.begun = map[picture.ID]*bundle{}
+	for i := range b.pic.Tasks {
+		t := &b.pic.Tasks[i]
+		if t.Kind != picture.TaskExplicit || t.Thread == 0 {
+			continue
+		}
+		if b.begun[t.Region] == nil {
+			b.begun[t.Region] = &bundle{}
+		}
+		b.begun[t.Region].edges = append(b.begun[t.Region].edges, taskEdge(t.ID))
+	}
+}
+
+// lockNeeds adds the thread that holds a lock or a mutex, or those who may release it.
+func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
+	l := b.locks[w.Thread]
+	switch {
+	case l != nil && l.Gone != "":
+		switch h, known := b.holderOfGone(w, l); {
+		case !known:
+		case h == 0 || h == w.Thread:
+			x.never = true
+		default:
+			x.one(edge{to: node{lwp: h}, certainty: picture.Likely, evidence: "it held the lock before " + l.Gone})
+		}
+	case l == nil || !l.Held:
+	case l.OwnerGone:
+		x.never = true
+	case l.Owner == w.Thread:
+		x.never = true
+	case l.Owner != 0:
+		x.one(edge{to: node{lwp: l.Owner}, certainty: picture.Certain, evidence: l.Evidence})
+	case w.Kind == picture.WaitOrdered:
+		b.turnNeeds(w, l, x)
+	case w.Kind == picture.WaitReadWrite && len(sureHolders(l.Holders)) > 0:
+		readersNeed(w, l, x)
+	default:
+		h, ok := oneHolder(l.Holders)
+		switch {
+		case !ok:
+			b.releaserNeeds(w, l, x)
+		case h.Thread == w.Thread:
+			x.never = true
+		default:
+			x.one(edge{node{lwp: h.Thread}, h.Certainty, h.Evidence, h.Taken})
+		}
+	}
+}
+
+// turnNeeds adds the other members of the team, of whom one must come to have the turn in
+// an ordered loop: none that is in the loop has it.
+func (b *builder) turnNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
+	r := b.regions[w.Region]
+	if r == nil || len(r.Threads) < r.TeamSize {
+		return
+	}
+	b.othersNeed(r, w.Thread, l.Evidence, x)
+}
+
+// othersNeed adds the other members of a team, of whom one must proceed.
+func (b *builder) othersNeed(r *picture.Region, waiter int, evidence string, x *needs) {
+	others := &bundle{any: true}
+	for _, lwp := range r.Threads {
+		if lwp != waiter {
+			others.edges = append(others.edges,
+				edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: evidence})
+		}
+	}
+	x.add(others)
+}
+
+// oneHolder picks the thread that holds a lock, if the code shows one and no second one as
+// surely.
+func oneHolder(hs []picture.Holder) (picture.Holder, bool) {
+	if len(hs) == 0 || hs[0].Certainty == picture.Possible {
+		return picture.Holder{}, false
+	}
+	return hs[0], len(hs) == 1 || hs[1].Certainty != hs[0].Certainty
+}
+
+// readersNeed adds those who have a read-write lock for reading: all of them must release it.
+func readersNeed(w *picture.Wait, l *picture.Lock, x *needs) {
+	all := &bundle{}
+	for _, h := range sureHolders(l.Holders) {
+		if h.Thread == w.Thread {
+			x.never = true
+			return
+		}
+		all.edges = append(all.edges, edge{node{lwp: h.Thread}, h.Certainty, h.Evidence, h.Taken})
+	}
+	x.add(all)
+}
+
+// sureHolders are the holders that are more than a possibility.
+func sureHolders(hs []picture.Holder) []picture.Holder {
+	return slices.DeleteFunc(slices.Clone(hs), func(h picture.Holder) bool { return h.Certainty == picture.Possible })
+}

@@ -1,0 +1,155 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// signalled reports whether a thread waits, without a limit, for what another thread of its
+// process must do and nobody records: a signal, a post, a wake-up.
+func signalled(w *picture.Wait) bool {
+	switch w.Kind {
+	case picture.WaitCondition, picture.WaitSemaphore, picture.WaitFutex:
+		return w.Asleep
+	case picture.WaitFlag:
+		return true
+	}
+	return false
+}
+
+// sleepers are the threads that wait for a signal of another one, and the threads and tasks
+// that cannot proceed if none of them does; not ok where a task is about to be run that could
+// wake them, or not all is known.
+func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
+	for _, lwp := range d.order {
+		if signalled(d.waits[lwp]) {
+			asleep = append(asleep, node{lwp: lwp})
+		}
+	}
+	if len(asleep) == 0 || d.facts.TasksCut || !d.facts.StacksWhole {
+		return nil, nil, false
+	}
+	after = d.stuckIf(asleep...)
+	return asleep, after, !slices.ContainsFunc(d.pic.Tasks, func(t picture.Task) bool {
+		return t.Pending() && !after[node{task: t.ID}]
+	})
+}
+
+// neverWoken finds threads of parallel regions that sleep until another thread wakes them,
+// where all that may do so sleep in the same way or cannot proceed before one that does.
+func neverWoken(d *drawer) []picture.Verdict {
+	asleep, after, ok := sleepers(d)
+	if !ok {
+		return nil
+	}
+	var reported []node
+	for lwp := range d.reported {
+		reported = append(reported, node{lwp: lwp})
+	}
+	behind := d.waitersOf(reported...) // another verdict says what they wait for
+	for _, n := range reported {
+		behind[n] = true
+	}
+	var out []picture.Verdict
+	var stuck []int
+	told := map[target]bool{}
+	for _, n := range asleep {
+		w := d.waits[n.lwp]
+		if w.Kind == picture.WaitFlag || told[targetOf(w)] || behind[n] || !d.nobodyWakes(w, after) {
+			continue
+		}
+		told[targetOf(w)] = true
+		lwps := slices.DeleteFunc(slices.Clone(d.sameTarget(w)), func(lwp int) bool { return !signalled(d.waits[lwp]) })
+		if !slices.ContainsFunc(lwps, d.inRegion) {
+			continue
+		}
+		stuck = append(stuck, lwps...)
+		out = append(out, d.tellNeverWoken(w, lwps))
+	}
+	d.never(picture.Likely, stuck)
+	for i := range out {
+		d.addBlocked(&out[i])
+	}
+	return out
+}
+
+// inRegion reports whether a thread is in a parallel region.
+func (x *index) inRegion(lwp int) bool {
+	t := x.threads[lwp]
+	return t != nil && t.Level != nil && *t.Level > 0
+}
+
+// nobodyWakes reports whether all threads that may wake a sleeper are among some that
+// cannot proceed, and all of OpenMP's threads are: of those, the code is not enough.
+func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
+	cannot := func(lwp int) bool { return after[node{lwp: lwp}] }
+	atWork := func(t picture.Thread) bool {
+		return t.LWP != 0 && t.Role != picture.RoleIdle && !t.Hidden && !cannot(t.LWP)
+	}
+	ofTeam := func(t picture.Thread) bool { return t.Role != picture.RoleNone && atWork(t) }
+	if slices.ContainsFunc(d.pic.Threads, ofTeam) {
+		return false
+	}
+	c := d.facts.Wakers
+	switch w.Kind {
+	case picture.WaitSemaphore:
+		c = nil
+		if l := d.locks[w.Thread]; l != nil {
+			c = l.MayRelease
+		}
+	case picture.WaitFlag: // any code may write it, that of a signal's handler too
+		if l := d.locks[w.Thread]; l == nil || l.MayRelease == nil || l.MayRelease.Incomplete {
+			return false
+		}
+		fallthrough
+	case picture.WaitFutex: // any code may wake those who sleep on a word
+		return !slices.ContainsFunc(d.pic.Threads, atWork)
+	}
+	return c != nil && !c.Incomplete && len(c.Tasks) == 0 &&
+		!slices.ContainsFunc(c.Threads, func(lwp int) bool { return !cannot(lwp) })
+}
+
+// wakeWords say how one is woken, and how not to miss it.
+var wakeWords = map[picture.WaitKind][2]string{
+	picture.WaitCondition: {
+		"a call that signals a condition variable",
+		"hold the mutex to change what the condition is about, and signal or broadcast after it; test the " +
+			"condition, in a loop, before each wait: a signal for which nobody waits is lost",
+	},
+	picture.WaitSemaphore: {
+		"a call that posts a semaphore", "post the semaphore once for each time that it is waited for, on every path",
+	},
+	picture.WaitFutex: {"", "change the word before waking those who sleep on it, and wake all of them"},
+}
+
+// tellNeverWoken makes the verdict on threads that wait for the same.
+func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
+	what, words := describe(d.target(w)), wakeWords[w.Kind]
+	v := picture.Verdict{
+		Kind: picture.VerdictNeverWoken, Severity: picture.SeverityHang, Certainty: picture.Likely, Threads: lwps,
+		Summary: fmt.Sprintf("%s for %s, and no thread is left that could wake them", d.wait(lwps), what),
+		Fix:     words[1],
+	}
+	if len(lwps) == 1 {
+		v.Summary = fmt.Sprintf("%s for %s, and no thread is left that could wake it", d.wait(lwps), what)
+	}
+	who := "thread of the process"
+	if words[0] != "" {
+		who = "thread whose code may still reach " + words[0]
+	}
+	v.Explanation = fmt.Sprintf("They sleep without a time limit. Every %s sleeps in the same way, or waits for one "+
+		"that does.", who)
+	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
+		if f, ok := innermost(d.frames(lwp)); ok {
+			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d sleeps in a futex call, in %s", lwp, place(f)))
+		}
+	}
+	if w.Kind != picture.WaitFutex {
+		v.Evidence = append(v.Evidence, "no other thread's code may reach "+words[0])
+	} else {
+		v.Evidence = append(v.Evidence, "all threads of the process sleep")
+	}
+	return v
+}

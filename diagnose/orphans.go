@@ -1,0 +1,249 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// releaserNeeds adds those who may release a lock of which no holder is known: the threads
+// that may hold it, those whose code may still come to a release, and the tasks that are
+// about to be run. One of them must proceed. Of those who wait for the lock themselves it
+// does not matter: they need the same.
+func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
+	may, asked := b.free[l]
+	if !asked {
+		if c := l.MayRelease; c != nil && !c.Incomplete && !b.facts.TasksCut && b.allWait(l, b.sameTarget(w)) {
+			may = b.releasersOf(l)
+		}
+		b.free[l] = may
+	}
+	if may != nil {
+		x.bundles, x.verdict = append(x.bundles, may), picture.Likely
+	}
+}
+
+// releasersOf is the bundle of those who may release a lock, which locks with the same share.
+func (b *builder) releasersOf(l *picture.Lock) *bundle {
+	lwps := slices.Clone(l.MayRelease.Threads)
+	for _, h := range l.Holders {
+		lwps = append(lwps, h.Thread)
+	}
+	slices.Sort(lwps)
+	lwps = slices.Compact(lwps)
+	key := fmt.Sprint(lwps, l.MayRelease.Tasks)
+	if b.shared[key] == nil {
+		b.shared[key] = b.releasers(lwps, l.MayRelease.Tasks)
+	}
+	return b.shared[key]
+}
+
+// releasers is the bundle of those who may release something; it may be empty.
+func (b *builder) releasers(lwps []int, tasks []picture.ID) *bundle {
+	may := &bundle{any: true, may: true}
+	add := func(n node, how string) {
+		may.edges = append(may.edges, edge{to: n, certainty: picture.Likely, evidence: how})
+	}
+	for _, lwp := range lwps {
+		add(node{lwp: lwp}, "its code may come to release it")
+	}
+	for _, id := range tasks {
+		add(node{task: id}, "its code may come to release it")
+	}
+	for i := range b.pic.Tasks {
+		if t := &b.pic.Tasks[i]; t.Pending() {
+			add(node{task: t.ID}, "it is about to be run")
+		}
+	}
+	return may
+}
+
+// allWait reports whether all threads that seem to wait for a lock do, and none of them has
+// just acquired it and not left the runtime's code: the lock counts as many, or each sleeps.
+func (x *index) allWait(l *picture.Lock, lwps []int) bool {
+	if l.Waiting != nil {
+		return len(lwps) <= *l.Waiting
+	}
+	return !slices.ContainsFunc(lwps, func(lwp int) bool { return x.waits[lwp] == nil || !x.waits[lwp].Asleep })
+}
+
+// orphan is what nobody will release: one lock, or several that were left in the same way.
+type orphan struct {
+	wait    *picture.Wait // of the first thread
+	lock    *picture.Lock
+	targets []picture.WaitTarget
+	threads []int
+}
+
+// orphans finds locks that nobody will release: whose owner is no thread any more, or that
+// no code which may still run gives back.
+func orphans(d *drawer) []picture.Verdict {
+	var gone, left []*orphan
+	seen := map[target]bool{}
+	nobody := d.nobodyReleases()
+	for _, lwp := range d.order {
+		w, l := d.waits[lwp], d.locks[lwp]
+		if l == nil || !l.Held || l.Gone != "" || seen[targetOf(w)] {
+			continue
+		}
+		o := &orphan{w, l, []picture.WaitTarget{d.target(w)}, slices.Clone(d.sameTarget(w))}
+		switch {
+		case l.OwnerGone:
+			gone = append(gone, o)
+		case nobody[lwp]:
+			left = joined(left, o)
+		default:
+			continue
+		}
+		seen[targetOf(w)] = true
+	}
+	var out []picture.Verdict
+	for _, o := range gone {
+		out = append(out, o.ownerGone(d))
+	}
+	for _, o := range left {
+		out = append(out, o.leftBehind(d))
+	}
+	return out
+}
+
+// joined adds what nobody will release to a list: to one of its kind that was left at the
+// same places, if there is one.
+func joined(list []*orphan, o *orphan) []*orphan {
+	i := slices.IndexFunc(list, func(p *orphan) bool {
+		return p.targets[0].Kind == o.targets[0].Kind && leftAt(p.lock) == leftAt(o.lock)
+	})
+	if i < 0 {
+		return append(list, o)
+	}
+	list[i].targets = append(list[i].targets, o.targets...)
+	list[i].threads = append(list[i].threads, o.threads...)
+	return list
+}
+
+// nobodyReleases finds the threads that wait for a lock which nobody will release, by its
+// releasers, even if all that other verdicts say never proceed did.
+func (d *drawer) nobodyReleases() map[int]bool {
+	told := func(n node) bool { return d.reported[n.lwp] || d.nodes[n].never }
+	stuck := d.fixpoint(nil, told)
+	out := map[int]bool{}
+	for _, lwp := range d.order {
+		n := node{lwp: lwp}
+		if stuck[n] && slices.ContainsFunc(d.nodes[n].bundles, func(b *bundle) bool { return b.may }) {
+			out[lwp] = true
+		}
+	}
+	return out
+}
+
+// ownerGone is the verdict on a lock whose owner is no thread any more.
+func (o *orphan) ownerGone(d *drawer) picture.Verdict {
+	v := o.verdict(d, picture.Certain)
+	v.Explanation = fmt.Sprintf("The thread that acquired %s ended without releasing it, and no other thread can.",
+		describe(o.targets[0]))
+	v.Evidence = []string{o.lock.Evidence}
+	if o.wait.Kind != picture.WaitMutex {
+		v.Evidence = append(v.Evidence, "the runtime has no thread with that number")
+	}
+	return v
+}
+
+// leftBehind is the verdict on locks that were left without a release.
+func (o *orphan) leftBehind(d *drawer) picture.Verdict {
+	v := o.verdict(d, d.certaintyOf(o.threads))
+	v.Explanation = fmt.Sprintf("Some thread acquired %s earlier, and left the code that acquires it without "+
+		"releasing it%s.", describe(o.targets[0]), leftAt(o.lock))
+	if n := len(o.targets); n > 1 {
+		v.Explanation = fmt.Sprintf("Threads acquired these %d earlier, and left the code that acquires them "+
+			"without releasing them%s.", n, leftAt(o.lock))
+	}
+	others := slices.DeleteFunc(slices.Clone(o.lock.MayRelease.Threads), func(lwp int) bool {
+		return slices.Contains(o.threads, lwp)
+	})
+	switch {
+	case leftAt(o.lock) != "":
+	case len(others) > 0:
+		o.tellOthers(d, &v, others)
+	case o.targets[0].Kind == picture.WaitLock && o.lock.Implementation == "futex":
+		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks the same."
+		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
+	}
+	v.Evidence = []string{o.lock.Evidence, shownToHold(o.lock),
+		"no code that a thread may still reach releases it, except after acquiring it"}
+	if len(others) > 0 {
+		v.Evidence[2] = "each thread whose code may still reach a release waits for what none of them will release"
+	}
+	return v
+}
+
+// tellOthers says of the threads whose code may still release a lock what they wait for. One of
+// them may hold it: the frame that acquired it is gone if it ended in a tail call.
+func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
+	var who []string
+	for _, lwp := range others[:min(len(others), maxNamed)] {
+		text := d.who(lwp)
+		if w := d.waits[lwp]; w != nil {
+			text += ", which waits for " + describe(d.target(w))
+		}
+		who = append(who, text)
+	}
+	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
+		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
+	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
+		"every path out of the code that acquires it"
+}
+
+// verdict is what all verdicts on orphaned locks say.
+func (o *orphan) verdict(d *drawer, c picture.Certainty) picture.Verdict {
+	v := picture.Verdict{
+		Kind: picture.VerdictLockOrphaned, Severity: picture.SeverityHang, Certainty: c, Threads: o.threads,
+		Summary: fmt.Sprintf("%s for %s, which nobody will release", d.wait(o.threads), describe(o.targets[0])),
+		Fix:     "release the lock on every path out of the code that acquires it, also before a thread ends",
+	}
+	if len(o.targets) > 1 {
+		v.Summary = fmt.Sprintf("%s for %s, which nobody will release", d.wait(o.threads), several(o.targets))
+	}
+	for _, lwp := range o.threads {
+		d.reported[lwp] = true
+	}
+	d.addBlocked(&v)
+	return v
+}
+
+// several names the first of several targets, and how many more there are.
+func several(targets []picture.WaitTarget) string {
+	var names []string
+	for _, t := range targets[:min(len(targets), maxNamed)] {
+		names = append(names, describe(t))
+	}
+	return phrase.Some(names, maxNamed, len(targets))
+}
+
+// shownToHold says which threads the code shows to hold an orphaned lock, or that may.
+func shownToHold(l *picture.Lock) string {
+	if len(l.Holders) == 0 {
+		return "no frame of any thread is between a call that acquires it and one that releases it"
+	}
+	first := l.Holders[0]
+	return fmt.Sprintf("%s may hold it, from earlier in the same code, and none of them can go on before it is "+
+		"released, whichever does; LWP %d: %s", count(len(l.Holders)), first.Thread, first.Evidence)
+}
+
+// leftAt says where the code that acquires a lock goes on without releasing it.
+func leftAt(l *picture.Lock) string {
+	var at []string
+	for _, w := range l.Leaves {
+		text := place(w.At)
+		if w.Throws != "" {
+			text = fmt.Sprintf("an exception or a jump (%s) out of the call at %s", w.Throws, text)
+		}
+		at = append(at, text)
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return ": by " + strings.Join(at, ", or by ")
+}

@@ -1,0 +1,83 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// itsOwn has the first n threads wait for a lock of their own, which all may come to release.
+func itsOwn(n int, change func(scene)) func(scene) {
+	return func(s scene) {
+		var all []int
+		for lwp := 1; lwp <= len(s.Threads); lwp++ {
+			all = append(all, lwp)
+		}
+		for lwp := 1; lwp <= n; lwp++ {
+			l := s.lock(fmt.Sprint("l", lwp))
+			l.MayRelease = &picture.Candidates{Threads: all}
+			s.waits(lwp, picture.WaitLock, fmt.Sprint("l", lwp))
+		}
+		change(s)
+	}
+}
+
+// opposed has two threads each hold a lock that the other waits for.
+func (s scene) opposed(a, b int) {
+	one, two := fmt.Sprint("of", a), fmt.Sprint("of", b)
+	s.lock(one).Owner = a
+	s.lock(two).Owner = b
+	s.waits(a, picture.WaitLock, two)
+	s.waits(b, picture.WaitLock, one)
+}
+
+// TestEachItsLock: threads wait for different locks of which nobody knows the holders.
+func TestEachItsLock(t *testing.T) {
+	orphaned := func(says string, lwps ...int) want {
+		return likely(picture.VerdictLockOrphaned, "release the lock", says, lwps...)
+	}
+	deadlock := func(says string, lwps ...int) want {
+		return hang(picture.VerdictDeadlock, "same order", says, lwps...)
+	}
+	check(t, []scenario{
+		{"all of them", 3, itsOwn(3, func(scene) {}),
+			[]want{orphaned("lock l1, lock l2, lock l3, which nobody", 1, 2, 3)}},
+		{"many", 7, itsOwn(7, func(scene) {}),
+			[]want{orphaned("lock l4 and 3 more, which nobody", 1, 2, 3, 4, 5, 6, 7)}},
+		{"one is at work", 3, itsOwn(2, func(scene) {}), nil},
+		{"one has just acquired its lock", 3, itsOwn(3, func(s scene) { s.Facts.Waits[1].Asleep = false }), nil},
+		{"one waits for a lock that is free", 3, itsOwn(3, func(s scene) { s.Facts.Locks[1].Held = false }), nil},
+		{"of one it is not known who may release it", 3, itsOwn(3, func(s scene) {
+			s.Facts.Locks[1].MayRelease = nil
+		}), nil},
+		{"one joins another", 3, itsOwn(2, func(s scene) { s.joins(3, 1) }),
+			[]want{likely(picture.VerdictLockOrphaned, "same order", "none of them can proceed before that: "+
+				"thread 2 (LWP 3), which waits for the end of a thread", 1, 2)}},
+		{"one joins a thread at work", 4, itsOwn(2, func(s scene) { s.joins(3, 4) }), nil},
+		{"a task is about to be run", 4, itsOwn(3, func(s scene) {
+			s.task("t", "", picture.TaskQueued, 0)
+		}), nil},
+		{"one may hold it who is at work and cannot release any", 3, itsOwn(2, func(s scene) {
+			for i := range s.Facts.Locks {
+				s.Facts.Locks[i].MayRelease.Threads = []int{1, 2}
+			}
+			s.Facts.Locks[0].Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+		}), nil},
+		{"one is left behind at a branch, one by an exception", 2, itsOwn(2, func(s scene) {
+			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+			s.Facts.Locks[0].Leaves = []picture.Leave{{At: at}}
+			s.Facts.Locks[1].Leaves = []picture.Leave{{At: at, Throws: "__cxa_throw"}}
+		}), []want{orphaned("by work x.c:9", 1), orphaned("(__cxa_throw)", 2)}},
+		{"all who may release them are in a deadlock", 4, itsOwn(2, func(s scene) {
+			s.opposed(3, 4)
+			for i := range 2 {
+				s.Facts.Locks[i].MayRelease.Threads = []int{3, 4}
+			}
+		}), []want{deadlock("2 more wait behind them", 3, 4)}},
+		{"two circles behind one another", 5, itsOwn(1, func(s scene) {
+			s.opposed(2, 3)
+			s.opposed(4, 5)
+		}), []want{deadlock("", 2, 3), deadlock("", 4, 5)}},
+	})
+}

@@ -1,0 +1,163 @@
+package diagnose_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// pictures is how many random pictures each property is held against.
+const pictures = 300
+
+// random is a team whose threads wait for locks, joins and a barrier, as chance has it.
+func random(r *rand.Rand) scene {
+	n := 2 + r.IntN(9)
+	s := team(n)
+	kinds := exclusive()
+	for i := range 1 + r.IntN(n) {
+		l := s.lock(fmt.Sprint("l", i))
+		l.Owner = r.IntN(n + 1) // 0 is one that is not known
+		l.OwnerGone = l.Owner == 0 && r.IntN(12) == 0
+		if l.Owner == 0 && r.IntN(3) == 0 {
+			l.Holders = []picture.Holder{{
+				Thread: 1 + r.IntN(n), Evidence: "code",
+				Certainty: []picture.Certainty{picture.Certain, picture.Likely, picture.Possible}[r.IntN(3)],
+			}}
+		}
+	}
+	var here, missing []int
+	for lwp := 1; lwp <= n; lwp++ {
+		switch r.IntN(5) {
+		case 0: // at work
+			missing = append(missing, lwp)
+		case 1:
+			here = append(here, lwp)
+		case 2:
+			missing = append(missing, lwp)
+			s.joins(lwp, 1+(lwp+r.IntN(n-1))%n)
+		default:
+			missing = append(missing, lwp)
+			s.waits(lwp, kinds[r.IntN(len(kinds))], fmt.Sprint("l", r.IntN(len(s.Facts.Locks))))
+		}
+	}
+	if len(here) > 0 {
+		s.arrived("b", 0x100, here, missing...)
+	}
+	return s
+}
+
+// each runs a property on random pictures, and reports how many of them have a hang.
+func each(t *testing.T, hold func(*testing.T, *rand.Rand, scene, []picture.Verdict)) {
+	t.Helper()
+	hangs := 0
+	for seed := range uint64(pictures) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := random(r)
+		vs := diagnose.Run(s.Picture)
+		if slices.ContainsFunc(vs, diagnose.Hangs) {
+			hangs++
+		}
+		invariants(t, fmt.Sprint("seed ", seed), s, vs)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { hold(t, r, s, vs) })
+	}
+	if hangs < pictures/5 || hangs > pictures*4/5 {
+		t.Errorf("%d of %d pictures have a hang: chance is of no use", hangs, pictures)
+	}
+}
+
+// held are the threads that a hang keeps: those of its verdicts, those behind them, and
+// those that wait at a barrier that is never complete.
+func held(vs []picture.Verdict) []int {
+	var out []int
+	for _, v := range vs {
+		if diagnose.Hangs(v) {
+			out = append(append(out, v.Threads...), v.Behind...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// TestRandomOrder: the order of the facts does not matter to whom a hang keeps.
+func TestRandomOrder(t *testing.T) {
+	each(t, func(t *testing.T, r *rand.Rand, s scene, vs []picture.Verdict) {
+		r.Shuffle(len(s.Facts.Waits), func(i, j int) { swap(s.Facts.Waits, i, j) })
+		r.Shuffle(len(s.Facts.Locks), func(i, j int) { swap(s.Facts.Locks, i, j) })
+		r.Shuffle(len(s.Threads), func(i, j int) { swap(s.Threads, i, j) })
+		again := diagnose.Run(s.Picture)
+		if got, want := held(again), held(vs); !slices.Equal(got, want) {
+			t.Errorf("keeps %v, want %v", got, want)
+		}
+		if got, want := kindsOf(again), kindsOf(vs); !slices.Equal(got, want) {
+			t.Errorf("verdicts %v, want %v", got, want)
+		}
+	})
+}
+
+func swap[T any](list []T, i, j int) { list[i], list[j] = list[j], list[i] }
+
+// TestRandomWork: a thread that is at work keeps nobody, and one that begins to work frees
+// threads and never stops one.
+func TestRandomWork(t *testing.T) {
+	each(t, func(t *testing.T, r *rand.Rand, s scene, vs []picture.Verdict) {
+		waiting := map[int]bool{}
+		for _, w := range s.Facts.Waits {
+			waiting[w.Thread] = true
+		}
+		before := held(vs)
+		for _, lwp := range before {
+			if !waiting[lwp] {
+				t.Errorf("LWP %d is at work, and is kept by %s", lwp, shown(vs))
+			}
+		}
+		for len(s.Facts.Waits) > 0 {
+			i := r.IntN(len(s.Facts.Waits))
+			freed := s.Facts.Waits[i].Thread
+			s.Facts.Waits = slices.Delete(s.Facts.Waits, i, i+1)
+			after := held(diagnose.Run(s.Picture))
+			for _, lwp := range after {
+				if lwp == freed || !slices.Contains(before, lwp) {
+					t.Fatalf("with LWP %d at work, LWP %d is kept: %v, before %v", freed, lwp, after, before)
+				}
+			}
+			before = after
+		}
+		if len(before) > 0 {
+			t.Errorf("nobody waits, and %v are kept", before)
+		}
+	})
+}
+
+// TestRandomUnknown: to know less of a lock keeps nobody more.
+func TestRandomUnknown(t *testing.T) {
+	each(t, func(t *testing.T, _ *rand.Rand, s scene, vs []picture.Verdict) {
+		before := held(vs)
+		for i := range s.Facts.Locks {
+			l := &s.Facts.Locks[i]
+			l.Owner, l.OwnerGone, l.Holders, l.MayRelease = 0, false, nil, nil
+			after := held(diagnose.Run(s.Picture))
+			for _, lwp := range after {
+				if !slices.Contains(before, lwp) {
+					t.Fatalf("with less known of %s, LWP %d is kept: %v, before %v", l.ID, lwp, after, before)
+				}
+			}
+			before = after
+		}
+	})
+}
+
+// TestRandomAgain: verdicts that a picture has already do not change those that are drawn.
+func TestRandomAgain(t *testing.T) {
+	each(t, func(t *testing.T, _ *rand.Rand, s scene, vs []picture.Verdict) {
+		s.Verdicts = vs
+		was, _ := json.Marshal(vs)
+		if is, _ := json.Marshal(diagnose.Run(s.Picture)); string(is) != string(was) {
+			t.Errorf("%s, want %s", is, was)
+		}
+	})
+}

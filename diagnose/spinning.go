@@ -1,0 +1,94 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// spinning finds threads of parallel regions that are in a loop of the program until a word
+// of memory changes. It is a hang if all other threads wait for one of them, or do the same;
+// else it is not known who may change it.
+func spinning(d *drawer) []picture.Verdict {
+	var out []picture.Verdict
+	var stuck []int
+	told := map[target]bool{}
+	_, after, known := sleepers(d)
+	for _, lwp := range d.order {
+		w := d.waits[lwp]
+		if w.Kind != picture.WaitFlag || told[targetOf(w)] {
+			continue
+		}
+		told[targetOf(w)] = true
+		lwps := slices.Clone(d.sameTarget(w))
+		if !slices.ContainsFunc(lwps, d.inRegion) {
+			continue
+		}
+		hangs := known && d.nobodyWakes(w, after)
+		out = append(out, tellSpinning(d, w, lwps, hangs))
+		if hangs {
+			stuck = append(stuck, lwps...)
+		}
+	}
+	d.never(picture.Likely, stuck)
+	for i := range out {
+		if out[i].Severity == picture.SeverityHang {
+			d.addBlocked(&out[i])
+		}
+	}
+	return out
+}
+
+// tellSpinning makes the verdict on threads that wait for the same word.
+func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Verdict {
+	v := picture.Verdict{
+		Kind: picture.VerdictSpinning, Severity: picture.SeverityInfo, Certainty: picture.Certain, Threads: lwps,
+	}
+	at := ""
+	if f, ok := loopAt(d, w); ok {
+		at = " in " + place(f)
+	}
+	who, verb := fmt.Sprintf("%d threads", len(lwps)), "spin"
+	if len(lwps) == 1 {
+		who, verb = d.who(lwps[0]), "spins"
+	}
+	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.target(w)))
+	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", lwp, d.waits[lwp].Evidence))
+	}
+	if !hangs {
+		return v
+	}
+	v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
+	v.Summary += ", and no thread is left that could change it"
+	v.Explanation = "With the memory as it is, the loop has no end. Every other thread is in such a loop, too, " +
+		"or waits for one that is."
+	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
+	v.Fix = "change it, by an atomic write, on every path that lets the others wait for it; or use what OpenMP has " +
+		"for waiting: a barrier, a taskwait, depend clauses"
+	return v
+}
+
+// flagName is what a loop reads.
+func flagName(t picture.WaitTarget) string {
+	if t.Name == "" && t.Address != nil {
+		return "the word at " + t.Address.String()
+	}
+	return t.Name
+}
+
+// loopAt is where a thread waits for a flag, in a function as its stack calls it.
+func loopAt(d *drawer, w *picture.Wait) (picture.Frame, bool) {
+	if w.Awaits == nil || w.Awaits.Loop == nil {
+		return picture.Frame{}, false
+	}
+	at := *w.Awaits.Loop
+	for _, f := range d.frames(w.Thread) {
+		if at.Entry != nil && f.Entry != nil && *at.Entry == *f.Entry && !at.Inlined {
+			at.Function = f.Function
+			break
+		}
+	}
+	return at, true
+}

@@ -1,0 +1,247 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestOrdered: a thread whose turn it is may be held up by one that waits for its own.
+func TestOrdered(t *testing.T) {
+	check(t, []scenario{
+		{"the turn is one's who is at work", 3, func(s scene) {
+			s.holds(1, 2, picture.WaitOrdered, "o")
+			s.waits(3, picture.WaitOrdered, "o")
+		}, nil},
+		{"the turn is one's who waits for a lock of a waiter", 2, func(s scene) {
+			s.holds(1, 2, picture.WaitOrdered, "o")
+			s.holds(2, 1, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "its turn in an ordered loop", 1, 2)}},
+		{"a third waits for its turn too", 3, func(s scene) {
+			s.holds(1, 2, picture.WaitOrdered, "o")
+			s.holds(2, 1, picture.WaitCritical, "a")
+			s.waits(3, picture.WaitOrdered, "o")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "1 more wait behind them", 1, 2)}},
+		{"its lock is of one who is at work", 3, func(s scene) {
+			s.holds(1, 2, picture.WaitOrdered, "o")
+			s.holds(3, 1, picture.WaitLock, "a")
+		}, nil},
+		{"whose turn it is, is not known", 2, func(s scene) {
+			s.holds(0, 2, picture.WaitOrdered, "o")
+			s.lock("o").Held = false
+			s.holds(2, 1, picture.WaitLock, "a")
+		}, nil},
+		{"the turn is nobody's in the loop, and the other waits for a lock of the waiter", 2, func(s scene) {
+			s.holds(0, 2, picture.WaitOrdered, "o")
+			s.holds(2, 1, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "its turn in an ordered loop", 1, 2)}},
+		{"the turn is nobody's in the loop, and one more is at work", 3, func(s scene) {
+			s.holds(0, 2, picture.WaitOrdered, "o")
+			s.holds(2, 1, picture.WaitLock, "a")
+		}, nil},
+		{"the turn is nobody's in the loop, and the others have not come to it", 3, func(s scene) {
+			s.holds(0, 2, picture.WaitOrdered, "o")
+			s.arrived("b", 0x100, []int{1, 3}, 2)
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "", 1, 2), neverComplete(picture.Certain, 1, 3)}},
+		{"the turn has just come", 2, func(s scene) {
+			s.holds(2, 2, picture.WaitOrdered, "o")
+			s.holds(2, 1, picture.WaitLock, "a")
+		}, nil},
+		{"the turn is one's who waits at the barrier", 2, func(s scene) {
+			s.holds(1, 2, picture.WaitOrdered, "o")
+			s.arrived("b", 0x100, []int{1}, 2)
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "", 1, 2), neverComplete(picture.Certain, 1)}},
+	})
+}
+
+// TestJoin: who waits for the end of a thread needs that thread.
+func TestJoin(t *testing.T) {
+	check(t, []scenario{
+		{"of one at work", 2, func(s scene) { s.joins(1, 2) }, nil},
+		{"of each other", 2, func(s scene) {
+			s.joins(1, 2)
+			s.joins(2, 1)
+		}, []want{hang(picture.VerdictDeadlock, "hold no lock", "end of a thread", 1, 2)}},
+		{"of one that waits for a lock of the waiter", 2, func(s scene) {
+			s.joins(1, 2)
+			s.holds(1, 2, picture.WaitMutex, "m")
+		}, []want{hang(picture.VerdictDeadlock, "hold no lock", "mutex m", 1, 2)}},
+		{"of one that waits for a lock of another", 3, func(s scene) {
+			s.joins(1, 2)
+			s.holds(3, 2, picture.WaitMutex, "m")
+		}, nil},
+		{"of one that waits for a lock whose owner is gone", 2, func(s scene) {
+			s.joins(1, 2)
+			s.lock("m").OwnerGone = true
+			s.waits(2, picture.WaitMutex, "m")
+		}, []want{hang(picture.VerdictLockOrphaned, "release the lock", "ended without releasing", 2)}},
+		{"of one that is not known", 1, func(s scene) { s.joins(1, 77) }, nil},
+	})
+}
+
+// TestNestLocks: a nestable lock may be acquired again by the thread that has it.
+func TestNestLocks(t *testing.T) {
+	held := func(nested, asleep bool, holders ...picture.Holder) func(scene) {
+		return func(s scene) {
+			l := s.lock("n")
+			l.Owner, l.Nested, l.Holders = 1, nested, holders
+			if len(holders) > 0 && !nested {
+				l.Owner = 0
+			}
+			s.waits(1, picture.WaitNestLock, "n").Asleep = asleep
+		}
+	}
+	itself := picture.Holder{Thread: 1, Certainty: picture.Certain, Evidence: "code"}
+	self := hang(picture.VerdictSelfDeadlock, "omp_nest_lock_t", "which it holds itself", 1)
+	check(t, []scenario{
+		{"acquired again, spinning", 2, held(true, false), nil},
+		{"acquired again, spinning, its code shows it", 2, held(true, false, itself), nil},
+		{"plain, spinning, only just acquired", 2, held(false, false), nil},
+		{"plain, spinning, its code shows it", 2, held(false, false, itself), []want{self}},
+		{"asleep on what it has", 2, held(false, true), []want{self}},
+		{"two in the opposite order", 2, func(s scene) {
+			s.holds(1, 2, picture.WaitNestLock, "a")
+			s.holds(2, 1, picture.WaitNestLock, "b")
+		}, []want{hang(picture.VerdictDeadlock, "same order", "nestable lock", 1, 2)}},
+		{"two in the same order", 2, func(s scene) {
+			s.holds(1, 2, picture.WaitNestLock, "a")
+		}, nil},
+	})
+}
+
+// TestAcrossTasks: a thread that has a lock waits for it in a task that it was given meanwhile.
+func TestAcrossTasks(t *testing.T) {
+	held := func(kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
+		return func(s scene) {
+			s.lock("a").Holders = []picture.Holder{{Thread: by, Certainty: picture.Certain, Suspended: at,
+				SuspendedIn: "taskwait", Evidence: "code"}}
+			s.waits(1, kind, "a")
+		}
+	}
+	at := &picture.Frame{Function: "parent", File: "/src/a.c", Line: 9}
+	fix := "release it before the taskwait in parent a.c:9"
+	check(t, []scenario{
+		{"a lock", 2, held(picture.WaitLock, 1, at), []want{hang(picture.VerdictSelfDeadlock, fix, "another task", 1)}},
+		{"a critical section", 2, held(picture.WaitCritical, 1, at),
+			[]want{hang(picture.VerdictSelfDeadlock, fix, "another task", 1)}},
+		{"the same task", 2, held(picture.WaitLock, 1, nil),
+			[]want{hang(picture.VerdictSelfDeadlock, "omp_nest_lock_t", "holds itself", 1)}},
+		{"of another thread", 2, held(picture.WaitLock, 2, at), nil},
+	})
+}
+
+// TestKindsOfSelfDeadlock: the fix says what to do about what the thread has.
+func TestKindsOfSelfDeadlock(t *testing.T) {
+	for kind, fix := range map[picture.WaitKind]string{
+		picture.WaitLock: "nestable", picture.WaitCritical: "critical section",
+		picture.WaitMutex: "PTHREAD_MUTEX_RECURSIVE",
+	} {
+		check(t, []scenario{
+			{string(kind) + " of its own", 2, func(s scene) {
+				s.holds(1, 1, kind, "a")
+			}, []want{hang(picture.VerdictSelfDeadlock, fix, "holds itself", 1)}},
+			{string(kind) + " of its own, with one behind", 2, func(s scene) {
+				s.holds(1, 1, kind, "a")
+				s.waits(2, kind, "a")
+			}, []want{hang(picture.VerdictSelfDeadlock, fix, "holds itself", 1)}},
+			{string(kind) + " of another", 2, func(s scene) { s.holds(2, 1, kind, "a") }, nil},
+		})
+	}
+}
+
+// TestFreedLock: what is known of the holder decides on how bad it is.
+func TestFreedLock(t *testing.T) {
+	gone := func(change func(scene, *picture.Lock)) func(scene) {
+		return func(s scene) {
+			l := s.lock("a")
+			l.Gone = "its memory was freed"
+			change(s, l)
+			s.waits(1, picture.WaitLock, "a")
+		}
+	}
+	freed := func(sev picture.Severity, c picture.Certainty, says string) []want {
+		return []want{{picture.VerdictLockFreed, sev, c, []int{1}, "destroy a lock", says}}
+	}
+	check(t, []scenario{
+		{"nobody has it", 2, gone(func(scene, *picture.Lock) {}),
+			freed(picture.SeverityHang, picture.Likely, "has been freed")},
+		{"something else is there", 2, gone(func(_ scene, l *picture.Lock) {
+			l.Overwritten = true
+		}), freed(picture.SeverityHang, picture.Likely, "has been reused")},
+		{"destroyed", 2, gone(func(_ scene, l *picture.Lock) {
+			l.Destroyed = true
+		}), freed(picture.SeverityHang, picture.Certain, "has been destroyed")},
+		{"one at work has it", 2, gone(func(_ scene, l *picture.Lock) {
+			l.Owner = 2
+		}), freed(picture.SeverityWarning, picture.Certain, "may still release it")},
+		{"one at work may have it", 2, gone(func(_ scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 2, Certainty: picture.Possible}}
+		}), freed(picture.SeverityHang, picture.Possible, "is not known")},
+		{"stacks are not whole", 2, gone(func(s scene, _ *picture.Lock) {
+			s.Facts.StacksWhole = false
+		}), freed(picture.SeverityHang, picture.Possible, "is not known")},
+	})
+}
+
+// TestMayRelease: a lock of which nobody knows the holder is orphaned only if nobody who may
+// still come to release it can.
+func TestMayRelease(t *testing.T) {
+	open := func(change func(scene, *picture.Lock)) func(scene) {
+		return func(s scene) { // 1 and 2 wait for a, 3 may release it
+			l := s.lock("a")
+			l.Waiting, l.MayRelease = some(2), &picture.Candidates{Threads: []int{3}}
+			change(s, l)
+			s.waits(1, picture.WaitLock, "a")
+			s.waits(2, picture.WaitLock, "a")
+		}
+	}
+	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
+	behind := likely(picture.VerdictLockOrphaned, "same order", "may still release lock a, and none of them", 1, 2)
+	check(t, []scenario{
+		{"one at work may", 3, open(func(scene, *picture.Lock) {}), nil},
+		{"nobody may", 3, open(func(_ scene, l *picture.Lock) { l.MayRelease.Threads = nil }), []want{orphaned}},
+		{"one may who joins a waiter", 3, open(func(s scene, _ *picture.Lock) { s.joins(3, 1) }), []want{behind}},
+		{"one may who waits for another lock", 4, open(func(s scene, _ *picture.Lock) {
+			s.holds(4, 3, picture.WaitLock, "b")
+		}), nil},
+		{"some code is not known", 3, open(func(_ scene, l *picture.Lock) {
+			l.MayRelease = &picture.Candidates{Incomplete: true}
+		}), nil},
+		{"a task may", 3, open(func(_ scene, l *picture.Lock) {
+			l.MayRelease = &picture.Candidates{Tasks: []picture.ID{"t"}}
+		}), nil},
+		{"a task is about to be run", 3, open(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			s.task("t", "", picture.TaskQueued, 0)
+		}), nil},
+		{"a task is queued that only waiters could run", 2, open(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			s.task("t", "", picture.TaskQueued, 0)
+		}), []want{orphaned}},
+		{"one may hold it who is at a barrier that waiters do not reach", 3, open(func(s scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{behind, neverComplete(picture.Likely, 3)}},
+		{"one may hold it who is at a barrier that another will reach", 4, open(func(s scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 4)
+		}), []want{incomplete(3)}},
+		{"by the line where it was left", 3, open(func(_ scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			l.Leaves = []picture.Leave{{At: picture.Frame{Function: "work", File: "/a/x.c", Line: 9}}}
+		}), []want{likely(picture.VerdictLockOrphaned, "release", "without releasing it: by work x.c:9", 1, 2)}},
+		{"by the call that throws", 3, open(func(_ scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
+			l.Leaves = []picture.Leave{{At: at, Throws: "longjmp"}}
+		}), []want{likely(picture.VerdictLockOrphaned, "release", "(longjmp) out of the call at work x.c:9", 1, 2)}},
+		{"one may hold it", 3, open(func(_ scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+		}), nil},
+		{"it is not held", 3, open(func(_ scene, l *picture.Lock) {
+			l.Held, l.MayRelease.Threads = false, nil
+		}), nil},
+		{"nothing is known", 3, open(func(_ scene, l *picture.Lock) { l.MayRelease = nil }), nil},
+	})
+}

@@ -1,0 +1,37 @@
+// The adapter as VS Code's own test client drives it. The environment names the tool, a core and its files.
+"use strict";
+const assert = require("node:assert");
+const { test } = require("node:test");
+const { DebugClient } = require("@vscode/debugadapter-testsupport");
+const { isPicture, mapped, spots } = require("../out/picture.js");
+
+const env = process.env;
+
+test("a core is looked at", async () => {
+  const client = new DebugClient(env.OMPD_TOOL, "dap", "ompd", { cwd: __dirname }, true);
+  client.defaultTimeout = 120000;
+  await client.start();
+  try {
+    const begun = client.initializeRequest().then(() => client.configurationDoneRequest());
+    const stopped = client.waitForEvent("stopped");
+    await client.attachRequest({ target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [] });
+    await begun;
+    const { body } = await stopped;
+    assert.equal(body.reason, "exception");
+    assert.equal(body.text, "DEADLOCK: threads 0 and 1");
+    const { body: { threads } } = await client.threadsRequest();
+    assert.equal(threads.length, 3);
+    assert.match(threads[0].name, /^OMP 0\/3 wait_lock second/);
+    const { body: { stackFrames } } = await client.stackTraceRequest({ threadId: threads[0].id });
+    assert.ok(stackFrames.some((f) => f.name.includes("deposit") && f.line === 13));
+    const { body: picture } = await client.customRequest("ompd/picture");
+    assert.ok(isPicture(picture));
+    const lines = spots(mapped(picture, { "/src": "/elsewhere" }));
+    const waits = lines.find((s) => s.line === 13);
+    assert.equal(waits.file, "/elsewhere/lock_cycle.c");
+    assert.match(waits.message, /^DEADLOCK: thread 0 of 3 \(LWP \d+\) waits here for lock second/);
+    assert.deepEqual([...new Set(lines.map((s) => s.line))].sort((a, b) => a - b), [9, 13, 18, 22]);
+  } finally {
+    await client.stop(); // disconnects
+  }
+});

@@ -1,0 +1,252 @@
+package ompdinspect_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// The limits of types and of lines.
+const (
+	maxColumns = 120
+	maxReceive = 40 // methods of one type
+	maxFields  = 15 // fields of one struct
+	tabColumns = 4
+)
+
+// widest are the packages with lines that are wider than maxColumns, and how many they
+// had when the limit came. A number may only fall; a package without is to have none.
+var widest = map[string]int{
+	".":                         20,
+	"callbacks/callbackstest":   20,
+	"client":                    20,
+	"corefile":                  40,
+	"delve":                     20,
+	"gdb":                       40,
+	"handles":                   10,
+	"inspect":                   80,
+	"internal/accesspath":       40,
+	"internal/arch":             40,
+	"internal/cli":              60,
+	"internal/clib":             20,
+	"internal/e2e":              341,
+	"internal/elfx":             20,
+	"internal/flow":             10,
+	"internal/gocode":           10,
+	"internal/layoutcode":       10,
+	"internal/libc":             20,
+	"internal/lockflow":         10,
+	"internal/modules":          20,
+	"internal/omptest":          30,
+	"internal/oracle":           30,
+	"internal/outfile":          10,
+	"internal/pagecache":        10,
+	"internal/piped":            20,
+	"internal/report":           20,
+	"internal/sandbox":          20,
+	"internal/symfile":          20,
+	"internal/text":             100,
+	"internal/wire":             10,
+	"layout":                    30,
+	"live":                      60,
+	"ompd":                      60,
+	"picture":                   10,
+	"proto/ompd/v1":             10,
+	"remote":                    30,
+	"rtl":                       50,
+	"rtl/accessor":              20,
+	"rtl/foreign":               30,
+	"rtl/libgomp":               130,
+	"rtl/libomp":                190,
+	"rtl/libomp/locate":         190,
+	"rtl/rtltest":               20,
+	"server":                    190,
+	"session":                   10,
+	"symbolize":                 50,
+	"symbolize/internal/dwarfx": 10,
+	"unwind":                    40,
+	"watch":                     20,
+}
+
+// large are the types that break a limit, with the reason: a type that is cut up goes out
+// of the table.
+var large = map[string]string{
+	"internal/omptest.ThreadTruth":        "what a program's thread says of itself, as JSON",
+	"picture.Target":                      "the JSON contract, as wide as its noun",
+	"picture.Thread":                      "the JSON contract, as wide as its noun",
+	"rtl/libgomp.globals":                 "a table: one field for each field of the runtime's structures",
+	"rtl/libgomp.taskFields":              "a table: one field for each field of the runtime's structures",
+	"rtl/libgomp.teamFields":              "a table: one field for each field of the runtime's structures",
+	"rtl/libgomp.threadFields":            "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.Layout":            "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.dispPrivateFields": "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.Globals":           "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.taskdataFields":    "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.teamFields":        "a table: one field for each field of the runtime's structures",
+	"rtl/libomp/locate.threadFields":      "a table: one field for each field of the runtime's structures",
+}
+
+// lonely are the exported names of internal packages that no other package mentions,
+// with the reason.
+var lonely = map[string]string{
+	"internal/arch.InSyscall":   "to be unexported, or to go",
+	"internal/arch.TailJump":    "to be unexported, or to go",
+	"internal/elfx.BuildIDNote": "to be unexported, or to go",
+	"internal/libc.KindOf":      "to be unexported, or to go",
+	"internal/text.Tasks":       "to be unexported, or to go",
+}
+
+// TestLineWidth keeps lines to a width that two files side by side have room for.
+func TestLineWidth(t *testing.T) {
+	wide := map[string]int{}
+	first := map[string]string{}
+	for _, s := range sources(t) {
+		if ast.IsGenerated(s.ast) {
+			continue
+		}
+		n := 0
+		for line := range strings.Lines(s.text) {
+			n++
+			line = strings.TrimSuffix(line, "\n")
+			if utf8.RuneCountInString(line)+(tabColumns-1)*strings.Count(line, "\t") > maxColumns {
+				if wide[s.pkg]++; first[s.pkg] == "" {
+					first[s.pkg] = fmt.Sprintf("%s:%d", s.name, n)
+				}
+			}
+		}
+	}
+	for pkg, n := range wide {
+		if n > widest[pkg] {
+			t.Errorf("%s has %d lines of more than %d columns, more than %d; the first is %s", pkg, n, maxColumns, widest[pkg], first[pkg])
+		}
+	}
+	for pkg, most := range widest {
+		if wide[pkg] == 0 {
+			t.Errorf("%s has no wide lines any more: take it (%d) out of the table", pkg, most)
+		}
+	}
+}
+
+// TestTypeSize keeps types to one responsibility.
+func TestTypeSize(t *testing.T) {
+	methods, broken := map[string]int{}, map[string]bool{}
+	check := func(name string, n, most int, what string) {
+		if n <= most {
+			return
+		}
+		if broken[name] = true; large[name] == "" {
+			t.Errorf("%s has %d %s, more than %d", name, n, what, most)
+		}
+	}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[s.pkg+"."+receiverName(f)]++
+			}
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if body, ok := spec.Type.(*ast.StructType); ok {
+					check(s.pkg+"."+spec.Name.Name, body.Fields.NumFields(), maxFields, "fields")
+				}
+			}
+			return true
+		})
+	}
+	for name, n := range methods {
+		check(name, n, maxReceive, "methods")
+	}
+	for name, why := range large {
+		if !broken[name] {
+			t.Errorf("%s breaks no limit any more: take it (%s) out of the table", name, why)
+		}
+	}
+}
+
+// receiverName is the name of the type that a method belongs to.
+func receiverName(f *ast.FuncDecl) string {
+	x := f.Recv.List[0].Type
+	for {
+		switch e := x.(type) {
+		case *ast.StarExpr:
+			x = e.X
+		case *ast.IndexExpr:
+			x = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// qualified matches a name of another package.
+var qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.([A-Z]\w*)`)
+
+// TestLonelyNames finds exported names of internal packages that no other package
+// mentions: they are to be unexported, or go. An error is there to be compared with, by
+// whoever comes to need it.
+func TestLonelyNames(t *testing.T) {
+	mentioned := map[string]map[string]bool{} // name, the directories that mention it
+	for _, s := range sources(t) {
+		if s.pkg == "." { // these tables
+			continue
+		}
+		for _, m := range qualified.FindAllString(s.text, -1) {
+			if mentioned[m] == nil {
+				mentioned[m] = map[string]bool{}
+			}
+			mentioned[m][s.pkg] = true
+		}
+	}
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !strings.Contains("/"+s.pkg, "/internal/") {
+			continue
+		}
+		for _, name := range exportedFuncs(s.ast) {
+			by := mentioned[path.Base(s.pkg)+"."+name]
+			where := s.pkg + "." + name
+			elsewhere := len(by) > 1 || len(by) == 1 && !by[s.pkg]
+			if elsewhere || strings.HasPrefix(name, "Err") {
+				continue
+			}
+			if found[where] = true; lonely[where] == "" {
+				t.Errorf("nobody but its package uses %s", where)
+			}
+		}
+	}
+	for where, why := range lonely {
+		if !found[where] {
+			t.Errorf("%s is used, or gone: take it (%s) out of the table", where, why)
+		}
+	}
+}
+
+// exportedFuncs are the exported functions and variables of a file. Types are left out:
+// what a function returns need not be named.
+func exportedFuncs(f *ast.File) (names []string) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil && d.Name.IsExported() {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok && d.Tok == token.VAR && v.Names[0].IsExported() {
+					names = append(names, v.Names[0].Name)
+				}
+			}
+		}
+	}
+	return names
+}

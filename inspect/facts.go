@@ -1,0 +1,358 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// maxViews bounds the threads of one barrier that are asked for their view of it:
+// each reads the counters of the whole team.
+const maxViews = 64
+
+// factParts are where facts come from.
+type factParts struct {
+	roster      *roster
+	states      *states
+	waits       *waitFinder
+	reach       *reach
+	forks       *forkFinder
+	constructs  *constructs
+	crash       *crash
+	exceptions  *exceptions
+	settings    *settings
+	environment *environment
+	processors  *processors
+}
+
+// gatherer finds the facts of one picture. Each lock is asked for once, and each
+// barrier as often as its threads see it differently.
+type gatherer struct {
+	from     *factParts
+	pic      *picture.Picture
+	waits    []wait
+	facts    *picture.Facts
+	locks    map[lockKey]int // index among the facts' locks
+	families map[string][]int
+	blank    bool // a thread's stack and thread-local data are missing
+}
+
+// lockKey tells apart what threads wait for as locks. Threads to which the same is
+// known of it are told the same.
+type lockKey struct {
+	runtime           string
+	kind              picture.WaitKind
+	address, variable uint64
+	reduction, only   bool
+}
+
+func lockID(i int) picture.ID    { return picture.ID(fmt.Sprintf("lock-%d", i+1)) }
+func barrierID(i int) picture.ID { return picture.ID(fmt.Sprintf("barrier-%d", i+1)) }
+
+// gather finds what verdicts on pic are drawn from.
+func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
+	g := &gatherer{
+		from: p, pic: pic, waits: p.waits.all(), locks: map[lockKey]int{}, families: map[string][]int{},
+		facts: &picture.Facts{StacksWhole: p.reach.allStacks(), TasksCut: len(pic.Tasks) >= MaxTasks, Lost: p.states.lost()},
+		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank }),
+	}
+	for i := range g.waits {
+		g.facts.Waits = append(g.facts.Waits, g.wait(&g.waits[i]))
+	}
+	if !g.blank { // else a member that arrived looks like one that did not
+		g.barriers()
+	}
+	g.misplaced()
+	g.mayRelease()
+	g.others()
+	g.facts.Forks = p.forks.facts()
+	g.machine()
+	g.facts.Fault = p.crash.fault()
+	if a, ok := p.crash.abort(); ok {
+		g.facts.Abort = &a
+	}
+	p.exceptions.find(&g.facts.Abort)
+	return g.facts
+}
+
+// wait is what one thread waits for, with its lock.
+func (g *gatherer) wait(w *wait) picture.Wait {
+	out := w.Wait
+	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
+	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
+	switch w.Kind {
+	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI:
+	case picture.WaitSemaphore, picture.WaitFlag:
+		out.Lock = g.signalled(w)
+	case picture.WaitTaskwait:
+		if tasks, only := g.from.waits.dependences(*w); only || len(tasks) > 0 {
+			out.Awaits = &picture.Awaited{Tasks: append([]picture.ID{}, tasks...), Only: only}
+		}
+	case picture.WaitTaskgroup:
+		if tasks, _ := g.from.waits.groupTasks(*w); len(tasks) > 0 {
+			out.Awaits = &picture.Awaited{Tasks: tasks}
+		}
+	default:
+		if i, ok := g.lock(w, out.Asleep); ok {
+			out.Lock = g.facts.Locks[i].ID
+		} else if it, ok := g.from.waits.iteration(*w); ok {
+			out.Awaits, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
+		}
+	}
+	return out
+}
+
+// signalled finds the semaphore, or the flag, that w waits for among the facts, or adds it.
+// Any thread may write a flag.
+func (g *gatherer) signalled(w *wait) picture.ID {
+	key := lockKey{kind: w.Kind, address: w.address}
+	i, ok := g.locks[key]
+	if !ok {
+		i = len(g.facts.Locks)
+		g.locks[key] = i
+		l := picture.Lock{ID: lockID(i), Implementation: string(w.Kind)}
+		l.MayRelease = &picture.Candidates{Threads: []int{}}
+		if w.Kind == picture.WaitSemaphore {
+			l.MayRelease.Threads = append(l.MayRelease.Threads, g.from.reach.threads(rtl.FamilySemaphore)...)
+			l.MayRelease.Incomplete = g.blank || g.from.reach.handlerMayPost()
+		} else {
+			shared := g.from.waits.native.spins.shared(w.address)
+			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
+		}
+		g.facts.Locks = append(g.facts.Locks, l)
+	}
+	return g.facts.Locks[i].ID
+}
+
+// lock finds the lock that w waits for among the facts, or adds it. A waiter that knows
+// nothing of it has none.
+func (g *gatherer) lock(w *wait, asleep bool) (int, bool) {
+	key := lockKey{kind: w.Kind, address: w.address, variable: w.variable, reduction: w.reduction, only: w.only()}
+	if w.n.rt != nil {
+		key.runtime = w.n.rt.id
+	}
+	i, ok := g.locks[key]
+	if !ok {
+		l, err := g.from.waits.lock(*w)
+		if err != nil {
+			return 0, false
+		}
+		i = len(g.facts.Locks)
+		g.locks[key] = i
+		l.ID = lockID(i)
+		g.facts.Locks = append(g.facts.Locks, l)
+	}
+	if l := &g.facts.Locks[i]; l.Owner == w.Thread && !asleep && l.Holders == nil && (!l.Nested || l.Gone != "") {
+		// It may have just acquired the lock.
+		l.Holders = g.from.waits.holders.find(*w, picture.Lock{Nested: l.Nested})
+	}
+	return i, true
+}
+
+// barriers finds the views of the barriers that threads wait at. What one thread that is
+// proven to have arrived sees, all such see.
+func (g *gatherer) barriers() {
+	type barrier struct {
+		address uint64
+		end     bool
+	}
+	var order []barrier
+	at := map[barrier][]int{} // indices of waits
+	for i, w := range g.waits {
+		if w.Kind != picture.WaitBarrier || w.address == 0 {
+			continue
+		}
+		b := barrier{w.address, w.EndOfRegion}
+		if at[b] == nil {
+			order = append(order, b)
+		}
+		at[b] = append(at[b], i)
+	}
+	for _, b := range order {
+		g.views(at[b])
+	}
+}
+
+// views asks the threads of one barrier for their view of it.
+func (g *gatherer) views(waits []int) {
+	index, asked := map[int]int{}, 0
+	for _, i := range waits {
+		index[g.waits[i].Thread] = i
+	}
+	for _, i := range waits {
+		if g.facts.Waits[i].Barrier != "" || asked == maxViews {
+			continue
+		}
+		asked++
+		b, err := g.from.waits.barrier(g.waits[i])
+		if err != nil {
+			continue
+		}
+		b.ID = barrierID(len(g.facts.Barriers))
+		g.facts.Barriers = append(g.facts.Barriers, b)
+		g.facts.Waits[i].Barrier = b.ID
+		if len(b.Missing) == 0 {
+			continue
+		}
+		for _, lwp := range b.Arrived {
+			if j, ok := index[lwp]; ok {
+				g.facts.Waits[j].Barrier = b.ID
+			}
+		}
+	}
+}
+
+// idle reports whether no task is about to be run: code of tasks cannot be seen from the
+// stacks.
+func (g *gatherer) idle() bool {
+	return !slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.Pending() })
+}
+
+// mayRelease finds who may release the locks of which no owner is known, and no holder but
+// such as wait for the lock themselves.
+func (g *gatherer) mayRelease() {
+	if len(g.locks) == 0 {
+		return
+	}
+	index, first := map[picture.ID]int{}, map[picture.ID]bool{}
+	for i, l := range g.facts.Locks {
+		index[l.ID] = i
+	}
+	waiting, some := g.waiters(), map[int]bool{}
+	for i := range g.waits {
+		some[g.facts.Waits[i].Thread] = true
+	}
+	for i := range g.waits {
+		w, id := &g.waits[i], g.facts.Waits[i].Lock
+		if id == "" || first[id] {
+			continue
+		}
+		first[id] = true
+		l := &g.facts.Locks[index[id]]
+		same := waiting[waitedFor{w.Kind, w.address}]
+		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
+		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerGone || l.Gone != "" || !l.HoldersWait(some) || l.Owner != 0 && !g.ownerWaits(l) {
+			continue
+		}
+		l.MayRelease = &picture.Candidates{Threads: g.releasers(family), Incomplete: g.blank}
+		l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+	}
+}
+
+// waitedFor is what threads wait for, whichever runtime knows of it.
+type waitedFor struct {
+	kind    picture.WaitKind
+	address uint64
+}
+
+// waiters are the threads that wait for the same.
+func (g *gatherer) waiters() map[waitedFor]map[int]bool {
+	out := map[waitedFor]map[int]bool{}
+	for i := range g.waits {
+		w := &g.waits[i]
+		key := waitedFor{w.Kind, w.address}
+		if out[key] == nil {
+			out[key] = map[int]bool{}
+		}
+		out[key][w.Thread] = true
+	}
+	return out
+}
+
+// ownerWaits reports whether the owner that a lock names seems to wait for it, and does
+// not sleep: whether it owns the lock is then not known.
+func (g *gatherer) ownerWaits(l *picture.Lock) bool {
+	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool { return w.Lock == l.ID && w.Thread == l.Owner && !w.Asleep })
+}
+
+// releasers are the threads whose code may come to a call that releases something of a
+// family.
+func (g *gatherer) releasers(family string) []int {
+	all, ok := g.families[family]
+	if !ok {
+		all = append([]int{}, g.from.reach.threads(family)...)
+		g.families[family] = all
+	}
+	return all
+}
+
+// others finds who may wake threads that wait on condition variables, and who may fulfil
+// events of detached tasks.
+func (g *gatherer) others() {
+	if g.idle() && slices.ContainsFunc(g.waits, func(w wait) bool { return w.Kind == picture.WaitCondition && w.address != 0 }) {
+		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...)}
+	}
+	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
+	g.facts.EventMakers = g.eventMakers()
+	if !detached && len(g.facts.EventMakers) == 0 {
+		return
+	}
+	c := &picture.Candidates{Threads: append([]int{}, g.from.reach.mayFulfil()...)}
+	for i := range g.pic.Tasks {
+		if t := &g.pic.Tasks[i]; t.Unbegun() && g.from.reach.taskMayFulfil(t) {
+			c.Tasks = append(c.Tasks, t.ID)
+		}
+	}
+	g.facts.Fulfillers = c
+}
+
+// eventMakers are the threads in a taskwait whose code makes detached tasks, of those
+// whose task has children that the runtime counts and does not list.
+func (g *gatherer) eventMakers() []int {
+	listed, counted := map[picture.ID]bool{}, map[picture.ID]bool{}
+	for i := range g.pic.Tasks {
+		t := &g.pic.Tasks[i]
+		listed[t.Parent] = listed[t.Parent] || t.Kind != picture.TaskImplicit && t.State != picture.TaskCompleted
+		counted[t.ID] = t.IncompleteChildren != nil && *t.IncompleteChildren > 0
+	}
+	var out []int
+	for _, w := range g.waits {
+		if w.Kind == picture.WaitTaskwait && w.Task != "" && counted[w.Task] && !listed[w.Task] && g.from.reach.makesEvents(w.Thread) {
+			out = append(out, w.Thread)
+		}
+	}
+	return out
+}
+
+// machine finds where threads may run, and what was said about how they wait.
+func (g *gatherer) machine() {
+	for _, name := range []string{"wait-policy-var", "kmp-blocktime-var"} {
+		if v, ok := g.from.settings.setting(name); ok {
+			g.facts.Settings = append(g.facts.Settings, picture.Setting{Name: name, Value: v})
+		}
+	}
+	g.facts.Environment = g.from.environment.variables()
+	g.facts.Processors = g.processors()
+}
+
+// processors finds which threads run, and on which processors they may.
+func (g *gatherer) processors() *picture.Processors {
+	p := &picture.Processors{}
+	ask := map[int]bool{}
+	for _, n := range g.from.roster.natives {
+		if n.lwp != 0 && !g.from.roster.asleep(n.lwp) {
+			p.Running = append(p.Running, n.lwp)
+			ask[n.lwp] = true
+		}
+	}
+	slices.Sort(p.Running)
+	first := map[picture.ID]int{}
+	for _, r := range g.pic.Regions {
+		if len(r.Threads) > 0 {
+			first[r.ID] = r.Threads[0]
+		}
+	}
+	for _, f := range g.facts.Forks {
+		if lwp := first[f.Region]; lwp != 0 && f.NumProcs != nil && *f.NumProcs == 1 {
+			ask[lwp] = true
+		}
+	}
+	p.Masks = g.from.processors.masks(ask)
+	p.Quota, p.Cpuset = g.from.processors.quota(), g.from.processors.cpuset()
+	if len(p.Running) == 0 && p.Masks == nil && p.Quota == nil && p.Cpuset == nil {
+		return nil
+	}
+	return p
+}

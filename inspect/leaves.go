@@ -1,0 +1,52 @@
+package inspect
+
+import (
+	"cmp"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// leaves are the places where the code that acquires the lock which w waits for goes on
+// without releasing it.
+func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []picture.Leave {
+	var waiters []*lockflow.Thread
+	for _, n := range lh.roster.sorted() {
+		if waiting[n.lwp] {
+			waiters = append(waiters, lh.flows.thread(n))
+		}
+	}
+	var out []picture.Leave
+	seen := map[picture.Frame]bool{}
+	for _, d := range lh.flows.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
+		l := picture.Leave{At: lh.departure(d), Throws: d.Throws}
+		if key := (picture.Frame{File: l.At.File, Line: l.At.Line}); l.At.Line != 0 && !seen[key] {
+			seen[key] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// departure is where code goes on without releasing a lock: the line to which its branch
+// leads, if nothing else leads there, else that of the branch.
+func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
+	at := func(pc uint64, exact bool) picture.Frame {
+		f := unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}
+		fs := lh.code.frames(f, kindUser)
+		return fs[0]
+	}
+	if d.Call != 0 {
+		return at(d.Call, false)
+	}
+	branch := at(d.Branch, true)
+	if d.Target == 0 {
+		return branch
+	}
+	target := at(d.Target, true)
+	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function || target.Line <= branch.Line {
+		return branch // the target's line belongs to what comes after it
+	}
+	return target
+}

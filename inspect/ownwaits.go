@@ -1,0 +1,165 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// posts is the wait of n on a semaphore, which begins with its futex word.
+func (nw *nativeWaits) posts(n *native, futex uint64, word uint32) (wait, bool) {
+	called := func(name string) bool { return nw.stacks.called(n, name) }
+	if !slices.ContainsFunc([]string{"sem_wait", "sem_timedwait", "sem_clockwait"}, called) {
+		return wait{}, false
+	}
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitSemaphore, Name: nw.data.placeName(futex)},
+		address: futex, variable: futex, timed: nw.timed(n, word),
+	}, true
+}
+
+// streamLockAt is where a FILE of glibc has the address of its lock (_lock).
+const streamLockAt = 136
+
+// streamName names the stream whose lock is at addr, if it is one of the standard streams.
+func (nw *nativeWaits) streamName(addr uint64) string {
+	for _, name := range []string{"stdin", "stdout", "stderr"} {
+		file, err := nw.target.Symbol("_IO_2_1_"+name+"_", "")
+		if err != nil {
+			continue
+		}
+		if lock, err := layout.ReadUint(nw.target, file.Add(streamLockAt), 8); err == nil && lock == addr {
+			return "of stream " + name
+		}
+	}
+	return "of a stream"
+}
+
+// locksStream is the wait of n for a stream of stdio, whose lock names the thread that has it.
+func (nw *nativeWaits) locksStream(n *native, futex uint64, _ uint32) (wait, bool) {
+	pthread, err := nw.data.library().StreamOwner(futex)
+	owner := nw.roster.byID[pthread]
+	if err != nil || owner == nil || owner == n || owner.lwp == 0 || nw.stacks.called(n, "syscall") {
+		return wait{}, false
+	}
+	w := wait{address: futex, variable: futex}
+	w.Kind, w.Name, w.On = picture.WaitMutex, nw.streamName(futex), owner.lwp
+	w.Evidence = fmt.Sprintf("the owner of the stream's lock at %v is the thread of LWP %d", picture.Hex(futex), w.On)
+	return w, true
+}
+
+// The bits of a guard variable of GNU's C++ library, beside the first byte, which is 1 when
+// the variable is initialized.
+const (
+	guardPending = 1 << 8 // a thread initializes it
+	guardWaiting = 1 << 16
+)
+
+// initializes is the wait of n for another thread, or for itself, to end the initialization of
+// a static variable of a function: it sleeps on the word that GNU's C++ library has for it.
+func (nw *nativeWaits) initializes(n *native, futex uint64, word uint32) (wait, bool) {
+	if !nw.stacks.sleepsIn(n, "__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 || word&guardPending == 0 {
+		return wait{}, false
+	}
+	const prefix = "guard variable for "
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitStatic, Name: strings.TrimPrefix(nw.data.placeName(futex), prefix)},
+		address: futex, variable: futex,
+	}, true
+}
+
+// initialization is what is known of the initialization that w waits for.
+func (wf *waitFinder) initialization(w wait) picture.Lock {
+	l := picture.Lock{Implementation: "guard", Held: true}
+	l.Evidence = fmt.Sprintf("the guard variable at %v says that a thread initializes it", picture.Hex(w.address))
+	l.Holders = wf.holders.find(w, l)
+	return l
+}
+
+// onWord is the wait of n on a futex word that it came to from the program's code, of which
+// no more is known.
+func (nw *nativeWaits) onWord(n *native, futex uint64, word uint32) (wait, bool) {
+	st := nw.stacks.stackOf(n)
+	i := slices.IndexFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
+	if st.tailCalled == 0 && (i < 0 || st.kinds[i] != kindUser) {
+		return wait{}, false
+	}
+	return wait{
+		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.placeName(futex)},
+		address: futex, variable: futex, timed: nw.timed(n, word),
+	}, true
+}
+
+// timed reports whether the wait of n may end though no thread of its process ends it any
+// more: there is a time limit, or the word on which it sleeps has changed, as it does before
+// a thread is woken.
+func (nw *nativeWaits) timed(n *native, word uint32) bool {
+	regs := nw.roster.registers(n)
+	private := !nw.spins.shared(regs.SyscallArgs[0])
+	return !arch.EndlessWait(regs, private) || uint32(regs.SyscallArgs[2]) != word
+}
+
+// inMPI is the wait of n in a function of MPI, which says when it returns.
+func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
+	st := nw.stacks.stackOf(n)
+	inside := false
+	for i, f := range st.frames {
+		switch {
+		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
+			inside = true
+		case st.kinds[i] == kindSystem:
+		case st.kinds[i] != kindUser || !inside:
+			return wait{}, false
+		default:
+			name, ok := rtl.BlockingMPI(nw.code.callTarget(f.PC))
+			return wait{Wait: picture.Wait{Kind: picture.WaitMPI, Name: name}}, ok
+		}
+	}
+	return wait{}, false
+}
+
+// ownStates are the names of the states of threads that wait where the specification's states
+// say that they are at work.
+var ownStates = map[picture.WaitKind]picture.StateName{
+	picture.WaitMutex: "wait_mutex", picture.WaitCondition: "wait_condition", picture.WaitSemaphore: "wait_semaphore",
+	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitMPI: "wait_mpi",
+	picture.WaitStatic: "wait_static", picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
+}
+
+// overheadState is that of a thread in the runtime's code, as in a call that tries to acquire a lock.
+var overheadState = picture.StateName(rtl.StateOverhead.String())
+
+// ownState is the state of a thread that is at work by the specification's words and waits
+// in the C library or in MPI.
+func (l *threadLister) ownState(t *picture.Thread, n *native) {
+	overhead := t.State.Name == overheadState
+	if !overhead && !strings.HasPrefix(string(t.State.Name), "work_") {
+		return
+	}
+	w, ok := l.waits.native.nativeWait(n)
+	if !ok || overhead && w.Kind != picture.WaitFlag || ownStates[w.Kind] == "" {
+		return
+	}
+	s := *t.State
+	s.Standard, s.Name, s.Evidence = s.Name, ownStates[w.Kind], w.inLibrary()
+	t.State = &s
+	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.On
+}
+
+// inLibrary says how it is known that a thread waits in a library that the program called.
+func (w *wait) inLibrary() string {
+	switch {
+	case w.Kind == picture.WaitMPI:
+		return "its stack is in MPI, in a call of " + w.Name
+	case w.Evidence != "":
+		return w.Evidence
+	}
+	return fmt.Sprintf("it sleeps in a futex call, on what the program's code waits for in the C library (%s)",
+		strings.ReplaceAll(string(w.Kind), "_", " "))
+}

@@ -1,0 +1,70 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// locksReadWrite is the wait of n for a read-write lock of the C library, which names who has it
+// for writing.
+func (nw *nativeWaits) locksReadWrite(n *native, futex uint64, word uint32) (wait, bool) {
+	call := ""
+	for _, name := range []string{"pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
+		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock"} {
+		if nw.stacks.called(n, name) {
+			call = name
+			break
+		}
+	}
+	if call == "" {
+		return wait{}, false
+	}
+	addr, _ := nw.topArgument(n, 0)
+	rw, err := nw.data.library().ReadWriteLock(futex, addr)
+	if err != nil {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:    picture.Wait{Kind: picture.WaitReadWrite, Name: nw.data.placeName(rw.Address), Call: call},
+		address: rw.Address, variable: rw.Address, timed: nw.timed(n, word),
+	}
+	if rw.Writer != 0 && nw.roster.byLWP[int(rw.Writer)] != nil {
+		w.On = int(rw.Writer)
+		w.Evidence = fmt.Sprintf("__cur_writer of the read-write lock at %v is %d", picture.Hex(rw.Address), rw.Writer)
+	}
+	return w, true
+}
+
+// readWriteLock is what is known of the read-write lock that w waits for: who writes, by its own
+// record, else who reads, by their code.
+func (wf *waitFinder) readWriteLock(w wait) (picture.Lock, error) {
+	nw := wf.native
+	rw, err := nw.data.library().ReadWriteLock(w.address, w.address)
+	if err != nil {
+		return picture.Lock{}, err
+	}
+	l := picture.Lock{Implementation: "rwlock", Owner: w.On, Evidence: w.Evidence}
+	l.Held = rw.Writer != 0 || rw.Readers > 0
+	switch {
+	case l.Owner != 0:
+	case rw.Writer != 0 && !rw.Shared && nw.ownNumber(w.n):
+		const words = "__cur_writer of the read-write lock at %v is %d, which is no thread of the process"
+		l.OwnerGone, l.Evidence = true, fmt.Sprintf(words, picture.Hex(rw.Address), rw.Writer)
+	case rw.Writer == 0:
+		l.Evidence = fmt.Sprintf("%s of the read-write lock at %v", readers(rw.Readers), picture.Hex(rw.Address))
+		l.Holders = slices.Clone(wf.holders.find(w, l))
+		for i := range l.Holders {
+			l.Holders[i].Evidence += "; " + l.Evidence
+		}
+	}
+	return l, nil
+}
+
+func readers(n int) string {
+	if n == 1 {
+		return "there is 1 reader"
+	}
+	return fmt.Sprintf("there are %d readers", n)
+}

@@ -1,0 +1,168 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// spins finds threads that run and do nothing but look at memory until another thread changes
+// it: their code is followed, with the memory as it is.
+type spins struct {
+	target callbacks.Target
+	code   *codeNames
+	stacks *stacks
+	data   *dataNames
+	reader *symbolic.Reader // nil until it is needed
+	names  map[uint64]string
+}
+
+// Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
+// the thread pointer.
+const (
+	ownBelow = 1 << 12 // thread-local variables
+	ownAbove = 1 << 12
+	belowSP  = 1 << 10 // what functions that are called use
+)
+
+// on is the wait of n for a word of memory to change, if it spins on one.
+func (s *spins) on(n *native) (wait, bool) {
+	st := s.stacks.stackOf(n)
+	regs, ok := s.start(n, st)
+	if !ok || !s.ready() {
+		return wait{}, false
+	}
+	low, high := regs.SP()-belowSP, st.frames[len(st.frames)-1].CFA
+	tp := regs.ThreadPointer
+	cfg := &spin.Config{
+		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Own: func(addr uint64) bool {
+			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
+		},
+	}
+	words, ok := spin.Find(cfg, &regs)
+	if !ok {
+		return wait{}, false
+	}
+	words = slices.DeleteFunc(words, func(w spin.Word) bool { return s.constant(w.Address) })
+	i := slices.IndexFunc(words, func(w spin.Word) bool {
+		return s.code.kindOf(s.frame(w.Read)) == kindUser
+	})
+	if i < 0 {
+		return wait{}, false
+	}
+	return s.wait(words, words[i]), true
+}
+
+// start is where the code of n is followed from: where it is, or where it comes back to from a
+// call that lets time pass. Only code of the program is followed.
+func (s *spins) start(n *native, st *stack) (callbacks.Registers, bool) {
+	top := slices.Index(st.kinds, kindUser)
+	if top < 0 || st.tailCalled > 0 {
+		return callbacks.Registers{}, false
+	}
+	regs := st.frames[top].Registers
+	if regs.ThreadPointer == 0 {
+		regs.ThreadPointer = st.frames[0].Registers.ThreadPointer
+	}
+	if top == 0 {
+		return regs, regs.Syscall < 0
+	}
+	regs.Flags = 0
+	name, _ := s.stacks.calledFunction(st, top)
+	if c, ok := rtl.LockCallOf(name); ok && c.Try { // it tries to acquire a lock: what it does is followed
+		return st.frames[0].Registers, st.frames[0].Registers.Syscall < 0
+	}
+	switch {
+	case rtl.LetsTimePass(name):
+		regs.Set(0, 0) // what it returns
+	case !rtl.ChangesNothing(name):
+		return callbacks.Registers{}, false
+	}
+	return regs, true
+}
+
+// ready makes the reader of code.
+func (s *spins) ready() bool {
+	if s.code.sym == nil {
+		return false
+	}
+	if s.reader == nil {
+		r, err := symbolic.NewReader(s.target.Arch(), s.target, programCode{s.code}.Resolve)
+		if err != nil {
+			return false
+		}
+		s.reader, s.names = r, map[uint64]string{}
+	}
+	return true
+}
+
+// name is that of the function that begins at an address.
+func (s *spins) name(entry uint64) string {
+	name, ok := s.names[entry]
+	if !ok {
+		if name = entryName(s.code.sym, entry); name == "" {
+			name = s.reader.Stub(symbolic.Target{Entry: entry})
+		}
+		s.names[entry] = name
+	}
+	return name
+}
+
+// constant reports whether no thread may write an address.
+func (s *spins) constant(addr uint64) bool {
+	for _, m := range mappingsOf(s.target) {
+		if addr >= m.Low.Offset && addr < m.High.Offset {
+			return m.Perm&callbacks.PermWrite == 0
+		}
+	}
+	return false
+}
+
+// shared reports whether another process may write an address: it is in memory that has a file
+// and is not a module's data.
+func (s *spins) shared(addr uint64) bool {
+	for _, m := range mappingsOf(s.target) {
+		if addr >= m.Low.Offset && addr < m.High.Offset {
+			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.moduleOf(addr) == nil
+		}
+	}
+	return true
+}
+
+// frame is the code at pc as a frame.
+func (s *spins) frame(pc uint64) unwind.Frame {
+	return unwind.Frame{PC: pc, Exact: true, Module: s.code.moduleOf(pc)}
+}
+
+// wait is that for one of some words.
+func (s *spins) wait(words []spin.Word, first spin.Word) wait {
+	var names []string
+	for _, w := range words[:min(len(words), maxFlags)] {
+		name := s.data.placeName(w.Address)
+		if name == "" && len(words) > 1 {
+			name = "the word at " + picture.Hex(w.Address).String()
+		}
+		names = append(names, name)
+	}
+	w := wait{address: first.Address, variable: first.Address}
+	w.Kind, w.Name = picture.WaitFlag, strings.Join(names, " and ")
+	if at := s.code.frames(s.frame(first.Read), kindUser); len(at) > 0 {
+		i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
+		w.Awaits = &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
+	}
+	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and changes nothing, and comes back to where it was",
+		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()))
+	return w
+}
+
+// maxFlags is how many words are named that a loop reads.
+const maxFlags = 3

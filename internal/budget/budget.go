@@ -1,0 +1,131 @@
+// Package budget bounds the work of one look at a target: by processor time, and by a
+// context that can be cancelled. Whoever works in a loop tells how much it did, and stops
+// when that is an error. Reading memory of a target counts too, so that a loop over a
+// damaged structure ends even where nobody thought of it.
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrSpent says that the processor time of a look is used up.
+var ErrSpent = errors.New("the budget of processor time is spent")
+
+// stride is how much work is done between two looks at the clock. A unit of work is about
+// a read of a structure, which takes from 100 ns to 10 µs: so the clock costs little, and
+// a context that has ended is seen within a millisecond or so.
+const stride = 128
+
+// Budget bounds the work of one look. A nil one has no bound. It may be used by several
+// goroutines, but counts only what those do that spend of it. A goroutine that stays on one
+// thread of the operating system (runtime.LockOSThread) pays for nobody else; another pays
+// for whatever its thread did since it last spent.
+type Budget struct {
+	ctx   context.Context
+	limit time.Duration // 0 for none
+
+	work atomic.Int64          // since the last look at the clock
+	end  atomic.Pointer[error] // once there is one
+
+	mu   sync.Mutex
+	used time.Duration
+	tid  int           // the operating system's thread of the last look at the clock
+	at   time.Duration // what it had used then
+}
+
+// New returns a budget of some processor time, 0 for any, that ends with ctx.
+func New(ctx context.Context, limit time.Duration) *Budget {
+	b := &Budget{ctx: ctx, limit: limit}
+	b.tid, b.at = now()
+	return b
+}
+
+// Spend counts work that is about to be done. It is an error, the same from then on, if
+// it must not be done: that of the context, or ErrSpent.
+func (b *Budget) Spend(work int) error {
+	if b == nil {
+		return nil
+	}
+	if err := b.end.Load(); err != nil {
+		return *err
+	}
+	if b.work.Add(int64(work)) < stride {
+		return nil
+	}
+	b.work.Store(0)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	err := b.check()
+	if err != nil {
+		b.end.Store(&err)
+	}
+	return err
+}
+
+// Err is the error of Spend without any work, and looks at the clock.
+func (b *Budget) Err() error { return b.Spend(stride) }
+
+// check looks at the context and the clock.
+func (b *Budget) check() error {
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	tid, at := now()
+	if tid == b.tid { // else it was another goroutine's time, or is not known
+		b.used += at - b.at
+	}
+	b.tid, b.at = tid, at
+	if b.limit > 0 && b.used >= b.limit {
+		return fmt.Errorf("%w: %v", ErrSpent, b.limit)
+	}
+	return nil
+}
+
+// Share is a budget with one of n equal parts of what is left of b. What is spent of it is
+// spent of b too, once Return gives back the rest.
+func (b *Budget) Share(n int) *Budget {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h := New(b.ctx, 0)
+	if b.limit > 0 {
+		h.limit = max((b.limit-b.used)/time.Duration(n), 1)
+	}
+	return h
+}
+
+// Return ends the use of a share of b.
+func (b *Budget) Return(share *Budget) {
+	_ = share.Err() // looks at the clock
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += share.Used()
+	b.tid, b.at = now() // what the share has counted, b does not count again
+}
+
+// Used is the processor time that was counted so far.
+func (b *Budget) Used() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}
+
+// now is the present thread of the operating system, and the processor time that it has
+// used. A goroutine may come back from any system call on another thread: without the lock,
+// the time of one would be taken for that of another, which may have used minutes more.
+func now() (tid int, used time.Duration) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		return 0, 0 // every Linux has this clock
+	}
+	return unix.Gettid(), time.Duration(ts.Nano())
+}

@@ -1,0 +1,217 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// DefaultMemory is what a target may make its reader hold, in bytes, if nobody says
+// another limit: some ten times what a report of a thousand threads takes.
+const DefaultMemory = 512 << 20
+
+// uncounted is the share of a limit, one in so many, that is left for what nobody counts:
+// the program itself, pages of files that are mapped, and memory that is free again and
+// not collected yet.
+const uncounted = 3
+
+// maxRefused bounds how many things are named of those that were left out.
+const maxRefused = 6
+
+// ErrMemory says that what a target makes its reader hold reached the limit.
+var ErrMemory = errors.New("the limit of memory is reached")
+
+// Ledger counts the memory that is taken on behalf of one target: of its file, and of the
+// files that it names. Whoever takes memory in proportion to what a file claims says so
+// before, and leaves out what is refused. A nil one has no limit. It may be used by
+// several goroutines.
+type Ledger struct {
+	of    *Ledger          // that this one is a part of, nil if it is whole
+	under callbacks.Ledger // of somebody else, that counts in its place; nil if there is none
+	limit uint64           // in bytes, 0 for none
+	held  atomic.Uint64
+	left  *refusals
+}
+
+// refusals are what was left out, each once.
+type refusals struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// NewLedger returns a ledger for a process that may hold limit bytes, 0 for any.
+func NewLedger(limit uint64) *Ledger { return &Ledger{limit: limit, left: &refusals{}} }
+
+// Of is the Ledger that l is, or one that asks l; nil for nil.
+func Of(l callbacks.Ledger) *Ledger {
+	switch l := l.(type) {
+	case nil:
+		return nil
+	case *Ledger:
+		return l
+	}
+	return &Ledger{under: l, left: &refusals{}}
+}
+
+// Part is a ledger whose memory counts for l too, until it is closed. It refuses what l
+// does, and l says what that was.
+func (l *Ledger) Part() *Ledger {
+	if l == nil {
+		return nil
+	}
+	return &Ledger{of: l, left: l.left}
+}
+
+// Look is a Part that says itself what it refused, as long as it is used.
+func (l *Ledger) Look() *Ledger {
+	p := l.Part()
+	if p != nil {
+		p.left = &refusals{}
+	}
+	return p
+}
+
+// Within is a Look of at most limit bytes of l, 0 for all of them.
+func (l *Ledger) Within(limit uint64) *Ledger {
+	p := l.Look()
+	if p != nil {
+		p.limit = limit
+	}
+	return p
+}
+
+// Close gives back all that was taken. The ledger can be used again.
+func (l *Ledger) Close() {
+	if l != nil {
+		l.Give(l.held.Load())
+	}
+}
+
+// Take counts n bytes for what, which the error and Err name. If it is an error, nothing
+// is counted, and they must not be taken.
+func (l *Ledger) Take(what string, n uint64) error {
+	err := l.Try(what, n)
+	if err != nil {
+		l.left.add(what, n)
+	}
+	return err
+}
+
+// Try is Take for what says itself what it left out: Err does not.
+func (l *Ledger) Try(what string, n uint64) error {
+	if l == nil {
+		return nil
+	}
+	if limit, ok := l.add(n); !ok {
+		return fmt.Errorf("%w: %d MiB more of %d for %s", ErrMemory, mebibytes(n), limit>>20, what)
+	}
+	return nil
+}
+
+// mebibytes rounds up.
+func mebibytes(n uint64) uint64 { return n>>20 + min(n&(1<<20-1), 1) }
+
+// add counts n bytes here and in what l is a part of, or nowhere. The limit is that of
+// who refuses.
+func (l *Ledger) add(n uint64) (limit uint64, ok bool) {
+	if !l.reserve(n) {
+		return l.limit, false
+	}
+	switch {
+	case l.of != nil:
+		limit, ok = l.of.add(n)
+	case l.under != nil:
+		ok = l.under.Take("what a file claims", n) == nil
+	default:
+		return l.limit, true
+	}
+	if !ok {
+		l.giveHere(n)
+	}
+	return limit, ok
+}
+
+// reserve counts n bytes here, if the limit lets it.
+func (l *Ledger) reserve(n uint64) bool {
+	most := l.limit - l.limit/uncounted
+	for {
+		held := l.held.Load()
+		if l.limit > 0 && (n > most || held > most-n) {
+			return false
+		}
+		if l.held.CompareAndSwap(held, held+n) {
+			return true
+		}
+	}
+}
+
+// giveHere gives back n bytes here, or as many as are held, and returns how many.
+func (l *Ledger) giveHere(n uint64) uint64 {
+	for {
+		held := l.held.Load()
+		if n = min(n, held); l.held.CompareAndSwap(held, held-n) {
+			return n
+		}
+	}
+}
+
+// Give gives back n bytes that were taken.
+func (l *Ledger) Give(n uint64) {
+	for ; l != nil; l = l.of {
+		if n = l.giveHere(n); l.under != nil {
+			l.under.Give(n)
+		}
+	}
+}
+
+// Held is how much is taken, in bytes.
+func (l *Ledger) Held() uint64 {
+	if l == nil {
+		return 0
+	}
+	return l.held.Load()
+}
+
+// add remembers what was left out. The same thing is named once, however large it was.
+func (r *refusals) add(what string, n uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := what + " ("
+	known := slices.ContainsFunc(r.list, func(s string) bool { return strings.HasPrefix(s, name) })
+	if !known && len(r.list) <= maxRefused {
+		r.list = append(r.list, fmt.Sprintf("%s%d MiB)", name, mebibytes(n)))
+	}
+}
+
+// Err says in one line what was left out, nil if nothing was.
+func (l *Ledger) Err() error {
+	list, limit := l.refused()
+	if len(list) == 0 {
+		return nil
+	}
+	if len(list) > maxRefused {
+		list = append(list[:maxRefused:maxRefused], "others")
+	}
+	const text = "%w (%d MiB), left out: %s; --max-memory raises it, 0 is any"
+	return fmt.Errorf(text, ErrMemory, limit>>20, strings.Join(list, ", "))
+}
+
+// refused is what was left out here and in what l is a part of, and the least limit.
+func (l *Ledger) refused() (list []string, limit uint64) {
+	for ; l != nil; l = l.of {
+		if l.limit > 0 && (limit == 0 || l.limit < limit) {
+			limit = l.limit
+		}
+		if l.of == nil || l.of.left != l.left {
+			l.left.mu.Lock()
+			list = append(list, l.left.list...)
+			l.left.mu.Unlock()
+		}
+	}
+	return list, limit
+}

@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// ownIDs begins the numbers that a proxy adds.
+const ownIDs = 1 << 30
+
+// object is a JSON object.
+type object = map[string]any
+
+// TestMain removes what buildTool has built.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if builtTool.dir != "" {
+		os.RemoveAll(builtTool.dir)
+	}
+	os.Exit(status)
+}
+
+// builtTool is the tool, built when the first test needs it as a process.
+var builtTool struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// buildTool builds the tool, which gdb's script starts.
+func buildTool(t testing.TB) (path string) {
+	t.Helper()
+	omptest.Needs(t, "debuggers")
+	b := &builtTool
+	b.once.Do(func() {
+		if b.dir, b.err = os.MkdirTemp("", "ompd-inspect"); b.err == nil {
+			b.err = exec.Command("go", "build", "-o", b.dir, "../../cmd/ompd-inspect").Run()
+		}
+	})
+	if b.err != nil {
+		t.Fatal(b.err)
+	}
+	return filepath.Join(b.dir, "ompd-inspect")
+}
+
+// proxied starts `ompd-inspect dap --proxy`, and is a client of it; status gives its exit status.
+func proxied(t testing.TB, tool string, words ...string) (*daptest.Client, <-chan int) {
+	t.Helper()
+	in, toProxy, err1 := os.Pipe()
+	fromProxy, out, err2 := os.Pipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	cmd := exec.Command(tool, append([]string{"dap", "--no-debuginfod", "--proxy"}, words...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	out.Close()
+	status := make(chan int, 1)
+	go func() {
+		_ = cmd.Wait()
+		status <- cmd.ProcessState.ExitCode()
+		close(status)
+	}()
+	c := daptest.NewProxied(t, fromProxy, toProxy, ownIDs)
+	t.Cleanup(func() {
+		toProxy.Close()
+		for range status {
+		}
+	})
+	return c, status
+}
+
+// deadlocks are runs of a deadlock on both runtimes.
+func deadlocks(t testing.TB, mode omptest.Mode) map[string]omptest.Run {
+	t.Helper()
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	gnu := omptest.Compile(t, omptest.Build{Program: "lock_cycle", Compiler: omptest.GCC})
+	return map[string]omptest.Run{
+		"llvm": {Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: mode},
+		"gnu":  {Exe: gnu, Runtime: omptest.Libgomp(t), Mode: mode},
+	}
+}
+
+// begin has an adapter begin to hold a program; its own order of messages is followed.
+func begin(t testing.TB, c *daptest.Client, how string, what object) {
+	t.Helper()
+	daptest.Ask[any](c, "initialize", object{"adapterID": "x", "linesStartAt1": true, "supportsInvalidatedEvent": true})
+	attach := c.Send(how, what)
+	c.Event("initialized")
+	daptest.Ask[any](c, "configurationDone", nil)
+	if m := c.Response(attach); !m.Success {
+		t.Fatalf("%s: %s", how, m.Text)
+	}
+}
+
+// checkProxied holds what is shown of a deadlock through a proxy against what it is.
+func checkProxied(t *testing.T, c *daptest.Client) {
+	t.Helper()
+	c.Event("ompd/changed")
+	checkNames(t, c)
+	checkStacks(t, c)
+	checkVerdict(t, c)
+}
+
+// checkVerdict looks for the verdict wherever it is told.
+func checkVerdict(t *testing.T, c *daptest.Client) {
+	t.Helper()
+	pic := daptest.Ask[picture.Picture](c, "ompd/picture", nil)
+	if len(pic.Verdicts) == 0 || pic.Verdicts[0].Kind != "deadlock" {
+		t.Errorf("verdicts %+v", pic.Verdicts)
+	}
+	r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", object{"expression": "omp diagnose", "context": "repl"})
+	if !strings.Contains(r.Result, "DEADLOCK") {
+		t.Errorf("omp diagnose shows %q", r.Result)
+	}
+	told := false
+	for _, m := range c.All() {
+		told = told || m.Event == "output" && strings.Contains(string(m.Body), "DEADLOCK")
+	}
+	if !told {
+		t.Error("the verdict was not told")
+	}
+}
+
+// ompName is how a proxy names threads of a team of three.
+var ompName = regexp.MustCompile(`^OMP ([012])/3 (wait_lock|work_parallel) `)
+
+// checkNames looks for the names of the team's threads.
+func checkNames(t *testing.T, c *daptest.Client) {
+	t.Helper()
+	found := map[string]bool{}
+	list := daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
+	for _, th := range list {
+		if m := ompName.FindStringSubmatch(th.Name); m != nil {
+			found[m[1]] = true
+		}
+	}
+	if len(found) != 3 {
+		t.Errorf("threads %+v", list)
+	}
+}
+
+// ofRuntime are functions of runtimes.
+var ofRuntime = regexp.MustCompile(`__kmp|GOMP_|gomp_|omp_set_lock|start_thread`)
+
+// checkStacks looks for the user's model in the stacks, page by page and at once.
+func checkStacks(t *testing.T, c *daptest.Client) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, th := range daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads {
+		whole := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", object{"threadId": th.Id}).StackFrames
+		var pages []godap.StackFrame
+		for i := range whole {
+			which := object{"threadId": th.Id, "startFrame": i, "levels": 1}
+			pages = append(pages, daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which).StackFrames...)
+		}
+		for i, f := range whole {
+			if i >= len(pages) || pages[i].Name != f.Name {
+				t.Errorf("%s: frame %d is %+v, alone it is %+v", th.Name, i, f, pages)
+			}
+			if ofRuntime.MatchString(f.Name) && f.InstructionPointerReference != "" {
+				t.Errorf("%s: a frame of the runtime: %+v", th.Name, f)
+			}
+			seen[f.Name] = true
+			if f.PresentationHint != "label" {
+				checkScopes(t, c, f)
+			}
+		}
+	}
+	for _, want := range []string{"deposit", "withdraw", "main", "<OMP-lock_wait>"} {
+		found := false
+		for name := range seen {
+			found = found || name == want || strings.HasPrefix(name, want+"(") // lldb has arguments
+		}
+		if !found {
+			t.Errorf("no stack has %s: %v", want, seen)
+		}
+	}
+}
+
+// checkScopes looks for what is known of the thread in the scopes of a frame, beside the debugger's own.
+func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame) {
+	t.Helper()
+	theirs, ours := 0, map[string]int{}
+	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", object{"frameId": f.Id}).Scopes {
+		if s.VariablesReference > ownIDs {
+			ours[s.Name] = s.VariablesReference
+		} else {
+			theirs++
+		}
+	}
+	if ours["OpenMP thread"] == 0 || ours["Region"] == 0 || (theirs == 0) != (f.Id > ownIDs) {
+		t.Errorf("frame %+v has %d scopes of the debugger and %v", f, theirs, ours)
+		return
+	}
+	which := object{"variablesReference": ours["OpenMP thread"]}
+	if list := daptest.Ask[godap.VariablesResponseBody](c, "variables", which).Variables; len(list) < 5 {
+		t.Errorf("the thread has %+v", list)
+	}
+}
+
+// TestProxyGdb puts the proxy before gdb's own adapter.
+func TestProxyGdb(t *testing.T) {
+	tool := buildTool(t)
+	for name, run := range deadlocks(t, omptest.Live) {
+		for _, suite := range omptest.GdbSuites {
+			t.Run(name+"/"+suite, func(t *testing.T) {
+				t.Parallel()
+				p := omptest.Start(t, run)
+				c, status := proxied(t, tool, "--", omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap")
+				begin(t, c, "attach", object{"pid": p.PID, "program": p.Exe})
+				checkProxied(t, c)
+				daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
+				c.CloseWrite()
+				omptest.Equal(t, "exit status", <-status, ExitOK)
+			})
+		}
+	}
+}
+
+// TestProxyLldb puts the proxy before LLVM's adapters.
+func TestProxyLldb(t *testing.T) {
+	tool := buildTool(t)
+	for name, run := range deadlocks(t, omptest.Live) {
+		for _, major := range []int{16, 19} {
+			if major == 16 && name == "gnu" {
+				continue // the older adapter differs in what it tells, whatever the runtime
+			}
+			t.Run(fmt.Sprintf("%s/%d", name, major), func(t *testing.T) {
+				p := omptest.Start(t, run)
+				c, status := proxied(t, tool, "--", omptest.Lldb(t, major))
+				begin(t, c, "attach", object{"pid": p.PID, "program": p.Exe, "stopOnEntry": true})
+				checkProxied(t, c)
+				daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
+				c.CloseWrite()
+				omptest.Equal(t, "exit status", <-status, ExitOK)
+			})
+		}
+	}
+}
+
+// TestProxyCore puts the proxy before adapters that open a core.
+func TestProxyCore(t *testing.T) {
+	tool := buildTool(t)
+	for name, run := range deadlocks(t, omptest.Gcore) {
+		for adapter, line := range map[string][]string{
+			"gdb": {omptest.GdbOf(t, "sid"), "-nx", "-q", "-i", "dap"}, "lldb": {omptest.Lldb(t, 19)},
+		} {
+			t.Run(name+"/"+adapter, func(t *testing.T) {
+				core := omptest.Dump(t, run)
+				c, status := proxied(t, tool, append([]string{"--"}, line...)...)
+				begin(t, c, "attach", object{"coreFile": core.Core, "program": core.Exe})
+				checkProxied(t, c)
+				daptest.Ask[any](c, "disconnect", nil)
+				c.CloseWrite()
+				omptest.Equal(t, "exit status", <-status, ExitOK)
+			})
+		}
+	}
+}
+
+// TestProxyDelve puts the proxy before a Delve that listens, and before one that it starts: threads of C that Delve
+// does not list are there, and goroutines have their place in the team.
+func TestProxyDelve(t *testing.T) {
+	tool := buildTool(t)
+	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
+	t.Run("connect", func(t *testing.T) {
+		h := omptest.StartUnderDelve(t, run)
+		c, _ := proxied(t, tool, "--connect", h.Socket)
+		daptest.Ask[any](c, "initialize", object{"adapterID": "go", "linesStartAt1": true, "pathFormat": "path"})
+		attach := c.Send("attach", object{"mode": "remote", "stopOnEntry": true})
+		c.Event("initialized")
+		daptest.Ask[any](c, "configurationDone", nil)
+		c.Response(attach)
+		c.Event("stopped")
+		checkGo(t, c, true)
+	})
+	t.Run("start", func(t *testing.T) {
+		p := omptest.Start(t, run)
+		c, _ := proxied(t, tool, "--", omptest.Delve(t), "dap", "--check-go-version=false")
+		daptest.Ask[any](c, "initialize", object{"adapterID": "go", "linesStartAt1": true, "pathFormat": "path"})
+		attach := c.Send("attach", object{"mode": "local", "processId": p.PID, "stopOnEntry": true})
+		c.Event("initialized")
+		daptest.Ask[any](c, "configurationDone", nil)
+		c.Response(attach)
+		c.Event("stopped")
+		checkGo(t, c, false)
+		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
+	})
+}
+
+// checkGo looks for the team of a Go program's C side.
+func checkGo(t *testing.T, c *daptest.Client, whole bool) {
+	t.Helper()
+	c.Event("ompd/changed")
+	list := daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
+	team, added, stacks := 0, 0, 0
+	for _, th := range list {
+		if !strings.HasPrefix(th.Name, "OMP ") {
+			continue
+		}
+		team++
+		if th.Id > ownIDs {
+			added++
+		}
+		which := object{"threadId": th.Id}
+		for _, f := range daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which).StackFrames {
+			if strings.Contains(f.Name, "[parallel]") {
+				stacks++
+			}
+		}
+	}
+	if team < 2 || added == 0 || whole && stacks == 0 {
+		t.Errorf("%d threads of OpenMP, %d of them added, %d stacks in a region: %+v", team, added, stacks, list)
+	}
+}
+
+// TestProxyProcess has adapters end and not end: nothing is left behind.
+func TestProxyProcess(t *testing.T) {
+	tool := buildTool(t)
+	t.Run("dies", func(t *testing.T) {
+		c, status := proxied(t, tool, "--", "/bin/sh", "-c", "read x; kill -9 $$")
+		m := c.Response(c.Send("initialize", nil))
+		if m.Success || !strings.Contains(m.Text, "has ended") {
+			t.Errorf("initialize is answered by %+v", m)
+		}
+		if told := string(c.Event("output").Body); !strings.Contains(told, "signal: killed") {
+			t.Errorf("the client is told %s", told)
+		}
+		c.Event("terminated")
+		omptest.Equal(t, "exit status", <-status, ExitError)
+	})
+	t.Run("stays", func(t *testing.T) {
+		pipe := filepath.Join(t.TempDir(), "alive")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, status := proxied(t, tool, "--", "/bin/sh", "-c", "exec 3>"+pipe+"; sleep 1000")
+		alive, err := os.Open(pipe) // open as long as the shell or what it has started is there
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer alive.Close()
+		c.CloseWrite()
+		<-status
+		if _, err := alive.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the adapter is left behind: %v", err)
+		}
+	})
+	t.Run("missing", func(t *testing.T) {
+		_, status := proxied(t, tool, "--", "/no/such/adapter")
+		omptest.Equal(t, "exit status", <-status, ExitError)
+	})
+}

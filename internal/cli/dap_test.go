@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// adapter starts `ompd-inspect dap`, and is a client of it; status gives its exit status.
+func adapter(t *testing.T, flags ...string) (*daptest.Client, <-chan int) {
+	t.Helper()
+	in, toAdapter, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromAdapter, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := make(chan int, 1)
+	go func() {
+		c := Command{Version: "test", Stdin: in, Stdout: out, Stderr: os.Stderr}
+		s := c.Run(t.Context(), append([]string{"dap"}, flags...))
+		in.Close()
+		out.Close()
+		status <- s
+	}()
+	c := daptest.New(t, fromAdapter, toAdapter)
+	t.Cleanup(func() { toAdapter.Close() })
+	return c, status
+}
+
+// TestDap looks at a core through the adapter, and types each verb of the console.
+func TestDap(t *testing.T) {
+	g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, status := adapter(t, "--no-debuginfod")
+	daptest.Ask[any](c, "initialize", map[string]any{"adapterID": "ompd"})
+	daptest.Ask[any](c, "configurationDone", nil)
+	daptest.Ask[any](c, "attach", map[string]any{
+		"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot, "debugDirs": []string{},
+	})
+	stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+	omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
+	shown := map[string]string{
+		"report": "DEADLOCK", "diagnose": "DEADLOCK", "threads": "wait_lock", "regions": "level 1", "tasks": "implicit",
+		"stacks": "withdraw", "icvs": "dyn-var", "breakpoints": "ompd_bp_parallel_begin", "layout": "FIELD",
+		"doctor": "runtime",
+	}
+	for _, verb := range consoleVerbs {
+		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": "omp " + verb})
+		if want := shown[verb]; want == "" || !strings.Contains(r.Result, want) {
+			t.Errorf("omp %s shows no %q:\n%s", verb, want, r.Result)
+		}
+	}
+	for expression, want := range map[string]string{
+		"omp threads --json": `"schema"`, "omp threads --lwp 5608": "5608", "omp report --fast": "unknown flag",
+		"omp threads core": "one target at a time",
+	} {
+		r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", map[string]any{"expression": expression})
+		if !strings.Contains(r.Result, want) {
+			t.Errorf("%s shows no %q:\n%s", expression, want, r.Result)
+		}
+	}
+	daptest.Ask[any](c, "disconnect", nil)
+	omptest.Equal(t, "exit status", <-status, ExitOK)
+}
+
+// TestDapGarbage ends with an error for what is no protocol.
+func TestDapGarbage(t *testing.T) {
+	c, status := adapter(t)
+	c.Write("GET / HTTP/1.1\r\n\r\n")
+	omptest.Equal(t, "exit status", <-status, ExitError)
+	c.Event("terminated")
+}

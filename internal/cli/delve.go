@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/remote"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// delveTarget is a program that a headless Delve holds.
+type delveTarget struct {
+	*delve.Process
+	app   *app
+	name  string
+	arch  callbacks.Arch
+	pause delve.Pause
+}
+
+// openDelve connects to the Delve that name names, if it names one.
+func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*session.Target, error) {
+	if !strings.HasPrefix(name, delve.Scheme) {
+		return nil, nil
+	}
+	address, err := delve.ParseAddress(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if o.NoStop {
+		return nil, usageError{errors.New("--no-stop: Delve cannot read a running program")}
+	}
+	files := remote.Options{Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Memory: o.Ledger()}
+	p, err := delve.Open(ctx, address, delve.Options{Options: files})
+	if err != nil {
+		return nil, err
+	}
+	return session.Of(&delveTarget{Process: p, app: a, name: name}, o), nil
+}
+
+// Look calls f with the program halted.
+func (d *delveTarget) Look(ctx context.Context, _, f func(callbacks.Target) error) (err error) {
+	announce := func() {
+		fmt.Fprintf(d.app.Stderr, "ompd-inspect: the program at %s is running: it is halted, and resumed afterwards\n", d.name)
+	}
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP) // it must not stay halted
+	defer stop()
+	d.pause, err = d.Process.Look(ctx, announce, func(t callbacks.Target) error {
+		d.arch = t.Arch()
+		return f(t)
+	})
+	return err
+}
+
+// Living is true: the program may run on.
+func (d *delveTarget) Living() bool { return true }
+
+// Warnings are none.
+func (d *delveTarget) Warnings() []error { return nil }
+
+// About describes the program, and what the last look cost it.
+func (d *delveTarget) About() picture.Target {
+	info := d.Info()
+	t := picture.Target{Kind: "process", Path: d.name, PID: info.PID, Executable: info.Executable, Arch: d.arch.String(), Command: info.Command}
+	if d.pause.Halted {
+		t.Pause = &picture.Pause{Threads: d.pause.Threads, Stops: 1, Microseconds: d.pause.Duration.Microseconds()}
+	}
+	return t
+}

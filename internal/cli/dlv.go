@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// dlvVerb is a proxy before a headless Delve.
+func dlvVerb(a *app) *cobra.Command {
+	var listen string
+	var remote bool
+	cmd := &cobra.Command{
+		Use:   "dlv --listen ADDRESS delve://HOST:PORT",
+		Short: "Before a headless Delve: OpenMP in dlv, GoLand, vim and Gdlv", Args: cobra.ExactArgs(1),
+		Long: `Stands between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv): all
+that they say passes, goroutines have labels with their place in OpenMP's teams, threads of
+C their OpenMP name, and the expression "omp VERB" is what ompd-inspect prints for the verb.
+delve/omp.star makes that the command omp of dlv's terminal. docs/delve.md.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.here("dlv"); err != nil {
+				return err
+			}
+			if listen == "" {
+				return usageError{errors.New("dlv: where? --listen 127.0.0.1:4712")}
+			}
+			address, err := delve.ParseAddress(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			unhurried()
+			return delves{editors{a}, args[0], address}.listen(cmd.Context(), listen, remote)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to wait on for clients: 127.0.0.1:4712; port 0 is any")
+	cmd.Flags().BoolVar(&remote, "allow-remote", false, "let every user and other machines connect")
+	return cmd
+}
+
+// delves stands before one Delve.
+type delves struct {
+	editors
+	name    string // delve://…
+	address string
+}
+
+// listen serves clients until a signal comes.
+func (d delves) listen(ctx context.Context, address string, remote bool) error {
+	return d.accept(ctx, address, remote, func(ctx context.Context, conn net.Conn) {
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+		err := d.serve(ctx, conn, remote)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(d.Stderr, "ompd-inspect: %v: %v\n", conn.RemoteAddr(), err)
+		}
+	})
+}
+
+// serve serves one client: one that speaks the Debug Adapter Protocol, too, as Delve does on the same port.
+func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
+	if !remote {
+		if err := sameUser(conn); err != nil {
+			return err
+		}
+	}
+	in := bufio.NewReader(conn)
+	first, err := in.Peek(1)
+	if err != nil {
+		return nil // it has closed without a word
+	}
+	link, err := connectAdapter(ctx, d.address)
+	if err != nil {
+		return err
+	}
+	defer link.Close()
+	if first[0] == 'C' { // Content-Length
+		c := dap.ProxyConfig{Config: d.config(), Debugger: dap.Delve(), Attach: dap.Attach{Target: dap.Name(d.name)}}
+		return mapped(func() error { return dap.Proxy(ctx, in, conn, link, c) })
+	}
+	s := &delveSession{delves: d, ctx: ctx, client: conn, server: link, methods: map[string]string{}}
+	defer s.close()
+	return mapped(func() error { return s.relay(in) })
+}
+
+// delveSession is one client of Delve's JSON-RPC, of version 2 of its service.
+type delveSession struct {
+	delves
+	ctx    context.Context
+	client io.Writer
+	server dap.Link
+
+	mu      sync.Mutex        // guards what follows, and writing to the client
+	methods map[string]string // of the requests that are not answered and that matter, by their ids
+	look    *delveLook        // of the present stop; nil if there is none yet
+
+	looking sync.Mutex
+	target  *session.Target
+}
+
+// delveLook is a look at one stop.
+type delveLook struct {
+	done chan struct{}
+	pic  *picture.Picture // nil if there is none
+}
+
+// call is what is looked at of a request.
+type call struct {
+	Method string            `json:"method"`
+	Params []json.RawMessage `json:"params"`
+	ID     json.RawMessage   `json:"id"`
+}
+
+// relay passes what both sides say, until one of them ends.
+func (s *delveSession) relay(in io.Reader) error {
+	back := make(chan error, 1)
+	go func() {
+		err := eachValue(s.server, s.fromDelve)
+		if c, ok := s.client.(io.Closer); ok {
+			c.Close()
+		}
+		back <- err
+	}()
+	err := eachValue(in, s.fromClient)
+	s.server.Close()
+	return errors.Join(err, <-back)
+}
+
+// maxValue bounds one message of Delve or of its client, in bytes.
+const maxValue = 64 << 20
+
+// eachValue calls f with each JSON value of a stream.
+func eachValue(from io.Reader, f func(json.RawMessage) error) error {
+	bound := &io.LimitedReader{R: from}
+	d := json.NewDecoder(bound)
+	for {
+		bound.N = maxValue
+		var v json.RawMessage
+		err := d.Decode(&v)
+		switch {
+		case err != nil && bound.N <= 0:
+			return fmt.Errorf("a message of more than %d bytes", maxValue)
+		case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, unix.ECONNRESET):
+			return nil
+		case err != nil:
+			return fmt.Errorf("this is not Delve's JSON-RPC: %w", err)
+		}
+		if err := f(v); err != nil {
+			return err
+		}
+	}
+}
+
+// Methods of Delve's service that are looked at.
+const (
+	listGoroutines = "RPCServer.ListGoroutines"
+	listThreads    = "RPCServer.ListThreads"
+	evalMethod     = "RPCServer.Eval"
+)
+
+// fromClient passes a request on, or answers it.
+func (s *delveSession) fromClient(v json.RawMessage) error {
+	var c call
+	if json.Unmarshal(v, &c) != nil {
+		return s.send(s.server, v)
+	}
+	switch c.Method {
+	case listGoroutines, listThreads:
+		s.mu.Lock()
+		s.methods[string(c.ID)] = c.Method
+		s.mu.Unlock()
+	case evalMethod:
+		var p struct{ Expr string }
+		if len(c.Params) > 0 && json.Unmarshal(c.Params[0], &p) == nil && strings.HasPrefix(p.Expr, "omp ") {
+			go s.verbFor(c.ID, strings.Fields(p.Expr)[1:])
+			return nil
+		}
+	case "RPCServer.Command", "RPCServer.Restart", "RPCServer.Detach", "RPCServer.Recorded":
+		s.mu.Lock()
+		s.look = nil // the program may run
+		s.mu.Unlock()
+	}
+	return s.send(s.server, v)
+}
+
+// send writes a message.
+func (s *delveSession) send(to io.Writer, v json.RawMessage) error {
+	if to == s.client {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
+	_, err := to.Write(append(slices.Clip(v), '\n'))
+	return err
+}
+
+// fromDelve passes a reply on, with what is known of OpenMP.
+func (s *delveSession) fromDelve(v json.RawMessage) error {
+	var r struct {
+		ID     json.RawMessage            `json:"id"`
+		Result map[string]json.RawMessage `json:"result"`
+		Error  any                        `json:"error"`
+	}
+	if json.Unmarshal(v, &r) != nil {
+		return s.send(s.client, v)
+	}
+	s.mu.Lock()
+	method := s.methods[string(r.ID)]
+	delete(s.methods, string(r.ID))
+	s.mu.Unlock()
+	if method == "" || r.Error != nil {
+		return s.send(s.client, v)
+	}
+	go func() { // others may be answered meanwhile: replies go by their ids
+		if pic := s.picture(); pic != nil {
+			enrich(method, r.Result, pic)
+			if text, err := json.Marshal(r); err == nil {
+				v = text
+			}
+		}
+		_ = s.send(s.client, v)
+	}()
+	return nil
+}
+
+// delvePatience is how long a list waits for a look, before it is passed as it is.
+const delvePatience = 2 * time.Second
+
+// picture looks at the program, which stands still, once a stop; nil if that fails or takes too long.
+func (s *delveSession) picture() *picture.Picture {
+	s.mu.Lock()
+	l := s.look
+	if l == nil {
+		l = &delveLook{done: make(chan struct{})}
+		s.look = l
+		go func() {
+			defer close(l.done)
+			s.looking.Lock()
+			defer s.looking.Unlock()
+			t, err := s.open()
+			if err != nil {
+				return
+			}
+			answer, err := t.Look(s.ctx, session.Report())
+			if err == nil {
+				l.pic = answer.Picture
+				_ = answer.Close()
+			}
+		}()
+	}
+	s.mu.Unlock()
+	timer := time.NewTimer(delvePatience)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return l.pic
+	case <-timer.C:
+		return nil
+	}
+}
+
+// open opens the program that Delve holds, once. The caller holds looking.
+func (s *delveSession) open() (t *session.Target, err error) {
+	if s.target == nil {
+		s.target, err = s.openTarget(s.ctx, s.name)
+	}
+	return s.target, err
+}
+
+// close ends the use of the program.
+func (s *delveSession) close() {
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	if s.target != nil {
+		_ = s.target.Close()
+	}
+}
+
+// verbFor answers an evaluation with what a verb prints, as a string variable.
+func (s *delveSession) verbFor(id json.RawMessage, words []string) {
+	if len(words) == 0 {
+		words = []string{"report"}
+	}
+	text := fmt.Sprintf("omp %s: it is one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
+	if slices.Contains(consoleVerbs, words[0]) {
+		s.looking.Lock()
+		t, err := s.open()
+		if err == nil {
+			text = s.verb(s.ctx, t, words)
+		} else {
+			text = err.Error()
+		}
+		s.looking.Unlock()
+	}
+	const kindString = 24 // reflect.String
+	variable := map[string]any{
+		"name": "omp", "type": "string", "realType": "string", "kind": kindString, "value": text, "len": len(text),
+		"children": []any{},
+	}
+	reply, err := json.Marshal(map[string]any{
+		"id": id, "error": nil, "result": map[string]any{"Variable": variable},
+	})
+	if err == nil {
+		_ = s.send(s.client, reply)
+	}
+}

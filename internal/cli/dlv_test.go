@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// delveProxy starts `ompd-inspect dlv` before a Delve, and returns where it listens.
+func delveProxy(t *testing.T, socket string) (address string) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int, 1)
+	go func() {
+		c := Command{Version: "test", Stdout: write, Stderr: os.Stderr}
+		done <- c.Run(t.Context(), []string{"dlv", "--no-debuginfod", "--listen", "127.0.0.1:0", "delve://" + socket})
+		write.Close()
+	}()
+	t.Cleanup(func() { <-done })
+	line, err := bufio.NewReader(read).ReadString('\n')
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return address
+}
+
+// TestDlv connects dlv's own terminal through the proxy: goroutines have labels, threads of C names, and the script
+// makes the command omp.
+func TestDlv(t *testing.T) {
+	omptest.Needs(t, "Delve")
+	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
+	p := omptest.Start(t, run)
+	address := delveProxy(t, omptest.AttachDelve(t, p, "--accept-multiclient"))
+	script := filepath.Join(t.TempDir(), "script")
+	star, err := filepath.Abs("../../delve/omp.star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := "source " + star + "\nomp regions\nomp nothing\ngoroutines -l\nthreads\nprint 1+2\nquit -c\n"
+	if err := os.WriteFile(script, []byte(commands), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(omptest.Delve(t), "connect", address, "--init", script, "--allow-non-terminal-interactive=true")
+	cmd.Stdin = strings.NewReader("quit -c\n")
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{
+		`REGIONS +1 parallel region`, `it is one of report, diagnose`, `"omp\.state":"work_parallel"`,
+		`"omp\.team":"\d/4"`, `Thread \d+ at .*\[OMP \d/4 work_parallel`, `(?m)^3$`,
+	} {
+		if !regexp.MustCompile(want).Match(out) {
+			t.Errorf("%v: dlv shows no %q:\n%s", err, want, out)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Times of a job: when people are told how far it is, and when they get what is there.
+const (
+	jobPartial = 5 * time.Second
+	jobTimeout = 10 * time.Second
+)
+
+// defaultVia reaches a host.
+const defaultVia = "ssh -o BatchMode=yes {host}"
+
+// jobOptions are the flags of job.
+type jobOptions struct {
+	mpirun   int
+	hosts    []string
+	hostfile string
+	pods     string
+	via      string
+	tool     string
+	send     bool
+	timeout  time.Duration
+	interval time.Duration
+	jobs     int
+	sample   int
+	rank     int
+	perRank  string
+	job      string
+}
+
+// jobRun is one run of job or job-node.
+type jobRun struct{ *app }
+
+// jobVerb shows a job of many ranks on one page.
+func jobVerb(a *app) *cobra.Command {
+	o := &jobOptions{rank: -1}
+	cmd := &cobra.Command{
+		Use:   "job SLURM-JOB | job CORE... | job --mpirun PID | job --hosts A,B | job --pods SELECTOR",
+		Short: "A job of many ranks of MPI on one page: who is different, and who waits for whom",
+		Long: `Looks at all ranks of an MPI job, or at cores of its ranks, and shows one page: verdicts
+over ranks, and classes of ranks and threads that are at the same place. Ranks are
+looked at twice, so that those that make progress are known. Nothing is installed:
+srun, ssh, clush or kubectl run this program on the nodes (docs/jobs.md).
+
+  ompd-inspect job 123456               a job of Slurm, from where srun works
+  ompd-inspect job --mpirun PID         what an mpirun or mpiexec on this machine started
+  ompd-inspect job --hosts n1,n2        all ranks of this user on these hosts
+  ompd-inspect job --pods app=solver    the same of pods, by their labels
+  ompd-inspect job core.*               cores of ranks
+  ompd-inspect job 123456 --rank 4217   the report of one rank
+
+Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 2 wrong usage.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return (&jobRun{a}).job(cmd.Context(), args, o) },
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.mpirun, "mpirun", 0, "the job that this process of mpirun or mpiexec started")
+	f.StringSliceVar(&o.hosts, "hosts", nil, "hosts to look at, separated by commas")
+	f.StringVar(&o.hostfile, "hostfile", "", "file with a host on each line; what follows the name is ignored")
+	f.StringVar(&o.pods, "pods", "", "label selector of the pods to look at")
+	f.StringVar(&o.job, "job", "", "of hosts and pods: only the job that its launcher calls so")
+	f.StringVar(&o.via, "via", "", "command that runs another on {host}; without it "+defaultVia)
+	f.StringVar(&o.tool, "tool", "", "path of this program on the nodes; without it, its path here")
+	f.BoolVar(&o.send, "send", false, "send this program to the nodes (pods get it always)")
+	f.DurationVar(&o.timeout, "timeout", jobTimeout, "when to show what has come by then; 0 to wait for all")
+	f.DurationVar(&o.interval, "interval", time.Second, "time between the two looks at each rank, 0 for one look")
+	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0),
+		"ranks or cores of one machine that are looked at at a time")
+	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")
+	f.IntVar(&o.rank, "rank", -1, "show the report of this rank")
+	f.StringVar(&o.perRank, "per-rank", "",
+		"also write the picture of each rank into this directory, as JSON (ranks of this machine, and cores)")
+	return cmd
+}
+
+// jobName matches the name of a job of Slurm, or of a step of one.
+var jobName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`) })
+
+// job shows a job.
+func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
+	if err := a.here("job"); err != nil {
+		return err
+	}
+	s, err := a.jobSource(args, o)
+	if err != nil {
+		return err
+	}
+	if o.rank >= 0 {
+		return a.jobRank(ctx, s, o)
+	}
+	if o.perRank != "" {
+		if _, ok := s.(remoteJob); ok {
+			const words = "--per-rank writes what this machine reads: of other hosts, use --rank N --json"
+			return usageError{errors.New(words)}
+		}
+		if err := os.MkdirAll(o.perRank, 0o700); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	g := &gathering{all: job.NewPart()}
+	look := ctx
+	if o.timeout > 0 && s.hurries() {
+		var cancel context.CancelFunc
+		look, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+		early := time.AfterFunc(jobPartial, func() { fmt.Fprintln(a.Stderr, "ompd-inspect: "+g.soFar()) })
+		defer early.Stop()
+	}
+	err = s.gather(look, a, o, g)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	r := g.report(s.name())
+	r.Seconds, r.Partial = time.Since(start).Seconds(), look.Err() != nil
+	if r.Answered.Len() == 0 {
+		return noRank(s, r, err)
+	}
+	if err != nil {
+		r.Missing = append(r.Missing, job.Lost{Why: err.Error()})
+	}
+	return a.printJob(r, s.next())
+}
+
+// noRank is the error of a job of which nothing could be read.
+func noRank(s jobSource, r *job.Report, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case len(r.Missing) > 0:
+		return fmt.Errorf("no rank of %s could be read: %s: %s", s.name(), cmp.Or(r.Missing[0].Host, "it"),
+			r.Missing[0].Why)
+	}
+	return fmt.Errorf("no rank of %s was found: a rank is a process of this user with a variable of MPI in its "+
+		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", s.name())
+}
+
+// printJob prints the page, and ends with its exit status.
+func (a *jobRun) printJob(r *job.Report, next string) error {
+	p, err := a.printer(a.Stdout)
+	if err != nil {
+		return err
+	}
+	jp, ok := p.(report.JobPrinter)
+	if !ok {
+		return usageError{fmt.Errorf("a job is printed as %s or %s", report.Text, report.JSON)}
+	}
+	if err := jp.Job(r, next); err != nil {
+		return err
+	}
+	for _, v := range r.Verdicts {
+		if v.Hangs() {
+			return errFound
+		}
+	}
+	return nil
+}
+
+// gathering is a job while its parts come.
+type gathering struct {
+	mu  sync.Mutex
+	all *job.Part
+}
+
+// add adds a part.
+func (g *gathering) add(p *job.Part) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all.Merge(p)
+}
+
+// lose notes that a host did not answer.
+func (g *gathering) lose(host, why string) {
+	p := job.NewPart()
+	p.Lose(host, why)
+	g.add(p)
+}
+
+// report is the page of what has come.
+func (g *gathering) report(name string) *job.Report {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.Report(name)
+}
+
+// soFar says how far it is, in a line.
+func (g *gathering) soFar() string {
+	r := g.report("")
+	s := fmt.Sprintf("%d of %d ranks answered so far", r.Answered.Len(), r.Ranks)
+	if len(r.Verdicts) > 0 {
+		s += "; " + strings.ToValidUTF8(strings.Map(printable, r.Verdicts[0].Summary), "")
+	}
+	return s
+}
+
+// printable leaves out what a terminal would obey.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		return -1
+	}
+	return r
+}
+
+// jobLook are the options of looks at ranks.
+func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
+	look := jobs.Options{Open: a.open.session(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs}
+	if o.perRank != "" {
+		look.Picture = func(rank int, pic *picture.Picture) {
+			if err := writePicture(filepath.Join(o.perRank, fmt.Sprintf("rank-%d.json", rank)), pic); err != nil {
+				fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
+			}
+		}
+	}
+	return look
+}
+
+// writePicture writes a picture as JSON.
+func writePicture(path string, pic *picture.Picture) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return report.WriteJSON(f, pic)
+}

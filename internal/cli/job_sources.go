@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
+	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// jobSource is where the ranks of a job are.
+type jobSource interface {
+	name() string  // what was asked for
+	next() string  // what to type behind `job` to ask the same
+	hurries() bool // it has a time limit
+	// gather looks at all ranks; what it found before an error counts.
+	gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error
+}
+
+// jobSource chooses the source by the command line.
+func (a *jobRun) jobSource(args []string, o *jobOptions) (jobSource, error) {
+	var hosts []string
+	if len(o.hosts) > 0 || o.hostfile != "" {
+		var err error
+		if hosts, err = o.allHosts(); err != nil {
+			return nil, err
+		}
+	}
+	given := 0
+	for _, is := range []bool{len(args) > 0, o.mpirun != 0, len(hosts) > 0, o.pods != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		const words = "job: which one? A Slurm job by its number, cores, --mpirun PID, --hosts A,B or --pods SELECTOR"
+		return nil, usageError{errors.New(words)}
+	}
+	switch {
+	case o.mpirun != 0:
+		return launchedJob{o.mpirun}, nil
+	case len(hosts) > 0:
+		return remoteJob{asked: "--hosts " + strings.Join(hosts, ","), nodes: nodesOf(hosts)}, nil
+	case o.pods != "":
+		return remoteJob{asked: "--pods " + o.pods, pods: o.pods}, nil
+	case len(args) == 1 && jobName().MatchString(args[0]):
+		if _, err := os.Stat(args[0]); err != nil {
+			return remoteJob{asked: args[0], slurm: args[0]}, nil
+		}
+	}
+	return coreJob(args), nil
+}
+
+func nodesOf(hosts []string) (list []jobs.Node) {
+	for _, h := range hosts {
+		list = append(list, jobs.Node{Name: h})
+	}
+	return list
+}
+
+// allHosts are the hosts of the command line and of the file.
+func (o *jobOptions) allHosts() ([]string, error) {
+	hosts := o.hosts
+	if o.hostfile != "" {
+		b, err := os.ReadFile(o.hostfile)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(b)) {
+			line, _, _ = strings.Cut(line, "#")
+			if words := strings.Fields(line); len(words) > 0 {
+				name, _, _ := strings.Cut(words[0], ":")
+				hosts = append(hosts, name)
+			}
+		}
+	}
+	if len(hosts) == 0 {
+		return nil, usageError{fmt.Errorf("--hostfile %s: it names no host", o.hostfile)}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts), nil
+}
+
+// coreJob are cores of ranks.
+type coreJob []string
+
+func (c coreJob) name() string {
+	if len(c) == 1 {
+		return c[0]
+	}
+	return fmt.Sprintf("of %d cores, %s", len(c), c[0])
+}
+
+func (c coreJob) next() string  { return strings.Join(c[:min(len(c), 1)], " ") + moreCores(len(c)) }
+func (c coreJob) hurries() bool { return false }
+
+func moreCores(n int) string {
+	if n > 1 {
+		return " …"
+	}
+	return ""
+}
+
+func (c coreJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error {
+	for _, p := range c {
+		if _, err := os.Stat(p); err != nil && len(c) == 1 {
+			return fmt.Errorf("%w: `ompd-inspect job core.*`, or the number of a job of Slurm", err)
+		}
+	}
+	paths := jobs.Sample(c, o.sample)
+	done, progress := int64(0), a.progress(fmt.Sprintf("of %d cores", len(paths)), "looked at", 1)
+	jobs.Cores(ctx, paths, a.jobLook(o), func(p *job.Part) {
+		g.add(p)
+		done++
+		progress(done)
+	})
+	return nil
+}
+
+// launchedJob is what an mpirun on this machine started: process number pid.
+type launchedJob struct{ pid int }
+
+func (l launchedJob) name() string  { return fmt.Sprintf("of mpirun %d", l.pid) }
+func (l launchedJob) next() string  { return fmt.Sprintf("--mpirun %d", l.pid) }
+func (l launchedJob) hurries() bool { return true }
+
+func (l launchedJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error {
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", l.pid)); err != nil {
+		return fmt.Errorf("--mpirun %d: there is no such process: `pgrep -a mpi` lists some", l.pid)
+	}
+	list := jobs.Find(jobs.Filter{Under: l.pid})
+	table, err := jobs.Table(ctx, l.pid, a.open.session())
+	if err != nil && len(list) == 0 {
+		return err
+	}
+	g.add(expected(list, table))
+	var others sync.WaitGroup
+	if hosts := otherHosts(list, table); len(hosts) > 0 && len(list) > 0 {
+		r := remoteJob{nodes: nodesOf(hosts), launcher: list[0].Job}
+		others.Go(func() { err = errors.Join(err, r.gather(ctx, a, o, g)) })
+	}
+	jobs.Look(ctx, list, a.jobLook(o), g.add)
+	others.Wait()
+	return nil
+}
+
+// expected are the ranks that there should be: those of a launcher's table, and as many as
+// one of them says. Those of which nobody answers are gone, if all ranks are of this machine.
+func expected(list []jobs.Process, table []jobs.Entry) *job.Part {
+	p := job.NewPart()
+	for rank, e := range table {
+		k := job.Kind{Condition: job.Silent, Why: "no answer"}
+		p.Add(job.Answer{Rank: rank, Size: len(table), Kind: k, Member: job.Member{Host: e.Host, PID: e.PID,
+			Peer: -1}})
+	}
+	if len(table) > 0 || len(list) == 0 {
+		return p
+	}
+	there, size := job.Set{}, 0
+	for _, r := range list {
+		there.Add(r.Rank.Rank)
+		size = max(size, r.Size)
+	}
+	for rank := range min(size, job.MaxRanks) {
+		if !there.Has(rank) {
+			k := job.Kind{Condition: job.Gone, Why: "no process of it was found"}
+			p.Add(job.Answer{Rank: rank, Size: size, Kind: k, Member: job.Member{Peer: -1}})
+		}
+	}
+	return p
+}
+
+// otherHosts are the hosts of a launcher's table that are not this one: those whose ranks are
+// not among the processes here.
+func otherHosts(list []jobs.Process, table []jobs.Entry) (hosts []string) {
+	here := map[string]bool{}
+	for _, e := range table {
+		if slices.ContainsFunc(list, func(p jobs.Process) bool { return p.PID == e.PID }) {
+			here[e.Host] = true
+		}
+	}
+	for _, e := range table {
+		if !here[e.Host] && e.Host != "" && !slices.Contains(hosts, e.Host) {
+			hosts = append(hosts, e.Host)
+		}
+	}
+	return hosts
+}
+
+// jobRank shows the report of one rank.
+func (a *jobRun) jobRank(ctx context.Context, s jobSource, o *jobOptions) error {
+	target := ""
+	switch s := s.(type) {
+	case remoteJob:
+		return s.showRank(ctx, a, o)
+	case launchedJob:
+		for _, p := range jobs.Find(jobs.Filter{Under: s.pid}) {
+			if p.Rank.Rank == o.rank {
+				target = strconv.Itoa(p.PID)
+			}
+		}
+	case coreJob:
+		for _, path := range s {
+			if a.rankOfCore(ctx, path) == o.rank {
+				target = path
+				break
+			}
+		}
+	}
+	if target == "" {
+		return fmt.Errorf("rank %d of %s was not found", o.rank, s.name())
+	}
+	return a.see(target, session.Report(), a.showWhole)
+}
+
+// rankOfCore is the rank of a core, -1 if it has none.
+func (a *jobRun) rankOfCore(ctx context.Context, path string) int {
+	t, err := session.Open(ctx, path, a.open.session())
+	if err != nil {
+		return -1
+	}
+	defer t.Close()
+	answer, err := t.Look(ctx, session.Question{Parts: inspect.Parts{}, Budget: a.budget})
+	if err != nil {
+		return -1
+	}
+	defer answer.Close()
+	if r := answer.Picture.Target.Rank; r != nil {
+		return r.Rank
+	}
+	return -1
+}
+
+// toolPath is where this program lies.
+func toolPath() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// nodeTimeout is what a node may take for its ranks.
+const nodeTimeout = 30 * time.Second

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// outputFlags adds the flags of a verb that may write what it prints to a file.
+func (a *app) outputFlags(cmd *cobra.Command) {
+	const usage = "file to write, as a whole or not at all, instead of the standard output"
+	cmd.Flags().StringVarP(&a.out, "output", "o", "", usage)
+	a.forceFlag(cmd)
+}
+
+// htmlFlag adds the flag that writes a page.
+func (s *style) htmlFlag(cmd *cobra.Command) {
+	page := cmd.Flags().String("html", "", "write one page of HTML to this file: as --format html --output FILE")
+	cmd.Flags().IntVar(&s.refresh, "refresh", 0, "seconds after which the page asks who serves it for a new look")
+	_ = cmd.Flags().MarkHidden("refresh") // for view
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		switch {
+		case *page == "":
+			return nil
+		case s.json || s.form != "" || s.out != "":
+			return usageError{errors.New("--html FILE says format and output: leave --format, --json and --output out")}
+		}
+		s.form, s.out = string(report.HTML), *page
+		return nil
+	}
+}
+
+// openSource opens a source file of this machine. What is no regular file is refused: it
+// might never end.
+func openSource(name string) (io.ReadCloser, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errNoSource, f.Close())
+	}
+	return f, nil
+}
+
+var errNoSource = errors.New("no regular file")
+
+// format is the format of output.
+func (s *style) format() (report.Format, error) {
+	f := report.Format(cmp.Or(s.form, string(report.Text)))
+	switch {
+	case !slices.Contains(report.Formats(), f):
+		_, err := report.New(f, nil, report.Options{})
+		return "", usageError{err}
+	case s.json && s.form != "" && f != report.JSON:
+		return "", usageError{fmt.Errorf("--json and --format %s: one format at a time", f)}
+	case s.json:
+		return report.JSON, nil
+	}
+	return f, nil
+}
+
+// isJSON reports whether JSON is to be printed.
+func (s *style) isJSON() bool {
+	f, err := s.format()
+	return err == nil && f == report.JSON
+}
+
+// checkOutput says before a look what would keep the part of a picture that v names from
+// being printed, as far as that can be told.
+func (s *style) checkOutput(v report.View) error {
+	f, err := s.format()
+	if err != nil {
+		return err
+	}
+	if err := report.Check(f, v); err != nil {
+		return usageError{err}
+	}
+	if s.out == "" {
+		return nil
+	}
+	return outfile.Check(s.out, s.outputOptions())
+}
+
+// outputOptions say how the file of the output is made.
+func (s *style) outputOptions() outfile.Options {
+	return outfile.Options{Mode: 0o644, Force: s.force, Ours: func(f *os.File) bool { return report.Ours(f) }}
+}
+
+// print prints a picture, for people the part that v names.
+func (a *app) print(pic *picture.Picture, v report.View) error {
+	if a.out == "" {
+		return a.printTo(a.Stdout, pic, v)
+	}
+	f, err := outfile.Create(a.out, a.outputOptions())
+	if err != nil {
+		return err
+	}
+	if err := a.printTo(f.File, pic, v); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", a.out, err), f.Discard())
+	}
+	return f.Commit()
+}
+
+func (s *style) printTo(out *os.File, pic *picture.Picture, v report.View) error {
+	p, err := s.printer(out)
+	if err != nil {
+		return err
+	}
+	return p.Picture(pic, v)
+}

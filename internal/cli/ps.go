@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// defaultSample is how long the use of processors is measured: the kernel counts
+// in steps of 10 ms.
+const defaultSample = 200 * time.Millisecond
+
+// psVerb lists the processes that can be inspected.
+func (a *app) psVerb() *cobra.Command {
+	sample := defaultSample
+	cmd := &cobra.Command{
+		Use: "ps", Short: "The processes of this machine that use OpenMP (the default without a target)", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), sample) },
+	}
+	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure processor use for; 0 gives the average since each process started")
+	return cmd
+}
+
+func (a *app) ps(ctx context.Context, sample time.Duration) (err error) {
+	if sample < 0 {
+		return usageError{fmt.Errorf("--sample %v: it is a time of 0 or more", sample)}
+	}
+	find := processes
+	if a.remote() {
+		c, done, err := a.client()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, done()) }()
+		find = c.Processes
+	}
+	list, err := find(ctx, sample)
+	if err != nil {
+		return err
+	}
+	p, err := a.printer(a.Stdout)
+	if err != nil {
+		return err
+	}
+	return p.Processes(list)
+}
+
+// processes finds the processes of this machine that use OpenMP.
+func processes(ctx context.Context, sample time.Duration) (*picture.Processes, error) {
+	known := moduleKinds{}
+	found, hidden, err := live.Processes(ctx, known.classify, sample)
+	if err != nil {
+		return nil, err
+	}
+	list := &picture.Processes{Schema: picture.ProcessSchema, Processes: []picture.Process{}, Hidden: hidden.Count}
+	if hidden.Err != nil {
+		list.HiddenBecause = hidden.Err.Error()
+	}
+	for _, c := range found {
+		list.Processes = append(list.Processes, known.process(c))
+	}
+	return list, nil
+}
+
+// here refuses what a server is not asked for.
+func (a *app) here(verb string) error {
+	if a.remote() {
+		return usageError{fmt.Errorf("%s looks at this machine only: run it where the server is", verb)}
+	}
+	return nil
+}
+
+// moduleKinds has, by what live.Classify calls it, what a module of each kind is if it
+// lies at a path.
+type moduleKinds map[string]func(path string) picture.ProcessCode
+
+// classify is live.Classify.
+func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool) {
+	asked := map[string]bool{}
+	kind, ok := ompd.Recognize(func(name string) bool {
+		asked[name] = defines(name)
+		return asked[name]
+	}, "")
+	key := kind.Family + " " + kind.Version
+	if ok {
+		k[key] = func(path string) picture.ProcessCode {
+			kind, _ := ompd.Recognize(func(name string) bool { return asked[name] }, path)
+			return picture.ProcessCode{Family: kind.Family, Name: kind.Name, Version: kind.Version}
+		}
+		return key, true
+	}
+	if kind, ok = ompd.RecognizeStripped(contains); ok {
+		key = kind.Family + " stripped"
+		k[key] = func(string) picture.ProcessCode {
+			return picture.ProcessCode{Family: kind.Family, Name: kind.Name, InferredFrom: "texts of its own, as the executable is stripped"}
+		}
+	}
+	return key, ok
+}
+
+// process describes a candidate.
+func (k moduleKinds) process(c live.Candidate) picture.Process {
+	p := picture.Process{
+		PID: c.PID, User: c.User, Executable: c.Executable, Command: c.Command, State: processState(c.State), Threads: c.Threads,
+		Started: c.Started.Format(time.RFC3339), CPU: c.CPU,
+	}
+	for _, m := range c.Runtimes {
+		code := k[m.Family](m.Path)
+		code.Path, code.Static = m.Path, m.Path == c.Executable
+		p.Runtimes = append(p.Runtimes, code)
+	}
+	return p
+}
+
+// processState is a state of ps(1) in a word.
+func processState(s byte) string {
+	words := map[byte]string{
+		'R': "running", 'S': "sleeping", 'D': "waiting for I/O", 'T': "stopped", 't': "held by a debugger", 'Z': "ended", 'X': "ended", 'I': "idle",
+	}
+	return cmp.Or(words[s], string(s))
+}

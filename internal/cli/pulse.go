@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/watch"
+)
+
+const (
+	// looksPerHang is how many looks --hang-after has: a hang is told at most
+	// one of their intervals late.
+	looksPerHang = 4
+	// minHang is the least time of --hang-after.
+	minHang = looksPerHang * watch.Interval
+	// spunShare is the part of the time that a thread must have used to be told of as
+	// one that spun.
+	spunShare = 0.01
+	// maxPulse is the longest time between two looks.
+	maxPulse = 10 * time.Second
+)
+
+// pulse looks at the processes of a program now and then, and tells which make no
+// progress for a time.
+type pulse struct {
+	*app
+	program *live.Program
+	after   time.Duration
+	hung    chan []hang
+
+	mu     sync.Mutex
+	beats  map[int]*beat
+	round  time.Time // when the present looks began: to all that is compared, they are of one time
+	gotOn  time.Time // of the last looks that found a process to have got on, or to be gone
+	resets int
+}
+
+// hang is a process that makes no progress.
+type hang struct {
+	pid    int
+	parent int // the process that started it
+	still  *picture.Standstill
+	// spared tells that it waits for what another process may do, and that another one
+	// got on meanwhile: it hangs only if a verdict says so.
+	spared bool
+}
+
+// beat is the last look at a process.
+type beat struct {
+	process *session.Target // until usage is known
+	parent  int             // the process that started it
+	trace   *picture.Trace
+	usage   []watch.Use // some time after it
+	at      time.Time
+	round   time.Time       // of all looks that were made with it
+	since   time.Time       // of the first looks since which there was no progress
+	spun    map[int]float64 // processor time since then of threads that came nowhere, in seconds
+	outside bool            // since then, it has waited for what another process may do
+	stops   int             // of job control so far
+}
+
+// watch looks until ctx is done.
+func (p *pulse) watch(ctx context.Context) {
+	p.reset()
+	interval := min(p.after/looksPerHang, maxPulse)
+	for pause(ctx, interval-watch.Settle) {
+		if list := p.look(ctx); list != nil {
+			select {
+			case p.hung <- list:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if !pause(ctx, watch.Settle) {
+			return
+		}
+		p.count()
+	}
+}
+
+// reset forgets what was seen before: processes stood still for a report.
+func (p *pulse) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	closeAll(p.beats)
+	p.beats = map[int]*beat{}
+	p.resets++
+}
+
+// closeAll ends the use of processes.
+func closeAll(beats map[int]*beat) {
+	for _, b := range beats {
+		b.process.Close()
+	}
+}
+
+// look looks at all processes and returns those that hang.
+func (p *pulse) look(ctx context.Context) []hang {
+	p.mu.Lock()
+	before, resets := p.beats, p.resets
+	p.round = time.Now()
+	p.mu.Unlock()
+	beats := map[int]*beat{}
+	for _, pid := range p.program.Processes() {
+		b, err := p.beat(ctx, pid, before[pid])
+		if err != nil || b.trace == nil { // it has ended, is stopped, became another program, or has no runtime
+			continue
+		}
+		beats[pid] = b
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resets != resets {
+		closeAll(beats)
+		beats = map[int]*beat{}
+	}
+	p.beats = beats
+	for pid := range before {
+		if beats[pid] == nil {
+			p.gotOn = p.round
+		}
+	}
+	for _, b := range beats {
+		if b.since.Equal(p.round) {
+			p.gotOn = p.round
+		}
+	}
+	return p.still()
+}
+
+// still lists the processes that made no progress for the time of --hang-after.
+func (p *pulse) still() (list []hang) {
+	for pid, b := range p.beats {
+		if d := p.round.Sub(b.since); d >= p.after {
+			spared := b.outside && p.round.Sub(p.gotOn) < p.after
+			list = append(list, hang{pid: pid, parent: b.parent, still: b.standstill(d), spared: spared})
+		}
+	}
+	return list
+}
+
+// standstill is what the threads did since there was no progress.
+func (b *beat) standstill(d time.Duration) *picture.Standstill {
+	s := &picture.Standstill{Seconds: d.Seconds(), Outside: b.outside}
+	for _, lwp := range slices.Sorted(maps.Keys(b.spun)) {
+		if b.spun[lwp] < spunShare*s.Seconds {
+			continue // it looked now and then whether it may go on
+		}
+		s.Spun = append(s.Spun, picture.Spin{LWP: lwp, CPUSeconds: b.spun[lwp]})
+	}
+	return s
+}
+
+// errStopped says that a process was stopped by job control.
+var errStopped = errors.New("it is stopped")
+
+// beat looks at one process. It has no trace if it has no OpenMP runtime.
+func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err error) {
+	b = &beat{round: p.round}
+	stopped, stops := p.program.JobStops(pid)
+	if stopped {
+		return nil, errStopped
+	}
+	b.stops = stops
+	o := p.open.session()
+	process, err := p.program.Open(pid, o.Live())
+	if err != nil {
+		return nil, err
+	}
+	b.parent = process.Info().Parent
+	b.process = session.OfProcess(process, nil, o)
+	defer func() {
+		if b.trace == nil {
+			b.process.Close()
+		}
+	}()
+	use, err := b.process.Used()
+	if err != nil {
+		return b, err
+	}
+	answer, err := b.process.Look(ctx, session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: p.budget})
+	if err != nil {
+		return b, err
+	}
+	defer answer.Close()
+	if len(answer.Picture.Runtimes) == 0 {
+		return b, nil
+	}
+	b.add(before, answer.Trace, use)
+	return b, nil
+}
+
+// add makes the beat of a look, the next one after before, if there is one.
+func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
+	b.trace, b.at, b.spun = trace, time.Now(), map[int]float64{}
+	b.since = b.round
+	for _, t := range trace.Threads {
+		b.outside = b.outside || t.Outside
+	}
+	if before == nil || before.usage == nil || before.stops != b.stops {
+		return
+	}
+	c := watch.Since(before.trace, trace, b.at.Sub(before.at), watch.UsedSince(before.usage, use))
+	if c.Verdict != watch.Stuck && c.Verdict != watch.Spinning {
+		return
+	}
+	b.since, b.spun = before.since, before.spun
+	b.outside = b.outside || before.outside // it may have been woken, and not have got on yet
+	for _, t := range c.Threads {
+		if t.Did == watch.Spun && !t.Aside {
+			b.spun[t.LWP] += t.CPU
+		}
+	}
+}
+
+// count notes what the threads have used when they are back from the looks.
+func (p *pulse) count() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range p.beats {
+		b.usage, _ = b.process.Used()
+	}
+	closeAll(p.beats)
+}
+
+// pause lets time pass; false if ctx ended it.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

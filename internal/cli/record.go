@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+)
+
+// recorderLibrary is the name of the recorder, which lies beside the executable.
+const recorderLibrary = "libompd-recorder.so"
+
+// leastRecorded is the least memory for rings, in bytes (MEMORY_MIN of recorder/recorder.c).
+const leastRecorded = 256 << 10
+
+// recorder are the flags of record, beside those of run.
+type recorder struct {
+	memory  sizeValue
+	events  string
+	library string
+}
+
+// recordVerb runs a program with the recorder.
+func (a *app) recordVerb() *cobra.Command {
+	r, rec := &runner{app: a, ended: map[int]bool{}}, &recorder{memory: 64 << 20}
+	cmd := &cobra.Command{
+		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its memory",
+		Long: `Runs a program as run does, with the recorder: a library that keeps the last OpenMP
+events of each thread in the program's memory, with what each thread is doing and which
+locks it has. They are read from outside, in a core of it or while it runs.
+
+Programs of LLVM's runtime load the library as a tool (OMP_TOOL_LIBRARIES); another tool
+that is named there sees all events after it. For programs of GCC it is preloaded
+(LD_PRELOAD), and takes the calls of libgomp's functions. A program that was linked with
+-static is not recorded. Both hold for the processes that the program starts, too.
+
+The library is ` + recorderLibrary + `, beside this command; ` + "`make libompd-recorder.so`" + `
+builds it there.
+
+Exit status: that of run.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("record: which program? `ompd-inspect record -- ./program arguments`")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := r.usable("record"); err != nil {
+				return err
+			}
+			if rec.memory < leastRecorded {
+				return usageError{fmt.Errorf("--memory %v: it is at least %d KB", &rec.memory, leastRecorded>>10)}
+			}
+			if err := checkEvents(rec.events); err != nil {
+				return usageError{err}
+			}
+			env, err := rec.environment(args[0], os.Environ())
+			if err != nil {
+				fmt.Fprintf(r.Stderr, "ompd-inspect: record: %v\n", err)
+				return statusError(ExitOwn)
+			}
+			r.env = env
+			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
+		},
+	}
+	r.flags(cmd)
+	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
+	cmd.Flags().StringVar(&rec.events, "events", "default",
+		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
+	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+" beside this command")
+	return cmd
+}
+
+// eventSets and eventNames are what OMPD_RECORDER takes (recorder/register.c).
+var (
+	eventSets  = []string{"default", "all", "locks", "tasks", "none"}
+	eventNames = []string{
+		"thread_begin", "thread_end", "parallel_begin", "parallel_end", "task_create", "task_schedule", "implicit_task",
+		"target", "target_data_op", "target_submit", "control_tool", "device_initialize", "device_finalize",
+		"device_load", "device_unload", "sync_region_wait", "mutex_released", "dependences", "task_dependence", "work",
+		"masked", "target_map", "sync_region", "lock_init", "lock_destroy", "mutex_acquire", "mutex_acquired",
+		"nest_lock", "flush", "cancel", "reduction", "dispatch", "target_emi", "target_data_op_emi",
+		"target_submit_emi", "target_map_emi", "error",
+	}
+)
+
+// checkEvents refuses names of events that the recorder does not know.
+func checkEvents(list string) error {
+	for word := range strings.SplitSeq(list, ",") {
+		name := strings.TrimLeft(word, "+-")
+		if len(word)-len(name) > 1 || !slices.Contains(eventSets, name) && !slices.Contains(eventNames, name) {
+			return fmt.Errorf("--events: %q is none of %s, nor a name of OMPT such as dispatch, behind + or -",
+				word, strings.Join(eventSets, ", "))
+		}
+	}
+	return nil
+}
+
+// environment is the environment for a program that is recorded.
+func (rec *recorder) environment(program string, old []string) ([]string, error) {
+	library, err := rec.find()
+	if err != nil {
+		return nil, err
+	}
+	env := environ(slices.Clone(old))
+	if strings.EqualFold(strings.TrimSpace(env.get("OMP_TOOL")), "disabled") {
+		return nil, errors.New("OMP_TOOL=disabled is set: the runtime would load no tool; unset OMP_TOOL")
+	}
+	tools := slices.DeleteFunc(strings.Split(env.get("OMP_TOOL_LIBRARIES"), ":"), func(path string) bool {
+		return path == "" || path == library // of a record around this one
+	})
+	if len(tools) > 0 {
+		env.set("OMPD_RECORDER_NEXT", strings.Join(tools, ":"))
+	}
+	env.set("OMP_TOOL_LIBRARIES", library)
+	env.set("OMPD_RECORDER", rec.events)
+	env.set("OMPD_RECORDER_MEMORY", fmt.Sprint(int64(rec.memory)))
+	if !onlyLLVM(program) {
+		env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
+	}
+	return env, nil
+}
+
+// find finds the recorder.
+func (rec *recorder) find() (string, error) {
+	path := rec.library
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("the recorder: %w", err)
+		}
+		path = filepath.Join(filepath.Dir(self), recorderLibrary)
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the recorder: %w; `make libompd-recorder.so` builds it, --library names another", err)
+	case strings.ContainsAny(path, ": "):
+		return "", fmt.Errorf("the recorder: %s: the loader takes no path with a space or a colon; copy it, and name it by --library", path)
+	}
+	return path, nil
+}
+
+// onlyLLVM reports whether a program is linked with LLVM's runtime and not with GNU's. Of a
+// script, or a program that loads a runtime later, nothing is known.
+func onlyLLVM(program string) bool {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return false
+	}
+	f, closer, err := elfx.OpenPath(path)
+	if err != nil {
+		return false
+	}
+	defer closer.Close()
+	needs := func(name string) bool {
+		return slices.ContainsFunc(f.Needed(), func(n string) bool { return strings.HasPrefix(n, name) })
+	}
+	return (needs("libomp.so") || needs("libiomp5.so")) && !needs("libgomp.so")
+}
+
+// environ is an environment, as NAME=value each.
+type environ []string
+
+func (e environ) get(name string) string {
+	for _, v := range e {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func (e *environ) set(name, value string) {
+	*e = slices.DeleteFunc(*e, func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	*e = append(*e, name+"="+value)
+}

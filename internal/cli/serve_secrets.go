@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// flags adds the flags that say how to reach a server.
+func (o *serverOptions) flags(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&o.address, "server", "", "run the verb at a server: unix:///path or tcp://host:port (see serve)")
+	f.StringVar(&o.tokenFile, "server-token-file", "", "file with the token that the server wants")
+	f.StringVar(&o.ca, "server-ca", "", "file with the authorities that must have signed the server's certificate, PEM")
+	f.StringVar(&o.cert, "server-cert", "", "file with the certificate to show to the server, PEM")
+	f.StringVar(&o.key, "server-key", "", "file with its key, PEM")
+}
+
+func isTCP(address string) bool { return strings.HasPrefix(address, "tcp://") }
+
+// minToken is the shortest token that is taken: 16 characters of a random one
+// cannot be guessed.
+const minToken = 16
+
+// readToken reads a token from a file that only its owner can read.
+func readToken(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	st, err := os.Stat(name)
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("token: others can read %s: chmod 600 %s", name, name)
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("token: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if len(token) < minToken {
+		return "", fmt.Errorf("token: %s has less than %d characters: head -c 32 /dev/urandom | base64 > %s", name, minToken, name)
+	}
+	return token, nil
+}
+
+// authorities reads certificates that others must be signed by.
+func authorities(name string) (*x509.CertPool, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("%s has no certificate in PEM form", name)
+	}
+	return pool, nil
+}
+
+// serverTLS is how serve encrypts; nil if it does not.
+func serverTLS(o *serveOptions) (*tls.Config, error) {
+	if o.cert == "" && o.key == "" && o.clientCA == "" {
+		return nil, nil
+	}
+	if o.cert == "" || o.key == "" {
+		return nil, usageError{errors.New("serve: --tls-cert and --tls-key go together, and --tls-client-ca needs both")}
+	}
+	cert, err := tls.LoadX509KeyPair(o.cert, o.key)
+	if err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
+	if o.clientCA != "" {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+		if config.ClientCAs, err = authorities(o.clientCA); err != nil {
+			return nil, fmt.Errorf("--tls-client-ca: %w", err)
+		}
+	}
+	return config, nil
+}
+
+// clientTLS is how a server is talked to; nil if its connection is not encrypted.
+func clientTLS(o serverOptions) (*tls.Config, error) {
+	if o.ca == "" && o.cert == "" && o.key == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	var err error
+	if o.ca != "" {
+		if config.RootCAs, err = authorities(o.ca); err != nil {
+			return nil, fmt.Errorf("--server-ca: %w", err)
+		}
+	}
+	if o.cert != "" || o.key != "" {
+		cert, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return nil, fmt.Errorf("certificate: %w", err)
+		}
+		config.Certificates = []tls.Certificate{cert}
+	}
+	return config, nil
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// errReported is an error whose message is already printed.
+var errReported = errors.New("already reported")
+
+// ownWidth as width is that of the terminal.
+const ownWidth = -1
+
+// app is one run of the tool: how it was started and the values of its flags.
+type app struct {
+	Command
+	style
+	open        openOptions
+	sandboxMode string
+	locked      *sandbox.Report // nil if the process did not give up rights
+	server      serverOptions
+	budget      time.Duration
+	only        inspect.Only // the one thread, region or task to show
+
+	at   *client.Client  // a connection that is there already; nil without
+	lent *session.Target // a target that is open already, the only one then; nil without
+	ctx  context.Context // ends what is under way; nil means never
+}
+
+// style are the flags that say how answers are shown.
+type style struct {
+	json    bool
+	form    string // the format; empty for that of people
+	out     string // file to write; empty for the standard output
+	force   bool   // files that others made may be replaced
+	refresh int    // seconds after which a page that is served asks for a new look
+	color   string
+	width   int
+	native  bool
+	numbers bool
+	all     bool
+	sites   bool
+}
+
+// command builds the command tree.
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ompd-inspect [verb] CORE|PID",
+		Short: "See what an OpenMP program is doing, from the outside",
+		Long: `ompd-inspect shows the threads, parallel regions, tasks, control variables and
+stacks of an OpenMP program from its core file, or while it runs: on the runtime
+as distributions ship it, without debug packages and without having prepared the
+program. A running program is stopped for a moment only.
+
+  ompd-inspect                      the processes that can be inspected
+  ompd-inspect core.1234            the whole report of a core
+  ompd-inspect 1234                 the same of a running process
+  ompd-inspect delve://HOST:PORT    the same of what a headless Delve holds
+  ompd-inspect threads core.1234    one part of it
+
+Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 the output could not be written,
+130 Ctrl-C ended it, 3 diagnose found a hang or watch no progress (watch has more, see its help).`,
+		Version:       a.Version,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	f := root.PersistentFlags()
+	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not where the core says")
+	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
+	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "directory of separate debug files (may be repeated)")
+	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "ask no debuginfod server, even if DEBUGINFOD_URLS is set")
+	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be unsettled")
+	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "processor time that a look may take, 0 for any; what was not reached is said (a server has its own)")
+	a.open.maxMemory = budget.DefaultMemory
+	f.Var(&a.open.maxMemory, "max-memory", "memory that a target may make this process hold, 0 for any; what was left out is said (a server has its own: for all targets of one user)")
+	f.StringVar(&a.sandboxMode, "sandbox", string(sandbox.Auto), "auto, require or off: give up all rights that reading a core does not need")
+	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json): as --format json")
+	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope (the merged stacks)")
+	f.StringVar(&a.color, "color", "auto", "auto, always or never")
+	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the terminal")
+	a.server.flags(root)
+	for _, v := range a.verbs() {
+		root.AddCommand(v)
+	}
+	return root
+}
+
+// verbs are the verbs in the order of the help text.
+func (a *app) verbs() []*cobra.Command {
+	whole := a.reportVerb()
+	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	a.htmlFlag(whole)
+	regions := a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
+	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, report.Threads)
+	for _, v := range []*cobra.Command{threads, regions} {
+		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, such as 2.1")
+	}
+	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, report.Stacks)
+	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
+	for _, v := range []*cobra.Command{whole, stacks} {
+		a.outputFlags(v)
+	}
+	for _, v := range []*cobra.Command{whole, threads, regions, stacks} {
+		onlyFlags(v, &a.only)
+		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where many are alike")
+	}
+	return []*cobra.Command{
+		whole, a.diagnoseVerb(), threads, dlvVerb(a),
+		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
+		a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(),
+		jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(), a.versionVerb(),
+	}
+}
+
+// verb makes a verb that prints parts of a picture of one target.
+func (a *app) verb(name, short string, want inspect.Parts, v report.View) *cobra.Command {
+	return a.pictureVerb(name, short, session.Question{Parts: want}, v)
+}
+
+// pictureVerb makes a verb that makes a picture and prints it.
+func (a *app) pictureVerb(name, short string, want session.Question, v report.View) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " CORE|PID", Short: short, Args: oneTarget,
+		RunE: func(_ *cobra.Command, args []string) error {
+			q, err := ofOne(a.withNative(want), a.only, v == report.Whole || a.numbers)
+			if err != nil {
+				return err
+			}
+			if v == report.Whole && !q.All() {
+				v = report.Part
+			}
+			if err := a.checkOutput(v); err != nil {
+				return err
+			}
+			return a.seePicture(args[0], q, func(pic *picture.Picture) error { return a.print(pic, v) })
+		},
+	}
+}
+
+// withNative adds native stacks to what is wanted, if threads are: people ask for
+// them, programs take what they need.
+func (s *style) withNative(want session.Question) session.Question {
+	want.Native = want.Threads && (s.native || s.isJSON())
+	return want
+}
+
+// oneTarget checks that there is exactly one target on the command line.
+func oneTarget(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return usageError{fmt.Errorf("%s: which core or process? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
+	}
+	for _, c := range cmd.Root().Commands() {
+		if slices.Contains(args, c.Name()) {
+			return usageError{fmt.Errorf("the verb comes first: `ompd-inspect %s core.1234`", c.Name())}
+		}
+	}
+	if _, err := os.Stat(args[0]); cmd.CalledAs() == "report" && errors.Is(err, fs.ErrNotExist) {
+		return usageError{fmt.Errorf("%s is neither a verb nor a core", args[0])}
+	}
+	return usageError{fmt.Errorf("%s: one target at a time, not %d", cmd.Name(), len(args))}
+}
+
+func (a *app) icvsVerb() *cobra.Command {
+	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read", session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
+}
+
+func (a *app) layoutVerb() *cobra.Command {
+	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed", session.Question{Layout: true}, report.Layout)
+	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
+	list := strings.Join(names, ", ")
+	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
+	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		for _, s := range a.open.sources {
+			if !slices.Contains(names, s) {
+				return usageError{fmt.Errorf("--source %q: it is one of %s", s, list)}
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (a *app) doctorVerb() *cobra.Command {
+	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the fix", session.Question{Checks: true}, report.Doctor)
+}
+
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "The version of this tool, and what it reads", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := struct {
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				Schema  string `json:"schema"`
+				Reads   string `json:"reads"`
+			}{a.Version, "", picture.Schema, ompd.Reads()}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				v.Go = info.GoVersion
+			}
+			if a.isJSON() {
+				return report.WriteJSON(a.Stdout, v)
+			}
+			_, err := fmt.Fprintf(a.Stdout, "ompd-inspect %s (%s)\nschema %s\nreads %s\n", v.Version, v.Go, v.Schema, v.Reads)
+			return err
+		},
+	}
+}
+
+// printer returns a printer on out, in the format that was asked for
+// and as people can see it there.
+func (s *style) printer(out *os.File) (report.Printer, error) {
+	o := report.Options{All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh}
+	format, err := s.format()
+	if err != nil {
+		return nil, err
+	}
+	fd := int(out.Fd())
+	tty := term.IsTerminal(fd)
+	if s.width >= 0 {
+		o.Width = s.width
+	} else if tty {
+		if w, _, err := term.GetSize(fd); err == nil {
+			o.Width = w
+		}
+	}
+	switch s.color {
+	case "auto":
+		o.Color = tty && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	case "always":
+		o.Color = true
+	case "never":
+	default:
+		return nil, usageError{fmt.Errorf("--color %q: it is auto, always or never", s.color)}
+	}
+	return report.New(format, out, o)
+}

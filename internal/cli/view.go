@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+)
+
+// viewing are the flags of view.
+type viewing struct {
+	listen    string
+	noBrowser bool
+	interval  time.Duration
+}
+
+// minInterval is the least time between two looks at a process for a page.
+const minInterval = time.Second
+
+// viewVerb shows a target's page in a browser.
+func viewVerb(a *app) *cobra.Command {
+	v := viewing{listen: "127.0.0.1:0", interval: 5 * time.Second}
+	cmd := &cobra.Command{
+		Use: "view CORE|PID", Args: oneTarget,
+		Short: "The report as a page in the browser; of a process it is looked at again and again",
+		Long: `Serves the page that "ompd-inspect report --html FILE" writes, on this machine only, and opens it
+in the browser (BROWSER, or xdg-open). The address that it prints is for one use: the first who
+opens it is let in, if it is the same user. Ctrl-C ends it.
+
+Of a process, the page looks again every --interval while it is open and in sight.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.interval != 0 && v.interval < minInterval {
+				const wrong = "--interval %v: it is at least %v, or 0 for one look"
+				return usageError{fmt.Errorf(wrong, v.interval, minInterval)}
+			}
+			look, err := newLooker(cmd, args[0], v.interval)
+			if err != nil {
+				return err
+			}
+			return a.view(cmd.Context(), v, look)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.listen, "listen", v.listen, "loopback address and port; port 0 is one that is free")
+	f.BoolVar(&v.noBrowser, "no-browser", false, "only print the address")
+	f.DurationVar(&v.interval, "interval", v.interval, "time between two looks at a process, 0 for one look")
+	return cmd
+}
+
+// view serves the page until a signal comes.
+func (a *app) view(ctx context.Context, v viewing, look *looker) error {
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM)
+	defer stop()
+	l, err := listenFor(v.listen, false)
+	if err != nil {
+		return err
+	}
+	if _, err := look.page(ctx); err != nil { // what cannot be looked at opens no browser
+		return errors.Join(err, l.Close())
+	}
+	s := newPageServer(l.Addr().String(), look.page)
+	if _, err := fmt.Fprintf(a.Stdout, "%s\n", s.invitation()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if !v.noBrowser {
+		if err := openBrowser(s.invitation()); err != nil {
+			fmt.Fprintf(a.Stderr, "ompd-inspect: no browser was opened (%v): open the address yourself\n", err)
+		}
+	}
+	return s.serve(ctx, l)
+}
+
+// openBrowser opens an address in the user's browser, and does not wait for it.
+func openBrowser(address string) error {
+	name := "xdg-open"
+	if b, _, _ := strings.Cut(os.Getenv("BROWSER"), ":"); b != "" {
+		name = b
+	}
+	cmd := exec.Command(name, address)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // whatever it says, the address is printed
+	return nil
+}
+
+// looker makes pages of a target. Each look is a process of its own: it gives up its rights
+// before it reads a core, which a server of pages cannot.
+type looker struct {
+	command []string
+	again   bool // each page is a new look
+
+	mu    sync.Mutex
+	last  []byte
+	since time.Time // when it was made
+}
+
+// newLooker makes the looker for a target, with the flags of a command line.
+func newLooker(cmd *cobra.Command, name string, interval time.Duration) (*looker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("this program's file: %w", err)
+	}
+	l := &looker{command: []string{self, "report", "--format", "html"}}
+	if _, err := strconv.Atoi(name); err == nil && interval > 0 {
+		l.again = true
+		l.command = append(l.command, "--refresh", strconv.Itoa(int(interval/time.Second)))
+	}
+	own := []string{"listen", "no-browser", "interval"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(own, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			l.command = append(l.command, "--"+f.Name+"="+value)
+		}
+	})
+	l.command = append(l.command, "--", name)
+	return l, nil
+}
+
+// page is the page of the target. One that is a moment old is given again.
+func (l *looker) page(ctx context.Context) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != nil && (!l.again || time.Since(l.since) < minInterval/2) {
+		return l.last, nil
+	}
+	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		if why := strings.TrimSpace(strings.TrimPrefix(said.String(), "ompd-inspect: ")); why != "" {
+			return nil, errors.New(why)
+		}
+		return nil, fmt.Errorf("the look: %w", err)
+	}
+	l.last, l.since = out.Bytes(), time.Now()
+	return l.last, nil
+}

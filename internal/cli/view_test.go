@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"strings"
+	"testing"
+)
+
+// served is a server of pages that are numbers of looks, and what ends it.
+func served(t *testing.T) (s *pageServer, looks *int, ends <-chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	s = newPageServer(l.Addr().String(), func(context.Context) ([]byte, error) {
+		if n++; n > 2 {
+			return nil, errors.New("process 7 has ended")
+		}
+		return []byte("look"), nil
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s, &n, done
+}
+
+// fetched is what a browser gets.
+func fetched(t *testing.T, c *http.Client, method, address, host string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Frame-Options") != "DENY" {
+		t.Errorf("%s %s: headers %v", method, address, answer.Header)
+	}
+	return answer.StatusCode, string(b)
+}
+
+// browser is a browser that keeps cookies.
+func browser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+// TestViewServer lets one browser in, once, and shows a page a look; then why there is none.
+func TestViewServer(t *testing.T) {
+	s, looks, _ := served(t)
+	first, second := browser(t), browser(t)
+	page := "http://" + s.address + "/"
+	refuse := func(what string, c *http.Client, method, address, host string, want int) {
+		t.Helper()
+		if status, body := fetched(t, c, method, address, host); status != want {
+			t.Errorf("%s: status %d, want %d: %s", what, status, want, body)
+		}
+	}
+	refuse("no token", first, "GET", page, "", http.StatusForbidden)
+	refuse("another token", first, "GET", page+"?token=x", "", http.StatusForbidden)
+	refuse("another name", first, "GET", s.invitation(), "evil.example", http.StatusMisdirectedRequest)
+	if status, body := fetched(t, first, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
+		t.Fatalf("the first: status %d, %s", status, body)
+	}
+	refuse("the token again", second, "GET", s.invitation(), "", http.StatusForbidden)
+	refuse("no cookie", second, "GET", page, "", http.StatusForbidden)
+	refuse("to write", first, "POST", page, "", http.StatusMethodNotAllowed)
+	refuse("another path", first, "GET", page+"favicon.ico", "", http.StatusNotFound)
+	if *looks != 1 {
+		t.Errorf("%d looks for one page", *looks)
+	}
+	refuse("the second page", first, "GET", page, "", http.StatusOK)
+	status, body := fetched(t, first, "GET", page, "")
+	if status != http.StatusBadGateway || !strings.Contains(body, "has ended") {
+		t.Errorf("a process that has ended: status %d, %s", status, body)
+	}
+}
+
+// TestViewErrors: what cannot be served is said before anything is looked at, and what
+// cannot be looked at opens nothing.
+func TestViewErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"view":                            "which core or process",
+		"view core --interval 10ms":       "at least 1s",
+		"view core --listen 0.0.0.0:4711": "--listen 0.0.0.0:4711",
+	} {
+		status, msg := ran(t, strings.Fields(args)...)
+		if status == ExitOK || !strings.Contains(msg, want) {
+			t.Errorf("%s: exit status %d, %s", args, status, msg)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package clib
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// TestMemoryAsksOnce fills pieces that overlap: no byte is asked for twice, and all are
+// right.
+func TestMemoryAsksOnce(t *testing.T) {
+	asked := map[uint64]int{}
+	at := func(a uint64) byte { return byte(a * 7) }
+	read := func(a callbacks.Address, p []byte) error {
+		for i := range p {
+			p[i] = at(a.Offset + uint64(i))
+			asked[a.Offset+uint64(i)]++
+		}
+		return nil
+	}
+	var m memory
+	for _, piece := range []struct{ low, n uint64 }{{100, 8}, {96, 3}, {103, 20}, {90, 60}, {99, 1}, {100, 8}, {0, 0}} {
+		p := make([]byte, piece.n)
+		if err := m.fill(callbacks.At(piece.low), p, read); err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range p {
+			if b != at(piece.low+uint64(i)) {
+				t.Fatalf("%d bytes at %d: %v", piece.n, piece.low, p)
+			}
+		}
+	}
+	for a := uint64(90); a < 150; a++ {
+		if asked[a] != 1 {
+			t.Errorf("byte %d was asked for %d times", a, asked[a])
+		}
+	}
+}
+
+// TestMemoryKeepsNoFailure has a read that fails at first.
+func TestMemoryKeepsNoFailure(t *testing.T) {
+	var m memory
+	p := make([]byte, 8)
+	failing := func(callbacks.Address, []byte) error { return callbacks.DeviceReadError }
+	if err := m.fill(callbacks.At(16), p, failing); !errors.Is(err, callbacks.DeviceReadError) {
+		t.Fatal(err)
+	}
+	working := func(_ callbacks.Address, p []byte) error { copy(p, "12345678"); return nil }
+	if err := m.fill(callbacks.At(16), p, working); err != nil || !bytes.Equal(p, []byte("12345678")) {
+		t.Errorf("%q, %v", p, err)
+	}
+}
+
+// TestStanding has a program that stands until it is told to run, on a clock of its own.
+func TestStanding(t *testing.T) {
+	cmd := exec.Command("cat")
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil || cmd.Start() != nil {
+		t.Fatal(err1, err2, "cat does not start")
+	}
+	turn := func() { // its answer tells that it has run
+		if _, err := fmt.Fprintln(in, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turn()
+	s := standing{clock: processClock(cmd.Process.Pid)}
+	if s.stood() {
+		t.Error("the first question has nothing to compare with")
+	}
+	turn()
+	if s.stood() {
+		t.Error("it has run, and is said to have stood")
+	}
+	stop(t, cmd.Process.Pid)
+	s.stood()
+	for range 3 {
+		if !s.stood() {
+			t.Error("it stands, and is said to have run")
+		}
+	}
+	if err := cmd.Process.Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	turn()
+	if s.stood() {
+		t.Error("it was resumed, and is said to have stood")
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if s.stood() || s.clock != 0 {
+		t.Error("it has ended, and is said to have stood")
+	}
+	if none := (standing{}); none.stood() {
+		t.Error("of a program that is not known it is said that it stood")
+	}
+}
+
+// stop stops a child and waits until it stands.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("%v, %#x", err, status)
+	}
+}
+
+// TestStandingIsOfATracedProcess asks for a process that the debugger does not trace.
+func TestStandingIsOfATracedProcess(t *testing.T) {
+	s := standing{debugger: 1 << 30, clock: 1}
+	if s.find(auxvOf("/proc/self")); s.clock != 0 {
+		t.Error("a process that nobody traces was found")
+	}
+	if len(auxvOf("/proc/self")) == 0 || auxvOf("/proc/none") != nil {
+		t.Error("the auxiliary vector is not read as it is")
+	}
+}

@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxStarts bounds how often a program is started that ends before it was looked at.
+const maxStarts = 400
+
+// TestHealthyApplications looks at real programs while they run, as
+// testdata/applications/build.sh builds them into a directory ($OMPD_APPLICATIONS): no look
+// may find a hang or a crash. OMPD_APPLICATION_ROUNDS says how many looks there are in all.
+func TestHealthyApplications(t *testing.T) {
+	dir := os.Getenv("OMPD_APPLICATIONS")
+	if dir == "" {
+		t.Skip("no applications: run testdata/applications/build.sh DIR, and set OMPD_APPLICATIONS=DIR")
+	}
+	list, err := os.ReadFile(filepath.Join(dir, "list"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(list)), "\n")
+	share := rounds(t, "OMPD_APPLICATION_ROUNDS", 60) / len(lines)
+	var all soakedProgram
+	for _, line := range lines {
+		a := soakedProgram{command: strings.Fields(line)}
+		a.lookAll(t, max(1, share))
+		t.Logf("%d looks, %d with a team at work, %d starts: %s", a.looks, a.teams, a.starts, a.name())
+		all.looks, all.teams, all.alarms = all.looks+a.looks, all.teams+a.teams, all.alarms+a.alarms
+	}
+	t.Logf("%d programs, %d looks, %d with a team at work, %d false alarms",
+		len(lines), all.looks, all.teams, all.alarms)
+}
+
+// soakedProgram is a real program that is run and looked at again and again.
+type soakedProgram struct {
+	command []string
+	looks   int
+	teams   int // looks that saw a team of several threads
+	alarms  int
+	starts  int
+}
+
+func (a *soakedProgram) name() string {
+	return filepath.Base(a.command[len(a.command)-1]) + " " + a.command[0]
+}
+
+// policies are how its threads wait, in turn.
+var policies = []string{"OMP_NUM_THREADS=4", "OMP_WAIT_POLICY=passive", "OMP_WAIT_POLICY=active"}
+
+// lookAll looks at the program n times.
+func (a *soakedProgram) lookAll(t *testing.T, n int) {
+	t.Helper()
+	for a.looks < n && a.starts < maxStarts {
+		a.lookWhile(t, min(n-a.looks, max(1, n/len(policies))))
+	}
+}
+
+// lookWhile runs the program once, and looks at it n times unless it ends before. A shell is
+// its parent, so that the shell's wait and a look do not meet.
+func (a *soakedProgram) lookWhile(t *testing.T, n int) {
+	t.Helper()
+	script := `"$@" >/dev/null 2>&1 & echo $!; wait $!`
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh"}, a.command...)...)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=4", policies[a.starts%len(policies)])
+	a.starts++
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscanln(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for range n {
+		status, text, _ := output(t, "report", "--json", strconv.Itoa(pid))
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("%q: %v", a.command, err)
+			}
+			return // what was said may be of its end
+		default:
+		}
+		if status == cli.ExitOK {
+			a.judge(t, status, decode(t, text))
+		}
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	<-ended
+}
+
+// judge counts a look, and reports what it says of a program that is healthy.
+func (a *soakedProgram) judge(t *testing.T, status int, pic *picture.Picture) {
+	t.Helper()
+	a.looks++
+	for _, r := range pic.Regions {
+		if r.TeamSize > 1 {
+			a.teams++
+			break
+		}
+	}
+	for _, v := range pic.Verdicts {
+		if diagnose.Hangs(v) || v.Severity == picture.SeverityHang || v.Severity == picture.SeverityCrash {
+			a.alarms++
+			t.Errorf("%q: exit status %d, %s (%s): %s\n%s\n%q",
+				a.command, status, v.Kind, v.Certainty, v.Summary, v.Explanation, v.Evidence)
+		}
+	}
+}

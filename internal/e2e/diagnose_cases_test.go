@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"slices"
+	"strconv"
+)
+
+// asleep lets waiters of GNU's runtime sleep at once: one that spins may have just acquired
+// the lock, so that nothing is concluded of it, and how long they spin differs by release.
+var asleep = []string{"GOMP_SPINCOUNT=0"}
+
+// expectations are the programs with the verdicts on them.
+func expectations() []expectation {
+	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
+		exceptionVerdicts(), misplacedBarriers(),
+		readWriteLocks(), spins(), libraryWaits())
+}
+
+// deadlocks are threads that wait for each other, and those that only seem to.
+func deadlocks() []expectation {
+	return []expectation{
+		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
+		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
+		{program: "verdict_critical_barrier", kind: "illegal_barrier", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}, says: []string{"in the critical construct at verdict_critical_barrier.c:24", "out of the construct"}},
+		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "illegal_barrier", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}},
+		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"}, gcc: []string{"held 2 times by"}},
+		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3, waits: []string{"lock table[0].fork", "lock table[1].fork", "lock table[2].fork"}, says: []string{"omp_set_lock in dine"}},
+		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
+		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
+		{program: "verdict_join", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"join end of LWP", "lock results"}, says: []string{"waits for the end of LWP", "omp_set_lock in gather"}},
+		{program: "verdict_join", args: []string{"1"}},
+		{program: "verdict_condition", kind: "deadlock", certainty: "likely", threads: 2, waits: []string{"condition filled", "lock table"}, says: []string{"condition variable filled", "no code that another thread may still reach signals a condition variable"}},
+		{program: "verdict_condition", args: []string{"1"}},
+		{program: "verdict_depend", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
+		{program: "verdict_depend", only: "libomp-16-O1", args: []string{"0", "0", "15000"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
+		{program: "verdict_depend", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskgroup"}, says: []string{"a task that it depends on is not finished"}},
+		{program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"the task is not finished (verdict_depend.c:26)"}},
+		{program: "verdict_depend", args: []string{"0", "1"}}, {program: "verdict_depend", args: []string{"1", "1"}}, {program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2", "1"}},
+		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
+		{program: "verdict_ordered_lock", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, says: []string{"waiting for the turn in an ordered loop"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"is the one that is posted"}},
+		{program: "verdict_ordered_lock", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"ordered_owner of the loop"}},
+		{program: "verdict_ordered_lock", args: []string{"2"}},
+		{program: "verdict_ordered_lock", args: []string{"4"}},
+		{
+			program: "verdict_ordered_lock", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock log_lock", "ordered"},
+			llvm:  []string{"ordered_iteration is 0"}, gcc: []string{"is not in the loop"},
+		},
+		{program: "verdict_atomic", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"atomic", "critical (unnamed)"}, says: []string{"GOMP_atomic_start in add", "the lock of atomic constructs"}},
+		{program: "verdict_atomic", args: []string{"1"}},
+		{program: "verdict_lock_names", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts[1].lock", "lock accts[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table[2].left.fork", "lock table[3].left.fork"}},
+		{program: "verdict_lock_names", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock inner[1].lock", "lock inner[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock grid[2][3]", "lock grid[2][4]"}},
+		{program: "verdict_lock_names", args: []string{"0"}, bare: true, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts+0x18", "lock accts+0x28"}},
+		{program: "verdict_lock_local", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock credit in plain", "lock debit in plain"}},
+		{program: "verdict_lock_local", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock forks[2] in array", "lock forks[3] in array"}},
+		{program: "verdict_lock_local", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock books[0].lock in members", "lock books[1].lock in members"}},
+		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
+		{program: "verdict_callee_lock", kind: "self_deadlock", certainty: "certain", threads: 1,
+			waits: []string{"critical books"}, says: []string{"which it holds itself"}},
+		{program: "verdict_callee_lock", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock stock", "lock till"}},
+		{program: "verdict_callee_lock", args: []string{"2"}},
+		{program: "verdict_stream", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock table", "mutex of stream stderr"}, says: []string{"owner of the stream's lock"}},
+		{program: "verdict_stream", args: []string{"1"}},
+		{program: "verdict_static", kind: "self_deadlock", certainty: "certain", threads: 1,
+			waits: []string{"static roots()::all"}, says: []string{"which it is in itself"}},
+		{program: "verdict_static", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"barrier", "static meeting()::count"}, says: []string{"before any parallel region"}},
+		{program: "verdict_static", args: []string{"2"}},
+		{program: "verdict_self_lock", args: []string{"1"}, kind: "self_deadlock", certainty: "certain",
+			threads: 1, waits: []string{"lock once"},
+			says: []string{"was given another task there", "release it before the task", "a nestable lock would hang"}},
+		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it holds itself", "make it a nestable lock"}},
+	}
+}
+
+// lockKinds are the kinds of locks of LLVM's runtime.
+func lockKinds() []expectation {
+	return []expectation{
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "verdict_self_lock", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+	}
+}
+
+// freedLocks are locks whose memory goes away while a thread waits, and those beside
+// which other memory does. GNU's waiters sleep, as they would otherwise look at what
+// is there now.
+func freedLocks() []expectation {
+	out := []expectation{
+		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain", threads: 1, says: []string{"lock fixed.lock, which has been destroyed", "nothing will wake them"}},
+		{program: "verdict_lock_freed", args: []string{"4"}, crash: true, kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"no memory is mapped"}},
+		{program: "verdict_lock_freed", args: []string{"9"}, only: "libgomp", crash: true, kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"whose memory has been reused", "is 0x5a5a5a5a, which is no state of a lock"}},
+		{program: "verdict_lock_freed", args: []string{"3"}, only: "libgomp", kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"malloc has not allocated"}},
+	}
+	for how, says := range map[string][]string{
+		"1": {"lock shared[0].lock, whose memory has been freed", "a block of 264 bytes", "cache of free blocks"},
+		"2": {"a block of 8192 bytes", "it is in a list of free blocks"},
+		"5": {"in the stack of LWP", "has returned"},
+		"6": {"in the stack of a thread that has ended"},
+	} {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "possible", threads: 1, says: says})
+	}
+	for _, how := range []string{"1", "2"} { // nobody may have it
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how, "2"}, kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"no thread's stack shows that it holds the lock", "which was freed"}})
+	}
+	for how, what := range map[string]string{"7": "mutex shared[0].mutex", "8": "nestable lock shared[0].nest"} {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "certain", threads: 1, says: []string{what + ", whose memory has been freed", "holds the lock and may still release it"}})
+	}
+	for how := range 10 {
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{strconv.Itoa(how), "1"}})
+	}
+	for i := range out {
+		out[i].env = []string{"GOMP_SPINCOUNT=0"}
+	}
+	return out
+}
+
+// faultVerdicts are programs that die of other signals than that of a null pointer.
+func faultVerdicts() []expectation {
+	died := func(what string, says ...string) expectation {
+		return expectation{program: "verdict_fault", args: []string{what}, only: "libomp-16-O1 libgomp-bookworm-O2 libgomp-bookworm-O0", crash: true, kind: "crash", certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
+	}
+	return []expectation{
+		died("0", "wrote to read-only memory in fail verdict_fault.c:40", "r-- of"),
+		died("1", "where nothing is mapped, in fail verdict_fault.c:43", "nothing is mapped there"),
+		died("2", "which is not executable, in fail", "rw-: data[0]"),
+		died("3", "jumped to", "where nothing is mapped, in fail"),
+		died("4", "accessed the mapped file", "shorter.dat beyond its end in fail verdict_fault.c:54"),
+		died("5", "divided an integer by zero in fail verdict_fault.c:57"),
+		died("6", "executed a trap that the compiler placed in fail"),
+		died("7", "called abort in fail"),
+		died("8", "used an invalid address in fail verdict_fault.c:64"),
+		died("9", "wrote to read-only memory in", "in an explicit task"),
+		died("10", "wrote to read-only memory in fail verdict_fault.c:40", "a handler for the signal ran"),
+		died("14", "shorter.dat beyond its end in fail verdict_fault.c:54", "a handler for the signal ran"),
+		died("15", "divided an integer by zero in fail verdict_fault.c:57", "a handler for the signal ran"),
+		died("18", "used an invalid address in fail verdict_fault.c:64"),
+		{program: "verdict_fault", args: []string{"20"}, only: "libomp-16-O1 libgomp-bookworm-O2", crash: true},
+	}
+}
+
+// otherVerdicts are all that is no deadlock.
+func otherVerdicts() []expectation {
+	return []expectation{
+		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "recursion"}},
+		{program: "task_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"stack of 8M", "task_recursion.c:1", "the recursion is endless", "in an explicit task"}},
+		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "mean", "large arrays"}},
+		{program: "verdict_assert", crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"the C library ended the program, called in check", "verdict_assert.c:6", "Assertion `balance >= 0' failed", "__abort_msg"}},
+		{program: "verdict_runtime_error", crash: true, only: "libomp", kind: "crash", certainty: "certain", threads: 1, says: []string{"the LLVM OpenMP runtime ended the program, called in close_ledger", "Its message: OMP: Error #", "what is left on the stack"}},
+		{program: "verdict_crash_lock", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 2, says: []string{"dereferenced a null pointer in drain verdict_crash_lock.c:16", "it holds lock queue, which thread 2", "it holds critical section journal, which thread 0", "It died while it held a lock"}},
+		{program: "verdict_crash_joined", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 1, says: []string{"dereferenced a null pointer in drain verdict_crash_joined.c:14", "it holds lock queue, which thread 1", "It died while it held a lock"}},
+		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
+		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
+		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},
+		{program: "verdict_lock_kept", env: asleep, kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"lock cache", "nobody will release"}},
+		{program: "verdict_lock_path", env: asleep, kind: "lock_orphaned", certainty: "likely", threads: 3, says: []string{"lock stat", "nobody will release"}},
+		{program: "verdict_lock_path", env: asleep, args: []string{"1"}, kind: "lock_orphaned", certainty: "likely", threads: 3, says: []string{"lock stat", "nobody will release"}},
+		{program: "verdict_lock_path", env: asleep, args: []string{"2"}},
+		{program: "verdict_owner_gone", args: []string{"0"}, kind: "lock_orphaned", certainty: "certain", threads: 2, says: []string{"mutex mutex", "is no thread of the process"}},
+		{program: "verdict_owner_gone", env: asleep, args: []string{"1"}, only: "libgomp", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"nestable lock nest", "nobody will release"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1, says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},
+		{program: "verdict_tied", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 2, says: []string{"none of them may run it", "verdict_tied.c:50 is queued", "1 unfinished child", "descendants of that task"}},
+		{program: "verdict_tied", never: "libgomp-bullseye", args: []string{"1"}},
+		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and max-active-levels-var allows 1 active level"}},
+		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", only: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and nest-var is false"}},
+		{program: "verdict_one_thread", args: []string{"2", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"num_threads"}},
+		{program: "verdict_one_thread", args: []string{"3", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"if clause was false"}},
+		{program: "verdict_one_thread", args: []string{"4", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"called omp_set_num_threads(1)"}},
+		{program: "verdict_one_thread", args: []string{"5", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"one processor only"}},
+		{program: "verdict_one_thread", args: []string{"7", "1"}, env: []string{"OMP_NUM_THREADS=1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"OMP_NUM_THREADS is 1"}},
+		{program: "verdict_one_thread", args: []string{"7", "2"}, env: []string{"OMP_NUM_THREADS=4", "OMP_THREAD_LIMIT=2"}, kind: "one_thread", certainty: "certain", threads: 2, says: []string{"4 threads were requested", "thread-limit-var is 2"}},
+		{program: "verdict_one_thread", args: []string{"1", "2"}, env: []string{"OMP_MAX_ACTIVE_LEVELS=1"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2},
+		{program: "verdict_one_thread", args: []string{"8", "0"}, kind: "one_thread", certainty: "certain", threads: anyNumber, says: []string{"64 threads were requested by num_threads(64)", "dyn-var lets the runtime use fewer"}},
+		{program: "verdict_fork_child", args: []string{"1"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", threads: 1, says: []string{"expects 2 threads", "waits for threads that do not exist", "call fork before"}},
+		{program: "verdict_fork_child", args: []string{"2"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", threads: 1, says: []string{"thread 1", "expects 2 threads"}},
+		{program: "verdict_fork_child", args: []string{"4"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child",
+			certainty: "certain", threads: 1,
+			says: []string{"expects 2 threads", "waits for threads that do not exist"}},
+		{program: "verdict_fork_child", args: []string{"3"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", says: []string{"the next parallel region will wait"}},
+		{program: "verdict_thread_ended", kind: "thread_ended", threads: 2,
+			says: []string{"thread 2 of the team of 3 ended inside"}},
+		{program: "verdict_thread_ended", args: []string{"1"}},
+		{program: "healthy_fork_child", args: []string{"0"}, never: "libgomp-sid"}, {program: "healthy_fork_child", args: []string{"1"}, only: "libomp"},
+		{program: "verdict_oversubscribed", args: []string{"0"}, kind: "oversubscribed", info: true, certainty: "certain", threads: anyNumber},
+		{program: "verdict_oversubscribed", args: []string{"1"}, env: []string{"OMP_WAIT_POLICY=active"}, only: "libomp", kind: "oversubscribed", certainty: "certain", threads: anyNumber, says: []string{"wait-policy-var: active", "take processor time from the threads", "OMP_WAIT_POLICY=passive"}},
+		{program: "verdict_oversubscribed", args: []string{"2"}},
+		{program: "verdict_oversubscribed", args: []string{"4"}, env: spinForEver, only: "libomp",
+			kind: "oversubscribed", certainty: "certain", threads: anyNumber,
+			says: []string{"take processor time from the threads", "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"}},
+		{program: "verdict_two_runtimes", kind: "two_runtimes", certainty: "certain", says: []string{"libgomp.so.1", "libomp.so.5"}},
+		{program: "healthy_lock_held"}, {program: "healthy_mutual"}, {program: "healthy_released"}, {program: "healthy_slow_member"},
+		{program: "healthy_unlikely"},
+	}
+}
+
+// exceptionVerdicts are programs that an exception ends, and those that end alike without one.
+func exceptionVerdicts() []expectation {
+	const lanes = "libomp-16-O0 libomp-19-O2 libgomp-bookworm-O2 libgomp-trixie-O2"
+	died := func(how string, says ...string) expectation {
+		return expectation{program: "verdict_exception", args: []string{how}, only: lanes, crash: true, kind: "crash",
+			certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
+	}
+	const region, runtimeError = "EXCEPTION LEFT A PARALLEL REGION", "It says: negative pivot in row 7"
+	inlined := died("11", "CRASH", runtimeError, "~Checked()", "noexcept, as destructors are")
+	inlined.certainty = "likely"
+	return []expectation{
+		inlined,
+		died("0", region, runtimeError, "std::runtime_error", "left the parallel region at verdict_exception.cc:"),
+		died("1", region, runtimeError, "std::runtime_error"),
+		died("2", "CRASH", runtimeError, "left quiet(int)", "noexcept"),
+		died("3", "EXCEPTION LEFT A TASK", runtimeError, "left the explicit task at verdict_exception.cc:"),
+		died("4", region, "Singular", "It says: row 7 is all zeros, which nothing mends"),
+		died("5", region, "int", "It says: 42"),
+		died("6", region, "std::logic_error, thrown in", "It says: thrown in the region's code"),
+		died("7", region, runtimeError),
+		died("8", "CRASH", "called by std::terminate() in pivot(int)", "no exception was on its way"),
+		died("9", "CRASH", "was to end by pthread_exit", "may not be left by that"),
+		died("10", "CRASH", "called abort in"),
+	}
+}

@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// twins are programs that hang, each with the one that looks alike and is healthy.
+func twins(e expectation, healthy ...string) []expectation {
+	return []expectation{e, {program: e.program, args: healthy, env: e.env, only: e.only, never: e.never}}
+}
+
+// hangs are bugs by which programs hang, and their healthy twins.
+func hangs() []expectation {
+	var out []expectation
+	left := func(way string, threads int, says ...string) {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_left", env: asleep, args: []string{way}, threads: threads,
+			kind: picture.VerdictLockOrphaned, certainty: picture.Likely, says: says,
+		}, way, "1")...)
+	}
+	left("0", 3, "lock book, which nobody will release", "entry verdict_lock_left.c:23")
+	left("1", 2, "lock book, which nobody will release", "entry verdict_lock_left.c:23")
+	left("2", 3, "critical section ledger, which nobody will release",
+		"(longjmp) out of the call at section verdict_lock_left.c:34")
+	for way, at := range []string{"(__cxa_throw) out of the call at deposit(Account&, long) verdict_lock_each.cc:3",
+		"skipped(int) verdict_lock_each.cc:7", "enter(Account*, long)"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_each", env: asleep, args: []string{strconv.Itoa(way)}, threads: 4,
+			kind: picture.VerdictLockOrphaned, certainty: picture.Likely,
+			says: []string{"4 threads wait for lock ", "which nobody will release", at},
+		}, strconv.Itoa(way), strconv.Itoa(way+1))...)
+	}
+	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
+		"4 threads wait for iteration 1, 3, 5, 7 of a loop"} {
+		e := expectation{
+			program: "verdict_doacross", args: []string{strconv.Itoa(way)}, threads: []int{2, 1, 4}[way],
+			kind: picture.VerdictDoacrossStuck, certainty: picture.Certain,
+			says: []string{says, "which nobody will post", "depend(source)"},
+		}
+		if way == 0 {
+			e.never = "libgomp-O0" // the code that calls the runtime does not show which iteration it is
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	for way, what := range []string{"condition variable filled", "semaphore items"} {
+		out = append(out, twins(expectation{
+			program: "verdict_woken", args: []string{strconv.Itoa(way)}, threads: 3,
+			kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+			says: []string{"3 threads wait for " + what},
+		}, strconv.Itoa(way), "1")...)
+	}
+	// Another process may post, or the handler of a signal.
+	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
+	return append(out, expectation{program: "healthy_posted"})
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// readWriteLocks are deadlocks of the C library's read-write locks, and their healthy twins.
+func readWriteLocks() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"read-write lock table", "__cur_writer of the read-write lock at"}, {"lock ledger", "read-write lock table"},
+		{"which it holds itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
+	} {
+		e := expectation{
+			program: "verdict_rwlock", args: []string{strconv.Itoa(way)}, threads: 2, certainty: picture.Certain,
+			kind: picture.VerdictDeadlock, waits: []string{"barrier", "rwlock table"}, says: says,
+		}
+		if way > 0 {
+			e.waits[0] = "lock ledger"
+		}
+		if way == 1 { // who waits for a lock of LLVM's spins, and may have just got it
+			e.only, e.env = "libgomp", asleep
+		}
+		if way == 2 {
+			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, e.waits[1:]
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// spins are loops of the program's own that read a flag, and their healthy twins.
+func spins() []expectation {
+	var out []expectation
+	for way, says := range []string{
+		"verdict_spin.c:37 until own.turn changes", "verdict_spin.c:40 until own.turn changes",
+		"verdict_spin.c:23 until own.turn changes", "verdict_spin.c:48 until own.taken changes",
+		"verdict_spin.c:45 until door changes",
+	} {
+		e := expectation{
+			program: "verdict_spin", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
+		}
+		if way == 4 { // LLVM's locks are behind pointers to functions
+			e.only = "libgomp"
+		}
+		// Another thread may change it, another process, or a member of the team.
+		out = append(out, twins(e, strconv.Itoa(way), []string{"1", "2", "3", "1", "1"}[way])...)
+	}
+	return out
+}
+
+// libraryWaits are waits in C++'s standard library, and their healthy twins.
+func libraryWaits() []expectation {
+	var out []expectation
+	for way, says := range []string{"for the word at 0x", "for condition variable channel"} {
+		out = append(out, twins(expectation{
+			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+			says: []string{"3 threads wait " + says, "verdict_future.cc:" + []string{"34", "19"}[way]},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// TestEditor runs the tests of the extension for VS Code, which `make editor-test` has
+// packaged: the adapter by VS Code's own test client and, where code-server and a browser
+// are, the extension in the editor.
+func TestEditor(t *testing.T) {
+	extension := os.Getenv("OMPD_EXTENSION")
+	if extension == "" {
+		t.Skip("`make editor-test` runs this")
+	}
+	core, err := omptest.UnpackGolden(goldenDir, "llvm-deadlock", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	absolute := func(name string) string {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cmd := exec.Command("node", "--test", "test/")
+	cmd.Dir = extension
+	cmd.Env = append(os.Environ(),
+		"OMPD_TOOL="+buildTool(t), "OMPD_CORE="+absolute(core.Core), "OMPD_EXE="+core.Exe, "OMPD_SYSROOT="+core.Sysroot,
+		"OMPD_SOURCES="+omptest.Programs(t))
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// privately is a runtime with a library of its own, that a test can take away.
+func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "lib")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rt.Dir, rt.Lib = dir, filepath.Join(dir, filepath.Base(rt.Lib))
+	return rt
+}
+
+// TestRuntimeFileMissing reads cores of programs whose runtime's file is not at hand:
+// what the runtime's memory shows is right, and a state is that which the program
+// says, or one that leaves open what cannot be told.
+func TestRuntimeFileMissing(t *testing.T) {
+	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{omptest.LLVM: omptest.RuntimeOf(t, 16), omptest.GCC: omptest.Libgomp(t)} {
+		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested", "tasks_deps", "idle"} {
+			t.Run(rt.Name+"/"+program, func(t *testing.T) {
+				private := privately(t, rt)
+				copyFile(t, rt.Lib, private.Lib)
+				exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: compiler})
+				r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel})
+				hide(t, private.Lib)
+				pic := partial(t, r.Core)
+				if !strings.Contains(complaints(pic), private.Lib) {
+					t.Errorf("nothing says that %s is missing", private.Lib)
+				}
+				for _, want := range r.Truth.Threads {
+					got := threadOf(pic, want.LWP)
+					if got == nil || got.State == nil && want.OpenMP {
+						t.Errorf("LWP %d: %+v", want.LWP, got)
+						continue
+					}
+					got.Errors = nil // stacks end in the runtime
+					state := want.State
+					want.State, want.WaitID = "", 0
+					checkThread(t, pic, want, false)
+					if state != "" && !slices.Contains(vaguer(state), string(got.State.Name)) {
+						t.Errorf("LWP %d: %s (%s), the program says %s", want.LWP, got.State.Name, got.State.Evidence, state)
+					}
+				}
+				checkTasks(t, pic, r.Truth, true)
+			})
+		}
+	}
+}
+
+// unreadable asserts that the report and doctor of a target say of what could not be read that
+// and why, and nothing else.
+func unreadable(t *testing.T, target, why string) {
+	t.Helper()
+	if status, _, errs := output(t, "diagnose", target); status != cli.ExitError {
+		t.Errorf("diagnose: exit status %d, as if all were known: %s", status, errs)
+	}
+	for _, verb := range []string{"report", "threads", "doctor"} {
+		_, out, _ := output(t, verb, target)
+		flat := strings.Join(strings.Fields(out), " ")
+		if !strings.Contains(flat, "could not be read: ") || !strings.Contains(flat, why) {
+			t.Errorf("%s does not say that something could not be read, as %s:\n%s", verb, why, out)
+		}
+		for _, s := range []string{"at work", "oversubscribed", "ok      states", "no OpenMP call yet", "not OpenMP"} {
+			if strings.Contains(out, s) {
+				t.Errorf("%s says %q:\n%s", verb, s, out)
+			}
+		}
+	}
+}
+
+// TestRuntimeMemoryLost looks at a core in which the runtime's variables are zeros, as in a
+// program that has made no OpenMP call; but threads are in its code.
+func TestRuntimeMemoryLost(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
+	core, err := os.ReadFile(r.Core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	mods, _ := open.Modules()
+	i := slices.IndexFunc(mods, func(m *callbacks.Module) bool {
+		return strings.HasPrefix(filepath.Base(m.Path), "libomp.so")
+	})
+	f, err := elf.NewFile(bytes.NewReader(core))
+	if err != nil || i < 0 {
+		t.Fatalf("%v, module %d of %d", err, i, len(mods))
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && mods[i].Contains(callbacks.At(p.Vaddr)) {
+			clear(core[p.Off : p.Off+p.Filesz])
+		}
+	}
+	lost := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(lost, core, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unreadable(t, lost, "threads are in its code")
+}
+
+// vaguer are the states that may stand for one where the code that a thread waits in
+// is not known.
+func vaguer(state string) []string {
+	all := []string{state, "undefined"}
+	switch state {
+	case "wait_lock", "wait_critical":
+		all = append(all, "wait_mutex")
+	case "wait_barrier_explicit", "wait_barrier_implicit_workshare", "wait_barrier_implicit_parallel":
+		all = append(all, "wait_barrier")
+	}
+	return all
+}

@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// recorderMapping is how the mapping of the recorder's header is named, and magic how the
+// header begins.
+const (
+	recorderMapping = "/memfd:ompd-recorder"
+	recorderMagic   = "\x7fOMPDREC\r\n\x1a\x00"
+)
+
+// TestRecord runs programs that die with the recorder: their cores have what it kept, and the
+// exit status is the program's.
+func TestRecord(t *testing.T) {
+	library := omptest.Recorder(t)
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			core := filepath.Join(dir, "core")
+			b := omptest.Build{Program: "lock_cycle"}
+			if runtime.Name == omptest.Libgomp(t).Name {
+				b.Compiler = omptest.GCC
+			}
+			exe := omptest.Compile(t, b)
+			status, out, errs := output(t, "record", "--library", library, "--memory", "4M",
+				"--events", "default,+dispatch", "--core", core, "--report", filepath.Join(dir, "report"), "--",
+				"env", "LD_LIBRARY_PATH="+runtime.Dir,
+				"OMPD_TRUTH="+filepath.Join(dir, "truth"), exe, "abort")
+			if status != cli.ExitSignal+6 || out != "" || errs != "" {
+				t.Errorf("exit status %d, printed %q and %q", status, out, errs)
+			}
+			header := recorderHeader(t, core, exe)
+			if !bytes.HasPrefix(header, []byte(recorderMagic)) {
+				t.Errorf("the header begins with %q", header[:16])
+			}
+		})
+	}
+}
+
+// recorderHeader reads the recorder's header from a core.
+func recorderHeader(t *testing.T, core, exe string) []byte {
+	t.Helper()
+	c, err := corefile.Open(core, corefile.Options{Exe: exe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, m := range c.Mappings() {
+		if strings.HasPrefix(m.File, recorderMapping) {
+			b := make([]byte, 4096)
+			if err := c.ReadMemory(m.Low, b); err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+	}
+	t.Fatalf("no mapping of the recorder among %d", len(c.Mappings()))
+	return nil
+}
+
+// TestRecordRefuses says what is wrong before the program runs.
+func TestRecordRefuses(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "with space", "libompd-recorder.so")
+	if err := os.MkdirAll(filepath.Dir(library), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(library, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		status int
+		says   string
+		args   []string
+	}{
+		{cli.ExitUsage, "which program?", nil},
+		{cli.ExitUsage, `"lock" is none of default, all`, []string{"--events", "lock", "--", "true"}},
+		{cli.ExitUsage, "at least 256 KB", []string{"--memory", "1K", "--", "true"}},
+		{cli.ExitOwn, "`make libompd-recorder.so` builds it", []string{"--", "true"}},
+		{cli.ExitOwn, "takes no path with a space", []string{"--library", library, "--", "true"}},
+	} {
+		status, out, errs := output(t, append([]string{"record"}, c.args...)...)
+		if status != c.status || out != "" || !strings.Contains(errs, c.says) {
+			t.Errorf("record %v: exit status %d, printed %q and %q", c.args, status, out, errs)
+		}
+	}
+}

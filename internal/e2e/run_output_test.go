@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// TestRunCoreNames writes the cores of two processes of one run beside one another,
+// each for its owner alone, and nothing in place of what is no file.
+func TestRunCoreNames(t *testing.T) {
+	dir := t.TempDir()
+	core := filepath.Join(dir, "core")
+	for range 2 { // that of the first run is replaced
+		if status, _, errs := output(t, "run", "--core", core, "--", "sh", "-c", "exec 2>/dev/null; ulimit -c 0; kill -ABRT $$"); status != cli.ExitSignal+int(unix.SIGABRT) {
+			t.Fatalf("exit status %d: %s", status, errs)
+		}
+	}
+	const script = `exec 2>/dev/null; ulimit -c 0; echo $$ > pid; sh -c 'kill -SEGV $$'; kill -ABRT $$`
+	status, _, errs := output(t, "run", "--core", core, "--", "sh", "-c", "cd "+dir+"; "+script)
+	b, _ := os.ReadFile(filepath.Join(dir, "pid"))
+	second := core + "." + strings.TrimSpace(string(b))
+	if status != cli.ExitSignal+int(unix.SIGABRT) {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+	for path, want := range map[string]string{core: "SIGSEGV", second: "SIGABRT"} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("%s: %v, %v", path, info, err)
+		}
+		if pic := pictureOf(t, path); pic.Target.Signal != want {
+			t.Errorf("%s: %s, want %s", path, pic.Target.Signal, want)
+		}
+	}
+	for _, name := range []string{dir, filepath.Join(dir, "link")} {
+		os.Symlink("/dev/null", filepath.Join(dir, "link"))
+		_, _, errs := output(t, "run", "--core", name, "--", "sh", "-c", "ulimit -c 0; kill -ABRT $$")
+		if _, err := os.Lstat(name); err != nil || !strings.Contains(errs, name+": what is there is not a regular file") {
+			t.Errorf("%s: %v: %s", name, err, errs)
+		}
+	}
+}
+
+// TestRunOutput says at the start where a report or core cannot be written, and starts no
+// program; a report whose place is gone at its end is on the standard error.
+func TestRunOutput(t *testing.T) {
+	dir := t.TempDir()
+	precious, started := filepath.Join(dir, "precious"), filepath.Join(dir, "started")
+	if err := os.WriteFile(precious, []byte("notes"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const abort = "exec 2>/dev/null; ulimit -c 0; touch started; kill -ABRT $$"
+	for _, flag := range []string{"--report", "--core"} {
+		for name, want := range map[string]string{precious: "--force replaces it", filepath.Join(dir, "no", "file"): "no such file or directory"} {
+			status, _, errs := output(t, "run", flag, name, "--", "sh", "-c", "cd "+dir+"; "+abort)
+			if _, err := os.Stat(started); err == nil {
+				t.Fatalf("%s %s: the program was started", flag, name)
+			}
+			if status != cli.ExitOwn || !strings.Contains(errs, name+": ") || !strings.Contains(errs, want) {
+				t.Errorf("%s %s: exit status %d: %s; want %d and %q", flag, name, status, errs, cli.ExitOwn, want)
+			}
+		}
+	}
+	if b, err := os.ReadFile(precious); string(b) != "notes" {
+		t.Errorf("the file that is not ours has %q, %v", b, err)
+	}
+	output(t, "run", "--force", "--report", precious, "--", "sh", "-c", "cd "+dir+"; "+abort)
+	if b, _ := os.ReadFile(precious); !strings.Contains(string(b), "SIGABRT") {
+		t.Errorf("the report in place of it: %q", b)
+	}
+	gone := filepath.Join(dir, "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, _, errs := output(t, "run", "--report", filepath.Join(gone, "report"), "--", "sh", "-c", "rmdir "+gone+"; cd "+dir+"; "+abort)
+	if !strings.Contains(errs, "it follows here") || !strings.Contains(errs, "SIGABRT") {
+		t.Errorf("a report whose directory is gone: %s", errs)
+	}
+}
+
+// TestSymbolsOutput makes a directory that is not there, writes a file again that it made,
+// and replaces no other.
+func TestSymbolsOutput(t *testing.T) {
+	lib, dir := omptest.RuntimeOf(t, 16).Lib, t.TempDir()
+	missing := filepath.Join(dir, "debug")
+	for range 2 {
+		status, out, errs := output(t, "symbols", lib, "-o", missing)
+		if !strings.HasPrefix(out, filepath.Join(missing, ".build-id")) || status != cli.ExitOK {
+			t.Errorf("a directory that is not there: exit status %d: %s%s", status, out, errs)
+		}
+	}
+	precious := filepath.Join(dir, "precious.debug")
+	if err := os.WriteFile(precious, []byte("notes"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := output(t, "symbols", lib, "-o", precious); status != cli.ExitError || !strings.Contains(errs, "--force replaces it") {
+		t.Errorf("a file of somebody else: exit status %d: %s", status, errs)
+	}
+	if b, _ := os.ReadFile(precious); string(b) != "notes" {
+		t.Errorf("it has %q now", b)
+	}
+	if status, _, errs := output(t, "symbols", "--force", lib, "-o", precious); status != cli.ExitOK {
+		t.Errorf("by force: exit status %d: %s", status, errs)
+	}
+}
+
+// TestClosedOutput starts the tool with its standard output closed: what it cannot say is
+// an error. To say it to nobody is none.
+func TestClosedOutput(t *testing.T) {
+	bin := buildTool(t)
+	core := filepath.Join("..", "..", "testdata", "golden", "gnu-barrier", "core.zst")
+	for _, args := range [][]string{{"version"}, {"report", core}, {"diagnose", "--json", core}, {"--help"}} {
+		for to, want := range map[string]int{">&-": cli.ExitOutput, ">/dev/null": cli.ExitOK, "1<>/dev/null": cli.ExitOK} {
+			var said bytes.Buffer
+			cmd := exec.Command("sh", append([]string{"-c", `exec "$@" ` + to, "sh", bin}, args...)...)
+			cmd.Stderr = &said
+			err := cmd.Run()
+			status := cmd.ProcessState.ExitCode()
+			if status == cli.ExitFound && args[0] == "diagnose" {
+				status = cli.ExitOK
+			}
+			told := strings.Contains(said.String(), "the standard output cannot be written")
+			if status != want || (want == cli.ExitOutput) != told {
+				t.Errorf("%v %s: exit status %d, want %d: %v, %s", args, to, status, want, err, said.String())
+			}
+		}
+	}
+}
+
+// TestRunCoreCut ends run while it writes a core: the core is there as a whole, or nothing
+// is. A SIGINT is the program's, and does not cut it.
+func TestRunCoreCut(t *testing.T) {
+	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGKILL} {
+		dir := t.TempDir()
+		core := filepath.Join(dir, "core")
+		cmd := process("run", "--core", core, "--report", filepath.Join(dir, "report"), "--",
+			"sh", "-c", `ulimit -c 0; exec perl -e '$SIG{INT} = "IGNORE"; $x = "x" x (1 << 27); kill ABRT, $$'`)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		writing(cmd.Process.Pid, core)
+		if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		<-ended
+		var got []string
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			got = append(got, e.Name())
+		}
+		switch names := strings.Join(got, " "); names {
+		case "core report":
+			if pic := pictureOf(t, core); pic.Target.Signal != "SIGABRT" {
+				t.Errorf("%v: a core of signal %q", s, pic.Target.Signal)
+			}
+		case "report":
+			if s == unix.SIGINT {
+				t.Errorf("%v: no core", s)
+			}
+		default:
+			if fd, err := unix.Open(dir, unix.O_RDWR|unix.O_TMPFILE, 0o600); err == nil { // files need no name here
+				unix.Close(fd)
+				t.Errorf("%v: the directory has %q", s, names)
+			}
+		}
+	}
+}
+
+// writing waits until a process has begun to write a file, or ended.
+func writing(pid int, name string) {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	for {
+		fds, err := os.ReadDir(dir)
+		if err != nil || len(fds) == 0 {
+			return
+		}
+		for _, fd := range fds {
+			to, _ := os.Readlink(filepath.Join(dir, fd.Name()))
+			info, err := os.Stat(filepath.Join(dir, fd.Name()))
+			if err == nil && info.Size() > 1<<20 && filepath.Dir(to) == filepath.Dir(name) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestSandbox looks at a core that is compressed, in a process that has given up its
+// rights: the report is that of one which has them all.
+func TestSandbox(t *testing.T) {
+	bin, core := buildTool(t), coreOf(t, "lock_cycle").Core
+	packed := t.TempDir() + "/core.gz"
+	if out, err := exec.Command("sh", "-c", `gzip -c "$0" > "$1"`, core, packed).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ask := func(args ...string) string {
+		var out, errs bytes.Buffer
+		cmd := exec.Command(bin, args...)
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%s: %v: %s", strings.Join(args, " "), err, &errs)
+		}
+		return out.String()
+	}
+	checks := ask("doctor", core)
+	if strings.Contains(checks, "the kernel has no Landlock") || strings.Contains(checks, "seccomp: ") {
+		t.Skipf("this kernel or container cannot lock processes in: %s", checks)
+	}
+	if want := "ok      sandbox: this process can write only temporary files"; !strings.Contains(checks, want) {
+		t.Errorf("doctor does not say %q:\n%s", want, checks)
+	}
+	inside, outside := ask("report", "--sandbox=require", packed), ask("report", "--sandbox=off", packed)
+	if inside != outside || !strings.Contains(inside, "DEADLOCK") {
+		t.Errorf("inside:\n%s\noutside:\n%s", inside, outside)
+	}
+}

@@ -1,0 +1,37 @@
+package elfx
+
+import "testing"
+
+// TestSearchAgreesWithIndex asks a table with many names that are local to several files,
+// as a static program's is, for all of them, in both ways.
+func TestSearchAgreesWithIndex(t *testing.T) {
+	f := open(t, build(t, "-static"))
+	table, err := f.symtab()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"", "no such name", "main"}
+	for i := range table.len() {
+		names = append(names, string(table.name(i)))
+	}
+	for _, name := range names {
+		found, ok := Symbol{}, false
+		if name != "" {
+			found, ok = table.search(name)
+		}
+		if want, wanted := f.index().lookup(name); ok != wanted || found != want {
+			t.Fatalf("%q: searched %v %v, by the index %v %v", name, found, ok, want, wanted)
+		}
+	}
+	if len(names) < 1000 {
+		t.Errorf("%d names", len(names))
+	}
+	for range 2 * fewSearches {
+		if s, ok := f.LookupStatic("main"); !ok || s.Name != "main" {
+			t.Fatalf("main: %v, %v", s, ok)
+		}
+		if s, ok := f.LookupStatic(""); ok {
+			t.Fatalf("found %v without a name", s)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// Package export writes pictures in the formats of other tools: folded stacks for flame
+// graphs, speedscope's, and Graphviz's.
+package export
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Folded writes the merged stacks one a line, outermost frame first, with the number of
+// threads that have it: "main;solve [parallel];<OMP-barrier> 3", as scripts for flame graphs
+// take them.
+func Folded(out io.Writer, pic *picture.Picture) error {
+	w := bufio.NewWriter(out)
+	for _, s := range pic.Stacks {
+		for i := len(s.Frames) - 1; i >= 0; i-- {
+			w.WriteString(foldedName(s.Frames[i]))
+			if i > 0 {
+				w.WriteByte(';')
+			}
+		}
+		w.WriteString(" " + strconv.Itoa(s.Count) + "\n")
+	}
+	return w.Flush()
+}
+
+// foldedName is a frame without the separator of frames.
+func foldedName(f picture.Frame) string {
+	return strings.ReplaceAll(phrase.Printable(phrase.Where(f)), ";", ":")
+}
+
+// SpeedscopeSchema names the format of a file for speedscope; such a file begins with it.
+const SpeedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
+
+// speedscope is a file for speedscope.
+type speedscope struct {
+	Schema   string              `json:"$schema"`
+	Exporter string              `json:"exporter"`
+	Name     string              `json:"name"`
+	Shared   speedscopeShared    `json:"shared"`
+	Profiles []speedscopeProfile `json:"profiles"`
+}
+
+type speedscopeShared struct {
+	Frames []speedscopeFrame `json:"frames"`
+}
+
+type speedscopeFrame struct {
+	Name string `json:"name"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+}
+
+// speedscopeProfile has a sample for each different stack, which weighs as much as threads
+// have it.
+type speedscopeProfile struct {
+	Type       string  `json:"type"`
+	Name       string  `json:"name"`
+	Unit       string  `json:"unit"`
+	StartValue int     `json:"startValue"`
+	EndValue   int     `json:"endValue"`
+	Samples    [][]int `json:"samples"`
+	Weights    []int   `json:"weights"`
+}
+
+// Speedscope writes the merged stacks as a profile for speedscope, in which a thread is a
+// unit of weight.
+func Speedscope(w io.Writer, pic *picture.Picture) error {
+	name := phrase.Printable(pic.Target.Kind + " " + pic.Target.Name())
+	p := speedscopeProfile{Type: "sampled", Name: "threads", Unit: "none", Samples: [][]int{}, Weights: []int{}}
+	frames, at := []speedscopeFrame{}, map[speedscopeFrame]int{}
+	for _, s := range pic.Stacks {
+		sample := make([]int, 0, len(s.Frames))
+		for i := len(s.Frames) - 1; i >= 0; i-- {
+			f := s.Frames[i]
+			one := speedscopeFrame{phrase.Printable(phrase.Where(f)), phrase.Printable(f.File), f.Line}
+			if _, ok := at[one]; !ok {
+				at[one] = len(frames)
+				frames = append(frames, one)
+			}
+			sample = append(sample, at[one])
+		}
+		p.Samples, p.Weights = append(p.Samples, sample), append(p.Weights, s.Count)
+		p.EndValue += s.Count
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(speedscope{
+		Schema: SpeedscopeSchema, Exporter: "ompd-inspect", Name: name,
+		Shared: speedscopeShared{frames}, Profiles: []speedscopeProfile{p},
+	})
+}

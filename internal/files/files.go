@@ -1,0 +1,218 @@
+// Package files opens files on behalf of somebody else: those that a client, a core or a
+// program's own tables name, below the directories that were allowed and nowhere else.
+//
+// A name is worth nothing: links may lead out of a directory, and may change between a
+// look at them and the opening. So the kernel is asked to stay below the directory while
+// it opens (openat2 with RESOLVE_BENEATH) or, where it does not know how, each part of
+// the name is opened by itself. What lies elsewhere is not there, whether it is or not.
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotRegular says that a name is that of a directory, a pipe, a device or a socket.
+var ErrNotRegular = errors.New("not a regular file")
+
+// System are the directories of a distribution's own libraries and of their debug
+// information, which are nobody's secret.
+func System() []string {
+	return []string{"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib"}
+}
+
+// Opener opens regular files for reading. The zero value opens none, nil all that this
+// process may read. It is safe for concurrent use.
+type Opener struct {
+	// Dirs are the directories below which files are opened, by absolute paths.
+	Dirs []string
+	// Also are directories in which files may be found that somebody has named, and
+	// which may not be named by clients: the system's.
+	Also []string
+	// NoOpenat2 does without the kernel's own check, as on kernels before Linux 5.6.
+	NoOpenat2 bool
+}
+
+// All reports whether everything may be opened.
+func (o *Opener) All() bool { return o == nil || slices.Contains(o.Dirs, "/") }
+
+// Open opens a regular file. It never blocks, and opens no device. What lies outside of
+// the directories, or is led there by a link, is fs.ErrNotExist.
+func (o *Opener) Open(name string) (*os.File, error) {
+	if o.All() {
+		return regular(os.OpenFile(name, flags, 0))
+	}
+	name = filepath.Clean(name)
+	if !filepath.IsAbs(name) || below("/proc", name) { // its links lead to files of processes
+		return nil, missing(name)
+	}
+	if f, err := o.beneath(name); !outside(err) {
+		return f, err
+	}
+	// A link may lead from one of the directories to another: then the name that it
+	// stands for is below that. If links change meanwhile, it is not found.
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil || below("/proc", real) {
+		return nil, missing(name)
+	}
+	f, err := o.beneath(real)
+	if outside(err) {
+		return nil, missing(name)
+	}
+	return f, err
+}
+
+// flags are those that files are opened with: a pipe must not block, a terminal not
+// become this process's own.
+const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+
+// beneath opens a file below one of the directories.
+func (o *Opener) beneath(name string) (f *os.File, err error) {
+	err = missing(name)
+	for _, dir := range append(slices.Clone(o.Dirs), o.Also...) {
+		rel, ok := relative(dir, name)
+		if !ok {
+			continue
+		}
+		if f, err = o.in(dir, rel); !outside(err) {
+			return f, err
+		}
+	}
+	return nil, err
+}
+
+// in opens a file below a directory.
+func (o *Opener) in(dir, rel string) (*os.File, error) {
+	if o.NoOpenat2 {
+		return inRoot(dir, rel)
+	}
+	at, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	defer unix.Close(at)
+	name := filepath.Join(dir, rel)
+	how := &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	look, err := openat2(at, rel, how)
+	switch {
+	case errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM): // an old kernel, or an old container's filter
+		return inRoot(dir, rel)
+	case err != nil:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	defer unix.Close(look)
+	var st unix.Stat_t
+	if err := unix.Fstat(look, &st); err != nil {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+	}
+	how.Flags = flags
+	fd, err := openat2(at, rel, how)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return regular(os.NewFile(uintptr(fd), name), nil)
+}
+
+// tries bounds how often an opening is tried again when names changed meanwhile.
+const tries = 16
+
+// openat2 asks the kernel to open a file. It says EAGAIN when a directory was renamed
+// while it made sure that ".." leads to where it should.
+func openat2(at int, rel string, how *unix.OpenHow) (fd int, err error) {
+	for range tries {
+		fd, err = unix.Openat2(at, rel, how)
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	return fd, err
+}
+
+// inRoot opens a file below a directory part by part.
+func inRoot(dir, rel string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	st, err := root.Stat(rel)
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: filepath.Join(dir, rel), Err: ErrNotRegular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return regular(root.OpenFile(rel, flags, 0))
+}
+
+// regular is a file that was opened, if it is a regular one.
+func regular(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// outside reports whether a file may only have been looked for in the wrong place: not
+// there, or behind a link that leads out of the directory.
+func outside(err error) bool {
+	if err == nil {
+		return false
+	}
+	var root *fs.PathError
+	if errors.As(err, &root) && strings.Contains(root.Err.Error(), "escapes") { // os.Root has no error of its own
+		return true
+	}
+	return slices.ContainsFunc([]error{fs.ErrNotExist, unix.EXDEV, unix.ELOOP, unix.ENOTDIR}, func(e error) bool {
+		return errors.Is(err, e)
+	})
+}
+
+func missing(name string) error {
+	return &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
+}
+
+// Below reports whether a clean, absolute path is in one of the directories that may be
+// named by clients.
+func (o *Opener) Below(name string) bool {
+	return o.All() || slices.ContainsFunc(o.Dirs, func(dir string) bool { return below(dir, name) })
+}
+
+func below(dir, name string) bool {
+	_, ok := relative(dir, name)
+	return ok
+}
+
+// relative is the part of a name behind a directory, whose own links count for nothing.
+func relative(dir, name string) (string, bool) {
+	dirs := []string{dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		dirs = append(dirs, real)
+	}
+	for _, d := range dirs {
+		if rel, err := filepath.Rel(d, name); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	return "", false
+}

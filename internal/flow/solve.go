@@ -1,0 +1,304 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+)
+
+// solve finds the values of registers and stack cells at the start of each block:
+// what is the same on all paths to it.
+func (f *Function) solve() {
+	entry := symbolic.NewState(f.x.ABI, f.insts[0].pc)
+	for r := range f.x.ABI.General {
+		if entry.Regs[r].Kind == symbolic.KindUnknown {
+			entry.Regs[r] = f.leaf(valueName{reg: r})
+		}
+	}
+	f.blocks[0].in = entry
+	todo := make([]bool, len(f.blocks))
+	todo[0] = true
+	for b := range f.blocks {
+		if f.blocks[b].unreached {
+			f.blocks[b].in = f.unknownState(b)
+			todo[b] = true
+		}
+	}
+	order := f.reversePostorder()
+	for slices.Contains(todo, true) {
+		for _, b := range order {
+			if todo[b] {
+				todo[b] = false
+				if f.spend(f.blocks[b].last-f.blocks[b].first) != nil {
+					f.giveUp()
+					return
+				}
+				f.pass(b, todo)
+			}
+		}
+	}
+}
+
+// giveUp makes all values unknown.
+func (f *Function) giveUp() {
+	for b := range f.blocks {
+		f.blocks[b].in = f.unknownState(b)
+	}
+}
+
+// pass follows the values through block b, and marks those blocks of which more is
+// known then.
+func (f *Function) pass(b int, todo []bool) {
+	s := f.blocks[b].in.Fork()
+	for i := f.blocks[b].first; i < f.blocks[b].last; i++ {
+		f.execute(s, i)
+	}
+	for _, n := range f.blocks[b].succ {
+		if f.merge(n, s) {
+			todo[n] = true
+		}
+	}
+}
+
+// reversePostorder are the blocks so that each comes behind those that lead to it, but for
+// loops: what is the same on all paths to a block is then not taken for different
+// only because one way was followed before the others.
+func (g *graph) reversePostorder() []int {
+	type visit struct{ block, next int }
+	seen, out := make([]bool, len(g.blocks)), []int(nil)
+	for b := range g.blocks {
+		if b > 0 && !g.blocks[b].unreached || seen[b] {
+			continue
+		}
+		seen[b] = true
+		for stack := []visit{{block: b}}; len(stack) > 0; {
+			v := &stack[len(stack)-1]
+			succ := g.blocks[v.block].succ
+			if v.next == len(succ) {
+				out = append(out, v.block)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			n := succ[v.next]
+			if v.next++; !seen[n] {
+				seen[n] = true
+				stack = append(stack, visit{block: n})
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// unknownState is the state at the start of block b of which nothing is known.
+func (f *Function) unknownState(b int) *symbolic.State {
+	s := symbolic.NewState(f.x.ABI, f.insts[f.blocks[b].first].pc)
+	for r := range f.x.ABI.General {
+		s.Regs[r] = f.leaf(valueName{pc: s.PC, reg: r, atJoin: true})
+	}
+	return s
+}
+
+// leaf is the value that is not followed of that name. Equal names give the same
+// value. Its number is never 0, which is that of a value that nobody named.
+func (f *Function) leaf(k valueName) *symbolic.Expr {
+	e := f.leaves[k]
+	if e == nil {
+		f.names = append(f.names, k)
+		e = symbolic.Leaf(symbolic.KindUnknown, uint64(len(f.names)))
+		f.leaves[k] = e
+	}
+	return e
+}
+
+// merge joins s into what is known at the start of block b and reports whether that
+// changed.
+func (f *Function) merge(b int, s *symbolic.State) bool {
+	blk := &f.blocks[b]
+	if blk.in == nil {
+		blk.in = s.Fork()
+		return true
+	}
+	if blk.rounds++; blk.rounds == maxRoundsPerBlock {
+		blk.in = f.unknownState(b)
+		return true
+	}
+	changed, pc := false, f.insts[blk.first].pc
+	for r := range f.x.ABI.General {
+		if blk.in.Regs[r].Equal(s.Regs[r]) {
+			continue
+		}
+		if phi := f.leaf(valueName{pc: pc, reg: r, atJoin: true}); blk.in.Regs[r] != phi {
+			blk.in.Regs[r], changed = phi, true
+		}
+	}
+	kept := blk.in.Stack[:0:0]
+	for _, c := range blk.in.Stack {
+		was, is := blk.in.LoadStack(c.Off, c.Size), s.LoadStack(c.Off, c.Size)
+		if was.Nameless() || is.Nameless() {
+			changed = true
+			continue
+		}
+		if !was.Equal(is) {
+			if phi := f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true}); c.Value != phi {
+				c.Value, changed = phi, true
+			}
+		}
+		kept = append(kept, c)
+	}
+	blk.in.Stack = kept
+	return changed
+}
+
+// execute does instruction i.
+func (f *Function) execute(s *symbolic.State, i int) {
+	in := &f.insts[i]
+	if in.opaque {
+		f.forget(s, i, ^uint64(0))
+		return
+	}
+	perhaps := false // a condition of the instruction itself decides
+	for k := range in.Uops {
+		u := &in.Uops[k]
+		switch u.Code {
+		case lift.UopSelect:
+			if a, b := s.Value(u.A), s.Value(u.B); a.Equal(b) {
+				s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
+			} else {
+				s.Regs[u.Dst] = nil
+			}
+		case lift.UopSkip:
+			perhaps = true
+		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
+		case lift.UopCall:
+			s.Escape(f.argumentRegisters(s))
+			f.forget(s, i, ^f.x.ABI.Keep)
+		default:
+			s.Apply(u)
+			if perhaps && u.Code != lift.UopStore && u.Code != lift.UopPush && u.Code != lift.UopFlags {
+				s.Regs[u.Dst] = nil
+			}
+		}
+	}
+	f.nameValues(s, in)
+	s.Path = symbolic.Path{}
+}
+
+// forget makes the registers of a set unknown, behind instruction i. Their values get
+// their names together: most of those that a function has are of calls.
+func (f *Function) forget(s *symbolic.State, i int, set uint64) {
+	left, general := f.left[i], f.x.ABI.General
+	if left == nil {
+		left = symbolic.Unknowns(uint64(len(f.names))+1, int(general))
+		for r := range general {
+			f.names = append(f.names, valueName{pc: f.insts[i].pc, reg: r})
+		}
+		f.left[i] = left
+	}
+	for r := range general {
+		if set>>r&1 != 0 && r != f.x.ABI.SP {
+			s.Regs[r] = &left[r]
+		}
+	}
+}
+
+// nameValues gives names to the values that are not followed among what the
+// instruction wrote.
+func (f *Function) nameValues(s *symbolic.State, in *inst) {
+	for k := range in.Uops {
+		u := &in.Uops[k]
+		switch u.Code {
+		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn, lift.UopStop, lift.UopSkip, lift.UopEnd:
+		default:
+			if e := s.Regs[u.Dst]; u.Dst < lift.Temp0 && (e == nil || e.Nameless()) {
+				s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
+			}
+		}
+	}
+	for i := range s.Stack {
+		if c := &s.Stack[i]; c.Value.Nameless() {
+			c.Value = f.leaf(valueName{pc: in.pc, reg: inCell, cell: c.Off})
+		}
+	}
+}
+
+// argumentRegisters are the values of the argument registers.
+func (f *Function) argumentRegisters(s *symbolic.State) []*symbolic.Expr {
+	out := make([]*symbolic.Expr, len(f.x.ABI.Args))
+	for i, r := range f.x.ABI.Args {
+		out[i] = s.Content(r)
+	}
+	return out
+}
+
+// stackArgs is how many arguments on the stack are looked at: those of functions
+// that OpenMP compilers call.
+const stackArgs = 4
+
+// stackArguments are the words on top of the stack, where arguments are that have no register.
+func (f *Function) stackArguments(s *symbolic.State) []*symbolic.Expr {
+	sp := s.Content(f.x.ABI.SP)
+	if sp.Kind != symbolic.KindStack {
+		return nil
+	}
+	out := make([]*symbolic.Expr, stackArgs)
+	for i := range out {
+		at := sp.Val + uint64(8*i)
+		if out[i] = s.LoadStack(at, 8); out[i].Nameless() {
+			out[i] = s.LoadStack(at, 4)
+		}
+	}
+	return out
+}
+
+// collectSites lists the calls, and the jumps and branches out of the function.
+func (f *Function) collectSites() {
+	for b := range f.blocks {
+		blk := &f.blocks[b]
+		if blk.in == nil {
+			continue
+		}
+		s := blk.in.Fork()
+		for i := blk.first; i < blk.last; i++ {
+			if site, ok := f.site(s, i); ok {
+				site.Index, f.siteOf[i] = len(f.sites), len(f.sites)
+				f.sites = append(f.sites, site)
+			}
+			f.execute(s, i)
+		}
+	}
+}
+
+// site is the call that instruction i makes in state s.
+func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
+	in := &f.insts[i]
+	for k := range in.Uops {
+		u := &in.Uops[k]
+		if !leads(*u) {
+			continue
+		}
+		t := s.Fork() // what the instruction computes on the way to the target
+		for _, v := range in.Uops[:k] {
+			if v.Code < lift.UopSelect || v.Code > lift.UopReturn {
+				t.Apply(&v)
+			}
+		}
+		site := CallSite{Target: f.x.Target(t.Value(u.A)), PC: in.pc, Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
+		if _, inside := f.index[site.Entry]; u.Code != lift.UopCall && (inside || site.Entry == 0 && site.Slot == 0) {
+			return CallSite{}, false
+		}
+		site.Name = f.x.Stub(site.Target)
+		if u.Code == lift.UopCall {
+			site.Return = in.end()
+		}
+		return site, true
+	}
+	return CallSite{}, false
+}
+
+// Sites returns the calls of the function, and the jumps and branches out of it.
+func (f *Function) Sites() []CallSite {
+	f.ensureSolved()
+	return f.sites
+}

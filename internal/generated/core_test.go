@@ -1,0 +1,55 @@
+package generated
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+)
+
+// core has the kernel write a core of the program, in which the notes are the truth of the
+// same moment, and looks at it.
+func (r *run) core(ended <-chan struct{}) error {
+	if err := syscall.Kill(r.pid, syscall.SIGQUIT); errors.Is(err, syscall.ESRCH) {
+		return nil // it has ended by itself
+	}
+	<-ended
+	cores, err := filepath.Glob(filepath.Join(r.dir, "core*"))
+	if err != nil || len(cores) == 0 {
+		return err // it has ended by itself, or the kernel's cores go elsewhere
+	}
+	truth, err := coreTruth(cores[0], r.page)
+	if err != nil {
+		return err
+	}
+	pic, err := pictureOf(cores[0])
+	if err != nil {
+		return err
+	}
+	r.Cores++
+	j := judge{out: &r.Outcome, pic: pic, still: same(truth, truth), all: truth, objects: r.objects}
+	j.facts(r.Hang)
+	if r.Hang {
+		j.explained()
+		return nil
+	}
+	j.verdictsAmid(r)
+	return nil
+}
+
+// coreTruth reads the page of a process that a core is of.
+func coreTruth(path string, page uint64) (Truth, error) {
+	core, err := corefile.Open(path, corefile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer core.Close()
+	data := make([]byte, pageSize)
+	if err := core.ReadMemory(callbacks.At(page), data); err != nil {
+		return nil, fmt.Errorf("truth: %w", err)
+	}
+	return truthIn(data)
+}

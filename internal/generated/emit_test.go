@@ -1,0 +1,369 @@
+package generated
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sources are the two files of some programs, in C or C++; the first argument on the command
+// line of what is made of them chooses one by number.
+func Sources(programs []*Program, cplus bool) (main, far string) {
+	e := &emitter{cplus: cplus, other: &file{}}
+	e.file = &file{}
+	for _, f := range []*file{e.file, e.other} {
+		f.put("#include \"gen.h\"")
+		f.put("#include <stdlib.h>")
+	}
+	for i, p := range programs {
+		e.program(i, p)
+	}
+	e.put("int main(int argc, char **argv) {")
+	e.put("  gen_start();")
+	e.put("  switch (argc > 1 ? atoi(argv[1]) : 0) {")
+	for i := range programs {
+		e.put("  case %d: program_%d(); break;", i, i)
+	}
+	e.put("  }")
+	e.put("  return 0;")
+	e.put("}")
+	return e.text.String(), e.other.text.String()
+}
+
+// file is a source file; each statement is on a line of its own.
+type file struct {
+	text   strings.Builder
+	line   int // of the last line that was written
+	indent int
+}
+
+// put writes one line.
+func (f *file) put(format string, args ...any) {
+	f.line++
+	f.text.WriteString(strings.Repeat("  ", f.indent))
+	fmt.Fprintf(&f.text, format, args...)
+	f.text.WriteByte('\n')
+}
+
+// emitter writes programs.
+type emitter struct {
+	*file        // that is written to
+	other  *file // that is not
+	cplus  bool
+	number int
+	names  int
+}
+
+// function writes a function that is never inlined, if far in the other file.
+func (e *emitter) function(far bool, head string, body func()) {
+	storage := "static "
+	if far {
+		e.put("%s;", head)
+		e.file, e.other = e.other, e.file
+		storage = ""
+		e.put("%s;", head)
+	}
+	e.put("__attribute__((noinline)) %s%s {", storage, head)
+	e.indent++
+	body()
+	e.indent--
+	e.put("}")
+	if far {
+		e.file, e.other = e.other, e.file
+	}
+}
+
+// next is the number of the line that is behind the next one.
+func (e *emitter) next() int { return e.line + 2 }
+
+// name is a name that no other thing has.
+func (e *emitter) name(what string) string {
+	e.names++
+	return fmt.Sprintf("%s_%d", what, e.names)
+}
+
+// in writes a block.
+func (e *emitter) in(f func()) {
+	e.put("{")
+	e.indent++
+	f()
+	e.indent--
+	e.put("}")
+}
+
+func (e *emitter) program(i int, p *Program) {
+	e.number = i
+	for h, body := range p.Helpers {
+		e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", i, h), func() {
+			e.steps(p, body)
+			e.put("return tid + r;")
+		})
+	}
+	w := wrongs[p.Mistake]
+	if w.helper != nil {
+		w.helper(e, p)
+	}
+	e.put("static int met_%d, signal_%d;", i, i)
+	e.put("static void program_%d(void) {", i)
+	e.indent++
+	e.put("for (int r = 0; r == 0 || gen_go_on(%d); r++) {", p.Milliseconds)
+	e.indent++
+	e.put("int depth = gen_depth();")
+	e.put("signal_%d = 0;", i)
+	e.region(p, p.Threads, p.Body)
+	e.put("gen_joined(depth);")
+	e.indent--
+	e.put("}")
+	e.indent--
+	e.put("}")
+}
+
+// region writes a parallel region.
+func (e *emitter) region(p *Program, threads int, body []*Step) {
+	line := e.line + 1
+	e.put("#pragma omp parallel num_threads(%d)", threads)
+	e.in(func() {
+		e.put("gen_begin(GEN_REGION, %d);", line)
+		e.put("int tid = omp_get_thread_num();")
+		e.steps(p, body)
+		e.put("gen_last(%d);", line)
+	})
+}
+
+func (e *emitter) steps(p *Program, steps []*Step) {
+	for _, s := range steps {
+		e.step(p, s)
+	}
+}
+
+// step writes one step.
+func (e *emitter) step(p *Program, s *Step) {
+	switch s.Kind {
+	case Work:
+		e.put("gen_work(%d);", s.N)
+	case Take:
+		e.take(s, func() { e.steps(p, s.Body) })
+	case Barrier:
+		e.barrier()
+	case For, ForNowait, ForOrdered:
+		e.loop(p, s)
+	case Sections:
+		e.construct("sections", func() {
+			e.put("#pragma omp section")
+			e.in(func() { e.steps(p, s.Body) })
+			e.put("#pragma omp section")
+			e.in(func() { e.steps(p, s.Second) })
+		})
+	case Single:
+		e.construct([]string{"single", "single nowait"}[s.Style%2], func() { e.steps(p, s.Body) })
+	case Master:
+		e.construct("master", func() { e.steps(p, s.Body) })
+	case Tasks, Taskgroup, Taskloop, Depend:
+		e.tasks(p, s)
+	case Call:
+		e.put("(void)helper_%d_%d(tid, r);", e.number, s.N)
+	case Loop:
+		v := e.name("k")
+		e.put("for (int %s = 0; %s < %d; %s++)", v, v, 1+s.N%3, v)
+		e.in(func() { e.steps(p, s.Body) })
+	case Parallel:
+		depth := e.name("depth")
+		e.put("int %s = gen_depth();", depth)
+		e.region(p, 2, s.Body)
+		e.put("gen_joined(%s);", depth)
+	case Signal:
+		e.signal(p)
+	case Try:
+		e.try(p, s)
+	case Wrong:
+		wrongs[p.Mistake].step(e, p, s)
+	}
+}
+
+// thing is what one thread has at a time: its kind in notes, how C takes and releases it,
+// and the number by which notes name it.
+type thing struct{ kind, take, release, number string }
+
+// thingOf is the object of a number.
+func thingOf(n int) thing {
+	of := func(kind, variable, take, release string) thing {
+		at := fmt.Sprintf("&%s[%d]", variable, n)
+		return thing{kind, take + "(" + at + ")", release + "(" + at + ")", "(unsigned long)" + at}
+	}
+	if n < plainLocks {
+		return of("GEN_LOCK", "gen_lock", "omp_set_lock", "omp_unset_lock")
+	}
+	if n -= plainLocks; n < nestLocks {
+		return of("GEN_NEST_LOCK", "gen_nest", "omp_set_nest_lock", "omp_unset_nest_lock")
+	}
+	if n -= nestLocks; n < criticals {
+		name := fmt.Sprintf("critical(section_%d)", n)
+		return thing{kind: "GEN_CRITICAL", take: name, number: fmt.Sprint(criticalBase + n)}
+	}
+	n -= criticals
+	return of("GEN_MUTEX", "gen_mutex", "pthread_mutex_lock", "pthread_mutex_unlock")
+}
+
+// criticalBase is added to a critical section's number where others have an address.
+const criticalBase = 1000
+
+// take writes the acquisition of an object, what is done with it, and its release.
+func (e *emitter) take(s *Step, body func()) {
+	t := thingOf(s.N)
+	if e.cplus && t.kind == "GEN_LOCK" && s.Style%2 == 1 {
+		e.in(func() {
+			e.put("gen_guard %s(__LINE__, &gen_lock[%d]);", e.name("guard"), s.N)
+			body()
+		})
+		return
+	}
+	if t.release != "" {
+		e.acquire(t)
+		body()
+		e.release(t)
+		return
+	}
+	e.put("gen_wait(%s, %d, %s);", t.kind, e.next(), t.number)
+	e.put("#pragma omp %s", t.take)
+	line := e.line
+	e.in(func() {
+		e.put("gen_hold(%s, %d, %s);", t.kind, line, t.number)
+		body()
+	})
+	e.put("gen_drop(%s);", t.number)
+}
+
+func (e *emitter) acquire(t thing) {
+	e.put("gen_wait(%s, __LINE__, %s); %s; gen_hold(%s, __LINE__, %s);", t.kind, t.number, t.take, t.kind, t.number)
+}
+
+func (e *emitter) release(t thing) { e.put("%s; gen_drop(%s);", t.release, t.number) }
+
+// sleep writes a wait on a condition variable of gen.h, with a mutex of it, while the words
+// of a condition hold.
+func (e *emitter) sleep(condition string, variable, mutex int) {
+	e.put("while (%s) {", condition)
+	e.put("  gen_wait(GEN_CONDITION, __LINE__, (unsigned long)&gen_cond[%d]); "+
+		"pthread_cond_wait(&gen_cond[%d], &gen_mutex[%d]); gen_got();", variable, variable, mutex)
+	e.put("}")
+}
+
+func (e *emitter) barrier() {
+	e.put("gen_wait(GEN_BARRIER, %d, 0);", e.next())
+	e.put("#pragma omp barrier")
+	e.put("gen_got();")
+}
+
+// construct writes a construct without a loop.
+func (e *emitter) construct(what string, body func()) {
+	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
+	e.put("#pragma omp %s", what)
+	e.in(body)
+	e.put("gen_end();")
+}
+
+// loop writes a worksharing loop.
+func (e *emitter) loop(p *Program, s *Step) {
+	clause := []string{
+		"", " schedule(dynamic)", " schedule(static, 1)", " schedule(guided)", " schedule(dynamic, 2)",
+		" schedule(runtime)",
+	}[s.Style]
+	switch s.Kind {
+	case ForNowait:
+		clause += " nowait"
+	case ForOrdered:
+		clause += " ordered"
+	}
+	v := e.name("i")
+	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
+	e.put("#pragma omp for%s", clause)
+	e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2+s.N, v)
+	e.in(func() {
+		e.steps(p, s.Body)
+		if s.Kind == ForOrdered {
+			e.put("gen_wait(GEN_ORDERED, %d, 0);", e.next())
+			e.put("#pragma omp ordered")
+			e.in(func() {
+				e.put("gen_got();")
+				e.put("gen_work(5);")
+			})
+		}
+	})
+	e.put("gen_end();")
+}
+
+// tasks writes constructs that make tasks, and the wait for them.
+func (e *emitter) tasks(p *Program, s *Step) {
+	body := func() {
+		e.in(func() {
+			e.put("gen_begin(GEN_TASK, %d);", e.line)
+			e.steps(p, s.Body)
+			e.put("gen_end();")
+		})
+	}
+	v := e.name("t")
+	switch s.Kind {
+	case Tasks:
+		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
+		e.in(func() {
+			e.put("#pragma omp task")
+			body()
+		})
+		e.taskwait()
+	case Taskgroup:
+		e.construct("taskgroup", func() {
+			e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
+			e.in(func() {
+				e.put("#pragma omp task")
+				body()
+			})
+		})
+	case Taskloop:
+		e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
+		e.put("#pragma omp taskloop grainsize(1)")
+		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
+		body()
+		e.put("gen_end();")
+	case Depend:
+		d := e.name("d")
+		e.put("int %s = 0; (void)%s;", d, d)
+		e.put("#pragma omp task depend(out: %s) shared(%s)", d, d)
+		body()
+		e.put("#pragma omp task depend(inout: %s) shared(%s)", d, d)
+		e.in(func() { e.put("gen_begin(GEN_TASK, %d); gen_work(3); gen_end();", e.line) })
+		e.taskwait()
+	}
+}
+
+func (e *emitter) taskwait() {
+	e.put("gen_wait(GEN_TASKWAIT, %d, 0);", e.next())
+	e.put("#pragma omp taskwait")
+	e.put("gen_got();")
+}
+
+// signal writes that thread 0 lets the others go on.
+func (e *emitter) signal(*Program) {
+	word := e.name("go")
+	e.put("static int %s;", word)
+	e.put("pthread_mutex_lock(&gen_mutex[2]);")
+	e.put("if (tid == 0) { %s = r + 1; pthread_cond_broadcast(&gen_cond[0]); }", word)
+	e.sleep(word+" != r + 1", 0, 2)
+	e.put("pthread_mutex_unlock(&gen_mutex[2]);")
+}
+
+// try writes steps that an exception may end, which is caught at once.
+func (e *emitter) try(p *Program, s *Step) {
+	if !e.cplus {
+		e.in(func() { e.steps(p, s.Body) })
+		return
+	}
+	e.put("try {")
+	e.indent++
+	e.steps(p, s.Body)
+	if s.Style%2 == 0 {
+		e.put("gen_guard %s(__LINE__, &gen_lock[%d]);", e.name("guard"), s.N%plainLocks)
+	}
+	e.put("gen_throw((tid + r) %% %d == 0);", 2+s.N%3)
+	e.put("gen_work(2);")
+	e.indent--
+	e.put("} catch (int) { gen_work(1); }")
+}

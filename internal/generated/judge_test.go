@@ -1,0 +1,301 @@
+package generated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// judge holds one picture against the truth.
+type judge struct {
+	out   *Outcome
+	pic   *picture.Picture
+	still Truth // of the threads that did not move while the picture was made
+	all   Truth
+	// objects are the arrays of what the program takes.
+	objects map[string]array
+}
+
+// array is an array of the program: where it is, and the size and the number of its elements.
+type array struct{ Base, Size, Count uint64 }
+
+func (j judge) thread(lwp int) *picture.Thread {
+	i := slices.IndexFunc(j.pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
+	if i < 0 {
+		return nil
+	}
+	return &j.pic.Threads[i]
+}
+
+// facts compares each thread with its notes. At rest, a thread that has noted that it waits
+// does; amid the run it may be on its way there, or back.
+func (j judge) facts(rest bool) {
+	for lwp, s := range j.still {
+		t := j.thread(lwp)
+		if t == nil {
+			j.out.find("wrong thread", "LWP %d is not shown", lwp)
+			continue
+		}
+		j.place(t, s)
+		j.wait(t, s, rest)
+	}
+	j.holders()
+}
+
+// place compares where the thread is in its team.
+func (j judge) place(t *picture.Thread, s *slot) {
+	top := s.top()
+	if s.Depth == 0 || top.Kind == NoteRegionEnd {
+		return // it may be on its way out of the team
+	}
+	for name, pair := range map[string]struct {
+		got  *int
+		want int32
+	}{"thread number": {t.ThreadNum, s.ThreadNum}, "team size": {t.TeamSize, s.TeamSize}, "level": {t.Level, s.Level}} {
+		if pair.got == nil || *pair.got != int(pair.want) {
+			j.out.find("wrong place", "LWP %d: %s %s, truth %d (%v; %v)",
+				t.LWP, name, shown(pair.got), pair.want, top, t.Errors)
+		}
+	}
+}
+
+func shown(n *int) string {
+	if n == nil {
+		return "none"
+	}
+	return fmt.Sprint(*n)
+}
+
+// kinds are the notes of the tool's words.
+var kinds = map[picture.WaitKind]int32{
+	picture.WaitLock: NoteLock, picture.WaitNestLock: NoteNestLock, picture.WaitCritical: NoteCritical,
+	picture.WaitMutex: NoteMutex, picture.WaitBarrier: NoteBarrier, picture.WaitTaskwait: NoteTaskwait,
+	picture.WaitCondition: NoteCondition, picture.WaitOrdered: NoteOrdered,
+}
+
+// wait compares what the thread waits for.
+func (j judge) wait(t *picture.Thread, s *slot, rest bool) {
+	top := s.top()
+	kind := t.WaitKind
+	var wait *picture.Wait
+	if j.pic.Facts != nil {
+		if i := slices.IndexFunc(j.pic.Facts.Waits, func(w picture.Wait) bool { return w.Thread == t.LWP }); i >= 0 {
+			wait = &j.pic.Facts.Waits[i]
+			kind = wait.Kind
+		}
+	}
+	said := kinds[kind]
+	if top.Kind == NoteNestLock && said == NoteLock {
+		said = NoteNestLock // the lock's own record says that it is a nestable one
+	}
+	if kind.Exclusive() && (top.Kind != said || !j.names(wait, t, top)) && j.ours(kind, wait, t) {
+		j.out.find("wrong wait", "LWP %d: waits for %s %s, truth %v", t.LWP, kind, waitName(wait, t), top)
+		return
+	}
+	if rest && top.waits() && top.Kind != said {
+		j.out.find("missed wait", "LWP %d: %q (%s), truth %v: %s", t.LWP, kind, state(t), top, frames(t))
+	}
+	if rest && top.waits() && top.Kind == said && !j.line(t, top.Line) {
+		j.out.find("wrong line", "LWP %d: %s, truth line %d: %s", t.LWP, kind, top.Line, frames(t))
+	}
+}
+
+// ours reports whether what is waited for is one of the things that are noted.
+func (j judge) ours(kind picture.WaitKind, w *picture.Wait, t *picture.Thread) bool {
+	return kind != picture.WaitMutex // the condition variables' mutexes are not noted
+}
+
+// names reports whether the tool names what is noted.
+func (j judge) names(w *picture.Wait, t *picture.Thread, n Note) bool {
+	if n.Kind == NoteCritical {
+		name := t.WaitName
+		if w != nil && w.Name != "" {
+			name = w.Name
+		}
+		return name == "" || strings.Contains(name, fmt.Sprintf("section_%d", n.Object-criticalBase))
+	}
+	if w == nil || w.Address == nil {
+		return true
+	}
+	return uint64(*w.Address) == n.Object || w.Variable != nil && uint64(*w.Variable) == n.Object
+}
+
+func waitName(w *picture.Wait, t *picture.Thread) string {
+	if w == nil {
+		return t.WaitName
+	}
+	text := w.Name
+	if w.Address != nil {
+		text += fmt.Sprintf(" %#x", uint64(*w.Address))
+	}
+	return text
+}
+
+func state(t *picture.Thread) string {
+	if t.State == nil {
+		return "no state"
+	}
+	return string(t.State.Name) + ", " + t.State.Evidence
+}
+
+// line reports whether the innermost frame of the program is on a line; gen.c is no part of it.
+func (j judge) line(t *picture.Thread, line int32) bool {
+	for _, f := range t.UserStack {
+		if f.Kind == picture.FrameUser && !shared(f.File) {
+			// GCC gives the call that waits for the turn no line of its own: it has the one before.
+			before := t.WaitKind == picture.WaitOrdered && f.Line == int(line)-1
+			return f.Line == int(line) || before
+		}
+	}
+	return false
+}
+
+func frames(t *picture.Thread) string {
+	var all []string
+	for _, f := range t.UserStack {
+		all = append(all, fmt.Sprintf("%s:%d", f.Function, f.Line))
+	}
+	return strings.Join(all, " < ")
+}
+
+// holders compares who is said to hold what.
+func (j judge) holders() {
+	if j.pic.Facts == nil {
+		return
+	}
+	for _, l := range j.pic.Facts.Locks {
+		object, ok := j.object(l.ID)
+		if !ok {
+			continue
+		}
+		if l.Owner != 0 {
+			j.holds(l.Owner, object, "owner of "+string(l.ID))
+		}
+		for _, h := range l.Holders {
+			if h.Certainty == picture.Certain {
+				j.holds(h.Thread, object, "holder of "+string(l.ID)+": "+h.Evidence)
+			}
+		}
+	}
+}
+
+// object is what is noted of a lock: by the note of a thread that waits for it.
+func (j judge) object(id picture.ID) (uint64, bool) {
+	for _, w := range j.pic.Facts.Waits {
+		if s := j.still[w.Thread]; w.Lock == id && s != nil && s.top().exclusive() {
+			return s.top().Object, true
+		}
+	}
+	return 0, false
+}
+
+func (j judge) holds(lwp int, object uint64, how string) {
+	s := j.still[lwp]
+	if s == nil || s.has(object) || s.top().Object == object {
+		return
+	}
+	j.out.find("wrong holder", "LWP %d is %s, truth: holds %v, %v", lwp, how, s.Held[:s.Holds], s.top())
+}
+
+// verdictsAmid looks for hangs of a program that goes on.
+func (j judge) verdictsAmid(r *run) {
+	for _, v := range j.pic.Verdicts {
+		crash := v.Severity == picture.SeverityCrash && !r.killed
+		if !diagnose.Hangs(v) && v.Severity != picture.SeverityHang && !crash {
+			continue
+		}
+		if r.program.Mistake == Healthy {
+			j.out.find("false hang", "%s (%s): %s\n%s", v.Kind, v.Certainty, v.Summary, j.describe())
+			continue
+		}
+		// A part of the program may hang while another goes on: its threads never move again.
+		for _, lwp := range v.Threads {
+			if now := j.all[lwp]; now != nil {
+				said := fmt.Sprintf("%s (%s): %s\n%s", v.Kind, v.Certainty, v.Summary, j.describe())
+				r.hanging = append(r.hanging, suspect{lwp, *now, said})
+			}
+		}
+	}
+}
+
+// explained compares the verdicts of a program that hangs.
+func (j judge) explained() {
+	root := j.root()
+	var said []string
+	for _, v := range j.pic.Verdicts {
+		if v.Severity == picture.SeverityHang || diagnose.Hangs(v) {
+			j.out.Kinds = append(j.out.Kinds, v.Kind)
+			said = append(said, fmt.Sprintf("%s (%s): %s %v", v.Kind, v.Certainty, v.Summary, v.Threads))
+			if slices.ContainsFunc(v.Threads, func(lwp int) bool { return slices.Contains(root, lwp) }) {
+				j.steps(v)
+				j.locks(v)
+				return
+			}
+		}
+	}
+	if len(said) == 0 {
+		j.out.find("hang unexplained", "root %v\n%s", root, j.describe())
+		return
+	}
+	j.out.find("hang explained wrongly", "root %v, said %s\n%s", root, strings.Join(said, "; "), j.describe())
+}
+
+// root are the threads that no progress of another could help: those on cycles of waits, those
+// that wait for what nobody has, or that nobody signals.
+func (j judge) root() []int {
+	waits := map[int][]int{}
+	for lwp, s := range j.all {
+		top := s.top()
+		switch {
+		case top.exclusive():
+			for other, o := range j.all {
+				if o.has(top.Object) {
+					waits[lwp] = append(waits[lwp], other)
+				}
+			}
+		case slices.Contains([]int32{
+			NoteBarrier, NoteRegionEnd, NoteConstruct, NoteTaskwait, NoteOrdered, NoteCondition,
+		}, top.Kind):
+			for other, o := range j.all {
+				if other != lwp && o.top() != top && o.Depth > 0 {
+					waits[lwp] = append(waits[lwp], other)
+				}
+			}
+		}
+	}
+	reach := func(from int) map[int]bool {
+		seen := map[int]bool{}
+		todo := slices.Clone(waits[from])
+		for len(todo) > 0 {
+			next := todo[0]
+			todo = todo[1:]
+			if !seen[next] {
+				seen[next] = true
+				todo = append(todo, waits[next]...)
+			}
+		}
+		return seen
+	}
+	var root []int
+	for lwp, s := range j.all {
+		if len(waits[lwp]) == 0 && s.top().waits() || reach(lwp)[lwp] {
+			root = append(root, lwp)
+		}
+	}
+	slices.Sort(root)
+	return root
+}
+
+// describe is the truth in words.
+func (j judge) describe() string {
+	var lines []string
+	for lwp, s := range j.all {
+		lines = append(lines, fmt.Sprintf("  LWP %d thread %d/%d level %d: notes %v, holds %v",
+			lwp, s.ThreadNum, s.TeamSize, s.Level, s.Notes[:s.Depth], s.Held[:s.Holds]))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,228 @@
+package generated
+
+import "fmt"
+
+// wrong is how a mistake is written: functions that it needs, and the step itself.
+type wrong struct {
+	helper func(*emitter, *Program)
+	step   func(*emitter, *Program, *Step)
+}
+
+var wrongs = map[Mistake]wrong{
+	Healthy:        {},
+	LockOrder:      {helper: crossHelper, step: cross},
+	LeftOnPath:     {helper: leaveHelper, step: leave},
+	TakenTwice:     {helper: twiceHelper, step: twice},
+	BarrierSkipped: {step: skip},
+	HeldAtTaskwait: {step: atTaskwait},
+	HeldAtBarrier:  {step: atBarrier},
+	NeverSignalled: {step: unsignalled},
+	NestedOnce:     {step: nestedOnce},
+	KeptByThread:   {step: kept},
+}
+
+// lockOf is a plain lock, also of those that only mistakes take.
+func lockOf(n int) thing {
+	return thing{
+		"GEN_LOCK", fmt.Sprintf("omp_set_lock(&gen_lock[%d])", n),
+		fmt.Sprintf("omp_unset_lock(&gen_lock[%d])", n),
+		fmt.Sprintf("(unsigned long)&gen_lock[%d]", n),
+	}
+}
+
+// get writes that a lock of a mistake is taken, and back that it is released.
+func (e *emitter) get(n int)  { e.acquire(lockOf(n)) }
+func (e *emitter) back(n int) { e.release(lockOf(n)) }
+
+// crossHelper is a function that takes the second lock while its caller has the first.
+func crossHelper(e *emitter, p *Program) {
+	for _, n := range []int{mistakenA, mistakenB} {
+		e.function(p.farMistake(), fmt.Sprintf("void second_%d_%d(void)", e.number, n), func() {
+			e.get(n)
+			e.put("gen_work(3);")
+			e.back(n)
+		})
+	}
+}
+
+// cross makes two threads take two locks in opposite orders.
+func cross(e *emitter, p *Program, s *Step) {
+	second := func(n int) {
+		if s.Style%2 == 0 {
+			e.put("second_%d_%d();", e.number, n)
+			return
+		}
+		e.get(n)
+		e.put("gen_work(3);")
+		e.back(n)
+	}
+	if s.Style%2 == 1 {
+		e.put("(void)second_%d_%d; (void)second_%d_%d;", e.number, mistakenA, e.number, mistakenB)
+	}
+	for i, order := range [][2]int{{mistakenA, mistakenB}, {mistakenB, mistakenA}} {
+		e.put("if (tid == %d)", i)
+		e.in(func() {
+			e.get(order[0])
+			e.put("gen_meet(&met_%d, 2 * (r + 1));", e.number)
+			second(order[1])
+			e.back(order[0])
+		})
+	}
+}
+
+// leaveHelper is a function with a way out that forgets the lock, in one of several shapes.
+func leaveHelper(e *emitter, p *Program) {
+	style := 0
+	for _, s := range p.Body {
+		if s.Kind == Wrong {
+			style = s.Style
+		}
+	}
+	e.function(p.farMistake(), fmt.Sprintf("int leave_%d(int tid, int r, int last)", e.number), func() {
+		e.put("int sum = 0;")
+		e.leaveBody(style)
+		e.put("return sum;")
+	})
+}
+
+// throws reports whether a style of the mistake is an exception.
+func (e *emitter) throws(style int) bool { return e.cplus && style%4 == 3 }
+
+func (e *emitter) leaveBody(style int) {
+	switch {
+	case style%4 == 1: // a continue
+		e.put("for (int k = 0; k < 4; k++)")
+		e.in(func() {
+			e.get(mistakenA)
+			e.put("if (tid == last && k == 1) continue;")
+			e.put("sum += k;")
+			e.back(mistakenA)
+		})
+	case style%4 == 2: // a goto, with a healthy early return beside it
+		e.get(mistakenA)
+		e.put("if (r < 0)")
+		e.in(func() {
+			e.back(mistakenA)
+			e.put("return -2;")
+		})
+		e.put("if (tid == last) goto out;")
+		e.put("gen_work(2);")
+		e.back(mistakenA)
+		e.put("out: sum += r;")
+	case e.throws(style):
+		e.get(mistakenA)
+		e.put("gen_throw(tid == last);")
+		e.back(mistakenA)
+	default: // an early return
+		e.get(mistakenA)
+		e.put("sum = tid;")
+		e.put("if (tid == last) return -1;")
+		e.put("gen_work(2);")
+		e.back(mistakenA)
+	}
+}
+
+func leave(e *emitter, p *Program, s *Step) {
+	call := fmt.Sprintf("(void)leave_%d(tid, r, %d);", e.number, s.N)
+	if e.throws(s.Style) {
+		call = "try { " + call + " } catch (int) { gen_work(1); }"
+	}
+	if s.Style < 4 {
+		call = "for (int again = 0; again < 3; again++) " + call
+	}
+	e.put("%s", call)
+}
+
+func twiceHelper(e *emitter, p *Program) {
+	e.function(p.farMistake(), fmt.Sprintf("int twice_%d(int x)", e.number), func() {
+		e.get(mistakenA)
+		e.put("x++;")
+		e.back(mistakenA)
+		e.put("return x;")
+	})
+}
+
+func twice(e *emitter, p *Program, s *Step) {
+	body := func() {
+		e.get(mistakenA)
+		e.put("(void)twice_%d(tid);", e.number)
+		e.back(mistakenA)
+	}
+	if s.Style%2 == 0 {
+		e.put("if (tid == %d)", s.N)
+		e.in(body)
+		return
+	}
+	e.construct("single", body)
+}
+
+func skip(e *emitter, p *Program, s *Step) {
+	if s.Style%2 == 0 {
+		e.put("if (tid != %d)", s.N)
+		e.in(e.barrier)
+		e.put("gen_work(5);")
+		return
+	}
+	// The thread computes without end where the others wait for it: no hang by itself.
+	e.put("for (int k = 0; k < (tid == %d ? 1 : 2); k++)", s.N)
+	e.in(e.barrier)
+}
+
+func atTaskwait(e *emitter, p *Program, s *Step) {
+	e.construct("single", func() {
+		e.get(mistakenA)
+		e.put("#pragma omp task")
+		e.in(func() {
+			e.put("gen_begin(GEN_TASK, %d);", e.line)
+			e.get(mistakenA)
+			e.back(mistakenA)
+			e.put("gen_end();")
+		})
+		e.taskwait()
+		e.back(mistakenA)
+	})
+}
+
+func atBarrier(e *emitter, p *Program, s *Step) {
+	e.get(mistakenA)
+	e.barrier()
+	e.back(mistakenA)
+}
+
+func unsignalled(e *emitter, p *Program, s *Step) {
+	word := e.name("never")
+	e.put("static volatile int %s;", word)
+	e.put("if (tid %s %d)", []string{"==", "!="}[s.Style%2], s.N)
+	e.in(func() {
+		e.put("pthread_mutex_lock(&gen_mutex[3]);")
+		e.sleep("!"+word, 1, 3)
+		e.put("pthread_mutex_unlock(&gen_mutex[3]);")
+	})
+}
+
+func nestedOnce(e *emitter, p *Program, s *Step) {
+	nest := thing{
+		"GEN_NEST_LOCK", "omp_set_nest_lock(&gen_nest[3])",
+		"omp_unset_nest_lock(&gen_nest[3])", "(unsigned long)&gen_nest[3]",
+	}
+	e.acquire(nest)
+	e.put("if (tid == %d)", s.N)
+	e.in(func() {
+		e.acquire(nest)
+		e.put("gen_work(2);")
+	})
+	e.release(nest)
+}
+
+func kept(e *emitter, p *Program, s *Step) {
+	e.put("if (tid == %d)", s.N)
+	e.in(func() { e.get(mistakenA) })
+	if s.Style%2 == 0 {
+		e.barrier()
+	}
+	e.put("if (tid == %d)", (s.N+1)%p.Threads)
+	e.in(func() {
+		e.get(mistakenA)
+		e.back(mistakenA)
+	})
+}

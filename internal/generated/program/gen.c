@@ -1,0 +1,154 @@
+#define _GNU_SOURCE
+#include "gen.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct gen_page page = {.magic = "GENERATED PAGE"};
+static __thread struct gen_slot *me;
+
+omp_lock_t gen_lock[8];
+omp_nest_lock_t gen_nest[4];
+pthread_mutex_t gen_mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                PTHREAD_MUTEX_INITIALIZER};
+pthread_cond_t gen_cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+
+static pthread_key_t ends; /* its destructor frees the slot of a thread that ends */
+
+static void free_slot(void *slot) { __atomic_store_n(&((struct gen_slot *)slot)->lwp, 0, __ATOMIC_SEQ_CST); }
+
+static struct gen_slot *take_slot(void) {
+  int own = (int)syscall(SYS_gettid);
+  for (int i = 0; i < GEN_SLOTS; i++) {
+    int none = 0;
+    struct gen_slot *s = &page.slots[i];
+    if (__atomic_compare_exchange_n(&s->lwp, &none, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+      s->depth = s->holds = 0;
+      pthread_setspecific(ends, s);
+      return s;
+    }
+  }
+  _exit(4);
+}
+
+static struct gen_slot *open_slot(void) {
+  if (!me)
+    me = take_slot();
+  __atomic_store_n(&me->seq, me->seq + 1, __ATOMIC_SEQ_CST);
+  return me;
+}
+
+static void close_slot(struct gen_slot *s) { __atomic_store_n(&s->seq, s->seq + 1, __ATOMIC_SEQ_CST); }
+
+static void push(struct gen_slot *s, int kind, int line, unsigned long object) {
+  if (s->depth >= GEN_DEPTH)
+    _exit(5);
+  s->notes[s->depth++] = (struct gen_note){kind, line, object};
+}
+
+void gen_begin(int kind, int line) {
+  struct gen_slot *s = open_slot();
+  if (kind == GEN_REGION) {
+    s->thread_num = omp_get_thread_num();
+    s->team_size = omp_get_num_threads();
+    s->level = omp_get_level();
+    if (s->thread_num) { /* a thread of the pool */
+      s->depth = 0;
+    }
+  }
+  push(s, kind, line, 0);
+  close_slot(s);
+}
+
+void gen_end(void) {
+  struct gen_slot *s = open_slot();
+  s->depth--;
+  close_slot(s);
+}
+
+void gen_last(int line) {
+  struct gen_slot *s = open_slot();
+  s->notes[s->depth - 1] = (struct gen_note){GEN_REGION_END, line, 0};
+  close_slot(s);
+}
+
+int gen_depth(void) { return me ? me->depth : 0; }
+
+void gen_joined(int depth) {
+  struct gen_slot *s = open_slot();
+  s->depth = depth;
+  s->thread_num = omp_get_thread_num();
+  s->team_size = omp_get_num_threads();
+  s->level = omp_get_level();
+  close_slot(s);
+}
+
+void gen_wait(int kind, int line, unsigned long object) {
+  struct gen_slot *s = open_slot();
+  push(s, kind, line, object);
+  close_slot(s);
+}
+
+void gen_got(void) { gen_end(); }
+
+void gen_hold(int kind, int line, unsigned long object) {
+  struct gen_slot *s = open_slot();
+  if (s->depth > 0 && s->notes[s->depth - 1].object == object)
+    s->depth--;
+  if (s->holds >= GEN_HOLDS)
+    _exit(6);
+  s->held[s->holds++] = (struct gen_note){kind, line, object};
+  close_slot(s);
+}
+
+void gen_drop(unsigned long object) {
+  struct gen_slot *s = open_slot();
+  for (int i = s->holds - 1; i >= 0; i--)
+    if (s->held[i].object == object) {
+      memmove(&s->held[i], &s->held[i + 1], (size_t)(s->holds - i - 1) * sizeof s->held[0]);
+      s->holds--;
+      break;
+    }
+  close_slot(s);
+}
+
+static long now(void) { /* microseconds */
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000L + t.tv_nsec / 1000;
+}
+
+void gen_work(int microseconds) {
+  static volatile long sink;
+  for (int i = 0; i < microseconds * 200; i++)
+    sink = i;
+}
+
+void gen_meet(int *word, int n) {
+  long end = now() + 200000;
+  __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(word, __ATOMIC_SEQ_CST) < n && now() < end)
+    sched_yield();
+}
+
+int gen_go_on(int milliseconds) {
+  static long begin;
+  if (!begin)
+    begin = now();
+  return now() < begin + milliseconds * 1000L;
+}
+
+void gen_start(void) {
+  alarm(120); /* whoever started it may be gone */
+  pthread_key_create(&ends, free_slot);
+  for (int i = 0; i < 8; i++)
+    omp_init_lock(&gen_lock[i]);
+  for (int i = 0; i < 4; i++)
+    omp_init_nest_lock(&gen_nest[i]);
+  printf("PAGE %lx PID %d LOCK %lx NEST %lx MUTEX %lx COND %lx\n", (unsigned long)&page, (int)getpid(),
+         (unsigned long)gen_lock, (unsigned long)gen_nest, (unsigned long)gen_mutex, (unsigned long)gen_cond);
+  fflush(stdout);
+}

@@ -1,0 +1,212 @@
+package generated
+
+import "math/rand/v2"
+
+// Program is one random program. Equal seeds make equal programs.
+type Program struct {
+	Seed    uint64
+	Name    string
+	Threads int
+	Body    []*Step   // of its parallel region, which it repeats
+	Helpers [][]*Step // functions that it calls
+	Mistake Mistake
+	// Far are the functions that are in a file of their own, one bit each: the helpers,
+	// and behind them those of the mistake.
+	Far int
+	// Milliseconds is how long the region is repeated.
+	Milliseconds int
+}
+
+func (p *Program) far(helper int) bool { return p.Far>>helper&1 == 1 }
+
+// farMistake reports whether the function of the mistake is in the other file.
+func (p *Program) farMistake() bool { return p.far(maxHelper) }
+
+// Mistake is what is wrong with a program.
+type Mistake string
+
+// The mistakes.
+const (
+	Healthy        Mistake = ""
+	LockOrder      Mistake = "lock order"       // two threads take two locks in opposite orders
+	LeftOnPath     Mistake = "left on a path"   // a lock is not released where a function or an iteration is left early
+	TakenTwice     Mistake = "taken twice"      // a lock is taken by the one who has it
+	BarrierSkipped Mistake = "barrier skipped"  // a thread does not come to a barrier
+	HeldAtTaskwait Mistake = "held at taskwait" // a task needs the lock that is held across its taskwait
+	HeldAtBarrier  Mistake = "held at barrier"  // a lock is held across a barrier that others reach through it
+	NeverSignalled Mistake = "never signalled"  // nobody signals a condition variable
+	NestedOnce     Mistake = "nested once"      // a nest lock is released once too few
+	KeptByThread   Mistake = "kept by thread"   // a lock outlives the region that took it
+)
+
+// Mistakes are all mistakes.
+func Mistakes() []Mistake {
+	return []Mistake{
+		LockOrder, LeftOnPath, TakenTwice, BarrierSkipped, HeldAtTaskwait, HeldAtBarrier, NeverSignalled,
+		NestedOnce, KeptByThread,
+	}
+}
+
+// Step is a statement of a program.
+type Step struct {
+	Kind   Kind
+	N      int // object, time, helper, …
+	Style  int // which of several ways to write it
+	Body   []*Step
+	Second []*Step // sections have two bodies
+}
+
+// Kind is the kind of a step.
+type Kind int
+
+// The kinds of steps.
+const (
+	Work Kind = iota
+	Take      // an object, with the body while it is held
+	Barrier
+	For
+	ForNowait
+	ForOrdered
+	Sections
+	Single
+	Master
+	Tasks     // a construct that makes tasks: N of them, each with the body, and a taskwait
+	Taskgroup // the same in a taskgroup
+	Taskloop
+	Depend // two tasks, one after the other
+	Call   // of helper N
+	Loop   // a plain loop around the body
+	Parallel
+	Signal // thread 0 lets the others go on
+	Try    // the body, and in C++ perhaps an exception behind it
+	Wrong  // the program's mistake
+)
+
+// Objects that exclude each other are taken in the order of their numbers.
+const (
+	plainLocks = 5
+	nestLocks  = 2
+	criticals  = 3
+	mutexes    = 2
+	objects    = plainLocks + nestLocks + criticals + mutexes
+	// mistaken are the locks that only mistakes take.
+	mistakenA, mistakenB = 6, 7
+)
+
+const (
+	maxDepth  = 4
+	maxHelper = 3
+)
+
+// New makes the program of a seed; about one of three is healthy.
+func New(seed uint64) *Program {
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 1))}
+	p := &Program{Seed: seed, Threads: 2 + g.IntN(4), Milliseconds: 60}
+	if g.IntN(3) > 0 {
+		all := Mistakes()
+		p.Mistake = all[g.IntN(len(all))]
+	}
+	for i := range maxHelper {
+		p.Helpers = append(p.Helpers, g.steps(place{held: true, lowest: g.IntN(objects), depth: 2, helper: i}))
+	}
+	p.Body = g.steps(place{team: true})
+	if p.Mistake != Healthy {
+		at := g.IntN(len(p.Body) + 1)
+		wrong := &Step{Kind: Wrong, N: g.IntN(p.Threads), Style: g.IntN(8)}
+		p.Body = append(p.Body[:at:at], append([]*Step{wrong}, p.Body[at:]...)...)
+	}
+	p.Far = g.IntN(2 << maxHelper)
+	return p
+}
+
+// place is where a step is to be: what is allowed there.
+type place struct {
+	team   bool // all threads of the team come here
+	held   bool // something is held: nothing here may wait but for objects, and run no task
+	task   bool // in a task
+	lowest int  // number of the lowest object that may be taken
+	depth  int
+	helper int // number of the lowest helper that must not be called, less 1 … (helpers call only higher ones)
+	inner  bool
+}
+
+func (p place) down() place { p.depth++; return p }
+
+type generator struct{ *rand.Rand }
+
+// steps are some steps in a row.
+func (g generator) steps(at place) []*Step {
+	n := 1 + g.IntN(3)
+	if at.depth == 0 {
+		n = 3 + g.IntN(4)
+	}
+	var all []*Step
+	for range n {
+		all = append(all, g.step(at))
+	}
+	return all
+}
+
+// step is one step that is allowed in a place.
+func (g generator) step(at place) *Step {
+	if at.depth >= maxDepth {
+		return g.work()
+	}
+	kinds := []Kind{Work, Take, Take, Call, Loop}
+	if !at.held {
+		kinds = append(kinds, Tasks, Taskgroup, Taskloop, Depend)
+	}
+	if !at.held && at.lowest == 0 {
+		kinds = append(kinds, Try)
+	}
+	if at.team {
+		kinds = append(kinds, Barrier, Barrier, For, ForNowait, ForOrdered, Sections, Single, Single, Master, Signal)
+	}
+	if at.team && !at.inner && at.depth < 2 {
+		kinds = append(kinds, Parallel)
+	}
+	return g.of(kinds[g.IntN(len(kinds))], at)
+}
+
+func (g generator) work() *Step { return &Step{Kind: Work, N: 1 + g.IntN(40)} }
+
+// of is a step of a kind.
+func (g generator) of(k Kind, at place) *Step {
+	s := &Step{Kind: k, N: g.IntN(8), Style: g.IntN(6)}
+	in := at.down()
+	in.team = false
+	switch k {
+	case Work:
+		return g.work()
+	case Take:
+		if at.lowest >= objects {
+			return g.work()
+		}
+		s.N = at.lowest + g.IntN(objects-at.lowest)
+		in.held, in.lowest = true, s.N+1
+		s.Body = g.steps(in)
+	case Call:
+		// A helper holds what it likes in order: it is called where nothing is held.
+		if at.held || at.lowest > 0 {
+			return g.work()
+		}
+		s.N = g.IntN(maxHelper)
+	case Loop:
+		in.team = at.team
+		s.Body = g.steps(in)
+	case Try:
+		s.Body = g.steps(in)
+	case Parallel:
+		in.team, in.inner = true, true
+		s.Body = g.steps(in)
+	case Tasks, Taskgroup, Taskloop, Depend:
+		in.task = true
+		s.N = 1 + g.IntN(4)
+		s.Body = g.steps(in)
+	case For, ForNowait, ForOrdered, Single, Master:
+		s.Body = g.steps(in)
+	case Sections:
+		s.Body, s.Second = g.steps(in), g.steps(in)
+	}
+	return s
+}

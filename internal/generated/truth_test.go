@@ -1,0 +1,124 @@
+package generated
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+)
+
+// Note is one thing that a thread has noted.
+type Note struct {
+	Kind, Line int32
+	Object     uint64
+}
+
+// slot is what a thread has noted, as gen.h has it.
+type slot struct {
+	Seq                        uint32
+	LWP                        int32
+	ThreadNum, TeamSize, Level int32
+	Depth, Holds, _            int32
+	Notes                      [noteDepth]Note
+	Held                       [noteHolds]Note
+}
+
+// The sizes of gen.h.
+const (
+	slots     = 64
+	noteDepth = 24
+	noteHolds = 16
+)
+
+// Kinds of notes, as in gen.h.
+const (
+	NoteLock = 1 + iota
+	NoteNestLock
+	NoteCritical
+	NoteMutex
+	NoteBarrier
+	NoteTaskwait
+	NoteCondition
+	NoteOrdered
+)
+
+const (
+	NoteRegion = 32 + iota
+	NoteRegionEnd
+	NoteTask
+	NoteConstruct
+)
+
+// pageSize is the size of the page in bytes.
+var pageSize = 16 + slots*binary.Size(slot{})
+
+// Truth is what the threads of a program have noted, by LWP.
+type Truth map[int]*slot
+
+// readTruth reads the page of a process.
+func readTruth(pid int, page uint64) (Truth, error) {
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		return nil, fmt.Errorf("truth: %w", err)
+	}
+	defer mem.Close()
+	data := make([]byte, pageSize)
+	if _, err := mem.ReadAt(data, int64(page)); err != nil {
+		return nil, fmt.Errorf("truth: %w", err)
+	}
+	return truthIn(data)
+}
+
+// truthIn is what a page says.
+func truthIn(data []byte) (Truth, error) {
+	if !bytes.HasPrefix(data, []byte("GENERATED PAGE\x00")) {
+		return nil, fmt.Errorf("truth: %q where the page should begin", data[:16])
+	}
+	all := make([]slot, slots)
+	if err := binary.Read(bytes.NewReader(data[16:]), binary.LittleEndian, all); err != nil {
+		return nil, fmt.Errorf("truth: %w", err)
+	}
+	truth := Truth{}
+	for i := range all {
+		if all[i].LWP != 0 {
+			truth[int(all[i].LWP)] = &all[i]
+		}
+	}
+	return truth, nil
+}
+
+// same are the threads that have noted nothing between two reads, and were not about to.
+func same(a, b Truth) Truth {
+	still := Truth{}
+	for lwp, s := range a {
+		if t := b[lwp]; t != nil && t.Seq == s.Seq && s.Seq%2 == 0 {
+			still[lwp] = s
+		}
+	}
+	return still
+}
+
+// top is the innermost note of a thread.
+func (s *slot) top() Note {
+	if s.Depth == 0 {
+		return Note{}
+	}
+	return s.Notes[s.Depth-1]
+}
+
+// waits reports whether the thread has noted that it waits for something that is noted.
+func (n Note) waits() bool { return n.Kind > 0 && n.Kind < NoteRegion }
+
+// exclusive reports whether it waits for an object that one thread has at a time.
+func (n Note) exclusive() bool { return n.Kind > 0 && n.Kind <= NoteMutex }
+
+// has reports whether the thread has noted that it holds an object, or waits for it and
+// may just have got it.
+func (s *slot) has(object uint64) bool {
+	for _, n := range s.Held[:s.Holds] {
+		if n.Object == object {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,100 @@
+package generated
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// steps holds each step of a verdict's cycle against the notes: what the thread waits for and
+// where, who holds that, and where it was taken.
+func (j judge) steps(v picture.Verdict) {
+	for _, c := range v.Cycle {
+		s := j.all[c.Thread]
+		if s == nil || !s.top().exclusive() {
+			continue
+		}
+		top := s.top()
+		if a := c.WaitsFor.Address; a != nil && top.Kind != NoteCritical && uint64(*a) != top.Object {
+			j.out.find("wrong lock of a verdict", "LWP %d waits for %s %#x, truth %v",
+				c.Thread, c.WaitsFor.Name, uint64(*a), top)
+		}
+		if line := innermost(c.Frames); line != 0 && line != int(top.Line) {
+			j.out.find("wrong line of a verdict", "LWP %d waits at line %d, truth %v", c.Thread, line, top)
+		}
+		j.heldBy(c, top)
+	}
+}
+
+// heldBy compares who is said to hold what a thread waits for, and where it was taken.
+func (j judge) heldBy(c picture.CycleStep, wanted Note) {
+	h := j.all[c.HeldBy]
+	if h == nil {
+		return
+	}
+	i := slices.IndexFunc(h.Held[:max(0, h.Holds)], func(n Note) bool { return n.Object == wanted.Object })
+	if i < 0 {
+		j.out.find("wrong holder in a verdict", "LWP %d holds what LWP %d waits for (%v): %s; truth %v",
+			c.HeldBy, c.Thread, wanted, c.HeldEvidence, h.Held[:h.Holds])
+		return
+	}
+	if c.HeldAt == nil || shared(c.HeldAt.File) || c.HeldAt.Line == 0 {
+		return
+	}
+	lines := []string{fmt.Sprint(h.Held[i].Line)}
+	for _, n := range h.Held[:h.Holds] {
+		if n.Object == wanted.Object { // a nest lock may be taken several times
+			lines = append(lines, fmt.Sprint(n.Line))
+		}
+	}
+	if !slices.Contains(lines, fmt.Sprint(c.HeldAt.Line)) {
+		j.out.find("wrong place in a verdict", "LWP %d took it at line %d, truth %v: %s",
+			c.HeldBy, c.HeldAt.Line, lines, c.HeldEvidence)
+	}
+}
+
+// shared reports whether a file is one of those that all programs share.
+func shared(file string) bool {
+	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h")
+}
+
+// innermost is the line of the innermost frame of the program, 0 if there is none.
+func innermost(frames []picture.Frame) int {
+	for _, f := range frames {
+		if f.Kind == picture.FrameUser && !shared(f.File) {
+			return f.Line
+		}
+	}
+	return 0
+}
+
+// locks checks that a verdict names a lock that one of its threads waits for, if
+// they all wait for such.
+func (j judge) locks(v picture.Verdict) {
+	var names []string
+	for _, lwp := range v.Threads {
+		s := j.all[lwp]
+		if s == nil || !s.top().exclusive() {
+			return
+		}
+		names = append(names, nameOf(s.top(), j.objects))
+	}
+	if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(v.Summary+v.Explanation, n) }) {
+		j.out.find("no lock in a verdict", "%s: %s; %s: truth %q", v.Kind, v.Summary, v.Explanation, names)
+	}
+}
+
+// nameOf is what a report calls an object of the program.
+func nameOf(n Note, objects map[string]array) string {
+	if n.Kind == NoteCritical {
+		return fmt.Sprintf("section_%d", n.Object-criticalBase)
+	}
+	for name, a := range objects {
+		if n.Object >= a.Base && n.Object < a.Base+a.Size*a.Count {
+			return fmt.Sprintf("%s[%d]", name, (n.Object-a.Base)/a.Size)
+		}
+	}
+	return fmt.Sprintf("%#x", n.Object)
+}

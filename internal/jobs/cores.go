@@ -1,0 +1,73 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// Cores looks at cores of ranks, each by itself, and tells what it found. A core of no rank,
+// or one that cannot be read, is lost, with the reason.
+func Cores(ctx context.Context, paths []string, o Options, tell func(*job.Part)) {
+	parts := make(chan *job.Part)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for p := range parts {
+			tell(p)
+		}
+	}()
+	each(ctx, len(paths), o.Jobs, func(i int) {
+		p := job.NewPart()
+		if a, err := core(ctx, paths[i], o); err != nil {
+			p.Lose(paths[i], err.Error())
+		} else {
+			p.Add(a)
+		}
+		parts <- p
+	})
+	close(parts)
+	<-done
+}
+
+// core looks at one core.
+func core(ctx context.Context, path string, o Options) (out job.Answer, err error) {
+	t, err := session.Open(ctx, path, o.Open)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	q := session.Report()
+	q.Budget = o.Budget
+	a, err := t.Look(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	r := a.Picture.Target.Rank
+	if r == nil {
+		const words = "it is no rank: its environment has no rank of an MPI job (`ompd-inspect %s` shows it)"
+		return out, fmt.Errorf(words, path)
+	}
+	out = job.Of(a.Picture, a.Locate)
+	out.Rank, out.Size, out.Host, out.Path = r.Rank, r.Size, r.Host, path
+	if o.Picture != nil {
+		o.Picture(out.Rank, a.Picture)
+	}
+	return out, nil
+}
+
+// Sample are at most n of some paths, evenly chosen.
+func Sample(paths []string, n int) []string {
+	if n <= 0 || n >= len(paths) {
+		return paths
+	}
+	var out []string
+	for i := range n {
+		out = append(out, paths[i*len(paths)/n])
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package jobs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/job"
+)
+
+// Errand is a command that brings parts of a job on its standard output, line by line, as
+// srun, ssh, clush or kubectl do when they run `ompd-inspect job-node` somewhere.
+type Errand struct {
+	Host string // that it is about, for what is said if it fails; of several, what they are called
+	Argv []string
+	Send string // file that is its standard input; empty for none
+}
+
+const (
+	// maxBrought bounds what one errand brings, in bytes: 15,625 nodes of 64 ranks are 13 MB.
+	maxBrought = 1 << 30
+	// maxComplaint bounds what is kept of what an errand says of its failure, in bytes.
+	maxComplaint = 300
+	// goodbye is how long an errand has to end after it was told to.
+	goodbye = 2 * time.Second
+)
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	t.b = t.b[max(0, len(t.b)-maxComplaint):]
+	return len(p), nil
+}
+
+// line is the last line, of more than blanks.
+func (t *tail) line() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// Run runs the errand until it ends, or ctx does, and tells each part as it comes. What was
+// told stays valid if it fails.
+func (e Errand) Run(ctx context.Context, tell func(*job.Part)) error {
+	cmd := exec.CommandContext(ctx, e.Argv[0], e.Argv[1:]...)
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
+	cmd.WaitDelay = goodbye
+	said := &tail{}
+	cmd.Stderr = said
+	if e.Send != "" {
+		f, err := os.Open(e.Send)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		cmd.Stdin = f
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", e.Argv[0], err)
+	}
+	parts, readErr := readParts(out, said, tell)
+	waitErr := cmd.Wait()
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whatever it left behind
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("no answer in time: %w", ctx.Err())
+	case readErr != nil:
+		return readErr
+	case waitErr != nil && said.line() != "":
+		return fmt.Errorf("%s: %w: %s", e.Argv[0], waitErr, said.line())
+	case waitErr != nil:
+		return fmt.Errorf("%s: %w", e.Argv[0], waitErr)
+	case parts == 0 && said.line() != "":
+		return fmt.Errorf("%s brought no answer: %s", e.Argv[0], said.line())
+	case parts == 0:
+		return fmt.Errorf("%s brought no answer: is there an ompd-inspect of this version?", e.Argv[0])
+	}
+	return nil
+}
+
+// readParts tells the parts among the lines of r, and gives lines that are none to said.
+func readParts(r io.Reader, said io.Writer, tell func(*job.Part)) (parts int, err error) {
+	in := bufio.NewReaderSize(io.LimitReader(r, maxBrought), 1<<16)
+	for {
+		line, err := readLine(in)
+		if len(bytes.TrimSpace(line)) > 0 {
+			switch p, bad := job.Decode(line); {
+			case bad == nil:
+				parts++
+				tell(p)
+			case errors.Is(bad, job.ErrNoPart):
+				_, _ = said.Write(append(line, '\n'))
+			default:
+				return parts, bad
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return parts, nil
+		case err != nil:
+			return parts, nil // the errand was ended: who ended it says so
+		}
+	}
+}
+
+// readLine reads a line, and of one that is longer than a part may be only the beginning.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, more, err := in.ReadLine()
+		if room := job.MaxLine + 1<<10 - len(line); room > 0 {
+			line = append(line, piece[:min(len(piece), room)]...)
+		}
+		if err != nil || !more {
+			return line, err
+		}
+	}
+}

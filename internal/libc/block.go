@@ -1,0 +1,211 @@
+package libc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// ThreadAt is the thread in whose control block addr lies.
+func (l *Library) ThreadAt(addr uint64) (Thread, bool) {
+	i, found := slices.BinarySearchFunc(l.threads, addr, func(t Thread, a uint64) int {
+		switch {
+		case t.Pthread < a:
+			return -1
+		case t.Pthread > a:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || l.threads[i].Pthread == 0 || addr-l.threads[i].Pthread >= blockSize {
+		return Thread{}, false
+	}
+	return l.threads[i], true
+}
+
+// BlockEnd is an address above the control block of a thread, for those who look for
+// the end of its stack.
+func BlockEnd(pthread uint64) uint64 { return pthread + blockSize }
+
+// Zeroed reports whether the memory of a thread's control block was lost: it reads as
+// zeros, where a block has its own address.
+func (l *Library) Zeroed(pthread uint64) bool {
+	r := l.read()
+	return pthread != 0 && l.blocks() == nil && r.word(pthread) == 0 && r.err == nil
+}
+
+// ThreadID is the number that the C library has of a thread: in a container, or where
+// the target counts otherwise, it is not the target's.
+func (l *Library) ThreadID(pthread uint64) (uint64, error) {
+	r, err := l.block(pthread)
+	if err != nil {
+		return 0, err
+	}
+	tid := r.number(pthread+blockFields.tid, 4)
+	if r.err != nil {
+		return 0, fmt.Errorf("tid of the thread control block at %#x: %w", pthread, r.err)
+	}
+	return tid, nil
+}
+
+// block checks that a thread control block is at addr, by its pointers to itself.
+func (l *Library) block(addr uint64) (*reader, error) {
+	if err := l.blocks(); err != nil {
+		return nil, err
+	}
+	r := l.read()
+	first, self := r.word(addr), r.word(addr+blockFields.self)
+	switch {
+	case r.err != nil:
+		return nil, fmt.Errorf("thread control block at %#x: %w", addr, r.err)
+	case first != addr || self != addr:
+		return nil, fmt.Errorf("no thread control block is at %#x: it would lie at %#x and %#x", addr, first, self)
+	}
+	return r, nil
+}
+
+// listed checks that the thread control block at addr is in a list of the C library,
+// whose neighbours lead back to it.
+func (l *Library) listed(addr uint64) error {
+	r, err := l.block(addr)
+	if err != nil {
+		return err
+	}
+	node := addr + blockFields.list
+	next, previous := r.word(node), r.word(node+8)
+	back, forth := r.word(next+8), r.word(previous)
+	switch {
+	case r.err != nil:
+		return fmt.Errorf("list of the thread control block at %#x: %w", addr, r.err)
+	case back != node || forth != node:
+		return fmt.Errorf("thread control block at %#x: its neighbours in the list lead to %#x and %#x", addr, back, forth)
+	}
+	return nil
+}
+
+// Stack is a stack that the C library made, or that of the process.
+type Stack struct {
+	Thread    Thread // zero if its thread has ended
+	Block     uint64 // thread control block above its frames; 0 for the stack of the process
+	base      uint64 // of its guard
+	Low, High uint64 // what frames may use: [Low, High)
+}
+
+// Ended reports whether the thread of a stack has ended.
+func (s Stack) Ended() bool { return s.Thread == Thread{} }
+
+// StackAt finds the stack, in mapping m, that addr lies in: of a thread that is there,
+// or of one that has ended. An error says why none is known.
+func (l *Library) StackAt(m *callbacks.Mapping, addr uint64) (Stack, error) {
+	above := m.High.Offset // the start of the next stack above addr, or the end of the mapping
+	for _, s := range l.liveStacks() {
+		if s.Low <= addr && addr < s.High {
+			return s, nil
+		}
+		if s.base > addr {
+			above = min(above, s.base)
+		}
+	}
+	if err := l.blocks(); err != nil {
+		return Stack{}, err
+	}
+	for a := (above - 1) &^ (blockAlign - 1); a > addr && a > above-min(blockRoom, above); a -= blockAlign {
+		if l.listed(a) != nil {
+			continue
+		}
+		return l.endedStack(a, addr)
+	}
+	return Stack{}, fmt.Errorf("no thread control block is above %#x", addr)
+}
+
+// endedStack is the stack of a thread that has ended, whose control block is at block,
+// if addr lies in it.
+func (l *Library) endedStack(block, addr uint64) (Stack, error) {
+	s, err := l.stackOf(block)
+	if err != nil {
+		return Stack{}, err
+	}
+	i := slices.IndexFunc(l.threads, func(t Thread) bool { return t.Pthread == block || t.Pthread == 0 })
+	switch {
+	case addr < s.Low:
+		return Stack{}, fmt.Errorf("%#x is below the stack of the thread control block at %#x", addr, block)
+	case i >= 0 && l.threads[i].Pthread == 0:
+		return Stack{}, fmt.Errorf("the thread control block at %#x may be that of LWP %d", block, l.threads[i].LWP)
+	case i >= 0:
+		return Stack{}, fmt.Errorf("the thread control block at %#x is that of LWP %d", block, l.threads[i].LWP)
+	}
+	return s, nil
+}
+
+// liveStacks lists the stacks of the threads that are there, as far as they are known.
+func (l *Library) liveStacks() []Stack {
+	if l.stacks != nil {
+		return l.stacks
+	}
+	l.stacks = []Stack{}
+	for _, t := range l.threads {
+		if t.LWP == 0 || t.Pthread == 0 {
+			continue
+		}
+		find := l.stackOf
+		if t.LWP == l.pid {
+			find = l.processStack
+		}
+		if s, err := find(t.Pthread); err == nil {
+			s.Thread = t
+			l.stacks = append(l.stacks, s)
+		}
+	}
+	return l.stacks
+}
+
+// processStack is the stack that the process was started with: the mapping with the
+// end that the loader noted.
+func (l *Library) processStack(uint64) (Stack, error) {
+	at, err := l.target.Symbol("__libc_stack_end", "")
+	if err != nil {
+		return Stack{}, fmt.Errorf("stack of the process: %w", err)
+	}
+	r := l.read()
+	end := r.word(at.Offset)
+	if r.err != nil {
+		return Stack{}, fmt.Errorf("__libc_stack_end: %w", r.err)
+	}
+	m := l.usable(end)
+	if m == nil {
+		return Stack{}, fmt.Errorf("__libc_stack_end is %#x, where nothing is mapped", end)
+	}
+	return Stack{base: m.Low.Offset, Low: m.Low.Offset, High: end}, nil
+}
+
+// stackOf is the stack of the thread whose control block is at block. That has where
+// its stack begins, its size, and the size of its guard, one behind the other, in a
+// place that differs between versions of glibc: the three words that fit are it.
+func (l *Library) stackOf(block uint64) (Stack, error) {
+	if err := l.blocks(); err != nil {
+		return Stack{}, err
+	}
+	r := l.read()
+	ws := r.words(block, block+8*blockWords)
+	if r.err != nil {
+		return Stack{}, fmt.Errorf("thread control block at %#x: %w", block, r.err)
+	}
+	for i := 0; i+2 < len(ws); i++ {
+		if base, size, guard := ws[i], ws[i+1], ws[i+2]; holdsBlock(block, base, size, guard) {
+			return Stack{Block: block, base: base, Low: base + guard, High: block}, nil
+		}
+	}
+	return Stack{}, fmt.Errorf("thread control block at %#x: no words in it fit a stack that it is in", block)
+}
+
+// holdsBlock reports whether three words can be where the stack begins at whose upper
+// end a control block lies, its size, and the size of its guard.
+func holdsBlock(block, base, size, guard uint64) bool {
+	end := base + size
+	return base != 0 && base%stackPage == 0 && size%stackPage == 0 && guard%stackPage == 0 && guard < size &&
+		base < block && block < end && end-block <= blockRoom
+}

@@ -1,0 +1,127 @@
+package libc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// errNoCache says that what is at an address is not a cache of free blocks.
+var errNoCache = errors.New("no cache of free blocks")
+
+// cached finds the free block that addr is in, in the threads' caches.
+func (l *Library) cached(addr uint64) (Block, bool) {
+	if l.caches == nil {
+		l.caches = []Block{}
+		l.readCaches()
+	}
+	i := slices.IndexFunc(l.caches, func(b Block) bool { return b.Low <= addr && addr < b.High })
+	if i < 0 {
+		return Block{}, false
+	}
+	return l.caches[i], true
+}
+
+// readCaches lists the free blocks in the threads' caches. Where a thread keeps the
+// pointer to its own is not known, but what a cache looks like is.
+func (l *Library) readCaches() {
+	seen := map[uint64]bool{}
+	for _, t := range l.threads {
+		m := l.usable(t.Pthread)
+		if m == nil {
+			continue
+		}
+		for _, p := range l.read().words(max(m.Low.Offset, t.Pthread-min(t.Pthread, cacheRoom)), t.Pthread) {
+			if p == 0 || p%chunkAlign != 0 || seen[p] || l.usable(p) == nil {
+				continue
+			}
+			seen[p] = true
+			if blocks, err := l.cacheAt(p); err == nil { // other words than the pointer to the cache fail
+				l.caches = append(l.caches, blocks...)
+			}
+		}
+	}
+}
+
+// cacheAt are the blocks of the cache at p. What is not in all parts as a cache must
+// be is an error.
+func (l *Library) cacheAt(p uint64) ([]Block, error) {
+	r := l.read()
+	head := r.word(p-chunkHeader) &^ chunkFlags
+	i := slices.IndexFunc(cacheLayouts, func(c cacheLayout) bool { return c.chunk == head })
+	if r.err != nil || i < 0 {
+		return nil, errNoCache
+	}
+	layout := cacheLayouts[i]
+	ws := r.words(p, p+uint64(10*layout.lists))
+	if r.err != nil {
+		return nil, fmt.Errorf("cache of free blocks at %#x: %w", p, r.err)
+	}
+	counts, entries := layout.counts(ws), ws[layout.lists/4:]
+	var out []Block
+	for i, n := range counts {
+		list, err := l.cacheList(i, n, entries[i])
+		if err != nil {
+			return nil, fmt.Errorf("cache of free blocks at %#x: list %d: %w", p, i, err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// counts are the numbers of blocks in the lists of a cache.
+func (c cacheLayout) counts(ws []uint64) []int {
+	counts := make([]int, c.lists)
+	for i := range counts {
+		counts[i] = int(uint16(ws[i/4] >> (i % 4 * 16)))
+	}
+	if c.left {
+		for i, most := 0, slices.Max(counts); i < c.lists; i++ {
+			counts[i] = most - counts[i]
+		}
+	}
+	return counts
+}
+
+// cacheList are the blocks of list i of a cache, which begins at u and counts n. It
+// fails if the list has another number, or blocks of another size.
+func (l *Library) cacheList(i, n int, u uint64) ([]Block, error) {
+	if n > maxCached {
+		return nil, fmt.Errorf("%w: it counts %d blocks", errNoCache, n)
+	}
+	var list []Block
+	for range n {
+		size, err := l.chunkOf(u)
+		if err != nil {
+			return nil, err
+		}
+		if want := minChunk + chunkAlign*uint64(i); i < plainLists && size != want {
+			return nil, fmt.Errorf("%w: the chunk at %#x has %d bytes, not %d", errNoCache, u, size, want)
+		}
+		list = append(list, Block{Low: u, High: u + size - chunkHeader, Place: InCache})
+		if u, err = l.cacheNext(u, size); err != nil {
+			return nil, err
+		}
+	}
+	if u != 0 {
+		return nil, fmt.Errorf("%w: it has more than the %d blocks that it counts", errNoCache, n)
+	}
+	return list, nil
+}
+
+// cacheNext is the block behind u in its list, 0 at the end. Since glibc 2.32, a
+// pointer is mixed with the address where it lies. Before that, it is plain.
+func (l *Library) cacheNext(u, size uint64) (uint64, error) {
+	r := l.read()
+	raw := r.word(u)
+	if r.err != nil {
+		return 0, fmt.Errorf("free block at %#x: %w", u, r.err)
+	}
+	if raw == 0 {
+		return 0, nil
+	}
+	if got, err := l.chunkOf(raw); err == nil && got == size {
+		return raw, nil
+	}
+	return raw ^ u>>12, nil
+}

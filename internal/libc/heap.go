@@ -1,0 +1,140 @@
+package libc
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Place is where the C library keeps a block that was freed.
+type Place uint8
+
+// The places of free blocks.
+const (
+	InUse   Place = iota // it is not known to be free
+	InCache              // the cache of a thread
+	InList               // a list of an arena
+	AtTop                // the part of a heap that was not given out, or not yet again
+)
+
+// Block is a block of the heap, [Low, High), as the program uses it.
+type Block struct {
+	Low, High uint64
+	Place     Place
+}
+
+// ErrNotFreed says that nothing proves that memory was freed. Test with errors.Is.
+var ErrNotFreed = errors.New("not known to be freed")
+
+// BlockAt is the block of the heap that begins at addr, as far as the word before it
+// tells.
+func (l *Library) BlockAt(addr uint64) (Block, error) {
+	if err := l.Supported("heaps"); err != nil {
+		return Block{}, err
+	}
+	size, err := l.chunkOf(addr)
+	if err != nil {
+		return Block{}, err
+	}
+	return Block{Low: addr, High: addr + size - chunkHeader}, nil
+}
+
+// FreedBlock is the freed block of the heap that addr, in mapping m, lies in. High is
+// 0 for the part of a heap that was not given out. ErrNotFreed is no proof that addr
+// is in use: of fast bins, nothing is read.
+func (l *Library) FreedBlock(m *callbacks.Mapping, addr uint64) (Block, error) {
+	if err := l.Supported("heaps"); err != nil {
+		return Block{}, err
+	}
+	if m.Perm&callbacks.PermWrite == 0 {
+		return Block{}, fmt.Errorf("%#x: %w: it is not writable", addr, ErrNotFreed)
+	}
+	if b, ok := l.cached(addr); ok {
+		return b, nil
+	}
+	low := max(m.Low.Offset, addr-min(addr, maxBack))
+	low = (low + chunkAlign - 1) &^ (chunkAlign - 1)
+	r := l.read()
+	ws := r.words(low, addr+chunkAlign)
+	if r.err != nil {
+		return Block{}, fmt.Errorf("heap before %#x: %w", addr, r.err)
+	}
+	for i := (len(ws) - 2) &^ 1; i >= 0; i -= 2 {
+		c := chunk{at: low + uint64(i)*8, size: ws[i+1] &^ chunkFlags, flags: ws[i+1] & chunkFlags}
+		if !c.fits() || c.end() <= addr || c.end() > m.High.Offset {
+			continue
+		}
+		switch {
+		case c.end() == m.High.Offset && c.flags&previousInUse != 0 && c.at+chunkLinks <= addr && l.isTop(c.at):
+			return Block{Low: c.at, Place: AtTop}, nil
+		case l.inList(c) == nil:
+			return Block{Low: c.at + chunkLinks, High: c.end(), Place: InList}, nil
+		}
+	}
+	return Block{}, fmt.Errorf("%#x: %w: no list of free blocks has it", addr, ErrNotFreed)
+}
+
+// chunk is what malloc divides a heap into: at is the address of the word before its
+// size.
+type chunk struct{ at, size, flags uint64 }
+
+func (c chunk) end() uint64 { return c.at + c.size }
+
+// fits reports whether a chunk may have that size.
+func (c chunk) fits() bool { return c.size >= minChunk && c.size < maxChunk && c.size%chunkAlign == 0 }
+
+// inList checks that a chunk is free: the chunk behind says so and has its size, and
+// the chunks before and behind it in the list of free ones lead back to it, which are
+// what malloc itself checks.
+func (l *Library) inList(c chunk) error {
+	r := l.read()
+	size, next := r.word(c.end()), r.word(c.end()+chunkHeader)
+	fd, bk := r.word(c.at+chunkLinks), r.word(c.at+chunkLinks+8)
+	switch {
+	case r.err != nil:
+		return fmt.Errorf("chunk at %#x: %w", c.at, r.err)
+	case size != c.size, next&previousInUse != 0:
+		return fmt.Errorf("chunk at %#x: %w: the one behind says that it is in use", c.at, ErrNotFreed)
+	case fd == 0, bk == 0:
+		return fmt.Errorf("chunk at %#x: %w: it has no links", c.at, ErrNotFreed)
+	}
+	if back, forth := r.word(fd+chunkLinks+8), r.word(bk+chunkLinks); r.err != nil || back != c.at || forth != c.at {
+		return fmt.Errorf("chunk at %#x: %w: its links to %#x and %#x do not lead back", c.at, ErrNotFreed, fd, bk)
+	}
+	return nil
+}
+
+// isTop reports whether an arena of malloc has the chunk at c as the rest of its heap:
+// that of the program, in the C library's data, or that of threads, with which the
+// heap begins.
+func (l *Library) isTop(c uint64) bool {
+	heap := c &^ (arenaSpan - 1)
+	if slices.Contains(l.read().words(heap, min(heap+arenaHead, c)), c) {
+		return true
+	}
+	i := slices.IndexFunc(l.modules, func(m *callbacks.Module) bool { return isGlibc(path.Base(m.Path)) })
+	return i >= 0 && slices.ContainsFunc(l.mappings(), func(m callbacks.Mapping) bool {
+		size := m.High.Offset - m.Low.Offset
+		return l.modules[i].Contains(m.Low) && m.Perm&callbacks.PermWrite != 0 && size <= maxLibraryData &&
+			slices.Contains(l.read().words(m.Low.Offset, m.High.Offset), c)
+	})
+}
+
+// chunkOf is the size of the chunk of the block that begins at addr.
+func (l *Library) chunkOf(addr uint64) (uint64, error) {
+	if addr < minChunk || addr%chunkAlign != 0 {
+		return 0, fmt.Errorf("no block of the heap begins at %#x: it is not aligned by %d", addr, chunkAlign)
+	}
+	r := l.read()
+	size := r.word(addr-chunkHeader) &^ chunkFlags
+	switch {
+	case r.err != nil:
+		return 0, fmt.Errorf("block of the heap at %#x: %w", addr, r.err)
+	case size < minChunk, size >= maxChunk:
+		return 0, fmt.Errorf("no block of the heap begins at %#x: it would have %#x bytes", addr, size)
+	}
+	return size, nil
+}

@@ -1,0 +1,69 @@
+package libc
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Mutex is what a pthread_mutex_t says of itself.
+type Mutex struct {
+	Address   uint64
+	Owner     uint64 // thread id of who has it, as the C library numbers threads; 0 if it names nobody
+	Contended bool   // it is taken, and somebody sleeps until it is given back
+	Shared    bool   // other processes may use it too
+}
+
+// Mutex reads the mutex at addr. What cannot be one is an error.
+func (l *Library) Mutex(addr uint64) (Mutex, error) {
+	if err := l.Supported("mutexes"); err != nil {
+		return Mutex{}, err
+	}
+	b := make([]byte, mutexFields.size)
+	r := l.read()
+	if r.read(addr, b); r.err != nil {
+		return Mutex{}, fmt.Errorf("mutex at %#x: %w", addr, r.err)
+	}
+	field := func(offset uint64) uint64 { return callbacks.Word(b[offset : offset+4]) }
+	lock, owner, users, kind := field(0), field(mutexFields.owner), field(mutexFields.users), field(mutexFields.kind)
+	if kind&^mutexKinds != 0 {
+		return Mutex{}, fmt.Errorf("no mutex is at %#x: its kind would be %#x", addr, kind)
+	}
+	return Mutex{
+		Address: addr, Owner: owner, Contended: lock == lockContended && users != 0, Shared: kind&mutexShared != 0,
+	}, nil
+}
+
+// A stream's lock is glibc's _IO_lock_t: the word, how often its owner took it (since glibc 2.41,
+// how often again), and the owner, as a pthread_t.
+const (
+	streamCount = 4
+	streamOwner = 8
+	streamSize  = 16
+	// maxStreamCount is more than a thread locks one stream at a time.
+	maxStreamCount = 1 << 16
+)
+
+// StreamOwner reads the lock of a stream of stdio at addr, and returns the pthread_t of the
+// thread that has it. What cannot be such a lock is an error.
+func (l *Library) StreamOwner(addr uint64) (uint64, error) {
+	if err := l.Supported("locks of streams"); err != nil {
+		return 0, err
+	}
+	b := make([]byte, streamSize)
+	r := l.read()
+	if r.read(addr, b); r.err != nil {
+		return 0, fmt.Errorf("lock of a stream at %#x: %w", addr, r.err)
+	}
+	word, count := callbacks.Word(b[:streamCount]), callbacks.Word(b[streamCount:streamOwner])
+	if word != lockContended || count > maxStreamCount {
+		return 0, fmt.Errorf("no lock of a stream that somebody waits for is at %#x: %d, taken %d times", addr, word, count)
+	}
+	return callbacks.Word(b[streamOwner:]), nil
+}
+
+// InCondition reports whether a word that a thread sleeps on lies in the condition
+// variable at addr.
+func (l *Library) InCondition(addr, word uint64) bool {
+	return l.Supported("condition variables") == nil && word-addr < conditionSize
+}

@@ -1,0 +1,75 @@
+package libc
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// ReadWriteLock is what a pthread_rwlock_t says of itself.
+type ReadWriteLock struct {
+	Address uint64
+	Writer  uint64 // thread id of who has it for writing, as the C library numbers threads; 0 for nobody
+	Readers int    // how many have it for reading, or are about to
+	Shared  bool   // other processes may use it too
+}
+
+// glibc's pthread_rwlock_t since 2.25: __readers, whose low bits are flags, two words that threads
+// sleep on beside it, two that are not used, and who writes.
+const (
+	rwReaderShift = 3
+	rwWritePhase  = 1 << 0 // a writer has it, or the next one that comes
+	rwSize        = 56
+	rwWriter      = 24
+	rwShared      = 28
+	rwFlags       = 48
+	rwMaxFlags    = 2 // the kinds: readers first, writers first, writers first without recursion
+)
+
+// rwUnused are the words that are 0 in every lock.
+var rwUnused = [...]uint64{16, 20}
+
+// rwWords are where those sleep who wait: for the phase, writers for each other, and readers where
+// writers come first.
+var rwWords = [...]uint64{8, 12, 0}
+
+// ReadWriteLock finds the lock of which a thread sleeps on a word; addr is the lock's if that is
+// known, else 0. What cannot be one is an error.
+func (l *Library) ReadWriteLock(word, addr uint64) (ReadWriteLock, error) {
+	if err := l.Supported("read-write locks"); err != nil {
+		return ReadWriteLock{}, err
+	}
+	err := fmt.Errorf("no read-write lock has its word at %#x", word)
+	for _, offset := range rwWords {
+		if addr != 0 && addr != word-offset {
+			continue
+		}
+		var rw ReadWriteLock
+		if rw, err = l.readWriteLock(word - offset); err == nil {
+			return rw, nil
+		}
+	}
+	return ReadWriteLock{}, err
+}
+
+func (l *Library) readWriteLock(addr uint64) (ReadWriteLock, error) {
+	b := make([]byte, rwSize)
+	r := l.read()
+	if r.read(addr, b); r.err != nil {
+		return ReadWriteLock{}, fmt.Errorf("read-write lock at %#x: %w", addr, r.err)
+	}
+	field := func(offset uint64) uint64 { return callbacks.Word(b[offset : offset+4]) }
+	for _, offset := range rwUnused {
+		if field(offset) != 0 {
+			return ReadWriteLock{}, fmt.Errorf("no read-write lock is at %#x: word %d of it is not 0", addr, offset/4)
+		}
+	}
+	if shared, flags := field(rwShared), field(rwFlags); shared > 1 || flags > rwMaxFlags {
+		return ReadWriteLock{}, fmt.Errorf("no read-write lock is at %#x: shared %d, kind %d", addr, shared, flags)
+	}
+	rw := ReadWriteLock{Address: addr, Writer: field(rwWriter), Shared: field(rwShared) == 1}
+	if field(0)&rwWritePhase == 0 {
+		rw.Readers = int(field(0) >> rwReaderShift)
+	}
+	return rw, nil
+}

@@ -1,0 +1,205 @@
+package lift
+
+// memory lifts loads and stores.
+func (l *a64lift) memory() bool {
+	switch {
+	case l.is(0x3b000000, 0x18000000):
+		l.literal()
+	case l.is(0x3a000000, 0x28000000):
+		l.pair()
+	case l.is(0x3b000000, 0x39000000): // an unsigned offset
+		size := l.accessSize()
+		l.at(number(l.field(10, 12) * uint64(size)))
+		l.access(size)
+	case l.is(0x3b200000, 0x38000000): // a signed offset, or an update before or after
+		l.indexed()
+	case l.is(0x3b200c00, 0x38200800): // a register as the offset
+		size := l.accessSize()
+		shift := uint64(0)
+		for ; l.field(12, 1) == 1 && size>>(shift+1) != 0; shift++ {
+		}
+		l.extended(temp1, l.rm(), l.field(13, 3), shift)
+		l.at(reg(temp1))
+		l.access(size)
+	case l.is(0x3b200c00, 0x38200000):
+		l.atomic()
+	case l.is(0x3f000000, 0x08000000):
+		l.exclusive()
+	case l.is(0x3f200c00, 0x19000000): // LDAPUR, STLUR
+		l.at(number(l.sfield(12, 9)))
+		l.access(l.accessSize())
+	case l.is(0x3b200400, 0x38200400): // signed pointers
+		l.forget(l.rd())
+	default: // vectors of several registers, tags
+		return l.is(0xbe000000, 0x0c000000) || l.is(0xff000000, 0xd9000000)
+	}
+	return true
+}
+
+// isVector reports whether the access is of a vector register.
+func (w a64word) isVector() bool { return w.field(26, 1) == 1 }
+
+// accessSize is the size of a single access in bytes.
+func (w a64word) accessSize() uint8 {
+	if w.isVector() && w.field(23, 1) == 1 {
+		return 16
+	}
+	return 1 << w.field(30, 2)
+}
+
+// at emits the address, base plus offset, into temp0.
+func (l *a64lift) at(offset Operand) { l.compute8(OpAdd, Temp0, reg(l.rn()), offset) }
+
+// access lifts a single load or store at temp0.
+func (l *a64lift) access(size uint8) {
+	opc := l.field(22, 2)
+	switch {
+	case l.isVector() && opc&1 == 1:
+		l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
+	case l.isVector():
+		l.emit(Uop{Code: UopForget, Dst: temp1})
+		l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})
+	case opc == 0:
+		l.store(l.rd(), size)
+	case size == 8 && opc == 2: // prefetch
+	case opc == 1:
+		l.load(l.rd(), size, false, 8)
+	default: // 2 extends to 64 bits, 3 to 32
+		l.load(l.rd(), size, true, 8>>(opc-2))
+	}
+}
+
+// load emits rt = size bytes at temp0, extended to width bytes.
+func (l *a64lift) load(rt Register, size uint8, signed bool, width uint8) {
+	l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
+	if rt == a64SP {
+		return
+	}
+	if signed {
+		l.emit(Uop{Code: UopSet, Dst: temp1, A: reg(temp1), Size: size, Signed: true})
+	}
+	l.emit(Uop{Code: UopSet, Dst: rt, A: reg(temp1), Size: width})
+}
+
+// store emits the store of a register at temp0. What a function saves on the
+// stack is not given away.
+func (l *a64lift) store(rt Register, size uint8) {
+	code := UopStore
+	if l.rn() == a64SP && rt >= 19 && rt <= a64Link {
+		code = UopPush
+	}
+	l.emit(Uop{Code: code, A: reg(Temp0), B: read(rt), Size: size})
+}
+
+// literal lifts a load from beside the code.
+func (l *a64lift) literal() {
+	l.emit(Uop{Code: UopSet, Dst: Temp0, A: absolute(l.pc + l.sfield(5, 19)<<2), Size: 8})
+	opc := l.field(30, 2)
+	switch {
+	case l.isVector() || opc == 3:
+	case opc == 2:
+		l.load(l.rd(), 4, true, 8)
+	default:
+		l.load(l.rd(), 4<<opc, false, 8)
+	}
+}
+
+// indexed lifts accesses with a signed offset: not scaled, or updating the base
+// before or after.
+func (l *a64lift) indexed() {
+	offset := number(l.sfield(12, 9))
+	mode := l.field(10, 2)
+	if mode == 1 { // after
+		l.at(number(0))
+	} else {
+		l.at(offset)
+	}
+	l.access(l.accessSize())
+	if mode == 1 || mode == 3 {
+		l.update(offset.Val)
+	}
+}
+
+// update emits base = base + offset.
+func (l *a64lift) update(offset uint64) {
+	op := OpAdd
+	if int64(offset) < 0 {
+		op, offset = OpSub, -offset
+	}
+	l.compute8(op, l.rn(), reg(l.rn()), number(offset))
+}
+
+// pair lifts loads and stores of two registers.
+func (l *a64lift) pair() {
+	opc, mode := l.field(30, 2), l.field(23, 2)
+	size, signed := uint8(4)<<(opc>>1), opc == 1
+	if l.isVector() {
+		size, signed = 4<<opc, false
+	}
+	offset := l.sfield(15, 7) * uint64(size)
+	first := offset
+	if mode == 1 { // updates after
+		first = 0
+	}
+	for i, rt := range [...]Register{l.rd(), l.ra()} {
+		l.at(number(first + uint64(i)*uint64(size)))
+		switch {
+		case l.isVector():
+			l.emit(Uop{Code: UopForget, Dst: temp1})
+			if l.field(22, 1) == 0 {
+				l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})
+			} else {
+				l.emit(Uop{Code: UopLoad, Dst: temp1, A: reg(Temp0), Size: size})
+			}
+		case l.field(22, 1) == 0:
+			l.store(rt, size)
+		case i == 0 && rt == l.rn(): // the base is written: the second first
+			l.at(number(first + uint64(size)))
+			l.load(l.ra(), size, signed, 8)
+			l.at(number(first))
+			l.load(rt, size, signed, 8)
+			return
+		default:
+			l.load(rt, size, signed, 8)
+		}
+	}
+	if mode == 1 || mode == 3 {
+		l.update(offset)
+	}
+}
+
+// exclusive lifts the loads and stores that order others, and exclusive ones.
+func (l *a64lift) exclusive() {
+	size := uint8(1) << l.field(30, 2)
+	l.at(number(0))
+	switch {
+	case l.field(23, 1) == 1 && l.field(21, 1) == 0 && l.field(22, 1) == 1: // LDAR
+		l.load(l.rd(), size, false, 8)
+	case l.field(23, 1) == 1 && l.field(21, 1) == 0: // STLR
+		l.store(l.rd(), size)
+	case l.field(23, 1) == 0 && l.field(22, 1) == 1: // LDXR, LDXP
+		l.load(l.rd(), size, false, 8)
+		if l.field(21, 1) == 1 {
+			l.forget(l.ra())
+		}
+	default: // STXR, CAS
+		l.unknownStore(size)
+		l.forget(l.rm())
+	}
+}
+
+// atomic lifts the instructions that change memory at once, and LDAPR.
+func (l *a64lift) atomic() {
+	size := uint8(1) << l.field(30, 2)
+	l.at(number(0))
+	l.load(l.rd(), size, false, 8)
+	if l.field(12, 4) != 0b1100 { // not LDAPR
+		l.unknownStore(size)
+	}
+}
+
+// unknownStore emits a store at temp0 of what is not followed.
+func (l *a64lift) unknownStore(size uint8) {
+	l.emit(Uop{Code: UopForget, Dst: temp1})
+	l.emit(Uop{Code: UopStore, A: reg(Temp0), B: reg(temp1), Size: size})
+}

@@ -1,0 +1,70 @@
+package lift
+
+// CondOp is a comparison of two words.
+type CondOp uint8
+
+// The comparisons. The U forms compare unsigned, the others signed.
+const (
+	CondUnknown CondOp = iota // a condition that the executor does not follow
+	EQ
+	NE
+	LT
+	GE
+	LE
+	GT
+	ULT
+	UGE
+	ULE
+	UGT
+)
+
+var condNames = [...]string{"unknown", "==", "!=", "<", ">=", "<=", ">", "<u", ">=u", "<=u", ">u"}
+
+// String is the operator as in C, with a "u" for an unsigned comparison.
+func (o CondOp) String() string {
+	if int(o) < len(condNames) {
+		return condNames[o]
+	}
+	return condNames[CondUnknown]
+}
+
+// Negate is the comparison that holds when o does not.
+func (o CondOp) Negate() CondOp {
+	switch {
+	case o == CondUnknown:
+		return o
+	case (o-EQ)%2 == 0:
+		return o + 1
+	}
+	return o - 1
+}
+
+// Holds reports whether a o b.
+func (o CondOp) Holds(a, b uint64) bool {
+	switch o {
+	case EQ:
+		return a == b
+	case NE:
+		return a != b
+	case LT:
+		return int64(a) < int64(b)
+	case GE:
+		return int64(a) >= int64(b)
+	case LE:
+		return int64(a) <= int64(b)
+	case GT:
+		return int64(a) > int64(b)
+	case ULT:
+		return a < b
+	case UGE:
+		return a >= b
+	case ULE:
+		return a <= b
+	case UGT:
+		return a > b
+	}
+	return false
+}
+
+// Signed reports whether the operands of o are compared as signed numbers.
+func (o CondOp) Signed() bool { return o >= LT && o <= GT }

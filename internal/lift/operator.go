@@ -1,0 +1,60 @@
+package lift
+
+// Operator is a two-operand operation on 64-bit words.
+type Operator uint8
+
+// The operators. OpShr fills with zeros, OpSar with the sign.
+const (
+	OpAdd Operator = iota
+	OpSub
+	OpMul
+	OpAnd
+	OpOr
+	OpXor
+	OpShl
+	OpShr
+	OpSar
+)
+
+// Width is the mask of the low n bytes.
+func Width(n uint8) uint64 {
+	if n >= 8 {
+		return ^uint64(0)
+	}
+	return 1<<(8*n) - 1
+}
+
+// Compute does op on words.
+func Compute(op Operator, a, b uint64) uint64 {
+	switch op {
+	case OpAdd:
+		return a + b
+	case OpSub:
+		return a - b
+	case OpMul:
+		return a * b
+	case OpAnd:
+		return a & b
+	case OpOr:
+		return a | b
+	case OpXor:
+		return a ^ b
+	case OpShl:
+		return a << (b & 63)
+	case OpShr:
+		return a >> (b & 63)
+	}
+	return uint64(int64(a) >> (b & 63))
+}
+
+// ExtendWord is the low size bytes of v, zero- or sign-extended.
+func ExtendWord(v uint64, size uint8, signed bool) uint64 {
+	if size >= 8 {
+		return v
+	}
+	v &= Width(size)
+	if signed && v>>(8*size-1) != 0 {
+		v |= ^Width(size)
+	}
+	return v
+}

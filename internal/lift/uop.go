@@ -1,0 +1,116 @@
+package lift
+
+// Registers by number. An instruction set numbers its general registers from 0;
+// the lifter uses the temporaries within one instruction.
+type Register uint8
+
+const (
+	Temp0        Register = 32 + iota // first temporary of the lifter
+	temp1                             // second temporary
+	temp2                             // third temporary
+	NumRegisters                      // how many there are
+	noReg        Register = 0xff
+)
+
+// opcode is what a micro-operation does. An instruction is a short list of them.
+type opcode uint8
+
+const (
+	UopSet     opcode = iota // dst = a, size bytes of it, zero- or sign-extended
+	UopInsert                // the low size bytes of dst = those of a
+	UopBinary                // dst = the low size bytes of (a op b), zero-extended
+	UopAddress               // dst = base + index*scale + displacement (+ thread pointer)
+	UopLoad                  // dst = size bytes at a
+	UopStore                 // size bytes at a = b
+	UopPush                  // as uStore, of a register that is restored later
+	UopFlags                 // the flags become those of kind flags for (a, b)
+	UopSetIf                 // dst = 1 if cond else 0
+	UopSelect                // dst = a if cond, else b; forks
+	UopSkip                  // leave out the next scale micro-operations if cond; forks
+	UopEnd                   // leave out the rest of the instruction
+	UopBranch                // continue at a if cond, else with the next instruction; forks
+	UopJump                  // continue at a
+	UopCall                  // call a
+	UopReturn                // return to the caller
+	UopForget                // dst becomes unknown
+	UopStop                  // the code cannot continue here
+)
+
+// FlagKind tells how the flags were made, and so what a condition on them means.
+type FlagKind uint8
+
+// The ways that flags are made.
+const (
+	FlagsUnknown FlagKind = iota
+	FlagsCompare          // a - b
+	FlagsLogic            // a, with carry and overflow clear
+	FlagsResult           // a, with carry and overflow unknown
+	FlagsBit              // carry is bit b of a
+	FlagsGiven            // a is negative, zero, carry, overflow as bits 3 to 0
+)
+
+// Operand is an input of a micro-operation: a register, a number or an address
+// in the module.
+type Operand struct {
+	Reg      Register // noReg for a number or an address
+	Absolute bool     // val is an address
+	Val      uint64
+}
+
+func reg(r Register) Operand    { return Operand{Reg: r} }
+func number(v uint64) Operand   { return Operand{Reg: noReg, Val: v} }
+func absolute(a uint64) Operand { return Operand{Reg: noReg, Absolute: true, Val: a} }
+
+// IsReg reports whether o is a register.
+func (o Operand) IsReg() bool { return o.Reg != noReg }
+
+// Uop is one micro-operation.
+type Uop struct {
+	Code   opcode
+	Size   uint8
+	Signed bool
+	Dst    Register
+	Op     Operator
+	Flags  FlagKind
+	CC     Condition
+	A, B   Operand // for uAddress: base and index
+	Scale  uint8
+	TLS    bool   // for uAddress: add the thread pointer
+	Disp   uint64 // for uAddress
+}
+
+// Condition is a test of the flags, in the terms of a comparison: of what the
+// flags were made of (ccCompare), or of the result's sign.
+type Condition struct {
+	Op   CondOp
+	Sign bool // op compares the result with 0, whatever made it
+	Bit  bool // op compares the carry with 0
+}
+
+// Instruction is a decoded instruction.
+type Instruction struct {
+	Length  int
+	Uops    []Uop
+	TlsCall bool // the call of a general-dynamic sequence, by its prescribed encoding
+}
+
+// Lifter turns machine code into micro-operations. It is the only part that
+// knows an instruction set.
+type Lifter interface {
+	// lift decodes the instruction at the start of code, which lies at pc.
+	// It never panics, whatever the bytes.
+	Lift(code []byte, pc uint64) (Instruction, bool)
+	// convention returns where calls find and leave things.
+	Convention() *Convention
+}
+
+// Convention is a calling convention.
+type Convention struct {
+	Args      []Register // integer arguments
+	Result    Register
+	SP        Register
+	Keep      uint64   // bit n: register n survives a call
+	General   Register // how many general registers there are
+	LinkBytes uint64   // what a call pushes
+	MaxLength int      // bytes of the longest instruction
+}

@@ -1,0 +1,299 @@
+package lift
+
+import "golang.org/x/arch/x86/x86asm"
+
+// x86Arithmetic lists the two-operand instructions that write their first.
+var x86Arithmetic = map[x86asm.Op]struct {
+	op    Operator
+	flags FlagKind
+}{
+	x86asm.ADD: {OpAdd, FlagsResult},
+	x86asm.SUB: {OpSub, FlagsCompare},
+	x86asm.AND: {OpAnd, FlagsLogic},
+	x86asm.OR:  {OpOr, FlagsLogic},
+	x86asm.XOR: {OpXor, FlagsLogic},
+	x86asm.SHL: {OpShl, FlagsResult},
+	x86asm.SHR: {OpShr, FlagsResult},
+	x86asm.SAR: {OpSar, FlagsResult},
+}
+
+// x86Conditions gives what the conditional instructions test.
+var x86Conditions = map[x86asm.Op]Condition{
+	x86asm.JE: {Op: EQ}, x86asm.SETE: {Op: EQ}, x86asm.CMOVE: {Op: EQ},
+	x86asm.JNE: {Op: NE}, x86asm.SETNE: {Op: NE}, x86asm.CMOVNE: {Op: NE},
+	x86asm.JL: {Op: LT}, x86asm.SETL: {Op: LT}, x86asm.CMOVL: {Op: LT},
+	x86asm.JGE: {Op: GE}, x86asm.SETGE: {Op: GE}, x86asm.CMOVGE: {Op: GE},
+	x86asm.JLE: {Op: LE}, x86asm.SETLE: {Op: LE}, x86asm.CMOVLE: {Op: LE},
+	x86asm.JG: {Op: GT}, x86asm.SETG: {Op: GT}, x86asm.CMOVG: {Op: GT},
+	x86asm.JB: {Op: NE, Bit: true}, x86asm.SETB: {Op: NE, Bit: true}, x86asm.CMOVB: {Op: NE, Bit: true},
+	x86asm.JAE: {Op: EQ, Bit: true}, x86asm.SETAE: {Op: EQ, Bit: true}, x86asm.CMOVAE: {Op: EQ, Bit: true},
+	x86asm.JBE: {Op: ULE}, x86asm.SETBE: {Op: ULE}, x86asm.CMOVBE: {Op: ULE},
+	x86asm.JA: {Op: UGT}, x86asm.SETA: {Op: UGT}, x86asm.CMOVA: {Op: UGT},
+	x86asm.JS: {Op: LT, Sign: true}, x86asm.SETS: {Op: LT, Sign: true}, x86asm.CMOVS: {Op: LT, Sign: true},
+	x86asm.JNS: {Op: GE, Sign: true}, x86asm.SETNS: {Op: GE, Sign: true}, x86asm.CMOVNS: {Op: GE, Sign: true},
+	// Parity and overflow are not followed.
+	x86asm.JP: {}, x86asm.JNP: {}, x86asm.JO: {}, x86asm.JNO: {},
+	x86asm.SETP: {}, x86asm.SETNP: {}, x86asm.SETO: {}, x86asm.SETNO: {},
+	x86asm.CMOVP: {}, x86asm.CMOVNP: {}, x86asm.CMOVO: {}, x86asm.CMOVNO: {},
+	x86asm.JRCXZ: {}, x86asm.JECXZ: {}, x86asm.LOOP: {}, x86asm.LOOPE: {}, x86asm.LOOPNE: {},
+}
+
+// lift emits the micro-operations of the instruction.
+func (l *x86lift) lift() {
+	if cc, ok := x86Conditions[l.inst.Op]; ok {
+		l.conditional(cc)
+		return
+	}
+	if a, ok := x86Arithmetic[l.inst.Op]; ok {
+		l.arithmetic(a.op, a.flags)
+		return
+	}
+	if !l.move() && !l.control() && !l.compare() {
+		l.other()
+	}
+}
+
+// conditional lifts Jcc, SETcc and CMOVcc.
+func (l *x86lift) conditional(cc Condition) {
+	switch target := l.inst.Args[0].(type) {
+	case x86asm.Rel:
+		l.emit(Uop{Code: UopBranch, CC: cc, A: absolute(l.next + uint64(int64(target)))})
+		return
+	}
+	if l.inst.Args[1] == nil {
+		l.emit(Uop{Code: UopSetIf, CC: cc, Dst: Temp0})
+		l.write(0, reg(Temp0))
+		return
+	}
+	yes, no := l.read(1, temp1), l.read(0, Temp0)
+	l.emit(Uop{Code: UopSelect, CC: cc, Dst: Temp0, A: yes, B: no, Size: l.size(0)})
+	l.write(0, reg(Temp0))
+}
+
+// arithmetic lifts an instruction that writes (first op second) to its first
+// argument.
+func (l *x86lift) arithmetic(op Operator, flags FlagKind) {
+	size := l.size(0)
+	a, b := l.read(0, Temp0), l.read(1, temp1)
+	if op == OpShl || op == OpShr || op == OpSar {
+		l.binary(OpAnd, temp1, b, number(max(32, uint64(size)*8)-1), 8)
+		b = reg(temp1)
+	}
+	if flags == FlagsCompare {
+		l.flags(flags, a, b, size)
+	}
+	l.binary(op, Temp0, a, b, size)
+	if flags != FlagsCompare {
+		l.flags(flags, reg(Temp0), number(0), size)
+	}
+	l.write(0, reg(Temp0))
+}
+
+// move lifts the instructions that copy and extend, and the stack's; it tells
+// whether the instruction is one.
+func (l *x86lift) move() bool {
+	switch l.inst.Op {
+	case x86asm.MOV, x86asm.MOVNTI:
+		l.write(0, l.read(1, Temp0))
+	case x86asm.MOVZX, x86asm.MOVSX, x86asm.MOVSXD:
+		v := l.read(1, Temp0)
+		l.emit(Uop{Code: UopSet, Dst: Temp0, A: v, Size: l.size(1), Signed: l.inst.Op != x86asm.MOVZX})
+		l.write(0, reg(Temp0))
+	case x86asm.LEA:
+		if m, ok := l.inst.Args[1].(x86asm.Mem); ok {
+			m.Segment = 0
+			l.address(Temp0, m)
+			l.write(0, reg(Temp0))
+		}
+	case x86asm.XCHG:
+		l.set(Temp0, l.read(0, Temp0))
+		l.set(temp1, l.read(1, temp1))
+		l.write(0, reg(temp1))
+		l.write(1, reg(Temp0))
+	case x86asm.XADD:
+		l.set(Temp0, l.read(0, Temp0))
+		l.binary(OpAdd, temp1, reg(Temp0), l.read(1, temp1), l.size(0))
+		l.flags(FlagsResult, reg(temp1), number(0), l.size(0))
+		l.write(0, reg(temp1))
+		l.write(1, reg(Temp0))
+	case x86asm.CDQE:
+		l.emit(Uop{Code: UopSet, Dst: rax, A: reg(rax), Size: 4, Signed: true})
+	case x86asm.CWDE:
+		l.emit(Uop{Code: UopSet, Dst: Temp0, A: reg(rax), Size: 2, Signed: true})
+		l.emit(Uop{Code: UopSet, Dst: rax, A: reg(Temp0), Size: 4})
+	case x86asm.CDQ:
+		l.binary(OpSar, rdx, reg(rax), number(31), 4)
+	case x86asm.CQO:
+		l.binary(OpSar, rdx, reg(rax), number(63), 8)
+	case x86asm.PUSH:
+		l.set(Temp0, l.read(0, Temp0))
+		l.binary(OpSub, rsp, reg(rsp), number(8), 8)
+		l.emit(Uop{Code: UopPush, A: reg(rsp), B: reg(Temp0), Size: 8})
+	case x86asm.POP:
+		l.pop(Temp0)
+		l.write(0, reg(Temp0))
+	case x86asm.SHLX:
+		l.shift(OpShl)
+	case x86asm.SHRX:
+		l.shift(OpShr)
+	case x86asm.SARX:
+		l.shift(OpSar)
+	case x86asm.LEAVE:
+		l.set(rsp, reg(rbp))
+		l.pop(rbp)
+	default:
+		return false
+	}
+	return true
+}
+
+func (l *x86lift) pop(dst Register) {
+	l.emit(Uop{Code: UopLoad, Dst: dst, A: reg(rsp), Size: 8})
+	l.binary(OpAdd, rsp, reg(rsp), number(8), 8)
+}
+
+// control lifts jumps, calls and traps.
+func (l *x86lift) control() bool {
+	switch l.inst.Op {
+	case x86asm.JMP:
+		l.emit(Uop{Code: UopJump, A: l.read(0, Temp0)})
+	case x86asm.CALL:
+		l.emit(Uop{Code: UopCall, A: l.read(0, Temp0)})
+	case x86asm.RET:
+		l.emit(Uop{Code: UopReturn})
+	case x86asm.UD1, x86asm.UD2, x86asm.HLT, x86asm.INT, x86asm.LRET, x86asm.IRET, x86asm.IRETD, x86asm.IRETQ,
+		x86asm.LCALL, x86asm.LJMP, x86asm.SYSRET, x86asm.SYSEXIT, x86asm.ENTER:
+		l.emit(Uop{Code: UopStop})
+	default:
+		return false
+	}
+	return true
+}
+
+// compare lifts the instructions that only make flags, and the arithmetic with
+// one argument.
+func (l *x86lift) compare() bool {
+	size := l.size(0)
+	switch l.inst.Op {
+	case x86asm.CMP:
+		a, b := l.read(0, Temp0), l.read(1, temp1)
+		l.flags(FlagsCompare, a, b, size)
+	case x86asm.TEST:
+		a, b := l.read(0, Temp0), l.read(1, temp1)
+		l.binary(OpAnd, Temp0, a, b, size)
+		l.flags(FlagsLogic, reg(Temp0), number(0), size)
+	case x86asm.BT:
+		a, b := l.read(0, Temp0), l.read(1, temp1)
+		l.binary(OpAnd, temp1, b, number(uint64(size)*8-1), 8)
+		l.flags(FlagsBit, a, reg(temp1), size)
+	case x86asm.INC:
+		l.binary(OpAdd, Temp0, l.read(0, Temp0), number(1), size)
+		l.flags(FlagsResult, reg(Temp0), number(0), size)
+		l.write(0, reg(Temp0))
+	case x86asm.DEC:
+		a := l.read(0, Temp0)
+		l.flags(FlagsCompare, a, number(1), size)
+		l.binary(OpSub, Temp0, a, number(1), size)
+		l.write(0, reg(Temp0))
+	case x86asm.NEG:
+		a := l.read(0, Temp0)
+		l.flags(FlagsCompare, number(0), a, size)
+		l.binary(OpSub, Temp0, number(0), a, size)
+		l.write(0, reg(Temp0))
+	case x86asm.NOT:
+		l.binary(OpXor, Temp0, l.read(0, Temp0), number(^uint64(0)), size)
+		l.write(0, reg(Temp0))
+	case x86asm.IMUL:
+		return l.multiply(size)
+	case x86asm.ADC, x86asm.SBB:
+		l.withCarry(size)
+	default:
+		return false
+	}
+	return true
+}
+
+// withCarry lifts an addition or subtraction that the carry takes part in.
+func (l *x86lift) withCarry(size uint8) {
+	op := OpAdd
+	if l.inst.Op == x86asm.SBB {
+		op = OpSub
+	}
+	a, b := l.read(0, Temp0), l.read(1, temp1)
+	l.binary(op, Temp0, a, b, size)
+	l.emit(Uop{Code: UopSetIf, CC: Condition{Op: NE, Bit: true}, Dst: temp1})
+	l.binary(op, Temp0, reg(Temp0), reg(temp1), size)
+	l.flags(FlagsResult, reg(Temp0), number(0), size)
+	l.write(0, reg(Temp0))
+}
+
+// shift lifts the shifts that leave the flags and have three arguments.
+func (l *x86lift) shift(op Operator) {
+	size := l.size(0)
+	a, b := l.read(1, Temp0), l.read(2, temp1)
+	l.binary(OpAnd, temp1, b, number(uint64(size)*8-1), 8)
+	l.binary(op, Temp0, a, reg(temp1), size)
+	l.write(0, reg(Temp0))
+}
+
+// multiply lifts the forms of IMUL with two and three arguments.
+func (l *x86lift) multiply(size uint8) bool {
+	first := 0
+	switch {
+	case l.inst.Args[1] == nil:
+		return false
+	case l.inst.Args[2] != nil:
+		first = 1
+	}
+	a, b := l.read(first, Temp0), l.read(first+1, temp1)
+	l.binary(OpMul, Temp0, a, b, size)
+	l.flags(FlagsUnknown, number(0), number(0), 8)
+	l.write(0, reg(Temp0))
+	return true
+}
+
+// other lifts what has no form of its own: what it reads is seen, what it
+// writes is forgotten.
+func (l *x86lift) other() {
+	if l.harmless() {
+		return
+	}
+	vector := false
+	for i, a := range l.inst.Args {
+		switch a := a.(type) {
+		case x86asm.Mem:
+			l.read(i, Temp0)
+			if i == 0 {
+				l.emit(Uop{Code: UopForget, Dst: Temp0})
+				l.write(0, reg(Temp0))
+			}
+		case x86asm.Reg:
+			n, _, _, ok := gpr(a)
+			vector = vector || !ok
+			if ok && i == 0 {
+				l.emit(Uop{Code: UopForget, Dst: n})
+			}
+		}
+	}
+	if !vector {
+		for _, r := range []Register{rax, rcx, rdx, rsi, rdi, 11} { // string, wide and system instructions
+			l.emit(Uop{Code: UopForget, Dst: r})
+		}
+		switch l.inst.Op {
+		case x86asm.CPUID, x86asm.CMPXCHG8B, x86asm.CMPXCHG16B:
+			l.emit(Uop{Code: UopForget, Dst: rbx})
+		}
+	}
+	l.flags(FlagsUnknown, number(0), number(0), 8)
+}
+
+// harmless tells of instructions that change no register.
+func (l *x86lift) harmless() bool {
+	switch l.inst.Op {
+	case x86asm.NOP, x86asm.PAUSE, x86asm.LFENCE, x86asm.MFENCE, x86asm.SFENCE, x86asm.CLD, x86asm.EMMS,
+		x86asm.PREFETCHNTA, x86asm.PREFETCHT0, x86asm.PREFETCHT1, x86asm.PREFETCHT2, x86asm.PREFETCHW,
+		x86asm.FWAIT, x86asm.VZEROUPPER:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,226 @@
+package lockflow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// effect is what a call does with one lock.
+type effect struct {
+	family string
+	does   flow.Effect
+	lock   *symbolic.Expr // the lock's variable; nil if it is not known which
+	single bool           // there is only one such lock, as that of the unnamed critical section
+}
+
+// effects is the summary of a function: what it does with locks between its entry and its
+// return, in terms of its arguments.
+type effects struct {
+	list    []effect
+	unclean families // of which it may do more, which is not known
+}
+
+// maxLocks bounds the locks of one family that one function is followed for.
+const maxLocks = 16
+
+func (e effects) equal(o effects) bool {
+	return e.unclean == o.unclean && slices.EqualFunc(e.list, o.list, func(a, b effect) bool {
+		return a.does == b.does && a.same(b)
+	})
+}
+
+// same reports whether two effects are on one lock, as far as can be told. Those of locks
+// that are not known are taken for one.
+func (e effect) same(o effect) bool {
+	switch {
+	case e.family != o.family || e.single != o.single:
+		return false
+	case e.lock == nil || o.lock == nil:
+		return e.lock == o.lock
+	}
+	return e.lock.Equal(o.lock)
+}
+
+// effectsOf is what the call at s does.
+func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects {
+	switch s.kind {
+	case calleeUnknown:
+		return effects{unclean: allFamilies}
+	case calleeListed:
+		return listedEffects(s)
+	case calleeLockLike:
+		return effects{unclean: ofThreads}
+	}
+	var out effects
+	for _, c := range s.callbacks { // when it is called, and how often, is not known
+		sum := callee(c)
+		out.unclean |= sum.unclean
+		for _, e := range sum.list {
+			out.unclean |= familySet(e.family)
+		}
+	}
+	if s.kind != calleeFollowed {
+		return out
+	}
+	sum := callee(s.entry)
+	out.unclean |= sum.unclean
+	for _, e := range sum.list {
+		if e.lock != nil {
+			e.lock = e.lock.With(s.Args)
+		}
+		out.list = append(out.list, e)
+	}
+	return out
+}
+
+// listedEffects is what the tables say of a call.
+func listedEffects(s *site) effects {
+	e := effect{family: s.call.Family, does: flow.Unsure, single: s.call.Arg < 0}
+	switch {
+	case s.call.Lends:
+		return effects{}
+	case s.call.Set:
+		e.does = flow.Sets
+	case s.call.Unset:
+		e.does = flow.Clears
+	}
+	if s.call.Arg >= 0 && s.call.Arg < len(s.Args) {
+		e.lock = s.Args[s.call.Arg]
+	}
+	return effects{list: []effect{e}}
+}
+
+// computeEffects summarizes a function, given the summaries of those that it calls.
+func (p *Program) computeEffects(entry uint64, callee func(entry uint64) effects) effects {
+	f := p.functionAt(entry)
+	if f == nil {
+		return p.effects.Unknown
+	}
+	if p.lockless(f, callee) {
+		return effects{}
+	}
+	var out effects
+	if f.flow.Indirect {
+		out.unclean = allFamilies
+	}
+	sites := p.sitesOf(f)
+	bySite := make([][]effect, len(sites))
+	var locks []effect // each lock once
+	for i := range sites {
+		sum := p.effectsOf(&sites[i], callee)
+		out.unclean |= sum.unclean
+		bySite[i] = sum.list
+		for _, e := range sum.list {
+			if !slices.ContainsFunc(locks, e.same) {
+				locks = append(locks, e)
+			}
+		}
+	}
+	for _, l := range tooMany(&locks) {
+		out.unclean |= familySet(l)
+		out.list = append(out.list, effect{family: l, does: flow.Unsure})
+	}
+	for _, l := range locks {
+		if l.family == rtl.FamilyStatic {
+			continue // a function ends the initializations that it begins
+		}
+		l.does = net(f.flow, bySite, l)
+		if l.does == flow.NoEffect {
+			continue
+		}
+		if l.lock != nil && !l.lock.OfArgs() {
+			l.lock = nil
+		}
+		out.list = append(out.list, l)
+	}
+	return out
+}
+
+// tooMany takes away the locks of families of which there are more than maxLocks, and
+// returns these families.
+func tooMany(locks *[]effect) []string {
+	count := map[string]int{}
+	for _, l := range *locks {
+		count[l.family]++
+	}
+	var out []string
+	for _, name := range familyNames {
+		if count[name] > maxLocks {
+			out = append(out, name)
+		}
+	}
+	*locks = slices.DeleteFunc(*locks, func(l effect) bool { return count[l.family] > maxLocks })
+	return out
+}
+
+// net is what a function does to one lock between its entry and its return.
+func net(f *flow.Function, bySite [][]effect, lock effect) flow.Effect {
+	does := make([]flow.Effect, len(bySite))
+	for i, list := range bySite {
+		if k := slices.IndexFunc(list, lock.same); k >= 0 {
+			does[i] = list[k].does
+		}
+	}
+	taken := f.AtReturnBy(flow.No, does)
+	for i, e := range does { // if the lock is taken before, a call that takes it does not return
+		if e == flow.Sets {
+			does[i] = flow.NoReturn
+		}
+	}
+	given := f.AtReturnBy(flow.Yes, does)
+	switch {
+	case taken == flow.Yes:
+		return flow.Sets
+	case taken == flow.Maybe || given == flow.Maybe:
+		return flow.Unsure
+	case given == flow.No:
+		return flow.Clears
+	}
+	return flow.NoEffect
+}
+
+// computeReleases is the families of which a function may give something back, given those of
+// the functions that it calls.
+func (p *Program) computeReleases(entry uint64, callee func(entry uint64) families) families {
+	f := p.functionAt(entry)
+	if f == nil {
+		return allFamilies
+	}
+	if known := p.plainOf(f); known.ok {
+		return known.all(callee)
+	}
+	var out families
+	for i := range p.sitesOf(f) {
+		out |= releasesOf(&f.sites[i], callee)
+	}
+	return out
+}
+
+// releasesOf is the families of which the call at s may give something back.
+func releasesOf(s *site, callee func(entry uint64) families) families {
+	var out families
+	switch s.kind {
+	case calleeUnknown:
+		return allFamilies
+	case calleeListed:
+		return listedReleases(s.call)
+	case calleeLockLike, calleeOpaque:
+		out = ofThreads
+	case calleeFollowed:
+		out = callee(s.entry)
+	}
+	for _, c := range s.callbacks {
+		out |= callee(c)
+	}
+	return out
+}
+
+func listedReleases(c rtl.LockCall) families {
+	if c.Unset || c.Lends {
+		return familySet(c.Family)
+	}
+	return 0
+}

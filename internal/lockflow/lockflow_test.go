@@ -1,0 +1,228 @@
+package lockflow
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// functions are those of most tests: update has lock 64 while it calls work.
+var functions = map[string]string{
+	"work": "call pause",
+	"update": `first 64
+		call omp_set_lock
+		call work
+		first 64
+		call omp_unset_lock`,
+	"wrapped": `call take
+		call work
+		call give`,
+	"take": "first 64\ncall omp_set_lock",
+	"give": "first 64\ncall omp_unset_lock",
+	"perhaps": `maybe 2
+		first 64
+		call omp_set_lock
+		call work`,
+	"unsure": `first 64
+		call omp_set_lock
+		indirect
+		call work`,
+	"strange": `first 64
+		call pthread_mutex_lock
+		call pthread_mutex_frobnicate
+		call work`,
+	"handed": `first 64
+		call omp_set_lock
+		hand give
+		call qsort
+		call work`,
+	"mpi": `first 64
+		call omp_set_lock
+		call opaque_send
+		call work`,
+	"again": `first 64
+		call omp_set_lock
+		call update
+		call work`,
+	"finish": `first 65
+		call omp_set_lock
+		call omp_unset_lock
+		first 64
+		call omp_unset_lock
+		call work`,
+	"settle": `call finish`,
+	"begun": `first 64
+		call omp_set_lock
+		call settle
+		call work`,
+	"thrown": `first 64
+		call omp_set_lock
+		maybe 1
+		call longjmp
+		call work`,
+}
+
+// TestHolders asks who has lock 64, of threads at different places.
+func TestHolders(t *testing.T) {
+	lock, mutex := Lock{rtl.FamilyLock, 64}, Lock{rtl.FamilyMutex, 64}
+	tests := []struct {
+		name  string
+		calls []any
+		lock  Lock
+		want  string
+	}{
+		{"between the calls", []any{"work", 0, "update", 2}, lock, "certain"},
+		{"at the call that takes it", []any{"update", 1}, lock, "none"},
+		{"at the call that gives it back", []any{"update", 4}, lock, "none"},
+		{"another lock", []any{"update", 2}, Lock{rtl.FamilyLock, 65}, "none"},
+		{"another family", []any{"update", 2}, Lock{rtl.FamilyNest, 64}, "none"},
+		{"taken in a function of its own", []any{"work", 0, "wrapped", 1}, lock, "certain"},
+		{"in that function", []any{"take", 1, "wrapped", 0}, lock, "none"},
+		{"on some paths", []any{"work", 0, "perhaps", 3}, lock, "possible"},
+		{"behind a call that is not known", []any{"work", 0, "unsure", 3}, lock, "likely"},
+		{"behind a call that looks like one for locks", []any{"work", 0, "strange", 3}, mutex, "likely"},
+		{"behind a call that is handed a function which gives it back", []any{"work", 0, "handed", 4}, lock, "likely"},
+		{"behind a call of MPI", []any{"work", 0, "mpi", 3}, lock, "certain"},
+		{"at a call that takes it again, in a function that gives it back", []any{"update", 1, "again", 2}, lock, "certain"},
+		{"in a call that has not yet given it back", []any{"finish", 1, "settle", 0, "begun", 2}, lock, "certain"},
+		{"in a call that has given it back", []any{"work", 0, "finish", 5, "settle", 0, "begun", 2}, lock, "none"},
+		{"behind a call that does not return", []any{"work", 0, "thrown", 4}, lock, "certain"},
+	}
+	code := assemble(t, functions)
+	p := code.open(nil)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			look := NewLook(p, func() []*Thread { return []*Thread{code.thread(7, tt.calls...)} })
+			got := "none"
+			if hs := look.Holders(tt.lock); len(hs) > 0 {
+				got = [...]string{"certain", "likely", "possible"}[hs[0].Certainty]
+			}
+			if got != tt.want {
+				t.Errorf("the thread has the lock: %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestMayRelease asks what threads may still give back.
+func TestMayRelease(t *testing.T) {
+	code := assemble(t, map[string]string{
+		"work":    "call pause",
+		"later":   "call work\ncall omp_unset_lock",
+		"behind":  "call omp_unset_lock\ncall work",
+		"even":    "call odd\ncall omp_unset_lock",
+		"odd":     "call even",
+		"toeven":  "call work\ncall even",
+		"toodd":   "call work\ncall odd",
+		"forks":   "call work\nhand later\ncall GOMP_parallel",
+		"sends":   "call work\ncall opaque_send",
+		"jumps":   "call work\nindirect",
+		"signals": "call work\ncall cnd_signal",
+		"nowhere": "call work\ncall pause",
+	})
+	tests := []struct {
+		function, family string
+		want             bool
+	}{
+		{"later", rtl.FamilyLock, true}, {"later", rtl.FamilyNest, false}, {"behind", rtl.FamilyLock, false},
+		{"toeven", rtl.FamilyLock, true}, {"toodd", rtl.FamilyLock, true},
+		{"forks", rtl.FamilyLock, true}, {"forks", rtl.FamilyCondition, false},
+		{"sends", rtl.FamilyLock, false}, {"sends", rtl.FamilyCondition, true},
+		{"jumps", rtl.FamilyLock, true}, {"jumps", rtl.FamilyEvent, true},
+		{"signals", rtl.FamilyCondition, true}, {"signals", rtl.FamilyLock, false},
+		{"nowhere", rtl.FamilyLock, false}, {"nowhere", rtl.FamilyMutex, false},
+	}
+	for _, reverse := range []bool{false, true} { // what was asked before makes no difference
+		p := code.open(nil)
+		if reverse {
+			slices.Reverse(tests)
+		}
+		for _, tt := range tests {
+			line := 0
+			if tt.function == "behind" {
+				line = 1
+			}
+			th := code.thread(1, "work", 0, tt.function, line)
+			if got := p.MayRelease(th, tt.family); got != tt.want {
+				t.Errorf("a thread in %s may release a %s: %v, want %v", tt.function, tt.family, got, tt.want)
+			}
+			th.Whole = false
+			if !p.MayRelease(th, tt.family) {
+				t.Errorf("a thread in %s may not release a %s, though its stack is cut", tt.function, tt.family)
+			}
+		}
+	}
+}
+
+// TestOnce asks who has a lock among many threads at the same places: what the code shows
+// is found once.
+func TestOnce(t *testing.T) {
+	const threads = 1024
+	code := assemble(t, functions)
+	meter := &counter{}
+	p := code.open(meter)
+	var one, all int
+	for _, n := range []int{1, threads} {
+		var list []*Thread
+		for id := range n {
+			list = append(list, code.thread(id, "work", 0, "update", 2))
+		}
+		hs := NewLook(p, func() []*Thread { return list }).Holders(Lock{rtl.FamilyLock, 64})
+		if len(hs) != n {
+			t.Errorf("%d of %d threads have the lock", len(hs), n)
+		}
+		one, all = all, meter.work
+	}
+	if one == 0 || all != one {
+		t.Errorf("%d units of work for one thread, %d for %d more", one, all-one, threads)
+	}
+}
+
+// counter is a Meter that only counts.
+type counter struct{ work int }
+
+func (c *counter) Spend(work int) error {
+	c.work += work
+	return nil
+}
+
+// TestSpent asks when there may be no work: nothing is known then, and that is said.
+func TestSpent(t *testing.T) {
+	code := assemble(t, functions)
+	p := code.open(spent{})
+	th := code.thread(1, "work", 0, "update", 2)
+	if hs := NewLook(p, func() []*Thread { return []*Thread{th} }).Holders(Lock{rtl.FamilyLock, 64}); len(hs) > 0 {
+		t.Errorf("%d threads have the lock", len(hs))
+	}
+	for _, f := range familyNames {
+		if !p.MayRelease(th, f) {
+			t.Errorf("the thread may release no %s", f)
+		}
+	}
+	if p.Cut() != 2 {
+		t.Errorf("%d functions were not looked at, want 2", p.Cut())
+	}
+	if !p.FunctionMayRelease(code.entries["work"], rtl.FamilyEvent) {
+		t.Error("a function that was not looked at fulfils no event")
+	}
+	p.Retarget(Config{Arch: p.cfg.Arch, Mem: code, Code: code})
+	if p.MayRelease(th, rtl.FamilyEvent) || p.Cut() != 0 {
+		t.Error("what was cut stays cut")
+	}
+}
+
+// BenchmarkHolders finds the holders of a lock among 1,024 threads, whose code is known.
+func BenchmarkHolders(b *testing.B) {
+	code := assemble(b, functions)
+	p := code.open(nil)
+	var list []*Thread
+	for id := range 1024 {
+		list = append(list, code.thread(id, "work", 0, []string{"update", "wrapped"}[id%2], 2-id%2))
+	}
+	for b.Loop() {
+		if n := len(NewLook(p, func() []*Thread { return list }).Holders(Lock{rtl.FamilyLock, 64})); n != len(list) {
+			b.Fatalf("%d threads have the lock, want %d", n, len(list))
+		}
+	}
+}

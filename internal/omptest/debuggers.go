@@ -1,0 +1,117 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// GdbSuites are the releases of Debian whose gdb is a debug adapter, too (`gdb -i dap`, since gdb 14): that of
+// Debian 12 is none.
+var GdbSuites = [...]string{"trixie", "sid"}
+
+// GdbOf returns the path of the gdb of a release of Debian with all that it needs, its own C library and Python
+// among them. It is a script that starts it.
+func GdbOf(tb testing.TB, suite string) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	dir := closure(tb, suite, []string{"gdb"}, `#!/bin/sh
+root=$(dirname "$0")
+PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+`:$root/usr/lib \
+	$root/usr/bin/gdb --data-directory=$root/usr/share/gdb "$@"
+`)
+	return filepath.Join(dir, "start")
+}
+
+// closure returns a directory with the unpacked content of packages of another release of Debian and of all that
+// they depend on, and the executable script start.
+func closure(tb testing.TB, suite string, names []string, start string) string {
+	tb.Helper()
+	return cached(tb, "packages", suite+"-all-"+names[0], func(dir string) {
+		apt := aptLists(tb, suite)
+		archives := filepath.Join(dir, "archives")
+		must(tb, os.MkdirAll(filepath.Join(archives, "partial"), 0o755))
+		args := append([]string{"apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "-o",
+			"Dir::Cache::archives=" + archives,
+			"-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User=root", "install"}, names...)
+		out, err := apt(dir, args...)
+		if err != nil {
+			tb.Fatalf("apt-get install %s of Debian's %s: %v\n%s", names, suite, err, out)
+		}
+		debs, _ := filepath.Glob(filepath.Join(archives, "*.deb"))
+		for _, deb := range debs {
+			command(tb, dir, "dpkg-deb", "-x", deb, dir)
+		}
+		must(tb, os.RemoveAll(archives))
+		must(tb, os.WriteFile(filepath.Join(dir, "start"), []byte(start), 0o755))
+	})
+}
+
+// Lldb returns the path of LLVM's debug adapter of a major version, lldb-vscode before 18 and lldb-dap since, with
+// what it needs. It is a script that starts it.
+func Lldb(tb testing.TB, major int) string {
+	tb.Helper()
+	adapter := "lldb-dap"
+	if major < 18 {
+		adapter = "lldb-vscode"
+	}
+	var libraries []string
+	llvm := ""
+	for _, name := range []string{
+		"lldb-%d", "liblldb-%d", "libllvm%d", "libclang-cpp%d", "python3-lldb-%d",
+		"libedit2", "libbsd0", "libmd0", "libcurl4", "libipt2", "libpython3.11", "libxml2", "libncurses6", "libtinfo6",
+	} {
+		if strings.Contains(name, "%") {
+			name = fmt.Sprintf(name, major)
+		}
+		dir := debianPackage(tb, name)
+		if llvm == "" {
+			llvm = filepath.Join(dir, "usr/lib", fmt.Sprintf("llvm-%d", major))
+		}
+		for _, sub := range []string{"usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"} {
+			libraries = append(libraries, filepath.Join(dir, sub))
+		}
+	}
+	python := filepath.Join(debianPackage(tb, fmt.Sprintf("python3-lldb-%d", major)),
+		"usr/lib", fmt.Sprintf("llvm-%d", major), "lib/python3.11/site-packages")
+	script := "#!/bin/sh\n" + "LD_LIBRARY_PATH=" + strings.Join(libraries, ":") + " LLDB_DEBUGSERVER_PATH=" + llvm +
+		"/bin/lldb-server PYTHONPATH=" + python + " exec " + filepath.Join(llvm, "bin", adapter) + ` "$@"` + "\n"
+	path := filepath.Join(tb.TempDir(), adapter)
+	must(tb, os.WriteFile(path, []byte(script), 0o755))
+	return path
+}
+
+// PythonGrpc returns the environment with which the system's Python has Debian's gRPC, and the directory where it is,
+// with protoc and the definitions that come with it.
+func PythonGrpc(tb testing.TB) (environment []string, root string) {
+	tb.Helper()
+	root = cached(tb, "packages", "all-python3-grpcio", func(dir string) {
+		for _, name := range []string{
+			"python3-grpcio", "python3-protobuf", "libabsl20220623", "libc-ares2", "libre2-9",
+			"protobuf-compiler", "libprotoc32", "libprotobuf32", "libprotobuf-dev",
+		} {
+			command(tb, dir, "cp", "-a", debianPackage(tb, name)+"/.", dir)
+		}
+	})
+	return []string{
+		"LD_LIBRARY_PATH=" + filepath.Join(root, "usr/lib/x86_64-linux-gnu"),
+		"PYTHONPATH=" + filepath.Join(root, "usr/lib/python3/dist-packages"),
+	}, root
+}
+
+// Emacs returns the path of an Emacs with dape, its client of debug adapters. It is a script that starts it.
+func Emacs(tb testing.TB) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	dir := closure(tb, "trixie", []string{"emacs-nox", "elpa-dape"}, `#!/bin/sh
+root=$(dirname "$0")
+share=$(echo $root/usr/share/emacs/[0-9]*)
+export EMACSDATA=$share/etc EMACSDOC=$share/etc
+export EMACSLOADPATH=$(find $share/lisp -type d | tr '\n' ':')$(echo $root/usr/share/emacs/site-lisp/elpa-src/dape-*)
+exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+` $root/usr/bin/emacs-nox \
+	--dump-file=$(echo $root/usr/libexec/emacs/*/*/emacs-*.pdmp) "$@"
+`)
+	return filepath.Join(dir, "start")
+}

@@ -1,0 +1,172 @@
+package omptest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// mpiPackages are Debian's packages of Open MPI, MPICH and Slurm, and what these need. They are
+// unpacked side by side and not installed.
+var mpiPackages = []string{
+	"openmpi-bin", "libopenmpi3", "openmpi-common", "libopenmpi-dev", "libpmix2", "libmunge2", "libevent-2.1-7",
+	"libevent-core-2.1-7",
+	"libevent-extra-2.1-7", "libevent-pthreads-2.1-7", "libhwloc15", "libltdl7", "libucx0", "libfabric1",
+	"libibverbs1", "librdmacm1",
+	"libpsm2-2", "libpsm-infinipath1", "libnl-3-200", "libnl-route-3-200", "mpich", "libmpich12", "libmpich-dev",
+	"hwloc-nox", "libslurm38", "munge",
+	"slurm-wlm-basic-plugins", "slurm-client", "slurmd", "slurmctld",
+}
+
+// MPI is an implementation of MPI.
+type MPI struct {
+	Name string
+	root string
+}
+
+// MPIs are Debian's Open MPI and MPICH, stripped as they come.
+func MPIs(tb testing.TB) []MPI {
+	tb.Helper()
+	key := keyOf(mpiPackages)
+	root := cached(tb, "packages", "mpi-"+key, func(dir string) {
+		if _, err := download(dir, mpiPackages[0]); err != nil {
+			downloadAnew(tb, dir, mpiPackages[0])
+		}
+		for _, name := range mpiPackages[1:] {
+			if out, err := download(dir, name); err != nil {
+				tb.Fatalf("apt-get download %s: %v\n%s", name, err, out)
+			}
+		}
+		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
+		for _, deb := range debs {
+			command(tb, dir, "dpkg-deb", "-x", deb, dir)
+			must(tb, os.Remove(deb))
+		}
+		// Slurm opens it by this name, which a package for building has.
+		must(tb, os.Symlink("libpmix.so.2", filepath.Join(dir, "usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so")))
+	})
+	return []MPI{{"openmpi", root}, {"mpich", root}}
+}
+
+// Root is the directory in which the packages are unpacked, Slurm's too.
+func (m MPI) Root() string { return m.root }
+
+// lib is a directory of libraries.
+func (m MPI) lib(sub string) string { return filepath.Join(m.root, "usr/lib/x86_64-linux-gnu", sub) }
+
+// Compile builds testdata/mpi/ranks.c by GCC and returns the path of the executable.
+func (m MPI) Compile(tb testing.TB, flags ...string) string {
+	tb.Helper()
+	source := filepath.Join(filepath.Dir(Programs(tb)), "mpi", "ranks.c")
+	gcc := GCC.forSource(tb, source)
+	inputs := []any{source, m.Name, m.root, flags, versionOf(tb, gcc), hashFile(tb, source)}
+	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
+		args := slices.Concat([]string{"-fopenmp", "-L" + m.lib("")}, flags,
+			[]string{"-o", filepath.Join(dir, "ranks"), filepath.Base(source)})
+		if m.Name == "openmpi" {
+			args = append(args, "-I"+m.lib("openmpi/include"), "-L"+m.lib("openmpi/lib"), "-lmpi")
+		} else {
+			args = append(args, "-I"+filepath.Join(m.root, "usr/include/x86_64-linux-gnu/mpich"), "-lmpich")
+		}
+		args = append(args, "-Wl,--allow-shlib-undefined")
+		command(tb, filepath.Dir(source), gcc, args...)
+	})
+	return filepath.Join(dir, "ranks")
+}
+
+// Env is what programs and launchers of it need in their environment.
+func (m MPI) Env() []string {
+	libs := []string{m.lib(""), m.lib("openmpi/lib"), m.lib("pmix2/lib"),
+		filepath.Join(m.root, "lib/x86_64-linux-gnu")}
+	return []string{
+		"LD_LIBRARY_PATH=" + strings.Join(libs, ":"),
+		"PATH=" + filepath.Join(m.root, "usr/bin") + ":" + os.Getenv("PATH"),
+		"HOME=" + os.Getenv("HOME"), "OPAL_PREFIX=" + filepath.Join(m.root, "usr"),
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_plm_rsh_agent=false",
+		"OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+		"OMPI_MCA_hwloc_base_binding_policy=none",
+		"OMPI_MCA_btl=self,vader", "OMPI_MCA_btl_base_warn_component_unused=0",
+		"OMPI_MCA_mca_base_component_show_load_errors=0",
+		"OMP_NUM_THREADS=2", "OMP_WAIT_POLICY=passive",
+	}
+}
+
+// Launch runs ranks of a program and returns when they are at work: the launcher. All of them
+// are killed when the test ends.
+func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.Cmd {
+	tb.Helper()
+	launcher := "orterun"
+	if m.Name == "mpich" {
+		launcher = "mpiexec.hydra"
+	}
+	argv := slices.Concat([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, launcher, "-n", fmt.Sprint(ranks),
+		exe}, args)
+	cmd := exec.Command("/bin/sh", argv...)
+	cmd.Dir, cmd.Env = tb.TempDir(), m.Env()
+	cmd.Env = append(cmd.Env, "OMPI_MCA_orte_tmpdir_base="+cmd.Dir, "OMPI_MCA_btl_vader_backing_directory="+cmd.Dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	must(tb, err)
+	said, err := os.Create(filepath.Join(cmd.Dir, "said"))
+	must(tb, err)
+	defer said.Close()
+	cmd.Stderr = said
+	must(tb, cmd.Start())
+	tb.Cleanup(func() {
+		for _, pid := range Descendants(cmd.Process.Pid) {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		_ = cmd.Wait()
+	})
+	in := bufio.NewScanner(out)
+	for in.Scan() {
+		if in.Text() == "READY" {
+			return cmd
+		}
+	}
+	text, _ := os.ReadFile(said.Name())
+	tb.Fatalf("%s ended before its ranks were ready:\n%s", launcher, text)
+	return nil
+}
+
+// Descendants are a process and all that descend from it, the outermost first.
+func Descendants(pid int) []int {
+	list := []int{pid}
+	for i := 0; i < len(list); i++ {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", list[i]))
+		for _, path := range tasks {
+			b, _ := os.ReadFile(path)
+			for _, f := range strings.Fields(string(b)) {
+				var child int
+				if _, err := fmt.Sscan(f, &child); err == nil {
+					list = append(list, child)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// AwaitDump waits until a process that was sent a fatal signal has been dumped: it is a
+// zombie then, whose parent stands still.
+func AwaitDump(tb testing.TB, pid int) {
+	tb.Helper()
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if _, state, ok := strings.Cut(string(b), ") "); err != nil || ok && state[0] == 'Z' {
+			return
+		}
+		if time.Since(begin) > settleTime {
+			tb.Fatalf("process %d does not end", pid)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+// Package outfile writes files to places that people named, without harm to what is
+// there: a new file is written without a name, or beside where the file system knows no
+// files without one, and takes its name when it is whole. Until then the old one stays. A link is not followed, and a file that this program did not make is
+// not replaced unless that is asked for.
+package outfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// Errors that say why a place is refused. Test with errors.Is.
+var (
+	// ErrForeign says that a file is there which this program did not make.
+	ErrForeign = errors.New("a file is there that ompd-inspect did not write: --force replaces it")
+	// ErrNotFile says that what is there is no regular file: a link, a directory, a
+	// device.
+	ErrNotFile = errors.New("what is there is not a regular file")
+)
+
+// Options say how a file is made.
+type Options struct {
+	// Mode are the permissions of the new file, before the process's umask.
+	Mode fs.FileMode
+	// Force lets any regular file be replaced.
+	Force bool
+	// Ours reports whether an existing file is one that this program made, and so may be
+	// replaced. nil means that none is.
+	Ours func(*os.File) bool
+}
+
+// Check says what would keep Create from writing the file, or Commit from giving it its
+// name, as far as can be told before there is anything to write.
+func Check(name string, o Options) error {
+	f, err := Create(name, o)
+	if err != nil {
+		return err
+	}
+	return f.Discard()
+}
+
+// File is a file that is being written. It is not under its name before Commit.
+type File struct {
+	*os.File
+	name    string
+	beside  string // the name that it has meanwhile, "" for none
+	replace bool   // what is under the name may be replaced
+}
+
+// Create begins to write the file of a name.
+func Create(name string, o Options) (*File, error) {
+	replace, err := replaceable(name, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if f := createNameless(name, o.Mode); f != nil {
+		return &File{File: f, name: name, replace: replace}, nil
+	}
+	f, err := createBeside(name, o.Mode)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, bare(err))
+	}
+	return &File{f, name, f.Name(), replace}, nil
+}
+
+// replaceable reports whether there is a file under the name that may be replaced.
+func replaceable(name string, o Options) (bool, error) {
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, bare(err)
+	case !info.Mode().IsRegular():
+		return false, ErrNotFile
+	case o.Force || info.Size() == 0:
+		return true, nil
+	case o.Ours == nil:
+		return false, ErrForeign
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false, bare(err)
+	}
+	defer f.Close()
+	if !o.Ours(f) {
+		return false, ErrForeign
+	}
+	return true, nil
+}
+
+// createNameless makes a file in the directory of name that has no name yet: however this
+// process ends, the kernel removes it. It is nil where that cannot be, or where the file
+// could get no name later.
+func createNameless(name string, mode fs.FileMode) *os.File {
+	const flags = unix.O_RDWR | unix.O_TMPFILE | unix.O_CLOEXEC
+	fd, err := unix.Open(filepath.Dir(name), flags, uint32(mode.Perm()))
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if _, err := os.Lstat(descriptor(f)); err != nil { // no /proc
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// descriptor is the name by which the kernel finds a file that has no other.
+func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
+
+// maxNames bounds the names that are tried for the new file.
+const maxNames = 100
+
+// createBeside makes a new file in the directory of name. Its own name begins with a dot
+// and has the number of the process, so that what a killed process left behind is told.
+func createBeside(name string, mode fs.FileMode) (f *os.File, err error) {
+	_, err = besides(name, func(beside string) (err error) {
+		f, err = os.OpenFile(beside, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		return err
+	})
+	return f, err
+}
+
+// besides makes something under the first name beside name that is free.
+func besides(name string, make func(beside string) error) (beside string, err error) {
+	dir, base := filepath.Split(name)
+	for i := range maxNames {
+		beside = filepath.Join(dir, fmt.Sprintf(".%s.%d-%d.part", base, os.Getpid(), i))
+		if err = make(beside); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return beside, err
+}
+
+// Commit gives the file its name, once all of it is on the disk. If it fails, the file is
+// gone, and what was under the name before is still there.
+func (f *File) Commit() error {
+	err := f.Sync()
+	if err == nil {
+		err = f.takeName()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", f.name, errors.Join(bare(err), f.remove()))
+	}
+	return nil
+}
+
+// takeName gives the file its name. Unlike rename, link replaces nothing.
+func (f *File) takeName() (err error) {
+	switch {
+	case f.beside == "" && !f.replace:
+		return f.linkTo(f.name)
+	case f.beside == "": // it needs a name to be renamed
+		if f.beside, err = besides(f.name, f.linkTo); err != nil {
+			f.beside = ""
+			return err
+		}
+	case !f.replace:
+		if err = os.Link(f.beside, f.name); err == nil || errors.Is(err, fs.ErrExist) {
+			return errors.Join(err, f.remove())
+		} // a file system without links
+	}
+	if err = os.Rename(f.beside, f.name); err == nil {
+		f.beside = ""
+	}
+	return err
+}
+
+// linkTo gives a name to a file that has none.
+func (f *File) linkTo(name string) error {
+	return unix.Linkat(unix.AT_FDCWD, descriptor(f.File), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+}
+
+// remove takes away the name that the file has meanwhile.
+func (f *File) remove() error {
+	if f.beside == "" {
+		return nil
+	}
+	err := os.Remove(f.beside)
+	f.beside = ""
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Discard removes the file; what is under its name stays. It does nothing after Commit.
+func (f *File) Discard() error {
+	_ = f.Close() // it may be closed
+	return f.remove()
+}
+
+// bare is the cause of an error that names a file which nobody asked for.
+func bare(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
+}

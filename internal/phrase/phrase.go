@@ -1,0 +1,175 @@
+// Package phrase names the things of a picture in words: all printers for people use the
+// same.
+package phrase
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Count is "1 thread", "3 threads".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// place is "file.c:12", with the base name of the file only.
+func place(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	if line == 0 {
+		return filepath.Base(file)
+	}
+	return filepath.Base(file) + ":" + strconv.Itoa(line)
+}
+
+// Where is a frame in one phrase: function and source line, or module and
+// address.
+func Where(f picture.Frame) string {
+	name := f.Function
+	switch {
+	case f.Construct != "" && f.In != "":
+		name = f.In + " [" + f.Construct + "]"
+	case f.Construct != "":
+		name += " [" + f.Construct + "]"
+	case name == "":
+		name = f.Spot()
+	}
+	switch {
+	case f.Line != 0:
+		return name + " " + place(f.File, f.Line)
+	case f.Kind == picture.FramePseudo || f.Module == "" || strings.HasPrefix(name, f.Module+"+"),
+		strings.HasPrefix(name, "function "+f.Module+"+"):
+		return name
+	}
+	return name + " (" + f.Module + ")"
+}
+
+// InnermostUser is the innermost frame of the program's own code.
+func InnermostUser(fs []picture.Frame) (picture.Frame, bool) {
+	if i := picture.InnermostUser(fs); i >= 0 {
+		return fs[i], true
+	}
+	for _, f := range fs {
+		if f.Kind != picture.FramePseudo {
+			return f, true
+		}
+	}
+	return picture.Frame{}, false
+}
+
+// Numbers is a thread's number and team size at each level from the first on:
+// "2/4", "1/2 > 0/3".
+func Numbers(t picture.Thread) string {
+	var parts []string
+	for _, l := range t.Levels {
+		if l.Level > 0 || len(t.Levels) == 1 {
+			parts = append(parts, Number(l.ThreadNum)+"/"+Number(l.TeamSize))
+		}
+	}
+	return strings.Join(parts, " > ")
+}
+
+// Number is a number that may be missing: "?" then.
+func Number(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.Itoa(*n)
+}
+
+// WaitsOn is what a thread waits for.
+func WaitsOn(t picture.Thread) string {
+	s := string(t.WaitKind)
+	switch {
+	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin:
+		return t.WaitName
+	case t.WaitID == nil:
+		return ""
+	case t.WaitName != "":
+		return strings.TrimSpace(s+" "+t.WaitName) + heldBy(t)
+	case t.WaitOn != 0:
+		return strings.TrimSpace(s+" "+t.WaitID.String()) + heldBy(t)
+	}
+	return strings.TrimSpace(s + " " + t.WaitID.String())
+}
+
+// heldBy says who has what a thread waits for, if that says so itself.
+func heldBy(t picture.Thread) string {
+	if t.WaitOn == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", held by LWP %d", t.WaitOn)
+}
+
+// ThreadName names a thread, also one that only the runtime still knows.
+func ThreadName(t picture.Thread) string {
+	if t.LWP == 0 && t.Number != nil {
+		return fmt.Sprintf("the runtime's thread %d", *t.Number)
+	}
+	return fmt.Sprintf("LWP %d", t.LWP)
+}
+
+// RoleName is the role as the thread table has it.
+func RoleName(t picture.Thread) string {
+	switch {
+	case t.Hidden:
+		return "helper"
+	case t.Role == picture.RoleNone:
+		return "not OpenMP"
+	}
+	return string(t.Role)
+}
+
+// CodeName is the construct of a function: its source line if known, and the
+// function.
+func CodeName(c *picture.Code) string {
+	if c == nil {
+		return ""
+	}
+	at := place(c.File, c.Line)
+	if at != "" && c.LineFrom == "call site" {
+		at += " (call site)"
+	}
+	return strings.TrimSpace(at + "  " + c.Called())
+}
+
+// waitWords are kinds of waits as people say them.
+var waitWords = map[picture.WaitKind]string{
+	picture.WaitAtomic:    "the lock of atomic constructs",
+	picture.WaitCondition: "condition variable",
+	picture.WaitCritical:  "critical section",
+	picture.WaitJoin:      "the",
+	picture.WaitMPI:       "other processes in",
+	picture.WaitNestLock:  "nestable lock",
+	picture.WaitOrdered:   "its turn in the ordered loop",
+	picture.WaitReadWrite: "read-write lock",
+	picture.WaitStatic:    "the initialization of static",
+	picture.WaitTaskgroup: "the tasks of a taskgroup",
+	picture.WaitTaskwait:  "its child tasks in a taskwait",
+}
+
+// Target names what is waited for.
+func Target(t picture.WaitTarget) string {
+	if t.Kind == picture.WaitOrdered && strings.HasPrefix(t.Name, "iteration ") {
+		return t.Name + " of a loop with dependences"
+	}
+	s, ok := waitWords[t.Kind]
+	if !ok {
+		s = strings.ReplaceAll(string(t.Kind), "_", " ")
+	}
+	if t.Name != "" {
+		s += " " + t.Name
+	}
+	if t.Address != nil && t.Kind != picture.WaitJoin {
+		s += " (" + t.Address.String() + ")"
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+package recordtest
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// build compiles one of testdata's sources and returns the path of what it made.
+func build(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	omptest.Needs(t, "compilers")
+	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
+	source = filepath.Join("testdata", source)
+	args := append([]string{"-g", "-O1", "-pthread", "-I../../recorder", "-o", out, source}, flags...)
+	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", compiler, args, err, text)
+	}
+	return out
+}
+
+// running is a program of this package's testdata that has said READY.
+type running struct {
+	*exec.Cmd
+	said string // the line that begins with READY
+	out  *bufio.Reader
+}
+
+// run starts a program with an environment of its own and waits until it says READY. It
+// is killed when the test ends.
+func run(t *testing.T, r omptest.Runtime, exe string, env ...string) running {
+	t.Helper()
+	return runArgs(t, r, []string{exe}, env...)
+}
+
+// runArgs is run with arguments.
+func runArgs(t *testing.T, r omptest.Runtime, argv []string, env ...string) running {
+	t.Helper()
+	p := running{Cmd: exec.Command(argv[0], argv[1:]...)}
+	p.Env = append([]string{"LD_LIBRARY_PATH=" + r.Dir, "PATH=" + os.Getenv("PATH")}, env...)
+	out, err := p.StdoutPipe()
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	p.out = bufio.NewReader(out)
+	if p.said, err = p.out.ReadString('\n'); !strings.HasPrefix(p.said, "READY") {
+		t.Fatalf("%s on %s said %q: %v", argv[0], r.Name, p.said, err)
+	}
+	return p
+}
+
+// TestSameEvents holds what the recorder keeps of a program that has each construct
+// against what a tool prints that is chained behind it: the same events of each thread,
+// in the same order, with the same arguments.
+func TestSameEvents(t *testing.T) {
+	recorder := omptest.Recorder(t)
+	exe := build(t, "clang-16", "constructs.c", "-fopenmp", "-fopenmp-version=51")
+	withError := build(t, "clang-16", "constructs.c", "-fopenmp", "-fopenmp-version=51", "-DWITH_ERROR")
+	reference := build(t, "gcc", "reference.c", "-shared", "-fPIC")
+	for _, runtime := range omptest.Runtimes(t) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			said := filepath.Join(t.TempDir(), "said")
+			exe := exe
+			if runtime.Major > 15 {
+				exe = withError
+			}
+			preload := "LD_PRELOAD="
+			if runtime.Major == 16 {
+				preload += recorder // which must not take the calls of programs of this runtime
+			}
+			p := run(t, runtime, exe, preload, "OMP_CANCELLATION=true", "OMP_TOOL_LIBRARIES="+recorder,
+				"OMPD_RECORDER=all",
+				"OMPD_RECORDER_NEXT=/there/is/none.so:"+reference, "REFERENCE="+said, "KMP_BLOCKTIME=0")
+			var want, got []string
+			for range settleRounds { // events of threads that are on their way into the pool
+				got = kept(readRecording(t, p.Process.Pid))
+				if want = printed(t, said); slices.Equal(got, want) {
+					break
+				}
+			}
+			diff(t, got, want)
+			checkKinds(t, want, runtime)
+		})
+	}
+}
+
+// settleRounds bounds how often a program is read that comes to rest.
+const settleRounds = 1000
+
+// kept are the recorder's events in the form in which testdata/reference.c prints them,
+// those of a thread in their order.
+func kept(r recording) (lines []string) {
+	slices.SortFunc(r.rings, func(a, b ring) int { return cmp.Compare(a.TID, b.TID) })
+	for _, g := range r.rings {
+		all := append(slices.Clone(g.main), g.rare...)
+		all = slices.DeleteFunc(all, func(e record) bool { return e.Code == codeMore || e.Code == codeThread })
+		slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.Time, b.Time) })
+		for _, e := range all {
+			switch e.Code {
+			case 1:
+				e.A = 0 // the thread's pthread_t
+			case 2:
+				e.Kind = 0
+			}
+			endpoint, a := e.Flags&3, e.A&addressMask
+			lines = append(lines, fmt.Sprint(g.TID, e.Code, e.Kind, endpoint, e.Value, a, e.B))
+		}
+	}
+	return lines
+}
+
+// printed are the lines that testdata/reference.c printed, those of a thread together.
+func printed(t *testing.T, path string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	slices.SortStableFunc(lines, func(a, b string) int {
+		var x, y int
+		_, _ = fmt.Sscan(a, &x)
+		_, _ = fmt.Sscan(b, &y)
+		return cmp.Compare(x, y)
+	})
+	return lines
+}
+
+// diff shows where two lists begin to differ.
+func diff(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%d events, want %d; they differ from the %dth on:\n got %q\nwant %q", len(got), len(want), i,
+				got[min(i, len(got)):min(i+3, len(got))], want[min(i, len(want)):min(i+3, len(want))])
+		}
+	}
+}
+
+// checkKinds checks that the program made all kinds of events that each runtime has.
+func checkKinds(t *testing.T, lines []string, runtime omptest.Runtime) {
+	t.Helper()
+	codes := map[int]int{}
+	for _, line := range lines {
+		var lwp, code int
+		_, _ = fmt.Sscan(line, &lwp, &code)
+		codes[code]++
+	}
+	want := []int{1, 3, 4, 5, 6, 7, 11, 16, 17, 18, 19, 20, 21, 23, 24, 25, 26, 27, 28, 29, 30, 67}
+	if runtime.Major > 14 {
+		want = append(want, 32)
+	}
+	if runtime.Major > 15 {
+		want = append(want, 37)
+	}
+	for _, code := range want {
+		if codes[code] == 0 {
+			t.Errorf("no event %d among %v", code, codes)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package recordtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// TestFork reads the rings of a forked child: they are its own, with the parent's
+// history, and say which is which.
+func TestFork(t *testing.T) {
+	recorder := omptest.Recorder(t)
+	exe := build(t, "clang-16", "forks.c", "-fopenmp")
+	for _, runtime := range omptest.Runtimes(t) {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			p := run(t, runtime, exe, "OMP_TOOL_LIBRARIES="+recorder)
+			var child int
+			var before, after uint64
+			if n, err := fmt.Sscanf(p.said, "READY %d %v %v", &child, &before, &after); n != 3 {
+				t.Fatalf("it said %q: %v", p.said, err)
+			}
+			r := readRecording(t, child)
+			if r.PID != uint32(child) || r.Parent != uint32(p.Process.Pid) || r.Generation != 1 {
+				t.Errorf("the child %d has pid %d, parent %d, generation %d", child, r.PID, r.Parent, r.Generation)
+			}
+			g := r.of(t, child)
+			fork := slices.IndexFunc(g.rare, func(e record) bool { return e.Code == codeFork })
+			if fork < 0 || g.rare[fork].Value != uint32(child) || g.rare[fork].A != uint64(p.Process.Pid) {
+				t.Fatalf("record %d of %v is of no fork", fork, g.rare)
+			}
+			if g.Held != 1 || g.HeldTable[0].B != before {
+				t.Errorf("the child has %d locks, first %v; want %#x", g.Held, g.HeldTable[0], before)
+			}
+			acquired := func(since uint64) int {
+				n := 0
+				for _, e := range g.main {
+					if e.Code == 27 && e.B == after && e.Time > since {
+						n++
+					}
+				}
+				return n
+			}
+			if acquired(0) != 2 || acquired(g.rare[fork].Time) != 1 {
+				t.Errorf("%d acquisitions, %d after the fork, want 2 and 1", acquired(0), acquired(g.rare[fork].Time))
+			}
+			lives := map[uint32]int{}
+			for _, g := range r.rings {
+				lives[g.Life]++
+			}
+			// The team of two is new threads of the child; one ring of the parent's threads, or a new one.
+			if lives[lifeInherited] < 2 || lives[lifeThread] < 2 {
+				t.Errorf("rings by life: %v", lives)
+			}
+		})
+	}
+}
+
+// TestThreadStorm has 640 threads in little memory: rings are used again, and the limit
+// holds.
+func TestThreadStorm(t *testing.T) {
+	exe := build(t, "clang-16", "storm.c", "-fopenmp")
+	for _, memory := range []int{1 << 20, 256 << 10} {
+		p := run(t, omptest.RuntimeOf(t, 19), exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t),
+			fmt.Sprint("OMPD_RECORDER_MEMORY=", memory))
+		r := readRecording(t, p.Process.Pid)
+		if r.ArenaSize != uint64(memory) || r.ArenaUsed > r.ArenaSize {
+			t.Errorf("%d of %d bytes are used", r.ArenaUsed, r.ArenaSize)
+		}
+		began := 0
+		for _, g := range r.rings {
+			began += int(g.Epoch) + 1
+			if g.main[len(g.main)-1].Time > g.Last {
+				t.Errorf("ring %d: the last record is newer than the newest", g.Index)
+			}
+		}
+		const threads = 640 + 1 // and the initial one
+		if lost := int(r.Unrecorded); began+lost < threads {
+			t.Errorf("%d threads had rings and %d did not, want %d", began, lost, threads)
+		}
+		if g := r.of(t, p.Process.Pid); g.Held != 1 || g.Epoch != 0 {
+			t.Errorf("the initial thread has %d locks, epoch %d", g.Held, g.Epoch)
+		}
+		t.Logf("%d bytes: %d rings, %d threads without", memory, len(r.rings), r.Unrecorded)
+	}
+}

@@ -1,0 +1,18 @@
+// Package spin tells of a thread that runs whether all that it does is to wait for memory
+// to change.
+//
+// A Machine does what the thread would do next: its code, on a copy of its registers, with
+// what it writes on its own stack kept aside. The thread spins if it comes back to a state
+// that it was in, whichever way it goes, and has changed nothing that another thread can see:
+// with the memory as it is, it goes on so for ever. What its branches were decided by are the
+// words that it waits for.
+//
+// Values that are not known (what a system call gives, a counter that is different in each
+// round) go both ways at a branch, and each way must come back. So a loop with a limit on its
+// rounds, or on time, is none.
+//
+// The memory is read only if the code, with all values from memory unknown, can come back at
+// all and reads the same addresses then: most threads that work are told from their code.
+//
+// x86-64 only.
+package spin

@@ -1,0 +1,224 @@
+package spin
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+)
+
+// Bounds of one thread. A loop that waits has some ten instructions; one that waits longer
+// after each hundred looks, a thousand in all.
+const (
+	maxInstructions = 6000
+	maxDry          = 1000 // instructions, without memory
+	maxTurn         = 32   // instructions of one way, while others wait
+	maxStates       = 64   // that wait to be followed
+	maxRounds       = 8    // after which what is different in each is taken for unknown
+	maxWords        = 32   // bits of a set
+)
+
+// Config says where the code and the memory come from.
+type Config struct {
+	Reader *symbolic.Reader
+	Mem    callbacks.Memory
+	// Own reports whether an address is on the thread's own stack, or in its thread-local data.
+	Own func(addr uint64) bool
+	// Name is that of the function that begins at an address, empty if it has none.
+	Name func(entry uint64) string
+	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
+	// 0; Pure whether it changes nothing, and returns something.
+	Passes, Pure func(name string) bool
+}
+
+// Word is a number in memory.
+type Word struct {
+	Address uint64
+	Size    uint8  // bytes
+	Read    uint64 // the instruction in the function with the loop that reads it, or calls what does
+	Own     bool   // it is on the thread's own stack
+}
+
+// errLeaves says that the thread does something else than to wait, or may.
+var errLeaves = errors.New("it leaves the loop")
+
+// Find tells what a thread with these registers waits for, if it spins.
+func Find(cfg *Config, regs *callbacks.Registers) ([]Word, bool) {
+	if regs.Arch != callbacks.ArchX86_64 {
+		return nil, false
+	}
+	start := newMachine(regs)
+	dry := newExplorer(cfg, true)
+	dry.explore(start)
+	if dry.loop == nil {
+		return nil, false
+	}
+	first := newExplorer(cfg, false)
+	if first.explore(start) != nil || first.loop == nil {
+		return nil, false
+	}
+	// Once more from within the loop: what was read before does not count.
+	e := newExplorer(cfg, false)
+	if e.explore(first.loop) != nil {
+		return nil, false
+	}
+	out := e.waitsFor()
+	return out, len(out) > 0
+}
+
+// explorer follows a thread on all ways that it may go.
+type explorer struct {
+	cfg      *Config
+	dry      bool // nothing is read that other threads may change
+	words    []Word
+	index    map[uint64]int    // among the words
+	reads    map[uint64]uint64 // dry: the address that an instruction reads
+	deciding set               // the words that decided a branch
+	seen     map[uint64]*point
+	queue    []*machine
+	left     int      // instructions
+	loop     *machine // the outermost state that it came back to
+}
+
+// set is a set of words.
+type set uint32
+
+// point is a place that a loop comes back to.
+type point struct {
+	state  *machine
+	rounds int
+}
+
+func newExplorer(cfg *Config, dry bool) *explorer {
+	e := &explorer{
+		cfg: cfg, dry: dry, index: map[uint64]int{}, reads: map[uint64]uint64{}, seen: map[uint64]*point{},
+		left: maxInstructions,
+	}
+	if dry {
+		e.left = maxDry
+	}
+	return e
+}
+
+// explore follows m until each way came back. It fails if one does not; a dry one only ends
+// there.
+func (e *explorer) explore(m *machine) error {
+	e.queue = append(e.queue, m.clone())
+	for len(e.queue) > 0 && !(e.dry && e.loop != nil) {
+		m := e.queue[0]
+		e.queue = e.queue[1:]
+		if err := e.follow(m); err != nil && !e.dry {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow runs one machine until it came back to a state that is known.
+func (e *explorer) follow(m *machine) error {
+	for n := 0; e.left > 0; e.left-- {
+		if n++; e.dry && n > maxTurn {
+			return e.fork(m)
+		}
+		from := m.pc
+		m.jumped = false
+		if err := e.step(m); err != nil {
+			return err
+		}
+		if m.jumped && m.pc <= from && e.back(m) {
+			return nil
+		}
+	}
+	return errLeaves
+}
+
+// back notes that m came back to where its code was, and reports whether all that follows
+// is known.
+func (e *explorer) back(m *machine) bool {
+	m.tidy()
+	p := e.seen[m.pc]
+	if p == nil {
+		e.seen[m.pc] = &point{state: m.clone()}
+		return false
+	}
+	if e.covers(p.state, m) {
+		if e.loop == nil || m.depth < e.loop.depth {
+			e.loop = m.clone()
+		}
+		return true
+	}
+	if p.rounds++; p.rounds > maxRounds {
+		e.widen(m, p.state)
+	}
+	p.state = m.clone()
+	return false
+}
+
+// fork lets another machine be followed later.
+func (e *explorer) fork(m *machine) error {
+	if len(e.queue) == maxStates {
+		return errLeaves
+	}
+	e.queue = append(e.queue, m)
+	return nil
+}
+
+// waitsFor are the words that decided branches: those that other threads have too, if
+// there are some.
+func (e *explorer) waitsFor() []Word {
+	var out []Word
+	for s := e.deciding; s != 0; s &= s - 1 {
+		w := e.words[bits.TrailingZeros32(uint32(s))]
+		w.Read = e.loop.callSite(w)
+		out = append(out, w)
+	}
+	if slices.ContainsFunc(out, func(w Word) bool { return !w.Own }) {
+		out = slices.DeleteFunc(out, func(w Word) bool { return w.Own })
+	}
+	return out
+}
+
+// covers reports whether a is b, but for what is not known of a.
+func (e *explorer) covers(a, b *machine) bool {
+	for r := range lift.Register(16) {
+		if x, y := a.regs[r], b.regs[r]; x.known && (!y.known || x.v != y.v) {
+			return false
+		}
+	}
+	same := func(at uint64) bool {
+		x, y := e.byteOf(a, at), e.byteOf(b, at)
+		return !x.known || y.known && x.b == y.b
+	}
+	return allKeys(a.cells, same) && allKeys(b.cells, same)
+}
+
+// widen takes what is not the same in m as in another state for unknown.
+func (e *explorer) widen(m, other *machine) {
+	for r := range lift.Register(16) {
+		if x, y := m.regs[r], other.regs[r]; x.known && (!y.known || x.v != y.v) {
+			m.regs[r].known = false
+		}
+	}
+	merge := func(at uint64) bool {
+		x, y := e.byteOf(m, at), e.byteOf(other, at)
+		if !x.known || !y.known || x.b != y.b {
+			m.cells[at] = cell{from: x.from | y.from}
+		}
+		return true
+	}
+	other.cells = cloneCells(other.cells)
+	allKeys(other.cells, merge)
+	allKeys(cloneCells(m.cells), merge)
+}
+
+func allKeys(cells map[uint64]cell, ok func(uint64) bool) bool {
+	for at := range cells {
+		if !ok(at) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,49 @@
+package symbolic
+
+import (
+	"slices"
+	"strings"
+)
+
+// noReturn names the functions that do not come back to their caller: of the C library, of
+// the languages' libraries and of compilers. Those of the longjmp family go on elsewhere in
+// a function of the stack, and exceptions in a handler.
+var noReturn = map[string]bool{
+	"abort": true, "exit": true, "_exit": true, "_Exit": true, "quick_exit": true,
+	"pthread_exit": true, "thrd_exit": true,
+	"__assert_fail": true, "__assert_perror_fail": true, "__assert": true,
+	"__stack_chk_fail": true, "__stack_chk_fail_local": true, "__chk_fail": true, "__fortify_fail": true,
+	"err": true, "errx": true, "verr": true, "verrx": true,
+	"longjmp": true, "_longjmp": true, "siglongjmp": true, "__longjmp_chk": true, "setcontext": true,
+
+	"_ZSt9terminatev": true, "_ZSt10unexpectedv": true, "__cxa_pure_virtual": true, "__cxa_deleted_virtual": true,
+	"__cxa_throw": true, "__cxa_rethrow": true, "__cxa_bad_cast": true, "__cxa_bad_typeid": true,
+	"__cxa_throw_bad_array_new_length": true, "__cxa_call_unexpected": true, "__cxa_call_terminate": true,
+	"__clang_call_terminate": true, "_Unwind_Resume": true,
+	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true,
+
+	"_gfortran_runtime_error": true, "_gfortran_runtime_error_at": true,
+	"_gfortran_os_error": true, "_gfortran_os_error_at": true,
+	"_gfortran_stop_numeric": true, "_gfortran_stop_string": true,
+	"_gfortran_error_stop_numeric": true, "_gfortran_error_stop_string": true,
+	"_gfortran_exit_i4": true, "_gfortran_exit_i8": true, "_gfortran_abort": true,
+}
+
+// returnsTwice names the functions that come back a second time when another call goes
+// there.
+var returnsTwice = []string{"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "getcontext"}
+
+// NoReturn reports whether the function of that name, which may have a symbol version, does
+// not come back to its caller.
+func NoReturn(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	// std::__throw_length_error and its like, and those of libc++ in its own namespace.
+	return noReturn[name] || strings.HasPrefix(name, "_ZNSt3__1") && strings.Contains(name, "__throw_") ||
+		strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_")
+}
+
+// ReturnsTwice reports whether the function of that name is one of the setjmp family.
+func ReturnsTwice(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(returnsTwice, name)
+}

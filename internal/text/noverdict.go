@@ -1,0 +1,156 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxWaits is how many different things that threads wait for are named in one line.
+const maxWaits = 4
+
+// NoVerdict says what is known if no verdict was drawn, and the next command: nothing is
+// found is not the same as all is well.
+func NoVerdict(pic *picture.Picture) string {
+	if slices.Contains(pic.Unreached, "verdicts") {
+		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
+	}
+	t := &pic.Target
+	waits, busy := waiting(pic.Threads)
+	known := ""
+	switch unread := unreadable(pic.Threads); {
+	case unread > 0:
+		known = fmt.Sprintf("not known whether it hangs: what %s could not be read", threadsDo(unread))
+	case len(waits)+busy == 0:
+		known = "no verdict: no cause of a hang was found"
+	case busy == 0:
+		known = fmt.Sprintf("not known whether it hangs: %s: %s", allWait(len(waits)), waitList(waits))
+	case len(waits) == 0:
+		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
+	default:
+		known = fmt.Sprintf("no sign of a hang: %d of %s at work; the others wait: %s", busy, are(len(waits)+busy), waitList(waits))
+	}
+	switch {
+	case t.Pause != nil && t.Pause.Standstill != nil && busy > 0:
+		known = "no verdict: nothing shows why it makes no progress"
+	case t.Signal != "":
+		if busy != 0 || len(waits) == 0 {
+			known = "no verdict: nothing shows why " + t.Signal + " came"
+		}
+	case t.Pause != nil && runs(*t.Pause):
+		known += fmt.Sprintf("; next: `ompd-inspect watch %d` shows whether it makes progress", t.PID)
+	case len(waits) > 0 && busy == 0 && t.Kind == "core":
+		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes progress"
+	}
+	return known
+}
+
+func allWait(n int) string {
+	if n == 1 {
+		return "its one thread waits"
+	}
+	return fmt.Sprintf("all %d threads wait", n)
+}
+
+func allBusy(n int) string {
+	if n == 1 {
+		return "its one thread is"
+	}
+	return fmt.Sprintf("all %d threads are", n)
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 thread is"
+	}
+	return fmt.Sprintf("%d threads are", n)
+}
+
+// waiting lists what the threads of OpenMP wait for, one entry a thread, and counts those
+// that do not wait. Idle threads and helpers are neither.
+func waiting(ts []picture.Thread) (waits []string, busy int) {
+	for _, t := range ts {
+		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle || t.Role == picture.RoleIdle || t.Hidden {
+			continue
+		}
+		if !strings.HasPrefix(string(t.State.Name), "wait_") {
+			busy++
+			continue
+		}
+		waits = append(waits, waitPhrase(t))
+	}
+	return waits, busy
+}
+
+// unread reports whether what a thread does could not be read.
+func unread(t picture.Thread) bool {
+	return t.Role == picture.RoleUnknown || t.Runtime != "" && t.State != nil && t.State.Name == picture.StateUndefined
+}
+
+// unreadable counts such threads.
+func unreadable(ts []picture.Thread) (n int) {
+	for _, t := range ts {
+		if unread(t) {
+			n++
+		}
+	}
+	return n
+}
+
+func threadsDo(n int) string {
+	if n == 1 {
+		return "1 thread does"
+	}
+	return fmt.Sprintf("%d threads do", n)
+}
+
+// waitPhrase says what a thread waits for: "for lock table", "at a barrier".
+func waitPhrase(t picture.Thread) string {
+	what := strings.TrimPrefix(string(t.State.Name), "wait_")
+	switch {
+	case strings.HasPrefix(what, "barrier"):
+		return "at a barrier"
+	case t.WaitID != nil || t.WaitName != "":
+		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)), Name: t.WaitName, Address: unnamed(t)})
+	case what == "taskwait" || what == "taskgroup":
+		return "in a " + what
+	}
+	return "for " + strings.ReplaceAll(what, "_", " ")
+}
+
+// unnamed is the address of what t waits for, if it has no name.
+func unnamed(t picture.Thread) *picture.Hex {
+	if t.WaitName != "" {
+		return nil
+	}
+	return t.WaitID
+}
+
+// waitList counts what is waited for, most threads first.
+func waitList(waits []string) string {
+	n := map[string]int{}
+	var order []string
+	for _, w := range waits {
+		if n[w]++; n[w] == 1 {
+			order = append(order, w)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(n[b], n[a]) })
+	if len(order) == 1 {
+		return order[0]
+	}
+	var parts []string
+	for i, w := range order {
+		if i == maxWaits {
+			parts = append(parts, fmt.Sprintf("%d more for other things", len(waits)))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n[w], w))
+		waits = waits[n[w]:]
+	}
+	return strings.Join(parts, ", ")
+}

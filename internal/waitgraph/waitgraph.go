@@ -1,0 +1,235 @@
+// Package waitgraph says who waits for whom in a picture, as nodes and edges: threads, what
+// they wait for, and who must make progress first.
+package waitgraph
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Kind is what a node is.
+type Kind string
+
+// Kinds of nodes.
+const (
+	Thread  Kind = "thread"
+	Lock    Kind = "lock" // or another thing that one thread has at a time
+	Barrier Kind = "barrier"
+	Other   Kind = "other" // what a verdict names and no fact: tasks, an iteration
+)
+
+// Relation is what an edge means.
+type Relation string
+
+// Relations, from what waits to what must make progress first.
+const (
+	WaitsFor Relation = "waits for"
+	HeldBy   Relation = "held by"
+	Lacks    Relation = "lacks" // a barrier, the thread that has not arrived
+	NeedsOf  Relation = "depends on"
+)
+
+// Graph says who waits for whom.
+type Graph struct {
+	Nodes []Node // each once, in the order in which the facts name them
+	Edges []Edge
+	// Cycles are those that a verdict of a deadlock is on: LWPs, each of which waits for
+	// the next, and the last for the first.
+	Cycles [][]int
+}
+
+// Node is a thread, or what threads wait for.
+type Node struct {
+	ID   string // unique in the graph
+	Kind Kind
+	LWP  int // of a thread
+	// Target is what is waited for; of a thread it is empty.
+	Target picture.WaitTarget
+	// Cyclic is set if the node is on one of the cycles.
+	Cyclic bool
+}
+
+// Edge is from what waits to what must make progress first.
+type Edge struct {
+	From, To  string // IDs of nodes
+	Relation  Relation
+	Certainty picture.Certainty // missing if the wait itself says so
+	Evidence  string
+	At        *picture.Frame // where the holder acquired it
+	Cyclic    bool           // the edge is part of one of the cycles
+}
+
+// Of makes the graph of a picture from its facts and the cycles of its verdicts.
+func Of(pic *picture.Picture) Graph {
+	b := builder{
+		at: map[string]int{}, edges: map[[2]string]int{},
+		barriers: map[picture.ID]string{}, places: map[string]string{},
+	}
+	if pic.Facts != nil {
+		b.facts(pic.Facts)
+	}
+	for _, v := range pic.Verdicts {
+		b.cycle(v.Cycle)
+	}
+	return b.out
+}
+
+// builder makes a graph; each node and each edge once.
+type builder struct {
+	at    map[string]int    // places of nodes
+	edges map[[2]string]int // places of edges
+
+	barriers map[picture.ID]string // their nodes
+	places   map[string]string     // the nodes of barriers by address and region
+	out      Graph
+}
+
+// facts adds what threads wait for, and who has it.
+func (b *builder) facts(f *picture.Facts) {
+	for _, w := range f.Waits {
+		from := b.thread(w.Thread)
+		switch {
+		case w.Lock != "":
+			to := b.node(Node{ID: lockID(w.Lock), Kind: Lock, Target: target(w)})
+			b.edge(Edge{From: from, To: to, Relation: WaitsFor})
+		case w.Barrier != "":
+			to := b.barrier(w)
+			b.edge(Edge{From: from, To: to, Relation: WaitsFor})
+		}
+		if w.On != 0 {
+			b.edge(Edge{From: from, To: b.thread(w.On), Relation: WaitsFor, Evidence: w.Evidence})
+		}
+	}
+	for _, l := range f.Locks {
+		if b.has(lockID(l.ID)) { // somebody waits for it
+			b.holders(l)
+		}
+	}
+	for _, r := range f.Barriers {
+		from, ok := b.barriers[r.ID]
+		for _, lwp := range r.Missing {
+			if to := b.thread(lwp); ok && !b.waits(to, from) { // it may wait for others there
+				b.edge(Edge{From: from, To: to, Relation: Lacks, Evidence: r.Evidence})
+			}
+		}
+	}
+}
+
+// barrier is the node of the barrier that a thread waits at. Threads may see one barrier in
+// different states, as it is passed on in a tree: it is one node.
+func (b *builder) barrier(w picture.Wait) string {
+	if id, ok := b.barriers[w.Barrier]; ok {
+		return id
+	}
+	n := Node{ID: "barrier:" + string(w.Barrier), Kind: Barrier, Target: target(w)}
+	if w.Address != nil {
+		key := fmt.Sprint(*w.Address, " ", w.Region)
+		if id, ok := b.places[key]; ok {
+			n.ID = id
+		}
+		b.places[key] = n.ID
+	}
+	b.barriers[w.Barrier] = n.ID
+	return b.node(n)
+}
+
+// waits reports whether there is an edge between two nodes.
+func (b *builder) waits(from, to string) bool {
+	_, ok := b.edges[[2]string{from, to}]
+	return ok
+}
+
+// holders adds who holds a lock: the owner that it names, and those whose code shows it.
+func (b *builder) holders(l picture.Lock) {
+	for _, h := range l.Holders {
+		b.edge(Edge{
+			From: lockID(l.ID), To: b.thread(h.Thread), Relation: HeldBy,
+			Certainty: h.Certainty, Evidence: h.Evidence, At: h.Taken,
+		})
+	}
+	if l.Owner != 0 {
+		b.edge(Edge{
+			From: lockID(l.ID), To: b.thread(l.Owner), Relation: HeldBy,
+			Certainty: picture.Certain, Evidence: l.Evidence,
+		})
+	}
+}
+
+// cycle marks the nodes and edges of a cycle, and adds those that no fact has.
+func (b *builder) cycle(steps []picture.CycleStep) {
+	var lwps []int
+	for _, s := range steps {
+		from, to := b.thread(s.Thread), b.thread(s.HeldBy)
+		lwps = append(lwps, s.Thread)
+		b.out.Nodes[b.at[from]].Cyclic = true
+		via := b.between(from, to)
+		if via == "" {
+			if _, direct := b.edges[[2]string{from, to}]; direct {
+				b.mark(from, to)
+				continue
+			}
+			via = b.node(Node{ID: fmt.Sprintf("wait:%d", s.Thread), Kind: Other, Target: s.WaitsFor})
+			b.edge(Edge{From: from, To: via, Relation: WaitsFor})
+			b.edge(Edge{From: via, To: to, Relation: NeedsOf, Evidence: s.HeldEvidence, At: s.HeldAt})
+		}
+		b.out.Nodes[b.at[via]].Cyclic = true
+		b.mark(from, via)
+		b.mark(via, to)
+	}
+	if len(lwps) > 0 {
+		b.out.Cycles = append(b.out.Cycles, lwps)
+	}
+}
+
+// between is the node through which one leads to the other, "" if there is none.
+func (b *builder) between(from, to string) string {
+	for _, e := range b.out.Edges {
+		if e.From != from || b.out.Nodes[b.at[e.To]].Kind == Thread {
+			continue
+		}
+		if _, ok := b.edges[[2]string{e.To, to}]; ok {
+			return e.To
+		}
+	}
+	return ""
+}
+
+// mark says of an edge that it is part of a cycle.
+func (b *builder) mark(from, to string) {
+	b.out.Edges[b.edges[[2]string{from, to}]].Cyclic = true
+}
+
+// edge adds an edge, unless there is one between the two.
+func (b *builder) edge(e Edge) {
+	key := [2]string{e.From, e.To}
+	if _, ok := b.edges[key]; !ok {
+		b.edges[key] = len(b.out.Edges)
+		b.out.Edges = append(b.out.Edges, e)
+	}
+}
+
+// node adds a node, unless it is there, and returns its ID.
+func (b *builder) node(n Node) string {
+	if !b.has(n.ID) {
+		b.at[n.ID] = len(b.out.Nodes)
+		b.out.Nodes = append(b.out.Nodes, n)
+	}
+	return n.ID
+}
+
+func (b *builder) has(id string) bool {
+	_, ok := b.at[id]
+	return ok
+}
+
+func (b *builder) thread(lwp int) string {
+	return b.node(Node{ID: fmt.Sprintf("thread:%d", lwp), Kind: Thread, LWP: lwp})
+}
+
+func lockID(id picture.ID) string { return "lock:" + string(id) }
+
+// target is what a wait is for.
+func target(w picture.Wait) picture.WaitTarget {
+	return picture.WaitTarget{Kind: w.Kind, Name: w.Name, Address: w.Address}
+}

@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/web"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// browse opens a page in a headless browser, and returns the page as its script has made it,
+// and what the browser said.
+func browse(t *testing.T, page string, flags ...string) (dom, said string) {
+	t.Helper()
+	browser := os.Getenv("OMPD_BROWSER")
+	if browser == "" {
+		t.Skip("no browser: `make editor-test` runs this")
+	}
+	args := []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		"--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
+	}
+	cmd := exec.CommandContext(t.Context(), browser, append(append(args, flags...), "file://"+page)...)
+	var out, msg strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &msg
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, msg.String())
+	}
+	return out.String(), msg.String()
+}
+
+// TestBrowser: a browser runs the page's script, and its policy refuses nothing that the page
+// has; screenshots stay in the directory that OMPD_KEEP names.
+func TestBrowser(t *testing.T) {
+	keep := os.Getenv("OMPD_KEEP")
+	if keep == "" {
+		keep = t.TempDir()
+	}
+	pages := map[string]*picture.Picture{"large": large(1024, 100000)}
+	for _, name := range []string{
+		"llvm-deadlock", "llvm-crash", "llvm-nested", "llvm-tasks-deps", "gnu-deadlock-join", "llvm-healthy",
+	} {
+		pages[name] = golden(t, name)
+	}
+	for name, pic := range pages {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(keep, name+".html")
+			page := draw(t, pic, web.Options{})
+			if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			dom, said := browse(t, file, "--dump-dom")
+			if !strings.Contains(dom, `<span class="tools" id="tools">`) {
+				t.Error("the script did not run")
+			}
+			if strings.Contains(said, "CONSOLE") || strings.Contains(said, "Refused") {
+				t.Errorf("the browser says: %s", said)
+			}
+			tags := regexp.MustCompile(`<(article|section|rect|tr|li)\b`)
+			if got, want := len(tags.FindAllString(dom, -1)), len(tags.FindAllString(page, -1)); got != want {
+				t.Errorf("%d elements became %d", want, got)
+			}
+			for _, theme := range []string{"1", "0"} { // light, dark
+				shot := filepath.Join(keep, name+"-"+theme+".png")
+				colors := "--blink-settings=preferredColorScheme=" + theme
+				browse(t, file, "--screenshot="+shot, "--window-size=1200,1600", colors)
+				if info, err := os.Stat(shot); err != nil || info.Size() < 20000 {
+					t.Errorf("no screenshot: %v", err)
+				}
+			}
+		})
+	}
+}

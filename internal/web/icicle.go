@@ -1,0 +1,155 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// icicle is the merged stacks as a drawing: a cell is a frame, as wide as the number of
+// threads that have it, and what it calls is below.
+type icicle struct {
+	Width, Height int
+	Cells         []cell
+	Legend        []struct{ Class, Name string }
+	Threads       int
+}
+
+// cell is a frame of the threads that have the same frames above it.
+type cell struct {
+	X, Y, W int
+	Class   string // of all of its threads; empty if they differ
+	Text    string // cut to what fits
+	Whole   string
+}
+
+// TextX is where the text of the cell begins.
+func (c cell) TextX() int { return c.X + cellPadding }
+
+// TextY is the line that it stands on.
+func (c cell) TextY() int { return c.Y + 15 }
+
+// Sizes of the icicle, in units of the drawing.
+const (
+	icicleWidth = 1080
+	cellHeight  = 22
+	cellChar    = 6.7
+	cellPadding = 6
+	minCell     = 3  // cells that are narrower are not drawn
+	maxDepth    = 48 // rows
+)
+
+// call is a frame in the tree of the merged stacks.
+type call struct {
+	name  string
+	count int
+	lwps  []int
+	class string
+	next  []*call
+	at    map[string]*call
+}
+
+// newIcicle draws the merged stacks; nil if there are none.
+func newIcicle(pic *picture.Picture, n *names) *icicle {
+	if len(pic.Stacks) == 0 {
+		return nil
+	}
+	root := &call{at: map[string]*call{}}
+	for _, s := range pic.Stacks {
+		root.add(s, n)
+	}
+	out := &icicle{Width: icicleWidth, Threads: root.count}
+	used := map[string]bool{}
+	out.draw(root, 0, 0, icicleWidth, used)
+	for _, c := range classes {
+		if used[c.Class] {
+			out.Legend = append(out.Legend, c)
+		}
+	}
+	return out
+}
+
+// add adds a merged stack, its outermost frame first.
+func (c *call) add(s picture.MergedStack, n *names) {
+	classOf := ""
+	for i, lwp := range s.Threads {
+		if k := n.class(lwp); i == 0 {
+			classOf = k
+		} else if k != classOf {
+			classOf = ""
+			break
+		}
+	}
+	at := c
+	at.join(s, classOf)
+	for i := len(s.Frames) - 1; i >= 0 && len(s.Frames)-i <= maxDepth; i-- {
+		name := phrase.Where(s.Frames[i])
+		next := at.at[name]
+		if next == nil {
+			next = &call{name: name, at: map[string]*call{}}
+			at.at[name] = next
+			at.next = append(at.next, next)
+		}
+		next.join(s, classOf)
+		at = next
+	}
+}
+
+// join counts the threads of a stack in.
+func (c *call) join(s picture.MergedStack, classOf string) {
+	if c.count == 0 {
+		c.class = classOf
+	} else if c.class != classOf {
+		c.class = ""
+	}
+	c.count += s.Count
+	c.lwps = append(c.lwps, s.Threads...)
+}
+
+// draw places the calls from c, those of most threads first; those that would be too narrow
+// are one cell.
+func (o *icicle) draw(c *call, depth, x, width int, used map[string]bool) {
+	slices.SortStableFunc(c.next, func(a, b *call) int { return cmp.Compare(b.count, a.count) })
+	done, most := 0, len(c.next)
+	for i, next := range c.next {
+		left := x + width*done/c.count
+		w := x + width*(done+next.count)/c.count - left
+		if w < minCell {
+			most = i
+			break
+		}
+		done += next.count
+		o.cell(next, depth, left, w, used)
+		o.draw(next, depth+1, left, w, used)
+	}
+	rest := call{name: fmt.Sprintf("… %s", phrase.Count(len(c.next)-most, "other frame"))}
+	for i, next := range c.next[most:] {
+		if rest.class = next.class; i > 0 && next.class != c.next[most].class {
+			rest.class = ""
+			break
+		}
+	}
+	for _, next := range c.next[most:] {
+		rest.count, rest.lwps = rest.count+next.count, append(rest.lwps, next.lwps...)
+	}
+	left := x + width*done/max(c.count, 1)
+	if w := x + width*(done+rest.count)/max(c.count, 1) - left; w >= minCell {
+		o.cell(&rest, depth, left, w, used)
+	}
+}
+
+// cell draws a call.
+func (o *icicle) cell(c *call, depth, x, w int, used map[string]bool) {
+	one := cell{X: x, Y: depth * cellHeight, W: w - 1, Class: c.class}
+	one.Text = clip(c.name, int(float64(w-2*cellPadding)/cellChar))
+	who := phrase.Ranges(c.lwps, maxRanges)
+	one.Whole = fmt.Sprintf("%s: %s, LWP %s", c.name, phrase.Count(c.count, "thread"), who)
+	if one.Class != "" {
+		used[one.Class] = true
+	}
+	o.Cells = append(o.Cells, one)
+	o.Height = max(o.Height, (depth+1)*cellHeight)
+}

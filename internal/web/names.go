@@ -1,0 +1,142 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// names knows the threads of a picture by their LWPs.
+type names struct {
+	threads map[int]*picture.Thread
+	regions map[picture.ID]int // places in the picture
+}
+
+func newNames(pic *picture.Picture) *names {
+	n := &names{map[int]*picture.Thread{}, map[picture.ID]int{}}
+	for i := range pic.Threads {
+		n.threads[pic.Threads[i].LWP] = &pic.Threads[i]
+	}
+	for i, r := range pic.Regions {
+		n.regions[r.ID] = i
+	}
+	return n
+}
+
+// of names a thread: "thread 2 of 4 (LWP 455)".
+func (n *names) of(lwp int) string {
+	s := fmt.Sprintf("LWP %d", lwp)
+	if t := n.threads[lwp]; t != nil && t.ThreadNum != nil && t.TeamSize != nil && *t.TeamSize > 1 {
+		return fmt.Sprintf("thread %d of %d (%s)", *t.ThreadNum, *t.TeamSize, s)
+	}
+	return s
+}
+
+// place is where a thread is in the program.
+func (n *names) place(lwp int) string {
+	t := n.threads[lwp]
+	if t == nil {
+		return ""
+	}
+	f, ok := phrase.InnermostUser(t.UserStack)
+	if !ok {
+		return ""
+	}
+	return phrase.Where(f)
+}
+
+// class is the group of states that a thread's state is in: its color.
+func (n *names) class(lwp int) string {
+	if t := n.threads[lwp]; t != nil {
+		return class(t)
+	}
+	return classUnknown
+}
+
+// Groups of states, which have a color each.
+const (
+	classWork    = "work"
+	classLock    = "lock"
+	classBarrier = "barrier"
+	classTask    = "task"
+	classWait    = "wait"
+	classIdle    = "idle"
+	classUnknown = "unknown"
+)
+
+// classes are the groups in the order of the legend.
+var classes = []struct{ Class, Name string }{
+	{classWork, "at work"}, {classLock, "waits for a lock"}, {classBarrier, "at a barrier"},
+	{classTask, "waits for tasks"},
+	{classWait, "waits for something else"}, {classIdle, "idle"}, {classUnknown, "not known"},
+}
+
+// class is the group of a thread's state.
+func class(t *picture.Thread) string {
+	if t.State == nil {
+		if t.Role == picture.RoleNone {
+			return classIdle
+		}
+		return classUnknown
+	}
+	what, waits := strings.CutPrefix(string(t.State.Name), "wait_")
+	switch {
+	case strings.HasPrefix(what, "barrier"):
+		return classBarrier
+	case what == "taskwait" || what == "taskgroup":
+		return classTask
+	case waits && (picture.WaitKind(what).Exclusive() || what == "ordered"):
+		return classLock
+	case waits:
+		return classWait
+	case t.State.Name == picture.StateIdle:
+		return classIdle
+	case strings.HasPrefix(what, "work"):
+		return classWork
+	}
+	return classUnknown
+}
+
+// clip cuts a text to a number of characters.
+func clip(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	if most < 2 {
+		return ""
+	}
+	return string(r[:most-1]) + "…"
+}
+
+// stack is a merged stack and who has it.
+type stack struct {
+	Count  string
+	Who    string
+	Class  string
+	State  string
+	Frames []frame
+}
+
+// maxStacks is how many merged stacks a page has.
+const maxStacks = 200
+
+// newStacks are the merged stacks, those of most threads first.
+func newStacks(pic *picture.Picture, n *names) (out []stack) {
+	for _, s := range pic.Stacks[:min(len(pic.Stacks), maxStacks)] {
+		one := stack{
+			Count: phrase.Count(s.Count, "thread"), Who: phrase.Ranges(s.Threads, maxRanges), Class: classUnknown,
+			Frames: newFrames(s.Frames),
+		}
+		if len(s.Threads) > 0 {
+			one.Class = n.class(s.Threads[0])
+			if t := n.threads[s.Threads[0]]; t != nil && t.State != nil {
+				one.State = string(t.State.Name)
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// source is some lines of a source file.
+type source struct {
+	Name  string
+	Lines []sourceLine
+}
+
+// sourceLine is a line; if something is said of it, it is marked.
+type sourceLine struct {
+	Number int
+	Text   string
+	Marks  []string
+}
+
+// Bounds of the sources that are shown.
+const (
+	maxSources    = 24
+	sourceAround  = 4       // lines before and after one that is marked
+	maxSourceFile = 4 << 20 // bytes
+	maxSourceLine = 200     // characters
+	tabWidth      = 4
+)
+
+// spot is a line that something is said of.
+type spot struct {
+	file string
+	line int
+	said string
+}
+
+// newSources are the lines that verdicts name, as far as their files are at hand.
+func newSources(pic *picture.Picture, open func(string) (io.ReadCloser, error)) (out []source) {
+	if open == nil {
+		return nil
+	}
+	byFile, order := map[string][]spot{}, []string{}
+	for _, s := range spots(pic) {
+		if len(byFile[s.file]) == 0 {
+			order = append(order, s.file)
+		}
+		byFile[s.file] = append(byFile[s.file], s)
+	}
+	for _, file := range order[:min(len(order), maxSources)] {
+		if one := excerpt(file, byFile[file], open); len(one.Lines) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// spots are the lines that verdicts name: where threads wait, where they acquired what others
+// wait for, where they are instead of at a barrier, where the program died.
+func spots(pic *picture.Picture) (out []spot) {
+	seen := map[spot]bool{}
+	add := func(f *picture.Frame, said string) {
+		if f == nil || f.File == "" || f.Line <= 0 {
+			return
+		}
+		if s := (spot{f.File, f.Line, said}); !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	innermost := func(fs []picture.Frame) *picture.Frame {
+		if i := picture.InnermostUser(fs); i >= 0 {
+			return &fs[i]
+		}
+		return nil
+	}
+	n := newNames(pic)
+	for _, v := range pic.Verdicts {
+		for _, s := range v.Cycle {
+			add(innermost(s.Frames), fmt.Sprintf("%s waits here for %s", n.of(s.Thread), phrase.Target(s.WaitsFor)))
+			add(s.HeldAt, fmt.Sprintf("%s acquired here what %s waits for", n.of(s.HeldBy), n.of(s.Thread)))
+		}
+		for _, m := range v.Missing {
+			add(m.Frame, n.of(m.Thread)+" is here, and not at the barrier")
+		}
+		if len(v.Cycle)+len(v.Missing) > 0 || v.Severity == picture.SeverityInfo {
+			continue
+		}
+		for _, lwp := range v.Threads[:min(len(v.Threads), maxSources)] {
+			if t := n.threads[lwp]; t != nil {
+				add(innermost(t.UserStack), n.of(lwp)+" is here")
+			}
+		}
+	}
+	if t := pic.Target; t.Signal != "" {
+		add(innermost(t.Frames), fmt.Sprintf("%s came here, in LWP %d", t.Signal, t.CrashedLWP))
+	}
+	return out
+}
+
+// sourceEndings are the files that are taken for sources. Debug information may name any
+// file: a page that is passed on must not have what is in others.
+var sourceEndings = []string{
+	".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".cu", ".go",
+	".f", ".for", ".f77", ".f90", ".f95", ".f03", ".f08", ".fpp", ".fi",
+}
+
+// excerpt is the lines around the spots of a file; none if it is not at hand.
+func excerpt(file string, spots []spot, open func(string) (io.ReadCloser, error)) source {
+	out := source{Name: file}
+	if !slices.Contains(sourceEndings, strings.ToLower(filepath.Ext(file))) {
+		return out
+	}
+	f, err := open(file)
+	if err != nil {
+		return out // the file is not at hand: the place is named elsewhere
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSourceFile))
+	if err != nil || bytes.IndexByte(b, 0) >= 0 {
+		return out
+	}
+	slices.SortStableFunc(spots, func(x, y spot) int { return cmp.Compare(x.line, y.line) })
+	lines := bufio.NewScanner(bytes.NewReader(b))
+	lines.Buffer(nil, maxSourceFile+1)
+	for number := 1; lines.Scan() && len(spots) > 0; number++ {
+		for len(spots) > 1 && spots[0].line+sourceAround < number {
+			spots = spots[1:]
+		}
+		near := func(s spot) bool { return max(s.line-number, number-s.line) <= sourceAround }
+		if !slices.ContainsFunc(spots, near) {
+			continue
+		}
+		text := strings.ReplaceAll(strings.TrimRight(lines.Text(), "\r"), "\t", strings.Repeat(" ", tabWidth))
+		one := sourceLine{Number: number, Text: clip(text, maxSourceLine)}
+		for _, s := range spots {
+			if s.line == number {
+				one.Marks = append(one.Marks, s.said)
+			}
+		}
+		out.Lines = append(out.Lines, one)
+	}
+	return out
+}
+
+// After reports whether lines were left out before line i.
+func (s source) After(i int) bool { return i > 0 && s.Lines[i].Number > s.Lines[i-1].Number+1 }

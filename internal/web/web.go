@@ -1,0 +1,259 @@
+// Package web draws a picture as one page of HTML: it needs no network and can be read
+// without scripts. Everything is laid out here; the script only folds, searches and, on a
+// page that is served, asks for a new look.
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+//go:embed page.tmpl page.css page.js
+var files embed.FS
+
+// Start is what each page begins with.
+const Start = "<!DOCTYPE html>\n<!-- ompd-inspect: a picture of an OpenMP program -->"
+
+// Options are what a page has beside its picture.
+type Options struct {
+	// NoVerdict says what is known if no verdict was drawn.
+	NoVerdict string
+	// Source opens a source file by the name that debug information has; nil shows no
+	// sources.
+	Source func(name string) (io.ReadCloser, error)
+	// Refresh is after how many seconds the page asks for a new look; 0 for never. Only a
+	// page that is served can.
+	Refresh int
+}
+
+// page is what the template shows.
+type page struct {
+	CSS       template.CSS
+	JS        template.JS
+	CSP       string
+	Refresh   int
+	Title     string
+	What      string // what was looked at
+	Facts     []fact
+	Verdicts  []verdict
+	Notes     []string
+	NoVerdict string
+	Graph     *graph
+	Icicle    *icicle
+	Body      body
+}
+
+// body is the parts below the graphs.
+type body struct {
+	Stacks   []stack
+	Regions  []*region
+	Threads  threads
+	Tasks    tasks
+	Loops    []loop
+	Cores    *cores
+	Sources  []source
+	Warnings []string
+}
+
+// fact is one line of what is known of the target as a whole.
+type fact struct{ Name, Value string }
+
+// verdict is a verdict with its heading and the LWPs that it is about.
+type verdict struct {
+	*picture.Verdict
+	Heading string
+	Who     string
+	Behind  string
+	Steps   []step
+}
+
+// step is one thread of a deadlock.
+type step struct {
+	Who, WaitsFor, Holder, Evidence string
+	Frames                          []frame
+}
+
+// frame is a line of a stack.
+type frame struct {
+	Text   string
+	Pseudo bool
+	Forked int // LWP of the thread that the frame and those below it belong to
+}
+
+// maxNotes is how many lines of information a page has.
+const maxNotes = 40
+
+// Write draws a picture.
+func Write(w io.Writer, pic *picture.Picture, o Options) error {
+	p, err := newPage(pic, o)
+	if err != nil {
+		return err
+	}
+	t, err := template.ParseFS(files, "page.tmpl")
+	if err != nil {
+		return fmt.Errorf("the page's template: %w", err)
+	}
+	var b bytes.Buffer
+	b.WriteString(Start)
+	if err := t.Execute(&b, p); err != nil {
+		return fmt.Errorf("the page: %w", err)
+	}
+	_, err = w.Write(printable(b.Bytes()))
+	return err
+}
+
+// newPage lays a page out.
+func newPage(pic *picture.Picture, o Options) (*page, error) {
+	css, err1 := files.ReadFile("page.css")
+	js, err2 := files.ReadFile("page.js")
+	if err := cmp.Or(err1, err2); err != nil {
+		return nil, fmt.Errorf("the page: %w", err)
+	}
+	n := newNames(pic)
+	p := &page{
+		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
+		Title: title(pic), What: pic.Target.Kind + " " + pic.Target.Name(), Facts: facts(pic), NoVerdict: o.NoVerdict,
+		Graph: newGraph(pic, n), Icicle: newIcicle(pic, n),
+		Body: body{
+			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n), Tasks: newTasks(pic),
+			Loops: newLoops(pic), Cores: newCores(pic, n), Sources: newSources(pic, o.Source), Warnings: pic.Warnings,
+		},
+	}
+	for i := range pic.Verdicts {
+		if v := &pic.Verdicts[i]; v.Severity == picture.SeverityInfo {
+			p.Notes = append(p.Notes, v.Summary)
+		} else {
+			p.Verdicts = append(p.Verdicts, newVerdict(v, n))
+		}
+	}
+	if more := len(p.Notes) - maxNotes; more > 0 {
+		p.Notes = append(p.Notes[:maxNotes], fmt.Sprintf("… and %d more", more))
+	}
+	return p, nil
+}
+
+// policy is the content security policy: no network, and no style and script but the page's
+// own. A page that is served may ask its server for a new one.
+func policy(css, js []byte, served bool) string {
+	hash := func(b []byte) string {
+		sum := sha256.Sum256(b)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	s := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(css) + "; script-src " + hash(js)
+	if served {
+		s += "; connect-src 'self'"
+	}
+	return s
+}
+
+// title names the program and its process.
+func title(pic *picture.Picture) string {
+	t := pic.Target
+	command, _, _ := strings.Cut(t.Command, " ")
+	s := filepath.Base(cmp.Or(t.Executable, command, t.Path, t.Kind))
+	if t.PID != 0 {
+		s += fmt.Sprintf(" (pid %d)", t.PID)
+	}
+	return s
+}
+
+// facts are what is known of the target as a whole.
+func facts(pic *picture.Picture) (out []fact) {
+	t := pic.Target
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, fact{name, value})
+		}
+	}
+	if t.Signal != "" {
+		s := t.Signal
+		if t.FaultAddress != nil {
+			s += " at address " + t.FaultAddress.String()
+		}
+		if t.CrashedLWP != 0 {
+			s += fmt.Sprintf(" in LWP %d", t.CrashedLWP)
+		}
+		add("signal", s)
+	}
+	add("command", t.Command)
+	for _, r := range pic.Runtimes {
+		s := strings.TrimSpace(r.Name+" "+r.Version) + ", " + r.Path
+		if r.Tracking {
+			s += ", states tracked"
+		}
+		add("runtime", s)
+	}
+	add("threads", fmt.Sprintf("%d, on %s", t.Threads, t.Arch))
+	if p := t.Pause; p != nil && p.Stops > 0 {
+		add("stopped", fmt.Sprintf("%s for %.1f ms", phrase.Count(p.Threads, "thread"), float64(p.Microseconds)/1000))
+	}
+	return out
+}
+
+// newVerdict is a verdict as the page shows it.
+func newVerdict(v *picture.Verdict, n *names) verdict {
+	out := verdict{Verdict: v, Heading: cmp.Or(diagnose.Heading(v), strings.ToUpper(string(v.Kind)))}
+	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Behind, maxRanges)
+	for i, s := range v.Cycle {
+		if i == maxSteps {
+			break
+		}
+		out.Steps = append(out.Steps, step{
+			Who: n.of(s.Thread), WaitsFor: phrase.Target(s.WaitsFor), Holder: n.of(s.HeldBy), Evidence: s.HeldEvidence,
+			Frames: newFrames(s.Frames),
+		})
+	}
+	return out
+}
+
+// maxSteps is how many threads of a deadlock are shown with their stacks, and maxRanges how
+// many numbers and ranges of threads a line names.
+const (
+	maxSteps  = 32
+	maxRanges = 24
+)
+
+// newFrames are the frames of a stack.
+func newFrames(fs []picture.Frame) (out []frame) {
+	for _, f := range fs[:min(len(fs), maxFrames)] {
+		out = append(out, frame{phrase.Where(f), f.Kind == picture.FramePseudo, f.LWP})
+	}
+	if more := len(fs) - maxFrames; more > 0 {
+		out = append(out, frame{Text: fmt.Sprintf("… %s", phrase.Count(more, "more frame")), Pseudo: true})
+	}
+	return out
+}
+
+// maxFrames is how many frames of a stack are shown: a recursion may have a million.
+const maxFrames = 64
+
+// printable is a page with all characters written out that have no look of their own, but
+// for ends of lines: names in a program are anybody's.
+func printable(b []byte) []byte {
+	odd := func(r rune) bool { return r != '\n' && (r == utf8.RuneError || !unicode.IsPrint(r)) }
+	if !bytes.ContainsFunc(b, odd) {
+		return b
+	}
+	var out bytes.Buffer
+	for line := range slices.Values(bytes.SplitAfter(b, []byte("\n"))) {
+		end := bytes.TrimSuffix(line, []byte("\n"))
+		out.WriteString(phrase.Printable(string(end)))
+		out.Write(line[len(end):])
+	}
+	return out.Bytes()
+}

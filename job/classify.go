@@ -1,0 +1,198 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Locate says in which file an address of code lies: its build ID, or its name if it has
+// none, and the offset in it. It is not ok if nobody knows.
+type Locate func(pc picture.Hex) (file string, offset uint64, ok bool)
+
+// maxDepth is how many of a thread's innermost frames tell its class.
+const maxDepth = 64
+
+// Of makes of the picture of a rank what it has in common with others: its classes of
+// threads, the call of MPI that it waits in, and the worst of its verdicts.
+func Of(pic *picture.Picture, locate Locate) Answer {
+	a := Answer{Rank: -1, Member: Member{Peer: -1}, Names: map[Site]Name{}}
+	a.PID, a.Path = pic.Target.PID, pic.Target.Path
+	counts := map[string]*Count{}
+	for i := range pic.Threads {
+		t := &pic.Threads[i]
+		c := ThreadClass{State: stateOf(t), Where: a.where(t, locate)}
+		main := t.LWP == pic.Target.PID && t.LWP != 0
+		if t.Role == picture.RoleNone && t.MPI == nil && !main {
+			c = ThreadClass{Other: true, State: "other"} // where such threads are is nobody's question
+		}
+		key := c.key()
+		if counts[key] == nil {
+			counts[key] = &Count{ThreadClass: c}
+		}
+		counts[key].Threads++
+		if t.MPI != nil && (a.Call == nil || main) {
+			a.setCall(t, c)
+		}
+	}
+	for _, c := range counts {
+		a.Threads = append(a.Threads, *c)
+	}
+	slices.SortFunc(a.Threads, compareCounts)
+	if pic.Target.Kind == "core" && pic.Target.Signal != "" && fatal(pic.Target.Signal) {
+		a.Condition, a.Why = Crashed, pic.Target.Signal
+	}
+	a.Finding = worst(pic.Verdicts)
+	return a
+}
+
+// fatal reports whether a signal says that the program did something wrong: those that people
+// send to have a core do not.
+func fatal(signal string) bool {
+	return slices.Contains([]string{"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGSYS", "SIGTRAP"}, signal)
+}
+
+// setCall takes the call of a thread for that of the rank.
+func (a *Answer) setCall(t *picture.Thread, c ThreadClass) {
+	m := t.MPI
+	a.Call = &Call{
+		Routine: m.Routine, Comm: m.Communicator, Size: m.Size, Count: m.Count, Type: m.Type, Op: m.Op,
+		AnyPeer: m.AnySource,
+		Lost:    strings.Join(m.Lost, ", "),
+	}
+	if n := len(c.Where); n > 1 {
+		a.Call.Where = c.Where[n-2]
+	}
+	a.Peer, a.Tag = -1, m.Tag
+	if m.Peer != nil {
+		if isRooted(m.Routine) {
+			a.Call.Root = m.Peer
+		} else {
+			a.Peer = *m.Peer
+		}
+	}
+}
+
+func stateOf(t *picture.Thread) string {
+	switch {
+	case t.MPI != nil:
+		return "wait_mpi"
+	case t.Role == picture.RoleIdle:
+		return string(picture.StateIdle)
+	case t.State == nil:
+		return "none"
+	}
+	return string(t.State.Name)
+}
+
+// where is the place of a thread, outermost first: the program's own calls, up to the
+// outermost routine of MPI.
+func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
+	var out []Site
+	var last picture.Hex
+	var name Name
+	var inMPI Site // the routine, behind the frame that called it
+	stack := t.UserStack
+	for _, f := range slices.Backward(stack[:min(len(stack), maxDepth)]) {
+		if routine := mpiRoutine(f.Function); routine != "" && f.Kind != picture.FramePseudo {
+			return append(out, Site(routine))
+		}
+		if f.Kind == picture.FramePseudo {
+			out = append(out, Site(f.Function))
+			continue
+		}
+		if f.PC == nil || f.Kind != picture.FrameUser && f.Function == "" {
+			continue
+		}
+		if inMPI != "" && *f.PC != last {
+			break
+		}
+		if *f.PC == last && len(out) > 0 { // inlined: one place, whose name is that of the innermost
+			name = nameOf(f)
+			a.Names[out[len(out)-1]] = name
+			continue
+		}
+		last = *f.PC
+		if t.MPI != nil && t.MPI.From != nil && last == *t.MPI.From {
+			inMPI = Site(t.MPI.Routine)
+		}
+		file, offset, ok := locate(last)
+		if !ok {
+			file, offset = f.Module, f.Offset
+		}
+		const digits = 16 // of a build ID; more tell nothing apart
+		site := Site(fmt.Sprintf("%s+%x", file[:min(len(file), digits)], offset))
+		name = nameOf(f)
+		out, a.Names[site] = append(out, site), name
+	}
+	if inMPI != "" {
+		out = append(out, inMPI)
+	}
+	return out
+}
+
+func nameOf(f picture.Frame) Name {
+	n := Name{Function: f.Function, Line: f.Line}
+	if f.File != "" {
+		n.File = filepath.Base(f.File)
+	}
+	switch {
+	case f.Construct != "" && f.In != "":
+		n.Function = f.In + " [" + f.Construct + "]"
+	case n.Function == "" && f.Module != "":
+		n.Function = fmt.Sprintf("%s+0x%x", f.Module, f.Offset)
+	}
+	return n
+}
+
+// mpiRoutine is the standard's name of the routine of MPI that a function is, by the
+// function's name, "" if it is none.
+func mpiRoutine(function string) string {
+	name := strings.TrimRight(strings.ToLower(function), "_")
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "p"), "mpi_")
+	if !ok || rest == "" || strings.ContainsAny(rest, " :.") {
+		return ""
+	}
+	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:]
+}
+
+// numbers matches what a verdict says that differs from rank to rank and tells nothing apart.
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\s*\((LWP )?(0x)?[0-9a-f]+\)|\bLWP \d+ ?`)
+})
+
+// maxSummary bounds the summary of a verdict, in bytes.
+const maxSummary = 300
+
+// worst is the worst verdict that says why a rank comes no further.
+func worst(list []picture.Verdict) *Finding {
+	var out *picture.Verdict
+	for i := range list {
+		v := &list[i]
+		if v.Severity.Rank() > picture.SeverityHang.Rank() {
+			continue
+		}
+		if out == nil || cmp.Or(cmp.Compare(v.Severity.Rank(), out.Severity.Rank()),
+			cmp.Compare(v.Certainty.Rank(), out.Certainty.Rank())) < 0 {
+			out = v
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	s := numbers().ReplaceAllString(out.Summary, "")
+	return &Finding{out.Kind, out.Certainty, out.Severity, strings.ToValidUTF8(s[:min(len(s), maxSummary)], "")}
+}
+
+func place(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}

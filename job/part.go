@@ -1,0 +1,208 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Part is what is known of some ranks of a job.
+type Part struct {
+	size    int
+	kinds   map[string]*group
+	members map[int]Member
+	names   map[Site]Name
+	lost    map[string]string // hosts that did not answer, and why
+	ranks   Set
+}
+
+// group is a kind and the ranks that are of it.
+type group struct {
+	key  string // equal kinds have equal keys; the greater one counts
+	kind Kind
+	Set
+}
+
+// NewPart returns an empty one.
+func NewPart() *Part {
+	return &Part{kinds: map[string]*group{}, members: map[int]Member{}, names: map[Site]Name{},
+		lost: map[string]string{}}
+}
+
+// Ranks are the ranks of which something is known.
+func (p *Part) Ranks() Set { return p.ranks }
+
+// Size is how many ranks the job has, as far as that is known.
+func (p *Part) Size() int { return max(p.size, p.last()+1) }
+
+func (p *Part) last() int {
+	if p.ranks.Len() == 0 {
+		return -1
+	}
+	return int(p.ranks.bits.Maximum())
+}
+
+// Member is what is known of one rank by itself; not ok if nothing is.
+func (p *Part) Member(rank int) (m Member, ok bool) {
+	m, ok = p.members[rank]
+	return m, ok
+}
+
+// Lose notes that a host did not answer.
+func (p *Part) Lose(host, why string) { p.lost[host] = max(p.lost[host], why) }
+
+// Add adds an answer. Of two for one rank one counts, the same whichever comes first.
+func (p *Part) Add(a Answer) {
+	q := NewPart()
+	q.put(a)
+	p.Merge(q)
+}
+
+// put adds an answer for a rank of which there is none.
+func (p *Part) put(a Answer) {
+	if a.Rank < 0 || a.Rank >= MaxRanks {
+		return
+	}
+	a.Threads = slices.Clone(a.Threads)
+	slices.SortFunc(a.Threads, compareCounts)
+	p.group(newGroup(a.Kind)).Add(a.Rank)
+	p.ranks.Add(a.Rank)
+	p.members[a.Rank] = a.Member
+	p.size = max(p.size, min(a.Size, MaxRanks))
+	p.join(a.Names)
+}
+
+// newGroup is the group of a kind, with no rank. A rank that answered is more than one that
+// did not, and one that was looked at twice more than one that was seen once.
+func newGroup(k Kind) *group {
+	quality := "2"
+	switch {
+	case k.Condition == Silent:
+		quality = "0"
+	case k.Condition == Unreadable || k.Condition == Gone:
+		quality = "1"
+	case k.Movement != SeenOnce:
+		quality = "3"
+	}
+	text, _ := json.Marshal(k) // strings and numbers only
+	return &group{key: quality + string(text), kind: k}
+}
+
+// group is the group of p of the same kind as g, a new one if there was none.
+func (p *Part) group(g *group) *group {
+	if own := p.kinds[g.key]; own != nil {
+		return own
+	}
+	own := &group{key: g.key, kind: g.kind}
+	p.kinds[g.key] = own
+	return own
+}
+
+func (p *Part) join(names map[Site]Name) {
+	for s, n := range names {
+		if old, ok := p.names[s]; !ok || compareNames(old, n) < 0 {
+			p.names[s] = n
+		}
+	}
+}
+
+// Merge adds what q knows to p. q stays as it is.
+func (p *Part) Merge(q *Part) {
+	p.size = max(p.size, q.size)
+	p.join(q.names)
+	for host, why := range q.lost {
+		p.Lose(host, why)
+	}
+	ours, theirs := map[int]string{}, map[int]string{} // of ranks that both have
+	if both := p.ranks.And(q.ranks); both.Len() > 0 {
+		ours, theirs = p.keys(both), q.keys(both)
+	}
+	weaker := map[string]*Set{} // ranks of q that p knows better, by the key of their kind
+	for rank, key := range theirs {
+		if ours[rank] <= key {
+			continue
+		}
+		if weaker[key] == nil {
+			weaker[key] = &Set{}
+		}
+		weaker[key].Add(rank)
+	}
+	for rank, m := range q.members {
+		old, twice := p.members[rank]
+		if !twice {
+			p.members[rank] = m
+			continue
+		}
+		if cmp.Or(cmp.Compare(ours[rank], theirs[rank]), old.compare(m)) < 0 {
+			p.members[rank] = m
+		}
+		if ours[rank] < theirs[rank] {
+			p.drop(ours[rank], rank)
+		}
+	}
+	for _, g := range q.kinds {
+		add := g.Set
+		if less := weaker[g.key]; less != nil {
+			add = add.Without(*less)
+		}
+		if add.Len() > 0 {
+			p.group(g).join(add)
+		}
+	}
+	p.ranks.join(q.ranks)
+}
+
+// keys has for each of some ranks the key of its kind.
+func (p *Part) keys(ranks Set) map[int]string {
+	out := map[int]string{}
+	for key, g := range p.kinds {
+		for r := range g.And(ranks).All {
+			out[r] = key
+		}
+	}
+	return out
+}
+
+// drop takes a rank out of its group.
+func (p *Part) drop(key string, rank int) {
+	g := p.kinds[key]
+	if g.bits.Remove(uint32(rank)); g.Len() == 0 {
+		delete(p.kinds, key)
+	}
+}
+
+// groups are the kinds with their ranks, those of fewest ranks first.
+func (p *Part) groups() []*group {
+	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.Len(), b.Len()), cmp.Compare(a.First(), b.First()))
+	})
+}
+
+// groupOf is the group of a rank, nil if nothing is known of it.
+func (p *Part) groupOf(rank int) *group {
+	for _, g := range p.kinds {
+		if g.Has(rank) {
+			return g
+		}
+	}
+	return nil
+}
+
+func compareNames(a, b Name) int {
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function), cmp.Compare(a.File, b.File))
+}
+
+func compareCounts(a, b Count) int {
+	return cmp.Or(compareClasses(a.ThreadClass, b.ThreadClass), cmp.Compare(a.Threads, b.Threads))
+}
+
+func compareClasses(a, b ThreadClass) int {
+	other := 0
+	if a.Other != b.Other {
+		if other = -1; a.Other {
+			other = 1
+		}
+	}
+	return cmp.Or(other, cmp.Compare(a.State, b.State), slices.Compare(a.Where, b.Where))
+}

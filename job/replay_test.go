@@ -1,0 +1,89 @@
+package job
+
+import (
+	"fmt"
+	"testing"
+)
+
+// replayed are the lines that the nodes of a job of so many ranks send: all ranks but guilty
+// wait in a collective and have 64 threads; some of each hundred ranks have a thread that is
+// elsewhere.
+func replayed(tb testing.TB, ranks, perNode, guilty int) (lines [][]byte, bytes int) {
+	tb.Helper()
+	noise := make([]Kind, 5)
+	for i := range noise {
+		noise[i] = waiting("MPI_Allreduce")
+		late := ThreadClass{State: "work_parallel", Where: []Site{"app+10", Site(fmt.Sprintf("app+%x", 0x100+i)),
+			"app+77"}}
+		noise[i].Threads = []Count{{late, 1}, {idle, 62}, noise[i].Threads[0], {library, 4}}
+	}
+	usual := waiting("MPI_Allreduce")
+	usual.Threads = []Count{{idle, 63}, usual.Threads[0], {library, 4}}
+	for base := 0; base < ranks; base += perNode {
+		p := NewPart()
+		for r := base; r < min(base+perNode, ranks); r++ {
+			k := usual
+			switch {
+			case r == guilty:
+				k = deadlocked()
+			case r%97 == 3:
+				k = noise[r%len(noise)]
+			}
+			a := answer(r, k)
+			a.Size, a.Host, a.PID = ranks, fmt.Sprintf("node%05d", base/perNode), 4000+r*7919%30000
+			p.put(a)
+		}
+		line, err := p.Encode()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		lines, bytes = append(lines, line), bytes+len(line)
+	}
+	return lines, bytes
+}
+
+// mergedLines is a job of what its nodes sent.
+func mergedLines(tb testing.TB, lines [][]byte) *Part {
+	tb.Helper()
+	all := NewPart()
+	for _, l := range lines {
+		p, err := Decode(l)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all.Merge(p)
+	}
+	return all
+}
+
+// TestReplay: of 10,000 ranks, the guilty one is named, whoever answers twice.
+func TestReplay(t *testing.T) {
+	const ranks, guilty = 10_000, 4217
+	lines, size := replayed(t, ranks, 8, guilty)
+	r := mergedLines(t, append(lines, lines[:50]...)).Report("123456")
+	if len(r.Verdicts) == 0 || r.Verdicts[0].Ranks.String() != "4217" || r.Verdicts[0].Waiting.Len() != ranks-1 {
+		t.Fatalf("verdicts %+v, want rank %d that all others wait for", r.Verdicts, guilty)
+	}
+	if r.Ranks != ranks || r.Hosts != 1250 || r.Threads != (ranks-1)*68+2 || len(r.Classes) != 8 {
+		t.Errorf("%d ranks, %d hosts, %d threads, %d classes", r.Ranks, r.Hosts, r.Threads, len(r.Classes))
+	}
+	const most = 3_000_000
+	if size > most {
+		t.Errorf("the messages have %d bytes, more than %d", size, most)
+	}
+}
+
+// BenchmarkMerge merges what the nodes of large jobs send, and draws the verdicts.
+func BenchmarkMerge(b *testing.B) {
+	for _, c := range []struct{ ranks, perNode int }{{10_000, 8}, {1_000_000, 64}} {
+		b.Run(fmt.Sprintf("%d", c.ranks), func(b *testing.B) {
+			lines, size := replayed(b, c.ranks, c.perNode, c.ranks/2)
+			for b.Loop() {
+				if r := mergedLines(b, lines).Report("j"); len(r.Verdicts) == 0 {
+					b.Fatal("no verdict")
+				}
+			}
+			b.ReportMetric(float64(size)/1e6, "MB-messages")
+		})
+	}
+}

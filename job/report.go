@@ -1,0 +1,192 @@
+package job
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Schema names the version of the JSON form of a Report.
+const Schema = "ompd-inspect/job/1.0"
+
+// Report is a job on one page.
+type Report struct {
+	Schema   string  `json:"schema"`
+	Job      string  `json:"job"`   // what was asked for
+	Ranks    int     `json:"ranks"` // of the job, as far as that is known
+	Answered Set     `json:"answered"`
+	Hosts    int     `json:"hosts"`
+	Threads  int     `json:"threads"`
+	Seconds  float64 `json:"seconds"` // from the command to the last answer
+	// Partial is set if answers were still to come.
+	Partial  bool      `json:"partial,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+	Classes  []Class   `json:"classes,omitempty"`
+	// Others counts the threads of libraries, which no class has.
+	Others  int    `json:"other_threads,omitempty"`
+	Missing []Lost `json:"missing,omitempty"`
+	// Shown are the ranks to look at in detail, with where they are.
+	Shown []Where `json:"shown,omitempty"`
+}
+
+// Class are threads that are at the same place, in whatever rank.
+type Class struct {
+	Ranks   Set    `json:"ranks"`
+	Threads int    `json:"threads"`
+	State   string `json:"state"`
+	// Where is the place, outermost first.
+	Where []Name `json:"where,omitempty"`
+	Sites []Site `json:"sites,omitempty"`
+	// Call is that of MPI, if all threads of the class are in calls that are alike.
+	Call     *Call    `json:"call,omitempty"`
+	Movement Movement `json:"movement,omitempty"`
+}
+
+// Lost are ranks, or hosts, that did not answer.
+type Lost struct {
+	Host  string `json:"host,omitempty"`
+	Ranks Set    `json:"ranks"`
+	Why   string `json:"why"`
+}
+
+// Where is where a rank runs, or its core is.
+type Where struct {
+	Rank int    `json:"rank"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	Path string `json:"path,omitempty"`
+}
+
+// maxShown bounds the ranks that are named to be looked at.
+const maxShown = 8
+
+// Report joins what is known of a job that was asked for by a name.
+func (p *Part) Report(asked string) *Report {
+	r := &Report{Schema: Schema, Job: asked, Ranks: p.Size(), Verdicts: p.verdicts()}
+	hosts := map[string]bool{}
+	silent := map[Lost]Set{}
+	for _, g := range p.groups() {
+		switch g.kind.Condition {
+		case Silent, Unreadable:
+			for rank := range g.All {
+				l := Lost{Host: p.members[rank].Host, Why: g.kind.Why}
+				s := silent[l].Clone()
+				s.Add(rank)
+				silent[l] = s
+			}
+		default:
+			r.Answered = r.Answered.Or(g.Set)
+			for rank := range g.All {
+				hosts[p.members[rank].Host] = true
+			}
+		}
+	}
+	r.Hosts = len(hosts)
+	for l, s := range silent {
+		l.Ranks = s
+		r.Missing = append(r.Missing, l)
+	}
+	for host, why := range p.lost {
+		if !hosts[host] {
+			r.Missing = append(r.Missing, Lost{Host: host, Why: why})
+		}
+	}
+	slices.SortFunc(r.Missing, func(a, b Lost) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Ranks.First(), b.Ranks.First()),
+			cmp.Compare(a.Why, b.Why))
+	})
+	r.Classes = p.classes(r)
+	r.Shown = p.shown(r)
+	return r
+}
+
+// classes are the classes of threads, those of the fewest ranks first.
+func (p *Part) classes(r *Report) []Class {
+	index := map[string]*Class{}
+	for _, g := range p.groups() {
+		for _, t := range g.kind.Threads {
+			r.Threads += t.Threads * g.Len()
+			if t.Other {
+				r.Others += t.Threads * g.Len()
+				continue
+			}
+			c := index[t.key()]
+			if c == nil {
+				c = &Class{State: t.State, Sites: t.Where, Where: p.namesOf(t.Where), Movement: g.kind.Movement,
+					Call: g.callOf(t)}
+				index[t.key()] = c
+			}
+			if c.Call != nil && (g.callOf(t) == nil || g.callOf(t).String() != c.Call.String()) {
+				c.Call = nil
+			}
+			if c.Movement != g.kind.Movement {
+				c.Movement = SeenOnce
+			}
+			c.Ranks.join(g.Set)
+			c.Threads += t.Threads * g.Len()
+		}
+	}
+	return slices.SortedFunc(func(yield func(Class) bool) {
+		for _, c := range index {
+			if !yield(*c) {
+				return
+			}
+		}
+	}, func(a, b Class) int {
+		return cmp.Or(cmp.Compare(a.Ranks.Len(), b.Ranks.Len()), cmp.Compare(a.Threads, b.Threads),
+			cmp.Compare(a.State, b.State),
+			slices.Compare(a.Sites, b.Sites))
+	})
+}
+
+// key is equal for equal classes.
+func (c ThreadClass) key() string {
+	s := c.State
+	for _, w := range c.Where {
+		s += "\n" + string(w)
+	}
+	return s
+}
+
+// callOf is the call of a group's ranks, if threads of a class are in it.
+func (g *group) callOf(t Count) *Call {
+	if c := g.kind.Call; c != nil && len(t.Where) > 0 && t.Where[len(t.Where)-1] == Site(c.Routine) {
+		return c
+	}
+	return nil
+}
+
+// namesOf are the names of sites; a site without a name is called by itself.
+func (p *Part) namesOf(sites []Site) []Name {
+	var out []Name
+	for _, s := range sites {
+		n, ok := p.names[s]
+		if !ok || n.Function == "" && n.Line == 0 {
+			n = Name{Function: string(s)}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// shown are the ranks to look at: one of each verdict, and one of each of the rarest
+// classes.
+func (p *Part) shown(r *Report) (out []Where) {
+	picked := map[int]bool{}
+	pick := func(s Set) {
+		if rank := s.First(); rank >= 0 && !picked[rank] && len(picked) < maxShown {
+			picked[rank] = true
+		}
+	}
+	for _, v := range r.Verdicts {
+		pick(v.Ranks)
+	}
+	for _, c := range r.Classes {
+		pick(c.Ranks)
+	}
+	for _, rank := range slices.Sorted(maps.Keys(picked)) {
+		m := p.members[rank]
+		out = append(out, Where{rank, m.Host, m.PID, m.Path})
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package layout
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// part is what was read of a structure in memory of which every byte is dear.
+type part struct {
+	mem  callbacks.Sparing
+	have []bool // by byte of the record's data
+}
+
+const (
+	// word is the size of what is read anyway.
+	word = 8
+	// longField is more than a plain field has: it is an array or a structure, of
+	// which parts are asked for.
+	longField = 16
+	// worthGap is how many bytes between two fields are read with them, rather than
+	// to ask twice.
+	worthGap = 16
+)
+
+// sparing is memory of which every byte is dear, if there is more to read than one word.
+func sparing(mem callbacks.Memory, n uint64) (callbacks.Sparing, bool) {
+	s, ok := mem.(callbacks.Sparing)
+	return s, ok && n > word
+}
+
+// readSparing is the record of a structure of which only the plain fields are read at
+// once, and of a long one its first word, so that a structure that is not there is an
+// error like any other.
+func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, fields ...Field) *Record {
+	n := &ownRecord{Record: Record{base: a, low: a.Add(low), data: make([]byte, high-low)}}
+	r := &n.Record
+	r.err = &n.fault
+	r.part = &part{mem, make([]bool, len(r.data))}
+	for _, p := range pieces(fields) {
+		if err := readMemory(mem, a, p.Offset, r.data[p.Offset-low:p.End()-low]); err != nil {
+			r.fail(err)
+			return r
+		}
+		r.part.mark(p.Offset-low, p.Size)
+	}
+	return r
+}
+
+// pieces are the parts of a structure in which fields lie, as few as are worth it.
+func pieces(fields []Field) []Field {
+	sorted := slices.SortedFunc(slices.Values(fields), func(a, b Field) int { return cmp.Compare(a.Offset, b.Offset) })
+	var all []Field
+	for _, f := range sorted {
+		if !f.Known() {
+			continue
+		}
+		if f.Size > longField {
+			f.Size = word
+		}
+		if n := len(all) - 1; n >= 0 && f.Offset <= all[n].End()+worthGap {
+			all[n].Size = max(all[n].End(), f.End()) - all[n].Offset
+			continue
+		}
+		all = append(all, Field{Offset: f.Offset, Size: f.Size})
+	}
+	return all
+}
+
+func (p *part) mark(low, size uint64) {
+	for i := range size {
+		p.have[low+i] = true
+	}
+}
+
+// Fetch reads fields that will be asked for with as few reads as are worth it, where memory is
+// dear; elsewhere they were read with their structure.
+func (r *Record) Fetch(fields ...Field) {
+	if r.part == nil || *r.err != nil {
+		return
+	}
+	for _, p := range pieces(fields) {
+		low := r.base.Offset + p.Offset - r.low.Offset
+		if n := uint64(len(r.data)); low > n || p.Size > n-low || !r.part.fetch(r, low, p.Size) {
+			return // who asks for the field is told
+		}
+	}
+}
+
+// fetch reads what is missing of size bytes of r's data, and reports whether they are
+// all there.
+func (p *part) fetch(r *Record, low, size uint64) bool {
+	for i := low; i < low+size; i++ {
+		if p.have[i] {
+			continue
+		}
+		if err := p.mem.ReadLater(r.low.Add(low), r.data[low:low+size]); err != nil {
+			r.fail(&readError{err})
+			return false
+		}
+		p.mark(low, size)
+		return true
+	}
+	return true
+}

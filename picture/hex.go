@@ -1,0 +1,39 @@
+package picture
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Hex is an address that JSON has as a string "0x…".
+type Hex uint64
+
+// Address is v as an address of a picture: nil for 0, since what is absent is missing.
+func Address(v uint64) *Hex {
+	if v == 0 {
+		return nil
+	}
+	h := Hex(v)
+	return &h
+}
+
+// String is the form "0x…".
+func (h Hex) String() string { return "0x" + strconv.FormatUint(uint64(h), 16) }
+
+// MarshalText gives the form "0x…".
+func (h Hex) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads the form "0x…".
+func (h *Hex) UnmarshalText(b []byte) error {
+	digits, ok := strings.CutPrefix(string(b), "0x")
+	if !ok {
+		return fmt.Errorf("address %q does not start with 0x", b)
+	}
+	v, err := strconv.ParseUint(digits, 16, 64)
+	if err != nil {
+		return fmt.Errorf("address %q: %w", b, err)
+	}
+	*h = Hex(v)
+	return nil
+}

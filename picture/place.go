@@ -1,0 +1,38 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Spot is where code is whose function has no name: in its module, as addr2line takes it, else
+// by its address. It is empty if neither is known.
+func (f *Frame) Spot() string {
+	switch {
+	case f.Module != "" && f.Function == "" && f.Offset != 0 && f.PC == nil && f.Entry != nil:
+		return fmt.Sprintf("function %s+%#x", f.Module, f.Offset)
+	case f.Module != "" && f.Function == "" && f.Offset != 0:
+		return fmt.Sprintf("%s+%#x", f.Module, f.Offset)
+	case f.PC != nil:
+		return f.PC.String()
+	case f.Entry != nil:
+		return "function " + f.Entry.String()
+	}
+	return ""
+}
+
+// Called is what the function of a frame is called, or where it is.
+func (f *Frame) Called() string { return cmp.Or(f.Function, f.Spot()) }
+
+// Called is what a function is called, or where it is.
+func (c *Code) Called() string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case c.Module != "":
+		return fmt.Sprintf("%s+%#x", c.Module, c.Offset)
+	case c.Address != nil:
+		return c.Address.String()
+	}
+	return ""
+}

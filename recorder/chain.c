@@ -1,0 +1,74 @@
+/* chain.c: the tool that OMPD_RECORDER_NEXT names, which sees what the recorder sees, after it. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder.h"
+
+ompt_callback_t recorder_next[64];
+uint32_t recorder_chained;
+
+static ompt_start_tool_result_t *next;
+static ompt_function_lookup_t runtime_lookup;
+
+/* start_one asks one library for its tool. */
+static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_version, const char *runtime) {
+    void *library = dlopen(path, RTLD_LAZY);
+    if (library == NULL) {
+        fprintf(stderr, "libompd-recorder: OMPD_RECORDER_NEXT: %s\n", dlerror());
+        return NULL;
+    }
+    ompt_start_tool_result_t *(*start)(unsigned, const char *);
+    *(void **)&start = dlsym(library, "ompt_start_tool");
+    ompt_start_tool_result_t *result = start == NULL ? NULL : start(omp_version, runtime);
+    if (result == NULL) dlclose(library);
+    return result;
+}
+
+/* chain_start takes the first of the libraries, with colons in between as in OMP_TOOL_LIBRARIES, that has a tool. */
+void chain_start(unsigned omp_version, const char *runtime) {
+    const char *set = getenv("OMPD_RECORDER_NEXT");
+    char *list = set == NULL ? NULL : strdup(set), *rest = NULL;
+    if (list == NULL) return;
+    for (char *path = strtok_r(list, ":", &rest); path != NULL && next == NULL; path = strtok_r(NULL, ":", &rest))
+        next = start_one(path, omp_version, runtime);
+    free(list);
+    recorder_chained = next != NULL;
+    recorder_head->ids = recorder_chained ? RECORDER_IDS_ADDRESS : RECORDER_IDS_OURS;
+}
+
+/* next_set is ompt_set_callback for the next tool. What the recorder asks for too it passes on itself. */
+static int next_set(ompt_callbacks_t code, ompt_callback_t callback) {
+    ompt_set_callback_t set = (ompt_set_callback_t)runtime_lookup("ompt_set_callback");
+    if (code <= 0 || code >= 64 || recorder_head->registered[code] < 0) return set(code, callback);
+    recorder_next[code] = callback;
+    return recorder_head->registered[code];
+}
+
+/* next_get is ompt_get_callback for the next tool. */
+static int next_get(ompt_callbacks_t code, ompt_callback_t *callback) {
+    int (*get)(ompt_callbacks_t, ompt_callback_t *) =
+        (int (*)(ompt_callbacks_t, ompt_callback_t *))runtime_lookup("ompt_get_callback");
+    if (code <= 0 || code >= 64 || recorder_head->registered[code] < 0) return get(code, callback);
+    *callback = recorder_next[code];
+    return recorder_next[code] != NULL;
+}
+
+static ompt_interface_fn_t next_lookup(const char *name) {
+    if (strcmp(name, "ompt_set_callback") == 0) return (ompt_interface_fn_t)next_set;
+    if (strcmp(name, "ompt_get_callback") == 0) return (ompt_interface_fn_t)next_get;
+    return runtime_lookup(name);
+}
+
+void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num) {
+    runtime_lookup = lookup;
+    if (next != NULL && next->initialize(next_lookup, initial_device_num, &next->tool_data) == 0) {
+        next = NULL; /* it wants no events; its words are its own still */
+        memset(recorder_next, 0, sizeof recorder_next);
+    }
+}
+
+void chain_finalize(void) {
+    if (next != NULL) next->finalize(&next->tool_data);
+}

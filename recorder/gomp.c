@@ -1,0 +1,282 @@
+/* gomp.c: regions and tasks of GNU's runtime, which knows no tools. The library stands before it (LD_PRELOAD), takes
+ * the calls that a compiler makes of constructs, tells the recorder what OMPT would tell, and passes them on.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gomp.h"
+
+uint32_t gomp_state;
+
+static __thread struct frame *innermost __attribute__((tls_model("initial-exec")));
+/* outermost is the initial task of a root thread. That of a worker is its last implicit task, until it begins the next
+ * one: it may still execute tasks at the region's end. */
+static __thread struct frame outermost;
+static __thread bool waits; /* the worker is at the end of a region */
+static __thread ompt_data_t thread;
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
+    const char *base = strrchr(info->dlpi_name, '/');
+    (void)size;
+    if (base == NULL || strncmp(base + 1, "libgomp", 7) != 0) return 0;
+    *(void **)found = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return *(void **)found != NULL;
+}
+
+void *gomp_find(const char *name) {
+    void *real = dlsym(RTLD_NEXT, name), *library = NULL;
+    if (real == NULL && dl_iterate_phdr(find_library, &library) != 0) real = dlsym(library, name);
+    if (real == NULL) {
+        fprintf(stderr, "libompd-recorder: the OpenMP runtime of this program has no %s; run it without the recorder\n",
+                name);
+        abort();
+    }
+    return real;
+}
+
+bool gomp_start(void) {
+    Dl_info info = {0};
+    void *real = gomp_find("GOMP_parallel"), *library = NULL;
+    char name[sizeof recorder_head->runtime];
+    if (dladdr(real, &info) != 0) library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    bool other = library != NULL && dlsym(library, "__kmpc_fork_call") != NULL;
+    snprintf(name, sizeof name, "GNU OpenMP runtime %s", info.dli_fname == NULL ? "" : info.dli_fname);
+    if (!other && recorder_start(RECORDER_SOURCE_LIBGOMP, 0, name)) {
+        __atomic_store_n(&gomp_state, GOMP_RECORDS, __ATOMIC_RELEASE);
+        return true;
+    }
+    __atomic_store_n(&gomp_state, GOMP_PASSES, __ATOMIC_RELEASE);
+    return false;
+}
+
+enum { THREAD_INITIAL = 1, THREAD_WORKER = 2 }; /* ompt_thread_t */
+
+__attribute__((noinline)) static struct frame *begin_root(void) {
+    innermost = &outermost;
+    TELL(thread_begin, THREAD_INITIAL, &thread);
+    TELL(implicit_task, ompt_scope_begin, &outermost.parallel, &outermost.task, 1, 1, ompt_task_initial);
+    return innermost;
+}
+
+struct frame *gomp_frame(void) { return __builtin_expect(innermost != NULL, 1) ? innermost : begin_root(); }
+
+/* team is one region, on the stack of the thread that forks it. Its first word is for GNU's runtime, which reads that
+ * of what it takes for the program's data. */
+struct team {
+    void *first;
+    void (*function)(void *);
+    void *data;
+    void *owner; /* tells the thread that forks it from others: where it has its variable */
+    ompt_data_t parallel;
+    struct frame frame; /* of the forking thread */
+    int work;           /* ompt_work_t of a combined construct, 0 none */
+    uint64_t count;
+    unsigned size;
+};
+
+extern int omp_get_thread_num(void), omp_get_num_threads(void);
+
+/* worker_returns ends the region that a worker was in last; nobody tells when that has ended. */
+static void worker_returns(void) {
+    if (!waits) return;
+    waits = false;
+    struct frame *f = &outermost;
+    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
+    TELL(implicit_task, ompt_scope_end, &f->parallel, &f->task, 0, 0, ompt_task_implicit);
+}
+
+/* member is what each thread of a region executes. */
+static void member(void *p) {
+    static __typeof__(&omp_get_thread_num) number, size;
+    struct team *t = p;
+    if (rarely(size == NULL)) {
+        *(void **)&number = gomp_find("omp_get_thread_num");
+        *(void **)&size = gomp_find("omp_get_num_threads");
+    }
+    bool worker = t->owner != &innermost;
+    struct frame *outer = innermost, *f = worker ? &outermost : &t->frame;
+    if (worker && outer == NULL) TELL(thread_begin, THREAD_WORKER, &thread);
+    if (worker) worker_returns();
+    *f = (struct frame){.outer = worker ? NULL : outer, .parallel = t->parallel};
+    innermost = f;
+    unsigned n = (unsigned)size(), index = (unsigned)number();
+    if (!worker) t->size = n;
+    TELL(implicit_task, ompt_scope_begin, &f->parallel, &f->task, n, index, ompt_task_implicit);
+    if (t->work != 0) {
+        f->work = t->work;
+        TELL(work, t->work, ompt_scope_begin, &f->parallel, &f->task, t->count, NULL);
+    }
+    t->function(t->data);
+    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_begin, &f->parallel, &f->task, NULL);
+    waits = worker;
+}
+
+/* fork_begin and fork_end are before and after the runtime's function that forks a region. */
+inlined void fork_begin(struct team *t, void (*function)(void *), void *data, unsigned requested, const void *code) {
+    struct frame *f = gomp_frame();
+    *t = (struct team){.function = function, .data = data, .owner = &innermost};
+    TELL(parallel_begin, &f->task, NULL, &t->parallel, requested, ompt_parallel_invoker_program, code);
+}
+
+inlined void fork_end(struct team *t, const void *code) {
+    struct frame *f = &t->frame;
+    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
+    TELL(implicit_task, ompt_scope_end, &f->parallel, &f->task, t->size, 0, ompt_task_implicit);
+    innermost = f->outer;
+    TELL(parallel_end, &t->parallel, &innermost->task, ompt_parallel_invoker_program, code);
+}
+
+EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
+    REAL(GOMP_parallel);
+    struct team t;
+    if (!gomp_ready()) {
+        real(fn, data, n, flags);
+        return;
+    }
+    fork_begin(&t, fn, data, n, HERE);
+    real(member, &t, n, flags);
+    fork_end(&t, HERE);
+}
+
+EXPORT unsigned GOMP_parallel_reductions(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
+    REAL(GOMP_parallel_reductions);
+    struct team t;
+    if (!gomp_ready()) return real(fn, data, n, flags);
+    fork_begin(&t, fn, data, n, HERE);
+    t.first = *(void **)data;
+    unsigned answer = real(member, &t, n, flags);
+    fork_end(&t, HERE);
+    return answer;
+}
+
+enum { WORK_SECTIONS = 2, WORK_STATIC = 10, WORK_DYNAMIC, WORK_GUIDED, WORK_OTHER }; /* ompt_work_t of 5.2 */
+
+inlined uint64_t iterations(long start, long end, long step) {
+    if (step == 0 || (step > 0 ? end <= start : end >= start)) return 0;
+    return (uint64_t)((end - start + step + (step > 0 ? -1 : 1)) / step);
+}
+
+EXPORT void GOMP_parallel_sections(void (*fn)(void *), void *data, unsigned n, unsigned count, unsigned flags) {
+    REAL(GOMP_parallel_sections);
+    struct team t;
+    if (!gomp_ready()) {
+        real(fn, data, n, count, flags);
+        return;
+    }
+    fork_begin(&t, fn, data, n, HERE);
+    t.work = WORK_SECTIONS;
+    t.count = count;
+    real(member, &t, n, count, flags);
+    fork_end(&t, HERE);
+}
+
+#define PARALLEL_LOOP(name, kind)                                                                                    \
+    EXPORT void name(void (*fn)(void *), void *data, unsigned n, long start, long end, long step, long chunk,        \
+                     unsigned flags) {                                                                               \
+        REAL(name);                                                                                                  \
+        struct team t;                                                                                               \
+        if (!gomp_ready()) {                                                                                         \
+            real(fn, data, n, start, end, step, chunk, flags);                                                       \
+            return;                                                                                                  \
+        }                                                                                                            \
+        fork_begin(&t, fn, data, n, HERE);                                                                           \
+        t.work = kind;                                                                                               \
+        t.count = iterations(start, end, step);                                                                      \
+        real(member, &t, n, start, end, step, chunk, flags);                                                         \
+        fork_end(&t, HERE);                                                                                          \
+    }
+
+PARALLEL_LOOP(GOMP_parallel_loop_static, WORK_STATIC)
+PARALLEL_LOOP(GOMP_parallel_loop_dynamic, WORK_DYNAMIC)
+PARALLEL_LOOP(GOMP_parallel_loop_guided, WORK_GUIDED)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_dynamic, WORK_DYNAMIC)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_guided, WORK_GUIDED)
+/* These have no chunk: the runtime takes flags from its place, and nothing from the place of flags. */
+PARALLEL_LOOP(GOMP_parallel_loop_runtime, WORK_OTHER)
+PARALLEL_LOOP(GOMP_parallel_loop_nonmonotonic_runtime, WORK_OTHER)
+PARALLEL_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime, WORK_OTHER)
+
+EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned teams, unsigned limit, unsigned flags) {
+    REAL(GOMP_teams_reg);
+    ompt_data_t parallel = {0};
+    if (gomp_ready()) {
+        struct frame *f = gomp_frame();
+        int league = ompt_parallel_invoker_program | ompt_parallel_league;
+        TELL(parallel_begin, &f->task, NULL, &parallel, teams, league, HERE);
+        real(fn, data, teams, limit, flags);
+        TELL(parallel_end, &parallel, &f->task, league, HERE);
+        return;
+    }
+    real(fn, data, teams, limit, flags);
+}
+
+/* child lies before the arguments of a task, which the runtime copies for it. Its first word is the runtime's, too: the
+ * event of a task with detach. */
+struct child {
+    void *event;
+    void (*function)(void *);
+    ompt_data_t task;
+    uint64_t offset; /* of the arguments, from the child's address */
+};
+
+/* birth is what copy_child makes a child of. */
+struct birth {
+    struct child child;
+    void (*copy)(void *, void *);
+    void *data;
+    long size;
+    bool detach;
+};
+
+static void copy_child(void *to, void *from) {
+    struct birth *b = from;
+    memcpy(to, &b->child, sizeof b->child);
+    if (b->detach && b->data != NULL) *(void **)b->data = b->child.event;
+    void *arguments = (char *)to + b->child.offset;
+    if (b->copy != NULL)
+        b->copy(arguments, b->data);
+    else
+        for (long i = 0; i < b->size; i++) ((char *)arguments)[i] = ((const char *)b->data)[i];
+}
+
+static void execute(void *p) {
+    struct child *c = p;
+    struct frame *outer = gomp_frame(), f = {.outer = outer, .parallel = outer->parallel, .task = c->task};
+    TELL(task_schedule, &outer->task, ompt_task_switch, &f.task);
+    innermost = &f;
+    c->function((char *)p + c->offset);
+    innermost = outer;
+    TELL(task_schedule, &f.task, ompt_task_complete, &outer->task);
+}
+
+/* Flags of GOMP_task, and those of a task in OMPT. */
+enum { TASK_UNTIED = 1, TASK_FINAL = 2, TASK_MERGEABLE = 4, TASK_DEPEND = 8, TASK_DETACH = 1 << 13 };
+#define TASK_EXPLICIT 4u
+#define OMPT_UNDEFERRED 0x08000000u
+#define OMPT_UNTIED 0x10000000u
+#define OMPT_FINAL 0x20000000u
+#define OMPT_MERGEABLE 0x40000000u
+
+inlined uint32_t task_flags(bool deferred, unsigned flags) {
+    return TASK_EXPLICIT | (deferred ? 0 : OMPT_UNDEFERRED) | (flags & TASK_UNTIED ? OMPT_UNTIED : 0) |
+           (flags & TASK_FINAL ? OMPT_FINAL : 0) | (flags & TASK_MERGEABLE ? OMPT_MERGEABLE : 0);
+}
+
+EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size, long align,
+                      bool deferred, unsigned flags, void **depend, int priority, void *detach) {
+    REAL(GOMP_task);
+    if (!gomp_ready()) {
+        real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
+        return;
+    }
+    long unit = align > (long)sizeof(void *) ? align : (long)sizeof(void *);
+    long offset = ((long)sizeof(struct child) + unit - 1) / unit * unit;
+    struct birth b = {.child = {.function = fn, .offset = (uint64_t)offset}, .copy = copy, .data = data, .size = size,
+                      .detach = (flags & TASK_DETACH) != 0};
+    TELL(task_create, &gomp_frame()->task, NULL, &b.child.task, (int)task_flags(deferred, flags),
+                   (flags & TASK_DEPEND) != 0, HERE);
+    real(execute, &b, copy_child, size + offset, unit, deferred, flags, depend, priority, detach);
+}

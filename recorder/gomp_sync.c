@@ -1,0 +1,306 @@
+/* gomp_sync.c: waits, locks and worksharing of GNU's runtime (see gomp.c). */
+#include "gomp.h"
+#include "state.h"
+
+/* AROUND records a wait: begin, the call, end. */
+#define AROUND(kind, call)                                                           \
+    do {                                                                             \
+        struct frame *f = gomp_frame();                                              \
+        TELL(sync_region, kind, ompt_scope_begin, &f->parallel, &f->task, HERE);        \
+        call;                                                                        \
+        TELL(sync_region, kind, ompt_scope_end, &f->parallel, &f->task, HERE);          \
+    } while (0)
+
+/* GCC calls this for barriers that are written and for those at the end of constructs: the kind is only "barrier". */
+EXPORT void GOMP_barrier(void) {
+    REAL(GOMP_barrier);
+    if (!gomp_ready())
+        real();
+    else
+        AROUND(ompt_sync_region_barrier, real());
+}
+
+EXPORT bool GOMP_barrier_cancel(void) {
+    REAL(GOMP_barrier_cancel);
+    bool answer;
+    if (!gomp_ready()) return real();
+    AROUND(ompt_sync_region_barrier, answer = real());
+    return answer;
+}
+
+EXPORT void GOMP_taskwait(void) {
+    REAL(GOMP_taskwait);
+    if (!gomp_ready())
+        real();
+    else
+        AROUND(ompt_sync_region_taskwait, real());
+}
+
+EXPORT void GOMP_taskwait_depend(void **depend) {
+    REAL(GOMP_taskwait_depend);
+    if (!gomp_ready())
+        real(depend);
+    else
+        AROUND(ompt_sync_region_taskwait, real(depend));
+}
+
+EXPORT void GOMP_taskgroup_start(void) {
+    REAL(GOMP_taskgroup_start);
+    if (gomp_ready()) {
+        struct frame *f = gomp_frame();
+        TELL(sync_region, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
+    }
+    real();
+}
+
+EXPORT void GOMP_taskgroup_end(void) {
+    REAL(GOMP_taskgroup_end);
+    if (!gomp_ready()) {
+        real();
+        return;
+    }
+    struct frame *f = gomp_frame();
+    TELL(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_begin, &f->parallel, &f->task, HERE);
+    real();
+    TELL(sync_region_wait, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
+    TELL(sync_region, ompt_sync_region_taskgroup, ompt_scope_end, &f->parallel, &f->task, HERE);
+}
+
+EXPORT bool GOMP_cancel(int which, bool cancels) {
+    REAL(GOMP_cancel);
+    /* 1 parallel, 2 for, 4 sections, 8 taskgroup: as OMPT has it */
+    if (cancels && gomp_ready()) TELL(cancel, &gomp_frame()->task, which & 15, HERE);
+    return real(which, cancels);
+}
+
+/* ENTER and LEAVE are the two functions of a construct with mutual exclusion. A release is recorded before it is made,
+ * so that it is before the next acquisition. The wait id of what has no variable is the address of the runtime's
+ * function. */
+#define ENTER(name, kind, parameter, argument, id)                         \
+    EXPORT void name(parameter) {                                          \
+        REAL(name);                                                        \
+        if (!gomp_ready()) {                                               \
+            real(argument);                                                \
+            return;                                                        \
+        }                                                                  \
+        gomp_frame();                                                      \
+        TELL(mutex_acquire, kind, 0, 0, (uint64_t)(id), HERE);                \
+        real(argument);                                                    \
+        TELL(mutex_acquired, kind, (uint64_t)(id), HERE);                     \
+    }
+#define LEAVE(name, kind, parameter, argument, id)                         \
+    EXPORT void name(parameter) {                                          \
+        REAL(name);                                                        \
+        if (gomp_ready()) TELL(mutex_released, kind, (uint64_t)(id), HERE);   \
+        real(argument);                                                    \
+    }
+
+static uint64_t function_id(const char *name, void **found) {
+    if (*found == NULL) *found = gomp_find(name);
+    return (uint64_t)*found;
+}
+static void *critical_function, *atomic_function, *ordered_function;
+#define CRITICAL function_id("GOMP_critical_start", &critical_function)
+#define ATOMIC function_id("GOMP_atomic_start", &atomic_function)
+#define ORDERED function_id("GOMP_ordered_start", &ordered_function)
+
+ENTER(GOMP_critical_start, ompt_mutex_critical, void, , CRITICAL)
+LEAVE(GOMP_critical_end, ompt_mutex_critical, void, , CRITICAL)
+ENTER(GOMP_critical_name_start, ompt_mutex_critical, void **variable, variable, variable)
+LEAVE(GOMP_critical_name_end, ompt_mutex_critical, void **variable, variable, variable)
+ENTER(GOMP_atomic_start, ompt_mutex_atomic, void, , ATOMIC)
+LEAVE(GOMP_atomic_end, ompt_mutex_atomic, void, , ATOMIC)
+ENTER(GOMP_ordered_start, ompt_mutex_ordered, void, , ORDERED)
+LEAVE(GOMP_ordered_end, ompt_mutex_ordered, void, , ORDERED)
+
+static void lock_acquired(ompt_mutex_t kind, uint64_t id, const void *code) { TELL(mutex_acquired, kind, id, code); }
+static void lock_released(ompt_mutex_t kind, uint64_t id, const void *code) { TELL(mutex_released, kind, id, code); }
+
+/* held_find is the record of a lock that the calling thread has, NULL if there is none. */
+static struct recorder_record *held_find(uint64_t wait_id) {
+    struct recorder_ring *ring = recorder_mine;
+    if (ring == NULL) return NULL;
+    uint32_t n = ring->held < RECORDER_HELD_MAX ? ring->held : RECORDER_HELD_MAX;
+    while (n > 0 && ring->held_table[n - 1].b != wait_id) n--;
+    return n == 0 ? NULL : &ring->held_table[n - 1];
+}
+
+/* nest_acquired records that a lock was acquired, or once more: how often is the value of its record in held_table. */
+static void nest_acquired(ompt_mutex_t kind, uint64_t id, const void *code) {
+    struct recorder_record *held = held_find(id);
+    if (held == NULL) {
+        TELL(mutex_acquired, kind, id, code);
+    } else {
+        TELL(nest_lock, ompt_scope_begin, id, code);
+        held->value++;
+    }
+}
+
+static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
+    struct recorder_record *held = held_find(id);
+    if (held == NULL || held->value == 0) {
+        TELL(mutex_released, kind, id, code);
+    } else {
+        TELL(nest_lock, ompt_scope_end, id, code);
+        held->value--;
+    }
+}
+
+/* LOCK has the routines of one kind of lock, for C, and with _ behind the name for Fortran. */
+#define LOCK(kind, type, suffix, acquired, released)                            \
+    EXPORT void omp_init_##type##suffix(void *lock) {                           \
+        REAL(omp_init_##type##suffix);                                          \
+        real(lock);                                                             \
+        if (!gomp_ready()) return;                                              \
+        gomp_frame();                                                           \
+        TELL(lock_init, kind, 0, 0, (uint64_t)lock, HERE);                      \
+    }                                                                           \
+    EXPORT void omp_destroy_##type##suffix(void *lock) {                        \
+        REAL(omp_destroy_##type##suffix);                                       \
+        if (gomp_ready()) TELL(lock_destroy, kind, (uint64_t)lock, HERE);          \
+        real(lock);                                                             \
+    }                                                                           \
+    EXPORT void omp_set_##type##suffix(void *lock) {                            \
+        REAL(omp_set_##type##suffix);                                           \
+        if (!gomp_ready()) {                                                    \
+            real(lock);                                                         \
+            return;                                                             \
+        }                                                                       \
+        gomp_frame();                                                           \
+        TELL(mutex_acquire, kind, 0, 0, (uint64_t)lock, HERE);                     \
+        real(lock);                                                             \
+        acquired(kind, (uint64_t)lock, HERE);                                   \
+    }                                                                           \
+    EXPORT void omp_unset_##type##suffix(void *lock) {                          \
+        REAL(omp_unset_##type##suffix);                                         \
+        if (gomp_ready()) released(kind, (uint64_t)lock, HERE);                 \
+        real(lock);                                                             \
+    }                                                                           \
+    EXPORT int omp_test_##type##suffix(void *lock) {                            \
+        REAL(omp_test_##type##suffix);                                          \
+        if (!gomp_ready()) return real(lock);                                   \
+        gomp_frame();                                                           \
+        TELL(mutex_acquire, kind + 1, 0, 0, (uint64_t)lock, HERE);                 \
+        int answer = real(lock);                                                \
+        if (answer != 0) acquired(kind + 1, (uint64_t)lock, HERE);              \
+        return answer;                                                          \
+    }
+
+LOCK(ompt_mutex_lock, lock, , lock_acquired, lock_released)
+LOCK(ompt_mutex_lock, lock, _, lock_acquired, lock_released)
+LOCK(ompt_mutex_nest_lock, nest_lock, , nest_acquired, nest_released)
+LOCK(ompt_mutex_nest_lock, nest_lock, _, nest_acquired, nest_released)
+
+enum { /* ompt_work_t of 5.2 */
+    WORK_SECTIONS = 2,
+    WORK_SINGLE_EXECUTOR = 3,
+    WORK_SINGLE_OTHER = 4,
+    WORK_STATIC = 10,
+    WORK_DYNAMIC,
+    WORK_GUIDED,
+    WORK_OTHER
+};
+
+static void work_begin(int kind, const void *code) {
+    struct frame *f = gomp_frame();
+    f->work = kind;
+    TELL(work, kind, ompt_scope_begin, &f->parallel, &f->task, 0, code);
+}
+
+static void work_end(const void *code) {
+    struct frame *f = gomp_frame();
+    if (f->work != 0) TELL(work, f->work, ompt_scope_end, &f->parallel, &f->task, 0, code);
+    f->work = 0;
+}
+
+/* START has a function that begins a worksharing construct. Each of them has up to ten arguments, all of them numbers
+ * in general registers or pointers, and passes them on as they are: those that it does not have are not looked at. */
+#define START(name, kind)                                                                                   \
+    EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
+        REAL(name);                                                                                         \
+        if (gomp_ready()) work_begin(kind, HERE);                                                           \
+        return real(a, b, c, d, e, f, g, h, i, j);                                                          \
+    }
+#define STARTS(prefix)                                             \
+    START(prefix##static_start, WORK_STATIC)                       \
+    START(prefix##dynamic_start, WORK_DYNAMIC)                     \
+    START(prefix##guided_start, WORK_GUIDED)                       \
+    START(prefix##runtime_start, WORK_OTHER)
+
+STARTS(GOMP_loop_)
+STARTS(GOMP_loop_ordered_)
+STARTS(GOMP_loop_doacross_)
+STARTS(GOMP_loop_ull_)
+STARTS(GOMP_loop_ull_ordered_)
+STARTS(GOMP_loop_ull_doacross_)
+START(GOMP_loop_nonmonotonic_dynamic_start, WORK_DYNAMIC)
+START(GOMP_loop_nonmonotonic_guided_start, WORK_GUIDED)
+START(GOMP_loop_nonmonotonic_runtime_start, WORK_OTHER)
+START(GOMP_loop_maybe_nonmonotonic_runtime_start, WORK_OTHER)
+START(GOMP_loop_ull_nonmonotonic_dynamic_start, WORK_DYNAMIC)
+START(GOMP_loop_ull_nonmonotonic_guided_start, WORK_GUIDED)
+START(GOMP_loop_ull_nonmonotonic_runtime_start, WORK_OTHER)
+START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start, WORK_OTHER)
+START(GOMP_loop_start, WORK_OTHER)
+START(GOMP_loop_ordered_start, WORK_OTHER)
+START(GOMP_loop_doacross_start, WORK_OTHER)
+START(GOMP_loop_ull_start, WORK_OTHER)
+START(GOMP_loop_ull_ordered_start, WORK_OTHER)
+START(GOMP_loop_ull_doacross_start, WORK_OTHER)
+START(GOMP_sections_start, WORK_SECTIONS)
+START(GOMP_sections2_start, WORK_SECTIONS)
+
+/* END has a function that ends a worksharing construct: with a barrier or without. */
+#define END(name)                                                               \
+    EXPORT bool name(void) {                                                    \
+        REAL(name);                                                             \
+        bool answer;                                                            \
+        if (!gomp_ready()) return real();                                       \
+        work_end(HERE);                                                         \
+        AROUND(ompt_sync_region_barrier_implicit_workshare, answer = real());   \
+        return answer;                                                          \
+    }
+#define END_NOWAIT(name)                   \
+    EXPORT void name(void) {               \
+        REAL(name);                        \
+        real();                            \
+        if (gomp_ready()) work_end(HERE);  \
+    }
+
+END(GOMP_loop_end)
+END(GOMP_loop_end_cancel)
+END(GOMP_sections_end)
+END(GOMP_sections_end_cancel)
+END_NOWAIT(GOMP_loop_end_nowait)
+END_NOWAIT(GOMP_sections_end_nowait)
+
+/* A single construct has no call at its end but for that of its barrier. */
+static void single(bool executor, const void *code) {
+    struct frame *f = gomp_frame();
+    int kind = executor ? WORK_SINGLE_EXECUTOR : WORK_SINGLE_OTHER;
+    TELL(work, kind, ompt_scope_beginend, &f->parallel, &f->task, 1, code);
+}
+
+EXPORT bool GOMP_single_start(void) {
+    REAL(GOMP_single_start);
+    bool answer = real();
+    if (gomp_ready()) single(answer, HERE);
+    return answer;
+}
+
+EXPORT void *GOMP_single_copy_start(void) {
+    REAL(GOMP_single_copy_start);
+    void *answer;
+    if (!gomp_ready()) return real();
+    AROUND(ompt_sync_region_barrier_implicit_workshare, answer = real());
+    single(answer == NULL, HERE);
+    return answer;
+}
+
+EXPORT void GOMP_single_copy_end(void *data) {
+    REAL(GOMP_single_copy_end);
+    if (!gomp_ready())
+        real(data);
+    else
+        AROUND(ompt_sync_region_barrier_implicit_workshare, real(data));
+}

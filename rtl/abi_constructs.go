@@ -1,0 +1,99 @@
+package rtl
+
+import (
+	"slices"
+	"strings"
+)
+
+// Construct is a construct that may have no barrier in it, as compilers call the runtime
+// for it.
+type Construct struct {
+	Name string // as people call it
+	// Own is set if a condition of the program looks the same.
+	Own bool
+	// A call of Begins enters it, one of Ends leaves it. Of Asks the result decides: with one
+	// that is not 0, or with Zero one that is 0, the thread is in it.
+	Begins, Asks, Ends []string
+	Zero               bool
+	Loop               LoopKind // or the functions of this kind, if it is none of LoopNone
+}
+
+// Constructs are all of them, those first that programs have in others.
+func Constructs() []Construct { return constructs }
+
+var constructs = []Construct{
+	{
+		Name: "critical", Begins: []string{"__kmpc_critical", "__kmpc_critical_with_hint", "GOMP_critical_start", "GOMP_critical_name_start"},
+		Ends: []string{"__kmpc_end_critical", "GOMP_critical_end", "GOMP_critical_name_end"},
+	},
+	{
+		Name: "ordered", Begins: []string{"__kmpc_ordered", "GOMP_ordered_start"},
+		Ends: []string{"__kmpc_end_ordered", "GOMP_ordered_end"},
+	},
+	{Name: "single", Asks: []string{"__kmpc_single", "GOMP_single_start"}, Ends: []string{"__kmpc_end_single"}},
+	{Name: "single", Asks: []string{"GOMP_single_copy_start"}, Ends: []string{"GOMP_single_copy_end"}, Zero: true},
+	{Name: "master", Asks: []string{"__kmpc_master"}, Ends: []string{"__kmpc_end_master"}},
+	{Name: "masked", Asks: []string{"__kmpc_masked"}, Ends: []string{"__kmpc_end_masked"}},
+	{Name: "sections", Loop: LoopSections},
+	{Name: "worksharing loop", Loop: LoopHands},
+	{Name: "worksharing", Loop: LoopStatic}, // clang divides sections in the same way
+	{Name: "master", Asks: []string{"omp_get_thread_num"}, Zero: true, Own: true},
+}
+
+// ConstructRole is what a function has to do with a construct.
+type ConstructRole uint8
+
+// The roles of functions.
+const (
+	ConstructNone ConstructRole = iota
+	ConstructBegins
+	ConstructAsks // by its result the thread is in it, or not
+	ConstructEnds
+)
+
+// Role is what the function of that name has to do with the construct.
+func (c *Construct) Role(function string) ConstructRole {
+	function, _, _ = strings.Cut(function, "@")
+	if c.Loop != LoopNone {
+		return c.loopRole(LoopCallOf(function).Kind)
+	}
+	for role, names := range [...][]string{ConstructBegins: c.Begins, ConstructAsks: c.Asks, ConstructEnds: c.Ends} {
+		if slices.Contains(names, function) {
+			return ConstructRole(role)
+		}
+	}
+	return ConstructNone
+}
+
+func (c *Construct) loopRole(k LoopKind) ConstructRole {
+	switch {
+	case k == LoopEnds:
+		return ConstructEnds
+	case k != c.Loop:
+		return ConstructNone
+	case k == LoopStatic:
+		return ConstructBegins
+	}
+	return ConstructAsks
+}
+
+// OfBarrier reports whether compilers call the function of that name for barriers, explicit
+// ones and those at the end of a construct.
+func OfBarrier(function string) bool {
+	function, _, _ = strings.Cut(function, "@")
+	return function == "GOMP_barrier" || function == "__kmpc_barrier"
+}
+
+// SharesWork reports whether the function of that name is called for a worksharing construct at
+// whose end there may be a call as that of a barrier: single, and a loop that the code divides.
+func SharesWork(function string) bool {
+	function, _, _ = strings.Cut(function, "@")
+	return function == "omp_get_num_threads" || strings.HasPrefix(function, "GOMP_single_") ||
+		strings.HasPrefix(function, "GOMP_scope_") || strings.HasPrefix(function, "GOMP_workshare_")
+}
+
+// HasLine reports whether compilers give the call of the function of that name, which enters
+// a construct, the line of the construct. GCC's calls have that of some part of it.
+func HasLine(function string) bool {
+	return strings.HasPrefix(function, "__kmpc_") || strings.HasPrefix(function, "GOMP_critical_")
+}

@@ -1,0 +1,89 @@
+package rtl
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// ICVReading is an internal control variable and how R, a reader of a runtime, reads it.
+type ICVReading[R any] struct {
+	ICV
+	// Read is nil for a variable that the runtime does not keep where it can be read;
+	// Missing then says why.
+	Read    func(R, Subject) (ICVValue, error)
+	Missing string
+}
+
+// AsText is a variable whose value is text only.
+func (v ICVReading[R]) AsText() ICVReading[R] {
+	v.Text = true
+	return v
+}
+
+// value reads the variable.
+func (v ICVReading[R]) value(r R, s Subject) (ICVValue, error) {
+	if v.Read == nil {
+		return ICVValue{}, fmt.Errorf("%s: %w", v.Missing, callbacks.Unavailable)
+	}
+	return v.Read(r, s)
+}
+
+// MissingICV is a variable that a runtime does not keep where it can be read.
+func MissingICV[R any](name, why string) ICVReading[R] {
+	return ICVReading[R]{ICV: ICV{Name: name, Scope: ScopeAddressSpace}, Missing: why}
+}
+
+// ICVTable has the variables of a runtime; their numbers begin with 1.
+type ICVTable[R any] []ICVReading[R]
+
+// ICVs lists the variables.
+func (t ICVTable[R]) ICVs() []ICV {
+	list := make([]ICV, len(t))
+	for i, v := range t {
+		list[i] = v.ICV
+	}
+	return list
+}
+
+// Value reads variable number id, which must have the scope of s.
+func (t ICVTable[R]) Value(r R, id int, s Subject) (ICVValue, error) {
+	if id < 1 || id > len(t) {
+		return ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(t), callbacks.BadInput)
+	}
+	v := t[id-1]
+	if s.Scope != v.Scope {
+		return ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope, callbacks.BadInput)
+	}
+	value, err := v.value(r, s)
+	if err != nil {
+		return ICVValue{}, fmt.Errorf("%s: %w", v.Name, err)
+	}
+	return value, nil
+}
+
+// ControlVars reads the variables that names has, each as the environment variable that
+// sets it and its own name, for the subject s. Those that cannot be read are left out; if
+// none can, the error says why, after the reason that there is already.
+func (t ICVTable[R]) ControlVars(r R, s Subject, names [][2]string, why error) ([]ControlVar, error) {
+	byName := make(map[string]ICVReading[R], len(t))
+	for _, v := range t {
+		byName[v.Name] = v
+	}
+	var vars []ControlVar
+	for _, n := range names {
+		v := byName[n[1]]
+		s.Scope = v.Scope
+		value, err := v.value(r, s)
+		if err != nil {
+			why = errors.Join(why, fmt.Errorf("%s: %w", n[0], err))
+			continue
+		}
+		vars = append(vars, ControlVar{Name: n[0], Value: value.Text, Source: value.Source})
+	}
+	if len(vars) == 0 {
+		return nil, why
+	}
+	return vars, nil
+}

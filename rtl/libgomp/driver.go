@@ -1,0 +1,31 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Driver is the reader of GNU's runtimes.
+func Driver() rtl.Driver {
+	return rtl.Driver{
+		Family: family, Reads: "GNU libgomp 7-16",
+		Recognize: Recognize, RecognizeStripped: RecognizeStripped, Symbols: noSymbols,
+		Open: func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
+			return Open(t, first, o.Options)
+		},
+	}
+}
+
+// noSymbols says that GNU's runtime has nothing for OMPD libraries: it has neither
+// variables nor functions for them, stripped or not.
+func noSymbols(t callbacks.Target) ([]rtl.ModuleSymbols, error) {
+	mods, err := Find(t)
+	if len(mods) == 0 || err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s: GCC's runtime has nothing for OMPD libraries, stripped or not, "+
+		"so that there is no symbol to give back: %w", mods[0].Path, callbacks.Unsupported)
+}

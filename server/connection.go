@@ -1,0 +1,209 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	peers "google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+)
+
+// connection is one connection and what it opened.
+type connection struct {
+	server  *Server
+	address string
+	conn    *counted               // nil if it is closed already
+	user    atomic.Pointer[string] // who is at the other end, once a call has come
+	began   time.Time
+	library ompd.Library // OmpdService's, between Initialize and Finalize
+	key     []byte       // of the seals of handles
+
+	mu      sync.Mutex
+	spaces  map[*target]*spaces // that OmpdService has open
+	targets []*target           // in the order in which they were opened
+	ended   bool
+}
+
+type sessionKey struct{}
+
+// sessionOf is the session of a call.
+func sessionOf(ctx context.Context) *connection {
+	s, _ := ctx.Value(sessionKey{}).(*connection)
+	return s
+}
+
+// connections begins and ends sessions with their connections.
+type connections struct{ server *Server }
+
+var _ stats.Handler = connections{}
+
+// TagConn begins a session.
+func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
+	s := &connection{
+		server: c.server, began: time.Now(), address: addressOf(info.RemoteAddr), conn: c.server.conns.at(info.RemoteAddr),
+		key: []byte(rand.Text()), spaces: map[*target]*spaces{},
+	}
+	c.server.mu.Lock()
+	c.server.sessions[s] = true
+	c.server.mu.Unlock()
+	return context.WithValue(ctx, sessionKey{}, s)
+}
+
+// userName names who is at the other end: a user of this machine, or an address.
+func (s *connection) userName() string {
+	if u := s.user.Load(); u != nil {
+		return *u
+	}
+	return s.address
+}
+
+// userOf names the user of a call by its connection.
+func userOf(ctx context.Context) string {
+	p, ok := peers.FromContext(ctx)
+	if !ok {
+		return "somebody"
+	}
+	if who, ok := p.AuthInfo.(peer); ok {
+		return fmt.Sprintf("user %d", who.uid)
+	}
+	return hostOf(p.Addr)
+}
+
+// hostOf names the machine of an address.
+func hostOf(a net.Addr) string {
+	host, _, err := net.SplitHostPort(addressOf(a))
+	if err != nil {
+		return addressOf(a)
+	}
+	return host
+}
+
+// addressOf names the other end; that of a unix socket has no name.
+func addressOf(a net.Addr) string {
+	if a == nil || a.String() == "" || a.Network() == "unix" {
+		return "unix"
+	}
+	return a.String()
+}
+
+// HandleConn ends a session and frees its targets.
+func (c connections) HandleConn(ctx context.Context, event stats.ConnStats) {
+	s := sessionOf(ctx)
+	switch event.(type) {
+	case *stats.ConnBegin:
+		c.server.log.Debug("connected", "peer", s.address)
+	case *stats.ConnEnd:
+		n := s.end()
+		c.server.ended.Add(1)
+		c.server.mu.Lock()
+		delete(c.server.sessions, s)
+		c.server.mu.Unlock()
+		c.server.log.Debug("disconnected", "peer", s.address, "targets", n, "after", time.Since(s.began))
+	}
+}
+
+// end frees the targets of the session, but for those with a lease, whose time
+// runs from now on. It returns how many there were.
+func (s *connection) end() int {
+	s.mu.Lock()
+	targets := s.targets
+	s.targets, s.ended = nil, true
+	s.mu.Unlock()
+	for _, t := range targets {
+		if t.lease > 0 && t.orphan() {
+			continue
+		}
+		s.server.release(t)
+	}
+	return len(targets)
+}
+
+// add makes t a target of the session.
+func (s *connection) add(t *target) error {
+	limits, srv := s.server.cfg.Limits, s.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	u := srv.user(s.userName())
+	switch {
+	case s.ended:
+		return failure(codes.Canceled, "DISCONNECTED", "the connection ended")
+	case len(s.targets) >= limits.Targets:
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "this connection has %d targets open already: close some", len(s.targets))
+	case u.targets >= limits.User.Targets:
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "%s has %d targets open on all connections, with those that outlive theirs by a lease: close some", s.userName(), u.targets)
+	case srv.targets >= limits.All.Targets:
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "the server has %d targets open, which is all that it may", srv.targets)
+	}
+	t.touch()
+	srv.targets++
+	u.targets++
+	s.targets = append(s.targets, t)
+	if t.shared {
+		srv.shared[t.name] = t
+	}
+	return nil
+}
+
+// target finds a target by its name: one of this session, or one that can be
+// shared by who knows its name.
+func (s *connection) target(name string) (*target, error) {
+	s.mu.Lock()
+	for _, t := range s.targets {
+		if t.name == name {
+			s.mu.Unlock()
+			return t, nil
+		}
+	}
+	s.mu.Unlock()
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if t := s.server.shared[name]; t != nil {
+		return t, nil
+	}
+	return nil, failure(codes.NotFound, "TARGET_NOT_FOUND", "no target %q: it was closed, or opened on another connection without a lease", name)
+}
+
+// remove takes t out of the session's list.
+func (s *connection) remove(t *target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.spaces, t)
+	for i, o := range s.targets {
+		if o == t {
+			s.targets = append(s.targets[:i:i], s.targets[i+1:]...)
+			return
+		}
+	}
+}
+
+// release closes a target, once, after the call that uses it.
+func (s *Server) release(t *target) {
+	if !t.leave() {
+		return
+	}
+	t.owner.remove(t)
+	s.mu.Lock()
+	s.targets--
+	s.user(t.owner.userName()).targets--
+	delete(s.shared, t.name)
+	s.mu.Unlock()
+	s.closing.Go(func() {
+		if err := t.close(); err != nil {
+			s.log.Warn("close", "target", t.name, "error", err)
+		}
+		s.forget(t.owner.userName())
+	})
+}
+
+// newName makes the name of a target. Nobody guesses it.
+func newName() string { return "t" + rand.Text() }

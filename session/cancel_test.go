@@ -1,0 +1,64 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// leaving is a damaged core of which whoever asks goes away at one of the reads.
+type leaving struct {
+	endless
+	leave context.CancelFunc
+	at    int
+	reads *int
+}
+
+// ReadMemory reads, counts, and goes away.
+func (l leaving) ReadMemory(a callbacks.Address, p []byte) error {
+	if *l.reads++; *l.reads == l.at {
+		l.leave()
+	}
+	return l.endless.ReadMemory(a, p)
+}
+
+// TestCancelledAmid goes away in the middle of a look that would read without an end: what
+// reads stops within a few reads, and the error says why.
+func TestCancelledAmid(t *testing.T) {
+	path, o, done := goldenCore("llvm-tasks-deps")
+	defer done()
+	core, err := corefile.Open(path, corefile.Options{Exe: o.Exe, Sysroot: o.Sysroot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const at, few = 2000, 256 // a budget asks its context at every 128th read
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := leaving{endless: endless{Core: core}, leave: cancel, at: at, reads: new(int)}
+	l.low, l.high = heapOf(t, core)
+	target := session.Of(damaged{session.OfCore(core, path, o), l}, o)
+	defer target.Close()
+	q := session.Report()
+	q.Budget = 0
+	if a, err := target.Look(ctx, q); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v, want that the look was cancelled", a, err)
+	}
+	if *l.reads < at || *l.reads > at+few {
+		t.Errorf("%d reads, of which %d were before it was cancelled", *l.reads, at)
+	}
+}
+
+// TestCancelledOpen opens a compressed core for whoever went away.
+func TestCancelledOpen(t *testing.T) {
+	path, o, done := goldenCore("gnu-barrier")
+	defer done()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := session.Open(ctx, path, o)
+	omptest.Equal(t, "it was cancelled", errors.Is(err, context.Canceled), true)
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// core is a core file.
+type core struct {
+	*corefile.Core
+	path string
+}
+
+// OfCore makes a source of a core that is open, with the name by which it was opened.
+func OfCore(c *corefile.Core, name string, o Options) Source {
+	return core{c, cmp.Or(o.Label, name)}
+}
+
+// Look calls f once: a core is of one moment.
+func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error { return f(c.Core) }
+
+// Living is false: a core stays what it is.
+func (c core) Living() bool { return false }
+
+// Warnings are what is odd about the core.
+func (c core) Warnings() []error {
+	var out []error
+	for _, w := range c.Info().Warnings {
+		out = append(out, errors.New(w))
+	}
+	return out
+}
+
+// About describes the core.
+func (c core) About() picture.Target {
+	info := c.Info()
+	t := picture.Target{
+		Kind: "core", Path: c.path, PID: info.PID, Executable: info.Executable, Arch: c.Arch().String(),
+		CrashedLWP: int(info.CrashedLWP), Producer: info.Producer, Command: info.Args,
+	}
+	if info.Signal != 0 {
+		t.Signal = signalName(info.Signal)
+		if info.HasCode {
+			t.SignalCode = &info.SignalCode
+		}
+	}
+	if info.HasFault {
+		h := picture.Hex(info.FaultAddress.Offset)
+		t.FaultAddress = &h
+	}
+	return t
+}
+
+// signalName is the name of a signal, or its number if it has none.
+func signalName(n int) string {
+	return cmp.Or(unix.SignalName(unix.Signal(n)), fmt.Sprintf("signal %d", n))
+}

@@ -1,0 +1,51 @@
+package session_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// held is a target that stands still for as long as the answer takes.
+type held struct{ endless }
+
+// Held is true.
+func (held) Held() bool { return true }
+
+// living is the source of what else would run.
+type living struct{ damaged }
+
+// Living is true.
+func (living) Living() bool { return true }
+
+// Look asks once.
+func (l living) Look(_ context.Context, _, f func(callbacks.Target) error) error { return f(l.target) }
+
+// TestHeld looks at what takes long while it stands still for the look: it is let go on
+// when a small part of the budget is spent.
+func TestHeld(t *testing.T) {
+	path, o, done := goldenCore("llvm-tasks-deps")
+	defer done()
+	core, err := corefile.Open(path, corefile.Options{Exe: o.Exe, Sysroot: o.Sysroot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := held{endless{Core: core}}
+	h.low, h.high = heapOf(t, core)
+	target := session.Of(living{damaged{session.OfCore(core, path, o), h}}, o)
+	defer target.Close()
+	q := session.Report()
+	q.Budget = 10 * time.Minute
+	if pic := look(t, target, q); len(pic.Unreached) > 0 {
+		t.Errorf("with 6 s, %v is not reached", pic.Unreached)
+	}
+	q.Budget = 100 * time.Millisecond
+	if pic := look(t, target, q); !slices.Contains(pic.Unreached, "verdicts") {
+		t.Errorf("all was read in 1 ms but %v", pic.Unreached)
+	}
+}

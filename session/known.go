@@ -1,0 +1,83 @@
+package session
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+)
+
+// known keeps what stays true from one pass of a look to the next, as long as the modules
+// are the same: what was read of their files and what their code told.
+type known struct {
+	mods []*callbacks.Module
+	sym  *symbolize.Symbolizer
+	code ompd.Kept
+
+	memory    *budget.Ledger // of the symbolizer
+	functions inspect.Functions
+}
+
+// symbolizer returns the symbolizer of mods.
+func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symbolizer, error) {
+	if k.sym != nil && slices.Equal(k.mods, mods) {
+		return k.sym, nil
+	}
+	if err := k.Close(); err != nil {
+		return nil, err
+	}
+	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: k.memory}
+	opts.Debuginfod.URLs = o.Debuginfod
+	opts.Debuginfod.Timeout = debuginfodTimeout
+	opts.Debuginfod.Disabled = len(o.Debuginfod) == 0
+	k.mods, k.sym, k.functions = slices.Clone(mods), symbolize.New(mods, opts), inspect.Functions{}
+	return k.sym, nil
+}
+
+// Close ends the use of the symbolizer.
+func (k *known) Close() error {
+	if k.sym == nil {
+		return nil
+	}
+	err := k.sym.Close()
+	k.sym = nil
+	k.memory.Close()
+	return err
+}
+
+// sortErrors parts runtimes that the program has not used yet from what else is worth a
+// warning.
+func sortErrors(errs ...error) (warnings []error, dormant []*rtl.Dormant) {
+	for _, err := range flat(errors.Join(errs...)) {
+		var d *rtl.Dormant
+		switch {
+		case errors.As(err, &d):
+			dormant = append(dormant, d)
+		case errors.Is(err, ompd.ErrNoRuntime): // the header says so
+		default:
+			warnings = append(warnings, err)
+		}
+	}
+	return warnings, dormant
+}
+
+// flat takes joined errors apart.
+func flat(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if err == nil {
+			return nil
+		}
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, flat(e)...)
+	}
+	return out
+}

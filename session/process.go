@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/watch"
+)
+
+// process is a running process.
+type process struct {
+	*live.Process
+	pause live.Pause
+	death *live.Death // the signal that it is about to die of; nil if none
+}
+
+// OfProcess makes a target of a process that is open. death is the signal that it is
+// about to die of; nil if it lives.
+func OfProcess(p *live.Process, death *live.Death, o Options) *Target {
+	return Of(&process{Process: p, death: death}, o)
+}
+
+// Look looks at a copy of what f reads.
+func (l *process) Look(ctx context.Context, rehearse, f func(callbacks.Target) error) (err error) {
+	l.pause, err = l.LookPrepared(ctx, rehearse, f)
+	return err
+}
+
+// Living is true: a process runs.
+func (l *process) Living() bool { return true }
+
+// Used is what each thread has used since it began.
+func (l *process) Used() ([]watch.Use, error) {
+	usage, err := l.Usage()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]watch.Use, len(usage))
+	for i, u := range usage {
+		list[i] = watch.Use{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches, Runnable: u.State == 'R'}
+	}
+	return list, nil
+}
+
+// Warnings are what is not certain about the last look.
+func (l *process) Warnings() []error {
+	var out []error
+	if l.pause.Held {
+		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped while the answer was made, for a hundredth of the budget at most"))
+	}
+	if list := l.pause.Stranded; len(list) > 0 {
+		out = append(out, fmt.Errorf("it was not stopped: thread %d waits in a library that was unloaded, and the process would die of a stop, as of any signal to that thread", list[0].Value))
+	}
+	if n := len(l.pause.Running); n > 0 {
+		out = append(out, fmt.Errorf("%d threads ran during the look: their stacks and states are of different moments", n))
+	}
+	if n := len(l.pause.Unsettled); n > 0 {
+		out = append(out, fmt.Errorf("%d words of memory changed while they were read, the first at %v: what depends on them is unsettled", n, l.pause.Unsettled[0]))
+	}
+	return out
+}
+
+// About describes the process, and what the last look cost it.
+func (l *process) About() picture.Target {
+	info := l.Info()
+	t := picture.Target{
+		Kind: "process", PID: info.PID, Executable: info.Executable, Arch: l.Arch().String(),
+		Command: strings.Join(info.Command, " "),
+	}
+	if d := l.death; d != nil {
+		t.Signal, t.CrashedLWP = signalName(d.Signal), d.LWP
+		if d.HasCode {
+			t.SignalCode = &d.Code
+		}
+		if d.HasAddress {
+			h := picture.Hex(d.Address.Offset)
+			t.FaultAddress = &h
+		}
+		return t
+	}
+	t.Pause = &picture.Pause{
+		Threads: l.pause.Threads, Stops: l.pause.Stops, Microseconds: l.pause.Duration.Microseconds(),
+		Unsettled: len(l.pause.Unsettled), Running: len(l.pause.Running),
+	}
+	return t
+}

@@ -1,0 +1,82 @@
+package session
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/watch"
+)
+
+// Looks are looks at one process, each with what changed since the one before, and, from
+// the second on, with the result so far.
+type Looks = iter.Seq2[*watch.Look, error]
+
+// Watch looks at a process count times, with some time from one look to the next. It ends
+// with ctx; that is no error.
+func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) Looks {
+	if t.asker != nil {
+		return t.asker.Watch(ctx, interval, count)
+	}
+	return func(yield func(*watch.Look, error) bool) {
+		w := &watching{target: t, interval: interval}
+		for n := range count {
+			if n > 0 && !w.rest(ctx) {
+				return
+			}
+			l, err := w.look(ctx)
+			if err != nil && ctx.Err() != nil && n > 0 {
+				return
+			}
+			if !yield(l, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// watching is one call of Watch.
+type watching struct {
+	watch.Series
+	target   *Target
+	interval time.Duration
+	at       time.Time
+}
+
+// rest lets time pass, and counts what the threads use after they have come back from the
+// stop; false if ctx ended it.
+func (w *watching) rest(ctx context.Context) bool {
+	if !pause(ctx, watch.Settle) {
+		return false
+	}
+	total, _ := w.target.Used() // a process that has ended is told by the look
+	w.Rest(total)
+	return pause(ctx, w.interval-time.Since(w.at))
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// look makes one look.
+func (w *watching) look(ctx context.Context) (*watch.Look, error) {
+	total, err := w.target.Used()
+	if err != nil {
+		return nil, err
+	}
+	a, err := w.target.Look(ctx, Question{Parts: inspect.ReportParts(), Trace: true, Budget: DefaultBudget})
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	w.at = time.Now()
+	l := w.Look(a.Picture, a.Trace, w.at, total)
+	w.Conclude()
+	return l, nil
+}

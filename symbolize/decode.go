@@ -1,0 +1,347 @@
+package symbolize
+
+import (
+	"bytes"
+	"cmp"
+	"debug/dwarf"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// decoder makes values of bytes, by their types.
+type decoder struct {
+	types
+	read func(addr uint64, p []byte) error
+	left int // values that may still be made
+}
+
+// bytes are the first n bytes at a place.
+func (d *decoder) bytes(p place, n uint64) ([]byte, bool) {
+	if p.data != nil {
+		return p.data[:min(n, uint64(len(p.data)))], n <= uint64(len(p.data))
+	}
+	if n > maxValues*maxString {
+		return nil, false
+	}
+	b := make([]byte, n)
+	return b, d.read(p.addr, b) == nil
+}
+
+// fill gives v the value of a type at a place.
+func (d *decoder) fill(v *Value, typ dwarf.Offset, p place, depth, pointers int) {
+	v.Address = p.addr
+	if d.left--; d.left < 0 || depth > maxValueDepth {
+		v.Cut = true
+		return
+	}
+	e, in, _ := d.plain(typ)
+	if e == nil {
+		v.Missing = missingType
+		return
+	}
+	switch e.Tag {
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		d.members(v, in, p, depth, pointers)
+	case dwarf.TagArrayType:
+		d.array(v, e, in, p, depth, pointers)
+	case dwarf.TagPointerType:
+		d.pointer(v, e, p, depth, pointers)
+	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		b, ok := d.bytes(p, 8)
+		if !ok {
+			v.Missing = missingMemory
+			return
+		}
+		d.fill(v, typeOf(e), place{addr: binary.LittleEndian.Uint64(b)}, depth+1, pointers)
+	default:
+		d.scalar(v, e, in, p)
+	}
+}
+
+// scalar gives v the value of a plain type.
+func (d *decoder) scalar(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place) {
+	size, ok := e.Val(dwarf.AttrByteSize).(int64)
+	if !ok || size < 1 || size > 32 {
+		v.Missing = missingType
+		return
+	}
+	b, ok := d.bytes(p, uint64(size))
+	if !ok {
+		v.Missing = missingMemory
+		return
+	}
+	if e.Tag == dwarf.TagEnumerationType {
+		v.Text = enumerator(in, integer(b, true))
+		return
+	}
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	if v.Text = plainText(b, encoding); v.Text == "" {
+		v.Missing = missingType
+	}
+}
+
+// Encodings of plain types (DW_ATE_…).
+const (
+	ateAddress, ateBoolean, ateComplex, ateFloat           = 0x01, 0x02, 0x03, 0x04
+	ateSigned, ateSignedChar, ateUnsigned, ateUnsignedChar = 0x05, 0x06, 0x07, 0x08
+	ateUTF                                                 = 0x10
+)
+
+// plainText is a plain value for people; empty for an encoding that is not known.
+func plainText(b []byte, encoding int64) string {
+	switch encoding {
+	case ateBoolean:
+		return strconv.FormatBool(integer(b, false) != 0)
+	case ateFloat:
+		return floating(b)
+	case ateComplex:
+		half := len(b) / 2
+		return "(" + floating(b[:half]) + ", " + floating(b[half:]) + ")"
+	case ateSigned:
+		return strconv.FormatInt(integer(b, true), 10)
+	case ateUnsigned:
+		return strconv.FormatUint(uint64(integer(b, false)), 10)
+	case ateSignedChar, ateUnsignedChar, ateUTF:
+		n := integer(b, encoding == ateSignedChar)
+		return fmt.Sprintf("%d %q", n, rune(n))
+	case ateAddress:
+		return "0x" + strconv.FormatUint(uint64(integer(b, false)), 16)
+	}
+	return ""
+}
+
+// integer is a little-endian number of up to 8 bytes.
+func integer(b []byte, signed bool) int64 {
+	var w [8]byte
+	n := copy(w[:], b)
+	v := binary.LittleEndian.Uint64(w[:])
+	if unused := 64 - 8*n; signed && n > 0 {
+		return int64(v<<unused) >> unused
+	}
+	return int64(v)
+}
+
+// floating is a number of 4, 8, or 10 bytes (in 16), for people.
+func floating(b []byte) string {
+	switch len(b) {
+	case 4:
+		return strconv.FormatFloat(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), 'g', -1, 32)
+	case 8:
+		return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64)
+	case 16: // the x87's: 64 bits of mantissa, 15 of exponent, a sign
+		const bias, bits = 16383, 63
+		sign := binary.LittleEndian.Uint16(b[8:])
+		f := math.Ldexp(float64(binary.LittleEndian.Uint64(b)), int(sign&0x7fff)-bias-bits)
+		if sign>>15 != 0 {
+			f = -f
+		}
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return ""
+}
+
+// enumerator is the name of a value, with the value.
+func enumerator(in []*dwarf.Entry, n int64) string {
+	for _, e := range in {
+		if v, ok := e.Val(dwarf.AttrConstValue).(int64); ok && v == n && e.Tag == dwarf.TagEnumerator {
+			name, _ := e.Val(dwarf.AttrName).(string)
+			return fmt.Sprintf("%s (%d)", name, n)
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// members gives v its members, those of its bases too.
+func (d *decoder) members(v *Value, in []*dwarf.Entry, p place, depth, pointers int) {
+	for _, f := range in {
+		if f.Tag != dwarf.TagMember && f.Tag != dwarf.TagInheritance {
+			continue
+		}
+		at, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+		name, _ := f.Val(dwarf.AttrName).(string)
+		if f.Tag == dwarf.TagInheritance {
+			name = "(" + d.typeName(typeOf(f), 0) + ")"
+		}
+		m := Value{Name: cmp.Or(name, "(unnamed)"), Type: d.typeName(typeOf(f), 0)}
+		if bits, ok := f.Val(dwarf.AttrBitSize).(int64); ok {
+			d.bitField(&m, f, bits, p)
+		} else if at < 0 {
+			m.Missing = missingPlace
+		} else {
+			d.fill(&m, typeOf(f), p.from(uint64(at)), depth+1, pointers)
+		}
+		if v.Parts = append(v.Parts, m); d.left < 0 {
+			v.Cut = true
+			return
+		}
+	}
+}
+
+// bitField gives v the value of some bits of a structure.
+func (d *decoder) bitField(v *Value, f *dwarf.Entry, bits int64, p place) {
+	at, ok := d.firstBit(f, bits)
+	if !ok || at < 0 || bits < 1 || bits+at%8 > 64 {
+		v.Missing = missingPlace
+		return
+	}
+	b, ok := d.bytes(p.from(uint64(at/8)), uint64(at%8+bits+7)/8)
+	if !ok {
+		v.Missing = missingMemory
+		return
+	}
+	n := uint64(integer(b, false)) >> (at % 8) << (64 - bits)
+	if d.signed(typeOf(f)) {
+		v.Text = strconv.FormatInt(int64(n)>>(64-bits), 10)
+		return
+	}
+	v.Text = strconv.FormatUint(n>>(64-bits), 10)
+}
+
+// firstBit is the number of the first bit of a bit field in its structure.
+func (d *decoder) firstBit(f *dwarf.Entry, bits int64) (int64, bool) {
+	if at, ok := f.Val(dwarf.AttrDataBitOffset).(int64); ok {
+		return at, true
+	}
+	// Since DWARF 4 a field has that. Before that, it has the distance from the highest bit
+	// of the unit of memory that it lies in.
+	at, ok := f.Val(dwarf.AttrDataMemberLoc).(int64)
+	down, ok1 := f.Val(dwarf.AttrBitOffset).(int64)
+	unit, ok2 := d.size(typeOf(f))
+	if size, own := f.Val(dwarf.AttrByteSize).(int64); own {
+		unit, ok2 = uint64(size), true
+	}
+	return 8*(at+int64(unit)) - down - bits, ok && ok1 && ok2
+}
+
+// array gives v its elements; of characters, the text.
+func (d *decoder) array(v *Value, e *dwarf.Entry, in []*dwarf.Entry, p place, depth, pointers int) {
+	dims := d.dimensions(in)
+	size, ok := d.size(typeOf(e))
+	if !ok || strided(e) || len(dims) == 0 {
+		v.Missing = missingShape
+		return
+	}
+	count := int64(1)
+	for _, n := range dims {
+		if n.count < 1 || count > maxSize/n.count || !n.bound {
+			v.Missing = missingShape
+			return
+		}
+		count *= n.count
+	}
+	if size == 1 && len(dims) == 1 && d.characters(typeOf(e)) {
+		b, ok := d.bytes(p, uint64(min(count, maxString)))
+		if v.Text = quoted(b); !ok {
+			v.Text, v.Missing = "", missingMemory
+		}
+		return
+	}
+	v.Cut = count > maxElements
+	for i := range min(count, maxElements) {
+		name, _ := subscripts(dims, uint64(i), d.lang)
+		m := Value{Name: name}
+		d.fill(&m, typeOf(e), p.from(uint64(i)*size), depth+1, pointers)
+		if v.Parts = append(v.Parts, m); d.left < 0 {
+			v.Cut = true
+			return
+		}
+	}
+}
+
+// characters reports whether a type is that of characters.
+func (d *decoder) characters(typ dwarf.Offset) bool {
+	e, _, _ := d.plain(typ)
+	if e == nil {
+		return false
+	}
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	return encoding == ateSignedChar || encoding == ateUnsignedChar
+}
+
+// quoted is text up to its end, with … if it goes on.
+func quoted(b []byte) string {
+	text, _, ends := bytes.Cut(b, []byte{0})
+	s := strconv.Quote(string(text))
+	if !ends && len(b) == maxString {
+		s += "…"
+	}
+	return s
+}
+
+// pointer gives v the address, and what is there.
+func (d *decoder) pointer(v *Value, e *dwarf.Entry, p place, depth, pointers int) {
+	b, ok := d.bytes(p, 8)
+	if !ok {
+		v.Missing = missingMemory
+		return
+	}
+	to := binary.LittleEndian.Uint64(b)
+	v.Text = "0x" + strconv.FormatUint(to, 16)
+	target, _, _ := d.plain(typeOf(e))
+	if to == 0 || target == nil || pointers >= maxPointerDepth {
+		return
+	}
+	if d.characters(typeOf(e)) {
+		if text, ok := d.text(to); ok {
+			v.Text += " " + text
+		}
+		return
+	}
+	if _, sized := d.size(typeOf(e)); !sized {
+		return
+	}
+	m := Value{Name: "*" + v.Name, Type: d.typeName(typeOf(e), 0)}
+	if d.fill(&m, typeOf(e), place{addr: to}, depth+1, pointers+1); m.Missing == "" {
+		v.Parts = []Value{m}
+	}
+}
+
+// text is the text at an address, as far as it can be read.
+func (d *decoder) text(at uint64) (string, bool) {
+	for n := maxString; n > 0; n /= 2 {
+		b := make([]byte, n)
+		if d.read(at, b) == nil {
+			return quoted(b), true
+		}
+	}
+	return "", false
+}
+
+// typeName is the name of a type for people.
+func (d *decoder) typeName(off dwarf.Offset, depth int) string {
+	if off == 0 {
+		return "void"
+	}
+	e, in := d.entry(off)
+	if e == nil || depth > maxTypeDepth {
+		return "?"
+	}
+	inner := func() string { return d.typeName(typeOf(e), depth+1) }
+	name, _ := e.Val(dwarf.AttrName).(string)
+	switch e.Tag {
+	case dwarf.TagPointerType:
+		return inner() + " *"
+	case dwarf.TagReferenceType:
+		return inner() + " &"
+	case dwarf.TagRvalueReferenceType:
+		return inner() + " &&"
+	case dwarf.TagConstType:
+		return "const " + inner()
+	case dwarf.TagVolatileType:
+		return "volatile " + inner()
+	case dwarf.TagRestrictType, dwarf.TagAtomicType:
+		return inner()
+	case dwarf.TagSubroutineType:
+		return inner() + " ()"
+	case dwarf.TagArrayType:
+		var counts []string
+		for _, n := range d.dimensions(in) {
+			counts = append(counts, strconv.FormatInt(n.count, 10))
+		}
+		return inner() + " [" + strings.Join(counts, "][") + "]"
+	}
+	return cmp.Or(name, "(unnamed)")
+}

@@ -1,0 +1,77 @@
+/* A parallel region whose threads wait with a time limit, or sleep, in a loop: for what never
+ * comes ("condition", "semaphore", "sleep"), or for no more than the next turn, of which they
+ * count how many there were ("turns"). */
+#include "truth.h"
+#include <semaphore.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static sem_t items;
+static volatile int full;
+static volatile long done;
+
+enum { TURN_MS = 20 };
+
+/* soon is some milliseconds from now. */
+static struct timespec soon(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_nsec += TURN_MS * 1000000;
+  t.tv_sec += t.tv_nsec / 1000000000;
+  t.tv_nsec %= 1000000000;
+  return t;
+}
+
+/* condition is the shape of Python's wait for its interpreter lock. */
+static void condition(void) {
+  pthread_mutex_lock(&mutex);
+  while (!full) {
+    struct timespec t = soon();
+    pthread_cond_timedwait(&filled, &mutex, &t);
+  }
+  pthread_mutex_unlock(&mutex);
+}
+
+static void semaphore(void) {
+  struct timespec t;
+  do
+    t = soon();
+  while (sem_timedwait(&items, &t));
+}
+
+static void sleeps(void) {
+  while (!full)
+    usleep(TURN_MS * 1000);
+}
+
+static void turns(void) {
+  for (long i = 0; !full; i++) {
+    usleep(TURN_MS * 1000);
+    done = i;
+  }
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*loop)(void);
+  } loops[] = {{"condition", condition}, {"semaphore", semaphore}, {"sleep", sleeps}, {"turns", turns}};
+  const char *fd = getenv("OMPD_READY_FD");
+  truth_init(argc, argv, __FILE__);
+  sem_init(&items, 0, 0);
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    truth_ask();
+#pragma omp barrier
+    if (omp_get_thread_num() == 0) {
+      truth_write(0);
+      if (fd && write(atoi(fd), "READY\n", 6) != 6)
+        _exit(3);
+    }
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+      if (argc > 2 && !strcmp(argv[2], loops[i].name))
+        loops[i].loop();
+  }
+  return 0;
+}

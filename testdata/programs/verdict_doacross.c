@@ -1,0 +1,91 @@
+/* Loops with cross-iteration dependences, where an iteration is waited for that nobody will post.
+ * "0": a wavefront over rows and columns, as in a point-to-point benchmark; one row leaves its
+ * columns by a path without depend(source). "1": a loop that one path of leaves without it.
+ * "2": an iteration waits for the one behind it, which its own thread has.
+ * A second argument of 1: nothing is wrong, but the row or iteration that is waited for takes long. */
+#include "truth.h"
+
+enum { rows = 4, columns = 6, turns = 8 };
+static double grid[rows + 1][columns + 1];
+static int way, healthy;
+static volatile int never;
+
+static void *look(void *threads) {
+  truth_await((int)(long)threads);
+  truth_end();
+  return NULL;
+}
+
+__attribute__((noinline)) static void slow(void) {
+  TRUTH_HOLD("work_parallel");
+}
+
+__attribute__((noinline)) static void waits(int here) {
+  if (here)
+    TRUTH_WAIT("wait_ordered", 0, 0);
+}
+
+static void wavefront(void) {
+#pragma omp for ordered(2) schedule(static) nowait
+  for (int j = 0; j < rows; j++)
+    for (int i = 0; i < columns; i++) {
+      waits((j == 3 && i == 2) || (j == 2 && i == 3));
+#pragma omp ordered depend(sink : j - 1, i) depend(sink : j, i - 1)
+      grid[j + 1][i + 1] = grid[j][i + 1] + grid[j + 1][i] - grid[j][i];
+      if (j == 2 && i >= 2) {
+        if (healthy)
+          slow();
+        continue; /* the path without depend(source) */
+      }
+#pragma omp ordered depend(source)
+    }
+}
+
+static void line(void) {
+#pragma omp for ordered(1) schedule(static, 1) nowait
+  for (int i = 0; i < 4; i++) {
+    waits(i == 3);
+#pragma omp ordered depend(sink : i - 1)
+    grid[0][i]++;
+    if (i == 2) {
+      if (healthy)
+        slow();
+      continue; /* the path without depend(source) */
+    }
+#pragma omp ordered depend(source)
+  }
+}
+
+static void later(void) {
+  int me = omp_get_thread_num();
+#pragma omp for ordered(1) schedule(static) nowait
+  for (int i = 0; i < turns; i++) {
+    if (healthy && i == turns - 2)
+      slow();
+    waits(i == 2 * me);
+#pragma omp ordered depend(sink : i + 1)
+    grid[0][0]++;
+#pragma omp ordered depend(source)
+  }
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  way = (int)truth_arg(argc, argv, 1, 0);
+  healthy = (int)truth_arg(argc, argv, 2, 0);
+  pthread_create(&observer, NULL, look, (void *)4);
+#pragma omp parallel num_threads(4)
+  {
+    if (way == 0)
+      wavefront();
+    else if (way == 1)
+      line();
+    else
+      later();
+    TRUTH_WAIT("wait_barrier_explicit", 0, 0);
+#pragma omp barrier
+    truth_set(&never);
+  }
+  return 0;
+}

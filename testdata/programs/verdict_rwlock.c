@@ -1,0 +1,97 @@
+/* Deadlocks of a read-write lock: "0" its writer is at a barrier that another thread, which waits
+ * for it, does not reach; "1" it and a lock are taken in different orders; "2" a thread that has it
+ * for reading takes it for writing. A second argument of 1: who has it works. */
+#include "truth.h"
+
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static omp_lock_t ledger;
+static int way, works, have;
+
+static void *look(void *threads) {
+  truth_await((int)(long)threads);
+  truth_end();
+  return NULL;
+}
+
+/* meet returns when both threads have what they take first. */
+static void meet(void) {
+  __atomic_fetch_add(&have, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&have, __ATOMIC_SEQ_CST) < 2)
+    usleep(1000);
+}
+
+__attribute__((noinline)) static void publish(void) {
+  pthread_rwlock_wrlock(&table);
+  meet();
+  if (works)
+    TRUTH_HOLD("work_parallel");
+  TRUTH_SLEEP("", 0, 0);
+  if (way == 1) {
+    omp_set_lock(&ledger);
+    omp_unset_lock(&ledger);
+  }
+}
+
+__attribute__((noinline)) static void consult(void) {
+  meet();
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_unlock(&table);
+}
+
+__attribute__((noinline)) static void enter(void) {
+  omp_set_lock(&ledger);
+  meet();
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_rdlock(&table);
+  pthread_rwlock_unlock(&table);
+  omp_unset_lock(&ledger);
+}
+
+__attribute__((noinline)) static void promote(void) {
+  pthread_rwlock_rdlock(&table);
+  meet();
+  if (works)
+    TRUTH_HOLD("work_parallel");
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_wrlock(&table);
+  pthread_rwlock_unlock(&table);
+  pthread_rwlock_unlock(&table);
+}
+
+__attribute__((noinline)) static void change(void) {
+  meet();
+  TRUTH_SLEEP("", 0, 0);
+  if (works) {
+    pthread_rwlock_wrlock(&table);
+    pthread_rwlock_unlock(&table);
+  }
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  way = (int)truth_arg(argc, argv, 1, 0);
+  works = (int)truth_arg(argc, argv, 2, 0);
+  omp_init_lock(&ledger);
+  pthread_create(&observer, NULL, look, (void *)2);
+#pragma omp parallel num_threads(2)
+  {
+    if (way == 2) {
+      if (omp_get_thread_num() == 0)
+        promote();
+      else
+        change();
+    } else if (omp_get_thread_num() == 0) {
+      publish();
+    } else if (way == 1) {
+      enter();
+    } else {
+      consult();
+    }
+#pragma omp barrier
+    if (omp_get_thread_num() == 0 && way < 2)
+      pthread_rwlock_unlock(&table);
+  }
+  return 0;
+}

@@ -1,0 +1,76 @@
+/* All threads of a team are in a loop until another one changes a flag, and nobody does: "0" an
+ * ordinary loop, "1" an atomic load with sched_yield, "2" usleep in the loop, in a function of its
+ * own, "3" a lock of the program's own, by an exchange, "4" omp_test_lock, of a lock that was never
+ * released. A second argument of 1: one more thread of
+ * the program works, and changes it later through a pointer; of 2: another process does, in memory
+ * that both have; of 3: thread 2 works, and changes it later by memcpy.
+ *
+ * The threads are those of a child, so that nobody works beside them; its parent looks on. */
+#include "truth.h"
+#include <sched.h>
+
+static struct {
+  volatile int turn;
+  int taken;
+} own, *desk = &own;
+static int way, who;
+static omp_lock_t door;
+static volatile int rounds;
+
+__attribute__((noinline)) static int is_my_turn(int me) { return desk->turn == me; }
+
+__attribute__((noinline)) static void await_turn(int me) {
+  while (!is_my_turn(me))
+    usleep(200);
+}
+
+__attribute__((noinline)) static void work(int me) {
+  int n = 0;
+  if (who == 3 && me == 2) {
+    int next = 7;
+    for (;;)
+      pause(); /* works on, for ever */
+    memcpy((void *)&desk->turn, &next, sizeof next);
+  }
+  truth_watched(who == 3 ? 2 : 3);
+  if (way == 0)
+    while (desk->turn != 7)
+      n++;
+  else if (way == 1)
+    while (__atomic_load_n(&desk->turn, __ATOMIC_ACQUIRE) != 7)
+      sched_yield();
+  else if (way == 2)
+    await_turn(7);
+  else if (way == 4)
+    while (!omp_test_lock(&door))
+      ;
+  else
+    while (__atomic_exchange_n(&desk->taken, 1, __ATOMIC_ACQUIRE))
+      ;
+  rounds = n;
+}
+
+static void *later(void *flag) {
+  for (;;)
+    pause(); /* works on, for ever */
+  *(volatile int *)flag = 7;
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  pthread_t worker;
+  way = (int)truth_arg(argc, argv, 1, 0);
+  who = (int)truth_arg(argc, argv, 2, 0);
+  truth_child(who == 3 ? 2 : 3);
+  truth_init(argc, argv, __FILE__);
+  if (who == 2)
+    desk = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  desk->taken = 1;
+  omp_init_lock(&door);
+  omp_set_lock(&door);
+  if (who == 1)
+    pthread_create(&worker, NULL, later, way == 3 ? (void *)&desk->taken : (void *)&desk->turn);
+#pragma omp parallel num_threads(3)
+  work(omp_get_thread_num());
+  return 0;
+}

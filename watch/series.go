@@ -1,0 +1,95 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+const (
+	// Interval is the shortest time from one look at a process to the next: the
+	// kernel tells processor time in steps of a tenth of it.
+	Interval = 100 * time.Millisecond
+	// Settle is how long the threads are left alone after a look before what
+	// they use is counted: they come back from the stop in that time.
+	Settle = 20 * time.Millisecond
+)
+
+// Series compares looks at a process. The zero value has had no look.
+type Series struct {
+	start, at    time.Time
+	first, trace *picture.Trace
+	last         *Look
+	base         []Use       // when the threads had come back from the last look
+	used         map[int]Use // between looks, of all
+	changes      []*Change
+}
+
+// Rest notes what the threads have used since they began. It is called when they
+// have come back from a look.
+func (s *Series) Rest(total []Use) { s.base = total }
+
+// Look adds a look: picture and trace of one moment, and what the threads had used
+// since they began right before it.
+func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []Use) *Look {
+	l := &Look{Schema: Schema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
+	if s.last == nil {
+		s.start, s.first = now, trace
+	} else {
+		l.Number, l.Seconds = s.last.Number+1, now.Sub(s.start).Seconds()
+		l.Change = Since(s.trace, trace, now.Sub(s.at), s.usedSince(total))
+		s.changes = append(s.changes, l.Change)
+	}
+	s.at, s.trace, s.last = now, trace, l
+	return l
+}
+
+// usedSince is what the threads used since the last rest, and adds it up.
+func (s *Series) usedSince(total []Use) []Use {
+	if s.used == nil {
+		s.used = map[int]Use{}
+	}
+	list := UsedSince(s.base, total)
+	for _, d := range list {
+		sum := s.used[d.LWP]
+		s.used[d.LWP] = Use{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches, Runnable: d.Runnable}
+	}
+	return list
+}
+
+// UsedSince is what the threads used that were there before and are now; both lists
+// count from when the threads began.
+func UsedSince(before, now []Use) []Use {
+	old := map[int]Use{}
+	for _, u := range before {
+		old[u.LWP] = u
+	}
+	var list []Use
+	for _, u := range now {
+		if b, ok := old[u.LWP]; ok {
+			list = append(list, Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches, Runnable: u.Runnable})
+		}
+	}
+	return list
+}
+
+// Last is the last look, nil if there was none.
+func (s *Series) Last() *Look { return s.last }
+
+// Conclude gives the last look its result: what changed since the first. It is false
+// if there is nothing to compare.
+func (s *Series) Conclude() bool {
+	if len(s.changes) == 0 {
+		return false
+	}
+	var use []Use
+	for _, u := range s.used {
+		use = append(use, u)
+	}
+	r := Since(s.first, s.trace, s.at.Sub(s.start), use)
+	for _, c := range s.changes {
+		r.Raise(c)
+	}
+	s.last.Result = r
+	return true
+}

@@ -1,0 +1,83 @@
+// Package watch says what changed between looks at a process: whether its threads make
+// progress. It knows of each look its picture and its trace, and reads nothing itself.
+package watch
+
+import (
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Schema names the version of the JSON form of a Look.
+const Schema = "ompd-inspect/watch/1.0"
+
+// Look is one of several looks at a process.
+type Look struct {
+	Schema  string           `json:"schema"`
+	Number  int              `json:"look"`    // from 1
+	Time    string           `json:"time"`    // RFC 3339
+	Seconds float64          `json:"seconds"` // since the first look
+	Picture *picture.Picture `json:"picture"`
+	// Change is what changed since the look before; missing in the first.
+	Change *Change `json:"change,omitempty"`
+	// Result is what changed between the first look and this one; only in the
+	// last, and never more quiet than the changes in between.
+	Result *Change `json:"result,omitempty"`
+}
+
+// Verdicts on a process that was looked at several times.
+const (
+	Progress = "progress"    // something was done
+	Spinning = "spinning"    // processors were used, and nothing came of it
+	Stuck    = "no progress" // nothing was done and no processor was used
+	Unknown  = "unknown"     // threads ran where they could not be seen without a stop
+)
+
+// Change is the difference of two looks.
+type Change struct {
+	Verdict string         `json:"verdict"`
+	Reason  string         `json:"reason"`
+	Seconds float64        `json:"seconds"` // between the looks
+	Threads []ThreadChange `json:"threads"`
+	Regions Turnover       `json:"regions"`
+	Tasks   Turnover       `json:"tasks"` // of those that the pictures hold
+}
+
+// Turnover counts what came and went.
+type Turnover struct {
+	Ended int `json:"ended"`
+	New   int `json:"new"`
+	Same  int `json:"same"`
+}
+
+// What a thread did between two looks.
+const (
+	Moved = "moved" // it got on
+	Spun  = "spun"  // it ran, and is where it was
+	Still = "still" // it did not run
+	Ran   = "ran"   // it ran, where is not known
+	New   = "new"
+	Ended = "ended"
+)
+
+// ThreadChange is what one thread did.
+type ThreadChange struct {
+	LWP   int      `json:"lwp"`
+	Did   string   `json:"did"`
+	Moved []string `json:"moved,omitempty"` // what is different: stack, region, task, state, registers, or a counter
+	CPU   float64  `json:"cpu_seconds"`     // processor time
+	// Aside tells that the thread does not count: it is idle in the runtime's
+	// pool, a helper, or no thread of OpenMP that does little beside those
+	// that wait.
+	Aside bool `json:"aside,omitempty"`
+
+	starved bool // it had something to do, and got no processor for it
+}
+
+// Use is what the kernel counted for a thread between two looks.
+type Use struct {
+	LWP      int
+	CPU      time.Duration
+	Switches uint64 // times that it left a processor
+	Runnable bool   // at the later look, it ran or was queued for a processor
+}

@@ -1,0 +1,140 @@
+// Package omptnames has the names that three documents give to OMPT's events: the
+// technical report of 2013 (ompt_event_t, appendix A.2), that of 2016 (section 5), and
+// OpenMP 5.1 (ompt_callbacks_t, section 4.4.2).
+package omptnames
+
+import "fmt"
+
+// Standard is a document that names events; it is a flag.Value.
+type Standard int
+
+// The documents. The zero value is the one of today.
+const (
+	OpenMP51 Standard = iota
+	TR2013
+	TR2016
+)
+
+var standards = [...]string{OpenMP51: "5.1", TR2013: "2013", TR2016: "2016"}
+
+// String is what Set takes.
+func (s Standard) String() string { return standards[s] }
+
+// Set takes 2013, 2016 or 5.1.
+func (s *Standard) Set(text string) error {
+	for i, name := range standards {
+		if name == text {
+			*s = Standard(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("names are those of 2013, 2016 or 5.1, not of %q", text)
+}
+
+// Event is what tells one event of OpenMP 5.1 from another: the callback (ompt_callbacks_t),
+// the kind that it has (ompt_work_t, ompt_mutex_t, ompt_sync_region_t, ompt_task_status_t;
+// the flags of an implicit task), and whether it is a beginning or an end
+// (ompt_scope_endpoint_t; 0 if it is neither).
+type Event struct{ Code, Kind, Endpoint uint8 }
+
+// scopeEnd is ompt_scope_end. An event that is beginning and end in one has the name of
+// the beginning.
+const scopeEnd = 2
+
+// Name is the name that the document gives to an event, empty if it has no such event.
+func (s Standard) Name(e Event) string {
+	for _, r := range rows[s] {
+		if r.code != e.Code || r.kinds != 0 && (e.Kind >= 64 || r.kinds>>e.Kind&1 == 0) {
+			continue
+		}
+		if e.Endpoint == scopeEnd && r.end != "" {
+			return prefixes[s] + r.end
+		}
+		return prefixes[s] + r.name
+	}
+	return ""
+}
+
+// Names are all names that Name may return, in the order of their callbacks.
+func (s Standard) Names() (all []string) {
+	for _, r := range rows[s] {
+		all = append(all, prefixes[s]+r.name)
+		if r.end != "" {
+			all = append(all, prefixes[s]+r.end)
+		}
+	}
+	return all
+}
+
+var prefixes = [...]string{OpenMP51: "ompt_callback_", TR2013: "ompt_event_", TR2016: "ompt_event_"}
+
+// row names the events of one callback that are of some kinds.
+type row struct {
+	code  uint8
+	kinds uint64 // bit n: kind n; 0 all
+	name  string
+	end   string // of its end, if it has another name
+}
+
+// The values of ompt_callbacks_t.
+const (
+	threadBegin = iota + 1
+	threadEnd
+	parallelBegin
+	parallelEnd
+	taskCreate
+	taskSchedule
+	implicitTask
+	target
+	targetDataOp
+	targetSubmit
+	controlTool
+	deviceInitialize
+	deviceFinalize
+	deviceLoad
+	deviceUnload
+	syncRegionWait
+	mutexReleased
+	dependences
+	taskDependence
+	work
+	masked
+	targetMap
+	syncRegion
+	lockInit
+	lockDestroy
+	mutexAcquire
+	mutexAcquired
+	nestLock
+	flush
+	cancel
+	reduction
+	dispatch
+	targetEMI
+	targetDataOpEMI
+	targetSubmitEMI
+	targetMapEMI
+	errorEvent
+)
+
+// Sets of kinds.
+const (
+	barriers   = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<8 | 1<<9 | 1<<10 // ompt_sync_region_t
+	taskwait   = 1 << 5
+	taskgroup  = 1 << 6
+	lock       = 1 << 1 // ompt_mutex_t
+	testLock   = 1 << 2
+	nest       = 1 << 3
+	testNest   = 1 << 4
+	critical   = 1 << 5
+	atomic     = 1 << 6
+	ordered    = 1 << 7
+	loops      = 1<<1 | 1<<10 | 1<<11 | 1<<12 | 1<<13 // ompt_work_t, with 5.2's kinds of loops
+	sections   = 1 << 2
+	executor   = 1 << 3
+	others     = 1 << 4
+	workshare  = 1 << 5
+	completes  = 1<<1 | 1<<3        // ompt_task_status_t: complete, cancel
+	switches   = 1<<2 | 1<<4 | 1<<7 // yield, detach, switch
+	ofImplicit = 1 << 2             // ompt_task_implicit: the initial task is none of a region
+)

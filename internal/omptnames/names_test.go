@@ -1,0 +1,81 @@
+package omptnames
+
+import (
+	"flag"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestName asks for events whose names differ between the documents.
+func TestName(t *testing.T) {
+	for _, c := range []struct {
+		e                          Event
+		want2013, want2016, want51 string
+	}{
+		{Event{1, 1, 0}, "ompt_event_thread_create", "ompt_event_thread_begin", "ompt_callback_thread_begin"},
+		{
+			Event{6, 1, 0}, "ompt_event_task_exit", "ompt_event_task_schedule",
+			"ompt_callback_task_schedule",
+		},
+		{Event{6, 7, 0}, "ompt_event_task_switch", "ompt_event_task_schedule", "ompt_callback_task_schedule"},
+		{Event{6, 5, 0}, "", "", "ompt_callback_task_schedule"}, // a detached task's event
+		{
+			Event{7, 2, 2}, "ompt_event_implicit_task_exit", "ompt_event_implicit_task",
+			"ompt_callback_implicit_task",
+		},
+		{Event{7, 1, 1}, "", "", "ompt_callback_implicit_task"}, // the initial task's
+		{
+			Event{16, 6, 1}, "ompt_event_wait_taskgroup_begin", "ompt_event_sync_region_wait",
+			"ompt_callback_sync_region_wait",
+		},
+		{
+			Event{17, 4, 0},
+			"ompt_event_release_nest_lock_last", "ompt_event_mutex_release", "ompt_callback_mutex_released",
+		},
+		{Event{20, 11, 2}, "ompt_event_loop_end", "ompt_event_worksharing", "ompt_callback_work"},
+		{Event{20, 3, 3}, "ompt_event_single_in_block_begin", "ompt_event_worksharing", "ompt_callback_work"},
+		{Event{20, 7, 1}, "", "", "ompt_callback_work"}, // taskloop
+		{Event{21, 0, 1}, "ompt_event_master_begin", "ompt_event_master", "ompt_callback_masked"},
+		{Event{26, 2, 0}, "", "", "ompt_callback_mutex_acquire"}, // a test does not wait
+		{Event{28, 0, 2}, "ompt_event_release_nest_lock_prev", "ompt_event_nested_lock", "ompt_callback_nest_lock"},
+		{Event{34, 2, 1}, "", "ompt_event_target_data", "ompt_callback_target_data_op_emi"},
+		{Event{37, 1, 0}, "", "", "ompt_callback_error"},
+		{Event{64, 0, 0}, "", "", ""}, // the recorder's own
+		{Event{20, 200, 0}, "", "", "ompt_callback_work"},
+	} {
+		for s, want := range map[Standard]string{TR2013: c.want2013, TR2016: c.want2016, OpenMP51: c.want51} {
+			if got := s.Name(c.e); got != want {
+				t.Errorf("%s: %+v is %q, want %q", s, c.e, got, want)
+			}
+		}
+	}
+}
+
+// TestNames holds the numbers of names against the documents: 57 events in 2013, less
+// idle_begin, idle_end and runtime_shutdown; 27 in 2016, less idle and runtime_shutdown;
+// 37 callbacks in 5.1.
+func TestNames(t *testing.T) {
+	for s, want := range map[Standard]int{TR2013: 57 - 3, TR2016: 27 - 2, OpenMP51: 37} {
+		all := s.Names()
+		slices.Sort(all)
+		all = slices.Compact(all)
+		if len(all) != want {
+			t.Errorf("%s has %d names, want %d: %s", s, len(all), want, strings.Join(all, " "))
+		}
+	}
+}
+
+func TestFlag(t *testing.T) {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	var s Standard
+	set.Var(&s, "names", "")
+	if err := set.Parse([]string{"--names=2016"}); err != nil || s != TR2016 {
+		t.Errorf("2016 is %s, error %v", s, err)
+	}
+	if err := set.Parse([]string{"--names=4.0"}); err == nil || s != TR2016 {
+		t.Errorf("4.0 is %s, error %v", s, err)
+	}
+}

@@ -43,7 +43,6 @@ var imports = map[string][]string{
 	"internal/spin":           {"callbacks", "internal/lift", "internal/symbolic"},
 	"internal/lockflow":       {"callbacks", "rtl", "internal/flow", "internal/symbolic"},
 	"internal/mpi":            nil,
-	"internal/jobs":           {"callbacks", "inspect", "internal/mpi", "job", "layout", "picture", "session", "watch"},
 	"job":                     {"picture"},
 	"internal/arch":           {"callbacks"},
 	"internal/binread":        nil,
@@ -65,7 +64,7 @@ var imports = map[string][]string{
 	"internal/waitgraph":      {"picture"},
 	"internal/text":           {"diagnose", "job", "internal/phrase", "picture", "watch"},
 	"internal/export":         {"internal/phrase", "internal/waitgraph", "picture"},
-	"internal/web":            {"diagnose", "internal/phrase", "internal/waitgraph", "picture"},
+	"internal/web":            {"diagnose", "job", "internal/phrase", "internal/waitgraph", "picture"},
 	"internal/report":         {"job", "picture", "internal/export", "internal/text", "internal/web", "watch"},
 	"internal/files":          nil,
 	"internal/outfile":        nil,
@@ -95,6 +94,11 @@ var imports = map[string][]string{
 	"internal/e2e":            nil,
 	"internal/generated":      nil,
 	"internal/cli":            {"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture", "internal/budget", "internal/clib", "internal/elfx", "internal/files", "internal/jobs", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile", "internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "session", "watch"},
+
+	"internal/jobs": {
+		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
+		"symbolize", "watch",
+	},
 }
 
 // forbidden says which packages of others a part of the tree must not import:

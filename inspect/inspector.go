@@ -101,6 +101,7 @@ type Inspector struct {
 	tasks      *taskLister
 	facts      *factParts
 	tracer     *tracer
+	exact      map[uint64]bool // instructions at which threads were interrupted (Locate)
 }
 
 // New returns an Inspector. Its error is of the target as a whole: threads that

@@ -7,18 +7,42 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Locate says in which file an address of code lies, by its build ID or, if it has none, its
-// name, and where in the file's own addresses: the same in all processes that run the file.
-func (in *Inspector) Locate(pc picture.Hex) (file string, offset uint64, ok bool) {
+// Locate says where the code at an address of a stack lies in its file. It is not ok if the
+// address is in no file.
+func (in *Inspector) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
 	if in.cfg.Symbolizer == nil {
-		return "", 0, false
+		return at, false
 	}
-	m := in.cfg.Symbolizer.Module(uint64(pc))
+	lookup := uint64(pc)
+	if !in.interrupted(lookup) {
+		lookup--
+	}
+	m := in.cfg.Symbolizer.Module(lookup)
 	if m == nil {
-		return "", 0, false
+		return at, false
 	}
-	if file = hex.EncodeToString(m.BuildID); file == "" {
-		file = filepath.Base(m.Path)
+	if at.File = hex.EncodeToString(m.BuildID); at.File == "" {
+		at.File = filepath.Base(m.Path)
 	}
-	return file, uint64(pc) - m.Bias, true
+	at.Path, at.Offset = m.Path, lookup-m.Bias
+	return at, true
+}
+
+// interrupted reports whether an address of a stack is that of the next instruction, and no
+// return address.
+func (in *Inspector) interrupted(pc uint64) bool {
+	if in.exact == nil {
+		in.exact = map[uint64]bool{}
+		for _, n := range in.roster.natives {
+			if n.stack == nil {
+				continue
+			}
+			for _, f := range n.stack.frames {
+				if f.Exact {
+					in.exact[f.PC] = true
+				}
+			}
+		}
+	}
+	return in.exact[pc]
 }

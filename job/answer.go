@@ -126,4 +126,5 @@ type Answer struct {
 	Kind
 	Member
 	Names map[Site]Name
+	Files map[string]File // in which these are, by what stands before the + of a site
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -12,9 +13,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// Locate says in which file an address of code lies: its build ID, or its name if it has
-// none, and the offset in it. It is not ok if nobody knows.
-type Locate func(pc picture.Hex) (file string, offset uint64, ok bool)
+// Locate says where code lies in its file. It is not ok if nobody knows.
+type Locate func(pc picture.Hex) (at picture.CodePlace, ok bool)
 
 // maxDepth is how many of a thread's innermost frames tell its class.
 const maxDepth = 64
@@ -22,7 +22,7 @@ const maxDepth = 64
 // Of makes of the picture of a rank what it has in common with others: its classes of
 // threads, the call of MPI that it waits in, and the worst of its verdicts.
 func Of(pic *picture.Picture, locate Locate) Answer {
-	a := Answer{Rank: -1, Member: Member{Peer: -1}, Names: map[Site]Name{}}
+	a := Answer{Rank: -1, Member: Member{Peer: -1}, Names: map[Site]Name{}, Files: map[string]File{}}
 	a.PID, a.Path = pic.Target.PID, pic.Target.Path
 	counts := map[string]*Count{}
 	for i := range pic.Threads {
@@ -122,12 +122,11 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 		if t.MPI != nil && t.MPI.From != nil && last == *t.MPI.From {
 			inMPI = Site(t.MPI.Routine)
 		}
-		file, offset, ok := locate(last)
+		at, ok := locate(last)
 		if !ok {
-			file, offset = f.Module, f.Offset
+			at.File, at.Offset = f.Module, f.Offset
 		}
-		const digits = 16 // of a build ID; more tell nothing apart
-		site := Site(fmt.Sprintf("%s+%x", file[:min(len(file), digits)], offset))
+		site := a.site(at)
 		name = nameOf(f)
 		out, a.Names[site] = append(out, site), name
 	}
@@ -135,6 +134,16 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 		out = append(out, inMPI)
 	}
 	return out
+}
+
+// site is the site of a place in a file.
+func (a *Answer) site(at picture.CodePlace) Site {
+	const digits = 16 // of a build ID; more tell nothing apart
+	short := at.File[:min(len(at.File), digits)]
+	if id, err := hex.DecodeString(at.File); err == nil && len(id) > 0 && at.Path != "" {
+		a.Files[short] = File{ID: at.File, Path: at.Path}
+	}
+	return Site(fmt.Sprintf("%s+%x", short, at.Offset))
 }
 
 func nameOf(f picture.Frame) Name {
@@ -162,8 +171,8 @@ func mpiRoutine(function string) string {
 	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:]
 }
 
-// numbers matches what a verdict says that differs from rank to rank and tells nothing apart.
-var numbers = sync.OnceValue(func() *regexp.Regexp {
+// numberWords matches what a verdict says that differs from rank to rank and tells nothing apart.
+var numberWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\s*\((LWP )?(0x)?[0-9a-f]+\)|\bLWP \d+ ?`)
 })
 
@@ -186,7 +195,7 @@ func worst(list []picture.Verdict) *Finding {
 	if out == nil {
 		return nil
 	}
-	s := numbers().ReplaceAllString(out.Summary, "")
+	s := numberWords().ReplaceAllString(out.Summary, "")
 	return &Finding{out.Kind, out.Certainty, out.Severity, strings.ToValidUTF8(s[:min(len(s), maxSummary)], "")}
 }
 

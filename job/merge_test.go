@@ -1,9 +1,10 @@
 package job
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -53,6 +54,9 @@ func someAnswers(r *rand.Rand) []Answer {
 	for range 1 + r.IntN(30) {
 		a := answer(r.IntN(20), kinds[r.IntN(len(kinds))])
 		a.Peer, a.Size = r.IntN(3)-1, r.IntN(40)
+		if r.IntN(8) == 0 {
+			a.Files = map[string]File{"app": {ID: "00", Path: fmt.Sprint("/bin/", r.IntN(3))}}
+		}
 		if r.IntN(4) == 0 {
 			a.Names = map[Site]Name{"app+10": {"main", "other.c", r.IntN(50)}}
 		}
@@ -65,6 +69,10 @@ func partOf(list []Answer) *Part {
 	p := NewPart()
 	for _, a := range list {
 		p.Add(a)
+		p.Hear(a.Host)
+		if len(a.Files) > 0 {
+			p.Explain(a, []string{a.Files["app"].Path})
+		}
 	}
 	return p
 }
@@ -131,8 +139,10 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if encoded(t, q) != line || !reflect.DeepEqual(p.Report("j"), q.Report("j")) {
-			t.Fatalf("%+v became %+v", p.Report("j"), q.Report("j"))
+		before, err1 := json.Marshal(p.Report("j"))
+		after, err2 := json.Marshal(q.Report("j"))
+		if err := errors.Join(err1, err2); err != nil || encoded(t, q) != line || string(before) != string(after) {
+			t.Fatalf("%v: %s became %s", err, before, after)
 		}
 	}
 }
@@ -150,23 +160,37 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
+	any, why := []byte("{}"), func(s string) []byte { return []byte(`{"why":"` + s + `"}`) }
 	lies := map[string]message{
-		"a rank in two kinds": {Kinds: []kindMessage{{Ranks: SetOf(1)}, {Kind{Why: "x"}, SetOf(1)}},
+		"a rank in two kinds": {Kinds: []kindMessage{{any, SetOf(1)}, {why("x"), SetOf(1)}},
 			Hosts: []hostMessage{{Ranks: SetOf(1), PIDs: []int{5}}}},
-		"a rank of no host": {Kinds: []kindMessage{{Ranks: SetOf(1, 2)}},
+		"a rank of no host": {Kinds: []kindMessage{{any, SetOf(1, 2)}},
 			Hosts: []hostMessage{{Ranks: SetOf(1), PIDs: []int{5}}}},
-		"a rank twice": {Kinds: []kindMessage{{Ranks: SetOf(1)}},
+		"a rank twice": {Kinds: []kindMessage{{any, SetOf(1)}},
 			Hosts: []hostMessage{{Ranks: SetOf(1), PIDs: []int{5}}, {Ranks: SetOf(1), PIDs: []int{6}}}},
-		"fewer PIDs than ranks": {Kinds: []kindMessage{{Ranks: SetOf(1, 2)}},
+		"fewer PIDs than ranks": {Kinds: []kindMessage{{any, SetOf(1, 2)}},
 			Hosts: []hostMessage{{Ranks: SetOf(1, 2), PIDs: []int{5}}}},
-		"a text without end": {Kinds: []kindMessage{{Kind{Why: strings.Repeat("x", maxText+1)}, SetOf(1)}},
+		"a text without end": {Kinds: []kindMessage{{why(strings.Repeat("x", maxText+1)), SetOf(1)}},
 			Hosts: []hostMessage{{Ranks: SetOf(1), PIDs: []int{5}}}},
+		"no kind":            {Kinds: []kindMessage{{[]byte("7"), Set{}}}},
+		"a path without end": {Files: map[string]File{"app": {Path: strings.Repeat("x", maxText+1)}}},
+		"too many in detail": {Told: toldOf(maxTold + 1)},
+		"a name without end": {Names: map[Site]Name{"app+1": {Function: strings.Repeat("x", maxText+1)}}},
 	}
 	for name, m := range lies {
-		if _, err := m.part(); err == nil {
+		if _, err := new(Decoder).part(&m); err == nil {
 			t.Errorf("%s is taken", name)
 		}
 	}
+}
+
+// toldOf has words on so many ranks.
+func toldOf(n int) map[int][]string {
+	out := map[int][]string{}
+	for r := range n {
+		out[r] = []string{"words"}
+	}
+	return out
 }
 
 // FuzzDecode: whatever a node sends is a Part that can be shown, or an error.
@@ -192,13 +216,15 @@ func FuzzDecode(f *testing.F) {
 // FuzzMessage is FuzzDecode without the checksum and the compression, through which chance
 // does not come.
 func FuzzMessage(f *testing.F) {
-	f.Add([]byte(`{"size":4,"kinds":[{"call":{"routine":"MPI_Recv","comm":"MPI_COMM_WORLD"},"ranks":"0-1"}],` +
-		`"hosts":[{"host":"n","ranks":"0-1","pids":[1,2],"peers":[1,0]}],"names":{"app+1":{"function":"main"}}}`))
-	f.Add([]byte(`{"kinds":[{"finding":{"kind":"deadlock","certainty":"certain","severity":"hang","summary":"s"},` +
+	f.Add([]byte(`{"size":4,"kinds":[{"kind":{"call":{"routine":"MPI_Recv","comm":"MPI_COMM_WORLD"}},"ranks":"0-1"}],` +
+		`"hosts":[{"host":"n","ranks":"0-1","pids":"1,2","peers":"1,0","tags":"7,-"}],` +
+		`"names":{"app+1":{"function":"main"}},"files":{"app":{"id":"00ff","path":"/bin/app"}},"told":{"1":["w"]}}`))
+	f.Add([]byte(`{"kinds":[{"kind":{"finding":{"kind":"deadlock","certainty":"certain","severity":"hang",` +
+		`"summary":"s"}},` +
 		`"ranks":"7"}],` +
-		`"hosts":[{"host":"n","ranks":"7","pids":[1]}],"lost":{"m":"gone"}}`))
+		`"hosts":[{"host":"n","ranks":"7","pids":"1"}],"lost":{"m":"gone"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := unpack(b)
+		m, err := new(Decoder).unpack(b)
 		if err != nil {
 			return
 		}
@@ -247,9 +273,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	of := func(base uint64, lwp int) Answer {
-		return Of(pic(base, lwp), func(pc picture.Hex) (string, uint64, bool) {
-			return "4f1c", uint64(pc) - base,
-				true
+		return Of(pic(base, lwp), func(pc picture.Hex) (picture.CodePlace, bool) {
+			return picture.CodePlace{File: "4f1c", Path: "/bin/hang", Offset: uint64(pc) - base}, true
 		})
 	}
 	a, b := of(0x1000, 50), of(0x7000, 90)
@@ -258,6 +283,9 @@ func TestOf(t *testing.T) {
 	}
 	if a.Peer != 2 || *a.Tag != 77 || a.Call.Where != "4f1c+20" || a.Names["4f1c+20"].String() != "solve hang.c:24" {
 		t.Errorf("peer %d, tag %v, called at %s, names %v", a.Peer, a.Tag, a.Call.Where, a.Names)
+	}
+	if want := (File{"4f1c", "/bin/hang"}); a.Files["4f1c"] != want {
+		t.Errorf("files %v", a.Files)
 	}
 	if len(a.Threads) != 2 || a.Threads[0].State != "wait_mpi" || !a.Threads[1].Other {
 		t.Errorf("classes %+v", a.Threads)

@@ -5,16 +5,27 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Part is what is known of some ranks of a job.
 type Part struct {
 	size    int
 	kinds   map[string]*group
-	members map[int]Member
+	members members
 	names   map[Site]Name
+	files   map[string]File   // in which sites are, by what the sites say
+	told    map[int][]string  // verdicts on ranks that were looked at in detail, in words
+	heard   map[string]bool   // hosts that answered
 	lost    map[string]string // hosts that did not answer, and why
 	ranks   Set
+}
+
+// File is a file in which sites are.
+type File struct {
+	ID   string `json:"id,omitempty"`   // build ID, in hexadecimal digits; empty if it has none
+	Path string `json:"path,omitempty"` // where the ranks have it
 }
 
 // group is a kind and the ranks that are of it.
@@ -26,8 +37,8 @@ type group struct {
 
 // NewPart returns an empty one.
 func NewPart() *Part {
-	return &Part{kinds: map[string]*group{}, members: map[int]Member{}, names: map[Site]Name{},
-		lost: map[string]string{}}
+	return &Part{kinds: map[string]*group{}, names: map[Site]Name{}, files: map[string]File{},
+		told: map[int][]string{}, heard: map[string]bool{}, lost: map[string]string{}}
 }
 
 // Ranks are the ranks of which something is known.
@@ -45,8 +56,58 @@ func (p *Part) last() int {
 
 // Member is what is known of one rank by itself; not ok if nothing is.
 func (p *Part) Member(rank int) (m Member, ok bool) {
-	m, ok = p.members[rank]
-	return m, ok
+	return p.members.get(rank)
+}
+
+// Hear notes that a host answered.
+func (p *Part) Hear(host string) { p.heard[host] = true }
+
+// Heard reports whether a host answered.
+func (p *Part) Heard(host string) bool { return p.heard[host] }
+
+// Explain adds what was found of a rank that was looked at in detail: what its sites are
+// called, and its verdicts in words. Its kind stays as it is, since that is of another moment.
+func (p *Part) Explain(a Answer, words []string) {
+	p.join(a.Names)
+	p.joinFiles(a.Files)
+	if a.Rank >= 0 && a.Rank < MaxRanks && len(words) > 0 {
+		p.tell(a.Rank, words)
+	}
+}
+
+// tell notes the verdicts on a rank; of two such lists, the same counts whichever comes first.
+func (p *Part) tell(rank int, words []string) {
+	if slices.Compare(p.told[rank], words) < 0 {
+		p.told[rank] = words
+	}
+}
+
+// Rename gives sites names; those that have a line win.
+func (p *Part) Rename(names map[Site]Name) { p.join(names) }
+
+// Called is what a site is called.
+func (p *Part) Called(s Site) Name { return p.names[s] }
+
+// Unnamed are the files of sites, with the sites in them that have no line yet.
+func (p *Part) Unnamed() map[File][]Site {
+	out := map[File][]Site{}
+	for s, n := range p.names {
+		id, _, ok := strings.Cut(string(s), "+")
+		if file, known := p.files[id]; ok && known && n.Line == 0 {
+			out[file] = append(out[file], s)
+		}
+	}
+	return out
+}
+
+// Offset is where a site is in its file; not ok if it is in none.
+func (s Site) Offset() (offset uint64, ok bool) {
+	_, digits, ok := strings.Cut(string(s), "+")
+	if !ok {
+		return 0, false
+	}
+	offset, err := strconv.ParseUint(digits, 16, 64)
+	return offset, err == nil
 }
 
 // Lose notes that a host did not answer.
@@ -54,6 +115,10 @@ func (p *Part) Lose(host, why string) { p.lost[host] = max(p.lost[host], why) }
 
 // Add adds an answer. Of two for one rank one counts, the same whichever comes first.
 func (p *Part) Add(a Answer) {
+	if a.Rank >= 0 && !p.ranks.Has(a.Rank) {
+		p.put(a)
+		return
+	}
 	q := NewPart()
 	q.put(a)
 	p.Merge(q)
@@ -68,9 +133,10 @@ func (p *Part) put(a Answer) {
 	slices.SortFunc(a.Threads, compareCounts)
 	p.group(newGroup(a.Kind)).Add(a.Rank)
 	p.ranks.Add(a.Rank)
-	p.members[a.Rank] = a.Member
+	p.members.set(a.Rank, a.Member)
 	p.size = max(p.size, min(a.Size, MaxRanks))
 	p.join(a.Names)
+	p.joinFiles(a.Files)
 }
 
 // newGroup is the group of a kind, with no rank. A rank that answered is more than one that
@@ -107,13 +173,26 @@ func (p *Part) join(names map[Site]Name) {
 	}
 }
 
+func (p *Part) joinFiles(files map[string]File) {
+	for id, f := range files {
+		if old, ok := p.files[id]; !ok || cmp.Or(cmp.Compare(old.ID, f.ID), cmp.Compare(old.Path, f.Path)) < 0 {
+			p.files[id] = f
+		}
+	}
+}
+
 // Merge adds what q knows to p. q stays as it is.
 func (p *Part) Merge(q *Part) {
 	p.size = max(p.size, q.size)
 	p.join(q.names)
+	p.joinFiles(q.files)
 	for host, why := range q.lost {
 		p.Lose(host, why)
 	}
+	for rank, words := range q.told {
+		p.tell(rank, words)
+	}
+	maps.Copy(p.heard, q.heard)
 	ours, theirs := map[int]string{}, map[int]string{} // of ranks that both have
 	if both := p.ranks.And(q.ranks); both.Len() > 0 {
 		ours, theirs = p.keys(both), q.keys(both)
@@ -128,17 +207,12 @@ func (p *Part) Merge(q *Part) {
 		}
 		weaker[key].Add(rank)
 	}
-	for rank, m := range q.members {
-		old, twice := p.members[rank]
-		if !twice {
-			p.members[rank] = m
-			continue
-		}
-		if cmp.Or(cmp.Compare(ours[rank], theirs[rank]), old.compare(m)) < 0 {
-			p.members[rank] = m
-		}
-		if ours[rank] < theirs[rank] {
-			p.drop(ours[rank], rank)
+	p.members.merge(&q.members, func(rank int, old, other Member) bool {
+		return cmp.Or(cmp.Compare(ours[rank], theirs[rank]), old.compare(other)) < 0
+	})
+	for rank, key := range ours {
+		if key < theirs[rank] {
+			p.drop(key, rank)
 		}
 	}
 	for _, g := range q.kinds {

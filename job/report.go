@@ -19,7 +19,11 @@ type Report struct {
 	Threads  int     `json:"threads"`
 	Seconds  float64 `json:"seconds"` // from the command to the last answer
 	// Partial is set if answers were still to come.
-	Partial  bool      `json:"partial,omitempty"`
+	Partial bool `json:"partial,omitempty"`
+	// Moved and Still are the ranks that made progress between two looks, and those that
+	// did not. Of others that is not known.
+	Moved    Set       `json:"moved"`
+	Still    Set       `json:"still"`
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	Classes  []Class   `json:"classes,omitempty"`
 	// Others counts the threads of libraries, which no class has.
@@ -55,6 +59,9 @@ type Where struct {
 	Host string `json:"host,omitempty"`
 	PID  int    `json:"pid,omitempty"`
 	Path string `json:"path,omitempty"`
+	// Verdicts are those on the rank by itself, in words, as a second look in detail found
+	// them.
+	Verdicts []string `json:"verdicts,omitempty"`
 }
 
 // maxShown bounds the ranks that are named to be looked at.
@@ -64,26 +71,36 @@ const maxShown = 8
 func (p *Part) Report(asked string) *Report {
 	r := &Report{Schema: Schema, Job: asked, Ranks: p.Size(), Verdicts: p.verdicts()}
 	hosts := map[string]bool{}
-	silent := map[Lost]Set{}
+	silent := map[Lost]*Set{}
 	for _, g := range p.groups() {
 		switch g.kind.Condition {
 		case Silent, Unreadable:
 			for rank := range g.All {
-				l := Lost{Host: p.members[rank].Host, Why: g.kind.Why}
-				s := silent[l].Clone()
-				s.Add(rank)
-				silent[l] = s
+				l := Lost{Host: p.members.of(rank).Host, Why: g.kind.Why}
+				if silent[l] == nil {
+					silent[l] = &Set{}
+				}
+				silent[l].Add(rank)
 			}
 		default:
-			r.Answered = r.Answered.Or(g.Set)
+			r.Answered.join(g.Set)
+			switch g.kind.Movement {
+			case Moved:
+				r.Moved.join(g.Set)
+			case Still:
+				r.Still.join(g.Set)
+			}
+			last := ""
 			for rank := range g.All {
-				hosts[p.members[rank].Host] = true
+				if h := p.members.of(rank).Host; h != last || len(hosts) == 0 {
+					hosts[h], last = true, h
+				}
 			}
 		}
 	}
 	r.Hosts = len(hosts)
 	for l, s := range silent {
-		l.Ranks = s
+		l.Ranks = *s
 		r.Missing = append(r.Missing, l)
 	}
 	for host, why := range p.lost {
@@ -185,8 +202,8 @@ func (p *Part) shown(r *Report) (out []Where) {
 		pick(c.Ranks)
 	}
 	for _, rank := range slices.Sorted(maps.Keys(picked)) {
-		m := p.members[rank]
-		out = append(out, Where{rank, m.Host, m.PID, m.Path})
+		m := p.members.of(rank)
+		out = append(out, Where{rank, m.Host, m.PID, m.Path, p.told[rank]})
 	}
 	return out
 }

@@ -22,6 +22,7 @@ func TestSchema(t *testing.T) {
 	p := jobOf(20, full, map[int]Kind{9: {Condition: Stopped}, 3: {Condition: Silent, Why: "timed out"},
 		4: deadlocked()}, nil)
 	p.Lose("node77", "no route")
+	p.Explain(Answer{Rank: 4}, []string{"DEADLOCK  2 threads wait for each other (certain)"})
 	p.Add(Answer{Rank: 19, Kind: Kind{Condition: Crashed, Why: "SIGSEGV"}, Member: Member{Path: "core.19", Peer: -1}})
 	r := p.Report("123")
 	r.Partial, r.Seconds = true, 1.5

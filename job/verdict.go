@@ -163,7 +163,7 @@ func (v *view) awaiting(g *group, others Set) (out Set) {
 		return out
 	}
 	for r := range g.All {
-		if others.Has(v.members[r].Peer) {
+		if others.Has(v.members.of(r).Peer) {
 			out.Add(r)
 		}
 	}

@@ -115,7 +115,7 @@ func (v *view) cycles() (out []Verdict) {
 		for ranks.Has(at) && !visited.Has(at) {
 			visited.Add(at)
 			path = append(path, at)
-			at = v.members[at].Peer
+			at = v.members.of(at).Peer
 		}
 		if i := slices.Index(path, at); i >= 0 {
 			out = append(out, v.cycle(path[i:]))
@@ -137,7 +137,7 @@ func (v *view) exchanging() (out Set) {
 			continue
 		}
 		for r := range g.All {
-			if p := v.members[r].Peer; p >= 0 && p != r {
+			if p := v.members.of(r).Peer; p >= 0 && p != r {
 				out.Add(r)
 			}
 		}
@@ -169,7 +169,7 @@ func (v *view) cycle(path []int) Verdict {
 
 // step says for whom a rank waits.
 func (v *view) step(rank int) string {
-	g, m := v.groupOf(rank), v.members[rank]
+	g, m := v.groupOf(rank), v.members.of(rank)
 	tag := ""
 	if m.Tag != nil {
 		tag = fmt.Sprintf(" (tag %d)", *m.Tag)
@@ -237,7 +237,7 @@ func (v *view) receiving(g *group) (out Set) {
 		return out
 	}
 	for r := range g.All {
-		if v.members[r].Peer < 0 {
+		if v.members.of(r).Peer < 0 {
 			out.Add(r)
 		}
 	}

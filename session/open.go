@@ -27,6 +27,9 @@ type Options struct {
 	DebugDirs []string // directories of separate debug files, such as /usr/lib/debug
 	// Debuginfod are the addresses of servers that are asked for debug information.
 	Debuginfod []string
+	// NoDebug names code by the symbols of the target's own files only: functions without
+	// lines, and nothing that only debug information tells.
+	NoDebug bool
 	// NoStop forbids to stop the threads of a process.
 	NoStop bool
 	// Sources limits from where layouts of runtimes are taken; nil means from all.
@@ -35,18 +38,13 @@ type Options struct {
 	FullLayout bool
 	// Label is the name of a core in pictures; empty means that by which it is opened.
 	Label string
-	// Unpacking is told now and then how many bytes of a compressed core are unpacked;
-	// it may be nil.
-	Unpacking func(done int64)
 	// Open opens the files that a target names, and a core itself; nil opens all that this
 	// process may read.
 	Open func(name string) (*os.File, error)
 	// MaxMemory is what a target may make this process hold, in bytes: 0 for
 	// budget.DefaultMemory, -1 for any. What does not fit is left out, and said.
 	MaxMemory int64
-	// Work is the processor time that the decompression of a core may take, for each 64 MiB
-	// of its file; 0 for any.
-	Work time.Duration
+	Unpack
 	// Memory counts what the target takes, in place of a ledger of its own with MaxMemory;
 	// nil for that.
 	Memory callbacks.Ledger
@@ -54,6 +52,14 @@ type Options struct {
 	Openers []Opener
 
 	memory *budget.Ledger // of the target that is being opened
+}
+
+// Unpack says how a compressed core is decompressed.
+type Unpack struct {
+	// Unpacking is told now and then how many bytes are unpacked; it may be nil.
+	Unpacking func(done int64)
+	// Work is the processor time that it may take, for each 64 MiB of the file; 0 for any.
+	Work time.Duration
 }
 
 // debuginfodTimeout bounds one question to a debuginfod server.

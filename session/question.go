@@ -52,14 +52,14 @@ type Answer struct {
 	tasks    iter.Seq[picture.Task]
 	complete func() error
 	close    func() error
-	locate   func(pc picture.Hex) (file string, offset uint64, ok bool)
+	locate   func(pc picture.Hex) (picture.CodePlace, bool)
 }
 
-// Locate says in which file an address of code lies, by its build ID or its name, and where
-// in it: the same in all processes that run the file. It is used until the answer is closed.
-func (a *Answer) Locate(pc picture.Hex) (file string, offset uint64, ok bool) {
+// Locate says where the code at an address of a stack lies in its file. It is used until the
+// answer is closed.
+func (a *Answer) Locate(pc picture.Hex) (at picture.CodePlace, ok bool) {
 	if a.locate == nil {
-		return "", 0, false
+		return at, false
 	}
 	return a.locate(pc)
 }

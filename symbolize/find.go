@@ -29,11 +29,15 @@ type finder struct {
 	servers *servers
 	open    elfx.OpenFile
 	memory  *budget.Ledger
+	noDebug bool
 }
 
 // newFinder puts the directories in order.
 func newFinder(o Options) *finder {
-	f := &finder{sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.Of(o.Memory)), open: o.Open, memory: budget.Of(o.Memory)}
+	f := &finder{
+		sysroot: o.Sysroot, servers: newServers(o.Debuginfod, budget.Of(o.Memory)), open: o.Open,
+		memory: budget.Of(o.Memory), noDebug: o.NoDebug,
+	}
 	dirs := o.DebugDirs
 	if len(dirs) == 0 {
 		dirs = []string{"/usr/lib/debug"}

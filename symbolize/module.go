@@ -109,6 +109,9 @@ func (m *module) buildID() []byte {
 // debugFile returns the module's separate debug file, nil if there is none.
 // Servers are asked if network is set.
 func (m *module) debugFile(network bool) *elfx.File {
+	if m.finder.noDebug {
+		return nil
+	}
 	if m.debug == nil && m.searched == searchedNowhere {
 		m.searched = searchedHere
 		m.debug = m.finder.local(m)
@@ -129,6 +132,9 @@ func (m *module) dwarfData() *dwarfx.Data {
 		return m.dwarf
 	}
 	m.haveDWARF = true
+	if m.finder.noDebug {
+		return nil
+	}
 	if f := m.elf(); f != nil {
 		m.openDWARF(f, m.mod.File)
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	Open func(name string) (*os.File, error)
 	// Memory counts what is made of the modules' files, and bounds it; nil does not.
 	Memory callbacks.Ledger
+	// NoDebug names code by the symbols of the modules' own files only: debug information is
+	// not read, and separate files are not looked for.
+	NoDebug bool
 }
 
 // Debuginfod are servers that have debug files by build ID. Without URLs none

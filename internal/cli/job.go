@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -25,27 +24,36 @@ import (
 const (
 	jobPartial = 5 * time.Second
 	jobTimeout = 10 * time.Second
+	// rankTimeout is how long one look at one rank may take.
+	rankTimeout = 5 * time.Second
 )
 
 // defaultVia reaches a host.
 const defaultVia = "ssh -o BatchMode=yes {host}"
 
-// jobOptions are the flags of job.
-type jobOptions struct {
+// jobPlaces are the flags that say where ranks are.
+type jobPlaces struct {
 	mpirun   int
 	hosts    []string
 	hostfile string
 	pods     string
+	job      string
 	via      string
 	tool     string
 	send     bool
+}
+
+// jobOptions are the flags of job.
+type jobOptions struct {
+	jobPlaces
 	timeout  time.Duration
+	limit    time.Duration // for one look at one rank
 	interval time.Duration
 	jobs     int
 	sample   int
 	rank     int
 	perRank  string
-	job      string
+	watch    bool // show who made progress
 }
 
 // jobRun is one run of job or job-node.
@@ -59,8 +67,9 @@ func jobVerb(a *app) *cobra.Command {
 		Short: "A job of many ranks of MPI on one page: who is different, and who waits for whom",
 		Long: `Looks at all ranks of an MPI job, or at cores of its ranks, and shows one page: verdicts
 over ranks, and classes of ranks and threads that are at the same place. Ranks are
-looked at twice, so that those that make progress are known. Nothing is installed:
-srun, ssh, clush or kubectl run this program on the nodes (docs/jobs.md).
+looked at twice, so that those that make progress are known, and a few of them a third
+time in detail. Nothing is installed: srun, ssh, clush or kubectl run this program on
+the nodes (docs/jobs.md).
 
   ompd-inspect job 123456               a job of Slurm, from where srun works
   ompd-inspect job --mpirun PID         what an mpirun or mpiexec on this machine started
@@ -68,10 +77,25 @@ srun, ssh, clush or kubectl run this program on the nodes (docs/jobs.md).
   ompd-inspect job --pods app=solver    the same of pods, by their labels
   ompd-inspect job core.*               cores of ranks
   ompd-inspect job 123456 --rank 4217   the report of one rank
+  ompd-inspect job watch 123456         which ranks make progress
 
 Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 2 wrong usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return (&jobRun{a}).job(cmd.Context(), args, o) },
 	}
+	o.flags(cmd)
+	f := cmd.Flags()
+	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")
+	f.IntVar(&o.rank, "rank", -1, "show the report of this rank")
+	f.StringVar(&o.perRank, "per-rank", "",
+		"also write the picture of each rank into this directory, as JSON (ranks of this machine, and cores)")
+	a.htmlFlag(cmd)
+	a.outputFlags(cmd)
+	cmd.AddCommand(jobWatchVerb(a))
+	return cmd
+}
+
+// flags adds the flags that say where the ranks are and how they are looked at.
+func (o *jobOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.mpirun, "mpirun", 0, "the job that this process of mpirun or mpiexec started")
 	f.StringSliceVar(&o.hosts, "hosts", nil, "hosts to look at, separated by commas")
@@ -82,14 +106,10 @@ Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 
 	f.StringVar(&o.tool, "tool", "", "path of this program on the nodes; without it, its path here")
 	f.BoolVar(&o.send, "send", false, "send this program to the nodes (pods get it always)")
 	f.DurationVar(&o.timeout, "timeout", jobTimeout, "when to show what has come by then; 0 to wait for all")
+	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "how long one look at one rank may take; 0 for any time")
 	f.DurationVar(&o.interval, "interval", time.Second, "time between the two looks at each rank, 0 for one look")
 	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0),
 		"ranks or cores of one machine that are looked at at a time")
-	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")
-	f.IntVar(&o.rank, "rank", -1, "show the report of this rank")
-	f.StringVar(&o.perRank, "per-rank", "",
-		"also write the picture of each rank into this directory, as JSON (ranks of this machine, and cores)")
-	return cmd
 }
 
 // jobName matches the name of a job of Slurm, or of a step of one.
@@ -117,7 +137,7 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		}
 	}
 	start := time.Now()
-	g := &gathering{all: job.NewPart()}
+	g := newGathering()
 	look := ctx
 	if o.timeout > 0 && s.hurries() {
 		var cancel context.CancelFunc
@@ -130,6 +150,10 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	g.resolve(a.open.session())
+	if list := g.report("").Shown; look.Err() == nil && !o.watch {
+		s.detail(look, a, o, g, list[:min(len(list), jobs.MaxDetail)])
+	}
 	r := g.report(s.name())
 	r.Seconds, r.Partial = time.Since(start).Seconds(), look.Err() != nil
 	if r.Answered.Len() == 0 {
@@ -137,6 +161,9 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 	}
 	if err != nil {
 		r.Missing = append(r.Missing, job.Lost{Why: err.Error()})
+	}
+	if o.watch {
+		return a.printProgress(r, s.next())
 	}
 	return a.printJob(r, s.next())
 }
@@ -156,15 +183,8 @@ func noRank(s jobSource, r *job.Report, err error) error {
 
 // printJob prints the page, and ends with its exit status.
 func (a *jobRun) printJob(r *job.Report, next string) error {
-	p, err := a.printer(a.Stdout)
+	err := a.printJobWith(func(p report.JobPrinter) error { return p.Job(r, next) })
 	if err != nil {
-		return err
-	}
-	jp, ok := p.(report.JobPrinter)
-	if !ok {
-		return usageError{fmt.Errorf("a job is printed as %s or %s", report.Text, report.JSON)}
-	}
-	if err := jp.Job(r, next); err != nil {
 		return err
 	}
 	for _, v := range r.Verdicts {
@@ -175,54 +195,22 @@ func (a *jobRun) printJob(r *job.Report, next string) error {
 	return nil
 }
 
-// gathering is a job while its parts come.
-type gathering struct {
-	mu  sync.Mutex
-	all *job.Part
-}
-
-// add adds a part.
-func (g *gathering) add(p *job.Part) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.all.Merge(p)
-}
-
-// lose notes that a host did not answer.
-func (g *gathering) lose(host, why string) {
-	p := job.NewPart()
-	p.Lose(host, why)
-	g.add(p)
-}
-
-// report is the page of what has come.
-func (g *gathering) report(name string) *job.Report {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.all.Report(name)
-}
-
-// soFar says how far it is, in a line.
-func (g *gathering) soFar() string {
-	r := g.report("")
-	s := fmt.Sprintf("%d of %d ranks answered so far", r.Answered.Len(), r.Ranks)
-	if len(r.Verdicts) > 0 {
-		s += "; " + strings.ToValidUTF8(strings.Map(printable, r.Verdicts[0].Summary), "")
-	}
-	return s
-}
-
-// printable leaves out what a terminal would obey.
-func printable(r rune) rune {
-	if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-		return -1
-	}
-	return r
+// printJobWith prints what is known of a job, in a format that has a form for that.
+func (a *jobRun) printJobWith(print func(report.JobPrinter) error) error {
+	return a.printWith(a.Stdout, func(p report.Printer) error {
+		jp, ok := p.(report.JobPrinter)
+		if !ok {
+			return usageError{fmt.Errorf("a job is printed as %s, %s or %s", report.Text, report.JSON, report.HTML)}
+		}
+		return print(jp)
+	})
 }
 
 // jobLook are the options of looks at ranks.
 func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
-	look := jobs.Options{Open: a.open.session(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs}
+	look := jobs.Options{
+		Open: a.open.session(), Budget: a.budget, Interval: o.interval, Jobs: o.jobs, Limit: o.limit,
+	}
 	if o.perRank != "" {
 		look.Picture = func(rank int, pic *picture.Picture) {
 			if err := writePicture(filepath.Join(o.perRank, fmt.Sprintf("rank-%d.json", rank)), pic); err != nil {

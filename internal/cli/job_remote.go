@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
-
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
 	"github.com/ompd-inspect/ompd-inspect/job"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // remoteJob are ranks on nodes, which somebody else's command reaches.
@@ -37,24 +32,79 @@ func (r remoteJob) hurries() bool { return true }
 const atOnce = 64
 
 func (r remoteJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error {
-	list, err := r.errands(ctx, a, o, g)
+	nodes, err := r.alive(ctx, g)
 	if err != nil {
 		return err
 	}
-	run := make(chan struct{}, atOnce)
+	remote, err := r.words(a, o)
+	if err != nil {
+		return err
+	}
+	list, err := r.errands(nodes, o, remote)
+	if err != nil {
+		return err
+	}
+	runAll(list, func(e jobs.Errand) {
+		err := e.Run(ctx, func(p *job.Part) { g.addFrom(e.Host, p) })
+		if err != nil && !r.blame(g, nodes, err) {
+			g.lose(e.Host, err.Error())
+		}
+	})
+	r.absent(g)
+	return nil
+}
+
+// runAll runs errands, some at a time.
+func runAll(list []jobs.Errand, run func(jobs.Errand)) {
+	slots := make(chan struct{}, atOnce)
 	var group sync.WaitGroup
 	for _, e := range list {
 		group.Go(func() {
-			run <- struct{}{}
-			defer func() { <-run }()
-			if err := e.Run(ctx, g.add); err != nil {
-				g.lose(e.Host, err.Error())
-			}
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			run(e)
 		})
 	}
 	group.Wait()
-	r.absent(g)
-	return nil
+}
+
+// blame notes the nodes that did not answer, of an errand to many that failed, and reports
+// whether there are some: nodes say their names.
+func (r remoteJob) blame(g *gathering, nodes []string, err error) bool {
+	if r.slurm == "" {
+		return false
+	}
+	silent := slices.DeleteFunc(slices.Clone(nodes), g.heard)
+	for _, n := range silent {
+		g.lose(n, err.Error())
+	}
+	return len(silent) > 0
+}
+
+// detail implements jobSource: of the hosts whose errands brought the ranks.
+func (r remoteJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where) {
+	var ranks job.Set
+	var nodes []string
+	for _, w := range list {
+		ranks.Add(w.Rank)
+		if r.slurm != "" && !slices.Contains(nodes, w.Host) && g.heard(w.Host) {
+			nodes = append(nodes, w.Host)
+		}
+	}
+	if r.slurm == "" {
+		nodes = g.whoBrought(ranks)
+	}
+	remote, err := r.words(a, o)
+	if err != nil || len(nodes) == 0 {
+		return
+	}
+	remote.Args = append(remote.Args, "--detail", ranks.String())
+	errands, err := r.errands(nodes, o, remote)
+	if err != nil {
+		return
+	}
+	// Who does not answer now has answered before: that stands.
+	runAll(errands, func(e jobs.Errand) { _ = e.Run(ctx, g.add) })
 }
 
 // absent notes the ranks that no node has: they are gone, if all nodes answered.
@@ -73,9 +123,9 @@ func (r remoteJob) absent(g *gathering) {
 	g.add(p)
 }
 
-// errands are the commands to run, and who cannot be asked is noted.
-func (r remoteJob) errands(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) ([]jobs.Errand, error) {
-	nodes, err := r.nodes, error(nil)
+// alive are the nodes that can be asked; who cannot is noted.
+func (r remoteJob) alive(ctx context.Context, g *gathering) (alive []string, err error) {
+	nodes := r.nodes
 	switch {
 	case r.slurm != "":
 		nodes, err = jobs.SlurmNodes(ctx, r.slurm)
@@ -85,11 +135,6 @@ func (r remoteJob) errands(ctx context.Context, a *jobRun, o *jobOptions, g *gat
 	if err != nil {
 		return nil, err
 	}
-	remote, err := r.words(a, o)
-	if err != nil {
-		return nil, err
-	}
-	var alive []string
 	for _, n := range nodes {
 		if n.Dead != "" {
 			g.lose(n.Name, n.Dead)
@@ -100,15 +145,19 @@ func (r remoteJob) errands(ctx context.Context, a *jobRun, o *jobOptions, g *gat
 	if len(alive) == 0 {
 		return nil, errors.New("no node of " + r.asked + " can be asked: " + nodes[0].Name + ": " + nodes[0].Dead)
 	}
+	return alive, nil
+}
+
+// errands are the commands that run something on nodes.
+func (r remoteJob) errands(nodes []string, o *jobOptions, remote jobs.Remote) (list []jobs.Errand, err error) {
 	if r.slurm != "" && o.via == "" {
-		return []jobs.Errand{jobs.Srun(r.slurm, alive, remote)}, nil
+		return []jobs.Errand{jobs.Srun(r.slurm, nodes, remote)}, nil
 	}
 	via := defaultVia
 	if r.pods != "" {
 		via = "kubectl exec -i {host} --"
 	}
-	var list []jobs.Errand
-	for _, host := range alive {
+	for _, host := range nodes {
 		e, err := jobs.Via(cmp.Or(o.via, via), host, remote)
 		if err != nil {
 			return nil, usageError{err}
@@ -124,7 +173,10 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 	if err != nil {
 		return jobs.Remote{}, err
 	}
-	args := []string{"job-node", "--interval", o.interval.String(), "--budget", a.budget.String()}
+	args := []string{
+		"job-node", "--interval", o.interval.String(), "--budget", a.budget.String(),
+		"--rank-timeout", o.limit.String(), "--timeout", o.nodeTimeout().String(),
+	}
 	if r.slurm != "" {
 		args = append(args, "--slurm", r.slurm)
 	}
@@ -137,6 +189,9 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 			args = append(args, "--json")
 		}
 	}
+	if o.send && r.slurm != "" && o.via == "" {
+		args = append(args, "--sent") // srun leaves it there
+	}
 	remote := jobs.Remote{Tool: cmp.Or(o.tool, own), Args: args}
 	if o.send || r.pods != "" && o.tool == "" {
 		remote.Send = own
@@ -146,8 +201,15 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 
 // showRank has the node of one rank print its report.
 func (r remoteJob) showRank(ctx context.Context, a *jobRun, o *jobOptions) error {
-	g := &gathering{all: job.NewPart()}
-	list, err := r.errands(ctx, a, o, g)
+	nodes, err := r.alive(ctx, newGathering())
+	if err != nil {
+		return err
+	}
+	remote, err := r.words(a, o)
+	if err != nil {
+		return err
+	}
+	list, err := r.errands(nodes, o, remote)
 	if err != nil {
 		return err
 	}
@@ -184,64 +246,4 @@ type counter struct {
 func (c *counter) Write(p []byte) (int, error) {
 	c.n += len(p)
 	return c.to.Write(p)
-}
-
-// jobNodeVerb looks at the ranks of this node for job.
-func jobNodeVerb(a *app) *cobra.Command {
-	o := &jobOptions{rank: -1}
-	var filter jobs.Filter
-	cmd := &cobra.Command{
-		Use: "job-node", Short: "What job runs on each node: looks at its ranks, and writes what it finds as lines",
-		Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return (&jobRun{a}).jobNode(cmd.Context(), filter, o) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&filter.Slurm, "slurm", "", "ranks of this job of Slurm")
-	f.StringVar(&filter.Job, "job", "", "ranks of the job that its launcher calls so")
-	f.DurationVar(&o.interval, "interval", 0, "time between the two looks at each rank")
-	f.IntVarP(&o.jobs, "jobs", "j", 0, "ranks that are looked at at a time; 0 for half of the processors")
-	f.DurationVar(&o.timeout, "timeout", nodeTimeout, "when to end; 0 for never")
-	f.IntVar(&o.rank, "rank", -1, "print the report of this rank")
-	return cmd
-}
-
-// politeness is the priority of looks on nodes: the job's work comes first.
-const politeness = 10
-
-// jobNode looks at the ranks of this machine and writes parts as lines.
-func (a *jobRun) jobNode(ctx context.Context, filter jobs.Filter, o *jobOptions) error {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, politeness)
-	a.open.noDebuginfod = true // a thousand nodes would ask at once
-	list := jobs.Find(filter)
-	if o.rank >= 0 {
-		for _, p := range list {
-			if p.Rank.Rank == o.rank {
-				return a.see(strconv.Itoa(p.PID), session.Report(), a.showWhole)
-			}
-		}
-		return nil
-	}
-	if o.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.timeout)
-		defer cancel()
-	}
-	n := &nodeParts{out: a.Stdout, waiting: job.NewPart(), every: max(1, len(list)/linesPerLook)}
-	if names := jobs.Jobs(list); len(names) > 1 {
-		host, _ := os.Hostname()
-		const words = "it has ranks of %d jobs (%s): choose one by --job"
-		n.waiting.Lose(host, fmt.Sprintf(words, len(names), strings.Join(names, ", ")))
-		list = nil
-	}
-	n.flush() // a node without ranks answers, too
-	look := a.jobLook(o)
-	look.Jobs = cmp.Or(o.jobs, halfOfProcessors())
-	jobs.Look(ctx, list, look, n.add)
-	n.flush()
-	return n.err
-}
-
-// showWhole shows the whole report.
-func (a *jobRun) showWhole(answer *session.Answer) error {
-	return a.print(answer.Picture, report.Whole)
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
@@ -25,6 +24,8 @@ type jobSource interface {
 	hurries() bool // it has a time limit
 	// gather looks at all ranks; what it found before an error counts.
 	gather(ctx context.Context, a *jobRun, o *jobOptions, g *gathering) error
+	// detail looks at a few ranks again, with all debug information that is where they are.
+	detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where)
 }
 
 // jobSource chooses the source by the command line.
@@ -127,6 +128,14 @@ func (c coreJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gather
 	return nil
 }
 
+func (c coreJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where) {
+	var paths []string
+	for _, w := range list {
+		paths = append(paths, w.Path)
+	}
+	jobs.DetailCores(ctx, paths, a.jobLook(o), g.add)
+}
+
 // launchedJob is what an mpirun on this machine started: process number pid.
 type launchedJob struct{ pid int }
 
@@ -152,6 +161,22 @@ func (l launchedJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *ga
 	jobs.Look(ctx, list, a.jobLook(o), g.add)
 	others.Wait()
 	return nil
+}
+
+func (l launchedJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gathering, list []job.Where) {
+	var here []jobs.Process
+	for _, p := range jobs.Find(jobs.Filter{Under: l.pid}) {
+		if slices.ContainsFunc(list, func(w job.Where) bool { return w.Rank == p.Rank.Rank }) {
+			here = append(here, p)
+		}
+	}
+	var others sync.WaitGroup
+	if len(here) > 0 && len(here) < len(list) {
+		r := remoteJob{launcher: here[0].Job}
+		others.Go(func() { r.detail(ctx, a, o, g, list) })
+	}
+	jobs.Detail(ctx, here, a.jobLook(o), g.add)
+	others.Wait()
 }
 
 // expected are the ranks that there should be: those of a launcher's table, and as many as
@@ -249,6 +274,3 @@ func toolPath() (string, error) {
 	}
 	return filepath.EvalSymlinks(path)
 }
-
-// nodeTimeout is what a node may take for its ranks.
-const nodeTimeout = 30 * time.Second

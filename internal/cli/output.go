@@ -99,23 +99,27 @@ func (s *style) outputOptions() outfile.Options {
 
 // print prints a picture, for people the part that v names.
 func (a *app) print(pic *picture.Picture, v report.View) error {
-	if a.out == "" {
-		return a.printTo(a.Stdout, pic, v)
-	}
-	f, err := outfile.Create(a.out, a.outputOptions())
-	if err != nil {
-		return err
-	}
-	if err := a.printTo(f.File, pic, v); err != nil {
-		return errors.Join(fmt.Errorf("%s: %w", a.out, err), f.Discard())
-	}
-	return f.Commit()
+	return a.printWith(a.Stdout, func(p report.Printer) error { return p.Picture(pic, v) })
 }
 
-func (s *style) printTo(out *os.File, pic *picture.Picture, v report.View) error {
-	p, err := s.printer(out)
+// printWith prints on the standard output, or into the file that the user named.
+func (s *style) printWith(stdout *os.File, print func(report.Printer) error) error {
+	printTo := func(out *os.File) error {
+		p, err := s.printer(out)
+		if err != nil {
+			return err
+		}
+		return print(p)
+	}
+	if s.out == "" {
+		return printTo(stdout)
+	}
+	f, err := outfile.Create(s.out, s.outputOptions())
 	if err != nil {
 		return err
 	}
-	return p.Picture(pic, v)
+	if err := printTo(f.File); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", s.out, err), f.Discard())
+	}
+	return f.Commit()
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/job"
@@ -12,14 +11,7 @@ import (
 // Cores looks at cores of ranks, each by itself, and tells what it found. A core of no rank,
 // or one that cannot be read, is lost, with the reason.
 func Cores(ctx context.Context, paths []string, o Options, tell func(*job.Part)) {
-	parts := make(chan *job.Part)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for p := range parts {
-			tell(p)
-		}
-	}()
+	give := serial(tell)
 	each(ctx, len(paths), o.Jobs, func(i int) {
 		p := job.NewPart()
 		if a, err := core(ctx, paths[i], o); err != nil {
@@ -27,37 +19,30 @@ func Cores(ctx context.Context, paths []string, o Options, tell func(*job.Part))
 		} else {
 			p.Add(a)
 		}
-		parts <- p
+		give(p)
 	})
-	close(parts)
-	<-done
 }
 
 // core looks at one core.
 func core(ctx context.Context, path string, o Options) (out job.Answer, err error) {
-	t, err := session.Open(ctx, path, o.Open)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	q := session.Report()
-	q.Budget = o.Budget
-	a, err := t.Look(ctx, q)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	r := a.Picture.Target.Rank
-	if r == nil {
+	rank := false
+	o.Open.NoDebug = o.Picture == nil // Resolve names places, once for all cores
+	err = ask(ctx, path, o, o.report(), func(_ *session.Target, a *session.Answer) {
+		r := a.Picture.Target.Rank
+		if r == nil {
+			return
+		}
+		rank, out = true, job.Of(a.Picture, a.Locate)
+		out.Rank, out.Size, out.Host, out.Path = r.Rank, r.Size, r.Host, path
+		if o.Picture != nil {
+			o.Picture(out.Rank, a.Picture)
+		}
+	})
+	if err == nil && !rank {
 		const words = "it is no rank: its environment has no rank of an MPI job (`ompd-inspect %s` shows it)"
 		return out, fmt.Errorf(words, path)
 	}
-	out = job.Of(a.Picture, a.Locate)
-	out.Rank, out.Size, out.Host, out.Path = r.Rank, r.Size, r.Host, path
-	if o.Picture != nil {
-		o.Picture(out.Rank, a.Picture)
-	}
-	return out, nil
+	return out, err
 }
 
 // Sample are at most n of some paths, evenly chosen.

@@ -96,11 +96,11 @@ func (e Errand) Run(ctx context.Context, tell func(*job.Part)) error {
 
 // readParts tells the parts among the lines of r, and gives lines that are none to said.
 func readParts(r io.Reader, said io.Writer, tell func(*job.Part)) (parts int, err error) {
-	in := bufio.NewReaderSize(io.LimitReader(r, maxBrought), 1<<16)
+	in, d := bufio.NewReaderSize(io.LimitReader(r, maxBrought), 1<<16), job.Decoder{}
 	for {
 		line, err := readLine(in)
 		if len(bytes.TrimSpace(line)) > 0 {
-			switch p, bad := job.Decode(line); {
+			switch p, bad := d.Decode(line); {
 			case bad == nil:
 				parts++
 				tell(p)

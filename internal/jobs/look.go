@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -23,6 +24,7 @@ type Options struct {
 	Budget   time.Duration // processor time for one rank
 	Interval time.Duration // between the two looks; 0 for one look
 	Jobs     int           // looks at a time
+	Limit    time.Duration // by the clock, for one look at one rank; 0 for none
 	// Picture is told what was found of a rank in detail; it may be nil. Several goroutines
 	// call it.
 	Picture func(rank int, pic *picture.Picture)
@@ -39,14 +41,13 @@ type seen struct {
 // Look looks twice at each of some processes, and tells what it found: after the first look
 // and, with whether the rank made progress, after the second.
 func Look(ctx context.Context, list []Process, o Options, tell func(*job.Part)) {
-	var mu sync.Mutex
+	tellOne := serial(tell)
 	give := func(a job.Answer) {
 		p := job.NewPart()
 		p.Add(a)
-		mu.Lock()
-		defer mu.Unlock()
-		tell(p)
+		tellOne(p)
 	}
+	o.Open.NoDebug = o.Picture == nil // Resolve names places, once for all ranks
 	first := make([]*seen, len(list))
 	each(ctx, len(list), o.Jobs, func(i int) {
 		first[i] = lookOnce(ctx, list[i], o)
@@ -62,6 +63,32 @@ func Look(ctx context.Context, list []Process, o Options, tell func(*job.Part)) 
 			}
 		}
 	})
+}
+
+// serial is tell for several goroutines.
+func serial(tell func(*job.Part)) func(*job.Part) {
+	var mu sync.Mutex
+	return func(p *job.Part) {
+		mu.Lock()
+		defer mu.Unlock()
+		tell(p)
+	}
+}
+
+// within is ctx with the limit for one look.
+func (o Options) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.Limit == 0 {
+		return ctx, func() {}
+	}
+	why := fmt.Errorf("no answer within %v (--rank-timeout)", o.Limit)
+	return context.WithTimeoutCause(ctx, o.Limit, why)
+}
+
+// report is the question of a whole report.
+func (o Options) report() session.Question {
+	q := session.Report()
+	q.Budget = o.Budget
+	return q
 }
 
 // each calls f with the numbers below n, some at a time, until ctx ends.
@@ -117,10 +144,12 @@ func (p Process) failed(err error) job.Answer {
 
 // lookOnce looks at a process for the first time.
 func lookOnce(ctx context.Context, p Process, o Options) *seen {
-	q := session.Report()
-	q.Trace, q.Budget = true, o.Budget
+	q := o.report()
+	q.Trace = true
 	s := &seen{}
-	err := ask(ctx, p, o, q, func(t *session.Target, a *session.Answer) {
+	ctx, cancel := o.within(ctx)
+	defer cancel()
+	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
 		s.answer, s.trace, s.at = joined(p.base(), job.Of(a.Picture, a.Locate)), a.Trace, time.Now()
 		s.used, _ = t.Used()
 		if o.Picture != nil {
@@ -128,16 +157,24 @@ func lookOnce(ctx context.Context, p Process, o Options) *seen {
 		}
 	})
 	if err != nil {
-		s.answer = p.failed(err)
+		s.answer = p.failed(reason(ctx, err))
 	}
 	return s
 }
 
-// ask asks a process one question.
+// reason is why a look failed: that it took too long, if it did.
+func reason(ctx context.Context, err error) error {
+	if why := context.Cause(ctx); why != nil {
+		return why
+	}
+	return err
+}
+
+// ask asks a process or a core one question.
 func ask(
-	ctx context.Context, p Process, o Options, q session.Question, f func(*session.Target, *session.Answer),
+	ctx context.Context, name string, o Options, q session.Question, f func(*session.Target, *session.Answer),
 ) (err error) {
-	t, err := session.Open(ctx, strconv.Itoa(p.PID), o.Open)
+	t, err := session.Open(ctx, name, o.Open)
 	if err != nil {
 		return err
 	}
@@ -165,13 +202,15 @@ func joined(base, found job.Answer) job.Answer {
 // again looks at a process a second time, and reports whether it made progress since.
 func (s *seen) again(ctx context.Context, p Process, o Options) (out job.Answer, ok bool) {
 	q := session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: o.Budget}
-	err := ask(ctx, p, o, q, func(t *session.Target, a *session.Answer) {
+	ctx, cancel := o.within(ctx)
+	defer cancel()
+	err := ask(ctx, strconv.Itoa(p.PID), o, q, func(t *session.Target, a *session.Answer) {
 		now, _ := t.Used()
 		out, ok = s.answer, true
 		out.Movement = s.movement(a, watch.UsedSince(s.used, now))
 	})
 	if err != nil {
-		out = p.failed(err)
+		out = p.failed(reason(ctx, err))
 		ok = out.Condition == job.Gone
 	}
 	return out, ok

@@ -135,6 +135,12 @@ type Remote struct {
 	Send string // the tool's file here, if it has to be sent; its path there does not count then
 }
 
+// Where srun puts the tool on the nodes, and how its name begins there.
+const (
+	SentDir  = "/tmp"
+	SentName = "ompd-inspect-"
+)
+
 // Srun is the errand that runs something once on each of some nodes of a job of Slurm.
 func Srun(id string, nodes []string, r Remote) Errand {
 	base, _, _ := strings.Cut(id, ".")
@@ -144,7 +150,7 @@ func Srun(id string, nodes []string, r Remote) Errand {
 		"-w", strings.Join(nodes, ","), "-N", n, "-n", n, "--ntasks-per-node=1",
 	}
 	if r.Send != "" {
-		r.Tool = filepath.Join("/tmp", fmt.Sprintf("ompd-inspect-%d-%d", os.Getuid(), os.Getpid()))
+		r.Tool = filepath.Join(SentDir, fmt.Sprintf("%s%d-%d", SentName, os.Getuid(), os.Getpid()))
 		argv = append(argv, "--bcast="+r.Tool)
 		argv = append(argv, r.Send)
 		return Errand{Host: "job " + id, Argv: append(argv, r.Args...)}

@@ -25,6 +25,7 @@ var mpiPackages = []string{
 	"libpsm2-2", "libpsm-infinipath1", "libnl-3-200", "libnl-route-3-200", "mpich", "libmpich12", "libmpich-dev",
 	"hwloc-nox", "libslurm38", "munge",
 	"slurm-wlm-basic-plugins", "slurm-client", "slurmd", "slurmctld",
+	"openssh-server", "openssh-client", "libwrap0", "clustershell", "python3-clustershell", "libgfortran5",
 }
 
 // MPI is an implementation of MPI.
@@ -38,13 +39,8 @@ func MPIs(tb testing.TB) []MPI {
 	tb.Helper()
 	key := keyOf(mpiPackages)
 	root := cached(tb, "packages", "mpi-"+key, func(dir string) {
-		if _, err := download(dir, mpiPackages[0]); err != nil {
-			downloadAnew(tb, dir, mpiPackages[0])
-		}
-		for _, name := range mpiPackages[1:] {
-			if out, err := download(dir, name); err != nil {
-				tb.Fatalf("apt-get download %s: %v\n%s", name, err, out)
-			}
+		if _, err := download(dir, mpiPackages...); err != nil {
+			downloadAnew(tb, dir, mpiPackages...)
 		}
 		debs, _ := filepath.Glob(filepath.Join(dir, "*.deb"))
 		for _, deb := range debs {

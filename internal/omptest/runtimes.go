@@ -82,25 +82,25 @@ func debianPackage(tb testing.TB, name string) string {
 	})
 }
 
-// download fetches a package of any version into dir; it needs no privileges, only current package
+// download fetches packages of any version into dir; it needs no privileges, only current package
 // lists.
-func download(dir, name string) ([]byte, error) {
-	cmd := exec.Command("apt-get", "-q", "download", name)
+func download(dir string, names ...string) ([]byte, error) {
+	cmd := exec.Command("apt-get", append([]string{"-q", "download"}, names...)...)
 	cmd.Dir = dir
 	return cmd.CombinedOutput()
 }
 
 // downloadAnew is download with new package lists. One process fetches them: apt-get
 // lets no other do so meanwhile.
-func downloadAnew(tb testing.TB, dir, name string) {
+func downloadAnew(tb testing.TB, dir string, names ...string) {
 	tb.Helper()
 	defer lock(tb, filepath.Join(filepath.Dir(dir), ".lists.lock"))()
-	if _, err := download(dir, name); err == nil {
+	if _, err := download(dir, names...); err == nil {
 		return // another process has fetched them
 	}
 	update, _ := exec.Command("apt-get", "-q", "update").CombinedOutput()
-	if out, err := download(dir, name); err != nil {
-		tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", name, err, out, update)
+	if out, err := download(dir, names...); err != nil {
+		tb.Fatalf("apt-get download %s: %v\n%s\n%s\nrun apt-get update as root, on Debian 12", names, err, out, update)
 	}
 }
 

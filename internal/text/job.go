@@ -31,8 +31,10 @@ func (p *Printer) Job(r *job.Report, next string) {
 			lines = append(lines, fmt.Sprintf("… %d more verdicts (--json)", len(r.Verdicts)-i))
 			break
 		}
-		lines = append(lines, "")
-		lines = append(lines, p.jobVerdict(v)...)
+		if i > 0 || len(r.Missing) == 0 { // the first one is in sight, whoever did not answer
+			lines = append(lines, "")
+		}
+		lines = append(lines, p.jobVerdict(r, v)...)
 	}
 	if len(r.Verdicts) == 0 {
 		lines = append(lines, "",
@@ -111,7 +113,7 @@ func ranksOf(s job.Set) string {
 }
 
 // jobVerdict is a verdict over ranks and its evidence.
-func (p *Printer) jobVerdict(v job.Verdict) []string {
+func (p *Printer) jobVerdict(r *job.Report, v job.Verdict) []string {
 	title := map[picture.Severity]string{
 		picture.SeverityCrash: "CRASH", picture.SeverityHang: "HANG", picture.SeverityWarning: "WAITS",
 		picture.SeverityInfo: "NOTE",
@@ -127,8 +129,36 @@ func (p *Printer) jobVerdict(v job.Verdict) []string {
 	for _, e := range v.Evidence {
 		out = append(out, p.folded("  ", e)...)
 	}
+	for _, w := range r.Shown {
+		if v.Ranks.Has(w.Rank) && len(w.Verdicts) > 0 {
+			out = append(out, p.jobRank(w)...)
+			break
+		}
+	}
 	if len(out) > maxVerdictRows {
 		out = append(out[:maxVerdictRows-1], "  … (--json has all)")
+	}
+	return out
+}
+
+// jobRank is what a look in detail found of a rank.
+func (p *Printer) jobRank(w job.Where) (out []string) {
+	where := []string{}
+	if w.Host != "" {
+		where = append(where, w.Host)
+	}
+	switch {
+	case w.Path != "":
+		where = append(where, w.Path)
+	case w.PID != 0:
+		where = append(where, fmt.Sprintf("pid %d", w.PID))
+	}
+	head := fmt.Sprintf("  rank %d (%s): ", w.Rank, strings.Join(where, ", "))
+	for i, line := range w.Verdicts {
+		if i > 0 {
+			head = "    "
+		}
+		out = append(out, p.folded(head, line)...)
 	}
 	return out
 }
@@ -179,23 +209,22 @@ func (p *Printer) jobWhere(c job.Class) string {
 
 // jobTail says what is not in the classes.
 func (p *Printer) jobTail(r *job.Report) (out []string) {
-	moved, still := job.Set{}, job.Set{}
-	for _, c := range r.Classes {
-		switch c.Movement {
-		case job.Moved:
-			moved = moved.Or(c.Ranks)
-		case job.Still:
-			still = still.Or(c.Ranks)
-		}
-	}
-	if moved.Len()+still.Len() > 0 {
-		still = still.Without(moved)
-		out = append(out, fmt.Sprintf("PROGRESS  two looks: %d ranks got on, %d did not", moved.Len(), still.Len()))
+	if r.Moved.Len()+r.Still.Len() > 0 {
+		out = append(out, progressLine(r))
 	}
 	if r.Others > 0 {
 		out = append(out, fmt.Sprintf("NOT OPENMP  %s of libraries, left out", phrase.Count(r.Others, "thread")))
 	}
 	return out
+}
+
+// progressLine says how many ranks made progress.
+func progressLine(r *job.Report) string {
+	s := fmt.Sprintf("PROGRESS  two looks: %s made progress, %d did not", phrase.Count(r.Moved.Len(), "rank"), r.Still.Len())
+	if rest := r.Answered.Len() - r.Moved.Len() - r.Still.Len(); rest > 0 {
+		s += fmt.Sprintf(", of %d it is not known", rest)
+	}
+	return s
 }
 
 // folded is text as wrapped prints it, in lines.

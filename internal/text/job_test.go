@@ -74,3 +74,35 @@ func TestJobPageEscapes(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 }
+
+// TestJobProgress: who made progress, who did not and where they are, and of whom it is not
+// known.
+func TestJobProgress(t *testing.T) {
+	p := job.NewPart()
+	for r, m := range []job.Movement{job.Still, job.Moved, job.Still, job.SeenOnce} {
+		where := []job.Site{"solve", "MPI_Allreduce"}
+		if m == job.Moved {
+			where = []job.Site{"compute"}
+		}
+		k := job.Kind{Movement: m, Threads: []job.Count{
+			{ThreadClass: job.ThreadClass{State: "wait_mpi", Where: where}, Threads: 1},
+			{ThreadClass: job.ThreadClass{State: string(picture.StateIdle)}, Threads: 3},
+		}}
+		p.Add(job.Answer{Rank: r, Size: 4, Kind: k, Member: job.Member{Peer: -1}})
+	}
+	var b strings.Builder
+	New(&b, false, NoLimit).JobProgress(p.Report("77"), "77")
+	text := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{
+		"1 rank made progress, 2 did not, of 1 it is not known", "yes 1 wait_mpi compute 1",
+		"no 2 wait_mpi solve > MPI_Allreduce 0,2", "not known 1 wait_mpi solve > MPI_Allreduce 3",
+		"next: ompd-inspect job 77",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(text, "idle") {
+		t.Errorf("idle threads are listed:\n%s", b.String())
+	}
+}

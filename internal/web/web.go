@@ -23,7 +23,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-//go:embed page.tmpl page.css page.js
+//go:embed page.tmpl job.tmpl page.css page.js
 var files embed.FS
 
 // Start is what each page begins with.

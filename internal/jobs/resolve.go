@@ -1,0 +1,78 @@
+package jobs
+
+import (
+	"cmp"
+	"encoding/hex"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+)
+
+// Bounds of what is resolved on one machine: a job has a few files, and a page a few hundred
+// places.
+const (
+	maxFiles = 256
+	maxSites = 1 << 14
+)
+
+// Resolve names the places of a job by the files of this machine: those of the same path and
+// build ID, and separate debug files. So no node reads debug information. Places in files
+// that are not here keep the names that the nodes gave them.
+func Resolve(p *job.Part, o session.Options) {
+	unnamed := p.Unnamed()
+	files := slices.SortedFunc(maps.Keys(unnamed), func(a, b job.File) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.ID, b.ID))
+	})
+	names, left := map[job.Site]job.Name{}, maxSites
+	for _, f := range files[:min(len(files), maxFiles)] {
+		sites := unnamed[f]
+		slices.Sort(sites)
+		sites = sites[:min(len(sites), left)]
+		left -= len(sites)
+		resolve(f, sites, o, func(s job.Site, fs []symbolize.Frame) {
+			names[s] = named(fs, p.Called(s))
+		})
+	}
+	p.Rename(names)
+}
+
+// resolve looks up sites of one file, and tells those that have a line.
+func resolve(f job.File, sites []job.Site, o session.Options, tell func(job.Site, []symbolize.Frame)) {
+	id, err := hex.DecodeString(f.ID)
+	if err != nil || len(sites) == 0 {
+		return
+	}
+	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open}
+	opts.Debuginfod.URLs, opts.Debuginfod.Disabled = o.Debuginfod, len(o.Debuginfod) == 0
+	file, err := symbolize.OpenFile(filepath.Join(o.Sysroot, f.Path), id, opts)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	for _, s := range sites {
+		at, ok := s.Offset()
+		if !ok {
+			continue
+		}
+		if fs, _ := file.Code(at); len(fs) > 0 && fs[0].Line != 0 {
+			tell(s, fs)
+		}
+	}
+}
+
+// named is what people call the code of some frames, innermost first, which a node gave
+// another name: it knows constructs better, but nothing of what is inlined.
+func named(fs []symbolize.Frame, known job.Name) job.Name {
+	n := job.Name{Function: fs[0].Function, File: filepath.Base(fs[0].File), Line: fs[0].Line}
+	switch kind, in := symbolize.Construct(fs[0].Linkage); {
+	case len(fs) == 1 && known.Function != "":
+		n.Function = known.Function
+	case kind != "" && in != "":
+		n.Function = in + " [" + kind + "]"
+	}
+	return n
+}

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "collector.h"
 #include "format.h"
 #include "ompt.h"
 
@@ -114,6 +115,7 @@ inlined bool slot_open(struct slot *s, bool rare, uint32_t count) {
 inlined void slot_close(struct slot *s) {
     __atomic_store_n(&s->cursor->head, s->at + s->count, __ATOMIC_RELEASE);
     if (rarely(s->time >= s->ring->recalibrate)) recorder_recalibrate(s->ring);
+    if (rarely(collector_listens)) collector_saw(s->ring, s->word);
 }
 
 inlined void record_set(struct recorder_record *r, uint64_t time, uint64_t word, uint64_t a, uint64_t b) {

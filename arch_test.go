@@ -74,6 +74,7 @@ var imports = map[string][]string{
 	"internal/oracle":         nil,
 	"internal/mutate":         nil,
 	"internal/omptnames":      nil,
+	"internal/omptrecord":     nil,
 	"internal/recordtest":     nil,
 	"live":                    {"callbacks", "corefile", "internal/arch", "internal/budget", "internal/elfx", "internal/libc", "internal/modules"},
 	"proto/ompd/v1":           nil,

@@ -47,7 +47,10 @@ enum recorder_code {
     RECORDER_MORE = 64,   /* continues the record before: time, value, a and b are what the event needs */
     RECORDER_THREAD = 65, /* a thread takes the ring: value its LWP, a its pthread_t, b the ring's epoch */
     RECORDER_FORK = 66,   /* in the child of a fork: value its pid, a the parent's, b the generation */
-    RECORDER_MARK = 67    /* omp_control_tool(RECORDER_COMMAND_MARK, n, NULL): a the code address, b the number n */
+    RECORDER_MARK = 67,   /* omp_control_tool(RECORDER_COMMAND_MARK, n, NULL): a the code address, b the number n */
+    RECORDER_DEVICE = 68  /* what a device has traced: kind its type, value the device, a the time on the device, b the
+                             target region's id; then the bytes of ompt_record_ompt_t. Of kind 0: a records of a
+                             buffer were damaged. */
 };
 
 /* RECORDER_COMMAND_MARK is the command of omp_control_tool that writes a mark; 1 to 4 are the standard's. */

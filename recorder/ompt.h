@@ -8,6 +8,9 @@
 typedef uint64_t ompt_id_t;
 typedef uint64_t ompt_wait_id_t;
 typedef uint64_t ompt_device_t; /* opaque */
+typedef uint64_t ompt_device_time_t;
+typedef uint64_t ompt_buffer_cursor_t;
+typedef void ompt_buffer_t;
 
 typedef union ompt_data_t {
     uint64_t value;
@@ -149,6 +152,28 @@ typedef enum ompt_state_t {
     ompt_state_overhead = 0x101,
     ompt_state_undefined = 0x102
 } ompt_state_t;
+
+/* ompt_record_ompt_t with the largest member of its union, ompt_record_target_data_op_t. */
+typedef struct ompt_record_ompt_t {
+    int type; /* ompt_callbacks_t */
+    ompt_device_time_t time;
+    ompt_id_t thread_id, target_id;
+    uint64_t record[9];
+} ompt_record_ompt_t;
+
+enum { ompt_record_ompt = 1, ompt_record_native = 2, ompt_record_invalid = 3 }; /* ompt_record_t */
+
+/* The entry points of a device's lookup. */
+typedef void (*ompt_callback_buffer_request_t)(int device, ompt_buffer_t **buffer, size_t *bytes);
+typedef void (*ompt_callback_buffer_complete_t)(int device, ompt_buffer_t *buffer, size_t bytes,
+                                                ompt_buffer_cursor_t begin, int owned);
+typedef int (*ompt_set_trace_ompt_t)(ompt_device_t *device, unsigned enable, unsigned type);
+typedef int (*ompt_start_trace_t)(ompt_device_t *device, ompt_callback_buffer_request_t request,
+                                  ompt_callback_buffer_complete_t complete);
+typedef int (*ompt_advance_buffer_cursor_t)(ompt_device_t *device, ompt_buffer_t *buffer, size_t bytes,
+                                            ompt_buffer_cursor_t current, ompt_buffer_cursor_t *next);
+typedef int (*ompt_get_record_type_t)(ompt_buffer_t *buffer, ompt_buffer_cursor_t current);
+typedef ompt_record_ompt_t *(*ompt_get_record_ompt_t)(ompt_buffer_t *buffer, ompt_buffer_cursor_t current);
 
 typedef void (*ompt_callback_t)(void);
 typedef void (*ompt_interface_fn_t)(void);

@@ -29,6 +29,9 @@ hidden void chain_start(unsigned omp_version, const char *runtime);
 hidden void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num);
 hidden void chain_finalize(void);
 
+/* device_trace starts the tracing of a device, if it offers that and the user wants it (device.c). */
+hidden void device_trace(int device, ompt_device_t *handle, ompt_function_lookup_t lookup);
+
 #define CODE(n) (UINT64_C(1) << (n))
 #define CALLBACK(name) [ompt_callback_##name] = (ompt_callback_t)on_##name
 

@@ -174,7 +174,8 @@ inlined uint32_t text_kept(const char *text, size_t length) {
 #define TEXT_PER_RECORD 24
 inlined uint32_t text_records(uint32_t kept) { return (kept + TEXT_PER_RECORD - 1) / TEXT_PER_RECORD; }
 
-/* slot_text writes a text from record i on: 24 bytes in each, in time, a and b, and how many of them in value. */
+/* slot_text writes a text, or other bytes, from record i on: 24 in each, in time, a and b, and how many of them in
+ * value. */
 inlined void slot_text(struct slot *s, uint32_t i, const char *text, uint32_t kept) {
     for (uint32_t at = 0; at < kept; at += TEXT_PER_RECORD, i++) {
         uint64_t words[TEXT_PER_RECORD / 8] = {0};

@@ -13,6 +13,7 @@ static void on_device_initialize(int device, const char *type, ompt_device_t *ha
         slot_text(&s, 1, type, kept);
         slot_close(&s);
     }
+    device_trace(device, handle, lookup);
     NEXT(device_initialize, device, type, handle, lookup, documentation);
 }
 

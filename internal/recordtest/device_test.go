@@ -1,0 +1,83 @@
+package recordtest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptrecord"
+)
+
+// codeDevice is RECORDER_DEVICE.
+const codeDevice = 68
+
+// traced are the records that the recorder has of devices, and how many were damaged.
+func traced(g ring) (records [][]byte, damaged uint64) {
+	for i, r := range g.main {
+		if r.Code != codeDevice {
+			continue
+		}
+		if r.Kind == 0 {
+			damaged += r.A
+			continue
+		}
+		var b []byte
+		for _, more := range g.main[i+1 : i+1+int(r.Flags>>4)] {
+			var part []byte
+			for _, word := range []uint64{more.Time, more.A, more.B} {
+				part = binary.LittleEndian.AppendUint64(part, word)
+			}
+			b = append(b, part[:more.Value]...)
+		}
+		records = append(records, b)
+	}
+	return records, damaged
+}
+
+// TestDeviceTracing lets a device trace: the recorder has each of its records, byte for
+// byte, and survives what is known to be wrong with devices' runtimes.
+func TestDeviceTracing(t *testing.T) {
+	exe := build(t, "gcc", "device.c")
+	var want [][]byte
+	var file []byte
+	for i := range uint64(20) {
+		kernel := omptrecord.Record{Type: 35, Time: 1000 + i, ThreadID: 7, Target: 100 + i,
+			Body: &omptrecord.TargetKernel{HostOpID: 200 + i, RequestedNumTeams: 4, GrantedNumTeams: 2, EndTime: 2000 + i}}
+		copied := omptrecord.Record{Type: 34, Time: 3000 + i, Target: 100 + i,
+			Body: &omptrecord.TargetDataOp{HostOpID: 300 + i, Optype: 2, SrcAddr: 0x1000, DestAddr: 0x2000,
+				SrcDeviceNum: -1, DestDeviceNum: 3, Bytes: 1 << 40, EndTime: 4000 + i, CodeptrRA: 0x401000}}
+		for _, r := range []omptrecord.Record{kernel, copied} {
+			b, err := r.Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, file = append(want, b), append(file, b...)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "records")
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size)},
+		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
+	got, damaged := traced(readRecording(t, p.Process.Pid).of(t, p.Process.Pid))
+	// One of the buffer whose cursor stands, and every second of the one with overlaps.
+	want = append(append(want, want[0]), want[0], want[1], want[2], want[3])
+	for i := range want {
+		if i >= len(got) || !bytes.Equal(got[i], want[i]) {
+			t.Fatalf("record %d of %d, %d wanted, differs", i, len(got), len(want))
+		}
+	}
+	// Between those that overlap three more, and all of two buffers of four.
+	if len(got) != len(want) || damaged != 3+4+4 {
+		t.Errorf("%d records, %d damaged", len(got), damaged)
+	}
+	r, err := omptrecord.Parse(got[1])
+	if body, ok := r.Body.(*omptrecord.TargetDataOp); err != nil || !ok || body.Bytes != 1<<40 || body.SrcDeviceNum != -1 {
+		t.Errorf("%+v, error %v", r, err)
+	}
+}

@@ -52,7 +52,7 @@ func (r *Record) Append(b []byte) ([]byte, error) {
 		return b[:at], fmt.Errorf("type %d: %w", r.Type, ErrBody)
 	}
 	if r.Body != nil {
-		walk(reflect.ValueOf(r.Body).Elem(), 0, func(field reflect.Value, offset int) { put(out[headerSize+offset:], field) })
+		walk(reflect.ValueOf(r.Body).Elem(), headerSize, func(field reflect.Value, at int) { put(out[at:], field) })
 	}
 	return b, nil
 }
@@ -71,7 +71,7 @@ func Parse(b []byte) (*Record, error) {
 		return nil, err
 	}
 	if r.Body != nil {
-		walk(reflect.ValueOf(r.Body).Elem(), 0, func(field reflect.Value, offset int) { get(b[headerSize+offset:], field) })
+		walk(reflect.ValueOf(r.Body).Elem(), headerSize, func(field reflect.Value, at int) { get(b[at:], field) })
 	}
 	return r, nil
 }

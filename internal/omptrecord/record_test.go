@@ -59,8 +59,8 @@ func source(all []Record) string {
 		"#define SET(f, v) do { uint64_t v_ = v; memcpy(&f, &v_, sizeof f); } while (0)\n" +
 		"int main(void) {\n  ompt_record_ompt_t r;\n")
 	for _, r := range all {
-		fmt.Fprintf(&b, "  memset(&r, 0, sizeof r);\n  r.type = %d; r.time = %dull; r.thread_id = %dull; r.target_id = %dull;\n",
-			r.Type, r.Time, r.ThreadID, r.Target)
+		fmt.Fprintf(&b, "  memset(&r, 0, sizeof r);\n  r.type = %d; r.time = %dull;\n", r.Type, r.Time)
+		fmt.Fprintf(&b, "  r.thread_id = %dull; r.target_id = %dull;\n", r.ThreadID, r.Target)
 		if r.Body != nil {
 			v := reflect.ValueOf(r.Body).Elem()
 			member := snake(v.Type().Name())

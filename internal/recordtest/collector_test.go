@@ -57,7 +57,8 @@ func TestCollectorRequests(t *testing.T) {
 			if gnu(on.Runtime) {
 				return
 			}
-			if got := output(t, on.Runtime, []string{exe, "late"}, "", "OMP_TOOL=disabled"); got != "3 checks, 0 failed\n" {
+			got := output(t, on.Runtime, []string{exe, "late"}, "", "OMP_TOOL=disabled")
+			if got != "3 checks, 0 failed\n" {
 				t.Error(got)
 			}
 		})

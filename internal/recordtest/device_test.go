@@ -46,7 +46,8 @@ func TestDeviceTracing(t *testing.T) {
 	var file []byte
 	for i := range uint64(20) {
 		kernel := omptrecord.Record{Type: 35, Time: 1000 + i, ThreadID: 7, Target: 100 + i,
-			Body: &omptrecord.TargetKernel{HostOpID: 200 + i, RequestedNumTeams: 4, GrantedNumTeams: 2, EndTime: 2000 + i}}
+			Body: &omptrecord.TargetKernel{HostOpID: 200 + i, RequestedNumTeams: 4, GrantedNumTeams: 2,
+				EndTime: 2000 + i}}
 		copied := omptrecord.Record{Type: 34, Time: 3000 + i, Target: 100 + i,
 			Body: &omptrecord.TargetDataOp{HostOpID: 300 + i, Optype: 2, SrcAddr: 0x1000, DestAddr: 0x2000,
 				SrcDeviceNum: -1, DestDeviceNum: 3, Bytes: 1 << 40, EndTime: 4000 + i, CodeptrRA: 0x401000}}
@@ -77,7 +78,10 @@ func TestDeviceTracing(t *testing.T) {
 		t.Errorf("%d records, %d damaged", len(got), damaged)
 	}
 	r, err := omptrecord.Parse(got[1])
-	if body, ok := r.Body.(*omptrecord.TargetDataOp); err != nil || !ok || body.Bytes != 1<<40 || body.SrcDeviceNum != -1 {
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, ok := r.Body.(*omptrecord.TargetDataOp); !ok || body.Bytes != 1<<40 || body.SrcDeviceNum != -1 {
 		t.Errorf("%+v, error %v", r, err)
 	}
 }

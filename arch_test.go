@@ -59,6 +59,7 @@ var imports = map[string][]string{
 	"picture":                 nil,
 	"inspect":                 {"internal/budget", "picture", "callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/accesspath", "internal/arch", "internal/cxxabi", "internal/flow", "internal/symbolic", "internal/libc", "internal/lockflow", "internal/mpi", "internal/spin"},
 	"diagnose":                {"internal/phrase", "picture"},
+	"trace":                   {"callbacks"},
 	"watch":                   {"picture"},
 	"internal/phrase":         {"picture"},
 	"internal/waitgraph":      {"picture"},

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // build compiles one of testdata's sources and returns the path of what it made.
@@ -88,8 +89,9 @@ func TestSameEvents(t *testing.T) {
 				"OMPD_RECORDER=all",
 				"OMPD_RECORDER_NEXT=/there/is/none.so:"+reference, "REFERENCE="+said, "KMP_BLOCKTIME=0")
 			var want, got []string
+			reader := open(t, p.Process.Pid)
 			for range settleRounds { // events of threads that are on their way into the pool
-				got = kept(readRecording(t, p.Process.Pid))
+				got = kept(read(t, reader))
 				if want = printed(t, said); slices.Equal(got, want) {
 					break
 				}
@@ -106,20 +108,20 @@ const settleRounds = 1000
 // kept are the recorder's events in the form in which testdata/reference.c prints them,
 // those of a thread in their order.
 func kept(r recording) (lines []string) {
-	slices.SortFunc(r.rings, func(a, b ring) int { return cmp.Compare(a.TID, b.TID) })
+	slices.SortFunc(r.rings, func(a, b ring) int { return cmp.Compare(a.LWP, b.LWP) })
 	for _, g := range r.rings {
 		all := append(slices.Clone(g.main), g.rare...)
-		all = slices.DeleteFunc(all, func(e record) bool { return e.Code == codeMore || e.Code == codeThread })
-		slices.SortFunc(all, func(a, b record) int { return cmp.Compare(a.Time, b.Time) })
+		all = slices.DeleteFunc(all, func(e trace.Event) bool { return e.Code == trace.NewThread })
+		slices.SortFunc(all, func(a, b trace.Event) int { return cmp.Compare(a.Time, b.Time) })
 		for _, e := range all {
 			switch e.Code {
-			case 1:
+			case trace.ThreadBegin:
 				e.A = 0 // the thread's pthread_t
-			case 2:
+			case trace.ThreadEnd:
 				e.Kind = 0
 			}
-			endpoint, a := e.Flags&3, e.A&addressMask
-			lines = append(lines, fmt.Sprint(g.TID, e.Code, e.Kind, endpoint, e.Value, a, e.B))
+			const addressMask = 1<<48 - 1
+			lines = append(lines, fmt.Sprint(g.LWP, e.Code, e.Kind, e.Endpoint, e.Value, (e.A|e.PC)&addressMask, e.B))
 		}
 	}
 	return lines

@@ -2,7 +2,6 @@ package recordtest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,30 +9,19 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptrecord"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
-
-// codeDevice is RECORDER_DEVICE.
-const codeDevice = 68
 
 // traced are the records that the recorder has of devices, and how many were damaged.
 func traced(g ring) (records [][]byte, damaged uint64) {
-	for i, r := range g.main {
-		if r.Code != codeDevice {
-			continue
-		}
-		if r.Kind == 0 {
+	for _, r := range g.main {
+		switch {
+		case r.Code != trace.DeviceRecord:
+		case r.Kind == 0:
 			damaged += r.A
-			continue
+		default:
+			records = append(records, r.Bytes())
 		}
-		var b []byte
-		for _, more := range g.main[i+1 : i+1+int(r.Flags>>4)] {
-			var part []byte
-			for _, word := range []uint64{more.Time, more.A, more.B} {
-				part = binary.LittleEndian.AppendUint64(part, word)
-			}
-			b = append(b, part[:more.Value]...)
-		}
-		records = append(records, b)
 	}
 	return records, damaged
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // TestLibgompConstructs holds what is recorded of a program of GCC that has each construct
@@ -17,8 +18,9 @@ func TestLibgompConstructs(t *testing.T) {
 	}
 	var r recording
 	var n counts
+	reader := open(t, p.Process.Pid)
 	for range settleRounds { // threads on their way into the pool
-		r = readRecording(t, p.Process.Pid)
+		r = read(t, reader)
 		if n = count(r); n.idle == len(r.rings)-1 {
 			break
 		}
@@ -40,9 +42,9 @@ func TestLibgompConstructs(t *testing.T) {
 	if n.code[30] == 0 || n.code[24] != 2 || n.code[25] != 1 {
 		t.Errorf("%d cancellations, %d locks made, %d destroyed", n.code[30], n.code[24], n.code[25])
 	}
-	if g := r.of(t, p.Process.Pid); g.Held != 0 || g.Regions != 0 || g.Tasks != 1 || g.state() != 0 {
+	if g := r.of(t, p.Process.Pid); len(g.Held) != 0 || len(g.Forked) != 0 || len(g.Tasks) != 1 || g.State != 0 {
 		t.Errorf("the initial thread has %d locks, %d regions, %d tasks, state %#x",
-			g.Held, g.Regions, g.Tasks, g.state())
+			len(g.Held), len(g.Forked), len(g.Tasks), g.State)
 	}
 }
 
@@ -55,15 +57,15 @@ type counts struct {
 
 func count(r recording) (n counts) {
 	for _, g := range r.rings {
-		if g.state() == 0x11 {
+		if g.State == 0x11 {
 			n.idle++
 		}
 		for _, e := range append(g.main[:len(g.main):len(g.main)], g.rare...) {
 			n.code[e.Code]++
-			switch e.Flags & 3 {
-			case 1:
+			switch e.Endpoint {
+			case trace.Begin:
 				n.begun[e.Code]++
-			case 2:
+			case trace.End:
 				n.ended[e.Code]++
 			}
 			if e.Code == 6 && e.Kind == 1 {

@@ -14,13 +14,13 @@ func TestOMPT2013(t *testing.T) {
 	r := readRecording(t, p.Process.Pid)
 	const idsRegions, waitLock, region, first, second = 3, 0x41, 4711, 0x1000, 0x2000
 	g := r.of(t, p.Process.Pid)
-	if r.IDs != idsRegions || g.state() != waitLock || g.main[len(g.main)-1].B != second {
-		t.Errorf("ids are of kind %d, the state is %#x, the last record %v", r.IDs, g.state(), g.main[len(g.main)-1])
+	if r.IDs != idsRegions || g.State != waitLock || g.last().Lock() != second {
+		t.Errorf("ids are of kind %d, the state is %#x, the last event %s", r.IDs, g.State, short(g.last()))
 	}
-	if g.Held != 1 || g.HeldTable[0].B != first || g.Regions != 1 || g.RegionTable[0].B != region {
-		t.Errorf("%d locks, first %v; %d regions, first %v", g.Held, g.HeldTable[0], g.Regions, g.RegionTable[0])
+	if len(g.Held) != 1 || g.Held[0].Lock() != first || len(g.Forked) != 1 || g.Forked[0].Region != region {
+		t.Errorf("locks %v; regions %v", g.Held, g.Forked)
 	}
-	if g.Tasks != 1 || g.TaskTable[0].Parallel != region || g.ThreadID == 0 {
-		t.Errorf("%d tasks, first %+v; thread %#x", g.Tasks, g.TaskTable[0], g.ThreadID)
+	if len(g.Tasks) != 1 || g.Tasks[0].Region != region || g.ID == 0 {
+		t.Errorf("tasks %+v; thread %#x", g.Tasks, g.ID)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // start runs a program with the recorder and returns it with what was recorded.
@@ -22,7 +23,7 @@ func start(t *testing.T, runtime omptest.Runtime, program string) (*omptest.Proc
 	})
 	r := settled(t, p)
 	if r.PID != uint32(p.PID) || r.Unrecorded != 0 || r.Source != source {
-		t.Fatalf("the header is %+v", r.header)
+		t.Fatalf("the header is %+v", r.Header)
 	}
 	return p, r
 }
@@ -37,9 +38,10 @@ const settleTime = 5 * time.Minute
 // so that the kernel does not tell.
 func settled(t *testing.T, p *omptest.Process) recording {
 	t.Helper()
+	reader := open(t, p.PID)
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		r := readRecording(t, p.PID)
-		waits := func(th omptest.ThreadTruth) bool { return th.State != "wait_lock" || r.of(t, th.LWP).state() == 0x41 }
+		r := read(t, reader)
+		waits := func(th omptest.ThreadTruth) bool { return th.State != "wait_lock" || r.of(t, th.LWP).State == 0x41 }
 		if !slices.ContainsFunc(p.Truth.Threads, func(th omptest.ThreadTruth) bool { return !waits(th) }) {
 			return r
 		}
@@ -60,12 +62,12 @@ func TestLockCycle(t *testing.T) {
 			if gnu(runtime) {
 				want = "GNU OpenMP runtime /"
 			}
-			if !strings.HasPrefix(string(r.Runtime[:]), want) {
+			if !strings.HasPrefix(r.Runtime, want) {
 				t.Errorf("the runtime is %q", r.Runtime)
 			}
 			primary := r.of(t, p.PID)
-			if primary.Regions != 1 || primary.RegionTable[0].Code != 3 || primary.RegionTable[0].Value != 3 {
-				t.Fatalf("the initial thread has %d regions, first %v", primary.Regions, primary.RegionTable[0])
+			if len(primary.Forked) != 1 || primary.Forked[0].Value != 3 {
+				t.Fatalf("the initial thread has %d regions", len(primary.Forked))
 			}
 			waiters := 0
 			for _, th := range p.Truth.Threads {
@@ -78,9 +80,9 @@ func TestLockCycle(t *testing.T) {
 				}
 				waiters++
 				checkWaiter(t, g, uint64(th.WaitID))
-				in, region := g.TaskTable[g.Tasks-1], primary.RegionTable[0].B
-				if in.Parallel != region || in.Task>>48 != uint64(g.Index+1) {
-					t.Errorf("LWP %d is in task %#x of region %#x, want %#x", th.LWP, in.Task, in.Parallel, region)
+				in, region := g.Tasks[len(g.Tasks)-1], primary.Forked[0].Region
+				if in.Region != region || in.ID>>48 != uint64(g.Index+1) {
+					t.Errorf("LWP %d is in task %#x of region %#x, want %#x", th.LWP, in.ID, in.Region, region)
 				}
 			}
 			if waiters != 2 {
@@ -93,21 +95,22 @@ func TestLockCycle(t *testing.T) {
 // checkWaiter checks the ring of a thread that waits for one lock and has another.
 func checkWaiter(t *testing.T, g ring, want uint64) {
 	t.Helper()
-	const acquire, acquired, waitLock = 26, 27, 0x41
-	last := g.main[len(g.main)-1]
-	if last.Code != acquire || last.B != want {
-		t.Errorf("the last record is %v, want an acquisition of %#x", last, want)
+	const waitLock = 0x41
+	last := g.last()
+	if last.Code != trace.MutexAcquire || last.Lock() != want {
+		t.Errorf("the last event is %s, want an acquisition of %#x", short(last), want)
 	}
-	if g.state() != waitLock || g.State>>16 != g.Head-1 {
-		t.Errorf("the state is %#x since record %d of %d", g.state(), g.State>>16, g.Head)
+	if g.State != waitLock || g.Since != g.Main.Written-1 {
+		t.Errorf("the state is %#x since record %d of %d", g.State, g.Since, g.Main.Written)
 	}
-	if g.Held != 1 || g.HeldTable[0].Code != acquired || g.HeldTable[0].B == want {
-		t.Fatalf("the thread has %d locks, first %v", g.Held, g.HeldTable[0])
+	if len(g.Held) != 1 || g.Held[0].Lock() == want {
+		t.Fatalf("the thread has %d locks", len(g.Held))
 	}
-	if !slices.Contains(g.main, g.HeldTable[0]) {
-		t.Errorf("%v is kept, and not in the ring", g.HeldTable[0])
+	kept := func(e trace.Event) bool { return e.Time == g.Held[0].Time && e.Lock() == g.Held[0].Lock() }
+	if !slices.ContainsFunc(g.main, kept) {
+		t.Errorf("%s is kept, and not in the ring", short(&g.Held[0]))
 	}
-	if g.Tasks == 0 {
+	if len(g.Tasks) == 0 {
 		t.Fatal("the thread is in no task")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // TestFork reads the rings of a forked child: they are its own, with the parent's
@@ -27,17 +28,17 @@ func TestFork(t *testing.T) {
 				t.Errorf("the child %d has pid %d, parent %d, generation %d", child, r.PID, r.Parent, r.Generation)
 			}
 			g := r.of(t, child)
-			fork := slices.IndexFunc(g.rare, func(e record) bool { return e.Code == codeFork })
+			fork := slices.IndexFunc(g.rare, func(e trace.Event) bool { return e.Code == trace.NewFork })
 			if fork < 0 || g.rare[fork].Value != uint32(child) || g.rare[fork].A != uint64(p.Process.Pid) {
 				t.Fatalf("record %d of %v is of no fork", fork, g.rare)
 			}
-			if g.Held != 1 || g.HeldTable[0].B != before {
-				t.Errorf("the child has %d locks, first %v; want %#x", g.Held, g.HeldTable[0], before)
+			if len(g.Held) != 1 || g.Held[0].Lock() != before {
+				t.Errorf("the child has locks %v; want %#x", g.Held, before)
 			}
 			acquired := func(since uint64) int {
 				n := 0
 				for _, e := range g.main {
-					if e.Code == 27 && e.B == after && e.Time > since {
+					if e.Code == trace.MutexAcquired && e.Lock() == after && e.Time > since {
 						n++
 					}
 				}
@@ -46,12 +47,12 @@ func TestFork(t *testing.T) {
 			if acquired(0) != 2 || acquired(g.rare[fork].Time) != 1 {
 				t.Errorf("%d acquisitions, %d after the fork, want 2 and 1", acquired(0), acquired(g.rare[fork].Time))
 			}
-			lives := map[uint32]int{}
+			lives := map[trace.Life]int{}
 			for _, g := range r.rings {
 				lives[g.Life]++
 			}
 			// The team of two is new threads of the child; one ring of the parent's threads, or a new one.
-			if lives[lifeInherited] < 2 || lives[lifeThread] < 2 {
+			if lives[trace.Inherited] < 2 || lives[trace.Alive] < 2 {
 				t.Errorf("rings by life: %v", lives)
 			}
 		})
@@ -66,13 +67,13 @@ func TestThreadStorm(t *testing.T) {
 		p := run(t, omptest.RuntimeOf(t, 19), exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t),
 			fmt.Sprint("OMPD_RECORDER_MEMORY=", memory))
 		r := readRecording(t, p.Process.Pid)
-		if r.ArenaSize != uint64(memory) || r.ArenaUsed > r.ArenaSize {
-			t.Errorf("%d of %d bytes are used", r.ArenaUsed, r.ArenaSize)
+		if r.Limit != uint64(memory) || r.Used > r.Limit {
+			t.Errorf("%d of %d bytes are used", r.Used, r.Limit)
 		}
 		began := 0
 		for _, g := range r.rings {
 			began += int(g.Epoch) + 1
-			if g.main[len(g.main)-1].Time > g.Last {
+			if g.last().Time > g.Last {
 				t.Errorf("ring %d: the last record is newer than the newest", g.Index)
 			}
 		}
@@ -80,8 +81,8 @@ func TestThreadStorm(t *testing.T) {
 		if lost := int(r.Unrecorded); began+lost < threads {
 			t.Errorf("%d threads had rings and %d did not, want %d", began, lost, threads)
 		}
-		if g := r.of(t, p.Process.Pid); g.Held != 1 || g.Epoch != 0 {
-			t.Errorf("the initial thread has %d locks, epoch %d", g.Held, g.Epoch)
+		if g := r.of(t, p.Process.Pid); len(g.Held) != 1 || g.Epoch != 0 {
+			t.Errorf("the initial thread has %d locks, epoch %d", len(g.Held), g.Epoch)
 		}
 		t.Logf("%d bytes: %d rings, %d threads without", memory, len(r.rings), r.Unrecorded)
 	}

@@ -34,14 +34,14 @@ func TestToolData(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				in := g.TaskTable[g.Tasks-1]
+				in := g.Tasks[len(g.Tasks)-1]
 				for _, c := range []struct {
 					subject rtl.Subject
 					want    uint64
 				}{
-					{rtl.Subject{Scope: rtl.ScopeThread, Thread: thread}, g.ThreadID},
-					{rtl.Subject{Scope: rtl.ScopeParallel, Parallel: parallel}, in.Parallel},
-					{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: task}, in.Task},
+					{rtl.Subject{Scope: rtl.ScopeThread, Thread: thread}, g.ID},
+					{rtl.Subject{Scope: rtl.ScopeParallel, Parallel: parallel}, in.Region},
+					{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: task}, in.ID},
 				} {
 					got, err := process.ToolData(c.subject)
 					if err != nil || got != c.want || got == 0 {

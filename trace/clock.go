@@ -1,0 +1,88 @@
+package trace
+
+import "time"
+
+// Clock is what times of events are ticks of, and when they were by other clocks.
+type Clock struct {
+	kind        uint32
+	frequency   uint64 // ticks a second as the processor says, 0 unknown
+	start, late moment
+	realtime    uint64 // nanoseconds of CLOCK_REALTIME at start
+}
+
+// moment is one moment by two clocks (struct recorder_moment).
+type moment struct{ ticks, monotonic uint64 }
+
+func parseMoment(b []byte) moment { return moment{le.Uint64(b), le.Uint64(b[8:])} }
+
+// clockMonotonic is RECORDER_CLOCK_MONOTONIC: ticks are nanoseconds.
+const clockMonotonic = 2
+
+// nearMoments is the least time between two moments, in nanoseconds, from which a rate is
+// taken: below it the error of reading them counts.
+const nearMoments = 1_000_000
+
+// Rates of clocks that exist, in nanoseconds a tick: from 1 MHz to 20 GHz.
+const minRate, maxRate = 0.05, 1000
+
+// learn takes a moment of a ring if it is later than what is known, and can be true.
+func (c *Clock) learn(m moment) {
+	if m.ticks <= c.late.ticks || m.monotonic <= c.late.monotonic {
+		return
+	}
+	rate := float64(m.monotonic-c.start.monotonic) / float64(m.ticks-c.start.ticks)
+	if rate < minRate || rate > maxRate {
+		return
+	}
+	const tolerance = 0.02 // of what the processor says of itself
+	known := rate * float64(c.frequency) / 1e9
+	if c.frequency != 0 && m.monotonic-c.start.monotonic > nearMoments && (known < 1-tolerance || known > 1+tolerance) {
+		return
+	}
+	c.late = m
+}
+
+// rate is the nanoseconds of a tick.
+func (c *Clock) rate() float64 {
+	switch {
+	case c.kind == clockMonotonic:
+		return 1
+	case c.late.monotonic-c.start.monotonic > nearMoments, c.frequency == 0 && c.late.ticks > c.start.ticks:
+		return float64(c.late.monotonic-c.start.monotonic) / float64(c.late.ticks-c.start.ticks)
+	case c.frequency != 0:
+		return 1e9 / float64(c.frequency)
+	}
+	return 1
+}
+
+// Monotonic is the time of so many ticks by CLOCK_MONOTONIC, in nanoseconds.
+func (c *Clock) Monotonic(ticks uint64) int64 {
+	if c.kind == clockMonotonic {
+		return int64(ticks)
+	}
+	return int64(c.start.monotonic) + int64(float64(int64(ticks-c.start.ticks))*c.rate())
+}
+
+// Between is the time from a number of ticks to another, which may be earlier.
+func (c *Clock) Between(from, to uint64) time.Duration {
+	return time.Duration(float64(int64(to-from)) * c.rate())
+}
+
+// Before is the number of ticks so much time before another, 0 at least.
+func (c *Clock) Before(ticks uint64, d time.Duration) uint64 {
+	n := float64(d) / c.rate()
+	if n >= float64(ticks) {
+		return 0
+	}
+	return ticks - uint64(n)
+}
+
+// Ticks is the time of CLOCK_MONOTONIC in nanoseconds as ticks.
+func (c *Clock) Ticks(monotonic int64) uint64 {
+	return c.start.ticks + uint64(int64(float64(monotonic-int64(c.start.monotonic))/c.rate()))
+}
+
+// Wall is the time of so many ticks by CLOCK_REALTIME, as it was set when the recorder began.
+func (c *Clock) Wall(ticks uint64) time.Time {
+	return time.Unix(0, int64(c.realtime)).Add(c.Between(c.start.ticks, ticks))
+}

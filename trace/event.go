@@ -1,0 +1,201 @@
+package trace
+
+// Code says what an event is: the value of ompt_callbacks_t (OpenMP 5.1, 4.4.2), or one of
+// the recorder's own.
+type Code uint8
+
+// The codes of events.
+const (
+	ThreadBegin      Code = 1
+	ThreadEnd        Code = 2
+	ParallelBegin    Code = 3
+	ParallelEnd      Code = 4
+	TaskCreate       Code = 5
+	TaskSchedule     Code = 6
+	ImplicitTask     Code = 7
+	Target           Code = 8
+	TargetDataOp     Code = 9
+	TargetSubmit     Code = 10
+	ControlTool      Code = 11
+	DeviceInitialize Code = 12
+	DeviceFinalize   Code = 13
+	DeviceLoad       Code = 14
+	DeviceUnload     Code = 15
+	SyncRegionWait   Code = 16
+	MutexReleased    Code = 17
+	Dependences      Code = 18
+	TaskDependence   Code = 19
+	Work             Code = 20
+	Masked           Code = 21
+	TargetMap        Code = 22
+	SyncRegion       Code = 23
+	LockInit         Code = 24
+	LockDestroy      Code = 25
+	MutexAcquire     Code = 26
+	MutexAcquired    Code = 27
+	NestLock         Code = 28
+	Flush            Code = 29
+	Cancel           Code = 30
+	Reduction        Code = 31
+	Dispatch         Code = 32
+	TargetEMI        Code = 33
+	TargetDataOpEMI  Code = 34
+	TargetSubmitEMI  Code = 35
+	TargetMapEMI     Code = 36
+	ErrorEvent       Code = 37
+
+	more         Code = 64
+	NewThread    Code = 65 // a thread takes the ring
+	NewFork      Code = 66 // in the child of a fork
+	Mark         Code = 67 // omp_control_tool(64, n, NULL)
+	DeviceRecord Code = 68 // a record of a device's trace (Bytes)
+)
+
+// Endpoint says which end of a scope an event is (ompt_scope_endpoint_t).
+type Endpoint uint8
+
+// The endpoints.
+const (
+	Begin Endpoint = 1
+	End   Endpoint = 2
+	Both  Endpoint = 3
+)
+
+// Event is one event of a thread. docs/recorder.md says what Kind, Value, A and B are for
+// each code; code addresses and ids of regions are taken out of them.
+type Event struct {
+	Time     uint64 // ticks of the recording's clock
+	Number   uint64 // of its record in the ring
+	Code     Code
+	Kind     uint8
+	Endpoint Endpoint // 0 of what has none
+	Folded   bool     // a sync_region that is the wait in it, too
+	Cut      bool     // not all of a list or text was kept
+	Rare     bool     // it is from the ring of rare events
+	Value    uint32
+	PC       uint64 // address in the program's code, 0 none
+	Region   uint64 // id of a parallel region, 0 none
+	A, B     uint64
+	More     []byte // the records that continue it, 32 bytes each
+}
+
+// How a record has a code address, and what else a has (recorder_place).
+const (
+	placed   = 1 << iota // the lower 48 bits of a are a code address
+	regional             // value and the upper 16 bits of a are the region's id
+	aRegion              // a is the region's id
+	bRegion              // b is
+)
+
+// shapes says for each code what value, a and b are.
+var shapes = [256]uint8{
+	ParallelBegin: placed | bRegion, ParallelEnd: placed | bRegion, TaskCreate: placed, ImplicitTask: aRegion,
+	Target: placed, TargetEMI: placed, ControlTool: placed, SyncRegionWait: placed | regional, MutexReleased: placed,
+	Work: placed | regional, Masked: placed | regional, TargetMap: placed, TargetMapEMI: placed,
+	SyncRegion: placed | regional, LockInit: placed, LockDestroy: placed, MutexAcquire: placed, MutexAcquired: placed,
+	NestLock: placed, Flush: placed, Cancel: placed, Reduction: placed | regional, Dispatch: placed | regional,
+	ErrorEvent: placed, Mark: placed,
+}
+
+// The flags of a record (enum recorder_flags).
+const (
+	flagEndpoint = 3
+	flagFolded   = 4
+	flagCut      = 8
+	followShift  = 4
+)
+
+// decode makes an event of a record.
+func (e *Event) decode(r []byte) {
+	_ = r[recordSize-1]
+	word := le.Uint64(r[8:])
+	a, b := le.Uint64(r[16:]), le.Uint64(r[24:])
+	e.Time, e.Code, e.Kind = le.Uint64(r), Code(word), uint8(word>>8)
+	flags := uint8(word >> 16)
+	e.Endpoint, e.Folded, e.Cut = Endpoint(flags&flagEndpoint), flags&flagFolded != 0, flags&flagCut != 0
+	e.Value = uint32(word >> 32)
+	e.A, e.B, e.PC, e.Region = a, b, 0, 0
+	shape := shapes[e.Code]
+	if shape == 0 {
+		return
+	}
+	if shape&placed != 0 {
+		e.PC, e.A = a&addressMask, 0
+	}
+	switch {
+	case shape&regional != 0:
+		e.Region = a>>addressBits<<addressBits | uint64(e.Value)
+	case shape&aRegion != 0:
+		e.Region = a
+	case shape&bRegion != 0:
+		e.Region = b
+	}
+}
+
+// Lock is the wait id of an event of locks, critical and ordered constructs; 0 of others.
+func (e *Event) Lock() uint64 {
+	switch e.Code {
+	case MutexAcquire, MutexAcquired, MutexReleased, NestLock, LockInit, LockDestroy:
+		return e.B
+	}
+	return 0
+}
+
+// Task is the id of the task that an event is about: the one that is created, that begins
+// or ends, that a construct belongs to; of task_schedule the prior one. 0 is none.
+func (e *Event) Task() uint64 {
+	switch e.Code {
+	case TaskCreate, ImplicitTask, SyncRegionWait, SyncRegion, Work, Masked, Cancel, Reduction, Dispatch,
+		TaskDependence:
+		return e.B
+	case TaskSchedule, Dependences:
+		return e.A
+	case ParallelBegin, ParallelEnd:
+		return e.parent()
+	}
+	return 0
+}
+
+// Next is the task that a task_schedule goes to, or the sink of a task_dependence.
+func (e *Event) Next() uint64 {
+	if e.Code == TaskSchedule {
+		return e.B
+	}
+	return 0
+}
+
+// parent is the id in the record that continues the event, 0 if there is none.
+func (e *Event) parent() uint64 {
+	if len(e.More) < recordSize {
+		return 0
+	}
+	return le.Uint64(e.More[16:])
+}
+
+// Count is the number that a record behind the event has: iterations of a loop, the index
+// of the thread of an implicit task. 0 is none.
+func (e *Event) Count() uint64 {
+	if len(e.More) < recordSize {
+		return 0
+	}
+	if e.Code == ImplicitTask {
+		return uint64(le.Uint32(e.More[12:]))
+	}
+	return le.Uint64(e.More[16:])
+}
+
+// Text is the text that an event carries: the message of an error, the type of a device.
+func (e *Event) Text() string { return text(e.Bytes()) }
+
+// Bytes are what an event carries in the records that continue it.
+func (e *Event) Bytes() (out []byte) {
+	b := e.More
+	if e.Code == DeviceLoad && len(b) >= recordSize {
+		b = b[recordSize:]
+	}
+	for ; len(b) >= recordSize; b = b[recordSize:] {
+		part := append(append([]byte(nil), b[:8]...), b[16:recordSize]...)
+		out = append(out, part[:min(int(le.Uint32(b[12:])), len(part))]...)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package trace
+
+import "iter"
+
+// Events yields the events of all threads since a time, in the order in which they
+// happened. The event is overwritten by the next one.
+func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
+	return func(yield func(*Thread, *Event) bool) {
+		var h heap
+		for _, t := range r.Threads {
+			for _, run := range []*Run{&t.Main, &t.Rare} {
+				s := &source{thread: t, cursor: run.Since(since)}
+				if s.cursor.Next(&s.event) {
+					h = append(h, s)
+				}
+			}
+		}
+		for i := len(h)/2 - 1; i >= 0; i-- {
+			h.down(i)
+		}
+		for len(h) > 0 {
+			top := h[0]
+			if !yield(top.thread, &top.event) {
+				return
+			}
+			if !top.cursor.Next(&top.event) {
+				h[0] = h[len(h)-1]
+				h = h[:len(h)-1]
+			}
+			h.down(0)
+		}
+	}
+}
+
+// Events yields the events of one thread since a time, those of both rings in their order.
+func (t *Thread) Events(since uint64) iter.Seq[*Event] {
+	one := Recording{Threads: []*Thread{t}}
+	return func(yield func(*Event) bool) {
+		for _, e := range one.Events(since) {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// source is a ring whose next event is known.
+type source struct {
+	thread *Thread
+	cursor Cursor
+	event  Event
+}
+
+// heap has the source of the earliest event first.
+type heap []*source
+
+// down moves source i to where those below it are not earlier.
+func (h heap) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if h[child].event.Time < h[least].event.Time {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}

@@ -1,0 +1,263 @@
+package trace
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// Reader reads one recording, again and again while the program runs. It is used by one
+// goroutine at a time.
+type Reader struct {
+	// Ledger counts the copies of rings while they are used, nil for nobody; what it refuses
+	// is left out, and told among the problems.
+	Ledger callbacks.Ledger
+
+	mem    callbacks.Memory
+	at     uint64
+	last   Header
+	rings  map[uint64]*progress // by address
+	copied uint64               // bytes, for the present copy
+}
+
+// progress is how far a ring was read.
+type progress struct {
+	main, rare uint64 // the next record of each
+}
+
+// NewReader returns a reader of the recording whose header is at an address.
+func NewReader(mem callbacks.Memory, at uint64) *Reader {
+	return &Reader{mem: mem, at: at, rings: map[uint64]*progress{}}
+}
+
+// Doing reads what the threads are doing, and no events.
+func (r *Reader) Doing() (*Recording, error) {
+	return r.each(func(*Recording, *Thread, uint64) error { return nil })
+}
+
+// Read reads all events that are still there.
+func (r *Reader) Read() (*Recording, error) {
+	clear(r.rings)
+	return r.New()
+}
+
+// New reads the events since the last call of Read or New; Lost are those that were
+// overwritten meanwhile.
+func (r *Reader) New() (*Recording, error) {
+	return r.each(func(rec *Recording, t *Thread, at uint64) error {
+		p := r.rings[at]
+		if p == nil {
+			p = &progress{}
+			r.rings[at] = p
+		}
+		var err error
+		if t.Main, err = r.copyRing(at, main, &p.main); err == nil {
+			t.Rare, err = r.copyRing(at, rare, &p.rare)
+		}
+		return err
+	})
+}
+
+// Newest reads the last events of one thread of a recording that this reader made.
+func (r *Reader) Newest(t *Thread) error {
+	const few = 2 * (1 + 15) // more than one event can have
+	at, err := r.address(t.Index)
+	if err != nil {
+		return err
+	}
+	for _, which := range []ring{main, rare} {
+		run, err := r.copyLast(at, which, few)
+		if err != nil {
+			return err
+		}
+		if which == rare {
+			t.Rare = run
+		} else {
+			t.Main = run
+		}
+	}
+	return nil
+}
+
+// each reads the header and those of all rings, and calls f for each ring.
+func (r *Reader) each(f func(rec *Recording, t *Thread, at uint64) error) (*Recording, error) {
+	h, err := r.header()
+	if err != nil {
+		return nil, err
+	}
+	r.last, r.copied = h, 0
+	rec := &Recording{Header: h, Address: r.at}
+	directory := make([]byte, 8*h.Rings)
+	if err := r.mem.ReadMemory(callbacks.At(r.at+headerSize), directory); err != nil {
+		return nil, fmt.Errorf("%w: directory: %w", ErrDamaged, err)
+	}
+	seen := make(map[uint64]bool, h.Rings)
+	for i := range h.Rings {
+		at := le.Uint64(directory[8*i:])
+		if at == 0 { // it is just being made
+			continue
+		}
+		if seen[at] {
+			rec.problem(fmt.Errorf("ring %d: the directory has it twice", i))
+			continue
+		}
+		seen[at] = true
+		t, err := r.thread(rec, at)
+		if err == nil {
+			t.Index = i
+			rec.Threads = append(rec.Threads, t)
+			err = f(rec, t, at)
+		}
+		if err != nil {
+			rec.problem(fmt.Errorf("ring %d: %w", i, err))
+		}
+	}
+	return rec, nil
+}
+
+// address is where a ring is.
+func (r *Reader) address(index uint32) (uint64, error) {
+	b := make([]byte, 8)
+	err := r.mem.ReadMemory(callbacks.At(r.at+headerSize+8*uint64(index)), b)
+	return le.Uint64(b), err
+}
+
+// tries bounds how often the header of a ring is read until it is of one moment. A thread
+// that writes an event in 20 ns changes it during each copy.
+const tries = 8
+
+// thread reads the header of a ring.
+func (r *Reader) thread(rec *Recording, at uint64) (*Thread, error) {
+	b := make([]byte, ringHeader)
+	torn := true
+	for n := 0; torn && n < tries; n++ {
+		head, err := r.word(at + ringHead)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.mem.ReadMemory(callbacks.At(at), b); err != nil {
+			return nil, err
+		}
+		begun, err := r.word(at)
+		if err != nil {
+			return nil, err
+		}
+		torn = head != begun
+	}
+	rec.Clock.learn(parseMoment(b[ringMoment:]))
+	t := parseThread(b)
+	t.Torn = torn
+	return t, nil
+}
+
+func (r *Reader) word(at uint64) (uint64, error) {
+	var b [8]byte
+	err := r.mem.ReadMemory(callbacks.At(at), b[:])
+	return le.Uint64(b[:]), err
+}
+
+// ring says where the fields of one of the two rings of a thread are in its header.
+type ring struct {
+	cursor, records, shift uint64
+	rare                   bool
+}
+
+var (
+	main = ring{0, ringRecords, ringShift, false}
+	rare = ring{ringRare, ringRareRecords, ringRareShift, true}
+)
+
+// ringCursors are the bytes of a ring's header that say where its records are.
+const ringCursors = ringRareRecords + 8
+
+// span is a part of a ring that is to be copied.
+type span struct {
+	which         ring
+	records, size uint64 // address and number of slots
+	shift         uint32
+	head          uint64 // records that are written
+}
+
+// span reads where the records of a ring are.
+func (r *Reader) span(at uint64, which ring) (span, error) {
+	var b [ringCursors]byte
+	if err := r.mem.ReadMemory(callbacks.At(at), b[:]); err != nil {
+		return span{}, err
+	}
+	shift := le.Uint32(b[which.shift:])
+	if shift > shiftMax {
+		return span{}, fmt.Errorf("%w: a ring of 2^%d records, more than 2^%d", ErrDamaged, shift, shiftMax)
+	}
+	return span{which, le.Uint64(b[which.records:]), 1 << shift, shift, le.Uint64(b[which.cursor+ringHead:])}, nil
+}
+
+// copyRing copies the records of a ring from *next on, as far as they are whole.
+func (r *Reader) copyRing(at uint64, which ring, next *uint64) (Run, error) {
+	s, err := r.span(at, which)
+	if err != nil {
+		return Run{}, err
+	}
+	if s.head < *next { // it was not left by a writer, or the ring is another one
+		return Run{}, fmt.Errorf("%w: %d records, after %d", ErrDamaged, s.head, *next)
+	}
+	run, err := r.copy(at, s, *next)
+	if err == nil {
+		*next = s.head
+	}
+	return run, err
+}
+
+// copyLast copies the last n records of a ring.
+func (r *Reader) copyLast(at uint64, which ring, n uint64) (Run, error) {
+	s, err := r.span(at, which)
+	if err != nil {
+		return Run{}, err
+	}
+	return r.copy(at, s, s.head-min(s.head, n))
+}
+
+// copy copies records from next on, without those that are overwritten meanwhile.
+func (r *Reader) copy(at uint64, s span, next uint64) (Run, error) {
+	if s.head == next {
+		return Run{First: s.head, Written: s.head, Rare: s.which.rare}, nil
+	}
+	first := max(next, s.head-min(s.head, s.size))
+	if err := r.take((s.head - first) * recordSize); err != nil {
+		return Run{}, err
+	}
+	b := make([]byte, (s.head-first)*recordSize)
+	slot := first & (s.size - 1)
+	end := min((s.size-slot)*recordSize, uint64(len(b)))
+	if err := r.mem.ReadMemory(callbacks.At(s.records+slot*recordSize), b[:end]); err != nil {
+		return Run{}, err
+	}
+	if err := r.mem.ReadMemory(callbacks.At(s.records), b[end:]); err != nil {
+		return Run{}, err
+	}
+	var after [ringCursors]byte
+	if err := r.mem.ReadMemory(callbacks.At(at), after[:]); err != nil {
+		return Run{}, err
+	}
+	cursor := after[s.which.cursor:]
+	begun := max(le.Uint64(cursor), le.Uint64(cursor[ringHead:]))
+	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first that was not overwritten
+	run := newRun(b[(whole-first)*recordSize:], whole, s.shift, le.Uint64(after[ringLast:]))
+	run.Written, run.Lost, run.Rare = s.head, whole-next, s.which.rare
+	return run, nil
+}
+
+// copiedMax bounds what is copied at once, whatever a header says of the size of its rings.
+const copiedMax = 8 << 30
+
+// take counts memory for the copy of a ring.
+func (r *Reader) take(n uint64) error {
+	limit := min(r.last.Limit, copiedMax)
+	if r.copied+n > limit {
+		return fmt.Errorf("%w: its rings have more than the %d bytes that the header says", ErrDamaged, limit)
+	}
+	r.copied += n
+	if r.Ledger == nil {
+		return nil
+	}
+	return r.Ledger.Take("recorded events", n)
+}

@@ -1,0 +1,327 @@
+package trace_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// TestRead reads rings of which one was full before: events of both rings in their order,
+// with what belongs to them, and the count of what was overwritten.
+func TestRead(t *testing.T) {
+	m := newImage(2, 7)
+	m.put(0, record{time: 1000, code: 65, value: 100, rare: true})
+	const written = 300
+	for i := range uint64(written) {
+		m.put(0, record{time: 2000 + 10*i, code: 26, kind: 5, value: 7, a: 0x401000 + i, b: 0xbeef})
+	}
+	m.put(0, record{time: 2001 + 10*(written-1), code: 24, a: 0x402000, b: 0xbeef, rare: true})
+	m.put(1, record{time: 4985, code: 5, flags: 1 << 4, value: 1, a: 0x403000, b: 1<<48 | 1})
+	m.put(1, record{code: 64, time: 99, a: 2 << 48})
+	m.put(1, record{time: 4995, code: 23, kind: 3, flags: 1 | 4, value: 9, a: 3<<48 | 0x404000, b: 5})
+
+	rec := m.read(t)
+	if rec.PID != 4711 || len(rec.Threads) != 2 || len(rec.Problems) != 0 {
+		t.Fatalf("%+v", rec)
+	}
+	if lost, damaged := rec.Lost(); lost != written-128 || damaged != 0 || rec.Threads[0].Main.Len() != 128 {
+		t.Errorf("%d lost, %d damaged, %d read", lost, damaged, rec.Threads[0].Main.Len())
+	}
+	type got struct {
+		lwp  uint32
+		code trace.Code
+		pc   uint64
+	}
+	var all []got
+	var task, region uint64
+	last := uint64(0)
+	for th, e := range rec.Events(4970) {
+		if e.Time < last || th.LWPOf(e) != th.LWP {
+			t.Errorf("%+v after %d, of %d", e, last, th.LWPOf(e))
+		}
+		last = e.Time
+		all = append(all, got{th.LWP, e.Code, e.PC})
+		switch e.Code {
+		case trace.TaskCreate:
+			task = e.Task() << 16 >> 16 << 32 >> 32
+			if e.Count() != 2<<48 {
+				t.Errorf("the encountering task is %#x", e.Count())
+			}
+		case trace.SyncRegion:
+			region = e.Region
+			if e.Endpoint != trace.Begin || !e.Folded {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	want := []got{
+		{100, trace.MutexAcquire, 0x401000 + 297}, {100, trace.MutexAcquire, 0x401000 + 298},
+		{101, trace.TaskCreate, 0x403000}, {100, trace.MutexAcquire, 0x401000 + 299},
+		{100, trace.LockInit, 0x402000}, {101, trace.SyncRegion, 0x404000},
+	}
+	if len(all) != len(want) || task != 1 || region != 3<<48|9 {
+		t.Fatalf("task %d, region %#x, events %v, want %v", task, region, all, want)
+	}
+	for i := range want {
+		if all[i] != want[i] {
+			t.Errorf("event %d is %v, want %v", i, all[i], want[i])
+		}
+	}
+}
+
+// TestOverrun has the writer go on while the reader copies: what may be overwritten is not
+// believed, and all that is not read is counted.
+func TestOverrun(t *testing.T) {
+	m := newImage(1, 7)
+	write := func(n int) {
+		for range n {
+			number := le.Uint64(m.bytes[rings+8:])
+			m.put(0, record{time: 1 + number, code: 27, b: number})
+		}
+	}
+	write(200)
+	r, err := trace.Open(m, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read, lost uint64
+	for round := range 6 {
+		m.reading = nil
+		write(70)
+		m.reading = func(at, n uint64) {
+			if at >= rings+slots && at < rings+slots+32<<7 && n > 0 { // the records of the main ring
+				write(30 * round)
+			}
+		}
+		rec, err := r.New()
+		m.reading = nil
+		if err != nil || len(rec.Problems) > 0 {
+			t.Fatal(err, rec)
+		}
+		run := &rec.Threads[0].Main
+		c := run.Events()
+		for e := (trace.Event{}); c.Next(&e); {
+			if e.B != e.Number || e.Time != 1+e.Number {
+				t.Errorf("round %d: record %d is %+v", round, e.Number, e)
+			}
+		}
+		read, lost = read+uint64(run.Len()), lost+run.Lost
+		if read+lost != run.Written || run.Damaged != 0 {
+			t.Errorf("round %d: %d read, %d lost, %d damaged of %d", round, read, lost, run.Damaged, run.Written)
+		}
+	}
+	if lost <= 200-128 || read == 0 {
+		t.Errorf("%d read, %d lost", read, lost)
+	}
+}
+
+// TestDoing reads what a thread is doing from the header of its ring.
+func TestDoing(t *testing.T) {
+	m := newImage(1, 7)
+	g := m.bytes[rings:]
+	m.put(0, record{time: 10, code: 26, kind: 1, a: 0x401000, b: 0xbeef})
+	le.PutUint64(g[32:], 0x41|77<<16)
+	le.PutUint32(g[192:], 20) // locks, of which there is room for 16
+	for i := range 16 {
+		g[256+32*i+8] = 27
+		le.PutUint64(g[256+32*i+24:], uint64(i))
+	}
+	g[256+32*3+8] = 99 // nothing that a recorder leaves there
+	le.PutUint32(g[200:], 2)
+	le.PutUint64(g[1024+32:], 5)
+	le.PutUint64(g[1024+32+8:], 6)
+	rec := m.read(t)
+	d := rec.Threads[0]
+	if d.State != 0x41 || d.Since != 77 || len(d.Held) != 15 || d.Omitted != 5 || d.Held[3].Lock() != 4 || d.Torn {
+		t.Errorf("%+v", d.Doing)
+	}
+	if len(d.Tasks) != 2 || d.Tasks[1] != (trace.Task{ID: 5, Region: 6}) {
+		t.Errorf("tasks %+v", d.Tasks)
+	}
+	if e, ok := d.Newest(); !ok || e.PC != 0x401000 {
+		t.Errorf("the newest event is %+v, %v", e, ok)
+	}
+}
+
+// TestOwners says which of the threads that shared a ring made an event.
+func TestOwners(t *testing.T) {
+	m := newImage(1, 7)
+	for i := range uint64(200) {
+		e := record{time: 1 + i, code: 27}
+		if i == 50 || i == 100 || i == 150 {
+			e = record{time: 1 + i, code: 65, value: uint32(i)}
+		}
+		m.put(0, e)
+	}
+	g := m.bytes[rings:]
+	le.PutUint32(g[132:], 150) // its thread
+	le.PutUint64(g[144:], 150) // base
+	le.PutUint32(g[160:], 100) // the one before
+	rec := m.read(t)
+	for e := range rec.Threads[0].Events(0) {
+		want := uint32(e.Number / 50 * 50)
+		if e.Number < 100 { // the record THREAD 50 is lost
+			want = 0
+		}
+		if lwp := rec.Threads[0].LWPOf(e); lwp != want {
+			t.Fatalf("record %d is of %d, want %d", e.Number, lwp, want)
+		}
+	}
+}
+
+// TestFind finds a header by its name, without it, and among several.
+func TestFind(t *testing.T) {
+	m := newImage(1, 7)
+	if _, err := trace.OpenNamed(m, m.maps, 0); err != nil {
+		t.Error(err)
+	}
+	m.maps[0].File = ""
+	if _, err := trace.OpenNamed(m, m.maps, 0); !errors.Is(err, trace.ErrNone) {
+		t.Errorf("without a name: %v", err)
+	}
+	if _, err := trace.Open(m, 0); err != nil {
+		t.Errorf("by what mappings begin with: %v", err)
+	}
+	m.bytes[0]++
+	if _, err := trace.Open(m, 0); !errors.Is(err, trace.ErrNone) {
+		t.Errorf("nothing is there: %v", err)
+	}
+	m.maps[0].File = "/memfd:ompd-recorder (deleted)"
+	if _, err := trace.Open(m, 0); !errors.Is(err, trace.ErrDamaged) {
+		t.Errorf("a name without a header: %v", err)
+	}
+}
+
+// TestDamagedHeader changes one field at a time: it is refused, or a part is left out and
+// the rest shown.
+func TestDamagedHeader(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		at       int
+		value    uint32
+		want     error // of the whole
+		problems int
+		threads  int
+	}{
+		{name: "version", at: 16, value: 2, want: trace.ErrVersion},
+		{name: "record size", at: 24, value: 64, want: trace.ErrDamaged},
+		{name: "byte order", at: 32, value: 1, want: trace.ErrDamaged},
+		{name: "rings", at: 112, value: 1 << 31, want: trace.ErrDamaged},
+		{name: "more rings than there are", at: 112, value: 5, threads: 2},
+		{name: "no memory for rings", at: 96, value: 0, problems: 2, threads: 2},
+		{name: "address of a ring", at: directory + 4, value: 77, problems: 1, threads: 1},
+		{name: "the same ring twice", at: directory + 8, value: base + rings, problems: 1, threads: 1},
+		{name: "size of a ring", at: rings + 48, value: 63, problems: 1, threads: 2},
+		{name: "address of records", at: rings + 20, value: 1, problems: 1, threads: 2},
+		{name: "a head that was never reached", at: rings + 12, value: 1 << 30, problems: 0, threads: 2},
+		{name: "locks", at: rings + 192, value: 1<<32 - 1, threads: 2},
+	} {
+		m := newImage(2, 7)
+		for i := range 2 {
+			m.put(i, record{time: 10, code: 27})
+		}
+		le.PutUint32(m.bytes[c.at:], c.value)
+		r, err := trace.Open(m, 0)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		rec, err := r.Read()
+		if err != nil || len(rec.Problems) != c.problems || len(rec.Threads) != c.threads {
+			t.Errorf("%s: %v, threads %d, problems %v", c.name, err, len(rec.Threads), rec.Problems)
+		}
+	}
+}
+
+// TestDamagedRecords leaves out what a writer cannot have left, and counts it.
+func TestDamagedRecords(t *testing.T) {
+	m := newImage(1, 7)
+	for i := range uint64(100) {
+		m.put(0, record{time: 10 + i, code: 27, b: i})
+	}
+	b := m.bytes[rings+slots:]
+	b[32*10+8] = 0                   // never written
+	b[32*20+11] = 3                  // of another lap
+	le.PutUint64(b[32*30:], 5)       // earlier than the one before
+	le.PutUint64(b[32*40:], 1<<60)   // later than the newest
+	b[32*50+8], b[32*60+10] = 64, 48 // a continuation of nothing, and nothing that continues
+	rec := m.read(t)
+	run := &rec.Threads[0].Main
+	c := run.Events()
+	n := 0
+	for e := (trace.Event{}); c.Next(&e); {
+		n++
+	}
+	if run.Damaged != 4 || c.Skipped != 2 || n != 95 {
+		t.Errorf("%d damaged, %d skipped, %d events", run.Damaged, c.Skipped, n)
+	}
+}
+
+// TestCut has a memory that ends anywhere: what is whole is shown.
+func TestCut(t *testing.T) {
+	whole := newImage(3, 7)
+	for i := range 3 {
+		whole.put(i, record{time: 10, code: 27})
+	}
+	shown := map[int]bool{}
+	for end := 0; end <= len(whole.bytes); end += 512 {
+		m := &image{bytes: whole.bytes[:end], maps: whole.maps}
+		r, err := trace.Open(m, 0)
+		if err != nil {
+			continue
+		}
+		rec, err := r.Read()
+		if err != nil {
+			continue
+		}
+		if len(rec.Problems) == 0 && end < rings+3*ringSize(7)-32<<rareShift-32<<7 {
+			t.Errorf("nothing is missing of %d bytes", end)
+		}
+		n := 0
+		for range rec.Events(0) {
+			n++
+		}
+		shown[n] = true
+	}
+	for n := range 4 {
+		if !shown[n] {
+			t.Errorf("%d events were never shown: %v", n, shown)
+		}
+	}
+}
+
+// TestClock converts ticks by the moments that the rings have, and believes none that
+// cannot be.
+func TestClock(t *testing.T) {
+	m := newImage(2, 7)
+	moment := func(i int, ticks, monotonic uint64) {
+		g := m.bytes[rings+i*ringSize(7):]
+		le.PutUint64(g[104:], ticks)
+		le.PutUint64(g[112:], monotonic)
+	}
+	moment(0, 1000+2_000_000, 5000+2_020_000) // 1 % slower than the processor says
+	moment(1, 1<<50, 6000)
+	c := m.read(t).Clock
+	if got := c.Monotonic(1000 + 100_000); got != 5000+101_000 {
+		t.Errorf("%d ns", got)
+	}
+	if got := c.Between(101_000, 1000); got != -101_000*time.Nanosecond {
+		t.Errorf("between: %v", got)
+	}
+	if got := c.Ticks(5000 + 101_000); got < 100_999 || got > 101_001 {
+		t.Errorf("%d ticks", got)
+	}
+	if got := c.Before(101_000, 101_000); got != 1000 {
+		t.Errorf("before: %d", got)
+	}
+	if got := c.Wall(1000).UnixNano(); got != 1e18 {
+		t.Errorf("at the start it was %d", got)
+	}
+}
+
+var _ callbacks.MappingLister = (*image)(nil)

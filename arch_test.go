@@ -46,6 +46,7 @@ var imports = map[string][]string{
 	"job":                     {"picture"},
 	"internal/arch":           {"callbacks"},
 	"internal/binread":        nil,
+	"internal/contain":        nil,
 	"internal/elfx":           {"callbacks", "internal/binread", "internal/budget"},
 	"internal/gocode":         {"callbacks", "internal/arch", "internal/elfx"},
 	"internal/pagecache":      {"callbacks", "internal/budget"},
@@ -82,9 +83,9 @@ var imports = map[string][]string{
 	"remote":                  {"callbacks", "internal/arch", "internal/budget", "internal/elfx", "internal/modules", "proto/ompd/v1"},
 	"delve":                   {"callbacks", "internal/arch", "internal/elfx", "proto/ompd/v1", "remote"},
 	"internal/wire":           {"picture", "proto/ompd/v1", "watch"},
-	"server":                  {"callbacks", "handles", "inspect", "internal/budget", "picture", "internal/files", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl", "session", "watch"},
+	"server":                  {"callbacks", "handles", "inspect", "internal/budget", "internal/contain", "picture", "internal/files", "internal/wire", "ompd", "proto/ompd/v1", "remote", "rtl", "session", "watch"},
 	"session":                 {"callbacks", "corefile", "diagnose", "inspect", "internal/budget", "live", "ompd", "picture", "rtl", "symbolize", "unwind", "watch"},
-	"dap":                     {"callbacks", "diagnose", "inspect", "internal/waitgraph", "picture", "session"},
+	"dap":                     {"callbacks", "diagnose", "inspect", "internal/contain", "internal/waitgraph", "picture", "session"},
 	"dap/daptest":             nil,
 	"gdb":                     nil,
 	"examples/lend":           {"client", "proto/ompd/v1"},
@@ -95,11 +96,16 @@ var imports = map[string][]string{
 	"cmd/ompd-inspect":        {"internal/cli"},
 	"internal/e2e":            nil,
 	"internal/generated":      nil,
-	"internal/cli":            {"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture", "internal/budget", "internal/clib", "internal/elfx", "internal/files", "internal/jobs", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile", "internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server", "session", "watch"},
-
 	"internal/jobs": {
 		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
 		"symbolize", "watch",
+	},
+	"internal/cli": {
+		"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture",
+		"internal/budget", "internal/clib", "internal/contain", "internal/elfx", "internal/files",
+		"internal/jobs", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile",
+		"internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server",
+		"session", "watch",
 	},
 }
 

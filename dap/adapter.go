@@ -11,6 +11,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -25,6 +26,23 @@ type Config struct {
 	// Launch starts a program. What it writes is given to stdout and stderr, by other
 	// goroutines. It is nil where no programs are started.
 	Launch func(l Launch, stdout, stderr func(text string)) (Program, error)
+	// Log is given what the maintainers of this program need to know: where a panic was. It
+	// may be nil, and is called by several goroutines.
+	Log func(text string)
+}
+
+// noted has the log say where a panic was, and returns what the client is told of it, which is
+// no panic any more. Another error stays what it is.
+func (c Config) noted(err error) error {
+	var p *contain.Panic
+	if !errors.As(err, &p) {
+		return err
+	}
+	if c.Log != nil {
+		c.Log(fmt.Sprintf("%v\n%s", p, p.Stack))
+	}
+	const text = "a defect of ompd-inspect, please report it with what its standard error shows: panic: %v"
+	return fmt.Errorf(text, p.Value)
 }
 
 // request is what a client asks for.
@@ -73,7 +91,8 @@ const (
 const maxQueued = 256
 
 // Serve answers one client until it disconnects, closes its end or ctx ends. Its error says
-// what was wrong with what came from the client.
+// what was wrong with what came from the client. A panic ends the answer to one request, or this
+// session, and not the process: there may be others.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, c Config) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,22 +102,30 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Config) (err erro
 	var broken error
 	go func() {
 		defer close(requests)
-		broken = a.listen(ctx, requests)
+		broken = c.noted(contain.Run(func() error { return a.listen(ctx, requests) }))
 	}()
+	err = contain.Run(func() error { return a.handle(ctx, requests, &broken) })
+	return c.noted(err)
+}
+
+// handle answers requests until there are no more; then broken says why.
+func (a *adapter) handle(ctx context.Context, requests <-chan *request, broken *error) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-a.events():
-			a.became(e)
+			if !a.attempt(func() { a.became(e) }) && a.dying != nil {
+				a.proceed()
+			}
 		case r, more := <-requests:
 			switch {
-			case !more && errors.Is(broken, io.EOF):
+			case !more && errors.Is(*broken, io.EOF):
 				return nil
 			case !more:
-				a.say(important, broken.Error())
+				a.say(important, (*broken).Error())
 				a.tell("terminated", nil)
-				return broken
+				return *broken
 			}
 			a.serve(r)
 			if err := a.failed(); err != nil || a.ended {
@@ -159,7 +186,11 @@ var errCancelled = errors.New("cancelled")
 
 // serve answers one request.
 func (a *adapter) serve(r *request) {
-	body, err := a.answer(r)
+	var body any
+	err := a.contained(func() (err error) {
+		body, err = a.answer(r)
+		return err
+	})
 	if errors.Is(err, context.Canceled) {
 		err = errCancelled
 	}
@@ -173,8 +204,20 @@ func (a *adapter) serve(r *request) {
 	todo := a.after
 	a.after = nil
 	for _, f := range todo {
-		f()
+		a.attempt(f)
 	}
+}
+
+// contained does what a client has asked for. A panic is an error, and has been noted.
+func (a *adapter) contained(f func() error) error { return a.config.noted(contain.Run(f)) }
+
+// attempt does what no request waits for; the client is told of a panic.
+func (a *adapter) attempt(f func()) (ok bool) {
+	err := a.contained(func() error { f(); return nil })
+	if err != nil {
+		a.say(important, err.Error())
+	}
+	return err == nil
 }
 
 // later has f done after the answer to the present request.

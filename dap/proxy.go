@@ -40,8 +40,8 @@ type Link struct {
 // proxy is between one client and one adapter. One goroutine reads what the client sends, one what the
 // adapter sends; looks have their own.
 type proxy struct {
+	front
 	config  ProxyConfig
-	client  *outlet
 	adapter *outlet
 	life    context.Context // of the session
 
@@ -102,15 +102,22 @@ func Proxy(ctx context.Context, in io.Reader, out io.Writer, adapter Link, c Pro
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &proxy{
-		config: c, client: &outlet{w: out}, adapter: &outlet{w: adapter.Writer}, life: ctx, asked: map[int]*asked{},
+		front: front{client: &outlet{w: out}, noted: c.noted}, config: c,
+		adapter: &outlet{w: adapter.Writer}, life: ctx, asked: map[int]*asked{},
 		calls: calls{waiting: map[int]chan reply{}}, can: map[string]bool{}, ids: ids{last: ownIDs},
 		held: held{core: string(c.Attach.Target)},
 	}
 	p.breaks = &breaks{p: p}
 	defer p.close()
 	client, server := make(chan error, 1), make(chan error, 1)
-	go func() { client <- p.relay(newRawReader("the client", in), p.adapter, p.fromClient) }()
-	go func() { server <- p.relay(newRawReader("the debug adapter", adapter), p.client, p.fromAdapter) }()
+	go func() {
+		from := newRawReader("the client", in)
+		client <- p.contained(func() error { return p.relay(from, p.adapter, p.fromClient) })
+	}()
+	go func() {
+		from := newRawReader("the debug adapter", adapter)
+		server <- p.contained(func() error { return p.relay(from, p.client, p.fromAdapter) })
+	}()
 	select {
 	case err := <-client:
 		// What the client asked before it closed its end is still answered, as far as the adapter does.
@@ -209,7 +216,11 @@ func (p *proxy) relay(from *rawReader, to *outlet, handle func(m *message, text 
 			}
 			continue
 		}
-		text := handle(&m, r.content)
+		text := r.content
+		_ = p.contained(func() error { // what it cannot change passes as it is
+			text = handle(&m, r.content)
+			return nil
+		})
 		switch {
 		case text == nil:
 		case &text[0] == &r.content[0] && len(text) == len(r.content):

@@ -54,7 +54,7 @@ func (p *proxy) replied(m *message, text []byte) []byte {
 	}
 	if s := q.stop; s != nil && s == p.stop && !s.over() {
 		if s.eager || s.begun() {
-			go p.late(q, text)
+			p.begin(func() { p.late(q, text) })
 			return nil
 		}
 		s.plain = true
@@ -68,7 +68,12 @@ func (p *proxy) changed(q *asked, text []byte) []byte {
 	if !ok {
 		return text
 	}
-	return edited(text, q.answer(text, body))
+	better := text
+	_ = p.contained(func() error { // an answer that cannot be changed passes as it is
+		better = edited(text, q.answer(text, body))
+		return nil
+	})
+	return better
 }
 
 // Patience with looks that are not done yet when a client asks: for a client that can be told later to ask

@@ -196,7 +196,7 @@ func (b *breaks) instructions(q *asked, text []byte) []byte {
 func (b *breaks) changed() {
 	b.stale = b.stale || len(b.functions)+len(b.checked)+len(b.set) > 0
 	if s := b.p.stop; s != nil && s.over() && b.stale {
-		go b.apply(s)
+		b.p.begin(func() { b.apply(s) })
 	}
 }
 

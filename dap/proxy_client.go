@@ -117,19 +117,21 @@ func (p *proxy) answered(r *packet, about subject) bool {
 		return false
 	}
 	seq, name, arguments := r.Seq, r.Command, r.Arguments
-	go func() {
+	p.begin(func() {
 		var body any
-		var err error
-		if console {
-			body, err = p.console(p.life, words[1:])
-		} else {
-			body, err = p.answer(p.life, name, arguments, about)
-		}
+		err := p.contained(func() (err error) {
+			if console {
+				body, err = p.console(p.life, words[1:])
+			} else {
+				body, err = p.answer(p.life, name, arguments, about)
+			}
+			return err
+		})
 		if _, none := body.(*nothing); none {
 			body = nil
 		}
 		p.client.respond(seq, name, body, err)
-	}()
+	})
 	return true
 }
 

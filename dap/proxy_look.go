@@ -62,7 +62,7 @@ func (p *proxy) halted() {
 	s.registers = sync.OnceValue(func() map[int]map[string]uint64 { return p.askRegisters(s) })
 	begin := sync.OnceFunc(func() {
 		close(s.began)
-		go p.look(s)
+		p.begin(func() { p.look(s) })
 	})
 	s.eager = p.core != "" || !p.hello.SupportsInvalidatedEvent
 	s.again = time.AfterFunc(s.pause(), begin)
@@ -112,31 +112,31 @@ func (p *proxy) present() *stop {
 
 // look looks at the program that stands still, and tells the client.
 func (p *proxy) look(s *stop) {
-	p.looking.Lock()
-	pic, err := p.picture(s)
-	p.looking.Unlock()
+	var pic *picture.Picture
+	err := p.contained(func() (err error) {
+		pic, err = p.picture(s)
+		return err
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer close(s.looked)
 	if p.stop != s {
-		close(s.looked)
 		return
 	}
-	p.show(s, pic, err)
-	close(s.looked)
+	if err == nil {
+		err = p.contained(func() error { p.show(s, pic); return nil })
+	}
 	if err != nil {
+		s.failed = err
 		p.client.say(console, "OpenMP's state cannot be shown: "+err.Error())
 		return
 	}
 	p.tellLook(s)
-	go p.breaks.apply(s)
+	p.begin(func() { p.breaks.apply(s) })
 }
 
 // show makes the view of a picture.
-func (p *proxy) show(s *stop, pic *picture.Picture, err error) {
-	if err != nil {
-		s.failed = err
-		return
-	}
+func (p *proxy) show(s *stop, pic *picture.Picture) {
 	p.told.looks++
 	s.view = newView(pic, p.config.Attach, p.hello, &p.ids)
 	p.assign(s.view)
@@ -183,9 +183,7 @@ func (p *proxy) change(v *view) changed {
 
 // lookNow looks again at the same stop.
 func (p *proxy) lookNow(ctx context.Context, s *stop) (any, error) {
-	p.looking.Lock()
 	pic, err := p.picture(s)
-	p.looking.Unlock()
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +192,7 @@ func (p *proxy) lookNow(ctx context.Context, s *stop) (any, error) {
 	if p.stop != s || ctx.Err() != nil {
 		return nil, errNotHeld
 	}
-	p.show(s, pic, nil)
+	p.show(s, pic)
 	s.plain = true
 	p.tellLook(s)
 	return p.change(s.view), nil
@@ -204,8 +202,10 @@ func (p *proxy) lookNow(ctx context.Context, s *stop) (any, error) {
 var errNoWay = errors.New(
 	"the debugger tells neither a process of this machine nor a core; --target names what to look at")
 
-// picture looks at what the debugger holds. The caller holds looking.
+// picture looks at what the debugger holds.
 func (p *proxy) picture(s *stop) (*picture.Picture, error) {
+	p.looking.Lock()
+	defer p.looking.Unlock()
 	t, err := p.open(s.ctx, s)
 	if err == nil {
 		var pic *picture.Picture

@@ -39,7 +39,9 @@ func between(t *testing.T, c dap.ProxyConfig) *ends {
 	toUser, out := io.Pipe()
 	fromAdapter, adapter := io.Pipe()
 	fromUs, toAdapter := io.Pipe()
-	c.Config = config()
+	if own := c.Config; own.Open == nil {
+		c.Config = config()
+	}
 	e := &ends{t, client, bufio.NewReader(toUser), adapter, bufio.NewReader(fromUs), make(chan error, 1)}
 	go func() {
 		link := dap.Link{Reader: fromAdapter, Writer: toAdapter, Close: sync.OnceValue(toAdapter.Close)}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -74,16 +75,11 @@ func (b *bounded) SendMsg(m any) error {
 func (b *bounded) Context() context.Context { return b.ctx }
 
 // call makes an error of a panic and a status of an error, and writes a line in the log.
-func (s *Server) call(ctx context.Context, method string, req any, f func() error) (err error) {
+func (s *Server) call(ctx context.Context, method string, req any, f func() error) error {
 	began := time.Now()
-	defer func() {
-		if v := recover(); v != nil {
-			err = caught(v)
-		}
-		s.logCall(ctx, method, req, err, time.Since(began))
-		err = statusOf(err)
-	}()
-	return f()
+	err := contain.Run(f)
+	s.logCall(ctx, method, req, err, time.Since(began))
+	return statusOf(err)
 }
 
 // logCall writes the line of a call; for a panic, also where it was.
@@ -100,10 +96,10 @@ func (s *Server) logCall(ctx context.Context, method string, req any, err error,
 	if err != nil {
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
-	var p *panicked
+	var p *contain.Panic
 	if errors.As(err, &p) {
 		level = slog.LevelError
-		attrs = append(attrs, slog.String("stack", string(p.stack)))
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 	s.log.LogAttrs(ctx, level, "call", attrs...)
 }

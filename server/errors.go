@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 
@@ -47,6 +48,7 @@ var causes = []struct {
 	{context.Canceled, codes.Canceled, "CANCELED"},
 	{fs.ErrNotExist, codes.NotFound, "NO_SUCH_FILE"},
 	{fs.ErrPermission, codes.PermissionDenied, "NO_PERMISSION"},
+	{contain.ErrCutShort, codes.DataLoss, "FILE_CUT_SHORT"},
 }
 
 // statusOf is err as the status of a call.
@@ -58,7 +60,7 @@ func statusOf(err error) error {
 	if errors.As(err, &ready) {
 		return ready.GRPCStatus().Err()
 	}
-	if errors.As(err, new(*panicked)) { // the log has it
+	if errors.As(err, new(*contain.Panic)) { // the log has it
 		return failure(codes.Internal, "PANIC", "a defect of ompd-inspect; the server's log has the details")
 	}
 	for _, c := range causes {
@@ -75,7 +77,7 @@ func routineStatus(err error) error {
 	var already interface{ GRPCStatus() *status.Status }
 	var of *ompd.Error
 	switch {
-	case err == nil || errors.As(err, &already) || errors.As(err, new(*panicked)):
+	case err == nil || errors.As(err, &already) || errors.As(err, new(*contain.Panic)):
 		return statusOf(err)
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return statusOf(err)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 
@@ -56,13 +57,11 @@ func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Me
 	done := make(chan result, 1)
 	go func() {
 		var r result
-		defer func() {
-			if v := recover(); v != nil {
-				r.err = caught(v)
-			}
-			done <- r
-		}()
-		r.opened, r.err = s.server.cfg.Open(ctx, spec, means)
+		r.err = contain.Run(func() (err error) {
+			r.opened, err = s.server.cfg.Open(ctx, spec, means)
+			return err
+		})
+		done <- r
 	}()
 	select {
 	case r := <-done:

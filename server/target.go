@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -106,28 +105,26 @@ func (t *target) do(ctx context.Context, f func() error) error {
 	}
 }
 
-// protected calls f in the target's turn.
-func (t *target) protected(ctx context.Context, f func() error) (err error) {
-	debug.SetPanicOnFault(true) // a file that is cut short while it is mapped
-	defer func() {
-		if v := recover(); v != nil {
-			err = caught(v)
+// protected calls f in the target's turn. What it left half done is thrown away.
+func (t *target) protected(ctx context.Context, f func() error) error {
+	err := contain.Run(func() error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !t.touch():
+			return errGone()
 		}
-		spent := t.view != nil && t.view.moment.Spent() != nil
-		if spent || ctx.Err() != nil || errors.As(err, new(*panicked)) {
-			t.forget()
+		if t.view != nil {
+			t.view.moment.Bound(t.view.ctx, t.owner.server.cfg.Limits.Work)
 		}
-	}()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case !t.touch():
-		return errGone()
+		return f()
+	})
+	spent := t.view != nil && t.view.moment.Spent() != nil
+	broken := errors.As(err, new(*contain.Panic)) || errors.Is(err, contain.ErrCutShort)
+	if spent || broken || ctx.Err() != nil {
+		t.forget()
 	}
-	if t.view != nil {
-		t.view.moment.Bound(t.view.ctx, t.owner.server.cfg.Limits.Work)
-	}
-	return f()
+	return err
 }
 
 // errGone is the error of calls for a target that was closed since they were made. It is
@@ -135,17 +132,6 @@ func (t *target) protected(ctx context.Context, f func() error) (err error) {
 var errGone = sync.OnceValue(func() error {
 	return failure(codes.Aborted, "TARGET_CLOSED", "the target was closed meanwhile")
 })
-
-// panicked is a panic that was caught.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-// caught makes an error of what recover gave.
-func caught(v any) error { return &panicked{v, debug.Stack()} }
-
-func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // look returns the view of the present stop, and makes it if there is none. It is
 // asked in the target's turn.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 )
 
 // Command is the tool as it was started: its version and its three files.
@@ -122,10 +123,10 @@ func canceled(err error) bool {
 func mapped(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case interface{ Addr() uintptr }: // a fault (debug.SetPanicOnFault)
-			err = errors.New("a file was cut short while it was read: is the program being rebuilt? Repeat the command when that is done")
+		switch p := recover(); {
+		case p == nil:
+		case contain.Fault(p):
+			err = contain.ErrCutShort
 		default:
 			panic(p)
 		}

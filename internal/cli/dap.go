@@ -46,7 +46,7 @@ scopes and the console show OpenMP, too: ompd-inspect dap --proxy -- gdb -i dap.
 			if listen != "" {
 				return editors{a}.listen(cmd.Context(), listen, remote)
 			}
-			return mapped(func() error { return dap.Serve(cmd.Context(), a.Stdin, a.Stdout, editors{a}.config()) })
+			return dap.Serve(cmd.Context(), a.Stdin, a.Stdout, editors{a}.config())
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "TCP address to wait on for editors: 127.0.0.1:4711; port 0 is any")
@@ -63,7 +63,8 @@ type editors struct{ *app }
 
 // config lends the adapter targets, verbs and programs.
 func (e editors) config() dap.Config {
-	return dap.Config{Open: e.attach, Verb: e.verb, Verbs: consoleVerbs, Launch: e.launch}
+	log := func(text string) { fmt.Fprintf(e.Stderr, "ompd-inspect: %s\n", text) }
+	return dap.Config{Open: e.attach, Verb: e.verb, Verbs: consoleVerbs, Launch: e.launch, Log: log}
 }
 
 // one is a run of the tool for one target of a client. What its configuration does not

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -55,9 +56,9 @@ func (e editors) launch(c dap.Launch, stdout, stderr func(string)) (dap.Program,
 	ctx, l.cancel = context.WithCancel(context.Background())
 	r.pulse = &pulse{app: r.app, program: r.program, after: after, hung: make(chan []hang)}
 	if after > 0 {
-		go r.pulse.watch(ctx)
+		go func() { noted(r.Stderr, contain.Run(func() error { r.pulse.watch(ctx); return nil })) }()
 	}
-	go l.watch(ctx, ends)
+	go func() { noted(r.Stderr, contain.Run(func() error { l.watch(ctx, ends); return nil })) }()
 	return l, nil
 }
 
@@ -126,7 +127,9 @@ func (l *launched) watch(ctx context.Context, ends []*os.File) {
 	for {
 		select {
 		case list := <-l.pulse.hung:
-			if found := l.suspects(ctx, list); len(found) > 0 {
+			var found []suspect
+			noted(l.Stderr, contain.Run(func() error { found = l.suspects(ctx, list); return nil }))
+			if len(found) > 0 {
 				l.pulse.reset()
 				l.inform(ctx, dap.Event{PID: found[0].pid, Hung: l.hangAfter})
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 )
 
 // maxEditors is how many sessions there are at a time; more connections wait.
@@ -57,8 +59,16 @@ func (e editors) accept(ctx context.Context, address string, remote bool, serve 
 		}
 		sessions.Go(func() {
 			defer func() { <-places }()
-			serve(ctx, conn)
+			noted(e.Stderr, contain.Run(func() error { serve(ctx, conn); return nil }))
 		})
+	}
+}
+
+// noted writes to a log where a panic was that ended what was done for one client.
+func noted(log io.Writer, err error) {
+	var p *contain.Panic
+	if errors.As(err, &p) {
+		fmt.Fprintf(log, "ompd-inspect: %v\n%s\n", p, p.Stack)
 	}
 }
 
@@ -90,7 +100,7 @@ func (e editors) session(ctx context.Context, conn net.Conn, remote bool) {
 			return
 		}
 	}
-	err := mapped(func() error { return dap.Serve(ctx, conn, conn, e.config()) })
+	err := dap.Serve(ctx, conn, conn, e.config())
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(e.Stderr, "ompd-inspect: %v: %v\n", conn.RemoteAddr(), err)
 	}

@@ -63,7 +63,7 @@ func (e editors) proxy(ctx context.Context, f proxyFlags, argv []string) error {
 		return err
 	}
 	defer end()
-	return mapped(func() error { return dap.Proxy(ctx, e.Stdin, e.Stdout, link, c) })
+	return dap.Proxy(ctx, e.Stdin, e.Stdout, link, c)
 }
 
 // held opens a process that a debugger holds.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
 	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -91,11 +92,11 @@ func (d delves) serve(ctx context.Context, conn net.Conn, remote bool) error {
 	defer link.Close()
 	if first[0] == 'C' { // Content-Length
 		c := dap.ProxyConfig{Config: d.config(), Debugger: dap.Delve(), Attach: dap.Attach{Target: dap.Name(d.name)}}
-		return mapped(func() error { return dap.Proxy(ctx, in, conn, link, c) })
+		return dap.Proxy(ctx, in, conn, link, c)
 	}
 	s := &delveSession{delves: d, ctx: ctx, client: conn, server: link, methods: map[string]string{}}
 	defer s.close()
-	return mapped(func() error { return s.relay(in) })
+	return s.relay(in)
 }
 
 // delveSession is one client of Delve's JSON-RPC, of version 2 of its service.
@@ -130,7 +131,7 @@ type call struct {
 func (s *delveSession) relay(in io.Reader) error {
 	back := make(chan error, 1)
 	go func() {
-		err := eachValue(s.server, s.fromDelve)
+		err := contain.Run(func() error { return eachValue(s.server, s.fromDelve) })
 		if c, ok := s.client.(io.Closer); ok {
 			c.Close()
 		}
@@ -187,7 +188,9 @@ func (s *delveSession) fromClient(v json.RawMessage) error {
 	case evalMethod:
 		var p struct{ Expr string }
 		if len(c.Params) > 0 && json.Unmarshal(c.Params[0], &p) == nil && strings.HasPrefix(p.Expr, "omp ") {
-			go s.verbFor(c.ID, strings.Fields(p.Expr)[1:])
+			go func() {
+				noted(s.Stderr, contain.Run(func() error { return s.verbFor(c.ID, strings.Fields(p.Expr)[1:]) }))
+			}()
 			return nil
 		}
 	case "RPCServer.Command", "RPCServer.Restart", "RPCServer.Detach", "RPCServer.Recorded":
@@ -227,10 +230,13 @@ func (s *delveSession) fromDelve(v json.RawMessage) error {
 	}
 	go func() { // others may be answered meanwhile: replies go by their ids
 		if pic := s.picture(); pic != nil {
-			enrich(method, r.Result, pic)
-			if text, err := json.Marshal(r); err == nil {
-				v = text
-			}
+			noted(s.Stderr, contain.Run(func() error {
+				enrich(method, r.Result, pic)
+				if text, err := json.Marshal(r); err == nil {
+					v = text
+				}
+				return nil
+			}))
 		}
 		_ = s.send(s.client, v)
 	}()
@@ -249,17 +255,16 @@ func (s *delveSession) picture() *picture.Picture {
 		s.look = l
 		go func() {
 			defer close(l.done)
-			s.looking.Lock()
-			defer s.looking.Unlock()
-			t, err := s.open()
-			if err != nil {
-				return
-			}
-			answer, err := t.Look(s.ctx, session.Report())
-			if err == nil {
-				l.pic = answer.Picture
-				_ = answer.Close()
-			}
+			noted(s.Stderr, contain.Run(func() error {
+				return s.withTarget(func(t *session.Target) error {
+					answer, err := t.Look(s.ctx, session.Report())
+					if err != nil {
+						return err
+					}
+					l.pic = answer.Picture
+					return answer.Close()
+				})
+			}))
 		}()
 	}
 	s.mu.Unlock()
@@ -273,12 +278,16 @@ func (s *delveSession) picture() *picture.Picture {
 	}
 }
 
-// open opens the program that Delve holds, once. The caller holds looking.
-func (s *delveSession) open() (t *session.Target, err error) {
+// withTarget calls f with the program that Delve holds, which is opened once, and is looked at by one at a time.
+func (s *delveSession) withTarget(f func(t *session.Target) error) (err error) {
+	s.looking.Lock()
+	defer s.looking.Unlock()
 	if s.target == nil {
-		s.target, err = s.openTarget(s.ctx, s.name)
+		if s.target, err = s.openTarget(s.ctx, s.name); err != nil {
+			return err
+		}
 	}
-	return s.target, err
+	return f(s.target)
 }
 
 // close ends the use of the program.
@@ -291,20 +300,21 @@ func (s *delveSession) close() {
 }
 
 // verbFor answers an evaluation with what a verb prints, as a string variable.
-func (s *delveSession) verbFor(id json.RawMessage, words []string) {
+func (s *delveSession) verbFor(id json.RawMessage, words []string) error {
 	if len(words) == 0 {
 		words = []string{"report"}
 	}
 	text := fmt.Sprintf("omp %s: it is one of %s\n", words[0], strings.Join(consoleVerbs, ", "))
 	if slices.Contains(consoleVerbs, words[0]) {
-		s.looking.Lock()
-		t, err := s.open()
-		if err == nil {
-			text = s.verb(s.ctx, t, words)
-		} else {
+		err := contain.Run(func() error {
+			return s.withTarget(func(t *session.Target) error {
+				text = s.verb(s.ctx, t, words)
+				return nil
+			})
+		})
+		if noted(s.Stderr, err); err != nil {
 			text = err.Error()
 		}
-		s.looking.Unlock()
 	}
 	const kindString = 24 // reflect.String
 	variable := map[string]any{
@@ -314,7 +324,8 @@ func (s *delveSession) verbFor(id json.RawMessage, words []string) {
 	reply, err := json.Marshal(map[string]any{
 		"id": id, "error": nil, "result": map[string]any{"Variable": variable},
 	})
-	if err == nil {
-		_ = s.send(s.client, reply)
+	if err != nil {
+		return err
 	}
+	return s.send(s.client, reply)
 }

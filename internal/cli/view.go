@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -71,6 +72,7 @@ func (a *app) view(ctx context.Context, v viewing, look *looker) error {
 		return errors.Join(err, l.Close())
 	}
 	s := newPageServer(l.Addr().String(), look.page)
+	s.log = log.New(a.Stderr, "ompd-inspect: ", 0)
 	if _, err := fmt.Fprintf(a.Stdout, "%s\n", s.invitation()); err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,6 +21,7 @@ type pageServer struct {
 	token   string      // lets a browser in, once
 	used    atomic.Bool // the token
 	secret  string      // what the browser shows from then on
+	log     *log.Logger // of what goes wrong; a page that panics ends its connection
 }
 
 // newPageServer makes the server of a page at an address.
@@ -43,7 +45,7 @@ const (
 func (s *pageServer) serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: s, MaxHeaderBytes: maxPageHeader, ReadHeaderTimeout: pageHeaderTime,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog: s.log, BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	if err := server.Serve(ownListener{l}); !errors.Is(err, http.ErrServerClosed) {

@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // served is a server of pages that are numbers of looks, and what ends it.
-func served(t *testing.T) (s *pageServer, looks *int, ends <-chan error) {
+func served(t *testing.T, says io.Writer) (s *pageServer, looks *int, ends func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,16 +27,18 @@ func served(t *testing.T) (s *pageServer, looks *int, ends <-chan error) {
 		}
 		return []byte("look"), nil
 	})
+	s.log = log.New(says, "", 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.serve(ctx, l) }()
-	t.Cleanup(func() {
+	ends = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return s, &n, done
+	t.Cleanup(ends)
+	return s, &n, ends
 }
 
 // fetched is what a browser gets.
@@ -72,7 +76,7 @@ func browser(t *testing.T) *http.Client {
 
 // TestViewServer lets one browser in, once, and shows a page a look; then why there is none.
 func TestViewServer(t *testing.T) {
-	s, looks, _ := served(t)
+	s, looks, _ := served(t, io.Discard)
 	first, second := browser(t), browser(t)
 	page := "http://" + s.address + "/"
 	refuse := func(what string, c *http.Client, method, address, host string, want int) {
@@ -113,5 +117,39 @@ func TestViewErrors(t *testing.T) {
 		if status == ExitOK || !strings.Contains(msg, want) {
 			t.Errorf("%s: exit status %d, %s", args, status, msg)
 		}
+	}
+}
+
+// TestViewDefect makes a page panic: the next one is served.
+func TestViewDefect(t *testing.T) {
+	var text strings.Builder
+	s, looks, ends := served(t, &text)
+	page := s.page
+	s.page = func(ctx context.Context) ([]byte, error) {
+		if *looks == 1 {
+			*looks = 0
+			panic("a defect")
+		}
+		return page(ctx)
+	}
+	b := browser(t)
+	b.Transport = &http.Transport{DisableKeepAlives: true} // on one that is kept, a client asks again by itself
+	if status, body := fetched(t, b, "GET", s.invitation(), ""); status != http.StatusOK || body != "look" {
+		t.Fatalf("the first: status %d, %s", status, body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.address+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := b.Do(r); err == nil {
+		answer.Body.Close()
+		t.Errorf("a page that panics: %s", answer.Status)
+	}
+	if status, body := fetched(t, b, "GET", "http://"+s.address+"/", ""); status != http.StatusOK || body != "look" {
+		t.Errorf("the next: status %d, %s", status, body)
+	}
+	ends() // and with it what writes the log
+	if !strings.Contains(text.String(), "a defect") || !strings.Contains(text.String(), "view_test.go") {
+		t.Errorf("the log does not say where it was: %s", &text)
 	}
 }

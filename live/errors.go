@@ -142,6 +142,24 @@ func deniedFor(pid int, typed string) error {
 	return &Error{PID: pid, Err: ErrPermission, Cause: cause, Fix: fix}
 }
 
+// refusedStart explains why the kernel refused to let this process trace a program that it
+// started. What is not for lack of a right to trace is returned as it is: EACCES is the file's.
+func refusedStart(path string, err error) error {
+	if !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	me, statusErr := readStatus(os.Getpid())
+	if statusErr != nil {
+		return fmt.Errorf("start %s: %w", path, ErrPermission)
+	}
+	r := refusal{typed: "run -- " + path, me: me, it: me, scope: ptraceScope()}
+	if r.scope == 1 { // which lets processes inspect what they start
+		r.scope = 0
+	}
+	cause, fix := r.explain()
+	return fmt.Errorf("start %s: %w: %s: %s", path, ErrPermission, cause, fix)
+}
+
 // explain gives the cause and what to type. The order is that in which a user meets
 // the reasons.
 func (r refusal) explain() (cause, fix string) {

@@ -371,10 +371,12 @@ func (g *guard) begin(path string, l Launch) error {
 		return fmt.Errorf("%s ended before its first instruction", path)
 	}
 	err = ptrace(unix.PTRACE_SEIZE, pid, 0, guardOptions)
-	_ = unix.Kill(pid, unix.SIGCONT)
-	if err != nil {
-		return fmt.Errorf("seize %s: %w", path, err)
+	if err != nil { // it is not to run on without anybody who knows of it
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_ = waitID(pid, &info, unix.WEXITED|unix.WALL)
+		return refusedStart(path, err)
 	}
+	_ = unix.Kill(pid, unix.SIGCONT)
 	const over = unix.PTRACE_EVENT_STOP<<8 | int32(unix.SIGTRAP) // that stop, which was not the program's
 	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.stopped() && info.status>>8 == over>>8 && info.status != over {
 		_ = ptrace(unix.PTRACE_LISTEN, pid, 0, 0)

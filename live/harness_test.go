@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,8 +30,14 @@ func TestMain(m *testing.M) {
 }
 
 // child is the tool: "look PID" looks for ever, "open PID" tells the error of
-// Open and Look.
+// Open and Look, "free PID" that of a look without a stop.
 func child(mode string) int {
+	if request, err := strconv.Atoi(os.Getenv(refuseMode)); err == nil {
+		if err := refuse(uint32(request)); err != nil {
+			fmt.Println(errNoFilter, err)
+			return 0
+		}
+	}
 	if mode == "guard" {
 		return guarded(os.Args[1:])
 	}
@@ -40,10 +47,14 @@ func child(mode string) int {
 		fmt.Println(err)
 		return 2
 	}
-	p, err := Open(pid, Options{})
+	read := readFrames
+	if what == "free" {
+		read = readFirst
+	}
+	p, err := Open(pid, Options{NoStop: what == "free"})
 	for n := 0; err == nil; n++ {
-		_, err = p.Look(background, readFrames)
-		if what == "open" {
+		_, err = p.Look(background, read)
+		if what != "look" {
 			break
 		}
 		if n == 0 {

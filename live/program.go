@@ -112,7 +112,7 @@ func startTraced(path string, l Launch) (pid int, err error) {
 		Env: env, Dir: l.Dir, Files: files, Sys: &syscall.SysProcAttr{Ptrace: true},
 	})
 	if err != nil {
-		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
+		return 0, refusedStart(path, &os.PathError{Op: "exec", Path: path, Err: err})
 	}
 	return pid, nil
 }

@@ -78,6 +78,18 @@ func unpackerOf(r io.ReaderAt) unpacker {
 	return nil
 }
 
+// Compressed reports whether the file of that name has to be unpacked before it can be read, into
+// a temporary file. It is not if that cannot be told.
+func Compressed(name string) bool {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && unpackerOf(f) != nil
+}
+
 // openZstd reads .zst, as systemd-coredump writes it today. The window is bounded to what
 // the ledger has.
 func openZstd(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) {

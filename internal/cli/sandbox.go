@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/delve"
 	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -25,8 +26,10 @@ func (a *app) enterSandbox(name string) error {
 		return nil
 	}
 	network := len(a.open.session().Debuginfod) > 0
-	// What is compressed is unpacked into the directory for temporary files.
-	write := []string{os.TempDir()}
+	var write []string
+	if network || corefile.Compressed(name) { // files are downloaded or unpacked there
+		write = append(write, os.TempDir())
+	}
 	if a.out != "" {
 		write = append(write, filepath.Dir(a.out))
 	}
@@ -37,7 +40,9 @@ func (a *app) enterSandbox(name string) error {
 
 // sandboxCheck says for doctor which rights the process gave up.
 func sandboxCheck(r sandbox.Report) picture.Check {
-	c := picture.Check{Name: "sandbox", Status: picture.CheckOK, Detail: "this process can write only temporary files, start no program and reach nobody"}
+	c := picture.Check{Name: "sandbox", Status: picture.CheckOK,
+		Detail: "this process can write no files but temporary ones, start no program and reach nobody",
+	}
 	switch {
 	case r.Missing == nil:
 		return c

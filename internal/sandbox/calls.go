@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +14,7 @@ import (
 const (
 	dataCall = 0
 	dataArch = 4
-	dataArg0 = 16 // the low half
+	dataArgs = 16 // the low half of the first of them; each has eight bytes
 )
 
 // audit is the number of the architecture in struct seccomp_data (AUDIT_ARCH_…), and
@@ -25,9 +27,22 @@ var audit = map[string]struct{ arch, compat uint32 }{
 // refused are the system calls that a reader of files has no use for.
 var refused = []uintptr{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
-	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_MOUNT, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_BPF,
-	unix.SYS_IO_URING_SETUP, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_MOUNT, unix.SYS_UNSHARE, unix.SYS_SETNS,
+	unix.SYS_BPF, unix.SYS_IO_URING_SETUP, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 }
+
+// changing are the system calls that change files or directories which are not open to be
+// written, on all architectures. openat2 has its flags in memory, where no filter can see them.
+var changing = []uintptr{
+	unix.SYS_OPENAT2, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_TRUNCATE, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2,
+	unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT,
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_FSETXATTR,
+	unix.SYS_FREMOVEXATTR, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT, unix.SYS_SETXATTR, unix.SYS_LSETXATTR,
+	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+}
+
+// writeFlags are the flags of open with which a file may be written, made or cut.
+const writeFlags = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
 // restrictCalls takes system calls away.
 func restrictCalls(p Policy) error {
@@ -64,17 +79,30 @@ func install(prog []unix.SockFilter) error {
 	return nil
 }
 
+// Instructions of a filter.
+const (
+	load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	atLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	bits    = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	end     = unix.BPF_RET | unix.BPF_K
+)
+
+// What a filter ends with.
+var (
+	refuse = unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
+	permit = unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
+)
+
+// rule is what is done about one system call: code that ends the filter.
+type rule struct {
+	call uint32
+	code []unix.SockFilter
+}
+
 // filter is the program that the kernel runs at each system call: what it refuses fails
 // with EPERM, and calls of a foreign interface too.
 func filter(arch, compat uint32, p Policy) []unix.SockFilter {
-	const (
-		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		bits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-		end   = unix.BPF_RET | unix.BPF_K
-	)
-	refuse := unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
-	allow := unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ALLOW}
 	prog := []unix.SockFilter{
 		{Code: load, K: dataArch}, {Code: equal, Jt: 1, K: arch}, refuse,
 		{Code: load, K: dataCall},
@@ -82,15 +110,56 @@ func filter(arch, compat uint32, p Policy) []unix.SockFilter {
 	if compat != 0 {
 		prog = append(prog, unix.SockFilter{Code: bits, Jf: 1, K: compat}, refuse)
 	}
-	for _, nr := range refused {
-		prog = append(prog, unix.SockFilter{Code: equal, Jf: 1, K: uint32(nr)}, refuse)
+	list := rules(p)
+	slices.SortFunc(list, func(a, b rule) int { return cmp.Compare(a.call, b.call) })
+	return append(prog, search(list)...)
+}
+
+// rules are those of a policy. Without directories to write in, files are not opened to be
+// written, nor changed by name.
+func rules(p Policy) (list []rule) {
+	never := func(calls []uintptr) {
+		for _, nr := range calls {
+			list = append(list, rule{uint32(nr), []unix.SockFilter{refuse}})
+		}
 	}
-	if p.Network {
-		return append(prog, allow)
+	never(refused)
+	if !p.Network {
+		list = append(list, rule{unix.SYS_SOCKET, []unix.SockFilter{
+			{Code: load, K: dataArgs}, {Code: equal, Jt: 1, K: unix.AF_UNIX}, refuse, permit,
+		}})
 	}
-	return append(prog,
-		unix.SockFilter{Code: equal, Jt: 1, K: unix.SYS_SOCKET}, allow,
-		unix.SockFilter{Code: load, K: dataArg0},
-		unix.SockFilter{Code: equal, Jt: 1, K: unix.AF_UNIX}, refuse, allow,
-	)
+	if len(p.Write) > 0 {
+		return list
+	}
+	never(changing)
+	never(changingHere)
+	for nr, flags := range opening {
+		list = append(list, rule{uint32(nr), []unix.SockFilter{
+			{Code: load, K: dataArgs + 8*flags}, {Code: bits, Jf: 1, K: writeFlags}, refuse, permit,
+		}})
+	}
+	return list
+}
+
+// leaf is how many rules are compared with one after the other.
+const leaf = 4
+
+// search finds the rule of a call among rules in their order, by halves: the kernel tries a
+// filter with every number that there is when it is installed, so each step counts. A call
+// without a rule is permitted.
+func search(list []rule) []unix.SockFilter {
+	if len(list) > leaf {
+		half := len(list) / 2
+		low, high := search(list[:half]), search(list[half:])
+		// The jump is over low, and has no more than eight bits for that.
+		prog := []unix.SockFilter{{Code: atLeast, Jt: uint8(len(low)), K: list[half].call}}
+		return append(append(prog, low...), high...)
+	}
+	var prog []unix.SockFilter
+	for _, r := range list {
+		prog = append(prog, unix.SockFilter{Code: equal, Jf: uint8(len(r.code)), K: r.call})
+		prog = append(prog, r.code...)
+	}
+	return append(prog, permit)
 }

@@ -32,6 +32,9 @@ func TestMain(m *testing.M) {
 func locked() {
 	dir := os.Getenv("DIR")
 	p := Policy{Write: []string{filepath.Join(dir, "tmp")}, Network: os.Getenv(inside) == "network"}
+	if os.Getenv(inside) == "reading" {
+		p.Write = nil
+	}
 	start, done := make(chan struct{}), make(chan struct{})
 	var lines sync.Map
 	try := func(name string, f func() error) { lines.Store(name, f()) }
@@ -45,6 +48,9 @@ func locked() {
 		try("rename", func() error {
 			return os.Rename(filepath.Join(dir, "tmp", "f"), filepath.Join(dir, "tmp", "g"))
 		})
+		try("mkdir", func() error { return os.Mkdir(filepath.Join(dir, "new"), 0o700) })
+		try("link", func() error { return os.Symlink("in", filepath.Join(dir, "link")) })
+		try("chmod", func() error { return os.Chmod(filepath.Join(dir, "in"), 0o600) })
 		try("exec", func() error { return syscall.Exec("/bin/true", []string{"true"}, nil) })
 		try("tcp", func() error { return socket(unix.AF_INET) })
 		try("tcp6", func() error { return socket(unix.AF_INET6) })
@@ -77,7 +83,7 @@ func socket(family int) error {
 
 // TestLocked says what a process can do that locked itself in.
 func TestLocked(t *testing.T) {
-	for _, policy := range []string{"plain", "network"} {
+	for _, policy := range []string{"plain", "network", "reading"} {
 		t.Run(policy, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.WriteFile(filepath.Join(dir, "in"), []byte("in"), 0o600)); err != nil {
@@ -98,8 +104,14 @@ func TestLocked(t *testing.T) {
 			if got["enter"] != "true true <nil>" {
 				t.Skipf("this kernel or container cannot lock processes in: %s", got["enter"])
 			}
-			allowed := map[string]bool{"read": true, "tmp": true, "rename": true, "unix": true, "tcp": policy == "network"}
-			for _, name := range []string{"read", "write", "overwrite", "truncate", "remove", "tmp", "rename", "exec", "tcp", "unix", "ptrace", "kill"} {
+			writes := policy != "reading"
+			allowed := map[string]bool{
+				"read": true, "tmp": writes, "rename": writes, "chmod": writes, "unix": true, "tcp": policy == "network",
+			}
+			for _, name := range []string{
+				"read", "write", "overwrite", "truncate", "remove", "tmp", "rename", "mkdir", "link", "chmod", "exec", "tcp", "unix",
+				"ptrace", "kill",
+			} {
 				switch what, ok := got[name]; {
 				case !ok:
 					t.Errorf("%s was not tried: %s", name, &out)

@@ -74,9 +74,10 @@ type Info struct {
 // use.
 type Process struct {
 	opened
-	lens  *lens         // what the modules read through
-	turn  chan struct{} // has room for the one who may stop the process
-	guard *guard        // that holds the process already; nil if nobody of this module does
+	lens     *lens         // what the modules read through
+	turn     chan struct{} // has room for the one who may stop the process
+	guard    *guard        // that holds the process already; nil if nobody of this module does
+	prepared func()        // called before a look stops anything; nil for nothing
 
 	mu     sync.Mutex
 	maps   []mapping

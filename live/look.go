@@ -91,6 +91,9 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 			return l.pause, p.because(err)
 		}
 	}
+	if p.prepared != nil {
+		p.prepared()
+	}
 	stopped, err := p.heldElsewhere()
 	if err != nil {
 		return l.pause, err
@@ -105,6 +108,10 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	}
 	return l.pause, answer
 }
+
+// BeforeStop has f called in each look when the memory that it needs is known, before
+// anything is stopped or copied; what was held to find that out is not any more.
+func (p *Process) BeforeStop(f func()) { p.prepared = f }
 
 // because prefers the end of the process as the reason of an error.
 func (o *opened) because(err error) error {
@@ -158,6 +165,7 @@ func (l *looker) rehearse() (again bool, err error) {
 		return false, err
 	}
 	l.want.rehearsed(r, all.threads)
+	r.forget()
 	if l.pause.Stranded, err = l.p.stranded(all.threads); err != nil {
 		return false, err
 	}

@@ -114,6 +114,32 @@ func TestMorePages(t *testing.T) {
 	prog.finish()
 }
 
+// TestBeforeStop is told once, after the rehearsal and before the first stop, and that nothing
+// of what the rehearsal read is held then.
+func TestBeforeStop(t *testing.T) {
+	prog := startProgram(t, "busy.c")
+	asked, told := 0, 0
+	var first callbacks.Target
+	p := openProcess(t, prog.pid, Options{})
+	p.BeforeStop(func() {
+		told++
+		if pages := first.(*view).mem.(*reader).pages; asked != 1 || len(pages) != 0 {
+			t.Errorf("told after %d questions, with %d pages held", asked, len(pages))
+		}
+	})
+	pause, err := p.Look(background, func(target callbacks.Target) error {
+		if asked++; asked == 1 {
+			first = target
+		}
+		progress(t, target)
+		return nil
+	})
+	if err != nil || told != 1 || asked < 2 || pause.Stops == 0 {
+		t.Errorf("told %d times, asked %d times, %+v, %v", told, asked, pause, err)
+	}
+	prog.finish()
+}
+
 // TestErrorOfTheAnswer returns the last call's error and not an earlier one.
 func TestErrorOfTheAnswer(t *testing.T) {
 	prog := startProgram(t, "busy.c")

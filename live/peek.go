@@ -52,7 +52,8 @@ func (t *thread) complete(told map[string]uint64) {
 // peekThread reads what /proc tells of a thread.
 func (o *opened) peekThread(tid int, pointer uint64) thread {
 	t := thread{lwp: uint64(tid)}
-	b, err := readProc(taskPath(o.pid, tid, "syscall"))
+	var room [256]byte // a line is shorter
+	b, err := readProcInto(taskPath(o.pid, tid, "syscall"), room[:0])
 	if err == nil {
 		t.regs, err = parseSyscall(o.arch, string(b))
 	}

@@ -25,13 +25,15 @@ func procPath(id int, name string) string { return "/proc/" + strconv.Itoa(id) +
 
 // readProc reads a file of /proc whole. There are thousands of them to read, each of
 // some hundred bytes: os.ReadFile makes three times the system calls.
-func readProc(path string) ([]byte, error) {
+func readProc(path string) ([]byte, error) { return readProcInto(path, make([]byte, 0, 2048)) }
+
+// readProcInto is readProc into buf, as long as there is room.
+func readProcInto(path string, buf []byte) ([]byte, error) {
 	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, 0, 2048)
 	for {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, cap(buf))

@@ -191,6 +191,14 @@ func (r *reader) reason(a uint64) error {
 	return callbacks.ErrUnmapped
 }
 
+// forget forgets the pages of the process as it was, for who still has the reader when its answer is of no
+// use any more.
+func (r *reader) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pages, r.missed = map[uint64]page{}, blockSet{}
+}
+
 // readPage reads a page of the process as it is now, nil if that cannot be.
 func (o *opened) readPage(base uint64) []byte {
 	b := make([]byte, pageSize)

@@ -118,7 +118,11 @@ func (t *Target) moment(ctx context.Context, q Question) (*Moment, error) {
 			q.readTasks(in)
 		}
 	})
-	if err := t.source.Look(ctx, ask(q.rehearse), read); err != nil {
+	rehearse := func(ct callbacks.Target) error {
+		defer func() { m.in = nil }() // nobody needs what it remembers
+		return ask(q.rehearse)(ct)
+	}
+	if err := t.source.Look(ctx, rehearse, read); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	m.cut = m.guard.Err()

@@ -25,6 +25,14 @@ func OfProcess(p *live.Process, death *live.Death, o Options) *Target {
 	return Of(&process{Process: p, death: death}, o)
 }
 
+// BeforeStop has f called before each look stops the target, if it is a process, when what
+// was read until then is not held any more: a good moment to collect garbage.
+func (t *Target) BeforeStop(f func()) {
+	if p, ok := t.source.(*process); ok {
+		p.Process.BeforeStop(f)
+	}
+}
+
 // Look looks at a copy of what f reads.
 func (l *process) Look(ctx context.Context, rehearse, f func(callbacks.Target) error) (err error) {
 	l.pause, err = l.LookPrepared(ctx, rehearse, f)

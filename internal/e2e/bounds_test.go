@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
@@ -27,34 +27,39 @@ const million = 1_000_000
 
 // residentOf runs the tool as a process and returns the most memory that it had,
 // in MiB.
-func residentOf(t *testing.T, bin string, stdout io.Writer, args ...string) int {
+func residentOf(t *testing.T, stdout io.Writer, command ...string) int {
 	t.Helper()
+	return int(spentOn(t, spender(t), stdout, command...).kib) >> 10
+}
+
+// A spent is what a run of a program took.
+type spent struct {
+	kib, us float64 // most resident memory, and processor time
+}
+
+// spentOn runs a program by that of testdata/spent.c.
+func spentOn(tb testing.TB, spender string, stdout io.Writer, command ...string) (s spent) {
+	tb.Helper()
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), "resident", append([]string{bin}, args...)...)
+	cmd := exec.CommandContext(tb.Context(), spender, command...)
 	cmd.Stdout, cmd.Stderr = stdout, &errs
 	err := cmd.Run()
 	lines := strings.Split(strings.TrimSpace(errs.String()), "\n") // those before the last one tell of progress
-	kib := 0
-	if n, scanErr := fmt.Sscanf(lines[len(lines)-1], "%d KiB", &kib); err != nil || n != 1 {
-		t.Fatalf("%v: %v, %v\n%s", args, err, scanErr, errs.String())
+	if n, scanErr := fmt.Sscanf(lines[len(lines)-1], "%g KiB, %g µs", &s.kib, &s.us); err != nil || n != 2 {
+		tb.Fatalf("%v: %v, %v\n%s", command, err, scanErr, errs.String())
 	}
-	return kib >> 10
+	return s
 }
 
-// resident is a program that runs another one and prints how much memory and processor
-// time it took.
-// A process starts with the peak of the one that started it: that must be a small
-// one, as this is, and not the test.
-func resident() {
-	cmd := exec.Command(os.Args[1], os.Args[2:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+// spender builds testdata/spent.c.
+func spender(tb testing.TB) string {
+	tb.Helper()
+	omptest.Needs(tb, "compilers")
+	exe := filepath.Join(tb.TempDir(), "spent")
+	if out, err := exec.Command("gcc", "-O1", "-o", exe, filepath.Join("testdata", "spent.c")).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: apt-get install gcc\n%s", err, out)
 	}
-	usage, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	fmt.Fprintf(os.Stderr, "%d KiB, %d µs\n", usage.Maxrss, cpu.Microseconds())
+	return exe
 }
 
 // TestMillionTasks lists a million queued tasks, in every form, and counts them.
@@ -70,7 +75,7 @@ func TestMillionTasks(t *testing.T) {
 			r.CloseWithError(err)
 			done <- err
 		}()
-		mib := residentOf(t, bin, w, append(args, core)...)
+		mib := residentOf(t, w, append(append([]string{bin}, args...), core)...)
 		w.Close()
 		if err := <-done; err != nil || mib >= millionMiB {
 			t.Errorf("%v: %d MiB, %v", args, mib, err)
@@ -137,7 +142,7 @@ func hugeCore(tb testing.TB) string {
 // TestHugeCore reports on a core of several GiB, most of which is a hole.
 func TestHugeCore(t *testing.T) {
 	var out bytes.Buffer
-	mib := residentOf(t, buildTool(t), &out, hugeCore(t))
+	mib := residentOf(t, &out, buildTool(t), hugeCore(t))
 	if mib >= hugeCoreMiB || !strings.Contains(out.String(), "3 threads wait_barrier_explicit in ") {
 		t.Errorf("%d MiB, report:\n%s", mib, &out)
 	}

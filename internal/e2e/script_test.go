@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ompd-inspect": tool, "resident": resident, "watched-server": watchedServer})
+	testscript.Main(m, map[string]func(){"ompd-inspect": tool, "watched-server": watchedServer})
 }
 
 // tool is the tool as its main function is.

@@ -77,6 +77,7 @@ func (l Launch) Start() (*Program, error) {
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
 		heard: heard{},
 	}
+	setStops(true)
 	// The kernel sends one with all news; what came while one was under way is
 	// seen with it.
 	signal.Notify(g.child, unix.SIGCHLD)

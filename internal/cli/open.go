@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -71,6 +72,9 @@ func (a *app) see(name string, q session.Question, show func(*session.Answer) er
 	defer cancel()
 	if err := a.enterSandbox(name); err != nil {
 		return err
+	}
+	if a.Alone {
+		live.Quiet() // it starts no program
 	}
 	t, err := a.openTarget(ctx, name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -136,7 +137,7 @@ func TestStartRefused(t *testing.T) {
 		}
 	}
 	file := &os.PathError{Op: "exec", Path: exe, Err: unix.EACCES}
-	if err := refusedStart(exe, file); err != error(file) {
+	if err := refusedStart(exe, file); !errors.Is(err, file) {
 		t.Errorf("a file that may not be executed: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 )
 
@@ -96,10 +97,10 @@ func (t *Table) LWP(pthread uint64) (uint64, error) {
 	return l.ThreadID(t.facts.Memory, pthread)
 }
 
-// Constant reads the first n bytes of a constant from the file of the module that
-// defines it.
+// Constant reads the first n bytes of a constant of the C library from the file of the
+// module that defines it: the library, or libpthread beside it, or a static executable.
 func (t *Table) Constant(name string, n int) ([]byte, error) {
-	e, s, err := t.find(name, "", false)
+	e, s, err := t.constant(name)
 	if err != nil {
 		return nil, err
 	}
@@ -107,4 +108,19 @@ func (t *Table) Constant(name string, n int) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoFile)
 	}
 	return e.file.DataAt(s.Value, n)
+}
+
+// constant finds a symbol in the C library, else anywhere. The library does not export the
+// names of its constants, so that a search of all modules would index the names of each,
+// and an executable may have millions.
+func (t *Table) constant(name string) (*entry, elfx.Symbol, error) {
+	for _, e := range t.entries {
+		if !libc.IsSystem(e.mod.Path) {
+			continue
+		}
+		if s, ok := e.lookup(name); ok && s.Type != elf.STT_TLS {
+			return e, s, nil
+		}
+	}
+	return t.find(name, "", false)
 }

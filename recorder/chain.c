@@ -7,7 +7,7 @@
 #include "recorder.h"
 
 ompt_callback_t recorder_next[64];
-uint32_t recorder_chained;
+uint32_t recorder_chained, recorder_given;
 
 static ompt_start_tool_result_t *next;
 static ompt_function_lookup_t runtime_lookup;

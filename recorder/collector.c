@@ -220,11 +220,11 @@ static bool supported(uint32_t event) {
     if ((recorder_head->events & CODE(code)) == 0) return false;
     if ((recorder_head->source & RECORDER_SOURCE_LIBGOMP) != 0 && code != ompt_callback_masked) return true;
     if (event == OMP_EVENT_THR_BEGIN_ATWT || event == OMP_EVENT_THR_END_ATWT) return false;
-    return recorder_head->registered[code] > COLLECTOR_SET_IMPOSSIBLE || recorder_head->ids == RECORDER_IDS_REGIONS;
+    return recorder_head->registered[code] > COLLECTOR_SET_IMPOSSIBLE || recorder_head->ids >= RECORDER_IDS_REGIONS;
 }
 
-/* enroll answers OMP_REQ_REGISTER and OMP_REQ_UNREGISTER. Between the event and the callback is what the compiler leaves
- * there; collectors that put one straight behind the other are understood by the size. */
+/* enroll answers OMP_REQ_REGISTER and OMP_REQ_UNREGISTER. Between the event and the callback is what the compiler
+ * leaves there; collectors that put one straight behind the other are understood by the size. */
 static OMP_COLLECTORAPI_EC enroll(const struct entry *e, int32_t room) {
     enum { PACKED = sizeof(int32_t) + sizeof(void *), PADDED = 2 * sizeof(void *) };
     bool adds = e->request == OMP_REQ_REGISTER;

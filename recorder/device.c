@@ -49,7 +49,7 @@ static void keep(int device, const ompt_record_ompt_t *r) {
 }
 
 /* walk keeps the records of a buffer, and returns how many of them could not be. A record that lies in what another one
- * has taken, or not wholly in the buffer, is none. */
+ * has taken, or not wholly in the buffer, or that has no type, is none. */
 static uint32_t walk(int number, const struct device *d, ompt_buffer_t *buffer, size_t bytes,
                      ompt_buffer_cursor_t cursor) {
     uintptr_t first = (uintptr_t)buffer, end = first + bytes, taken = first;
@@ -59,7 +59,8 @@ static uint32_t walk(int number, const struct device *d, ompt_buffer_t *buffer, 
         if (d->type(buffer, cursor) == ompt_record_ompt) {
             const ompt_record_ompt_t *r = d->record(buffer, cursor);
             uintptr_t at = (uintptr_t)r;
-            if (at >= taken && at <= end && end - at >= sizeof *r && at % sizeof(uint64_t) == 0) {
+            bool whole = at >= taken && at <= end && end - at >= sizeof *r && at % sizeof(uint64_t) == 0;
+            if (whole && r->type > 0 && r->type <= ompt_callback_error) {
                 keep(number, r);
                 taken = at + sizeof *r;
             } else {

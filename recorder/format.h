@@ -190,6 +190,7 @@ struct recorder_header {
 enum recorder_ids {
     RECORDER_IDS_OURS = 1,   /* as RECORDER_ID_SHIFT says, and the value of ompt_data_t */
     RECORDER_IDS_REGIONS = 3, /* as 1, but regions have the runtime's own ids (OMPT of 2013) */
+    RECORDER_IDS_RUNTIME = 4, /* all are the runtime's own (OMPT before 5.0, version 2) */
     RECORDER_IDS_ADDRESS = 2 /* addresses of ompt_data_t, whose value another tool has: they come again */
 };
 

@@ -24,6 +24,8 @@ extern hidden const ompt_callback_t recorder_target[64]; /* target.c */
 extern hidden ompt_callback_t recorder_next[64];
 /* recorder_chained: there is such a tool, and what ompt_data_t has is its own. */
 extern hidden uint32_t recorder_chained;
+/* recorder_given: the runtime has ids of its own, which events bring (old2.c). */
+extern hidden uint32_t recorder_given;
 /* chain_start starts the next tool, chain_initialize lets it set its callbacks, chain_finalize ends it. */
 hidden void chain_start(unsigned omp_version, const char *runtime);
 hidden void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num);
@@ -50,7 +52,7 @@ inlined uint64_t id_of(const ompt_data_t *data) {
 
 /* id_give gives a new id to what the runtime has this word for, and returns it. */
 inlined uint64_t id_give(ompt_data_t *data, uint64_t id) {
-    if (rarely(recorder_chained)) return (uint64_t)data;
+    if (rarely(recorder_chained | recorder_given)) return id_of(data);
     data->value = id;
     return id;
 }

@@ -109,7 +109,7 @@ type Process struct {
 type Header struct {
 	Process
 	Clock      Clock    // of all times
-	IDs        uint32   // what ids are: 1 our own, 2 addresses, which come again, 3 regions are the runtime's
+	IDs        uint32   // what ids are: 1 our own, 2 addresses, which come again, 3 regions are the runtime's, 4 all
 	Source     uint32   // 1 OMPT, 2 calls of the runtime, 3 both
 	OMPVersion uint32   // what the runtime said of itself: yyyymm
 	Runtime    string   // the runtime's version

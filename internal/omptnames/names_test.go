@@ -79,3 +79,24 @@ func TestFlag(t *testing.T) {
 		t.Errorf("4.0 is %s, error %v", s, err)
 	}
 }
+
+// TestState asks for states whose names differ between the documents.
+func TestState(t *testing.T) {
+	for value, want := range map[uint16][3]string{
+		0x00:  {"ompt_state_work_serial", "ompt_state_work_serial", "omp_state_work_serial"},
+		0x13:  {"ompt_state_wait_barrier_implicit", "ompt_state_wait_barrier", "omp_state_wait_barrier_implicit"},
+		0x16:  {"ompt_state_wait_barrier_teams", "ompt_state_wait_barrier", "omp_state_wait_barrier_implicit"},
+		0x14:  {"ompt_state_wait_barrier_explicit", "ompt_state_wait_barrier", "omp_state_wait_barrier_explicit"},
+		0x40:  {"ompt_state_wait_mutex", "", "omp_state_wait_mutex"},
+		0x81:  {"ompt_state_wait_target_map", "", "omp_state_wait_target_data"},
+		0x82:  {"ompt_state_wait_target_update", "", "omp_state_wait_target_update"},
+		0x102: {"ompt_state_undefined", "ompt_state_undefined", "omp_state_undefined"},
+		0x17:  {"", "", ""},
+	} {
+		for s, name := range want {
+			if got := Standard(s).State(value); got != name {
+				t.Errorf("%s: %#x is %q, want %q", Standard(s), value, got, name)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -24,6 +25,26 @@ func traced(g ring) (records [][]byte, damaged uint64) {
 		}
 	}
 	return records, damaged
+}
+
+// TestTargetEvents tells of a target region, in the form of OpenMP 5.1 and in the one
+// before: the recorder has each event.
+func TestTargetEvents(t *testing.T) {
+	exe := build(t, "gcc", "device.c")
+	for form, want := range map[string][]trace.Code{
+		"old": {8, 22, 9, 10, 8}, "emi": {33, 34, 34, 35, 35, 36, 33},
+	} {
+		p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, "/dev/null", "104", form},
+			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
+		g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+		got, rare := codes(g.main), codes(g.rare)
+		if !slices.Equal(got, want) || !slices.Equal(rare, []trace.Code{12, 14, 15, 13}) {
+			t.Errorf("%s: the events are %d and %d, want %d", form, got, rare, want)
+		}
+		if g.State != 0 {
+			t.Errorf("%s: the state is %#x", form, g.State)
+		}
+	}
 }
 
 // TestDeviceTracing lets a device trace: the recorder has each of its records, byte for
@@ -51,7 +72,7 @@ func TestDeviceTracing(t *testing.T) {
 	if err := os.WriteFile(name, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size)},
+	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size), "emi"},
 		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
 	got, damaged := traced(readRecording(t, p.Process.Pid).of(t, p.Process.Pid))
 	// One of the buffer whose cursor stands, and every second of the one with overlaps.

@@ -1,5 +1,6 @@
 /* device.c: a small runtime with one device that traces, and that has the defects of those that exist. It finds the
- * recorder as runtimes do, and hands it the records of a file. Arguments: the file, the size of a record in it.
+ * recorder as runtimes do, tells it of a target region, and hands it the records of a file. Arguments: the file, the
+ * size of a record in it, and in which form the region is told: that of 5.1 ("emi") or the one before ("old").
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "ompt.h"
 
 static ompt_callback_t callbacks[64];
+static int old;
 static ompt_callback_buffer_request_t request;
 static ompt_callback_buffer_complete_t complete;
 static size_t size;
@@ -18,6 +20,7 @@ static int wrong; /* what the device does wrong */
 enum { RIGHT, STANDING, OVERLAPPING, OUTSIDE, NATIVE, NONE };
 
 static int set_callback(ompt_callbacks_t event, ompt_callback_t callback) {
+  if (old && event >= ompt_callback_target_emi && event <= ompt_callback_target_map_emi) return 1; /* never */
   callbacks[event] = callback;
   return 5;
 }
@@ -78,13 +81,52 @@ static void deliver(const char *records, size_t n, int how, int owned) {
   if (!owned) complete(3, buffer, 0, 0, 1); /* a shared one, given back later */
 }
 
+#define CALL(event, types, ...) ((void(*) types)callbacks[ompt_callback_##event])(__VA_ARGS__)
+
+/* region tells of a target region that copies something to the device and starts a kernel. */
+static void region(void) {
+  static char host[8], there[8];
+  ompt_data_t task = {.value = 5}, target_task = {0}, target = {0};
+  ompt_id_t operation = 0;
+  void *hosts[] = {host}, *devices[] = {there};
+  size_t bytes[] = {8};
+  unsigned flags[] = {1};
+  CALL(device_load, (int, const char *, int64_t, void *, size_t, void *, void *, uint64_t), 3, "image", 16, NULL, 64,
+       host, there, 7);
+  if (old) {
+    CALL(target, (int, int, int, ompt_data_t *, ompt_id_t, const void *), 1, 1, 3, &task, 9, host);
+    CALL(target_map, (ompt_id_t, unsigned, void **, void **, size_t *, unsigned *, const void *), 9, 1, hosts, devices,
+         bytes, flags, host);
+    CALL(target_data_op, (ompt_id_t, ompt_id_t, int, void *, int, void *, int, size_t, const void *), 9, 10, 2, host,
+         -1, there, 3, 8, host);
+    CALL(target_submit, (ompt_id_t, ompt_id_t, unsigned), 9, 11, 4);
+    CALL(target, (int, int, int, ompt_data_t *, ompt_id_t, const void *), 1, 2, 3, &task, 9, host);
+  } else {
+    for (int end = 1; end <= 2; end++) { /* of the target region */
+      CALL(target_emi, (int, int, int, ompt_data_t *, ompt_data_t *, ompt_data_t *, const void *), 1, end, 3, &task,
+           &target_task, &target, host);
+      for (int e = 1; end == 1 && e <= 2; e++)
+        CALL(target_data_op_emi,
+             (int, ompt_data_t *, ompt_data_t *, ompt_id_t *, int, void *, int, void *, int, size_t, const void *), e,
+             &target_task, &target, &operation, 2, host, -1, there, 3, 8, host);
+      for (int e = 1; end == 1 && e <= 2; e++)
+        CALL(target_submit_emi, (int, ompt_data_t *, ompt_id_t *, unsigned), e, &target, &operation, 4);
+      if (end == 1)
+        CALL(target_map_emi, (ompt_data_t *, unsigned, void **, void **, size_t *, unsigned *, const void *), &target,
+             1, hosts, devices, bytes, flags, host);
+    }
+  }
+  CALL(device_unload, (int, uint64_t), 3, 7);
+}
+
 int main(int argc, char **argv) {
   static char records[1 << 16];
   ompt_start_tool_result_t *(*start)(unsigned, const char *);
   *(void **)&start = dlsym(RTLD_DEFAULT, "ompt_start_tool");
-  FILE *f = argc == 3 ? fopen(argv[1], "r") : NULL;
+  FILE *f = argc == 4 ? fopen(argv[1], "r") : NULL;
   if (f == NULL || start == NULL) return 1;
   size = (size_t)atol(argv[2]);
+  old = strcmp(argv[3], "old") == 0;
   size_t n = fread(records, size, sizeof records / size, f);
   ompt_start_tool_result_t *tool = start(202011, "a device that traces");
   if (tool == NULL || tool->initialize(lookup, 0, &tool->tool_data) == 0) return 2;
@@ -92,6 +134,7 @@ int main(int argc, char **argv) {
   ((void (*)(int, const char *, ompt_device_t *, ompt_function_lookup_t, const char *))
        callbacks[ompt_callback_device_initialize])(3, "mock", &device, device_lookup, "");
   if (request == NULL) return 3;
+  region();
   deliver(records, n, RIGHT, 1);
   for (int how = STANDING; how <= NONE; how++) deliver(records, 4, how, how % 2);
   complete(3, NULL, 0, 0, 1);

@@ -128,6 +128,43 @@ func TestForkChild(t *testing.T) {
 			"threads that do not exist", 1)}},
 		{"does not wait yet", 1, lost(), []want{warning(kind, "spawn or forkserver", "expects 3 threads")}},
 		{"none is lost", 1, func(scene) {}, nil},
+		{"two of the team are there, so the third has ended", 2, func(s scene) {
+			lost()(s)
+			s.without(1)
+			s.Regions[0].Runtime = "libgomp"
+		}, nil},
+	})
+}
+
+// without makes the team one of which so many have ended.
+func (s scene) without(ended int) {
+	s.Regions[0].TeamSize += ended
+	for i := range s.Threads {
+		s.Threads[i].Levels = []picture.LevelInfo{{Region: "r", ThreadNum: s.Threads[i].ThreadNum}}
+	}
+}
+
+// TestEndedThread: the others of a team wait at a barrier for one that has ended in the region.
+func TestEndedThread(t *testing.T) {
+	wait := func(s scene) {
+		s.arrived("b", 0x100, []int{1, 2})
+		s.Facts.Lost = []picture.Lost{{Count: 1, Waiting: []int{1, 2}, Evidence: "the pool has 3"}}
+	}
+	kind := picture.VerdictThreadEnded
+	check(t, []scenario{
+		{"one of three", 2, func(s scene) {
+			wait(s)
+			s.without(1)
+		}, []want{hang(kind, "no pthread_exit", "thread 2 of the team of 3 ended inside", 1, 2)}},
+		{"two of four", 2, func(s scene) {
+			wait(s)
+			s.without(2)
+		}, []want{hang(kind, "no pthread_exit", "threads 2, 3 of the team of 4 ended inside", 1, 2)}},
+		{"all are there", 2, func(s scene) {
+			wait(s)
+			s.Facts.Lost = nil
+			s.without(0)
+		}, nil},
 	})
 }
 

@@ -238,7 +238,11 @@ func leftAt(l *picture.Lock) string {
 	for _, w := range l.Leaves {
 		text := place(w.At)
 		if w.Throws != "" {
-			text = fmt.Sprintf("an exception or a jump (%s) out of the call at %s", w.Throws, text)
+			how := "an exception or a jump"
+			if strings.HasSuffix(w.Throws, "_exit") { // pthread_exit, thrd_exit
+				how = "the end of the thread"
+			}
+			text = fmt.Sprintf("%s (%s) out of the call at %s", how, w.Throws, text)
 		}
 		at = append(at, text)
 	}

@@ -55,13 +55,23 @@ func runtimesLoaded(d *drawer) []picture.Verdict {
 	return []picture.Verdict{v}
 }
 
+// outlived reports whether a team has lost a member and still has several: that one has ended. A
+// child after fork has one thread of the parent's region.
+func (x *index) outlived(runtime string) bool {
+	return slices.ContainsFunc(x.pic.Regions, func(r picture.Region) bool {
+		present := len(rollOf(x, r.ID).present)
+		return r.Runtime == runtime && present >= 2 && present < r.TeamSize
+	})
+}
+
 // forked tells of a child after fork whose runtime still counts on threads that
 // only the parent has.
 func forked(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	for _, l := range d.facts.Lost {
-		if slices.ContainsFunc(l.Waiting, func(lwp int) bool { return d.atEnded[lwp] }) {
-			continue // a child has one thread of the parent's region, not several
+		ended := slices.ContainsFunc(l.Waiting, func(lwp int) bool { return d.atEnded[lwp] })
+		if ended || d.outlived(l.Runtime) {
+			continue
 		}
 		v := picture.Verdict{
 			Kind: picture.VerdictForkChild, Severity: picture.SeverityWarning, Certainty: picture.Certain,

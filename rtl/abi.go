@@ -78,7 +78,23 @@ var lockPrefixes = []string{
 	"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "sem_", "mtx_", "cnd_",
 }
 
-// harmlessCalls have such names and change nothing that others wait for.
+// onceCalls call the function that an argument points to, unless that was done before: what it
+// does, the call does, and where the argument does not tell which it is (std::call_once keeps it in
+// a variable of the thread), that is not known.
+var onceCalls = map[string]int{"pthread_once": 1, "__pthread_once": 1, "call_once": 1}
+
+// RunsArgument is the integer argument of the function of that name that is a function which it
+// calls by itself; not ok for other functions.
+func RunsArgument(name string) (arg int, ok bool) {
+	name, _, _ = strings.Cut(name, "@")
+	arg, ok = onceCalls[name]
+	return arg, ok
+}
+
+// harmlessCalls have such names and change nothing that others wait for. Others without such
+// names do not either, as far as locks and conditions go: threads wait for a barrier
+// (pthread_barrier_wait), the end of a thread (pthread_join, thrd_join) or a message (mq_receive)
+// by words of their own, of which inspect says who waits.
 var harmlessCalls = []string{
 	"pthread_mutex_consistent", "pthread_mutex_getprioceiling", "pthread_mutex_setprioceiling",
 	"pthread_cond_init", "pthread_cond_destroy", "cnd_init", "cnd_destroy", "sem_getvalue", "sem_open", "sem_close", "sem_unlink",
@@ -249,14 +265,22 @@ func BlockingMPI(name string) (string, bool) {
 	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:], true
 }
 
-// leavingCalls leave functions of the program other than by a return.
-var leavingCalls = []string{"__cxa_throw", "__cxa_rethrow", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
+// leavingCalls leave functions of the program other than by a return: by an exception, which
+// what the compiler calls for casts, typeid and new[] may throw, too, by a jump, or by the end of
+// the thread.
+var leavingCalls = []string{
+	"__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_throw_bad_array_new_length",
+	"__cxa_throw_bad_array_length", "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+	"_ZSt17rethrow_exceptionSt13exception_ptr",
+	"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "pthread_exit", "thrd_exit",
+}
 
-// Leaves reports whether the function of that name throws an exception, or jumps to a place
-// in a function that called the one that calls it.
+// Leaves reports whether the function of that name throws an exception, jumps to a place in a
+// function that called the one that calls it, or ends the thread.
 func Leaves(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
-	return slices.Contains(leavingCalls, name) || strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_")
+	ofLibrary := strings.HasPrefix(name, "_ZSt") || strings.HasPrefix(name, "_ZNSt3__1") // GNU's, LLVM's
+	return slices.Contains(leavingCalls, name) || ofLibrary && strings.Contains(name, "__throw_")
 }
 
 // OfConstruct reports whether a function is one that compilers call for constructs.

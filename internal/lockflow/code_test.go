@@ -17,6 +17,7 @@ import (
 //	call NAME      a function of the program, or one of a library
 //	first VALUE    puts a number into the first argument's register
 //	hand NAME      puts a function's address there
+//	second NAME    puts a function's address into the second argument's register
 //	maybe N        leaves out the next N lines, or not
 //	indirect       calls what a register points to
 //
@@ -85,6 +86,8 @@ func (p *program) function(name, text string) {
 			emit(binary.LittleEndian.AppendUint32([]byte{0xbf}, uint32(value))...)
 		case "hand":
 			emit(binary.LittleEndian.AppendUint32([]byte{0x48, 0x8d, 0x3d}, uint32(p.entry(rest)-pc-7))...)
+		case "second":
+			emit(binary.LittleEndian.AppendUint32([]byte{0x48, 0x8d, 0x35}, uint32(p.entry(rest)-pc-7))...)
 		case "indirect":
 			emit(0xff, 0xd3) // call *%rbx
 		case "maybe":

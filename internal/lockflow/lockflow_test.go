@@ -37,6 +37,15 @@ var functions = map[string]string{
 		hand give
 		call qsort
 		call work`,
+	"once": `first 64
+		call omp_set_lock
+		second work
+		call call_once
+		call work`,
+	"proxy": `first 64
+		call omp_set_lock
+		call pthread_once
+		call work`,
 	"mpi": `first 64
 		call omp_set_lock
 		call opaque_send
@@ -82,6 +91,8 @@ func TestHolders(t *testing.T) {
 		{"on some paths", []any{"work", 0, "perhaps", 3}, lock, "possible"},
 		{"behind a call that is not known", []any{"work", 0, "unsure", 3}, lock, "likely"},
 		{"behind a call that looks like one for locks", []any{"work", 0, "strange", 3}, mutex, "likely"},
+		{"behind a call that runs a function once", []any{"work", 0, "once", 4}, lock, "certain"},
+		{"the same, of a function that is not known", []any{"work", 0, "proxy", 3}, lock, "likely"},
 		{"behind a call that is handed a function which gives it back", []any{"work", 0, "handed", 4}, lock, "likely"},
 		{"behind a call of MPI", []any{"work", 0, "mpi", 3}, lock, "certain"},
 		{"at a call that takes it again, in a function that gives it back", []any{"update", 1, "again", 2}, lock, "certain"},

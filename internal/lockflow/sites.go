@@ -161,7 +161,19 @@ func (p *Program) site(s flow.CallSite) site {
 	}
 	out.entry = p.Entry(s)
 	out.kind = p.calleeKind(s.Name, out.entry)
+	if n, ok := rtl.RunsArgument(s.Name); ok && out.kind == calleeHarmless && !p.handsFunction(s, n) {
+		out.kind = calleeUnknown
+	}
 	return out
+}
+
+// handsFunction reports whether an argument of a call is known to be a function of the program.
+func (p *Program) handsFunction(s flow.CallSite, arg int) bool {
+	if arg >= len(s.Args) {
+		return false
+	}
+	addr, ok := s.Args[arg].Address()
+	return ok && p.BeginsFunction(addr)
 }
 
 func (p *Program) calleeKind(name string, entry uint64) calleeKind {

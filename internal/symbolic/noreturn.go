@@ -18,9 +18,11 @@ var noReturn = map[string]bool{
 
 	"_ZSt9terminatev": true, "_ZSt10unexpectedv": true, "__cxa_pure_virtual": true, "__cxa_deleted_virtual": true,
 	"__cxa_throw": true, "__cxa_rethrow": true, "__cxa_bad_cast": true, "__cxa_bad_typeid": true,
-	"__cxa_throw_bad_array_new_length": true, "__cxa_call_unexpected": true, "__cxa_call_terminate": true,
+	"__cxa_throw_bad_array_new_length": true, "__cxa_throw_bad_array_length": true,
+	"__cxa_call_unexpected": true, "__cxa_call_terminate": true,
 	"__clang_call_terminate": true, "_Unwind_Resume": true,
-	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true,
+	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true, // GNU's
+	"_ZSt17rethrow_exceptionSt13exception_ptr":                    true, // LLVM's
 
 	"_gfortran_runtime_error": true, "_gfortran_runtime_error_at": true,
 	"_gfortran_os_error": true, "_gfortran_os_error_at": true,

@@ -211,6 +211,14 @@ func fileInstead(name string, err error) error {
 	return err
 }
 
+// About describes the target, as far as it is known without a look.
+func (t *Target) About() picture.Target {
+	if t.source == nil {
+		return picture.Target{}
+	}
+	return t.source.About()
+}
+
 // Living reports whether the target may be different at another moment by itself.
 func (t *Target) Living() bool { return t.source == nil || t.source.Living() }
 

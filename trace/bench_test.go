@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // BenchmarkDecode goes through the events of a ring of 32,768 records.
 func BenchmarkDecode(b *testing.B) {
-	m := newImage(1, 15)
+	m := tracetest.New(1, 15)
 	for i := range uint64(1 << 15) {
-		m.put(0, record{time: 1 + i, code: uint8(16 + i%16), flags: 1, value: 7, a: 0x401000 + i, b: i})
+		m.Put(0, tracetest.Record{Time: 1 + i, Code: uint8(16 + i%16), Flags: 1, Value: 7, A: 0x401000 + i, B: i})
 	}
-	run := &m.read(b).Threads[0].Main
+	run := &m.Read(b).Threads[0].Main
 	events, sum := 0, uint64(0)
 	for b.Loop() {
 		c := run.Events()
@@ -26,18 +27,18 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkRead copies and checks rings of 24 threads.
+// BenchmarkRead copies and checks tracetest.Rings of 24 threads.
 func BenchmarkRead(b *testing.B) {
 	const threads = 24
-	m := newImage(threads, 12)
+	m := tracetest.New(threads, 12)
 	for i := range threads {
 		for n := range uint64(5000) {
-			m.put(i, record{time: 1 + n*threads + uint64(i), code: 27, a: 0x401000, b: n})
+			m.Put(i, tracetest.Record{Time: 1 + n*threads + uint64(i), Code: 27, A: 0x401000, B: n})
 		}
 	}
 	events := 0
 	for b.Loop() {
-		for range m.read(b).Events(0) {
+		for range m.Read(b).Events(0) {
 			events++
 		}
 	}

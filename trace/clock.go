@@ -63,6 +63,9 @@ func (c *Clock) Monotonic(ticks uint64) int64 {
 	return int64(c.start.monotonic) + int64(float64(int64(ticks-c.start.ticks))*c.rate())
 }
 
+// Start is when the recorder began, in ticks.
+func (c *Clock) Start() uint64 { return c.start.ticks }
+
 // Between is the time from a number of ticks to another, which may be earlier.
 func (c *Clock) Between(from, to uint64) time.Duration {
 	return time.Duration(float64(int64(to-from)) * c.rate())

@@ -4,38 +4,43 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // FuzzRead changes the memory of a recorder: every record is read, lost, or told as a
 // problem; times ascend; nothing else happens.
 func FuzzRead(f *testing.F) {
-	m := newImage(2, 7)
+	m := tracetest.New(2, 7)
 	for i := range uint64(150) {
 		code := uint8(1 + i%40)
-		m.put(0, record{time: 2000 + 10*i, code: code, kind: uint8(i), flags: 1, value: 7, a: 0x401000 + i, b: i})
+		m.Put(0, tracetest.Record{
+			Time: 2000 + 10*i, Code: code, Kind: uint8(i), Flags: 1, Value: 7, A: 0x401000 + i, B: i,
+		})
 	}
 	for i := range uint64(20) {
-		m.put(1, record{time: 2005 + 10*i, code: 37, flags: 2 << 4, rare: true})
-		m.put(1, record{code: 64, time: 1 << 62, value: 24, rare: true})
-		m.put(1, record{code: 64, time: 1 << 62, value: 3, rare: true})
+		m.Put(1, tracetest.Record{Time: 2005 + 10*i, Code: 37, Flags: 2 << 4, Rare: true})
+		m.Put(1, tracetest.Record{Code: 64, Time: 1 << 62, Value: 24, Rare: true})
+		m.Put(1, tracetest.Record{Code: 64, Time: 1 << 62, Value: 3, Rare: true})
 	}
 	for _, c := range []struct {
 		at    uint32
 		value uint64
 	}{
-		{0, 0}, {16, 2}, {112, 1 << 30}, {directory, 1 << 40}, {rings, 0}, {rings + 8, 1 << 63},
-		{rings + 48, 20 | 20<<32},
-		{rings + 52, 6}, {rings + slots, 0}, {rings + slots + 8, 1<<64 - 1}, {rings + 192, 1<<64 - 1},
-		{rings + 104, 1 << 63},
+		{0, 0}, {16, 2}, {112, 1 << 30}, {tracetest.Directory, 1 << 40}, {tracetest.Rings, 0},
+		{tracetest.Rings + 8, 1 << 63},
+		{tracetest.Rings + 48, 20 | 20<<32},
+		{tracetest.Rings + 52, 6}, {tracetest.Rings + tracetest.Slots, 0},
+		{tracetest.Rings + tracetest.Slots + 8, 1<<64 - 1}, {tracetest.Rings + 192, 1<<64 - 1},
+		{tracetest.Rings + 104, 1 << 63},
 	} {
-		f.Add(c.at, c.value, uint32(len(m.bytes)))
+		f.Add(c.at, c.value, uint32(len(m.Bytes)))
 	}
 	f.Fuzz(func(t *testing.T, at uint32, value uint64, end uint32) {
-		b := append([]byte(nil), m.bytes...)
+		b := append([]byte(nil), m.Bytes...)
 		if int(at)+8 <= len(b) {
 			le.PutUint64(b[at:], value)
 		}
-		n := &image{bytes: b[:min(int(end), len(b))], maps: m.maps}
+		n := &tracetest.Image{Bytes: b[:min(int(end), len(b))], Maps: m.Maps}
 		r, err := trace.Open(n, 0)
 		if err != nil {
 			return

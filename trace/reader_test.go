@@ -1,29 +1,33 @@
 package trace_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
-// TestRead reads rings of which one was full before: events of both rings in their order,
+var le = binary.LittleEndian
+
+// TestRead reads tracetest.Rings of which one was full before: events of both tracetest.Rings in their order,
 // with what belongs to them, and the count of what was overwritten.
 func TestRead(t *testing.T) {
-	m := newImage(2, 7)
-	m.put(0, record{time: 1000, code: 65, value: 100, rare: true})
+	m := tracetest.New(2, 7)
+	m.Put(0, tracetest.Record{Time: 1000, Code: 65, Value: 100, Rare: true})
 	const written = 300
 	for i := range uint64(written) {
-		m.put(0, record{time: 2000 + 10*i, code: 26, kind: 5, value: 7, a: 0x401000 + i, b: 0xbeef})
+		m.Put(0, tracetest.Record{Time: 2000 + 10*i, Code: 26, Kind: 5, Value: 7, A: 0x401000 + i, B: 0xbeef})
 	}
-	m.put(0, record{time: 2001 + 10*(written-1), code: 24, a: 0x402000, b: 0xbeef, rare: true})
-	m.put(1, record{time: 4985, code: 5, flags: 1 << 4, value: 1, a: 0x403000, b: 1<<48 | 1})
-	m.put(1, record{code: 64, time: 99, a: 2 << 48})
-	m.put(1, record{time: 4995, code: 23, kind: 3, flags: 1 | 4, value: 9, a: 3<<48 | 0x404000, b: 5})
+	m.Put(0, tracetest.Record{Time: 2001 + 10*(written-1), Code: 24, A: 0x402000, B: 0xbeef, Rare: true})
+	m.Put(1, tracetest.Record{Time: 4985, Code: 5, Flags: 1 << 4, Value: 1, A: 0x403000, B: 1<<48 | 1})
+	m.Put(1, tracetest.Record{Code: 64, Time: 99, A: 2 << 48})
+	m.Put(1, tracetest.Record{Time: 4995, Code: 23, Kind: 3, Flags: 1 | 4, Value: 9, A: 3<<48 | 0x404000, B: 5})
 
-	rec := m.read(t)
+	rec := m.Read(t)
 	if rec.PID != 4711 || len(rec.Threads) != 2 || len(rec.Problems) != 0 {
 		t.Fatalf("%+v", rec)
 	}
@@ -75,11 +79,11 @@ func TestRead(t *testing.T) {
 // TestOverrun has the writer go on while the reader copies: what may be overwritten is not
 // believed, and all that is not read is counted.
 func TestOverrun(t *testing.T) {
-	m := newImage(1, 7)
+	m := tracetest.New(1, 7)
 	write := func(n int) {
 		for range n {
-			number := le.Uint64(m.bytes[rings+8:])
-			m.put(0, record{time: 1 + number, code: 27, b: number})
+			number := le.Uint64(m.Bytes[tracetest.Rings+8:])
+			m.Put(0, tracetest.Record{Time: 1 + number, Code: 27, B: number})
 		}
 	}
 	write(200)
@@ -89,15 +93,16 @@ func TestOverrun(t *testing.T) {
 	}
 	var read, lost uint64
 	for round := range 6 {
-		m.reading = nil
+		m.Reading = nil
 		write(70)
-		m.reading = func(at, n uint64) {
-			if at >= rings+slots && at < rings+slots+32<<7 && n > 0 { // the records of the main ring
+		m.Reading = func(at, n uint64) {
+			const records = tracetest.Rings + tracetest.Slots // of the main ring
+			if at >= records && at < records+32<<7 && n > 0 {
 				write(30 * round)
 			}
 		}
 		rec, err := r.New()
-		m.reading = nil
+		m.Reading = nil
 		if err != nil || len(rec.Problems) > 0 {
 			t.Fatal(err, rec)
 		}
@@ -120,9 +125,9 @@ func TestOverrun(t *testing.T) {
 
 // TestDoing reads what a thread is doing from the header of its ring.
 func TestDoing(t *testing.T) {
-	m := newImage(1, 7)
-	g := m.bytes[rings:]
-	m.put(0, record{time: 10, code: 26, kind: 1, a: 0x401000, b: 0xbeef})
+	m := tracetest.New(1, 7)
+	g := m.Bytes[tracetest.Rings:]
+	m.Put(0, tracetest.Record{Time: 10, Code: 26, Kind: 1, A: 0x401000, B: 0xbeef})
 	le.PutUint64(g[32:], 0x41|77<<16)
 	le.PutUint32(g[192:], 20) // locks, of which there is room for 16
 	for i := range 16 {
@@ -133,7 +138,7 @@ func TestDoing(t *testing.T) {
 	le.PutUint32(g[200:], 2)
 	le.PutUint64(g[1024+32:], 5)
 	le.PutUint64(g[1024+32+8:], 6)
-	rec := m.read(t)
+	rec := m.Read(t)
 	d := rec.Threads[0]
 	if d.State != 0x41 || d.Since != 77 || len(d.Held) != 15 || d.Omitted != 5 || d.Held[3].Lock() != 4 || d.Torn {
 		t.Errorf("%+v", d.Doing)
@@ -148,19 +153,19 @@ func TestDoing(t *testing.T) {
 
 // TestOwners says which of the threads that shared a ring made an event.
 func TestOwners(t *testing.T) {
-	m := newImage(1, 7)
+	m := tracetest.New(1, 7)
 	for i := range uint64(200) {
-		e := record{time: 1 + i, code: 27}
+		e := tracetest.Record{Time: 1 + i, Code: 27}
 		if i == 50 || i == 100 || i == 150 {
-			e = record{time: 1 + i, code: 65, value: uint32(i)}
+			e = tracetest.Record{Time: 1 + i, Code: 65, Value: uint32(i)}
 		}
-		m.put(0, e)
+		m.Put(0, e)
 	}
-	g := m.bytes[rings:]
+	g := m.Bytes[tracetest.Rings:]
 	le.PutUint32(g[132:], 150) // its thread
 	le.PutUint64(g[144:], 150) // base
 	le.PutUint32(g[160:], 100) // the one before
-	rec := m.read(t)
+	rec := m.Read(t)
 	for e := range rec.Threads[0].Events(0) {
 		want := uint32(e.Number / 50 * 50)
 		if e.Number < 100 { // the record THREAD 50 is lost
@@ -174,22 +179,22 @@ func TestOwners(t *testing.T) {
 
 // TestFind finds a header by its name, without it, and among several.
 func TestFind(t *testing.T) {
-	m := newImage(1, 7)
-	if _, err := trace.OpenNamed(m, m.maps, 0); err != nil {
+	m := tracetest.New(1, 7)
+	if _, err := trace.OpenNamed(m, m.Maps, 0); err != nil {
 		t.Error(err)
 	}
-	m.maps[0].File = ""
-	if _, err := trace.OpenNamed(m, m.maps, 0); !errors.Is(err, trace.ErrNone) {
+	m.Maps[0].File = ""
+	if _, err := trace.OpenNamed(m, m.Maps, 0); !errors.Is(err, trace.ErrNone) {
 		t.Errorf("without a name: %v", err)
 	}
 	if _, err := trace.Open(m, 0); err != nil {
 		t.Errorf("by what mappings begin with: %v", err)
 	}
-	m.bytes[0]++
+	m.Bytes[0]++
 	if _, err := trace.Open(m, 0); !errors.Is(err, trace.ErrNone) {
 		t.Errorf("nothing is there: %v", err)
 	}
-	m.maps[0].File = "/memfd:ompd-recorder (deleted)"
+	m.Maps[0].File = "/memfd:ompd-recorder (deleted)"
 	if _, err := trace.Open(m, 0); !errors.Is(err, trace.ErrDamaged) {
 		t.Errorf("a name without a header: %v", err)
 	}
@@ -210,20 +215,23 @@ func TestDamagedHeader(t *testing.T) {
 		{name: "record size", at: 24, value: 64, want: trace.ErrDamaged},
 		{name: "byte order", at: 32, value: 1, want: trace.ErrDamaged},
 		{name: "rings", at: 112, value: 1 << 31, want: trace.ErrDamaged},
-		{name: "more rings than there are", at: 112, value: 5, threads: 2},
+		{name: "more tracetest.Rings than there are", at: 112, value: 5, threads: 2},
 		{name: "no memory for rings", at: 96, value: 0, problems: 2, threads: 2},
-		{name: "address of a ring", at: directory + 4, value: 77, problems: 1, threads: 1},
-		{name: "the same ring twice", at: directory + 8, value: base + rings, problems: 1, threads: 1},
-		{name: "size of a ring", at: rings + 48, value: 63, problems: 1, threads: 2},
-		{name: "address of records", at: rings + 20, value: 1, problems: 1, threads: 2},
-		{name: "a head that was never reached", at: rings + 12, value: 1 << 30, problems: 0, threads: 2},
-		{name: "locks", at: rings + 192, value: 1<<32 - 1, threads: 2},
+		{name: "address of a ring", at: tracetest.Directory + 4, value: 77, problems: 1, threads: 1},
+		{
+			name: "the same ring twice", at: tracetest.Directory + 8, value: tracetest.Base + tracetest.Rings,
+			problems: 1, threads: 1,
+		},
+		{name: "size of a ring", at: tracetest.Rings + 48, value: 63, problems: 1, threads: 2},
+		{name: "address of records", at: tracetest.Rings + 20, value: 1, problems: 1, threads: 2},
+		{name: "a head that was never reached", at: tracetest.Rings + 12, value: 1 << 30, problems: 0, threads: 2},
+		{name: "locks", at: tracetest.Rings + 192, value: 1<<32 - 1, threads: 2},
 	} {
-		m := newImage(2, 7)
+		m := tracetest.New(2, 7)
 		for i := range 2 {
-			m.put(i, record{time: 10, code: 27})
+			m.Put(i, tracetest.Record{Time: 10, Code: 27})
 		}
-		le.PutUint32(m.bytes[c.at:], c.value)
+		le.PutUint32(m.Bytes[c.at:], c.value)
 		r, err := trace.Open(m, 0)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
@@ -240,17 +248,17 @@ func TestDamagedHeader(t *testing.T) {
 
 // TestDamagedRecords leaves out what a writer cannot have left, and counts it.
 func TestDamagedRecords(t *testing.T) {
-	m := newImage(1, 7)
+	m := tracetest.New(1, 7)
 	for i := range uint64(100) {
-		m.put(0, record{time: 10 + i, code: 27, b: i})
+		m.Put(0, tracetest.Record{Time: 10 + i, Code: 27, B: i})
 	}
-	b := m.bytes[rings+slots:]
+	b := m.Bytes[tracetest.Rings+tracetest.Slots:]
 	b[32*10+8] = 0                   // never written
 	b[32*20+11] = 3                  // of another lap
 	le.PutUint64(b[32*30:], 5)       // earlier than the one before
 	le.PutUint64(b[32*40:], 1<<60)   // later than the newest
 	b[32*50+8], b[32*60+10] = 64, 48 // a continuation of nothing, and nothing that continues
-	rec := m.read(t)
+	rec := m.Read(t)
 	run := &rec.Threads[0].Main
 	c := run.Events()
 	n := 0
@@ -264,13 +272,13 @@ func TestDamagedRecords(t *testing.T) {
 
 // TestCut has a memory that ends anywhere: what is whole is shown.
 func TestCut(t *testing.T) {
-	whole := newImage(3, 7)
+	whole := tracetest.New(3, 7)
 	for i := range 3 {
-		whole.put(i, record{time: 10, code: 27})
+		whole.Put(i, tracetest.Record{Time: 10, Code: 27})
 	}
 	shown := map[int]bool{}
-	for end := 0; end <= len(whole.bytes); end += 512 {
-		m := &image{bytes: whole.bytes[:end], maps: whole.maps}
+	for end := 0; end <= len(whole.Bytes); end += 512 {
+		m := &tracetest.Image{Bytes: whole.Bytes[:end], Maps: whole.Maps}
 		r, err := trace.Open(m, 0)
 		if err != nil {
 			continue
@@ -279,7 +287,7 @@ func TestCut(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if len(rec.Problems) == 0 && end < rings+3*ringSize(7)-32<<rareShift-32<<7 {
+		if len(rec.Problems) == 0 && end < tracetest.Rings+3*tracetest.RingSize(7)-32<<tracetest.RareShift-32<<7 {
 			t.Errorf("nothing is missing of %d bytes", end)
 		}
 		n := 0
@@ -295,18 +303,18 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestClock converts ticks by the moments that the rings have, and believes none that
+// TestClock converts ticks by the moments that the tracetest.Rings have, and believes none that
 // cannot be.
 func TestClock(t *testing.T) {
-	m := newImage(2, 7)
+	m := tracetest.New(2, 7)
 	moment := func(i int, ticks, monotonic uint64) {
-		g := m.bytes[rings+i*ringSize(7):]
+		g := m.Bytes[tracetest.Rings+i*tracetest.RingSize(7):]
 		le.PutUint64(g[104:], ticks)
 		le.PutUint64(g[112:], monotonic)
 	}
 	moment(0, 1000+2_000_000, 5000+2_020_000) // 1 % slower than the processor says
 	moment(1, 1<<50, 6000)
-	c := m.read(t).Clock
+	c := m.Read(t).Clock
 	if got := c.Monotonic(1000 + 100_000); got != 5000+101_000 {
 		t.Errorf("%d ns", got)
 	}
@@ -324,4 +332,4 @@ func TestClock(t *testing.T) {
 	}
 }
 
-var _ callbacks.MappingLister = (*image)(nil)
+var _ callbacks.MappingLister = (*tracetest.Image)(nil)

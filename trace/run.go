@@ -76,6 +76,14 @@ type Cursor struct {
 // Events returns a cursor before the first event.
 func (r *Run) Events() Cursor { return Cursor{records: r.records, first: r.First, rare: r.Rare} }
 
+// Back is the event that begins at the nth record before the end, or soon after.
+func (r *Run) Back(n int) (e Event, ok bool) {
+	c := r.Events()
+	c.at = max(0, len(c.records)-n*recordSize)
+	ok = c.Next(&e)
+	return e, ok
+}
+
 // Since returns a cursor before the first event that is not earlier than a time.
 func (r *Run) Since(ticks uint64) Cursor {
 	c := r.Events()

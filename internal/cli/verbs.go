@@ -127,7 +127,7 @@ func (a *app) verbs() []*cobra.Command {
 	}
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, dlvVerb(a),
-		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
+		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
 		a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(),
 		jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(), a.versionVerb(),
 	}
@@ -234,10 +234,21 @@ func (a *app) versionVerb() *cobra.Command {
 // printer returns a printer on out, in the format that was asked for
 // and as people can see it there.
 func (s *style) printer(out *os.File) (report.Printer, error) {
-	o := report.Options{All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh}
 	format, err := s.format()
 	if err != nil {
 		return nil, err
+	}
+	o, err := s.printerOptions(out)
+	if err != nil {
+		return nil, err
+	}
+	return report.New(format, out, o)
+}
+
+// printerOptions say how people can see what is printed on out.
+func (s *style) printerOptions(out *os.File) (report.Options, error) {
+	o := report.Options{
+		All: s.all, Native: s.native, Numbers: s.numbers, Sites: s.sites, Source: openSource, Refresh: s.refresh,
 	}
 	fd := int(out.Fd())
 	tty := term.IsTerminal(fd)
@@ -255,7 +266,7 @@ func (s *style) printer(out *os.File) (report.Printer, error) {
 		o.Color = true
 	case "never":
 	default:
-		return nil, usageError{fmt.Errorf("--color %q: it is auto, always or never", s.color)}
+		return o, usageError{fmt.Errorf("--color %q: it is auto, always or never", s.color)}
 	}
-	return report.New(format, out, o)
+	return o, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -44,7 +45,40 @@ func TestRecord(t *testing.T) {
 			if !bytes.HasPrefix(header, []byte(recorderMagic)) {
 				t.Errorf("the header begins with %q", header[:16])
 			}
+			checkTrace(t, core, exe)
 		})
+	}
+}
+
+// checkTrace asks for what was recorded of lock_cycle: two threads that each have a lock and
+// ask for the other's.
+func checkTrace(t *testing.T, core, exe string) {
+	t.Helper()
+	status, out, errs := output(t, "trace", "--exe", exe, "--events", "5", core)
+	if status != 0 || errs != "" || !strings.HasPrefix(out, "recorded in process ") {
+		t.Errorf("trace: exit status %d, printed %q and %q", status, out, errs)
+	}
+	asked := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(\d+)  asks for lock \S+ .*lock_cycle\.c:\d+$`)
+	acquired := regexp.MustCompile(`(?m)^ +-\d+\.\d{6} +(\d+)  acquires lock \S+ .*lock_cycle\.c:\d+$`)
+	for _, want := range []*regexp.Regexp{asked, acquired} {
+		lwps := map[string]bool{}
+		for _, m := range want.FindAllStringSubmatch(out, -1) {
+			lwps[m[1]] = true
+		}
+		if len(lwps) < 2 {
+			t.Errorf("%v matches events of the threads %v, want two\n%s", want, lwps, out)
+		}
+	}
+	status, out, errs = output(t, "trace", "stats", "--exe", exe, core)
+	if status != 0 || errs != "" || !strings.Contains(out, "wait for lock ") || !strings.Contains(out, "not over") {
+		t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)
+	}
+	file := filepath.Join(t.TempDir(), "lock_cycle.jsonl")
+	status, out, errs = output(t, "trace", "--exe", exe, "--names", "2013", "-o", file, core)
+	b, err := os.ReadFile(file)
+	found := bytes.Contains(b, []byte(`"event":"ompt_event_wait_lock"`))
+	if status != 0 || out != "" || errs != "" || err != nil || !found {
+		t.Errorf("-o: exit status %d, printed %q and %q, wrote %q: %v", status, out, errs, b, err)
 	}
 }
 

@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
+	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
+	"github.com/ompd-inspect/ompd-inspect/trace/export"
+)
+
+// tracing are the flags of trace.
+type tracing struct {
+	*app
+	last   time.Duration
+	thread int
+	region string
+	events int
+	follow bool
+	rate   int
+	named  bool // events are shown by the names of a document
+	names  omptnames.Standard
+}
+
+// document is a document by whose names events are shown, as a flag.
+type document struct{ *omptnames.Standard }
+
+// Type is the word for it in the help.
+func (document) Type() string { return "document" }
+
+// Defaults of trace's flags.
+const (
+	eventsShown = 20   // of each thread
+	rateShown   = 2000 // lines a second
+)
+
+// traceVerb shows what a recorder has kept.
+func traceVerb(a *app) *cobra.Command {
+	t := &tracing{app: a, events: eventsShown, rate: rateShown}
+	cmd := &cobra.Command{
+		Use: "trace CORE|PID", Short: "The last OpenMP events of a program that is recorded", Args: oneTarget,
+		Long: `Shows the last events of each thread of a program that was started with
+` + "`ompd-inspect record`" + `, merged by time, with their places in the source: from a core of
+it, or while it runs. A process is not stopped.
+
+The time is in seconds before now, in a core before the newest event. --last 5s shows
+all events of the last five seconds, in place of the last ones of each thread.
+
+-o FILE writes a file in the format that its name asks for: .perfetto-trace (Perfetto),
+.json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof) or .jsonl. It has
+all events that are there, or those of --last.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t.named = cmd.Flags().Changed("names")
+			if err := t.check(cmd); err != nil {
+				return err
+			}
+			return t.open(args[0], func(target *session.Target, h *session.History) error {
+				switch {
+				case t.out != "":
+					return t.write(h, target)
+				case t.follow:
+					return t.followed(h)
+				}
+				return t.show(h, target)
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&t.events, "events", t.events, "how many of the last events of each thread are shown, 0 for all")
+	f.BoolVar(&t.follow, "follow", false, "show events as they come, until Ctrl-C or the end of the process")
+	f.IntVar(&t.rate, "rate", t.rate,
+		"with --follow, how many events a second are shown for people; others are counted; 0 for all")
+	f.Var(document{&t.names}, "names", "show events by the names that OMPT gave them in 2013, 2016 or 5.1")
+	f.IntVar(&t.thread, "thread", 0, "only the thread of this number (LWP)")
+	f.StringVar(&t.region, "region", "", "only what happened in the region of this id, such as 0.7")
+	a.outputFlags(cmd)
+	cmd.PersistentFlags().DurationVar(&t.last, "last", 0, "only events of so long a time before now, such as 5s")
+	cmd.AddCommand(t.statsVerb())
+	return cmd
+}
+
+// statsVerb shows statistics of what was recorded.
+func (t *tracing) statsVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats CORE|PID", Short: "Time, waiting, imbalance and contention of each construct", Args: oneTarget,
+		Long: `Shows for each construct and place in the source how often it was executed and how long
+that took: of barriers how uneven threads arrived, and who was the last; of locks how
+long threads waited that another thread had it, and where that one acquired it; of tasks
+how long they took without the tasks in them. Then the locks that threads acquired in
+different orders, so that they might have waited for each other for ever.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return t.open(args[0], func(target *session.Target, h *session.History) error {
+				rec, err := h.Read()
+				if err != nil {
+					return err
+				}
+				stats := analyze.Stats(rec, t.window(h, rec))
+				cycles := analyze.LockOrder(rec, t.window(h, rec))
+				if t.isJSON() {
+					return report.WriteJSON(t.Stdout, statisticsJSON(stats, cycles, rec, h))
+				}
+				p, err := t.textPrinter()
+				if err != nil {
+					return err
+				}
+				p.Recorded(rec, program(target))
+				p.Statistics(stats, rec.Words(h.Lock), h.Place)
+				p.LockOrder(cycles, rec.Words(h.Lock), h.Place)
+				return p.Err()
+			})
+		},
+	}
+}
+
+// check refuses flags that do not go together.
+func (t *tracing) check(cmd *cobra.Command) error {
+	switch {
+	case t.follow && t.out != "":
+		return usageError{errors.New("--follow writes no file: leave -o out, or take --json with a redirection")}
+	case t.last < 0 || t.events < 0 || t.rate < 0:
+		return usageError{errors.New("--last, --events and --rate are not negative")}
+	case t.last > 0 && !cmd.Flags().Changed("events"):
+		t.events = 0
+	}
+	if t.out == "" {
+		return nil
+	}
+	if _, err := export.Writer(t.out); err != nil {
+		return usageError{err}
+	}
+	return outfile.Check(t.out, outfile.Options{Mode: 0o644, Force: t.force})
+}
+
+// open opens a target and its recording.
+func (t *tracing) open(name string, f func(*session.Target, *session.History) error) (err error) {
+	if err := t.enterSandbox(name); err != nil {
+		return err
+	}
+	target, err := t.openTarget(t.context(), name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	h, err := target.History()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return f(target, h)
+}
+
+// since is the time of the first event that is wanted.
+func (t *tracing) since(h *session.History, rec *trace.Recording) uint64 {
+	if t.last == 0 {
+		return 0
+	}
+	return rec.Clock.Before(h.Now(rec), t.last)
+}
+
+// window is the time that is wanted.
+func (t *tracing) window(h *session.History, rec *trace.Recording) analyze.Window {
+	return analyze.Window{Since: t.since(h, rec), Until: h.Now(rec)}
+}
+
+// program is the base name of the target's program.
+func program(t *session.Target) string {
+	if exe := t.About().Executable; exe != "" {
+		return filepath.Base(exe)
+	}
+	return ""
+}
+
+// options are those of exports.
+func (t *tracing) options(h *session.History, rec *trace.Recording, program string) export.Options {
+	return export.Options{Window: t.window(h, rec), Program: program, Names: placeNames{h}, Name: t.eventName}
+}
+
+// eventName is the name that the chosen document gives to an event, or what it is in 5.1.
+func (t *tracing) eventName(e *trace.Event) string {
+	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
+	if name := t.names.Name(key); name != "" {
+		return name
+	}
+	return fmt.Sprintf("event_%d", e.Code)
+}
+
+// placeNames are the names of a history, as exports have them.
+type placeNames struct{ *session.History }
+
+// Place implements export.Names.
+func (n placeNames) Place(pc uint64) export.Place {
+	f := n.History.Place(pc)
+	if f.In != "" {
+		f.Function = f.In
+	}
+	return export.Place{Function: f.Function, File: f.File, Line: f.Line}
+}
+
+// write writes a file.
+func (t *tracing) write(h *session.History, target *session.Target) error {
+	write, err := export.Writer(t.out)
+	if err != nil {
+		return err
+	}
+	rec, err := h.Read()
+	if err != nil {
+		return err
+	}
+	f, err := outfile.Create(t.out, outfile.Options{Mode: 0o644, Force: t.force})
+	if err != nil {
+		return err
+	}
+	if err := write(f.File, rec, t.options(h, rec, program(target))); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", t.out, err), f.Discard())
+	}
+	return f.Commit()
+}
+
+// interrupted returns a context that ends with Ctrl-C.
+func (t *tracing) interrupted() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(t.context(), unix.SIGINT, unix.SIGTERM, os.Interrupt)
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
+	"github.com/ompd-inspect/ompd-inspect/trace/export"
+)
+
+// textPrinter prints for people.
+func (t *tracing) textPrinter() (*text.Events, error) {
+	if f, err := t.format(); err != nil || f != report.Text {
+		return nil, errors.Join(err,
+			usageError{fmt.Errorf("--format %s: events are text or json; -o writes other formats", f)})
+	}
+	o, err := t.printerOptions(t.Stdout)
+	if err != nil {
+		return nil, err
+	}
+	p := text.NewEvents(t.Stdout, o.Color, o.Width)
+	if o.All {
+		p.FoldNothing()
+	}
+	return p, nil
+}
+
+// chosen reports whether an event is one of the thread and region that were asked for. It
+// is asked of all events of a thread in their order.
+type chosen struct {
+	thread uint32
+	region string
+	words  trace.Words
+	in     map[uint32]uint64 // by ring: the region that its thread is in
+}
+
+func (t *tracing) chosen(rec *trace.Recording) *chosen {
+	return &chosen{uint32(t.thread), t.region, rec.Words(nil), map[uint32]uint64{}}
+}
+
+func (c *chosen) has(t *trace.Thread, e *trace.Event) bool {
+	if c.thread != 0 && t.LWPOf(e) != c.thread {
+		return false
+	}
+	if c.region == "" {
+		return true
+	}
+	in := c.in[t.Index]
+	if e.Region != 0 && e.Code != trace.ParallelBegin && e.Code != trace.ParallelEnd {
+		in, c.in[t.Index] = e.Region, e.Region
+	}
+	if e.Code == trace.ImplicitTask && e.Endpoint == trace.End {
+		c.in[t.Index] = 0
+	}
+	return c.words.ID(in) == c.region || e.Region != 0 && c.words.ID(e.Region) == c.region
+}
+
+// show shows the last events.
+func (t *tracing) show(h *session.History, target *session.Target) error {
+	rec, err := h.Read()
+	if err != nil {
+		return err
+	}
+	since := t.since(h, rec)
+	skip := map[uint32]int{} // events of a ring that are too old
+	if t.events > 0 {
+		choose := t.chosen(rec)
+		for _, th := range rec.Threads {
+			for e := range th.Events(since) {
+				if choose.has(th, e) {
+					skip[th.Index]++
+				}
+			}
+			skip[th.Index] -= t.events
+		}
+	}
+	out, err := t.printing(h, rec)
+	if err != nil {
+		return err
+	}
+	if out.p != nil {
+		out.p.Recorded(rec, program(target))
+		out.p.EventHeading()
+	}
+	choose, shown := t.chosen(rec), 0
+	for th, e := range rec.Events(since) {
+		if !choose.has(th, e) {
+			continue
+		}
+		if skip[th.Index] > 0 {
+			skip[th.Index]--
+			continue
+		}
+		if shown++; out.event(th, e) != nil {
+			break
+		}
+	}
+	if shown == 0 && out.p != nil && out.err == nil {
+		out.p.Skipped(1, "event is none of those that are asked for: leave --thread, --region or --last out")
+	}
+	return out.err
+}
+
+// printing prints events, for people or as lines of JSON.
+type printing struct {
+	*tracing
+	h     *session.History
+	rec   *trace.Recording
+	words trace.Words
+	now   uint64
+	p     *text.Events // nil for JSON
+	liner *export.Liner
+	json  *json.Encoder
+	err   error
+}
+
+func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing, error) {
+	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
+	if t.isJSON() {
+		out.liner, out.json = export.NewLiner(rec, t.options(h, rec, "")), json.NewEncoder(t.Stdout)
+		return out, nil
+	}
+	var err error
+	out.p, err = t.textPrinter()
+	return out, err
+}
+
+// event prints one event; its error is that of the output.
+func (o *printing) event(th *trace.Thread, e *trace.Event) error {
+	if o.p == nil {
+		o.err = o.json.Encode(o.liner.Line(th, e))
+		return o.err
+	}
+	says := o.words.Phrase(e)
+	if o.named {
+		says = o.eventName(e)
+	}
+	o.p.Event(o.rec.Clock.Between(e.Time, o.now), th.LWPOf(e), says, o.h.Place(e.PC))
+	o.err = o.p.Err()
+	return o.err
+}
+
+// followInterval is the time between two copies of the rings: a ring of 32,768 records
+// that a thread writes a million records a second into is full after 33 ms.
+const followInterval = 20 * time.Millisecond
+
+// followed shows events as they come.
+func (t *tracing) followed(h *session.History) error {
+	ctx, stop := t.interrupted()
+	defer stop()
+	if _, err := h.New(); err != nil { // what is there already
+		return err
+	}
+	tick := time.NewTicker(followInterval)
+	defer tick.Stop()
+	var out *printing
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		rec, err := h.New()
+		if err != nil {
+			if !errors.Is(err, trace.ErrDamaged) {
+				return err
+			}
+			fmt.Fprintln(t.Stderr, "ompd-inspect: the process has ended")
+			return nil
+		}
+		if out == nil {
+			if out, err = t.printing(h, rec); err != nil {
+				return err
+			}
+		}
+		out.rec, out.now = rec, h.Now(rec)
+		if err := out.some(); err != nil {
+			return err
+		}
+	}
+}
+
+// some shows the newest of the events, as many as may be shown, and counts the others.
+func (o *printing) some() error {
+	most := int(time.Duration(o.rate) * followInterval / time.Second)
+	if o.rate == 0 || o.p == nil {
+		most = 0
+	}
+	since, skipped := o.newest(most)
+	choose := o.chosen(o.rec)
+	lost, _ := o.rec.Lost()
+	if o.p != nil {
+		o.p.Skipped(lost, "records were overwritten before they could be read")
+		o.p.Skipped(skipped, "events are not shown: --rate")
+	}
+	for th, e := range o.rec.Events(since) {
+		if choose.has(th, e) && o.event(th, e) != nil {
+			break
+		}
+	}
+	return o.err
+}
+
+// newest is the time since which there are most events or a few less, and how many records
+// there are before.
+func (o *printing) newest(most int) (since, skipped uint64) {
+	if most == 0 || o.thread != 0 || o.region != "" {
+		return 0, 0
+	}
+	all := 0
+	for _, th := range o.rec.Threads {
+		all += th.Main.Len() + th.Rare.Len()
+	}
+	if all <= most {
+		return 0, 0
+	}
+	for _, th := range o.rec.Threads {
+		if e, ok := th.Main.Back(max(most/len(o.rec.Threads), 1)); ok {
+			since = max(since, e.Time)
+		}
+	}
+	kept := 0
+	for range o.rec.Events(since) {
+		kept++
+	}
+	return since, uint64(all - min(kept, all))
+}
+
+// statisticsRow is a row of statistics as JSON.
+type statisticsRow struct {
+	analyze.Row
+	Title string       `json:"title"`
+	At    export.Place `json:"at"`
+}
+
+// statisticsJSON are statistics with the places of their rows.
+func statisticsJSON(s *analyze.Statistics, cycles []analyze.Cycle, rec *trace.Recording, h *session.History) any {
+	rows := make([]statisticsRow, len(s.Rows))
+	for i, r := range s.Rows {
+		title := analyze.Title(r.What, r.Kind, r.Lock, rec.Words(h.Lock))
+		rows[i] = statisticsRow{r, title, placeNames{h}.Place(r.PC)}
+	}
+	return struct {
+		Nanoseconds int64           `json:"nanoseconds"`
+		Threads     int             `json:"threads"`
+		Events      int             `json:"events"`
+		Rows        []statisticsRow `json:"rows"`
+		LockOrder   []analyze.Cycle `json:"lock_order,omitempty"`
+	}{s.Span.Nanoseconds(), s.Threads, s.Events, rows, cycles}
+}

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// History is what the recorder of a target has left, with the places of its events in the
+// source. It is used by one goroutine at a time, until it is closed.
+type History struct {
+	*trace.Reader
+	known  known
+	sym    *symbolize.Symbolizer
+	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands
+	copies *budget.Ledger
+}
+
+// History finds the target's recorder. A process is not stopped, neither here nor while its
+// events are read. The error is trace.ErrNone if there is no recorder.
+func (t *Target) History() (*History, error) {
+	target, ok := t.source.(able)
+	if !ok {
+		return nil, ErrNoMemory
+	}
+	reader, err := trace.Open(target, t.source.About().PID)
+	if err != nil {
+		return nil, err
+	}
+	memory := t.memory.Look()
+	h := &History{Reader: reader, copies: memory.Part()}
+	h.known.memory, reader.Ledger = memory.Part(), h.copies
+	if t.Living() {
+		h.now = monotonic
+	}
+	mods, _ := target.Modules() // of those that are missing, code has no names
+	h.sym, err = h.known.symbolizer(mods, t.options)
+	return h, err
+}
+
+// Read reads all events that are still there. Those of the copy before are not used any
+// more.
+func (h *History) Read() (*trace.Recording, error) {
+	h.copies.Close()
+	return h.Reader.Read()
+}
+
+// New reads the events since the last copy, which is not used any more.
+func (h *History) New() (*trace.Recording, error) {
+	h.copies.Close()
+	return h.Reader.New()
+}
+
+// Now is the present in ticks: for a process that runs, by the machine's clock; else when
+// the last event came.
+func (h *History) Now(rec *trace.Recording) uint64 {
+	if h.now != nil {
+		return max(rec.Clock.Ticks(h.now()), rec.Last())
+	}
+	return rec.Last()
+}
+
+// Place is where the call is that returns to pc, in the innermost function of the source.
+func (h *History) Place(pc uint64) picture.Frame {
+	if pc == 0 {
+		return picture.Frame{}
+	}
+	frames, _ := h.sym.Code(pc - 1)
+	if len(frames) == 0 {
+		at := picture.Hex(pc)
+		return picture.Frame{PC: &at}
+	}
+	f := frames[0]
+	out := picture.Frame{Kind: picture.FrameUser, Function: f.Function, File: f.File, Line: f.Line}
+	if construct, parent := symbolize.Construct(f.Linkage); construct != "" {
+		out.Construct, out.In = construct, parent
+		if parent == "" { // the name says nothing but that it is outlined
+			out.Function = ""
+		}
+	}
+	if m := h.sym.Module(pc); m != nil {
+		out.Module, out.Offset = m.Path, f.Offset
+	}
+	return out
+}
+
+// Lock is the name of the program's lock or critical construct with a wait id, or "".
+func (h *History) Lock(id uint64) string {
+	if name, ok := h.sym.Variable(id); ok {
+		return name
+	}
+	s, ok := h.sym.Data(id)
+	if !ok || s.Offset != 0 {
+		return ""
+	}
+	if name, critical := rtl.CriticalName(s.Name); critical {
+		return name
+	}
+	return s.Name
+}
+
+// monotonic is the time of CLOCK_MONOTONIC, in nanoseconds.
+func monotonic() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	return now.Nano()
+}
+
+// Close frees what belongs to the history.
+func (h *History) Close() error {
+	h.copies.Close()
+	return h.known.Close()
+}

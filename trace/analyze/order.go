@@ -1,0 +1,215 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// Step is an acquisition of a lock by a thread that had another one.
+type Step struct {
+	LWP         uint32
+	First       uint64 // the lock that it had
+	Second      uint64 // the one that it acquired
+	FirstPC     uint64 // where it acquired the first
+	SecondPC    uint64
+	FirstKind   uint8 // ompt_mutex_t
+	SecondKind  uint8
+	At          uint64 // when it acquired the second, in ticks
+	thread      *trace.Thread
+	region      uint64
+	others      []uint64 // further locks that it had, which keep others out
+	firstBegins uint64
+}
+
+// Events are the two acquisitions, as far as their words need.
+func (s *Step) Events() (first, second trace.Event) {
+	return trace.Event{Code: trace.MutexAcquired, Kind: s.FirstKind, B: s.First},
+		trace.Event{Code: trace.MutexAcquired, Kind: s.SecondKind, B: s.Second}
+}
+
+// Cycle is a sequence of steps, each of another thread, in which each thread had the lock
+// that the one before acquired: had they come at the same time, all would wait for ever.
+type Cycle []Step
+
+// stepsMax bounds the steps that are kept of one pair of locks, and pairsMax the pairs.
+const stepsMax, pairsMax = 32, 1 << 14
+
+// longest bounds the locks of a cycle.
+const longest = 4
+
+// pairKey is an order in which two locks were acquired.
+type pairKey struct{ first, second uint64 }
+
+// orders gathers steps.
+type orders struct {
+	steps    map[pairKey][]Step
+	held     map[*trace.Thread][]Span
+	barriers map[*trace.Thread][]Span
+	waits    []Span // taskwaits and taskgroups, which order tasks of any threads
+}
+
+// LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot
+// have come at the same time are no cycle: of one thread, of different regions, with a
+// barrier in between, or under a lock that both had.
+func LockOrder(rec *trace.Recording, w Window) []Cycle {
+	o := orders{steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, barriers: map[*trace.Thread][]Span{}}
+	Walk(rec, w, func(*trace.Thread) Sink { return &o })
+	return o.cycles()
+}
+
+// Begin implements Sink.
+func (o *orders) Begin(s *Span) {
+	if s.What != LockHeld || s.Kind == ordered {
+		return
+	}
+	held := o.held[s.Thread]
+	if !s.tested { // a test does not wait
+		for i := range held {
+			o.step(held, &held[i], s)
+		}
+	}
+	if len(held) < heldMost {
+		o.held[s.Thread] = append(held, *s)
+	}
+}
+
+// ordered is ompt_mutex_ordered: which thread is next does not depend on who comes first.
+const ordered = 7
+
+// step keeps that a thread which had the locks held, first among them, acquired second.
+func (o *orders) step(held []Span, first, second *Span) {
+	key := pairKey{first.Lock, second.Lock}
+	list, known := o.steps[key]
+	if first.Lock == second.Lock || !known && len(o.steps) >= pairsMax {
+		return
+	}
+	s := Step{
+		LWP: second.LWP, First: first.Lock, Second: second.Lock, FirstPC: first.PC, SecondPC: second.PC,
+		FirstKind: first.Kind, SecondKind: second.Kind, At: second.Begin, thread: second.Thread,
+		region: second.Region, firstBegins: first.Begin,
+	}
+	for i := range held {
+		if held[i].Lock != first.Lock {
+			s.others = append(s.others, held[i].Lock)
+		}
+	}
+	if len(list) >= stepsMax { // the newest are kept, as what was before may be overwritten in other rings
+		list = slices.Delete(list, 0, 1)
+	}
+	o.steps[key] = append(list, s)
+}
+
+// End implements Sink.
+func (o *orders) End(s *Span) {
+	switch {
+	case s.What == LockHeld:
+		held := o.held[s.Thread]
+		i := slices.IndexFunc(held, func(h Span) bool { return h.Lock == s.Lock && h.Begin == s.Begin })
+		if i >= 0 {
+			o.held[s.Thread] = slices.Delete(held, i, i+1)
+		}
+	case s.What == Sync && isBarrier(s.Kind):
+		o.barriers[s.Thread] = append(o.barriers[s.Thread], *s)
+	case s.What == Sync && len(o.waits) < keptMax:
+		o.waits = append(o.waits, *s)
+	}
+}
+
+// Point implements Sink.
+func (o *orders) Point(*trace.Thread, uint32, *trace.Event) {}
+
+// cycles finds them by going from each pair of locks to those that follow it.
+func (o *orders) cycles() (out []Cycle) {
+	slices.SortFunc(o.waits, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
+	next := map[uint64][]pairKey{}
+	for key := range o.steps {
+		next[key.first] = append(next[key.first], key)
+	}
+	var keys []pairKey
+	for key := range o.steps {
+		keys = append(keys, key)
+	}
+	order := func(a, b pairKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.second, b.second)) }
+	slices.SortFunc(keys, order)
+	for _, list := range next {
+		slices.SortFunc(list, order)
+	}
+	work := searchMax
+	for _, key := range keys {
+		if c := o.from(key.first, []pairKey{key}, next, &work); c != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// searchMax bounds the paths that are tried.
+const searchMax = 1 << 18
+
+// from goes on with a path of pairs until it comes back to the lock that it began with. A
+// cycle begins with the least of its locks, so that each is found once.
+func (o *orders) from(start uint64, path []pairKey, next map[uint64][]pairKey, work *int) Cycle {
+	last := path[len(path)-1].second
+	if *work--; *work < 0 || last < start {
+		return nil
+	}
+	if last == start {
+		return o.choose(path, nil)
+	}
+	if len(path) == longest || slices.ContainsFunc(path, func(k pairKey) bool { return k.first == last }) {
+		return nil
+	}
+	for _, key := range next[last] {
+		if c := o.from(start, append(path[:len(path):len(path)], key), next, work); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// choose takes a step of each pair so that all could have come at the same time.
+func (o *orders) choose(path []pairKey, chosen Cycle) Cycle {
+	if len(chosen) == len(path) {
+		return chosen
+	}
+	for _, s := range slices.Backward(o.steps[path[len(chosen)]]) {
+		apart := slices.ContainsFunc(chosen, func(c Step) bool { return !o.together(&c, &s) })
+		if apart {
+			continue
+		}
+		if c := o.choose(path, append(chosen[:len(chosen):len(chosen)], s)); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// together reports whether nothing in the recording keeps two steps from being at the same
+// time.
+func (o *orders) together(a, b *Step) bool {
+	if a.thread == b.thread || a.region != b.region || a.region == 0 {
+		return false
+	}
+	if slices.ContainsFunc(a.others, func(l uint64) bool { return slices.Contains(b.others, l) }) {
+		return false
+	}
+	if a.At > b.At {
+		a, b = b, a
+	}
+	// A barrier that a came to after its step, and b had left before its own.
+	for _, s := range o.barriers[a.thread] {
+		if s.Begin > a.At && s.End < b.firstBegins && s.Region == a.region {
+			return false
+		}
+	}
+	for _, s := range o.barriers[b.thread] {
+		if s.Begin > a.At && s.End < b.firstBegins && s.Region == b.region {
+			return false
+		}
+	}
+	// The end of a taskwait or taskgroup in between may order tasks of any threads.
+	i, _ := slices.BinarySearchFunc(o.waits, a.At, func(s Span, at uint64) int { return cmp.Compare(s.End, at) })
+	return i == len(o.waits) || o.waits[i].End > b.firstBegins
+}

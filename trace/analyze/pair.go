@@ -1,0 +1,326 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// machine pairs the events of one thread. Runtimes leave ends out, end a loop as another
+// kind of loop, and hold ends back until the next fork: an end closes the innermost span of
+// its class within the present task, and with it all that began in it.
+type machine struct {
+	thread *trace.Thread
+	index
+	sink    Sink
+	pairing *Pairing
+	stack   []Span
+	held    []Span
+	known   uint64 // region, while no implicit task has begun
+	base    uint64 // task in which the explicit tasks of the stack are, if it began before
+	lwp     uint32
+}
+
+// nestMax bounds the spans that are open at once on one thread: recursive tasks nest, and
+// what runtimes never end must not gather.
+const nestMax = 4096
+
+// heldMost bounds the locks that one thread holds at once.
+const heldMost = 1024
+
+func (m *machine) add(e *trace.Event) {
+	m.lwp = m.thread.LWPOf(e)
+	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait && e.Code != trace.MutexAcquired {
+		m.failed() // it was a test of a lock that another thread had
+	}
+	switch e.Code {
+	case trace.NewThread, trace.NewFork:
+		m.finish(e.Time)
+	case trace.ParallelBegin:
+		m.begin(e, Region)
+	case trace.ParallelEnd:
+		m.end(e, func(s *Span) bool { return s.What == Region && (s.Region == e.Region || e.Region == 0) })
+	case trace.TaskSchedule:
+		m.schedule(e)
+	case trace.MutexAcquire:
+		m.begin(e, LockWait)
+	case trace.MutexAcquired:
+		m.acquired(e)
+	case trace.MutexReleased:
+		m.released(e)
+	default:
+		m.scoped(e)
+	}
+}
+
+// classes are the constructs whose events have endpoints.
+var classes = map[trace.Code]What{
+	trace.ImplicitTask: Implicit, trace.Work: Work, trace.SyncRegion: Sync, trace.Masked: Masked,
+	trace.TargetEMI: Device, trace.TargetDataOpEMI: Device, trace.TargetSubmitEMI: Device, trace.Target: Device,
+	trace.Reduction: Reduction,
+}
+
+// scoped takes an event that has an endpoint.
+func (m *machine) scoped(e *trace.Event) {
+	what, ok := classes[e.Code]
+	switch {
+	case !ok || e.Endpoint == 0:
+		m.sink.Point(m.thread, m.lwp, e)
+	case e.Endpoint&trace.Begin != 0:
+		if m.begin(e, what); e.Endpoint == trace.Both {
+			m.pop(e.Time)
+		}
+	case what == Implicit: // 14 to 16 end initial tasks that never began, so the kind counts for nothing
+		m.end(e, func(s *Span) bool { return s.What == Implicit })
+	default:
+		m.end(e, func(s *Span) bool { return s.What == what })
+	}
+}
+
+// begin opens a span.
+func (m *machine) begin(e *trace.Event, what What) {
+	if len(m.stack) >= nestMax {
+		return
+	}
+	s := Span{
+		Thread: m.thread, LWP: m.lwp, What: what, Kind: e.Kind, Begin: e.Time, PC: e.PC, Region: e.Region,
+		Task: e.Task(), Lock: e.Lock(),
+	}
+	if what == Work || what == Implicit {
+		s.Count = e.Count()
+	}
+	m.push(s)
+}
+
+func (m *machine) push(s Span) {
+	m.stack = append(m.stack, s)
+	m.sink.Begin(&m.stack[len(m.stack)-1])
+}
+
+// pop ends the innermost span.
+func (m *machine) pop(at uint64) {
+	n := len(m.stack) - 1
+	s := &m.stack[n]
+	m.stack = m.stack[:n]
+	if s.What == Sync && atEnd(s.Kind) {
+		if join, ok := m.joined[s.Region]; ok && s.Begin < join && join < at {
+			m.idle(s, join, at)
+			return
+		}
+	}
+	s.End = at
+	if s.What == Task {
+		for i := range m.stack { // all that is around it
+			m.stack[i].Inner += s.Ticks()
+		}
+	}
+	m.close(s)
+}
+
+// idle ends the wait at the end of a region where the region did: from there on its thread
+// had nothing to do.
+func (m *machine) idle(s *Span, join, at uint64) {
+	s.End = join
+	m.close(s)
+	idle := Span{Thread: s.Thread, LWP: s.LWP, What: Idle, Begin: join}
+	m.sink.Begin(&idle)
+	idle.End = at
+	m.close(&idle)
+}
+
+func (m *machine) close(s *Span) {
+	m.pairing.Spans++
+	m.sink.End(s)
+}
+
+// The kinds of ompt_sync_region_t that end a region: barrier_implicit of old runtimes,
+// and barrier_implicit_parallel.
+func atEnd(kind uint8) bool { return kind == 2 || kind == 9 }
+
+// end closes the innermost span for which is holds, within the present task, and what is
+// in it.
+func (m *machine) end(e *trace.Event, is func(*Span) bool) {
+	i := len(m.stack) - 1
+	for ; i >= 0 && !is(&m.stack[i]); i-- {
+		if w := m.stack[i].What; w == Implicit || w == Task {
+			i = -1
+			break
+		}
+	}
+	if i < 0 {
+		m.pairing.EndOnly++
+		return
+	}
+	m.closeTo(i, e.Time)
+}
+
+// closeTo ends span i and all in it.
+func (m *machine) closeTo(i int, at uint64) {
+	m.pairing.Unclosed += len(m.stack) - 1 - i
+	for len(m.stack) > i {
+		m.pop(at)
+	}
+}
+
+// finish ends what is open when the events of the thread do.
+func (m *machine) finish(at uint64) {
+	for i := range m.stack {
+		m.stack[i].Open = true
+	}
+	for len(m.stack) > 0 {
+		m.pop(max(at, m.stack[len(m.stack)-1].Begin))
+	}
+	for _, s := range m.held {
+		s.Open, s.End = true, max(at, s.Begin)
+		m.close(&s)
+	}
+	m.held = m.held[:0]
+}
+
+// Values of ompt_task_status_t after which the prior task is not on the thread any more.
+func over(status uint8) bool { return status == 1 || status == 3 || status == 4 || status == 6 }
+
+// Values of ompt_task_status_t that only tell something of the prior task.
+func stays(status uint8) bool { return status == 5 || status == 8 }
+
+// schedule goes from one task to another.
+func (m *machine) schedule(e *trace.Event) {
+	if stays(e.Kind) {
+		m.sink.Point(m.thread, m.lwp, e)
+		return
+	}
+	at := func(id uint64) int {
+		for i := len(m.stack) - 1; i >= 0; i-- {
+			if m.stack[i].What == Task && m.stack[i].Task == id {
+				return i
+			}
+		}
+		return -1
+	}
+	if m.inTasks() == len(m.stack) && !m.implicit(e.Task()) { // what is around it began before the recording
+		m.base = e.Task()
+	}
+	if i := at(e.Task()); i >= 0 && over(e.Kind) {
+		m.closeTo(i, e.Time)
+	}
+	next := e.Next()
+	if next == 0 {
+		return
+	}
+	i := at(next)
+	back := i >= 0
+	switch {
+	case back: // it goes on: what ran in between is not on the thread any more
+		i++
+	case next == m.base || m.implicit(next):
+		i, back = m.inTasks(), true
+	}
+	if back {
+		for ; i < len(m.stack); i++ {
+			if m.stack[i].What == Task {
+				m.closeTo(i, e.Time)
+			}
+		}
+		return
+	}
+	if len(m.stack) >= nestMax {
+		return
+	}
+	m.push(Span{
+		Thread: m.thread, LWP: m.lwp, What: Task, Kind: e.Kind, Begin: e.Time, Task: next, PC: m.created[next],
+	})
+}
+
+// inTasks is where the explicit tasks of the stack begin, its end if there are none.
+func (m *machine) inTasks() int {
+	last := m.inImplicit() + 1
+	for i := last; i < len(m.stack); i++ {
+		if m.stack[i].What == Task {
+			return i
+		}
+	}
+	return len(m.stack)
+}
+
+// inImplicit is the innermost implicit task of the stack, -1 without.
+func (m *machine) inImplicit() int {
+	i := len(m.stack) - 1
+	for i >= 0 && m.stack[i].What != Implicit {
+		i--
+	}
+	return i
+}
+
+// implicit reports whether a task is the implicit task that the thread is in.
+func (m *machine) implicit(id uint64) bool {
+	i := m.inImplicit()
+	return i >= 0 && m.stack[i].Task == id
+}
+
+// failed ends the wait for a lock that was only tested.
+func (m *machine) failed() {
+	n := len(m.stack) - 1
+	m.stack[n].Failed = true
+	m.pop(m.stack[n].Begin)
+}
+
+// acquired ends the wait for a lock and begins the time that it is held.
+func (m *machine) acquired(e *trace.Event) {
+	n := len(m.stack) - 1
+	tested := false
+	if n >= 0 && m.stack[n].What == LockWait {
+		tested = isTest(m.stack[n].Kind)
+		if m.stack[n].Lock == e.Lock() {
+			m.pop(e.Time)
+		} else {
+			m.failed()
+		}
+	}
+	if len(m.held) >= heldMost {
+		return
+	}
+	s := Span{
+		Thread: m.thread, LWP: m.lwp, What: LockHeld, Kind: e.Kind, Begin: e.Time, PC: e.PC, Lock: e.Lock(),
+		tested: tested || isTest(e.Kind),
+	}
+	s.Region = m.region()
+	if i := m.inTask(); i >= 0 {
+		s.Task = m.stack[i].Task
+	}
+	m.held = append(m.held, s)
+	m.sink.Begin(&m.held[len(m.held)-1])
+}
+
+// isTest reports whether a kind of ompt_mutex_t is of a call that does not wait.
+func isTest(kind uint8) bool { return kind == 2 || kind == 4 }
+
+// inTask is the innermost task of the stack, -1 without.
+func (m *machine) inTask() int {
+	for i := len(m.stack) - 1; i >= 0; i-- {
+		if w := m.stack[i].What; w == Task || w == Implicit {
+			return i
+		}
+	}
+	return -1
+}
+
+// region is the region of the innermost implicit task.
+func (m *machine) region() uint64 {
+	if i := m.inImplicit(); i >= 0 {
+		return m.stack[i].Region
+	}
+	return m.known
+}
+
+// released ends the time that a lock is held.
+func (m *machine) released(e *trace.Event) {
+	for i := len(m.held) - 1; i >= 0; i-- {
+		if s := &m.held[i]; s.Lock == e.Lock() {
+			s.End = e.Time
+			m.close(s)
+			m.held = slices.Delete(m.held, i, i+1)
+			return
+		}
+	}
+	m.pairing.EndOnly++
+}

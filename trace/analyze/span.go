@@ -1,0 +1,122 @@
+package analyze
+
+import "github.com/ompd-inspect/ompd-inspect/trace"
+
+// What says what a span is.
+type What uint8
+
+// What spans are.
+const (
+	Region   What = iota // from fork to join, in the thread that forks
+	Implicit             // an implicit task
+	Task                 // an explicit task on a thread
+	Sync                 // a barrier, taskwait or taskgroup, with the wait in it
+	Work                 // a worksharing construct
+	Masked
+	LockWait // from the attempt to acquire a lock to the acquisition
+	LockHeld
+	Device // a target construct, data operation or kernel
+	Idle   // a worker between two regions
+	Reduction
+)
+
+// Span is what a thread did from one time to another.
+type Span struct {
+	Thread *trace.Thread
+	LWP    uint32
+	What   What
+	Kind   uint8 // as the beginning event has it
+	// Open says that it had not ended when the recording was read, Failed that a lock was
+	// tested and not acquired.
+	Open, Failed bool
+	Begin, End   uint64 // ticks
+	PC           uint64
+	Region, Task uint64
+	Lock         uint64
+	Count        uint64 // iterations, threads; 0 unknown
+	Inner        uint64 // ticks of it in which other tasks ran
+	tested       bool
+}
+
+// Ticks is how long it took.
+func (s *Span) Ticks() uint64 { return s.End - s.Begin }
+
+// Sink takes the spans of a thread: those that nest as they begin and end, so that one
+// that began last ends first. Spans of locks that are held end in any order.
+type Sink interface {
+	Begin(*Span)
+	End(*Span)
+	// Point is an event that is neither beginning nor end.
+	Point(t *trace.Thread, lwp uint32, e *trace.Event)
+}
+
+// Pairing says how well beginnings and ends matched. What does not match has its other
+// half before the recording, or in a runtime that leaves it out.
+type Pairing struct {
+	Spans    int
+	EndOnly  int // ends of what began before the recording
+	Unclosed int // beginnings that were closed by the end of what is around them
+}
+
+// Window is the time of which spans are made, in ticks.
+type Window struct {
+	Since uint64
+	// Until is the present, at which spans end that are open; 0 is the newest event.
+	Until uint64
+}
+
+// Walk goes through the events of a window, thread by thread, and makes spans of them.
+func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pairing) {
+	all := newIndex(rec, w.Since)
+	last := max(rec.Last(), w.Until)
+	for _, t := range rec.Threads {
+		m := machine{thread: t, index: all, sink: sink(t), pairing: &p, known: knownRegion(t, w.Since)}
+		for e := range t.Events(w.Since) {
+			m.add(e)
+		}
+		m.finish(last)
+	}
+	return p
+}
+
+// index is what events of one thread tell of spans of another.
+type index struct {
+	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
+	// worker's barrier back until the next fork.
+	joined  map[uint64]uint64
+	created map[uint64]uint64 // by task: the code that created it
+}
+
+// indexMax bounds the regions and the tasks of an index.
+const indexMax = 1 << 20
+
+func newIndex(rec *trace.Recording, since uint64) index {
+	x := index{map[uint64]uint64{}, map[uint64]uint64{}}
+	for _, t := range rec.Threads {
+		c := t.Main.Since(since)
+		for e := (trace.Event{}); c.Next(&e); {
+			switch {
+			case e.Code == trace.ParallelEnd && len(x.joined) < indexMax:
+				x.joined[e.Region] = e.Time
+			case e.Code == trace.TaskCreate && len(x.created) < indexMax:
+				x.created[e.Task()] = e.PC
+			}
+		}
+	}
+	return x
+}
+
+// knownRegion is the region that a thread is in from the first to the last of its events,
+// if no implicit task begins or ends in them; 0 else.
+func knownRegion(t *trace.Thread, since uint64) uint64 {
+	if len(t.Tasks) == 0 {
+		return 0
+	}
+	c := t.Main.Since(since)
+	for e := (trace.Event{}); c.Next(&e); {
+		if e.Code == trace.ImplicitTask || e.Code == trace.NewThread {
+			return 0
+		}
+	}
+	return t.Tasks[len(t.Tasks)-1].Region
+}

@@ -1,0 +1,238 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// Row is the statistics of one construct at one place in the code.
+type Row struct {
+	What  What
+	Kind  uint8
+	PC    uint64
+	Lock  uint64 // that is waited for; 0 of what is no lock
+	Count int
+	Open  int           // that had not ended
+	Total time.Duration // of all together
+	Max   time.Duration
+	// Contended counts waits for a lock that another thread had, and Wait is their time; of
+	// barriers all.
+	Contended int
+	Wait      time.Duration
+	// Imbalance is the time between the mean arrival at a barrier and the last, Barriers how
+	// many barriers there were, and Late the thread that was the last most often.
+	Imbalance time.Duration
+	Barriers  int
+	Late      Late
+	// Holder is where those acquired the lock that others waited for.
+	Holder Blame
+}
+
+// Late is a thread that arrived last, and how often.
+type Late struct {
+	LWP   uint32
+	Count int
+}
+
+// Blame is a place in the code for which others waited, and how long.
+type Blame struct {
+	PC   uint64
+	Time time.Duration
+}
+
+// Statistics are those of a recording, what took longest first.
+type Statistics struct {
+	Span    time.Duration // from the first event to the last
+	Threads int
+	Events  int
+	Rows    []Row
+	Pairing
+}
+
+// rowKey is what one row is of.
+type rowKey struct {
+	what What
+	kind uint8
+	pc   uint64
+	lock uint64
+}
+
+// rowsMax bounds the rows, and kept the spans of barriers and locks that are kept to be
+// compared with each other.
+const rowsMax, keptMax = 1 << 14, 1 << 22
+
+// collector gathers the spans of all threads.
+type collector struct {
+	clock    *trace.Clock
+	rows     map[rowKey]*Row
+	barriers []Span
+	waits    []Span
+	holds    map[uint64][]Span // by lock
+	kept     int
+}
+
+// Stats makes statistics of the events of a window.
+func Stats(rec *trace.Recording, w Window) *Statistics {
+	c := collector{clock: &rec.Clock, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
+	s := &Statistics{}
+	s.Pairing = Walk(rec, w, func(*trace.Thread) Sink { return &c })
+	first, last := ^uint64(0), uint64(0)
+	for _, t := range rec.Threads {
+		n := 0
+		for _, run := range []*trace.Run{&t.Main, &t.Rare} {
+			cursor := run.Since(w.Since)
+			for e := (trace.Event{}); cursor.Next(&e); n++ {
+				first, last = min(first, e.Time), max(last, e.Time)
+			}
+		}
+		if s.Events += n; n > 0 {
+			s.Threads++
+		}
+	}
+	if first < last {
+		s.Span = rec.Clock.Between(first, last)
+	}
+	c.imbalance()
+	c.contention()
+	for _, r := range c.rows {
+		s.Rows = append(s.Rows, *r)
+	}
+	slices.SortFunc(s.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.What, b.What), cmp.Compare(a.PC, b.PC),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Lock, b.Lock))
+	})
+	return s
+}
+
+// Begin implements Sink.
+func (c *collector) Begin(*Span) {}
+
+// Point implements Sink.
+func (c *collector) Point(*trace.Thread, uint32, *trace.Event) {}
+
+// End implements Sink.
+func (c *collector) End(s *Span) {
+	r := c.row(s)
+	if r == nil {
+		return
+	}
+	d := c.clock.Between(s.Begin, s.End)
+	if s.What == Task {
+		d = c.clock.Between(s.Begin, s.End-min(s.Inner, s.Ticks()))
+	}
+	r.Count++
+	r.Total += d
+	r.Max = max(r.Max, d)
+	if s.Open {
+		r.Open++
+	}
+	if c.kept >= keptMax {
+		return
+	}
+	switch {
+	case s.What == Sync && isBarrier(s.Kind):
+		r.Wait += d
+		c.barriers = append(c.barriers, *s)
+	case s.What == LockWait && !s.Failed:
+		c.waits = append(c.waits, *s)
+	case s.What == LockHeld:
+		c.holds[s.Lock] = append(c.holds[s.Lock], *s)
+	default:
+		return
+	}
+	c.kept++
+}
+
+// isBarrier reports whether a kind of ompt_sync_region_t is one that a team waits at.
+func isBarrier(kind uint8) bool { return kind != 5 && kind != 6 && kind != 7 }
+
+// row is the row of a span, nil if there are too many.
+func (c *collector) row(s *Span) *Row {
+	key := rowKey{s.What, s.Kind, s.PC, s.Lock}
+	r := c.rows[key]
+	if r == nil && len(c.rows) < rowsMax {
+		r = &Row{What: s.What, Kind: s.Kind, PC: s.PC, Lock: s.Lock}
+		c.rows[key] = r
+	}
+	return r
+}
+
+// imbalance finds which spans are of one barrier, and who was late. All threads begin to
+// wait at a barrier before the first of them goes on, and none begins with the next one
+// before: so a span that begins after another one of its region ended is of a later one.
+func (c *collector) imbalance() {
+	slices.SortFunc(c.barriers, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Begin, b.Begin))
+	})
+	late := map[*Row]map[uint32]int{}
+	for i := 0; i < len(c.barriers); {
+		j, end := i, c.barriers[i].End
+		for ; j < len(c.barriers) && c.barriers[j].Region == c.barriers[i].Region && c.barriers[j].Begin <= end; j++ {
+			end = min(end, c.barriers[j].End)
+		}
+		c.one(c.barriers[i:j], late)
+		i = j
+	}
+	for r, counts := range late {
+		for lwp, n := range counts {
+			if n > r.Late.Count || n == r.Late.Count && lwp < r.Late.LWP {
+				r.Late = Late{lwp, n}
+			}
+		}
+	}
+}
+
+// one takes the spans of one barrier, the last arrival last.
+func (c *collector) one(spans []Span, late map[*Row]map[uint32]int) {
+	last := &spans[len(spans)-1]
+	r := c.row(last)
+	if len(spans) < 2 || last.Open || r == nil {
+		return
+	}
+	sum := time.Duration(0)
+	for i := range spans {
+		sum += c.clock.Between(spans[i].Begin, last.Begin)
+	}
+	r.Imbalance += sum / time.Duration(len(spans))
+	r.Barriers++
+	if late[r] == nil {
+		late[r] = map[uint32]int{}
+	}
+	late[r][last.LWP]++
+}
+
+// contention finds for each wait for a lock who had it.
+func (c *collector) contention() {
+	for _, list := range c.holds {
+		slices.SortFunc(list, func(a, b Span) int { return cmp.Compare(a.Begin, b.Begin) })
+	}
+	blame := map[*Row]map[uint64]time.Duration{}
+	for i := range c.waits {
+		w := &c.waits[i]
+		list := c.holds[w.Lock]
+		n, _ := slices.BinarySearchFunc(list, w.Begin, func(s Span, at uint64) int { return cmp.Compare(s.Begin, at) })
+		r := c.row(w)
+		if n == 0 || r == nil {
+			continue
+		}
+		if h := &list[n-1]; h.End > w.Begin && h.Thread != w.Thread {
+			d := c.clock.Between(w.Begin, w.End)
+			r.Contended++
+			r.Wait += d
+			if blame[r] == nil {
+				blame[r] = map[uint64]time.Duration{}
+			}
+			blame[r][h.PC] += d
+		}
+	}
+	for r, places := range blame {
+		for pc, d := range places {
+			if d > r.Holder.Time || d == r.Holder.Time && pc < r.Holder.PC {
+				r.Holder = Blame{pc, d}
+			}
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package analyze
+
+import "github.com/ompd-inspect/ompd-inspect/trace"
+
+// Title is what spans of a kind are called: "barrier", "wait for lock 0x4040e0".
+func Title(what What, kind uint8, lock uint64, words trace.Words) string {
+	begin := trace.Event{Kind: kind, B: lock, Endpoint: trace.Begin}
+	switch what {
+	case Region:
+		return "parallel region"
+	case Implicit:
+		return "implicit task"
+	case Task:
+		return "task"
+	case Sync:
+		return trace.SyncName(kind)
+	case Work:
+		return trace.WorkName(kind)
+	case Masked:
+		return "masked"
+	case LockWait:
+		return "wait for " + words.Mutex(&begin)
+	case LockHeld:
+		return words.Mutex(&begin)
+	case Idle:
+		return "idle"
+	case Reduction:
+		return "reduction"
+	}
+	return "device"
+}
+
+// PointTitle is what an event is called that is no end of a span.
+func PointTitle(e *trace.Event, words trace.Words) string {
+	if e.Code == trace.TaskCreate {
+		return "creates a task"
+	}
+	return words.Phrase(&trace.Event{Code: e.Code, Kind: e.Kind, Endpoint: e.Endpoint, Value: e.Value, B: e.Lock()})
+}

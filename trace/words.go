@@ -1,0 +1,239 @@
+package trace
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Words says events in plain words.
+type Words struct {
+	// Addresses says that ids are addresses, and no numbers of rings with a count.
+	Addresses bool
+	// Lock names a lock by its wait id; nil without names.
+	Lock func(id uint64) string
+}
+
+// Words are those for the events of a recording.
+func (r *Recording) Words(lock func(id uint64) string) Words {
+	return Words{Addresses: r.IDs == idsAddress, Lock: lock}
+}
+
+// idsAddress is RECORDER_IDS_ADDRESS.
+const idsAddress = 2
+
+// ID is an id for people: the ring that gave it and its count, such as 1.7.
+func (w Words) ID(id uint64) string {
+	if maker := id >> addressBits; !w.Addresses && maker > 0 && maker <= ringsMax {
+		return fmt.Sprintf("%d.%d", maker-1, id&addressMask)
+	}
+	return fmt.Sprintf("%#x", id)
+}
+
+// Mutex is the lock, critical or ordered construct of an event.
+func (w Words) Mutex(e *Event) string {
+	name := ""
+	if w.Lock != nil {
+		name = w.Lock(e.B)
+	}
+	if name == "" {
+		name = fmt.Sprintf("%#x", e.B)
+	}
+	return pick(mutexes, e.Kind, "lock") + " " + name
+}
+
+// mutexes are the values of ompt_mutex_t.
+var mutexes = []string{"", "lock", "lock", "nestable lock", "nestable lock", "critical", "atomic", "ordered"}
+
+// syncs are the values of ompt_sync_region_t.
+var syncs = []string{
+	"", "a barrier", "an implicit barrier", "an explicit barrier", "a barrier of the runtime", "a taskwait",
+	"a taskgroup", "a reduction", "the barrier at the end of a worksharing construct",
+	"the barrier at the end of the region", "the barrier at the end of a league",
+}
+
+// SyncName is a kind of ompt_sync_region_t in words.
+func SyncName(kind uint8) string { return bare(pick(syncs, kind, "a synchronization")) }
+
+// WorkName is a kind of ompt_work_t in words.
+func WorkName(kind uint8) string { return bare(pick(works, kind, "a worksharing construct")) }
+
+// bare is a noun without its article.
+func bare(s string) string {
+	for _, article := range []string{"an ", "a ", "the "} {
+		s = strings.TrimPrefix(s, article)
+	}
+	return s
+}
+
+// works are the values of ompt_work_t, and what runtimes add to it.
+var works = []string{
+	"", "a loop", "sections", "a single construct, as its executor", "a single construct of another thread",
+	"a workshare construct", "a distribute loop", "a taskloop", "a scope", "a loop construct",
+	"a loop with a static schedule", "a loop with a dynamic schedule", "a loop with a guided schedule",
+	"a loop with another schedule",
+}
+
+// statuses are the values of ompt_task_status_t, as what happens to the prior task.
+var statuses = []string{
+	"", "completes", "yields", "is cancelled", "is detached", "is fulfilled early", "is fulfilled late", "is suspended",
+	"has no task to wait for any more",
+}
+
+// dispatches are the values of ompt_dispatch_t.
+var dispatches = []string{"", "an iteration", "a section", "a chunk of a loop", "a chunk of a taskloop", "a chunk"}
+
+// targets are the values of ompt_target_t.
+var targets = []string{
+	"", "a target region", "entering target data", "leaving target data", "a target update", "", "", "", "",
+	"a deferred target region", "deferred entering of target data", "deferred leaving of target data",
+	"a deferred target update",
+}
+
+// pick is a word of a table, or what stands for one that is not there.
+func pick(table []string, i uint8, other string) string {
+	if int(i) < len(table) && table[i] != "" {
+		return table[i]
+	}
+	return other
+}
+
+// ends says what happens at each endpoint.
+func (e *Event) ends(begin, end string) string {
+	switch e.Endpoint {
+	case End:
+		return end
+	case Both:
+		return begin + " and " + end
+	}
+	return begin
+}
+
+// Phrase says what a thread did, such as "acquires lock 0x4040e0".
+func (w Words) Phrase(e *Event) string {
+	switch e.Code {
+	case ThreadBegin:
+		return "begins as " + pick([]string{"", "the initial", "a worker", "another"}, e.Kind, "a") + " thread"
+	case ThreadEnd:
+		return "ends"
+	case ParallelBegin:
+		what, of := "parallel region", "threads"
+		if e.Kind&4 != 0 {
+			what, of = "league", "teams"
+		}
+		return fmt.Sprintf("forks %s %s for %d %s", what, w.ID(e.Region), e.Value, of)
+	case ParallelEnd:
+		return "joins region " + w.ID(e.Region)
+	case ImplicitTask:
+		return w.implicit(e)
+	case SyncRegion, SyncRegionWait:
+		return e.ends("comes to ", "leaves ") + pick(syncs, e.Kind, "a synchronization")
+	case Work:
+		if n := e.Count(); n > 0 && e.Endpoint == Begin && e.Kind != 3 && e.Kind != 4 {
+			return "begins " + pick(works, e.Kind, "a worksharing construct") + " of " + strconv.FormatUint(n, 10)
+		}
+		return e.ends("begins ", "ends ") + pick(works, e.Kind, "a worksharing construct")
+	case Masked:
+		return e.ends("begins", "ends") + " a masked construct"
+	case Reduction:
+		return e.ends("begins", "ends") + " a reduction"
+	case Dispatch:
+		return "takes " + pick(dispatches, e.Kind, "a part of a construct")
+	case ControlTool:
+		return fmt.Sprintf("calls omp_control_tool(%d, %d)", e.Value, e.B)
+	case ErrorEvent:
+		return "error: " + e.Text()
+	case NewThread:
+		return fmt.Sprintf("is thread %d, recorded from here on", e.Value)
+	case NewFork:
+		return fmt.Sprintf("is process %d, forked from %d", e.Value, e.A)
+	case Mark:
+		return fmt.Sprintf("mark %d", e.B)
+	}
+	if s := w.ofTask(e); s != "" {
+		return s
+	}
+	if s := w.ofLock(e); s != "" {
+		return s
+	}
+	return w.ofDevice(e)
+}
+
+// implicit says the events of implicit tasks.
+func (w Words) implicit(e *Event) string {
+	switch initial := e.Kind&1 != 0; {
+	case e.Endpoint == End && initial:
+		return "ends its initial task"
+	case e.Endpoint == End:
+		return "ends its implicit task"
+	case initial:
+		return "begins its initial task"
+	}
+	return fmt.Sprintf("is thread %d of %d in region %s", e.Count(), e.Value, w.ID(e.Region))
+}
+
+// ofTask says the events of explicit tasks.
+func (w Words) ofTask(e *Event) string {
+	switch e.Code {
+	case TaskCreate:
+		return "creates task " + w.ID(e.Task())
+	case TaskSchedule:
+		s := "task " + w.ID(e.Task()) + " " + pick(statuses, e.Kind, "ends")
+		if e.Next() != 0 {
+			s += ", goes on with task " + w.ID(e.Next())
+		}
+		return s
+	case Dependences:
+		return fmt.Sprintf("task %s depends on %d addresses", w.ID(e.Task()), e.Value)
+	case TaskDependence:
+		return fmt.Sprintf("task %s must wait for task %s", w.ID(e.B), w.ID(e.A))
+	case Cancel:
+		return "cancels a construct"
+	}
+	return ""
+}
+
+// ofLock says the events of locks, critical and ordered constructs.
+func (w Words) ofLock(e *Event) string {
+	switch e.Code {
+	case MutexAcquire:
+		return "asks for " + w.Mutex(e)
+	case MutexAcquired:
+		return "acquires " + w.Mutex(e)
+	case MutexReleased:
+		return "releases " + w.Mutex(e)
+	case NestLock:
+		return e.ends("acquires once more ", "releases once ") + w.Mutex(e)
+	case LockInit:
+		return "makes " + w.Mutex(e)
+	case LockDestroy:
+		return "destroys " + w.Mutex(e)
+	case Flush:
+		return "flushes memory"
+	}
+	return ""
+}
+
+// ofDevice says the events of devices.
+func (w Words) ofDevice(e *Event) string {
+	switch e.Code {
+	case Target, TargetEMI:
+		return e.ends("begins ", "ends ") + pick(targets, e.Kind, "a target construct") +
+			fmt.Sprintf(" on device %d", int32(e.Value))
+	case TargetDataOp, TargetDataOpEMI:
+		return e.ends("begins", "ends") + " a data operation"
+	case TargetSubmit, TargetSubmitEMI:
+		return e.ends("begins", "ends") + " the execution of a kernel"
+	case TargetMap, TargetMapEMI:
+		return fmt.Sprintf("maps %d variables", e.Value)
+	case DeviceInitialize:
+		return fmt.Sprintf("device %d is there: %s", int32(e.Value), e.Text())
+	case DeviceFinalize:
+		return fmt.Sprintf("device %d is given up", int32(e.Value))
+	case DeviceLoad:
+		return fmt.Sprintf("code is loaded on device %d: %s", int32(e.Value), e.Text())
+	case DeviceUnload:
+		return fmt.Sprintf("code is unloaded from device %d", int32(e.Value))
+	}
+	return fmt.Sprintf("event %d", e.Code)
+}

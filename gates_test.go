@@ -77,6 +77,7 @@ var widest = map[string]int{
 // of the table.
 var large = map[string]string{
 	"internal/omptest.ThreadTruth":        "what a program's thread says of itself, as JSON",
+	"picture.Facts":                       "the JSON contract, as wide as its noun",
 	"picture.Target":                      "the JSON contract, as wide as its noun",
 	"picture.Thread":                      "the JSON contract, as wide as its noun",
 	"rtl/libgomp.globals":                 "a table: one field for each field of the runtime's structures",

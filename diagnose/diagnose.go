@@ -28,6 +28,11 @@ func Run(pic *picture.Picture) []picture.Verdict {
 		}
 	}
 	out = append(out, d.called(out)...)
+	for i := range out {
+		if pic.Facts != nil {
+			withRecorded(&out[i], pic.Facts.Recorded)
+		}
+	}
 	slices.SortStableFunc(out, func(a, b picture.Verdict) int {
 		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()),
 			cmp.Compare(a.Certainty.Rank(), b.Certainty.Rank()))

@@ -44,7 +44,7 @@ type codeWord struct {
 
 func (c *codeNames) kindOf(f unwind.Frame) frameKind {
 	pc := f.LookupPC()
-	if c.owned(pc) {
+	if c.owned(pc) || f.Module != nil && filepath.Base(f.Module.Path) == recorderFile {
 		return kindRuntime
 	}
 	if f.Module == nil || libc.IsSystem(f.Module.Path) {
@@ -58,6 +58,9 @@ func (c *codeNames) kindOf(f unwind.Frame) frameKind {
 	}
 	return kindUser
 }
+
+// recorderFile is the recorder, which stands between a program and its runtime.
+const recorderFile = "libompd-recorder.so"
 
 // owned reports whether the code at pc is that of an OpenMP runtime.
 func (c *codeNames) owned(pc uint64) bool {

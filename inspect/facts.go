@@ -25,6 +25,7 @@ type factParts struct {
 	settings    *settings
 	environment *environment
 	processors  *processors
+	recorded    *recorded
 }
 
 // gatherer finds the facts of one picture. Each lock is asked for once, and each
@@ -74,6 +75,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 		g.facts.Abort = &a
 	}
 	p.exceptions.find(&g.facts.Abort)
+	g.facts.Recorded = p.recorded.find()
 	return g.facts
 }
 

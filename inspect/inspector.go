@@ -81,6 +81,9 @@ type Config struct {
 	// Budget bounds the work; nil has no bound. What is not reached is left out, and said
 	// in one warning.
 	Budget Budget
+	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
+	// target that stands, or is of another machine.
+	Monotonic func() int64
 	// Warnings of whoever opened the target; the picture repeats them.
 	Warnings []error
 }
@@ -165,6 +168,7 @@ func (in *Inspector) readThreads() {
 		newConstructs(in.code, flows),
 		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
+		&recorded{target, in.cfg.Monotonic, about, in.notes, in.code, data},
 	}
 }
 

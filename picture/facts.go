@@ -29,6 +29,24 @@ type Facts struct {
 	Environment []Variable  `json:"environment,omitempty"` // the variables that matter to verdicts
 	Fault       *Fault      `json:"fault,omitempty"`
 	Abort       *Abort      `json:"abort,omitempty"`
+	Recorded    []Recorded  `json:"recorded,omitempty"` // of the threads of a program with the recorder
+}
+
+// Recorded is what the recorder has kept of a thread (docs/recorder.md).
+type Recorded struct {
+	Thread int    `json:"thread"` // LWP
+	State  string `json:"state"`  // exact, as the thread's events say
+	// Last is its last event; nil if it makes them all the time.
+	Last *PastEvent  `json:"last,omitempty"`
+	Held []PastEvent `json:"held,omitempty"` // acquisitions of the locks that it has, the oldest first
+}
+
+// PastEvent is an event that was recorded.
+type PastEvent struct {
+	Says string `json:"says"`           // in words
+	When string `json:"when"`           // "3.2s ago", of a core "3.2s before the newest event"
+	Lock *Hex   `json:"lock,omitempty"` // wait id of the lock that it is about
+	At   *Frame `json:"at,omitempty"`
 }
 
 // Wait is what one thread waits for.

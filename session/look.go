@@ -193,6 +193,9 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 		Budget:     m.guard,
 		Only:       only,
 	}
+	if _, process := m.source.(*process); process {
+		cfg.Monotonic = monotonic
+	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}

@@ -104,7 +104,7 @@ func (e *Event) ends(begin, end string) string {
 	case End:
 		return end
 	case Both:
-		return begin + " and " + end
+		return strings.TrimSpace(begin) + " and " + end
 	}
 	return begin
 }

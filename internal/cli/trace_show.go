@@ -45,6 +45,9 @@ func (t *tracing) chosen(rec *trace.Recording) *chosen {
 }
 
 func (c *chosen) has(t *trace.Thread, e *trace.Event) bool {
+	if e.Code == trace.NewThread && !e.Rare { // it is in both rings
+		return false
+	}
 	if c.thread != 0 && t.LWPOf(e) != c.thread {
 		return false
 	}

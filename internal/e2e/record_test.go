@@ -69,6 +69,10 @@ func checkTrace(t *testing.T, core, exe string) {
 			t.Errorf("%v matches events of the threads %v, want two\n%s", want, lwps, out)
 		}
 	}
+	status, out, errs = output(t, "diagnose", "--exe", exe, core)
+	if status != cli.ExitFound || errs != "" || strings.Count(out, ": recorded: it acquired lock ") != 2 {
+		t.Errorf("diagnose: exit status %d, printed %q and %q", status, out, errs)
+	}
 	status, out, errs = output(t, "trace", "stats", "--exe", exe, core)
 	if status != 0 || errs != "" || !strings.Contains(out, "wait for lock ") || !strings.Contains(out, "not over") {
 		t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
@@ -60,7 +61,7 @@ func (p *Events) EventHeading() {
 func (p *Events) Event(ago time.Duration, lwp uint32, says string, at picture.Frame) {
 	where := ""
 	if at.Line != 0 || at.Function != "" {
-		where = phrase.Where(at)
+		where = strings.TrimSpace(phrase.Where(at))
 	}
 	s := fmt.Sprintf("%14.6f %8d  %-52s", -ago.Seconds(), lwp, phrase.Printable(says))
 	p.line(s + " " + p.dim(phrase.Printable(where)))
@@ -86,7 +87,7 @@ func (p *Events) Statistics(s *analyze.Statistics, w trace.Words, place func(pc 
 		}
 		at := ""
 		if f := place(r.PC); r.PC != 0 {
-			at = phrase.Where(f)
+			at = strings.TrimSpace(phrase.Where(f))
 		}
 		mean := r.Total / time.Duration(max(r.Count, 1))
 		t.add(phrase.Printable(analyze.Title(r.What, r.Kind, r.Lock, w)), phrase.Printable(at), fmt.Sprint(r.Count),
@@ -112,7 +113,8 @@ func (p *Events) LockOrder(cycles []analyze.Cycle, w trace.Words, place func(pc 
 		for _, s := range c {
 			first, second := s.Events()
 			p.linef("  thread %d acquired %s, %s, and then %s, %s", s.LWP, phrase.Printable(w.Mutex(&first)),
-				phrase.Where(place(s.FirstPC)), phrase.Printable(w.Mutex(&second)), phrase.Where(place(s.SecondPC)))
+				strings.TrimSpace(phrase.Where(place(s.FirstPC))), phrase.Printable(w.Mutex(&second)),
+				strings.TrimSpace(phrase.Where(place(s.SecondPC))))
 		}
 		p.line("  fix: acquire the locks in the same order everywhere")
 	}
@@ -134,7 +136,7 @@ func notes(r analyze.Row, place func(pc uint64) picture.Frame) string {
 	if r.What == analyze.LockWait && r.Contended > 0 {
 		add("%d waited %v", r.Contended, round(r.Wait))
 		if r.Holder.PC != 0 {
-			add("most for %s", phrase.Where(place(r.Holder.PC)))
+			add("most for %s", strings.TrimSpace(phrase.Where(place(r.Holder.PC))))
 		}
 	}
 	if r.Open > 0 {

@@ -3847,9 +3847,11 @@ type Facts struct {
 	// What runtimes keep of how threads wait.
 	Settings []*Setting `protobuf:"bytes,12,rep,name=settings,proto3" json:"settings,omitempty"`
 	// The variables that matter to verdicts.
-	Environment   []*Variable `protobuf:"bytes,13,rep,name=environment,proto3" json:"environment,omitempty"`
-	Fault         *Fault      `protobuf:"bytes,14,opt,name=fault,proto3" json:"fault,omitempty"`
-	Abort         *Abort      `protobuf:"bytes,15,opt,name=abort,proto3" json:"abort,omitempty"`
+	Environment []*Variable `protobuf:"bytes,13,rep,name=environment,proto3" json:"environment,omitempty"`
+	Fault       *Fault      `protobuf:"bytes,14,opt,name=fault,proto3" json:"fault,omitempty"`
+	Abort       *Abort      `protobuf:"bytes,15,opt,name=abort,proto3" json:"abort,omitempty"`
+	// Of the threads of a program with the recorder.
+	Recorded      []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3990,6 +3992,160 @@ func (x *Facts) GetAbort() *Abort {
 	return nil
 }
 
+func (x *Facts) GetRecorded() []*Recorded {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
+}
+
+// Recorded is what the recorder has kept of a thread.
+type Recorded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// Exact, as the thread's events say.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// The last event; missing if it makes them all the time.
+	Last *PastEvent `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
+	// Acquisitions of the locks that it has, the oldest first.
+	Held          []*PastEvent `protobuf:"bytes,4,rep,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recorded) Reset() {
+	*x = Recorded{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recorded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recorded) ProtoMessage() {}
+
+func (x *Recorded) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
+func (*Recorded) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Recorded) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Recorded) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Recorded) GetLast() *PastEvent {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
+func (x *Recorded) GetHeld() []*PastEvent {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// PastEvent is an event that was recorded.
+type PastEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In words.
+	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
+	// "3.2s ago", of a core "3.2s before the newest event".
+	When string `protobuf:"bytes,2,opt,name=when,proto3" json:"when,omitempty"`
+	// Wait id of the lock that it is about.
+	Lock          *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
+	At            *Frame  `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PastEvent) Reset() {
+	*x = PastEvent{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PastEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PastEvent) ProtoMessage() {}
+
+func (x *PastEvent) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
+func (*PastEvent) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *PastEvent) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *PastEvent) GetWhen() string {
+	if x != nil {
+		return x.When
+	}
+	return ""
+}
+
+func (x *PastEvent) GetLock() uint64 {
+	if x != nil && x.Lock != nil {
+		return *x.Lock
+	}
+	return 0
+}
+
+func (x *PastEvent) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // Wait is what one thread waits for.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4026,7 +4182,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4039,7 +4195,7 @@ func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4052,7 +4208,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -4180,7 +4336,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4193,7 +4349,7 @@ func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4206,7 +4362,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -4277,7 +4433,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4446,7 @@ func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4459,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Lock) GetId() string {
@@ -4424,7 +4580,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4437,7 +4593,7 @@ func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4450,7 +4606,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -4486,7 +4642,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4499,7 +4655,7 @@ func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4512,7 +4668,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -4574,7 +4730,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4587,7 +4743,7 @@ func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4600,7 +4756,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -4644,7 +4800,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4657,7 +4813,7 @@ func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4670,7 +4826,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Barrier) GetId() string {
@@ -4736,7 +4892,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4749,7 +4905,7 @@ func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4762,7 +4918,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -4802,7 +4958,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4815,7 +4971,7 @@ func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4828,7 +4984,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Construct) GetName() string {
@@ -4874,7 +5030,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4887,7 +5043,7 @@ func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4900,7 +5056,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -4963,7 +5119,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4976,7 +5132,7 @@ func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4989,7 +5145,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Fork) GetRegion() string {
@@ -5094,7 +5250,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5107,7 +5263,7 @@ func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5120,7 +5276,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Setting) GetName() string {
@@ -5153,7 +5309,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5166,7 +5322,7 @@ func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5179,7 +5335,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -5223,7 +5379,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5236,7 +5392,7 @@ func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5249,7 +5405,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -5279,7 +5435,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5292,7 +5448,7 @@ func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5305,7 +5461,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -5334,7 +5490,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5347,7 +5503,7 @@ func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5360,7 +5516,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -5392,7 +5548,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5405,7 +5561,7 @@ func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5418,7 +5574,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Variable) GetName() string {
@@ -5486,7 +5642,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5499,7 +5655,7 @@ func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5512,7 +5668,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -5618,7 +5774,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5631,7 +5787,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5644,7 +5800,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -5725,7 +5881,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5894,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5907,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -5796,7 +5952,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5809,7 +5965,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5822,7 +5978,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -5878,7 +6034,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5891,7 +6047,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5904,7 +6060,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -5978,7 +6134,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5991,7 +6147,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6004,7 +6160,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -6048,7 +6204,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6061,7 +6217,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6074,7 +6230,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Exception) GetType() string {
@@ -6138,7 +6294,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6151,7 +6307,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6164,7 +6320,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -6225,7 +6381,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6238,7 +6394,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6251,7 +6407,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Left) GetAll() bool {
@@ -6718,7 +6874,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
 	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
-	"\x04same\x18\x03 \x01(\x03R\x04same\"\xf0\x04\n" +
+	"\x04same\x18\x03 \x01(\x03R\x04same\"\x9f\x05\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -6739,7 +6895,19 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bsettings\x18\f \x03(\v2\x10.ompd.v1.SettingR\bsettings\x123\n" +
 	"\venvironment\x18\r \x03(\v2\x11.ompd.v1.VariableR\venvironment\x12$\n" +
 	"\x05fault\x18\x0e \x01(\v2\x0e.ompd.v1.FaultR\x05fault\x12$\n" +
-	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\"\x9f\x03\n" +
+	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
+	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\"\x88\x01\n" +
+	"\bRecorded\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12&\n" +
+	"\x04last\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x04last\x12&\n" +
+	"\x04held\x18\x04 \x03(\v2\x12.ompd.v1.PastEventR\x04held\"u\n" +
+	"\tPastEvent\x12\x12\n" +
+	"\x04says\x18\x01 \x01(\tR\x04says\x12\x12\n" +
+	"\x04when\x18\x02 \x01(\tR\x04when\x12\x17\n" +
+	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x1e\n" +
+	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02atB\a\n" +
+	"\x05_lock\"\x9f\x03\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
@@ -6964,7 +7132,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [63]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [65]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -7003,32 +7171,34 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*ThreadChange)(nil),  // 34: ompd.v1.ThreadChange
 	(*Turnover)(nil),      // 35: ompd.v1.Turnover
 	(*Facts)(nil),         // 36: ompd.v1.Facts
-	(*Wait)(nil),          // 37: ompd.v1.Wait
-	(*Awaited)(nil),       // 38: ompd.v1.Awaited
-	(*Lock)(nil),          // 39: ompd.v1.Lock
-	(*Leave)(nil),         // 40: ompd.v1.Leave
-	(*Holder)(nil),        // 41: ompd.v1.Holder
-	(*Candidates)(nil),    // 42: ompd.v1.Candidates
-	(*Barrier)(nil),       // 43: ompd.v1.Barrier
-	(*Misplaced)(nil),     // 44: ompd.v1.Misplaced
-	(*Construct)(nil),     // 45: ompd.v1.Construct
-	(*Lost)(nil),          // 46: ompd.v1.Lost
-	(*Fork)(nil),          // 47: ompd.v1.Fork
-	(*Setting)(nil),       // 48: ompd.v1.Setting
-	(*Processors)(nil),    // 49: ompd.v1.Processors
-	(*Mask)(nil),          // 50: ompd.v1.Mask
-	(*Quota)(nil),         // 51: ompd.v1.Quota
-	(*Cpuset)(nil),        // 52: ompd.v1.Cpuset
-	(*Variable)(nil),      // 53: ompd.v1.Variable
-	(*Fault)(nil),         // 54: ompd.v1.Fault
-	(*FaultStack)(nil),    // 55: ompd.v1.FaultStack
-	(*Nearby)(nil),        // 56: ompd.v1.Nearby
-	(*MemoryMapping)(nil), // 57: ompd.v1.MemoryMapping
-	(*Abort)(nil),         // 58: ompd.v1.Abort
-	(*SignalHandler)(nil), // 59: ompd.v1.SignalHandler
-	(*Exception)(nil),     // 60: ompd.v1.Exception
-	(*Thrown)(nil),        // 61: ompd.v1.Thrown
-	(*Left)(nil),          // 62: ompd.v1.Left
+	(*Recorded)(nil),      // 37: ompd.v1.Recorded
+	(*PastEvent)(nil),     // 38: ompd.v1.PastEvent
+	(*Wait)(nil),          // 39: ompd.v1.Wait
+	(*Awaited)(nil),       // 40: ompd.v1.Awaited
+	(*Lock)(nil),          // 41: ompd.v1.Lock
+	(*Leave)(nil),         // 42: ompd.v1.Leave
+	(*Holder)(nil),        // 43: ompd.v1.Holder
+	(*Candidates)(nil),    // 44: ompd.v1.Candidates
+	(*Barrier)(nil),       // 45: ompd.v1.Barrier
+	(*Misplaced)(nil),     // 46: ompd.v1.Misplaced
+	(*Construct)(nil),     // 47: ompd.v1.Construct
+	(*Lost)(nil),          // 48: ompd.v1.Lost
+	(*Fork)(nil),          // 49: ompd.v1.Fork
+	(*Setting)(nil),       // 50: ompd.v1.Setting
+	(*Processors)(nil),    // 51: ompd.v1.Processors
+	(*Mask)(nil),          // 52: ompd.v1.Mask
+	(*Quota)(nil),         // 53: ompd.v1.Quota
+	(*Cpuset)(nil),        // 54: ompd.v1.Cpuset
+	(*Variable)(nil),      // 55: ompd.v1.Variable
+	(*Fault)(nil),         // 56: ompd.v1.Fault
+	(*FaultStack)(nil),    // 57: ompd.v1.FaultStack
+	(*Nearby)(nil),        // 58: ompd.v1.Nearby
+	(*MemoryMapping)(nil), // 59: ompd.v1.MemoryMapping
+	(*Abort)(nil),         // 60: ompd.v1.Abort
+	(*SignalHandler)(nil), // 61: ompd.v1.SignalHandler
+	(*Exception)(nil),     // 62: ompd.v1.Exception
+	(*Thrown)(nil),        // 63: ompd.v1.Thrown
+	(*Left)(nil),          // 64: ompd.v1.Left
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -7074,57 +7244,61 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	34, // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
 	35, // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
 	35, // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	37, // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	39, // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	43, // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	42, // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	42, // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	46, // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	47, // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	49, // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	48, // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	53, // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	54, // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	58, // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	38, // 55: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13, // 56: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	41, // 57: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	42, // 58: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	40, // 59: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13, // 60: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13, // 61: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13, // 62: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	44, // 63: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	45, // 64: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13, // 65: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13, // 66: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13, // 67: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13, // 68: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	50, // 69: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	51, // 70: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	52, // 71: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13, // 72: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	55, // 73: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	56, // 74: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13, // 75: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	57, // 76: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	57, // 77: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	57, // 78: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13, // 79: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	60, // 80: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	59, // 81: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13, // 82: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	61, // 83: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	62, // 84: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13, // 85: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13, // 86: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13, // 87: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13, // 88: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	89, // [89:89] is the sub-list for method output_type
-	89, // [89:89] is the sub-list for method input_type
-	89, // [89:89] is the sub-list for extension type_name
-	89, // [89:89] is the sub-list for extension extendee
-	0,  // [0:89] is the sub-list for field type_name
+	39, // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	41, // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	45, // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	44, // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	44, // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	48, // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	49, // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	51, // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	50, // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	55, // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	56, // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	60, // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	37, // 55: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	38, // 56: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	38, // 57: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	13, // 58: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	40, // 59: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13, // 60: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	43, // 61: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	44, // 62: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	42, // 63: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13, // 64: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13, // 65: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13, // 66: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	46, // 67: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	47, // 68: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13, // 69: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13, // 70: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13, // 71: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13, // 72: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	52, // 73: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	53, // 74: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	54, // 75: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13, // 76: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	57, // 77: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	58, // 78: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13, // 79: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	59, // 80: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	59, // 81: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	59, // 82: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13, // 83: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	62, // 84: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	61, // 85: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13, // 86: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	63, // 87: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	64, // 88: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13, // 89: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13, // 90: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13, // 91: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13, // 92: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	93, // [93:93] is the sub-list for method output_type
+	93, // [93:93] is the sub-list for method input_type
+	93, // [93:93] is the sub-list for extension type_name
+	93, // [93:93] is the sub-list for extension extendee
+	0,  // [0:93] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -7145,18 +7319,19 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[26].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[37].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[38].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[47].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[54].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[41].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[56].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[57].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   63,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,121 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// recorded tells what a recorder has kept of the threads, if the program has one.
+type recorded struct {
+	target    callbacks.Target
+	monotonic func() int64 // the present by CLOCK_MONOTONIC; nil for a target that stands
+	about     *picture.Target
+	notes     *notes
+	code      *codeNames
+	data      *dataNames
+}
+
+// restless is how long ago the last event of a thread is at least that is told: that of a
+// thread which makes events all the time is another one before it can be read.
+const restless = 10 * time.Millisecond
+
+// newestMax bounds the threads whose last event is read: each takes six reads.
+const newestMax = 4096
+
+// find reads what the recorder has of each thread that lives. Without one it costs a pass
+// over the names of the mappings.
+func (r *recorded) find() []picture.Recorded {
+	lister, ok := r.target.(callbacks.MappingLister)
+	if !ok {
+		return nil
+	}
+	reader, err := trace.OpenNamed(r.target, lister.Mappings(), r.about.PID)
+	if errors.Is(err, trace.ErrNone) {
+		return nil
+	}
+	var rec *trace.Recording
+	if err == nil {
+		rec, err = reader.Doing()
+	}
+	if err != nil {
+		r.notes.warn("what was recorded cannot be read: %s", message(err))
+		return nil
+	}
+	w := &recordedWords{r, rec, rec.Words(r.lock), rec.Last(), "before the newest event"}
+	if r.monotonic != nil {
+		w.now, w.since = max(w.now, rec.Clock.Ticks(r.monotonic())), "ago"
+	}
+	var out []picture.Recorded
+	for _, t := range rec.Threads {
+		if t.Life != trace.Alive {
+			continue
+		}
+		one := picture.Recorded{Thread: int(t.LWP), State: rtl.State(t.State).String()}
+		for i := range t.Held {
+			held := w.event(&t.Held[i])
+			held.Says = "acquired " + w.words.Mutex(&t.Held[i])
+			one.Held = append(one.Held, held)
+		}
+		settled := r.monotonic == nil || rec.Clock.Between(t.Last, w.now) > restless
+		if settled && len(out) < newestMax && reader.Newest(t) == nil {
+			if e, ok := t.Newest(); ok {
+				last := w.event(&e)
+				one.Last = &last
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// lock is the name of a lock or critical construct by its wait id.
+func (r *recorded) lock(id uint64) string {
+	name := r.data.placeName(id)
+	if critical, ok := rtl.CriticalName(name); ok {
+		return critical
+	}
+	return name
+}
+
+// recordedWords says events of one recording.
+type recordedWords struct {
+	*recorded
+	rec   *trace.Recording
+	words trace.Words
+	now   uint64
+	since string
+}
+
+// event is an event in words, with its place.
+func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
+	out := picture.PastEvent{
+		Says: w.words.Phrase(e), When: fmt.Sprintf("%v %s", elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
+		Lock: picture.Address(e.Lock()),
+	}
+	if e.PC != 0 {
+		f := unwind.Frame{PC: e.PC, Module: w.code.moduleOf(e.PC)}
+		at := w.code.frames(f, kindUser)[0]
+		out.At = &at
+	}
+	return out
+}
+
+// elapsed leaves of a duration what people read of it.
+func elapsed(d time.Duration) time.Duration {
+	switch d = max(d, 0); {
+	case d >= time.Minute:
+		return d.Round(time.Second)
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Microsecond)
+}

@@ -258,18 +258,24 @@ func (fs *forks) savedFunction(low, high uint64) uint64 {
 // runtime's functions at the end of the region, lie from low on: the first return
 // address there behind a call that shows which function the region executed. What
 // the region itself called has left its return addresses in unused words of these
-// frames: they show none.
+// frames: they show none. If no call does, as GCC keeps the function's address in a register
+// throughout a loop around the region, it is the first call of a function that forks.
 func (fs *forks) firstAbove(low, high uint64) callAbove {
+	var hidden callAbove
 	for at := low; at+8 <= high; at += 8 {
 		w, err := fs.word(at)
 		if err != nil {
 			break
 		}
-		if c, ok := fs.callBefore(w); ok && (c.jumped || c.function != 0) {
+		c, ok := fs.callBefore(w)
+		if ok && (c.jumped || c.function != 0) {
 			return c
 		}
+		if ok && hidden.ret == 0 {
+			hidden = c
+		}
 	}
-	return callAbove{}
+	return hidden
 }
 
 // callBefore tells what the call before the return address w shows of a fork; ok

@@ -38,6 +38,8 @@ DIR ?= /tmp/ompd-inspect-applications
 # date chooses if there is none.
 N ?= 10000
 SEED ?= $(shell date +%s)
+# Where it keeps those of which something is wrong, made small.
+KEEP ?= /tmp/ompd-inspect-generated
 FUZZTIME ?= 30s
 # Of the parsers, one in so many, which the date chooses, is fuzzed for FUZZLONG; 0 for none.
 FUZZTURN ?= 0
@@ -91,7 +93,7 @@ matrix: deps ## run all tests on every combination of compiler and runtime (abou
 	OMPD_FULL=1 $(TEST) -timeout 2h ./...
 
 generated: deps ## hold the tool against N random programs (N=10000), the first of seed SEED
-	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) $(TEST) -timeout 12h -v -run '^TestGenerated$$' ./internal/generated
+	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -timeout 12h -v -run '^TestGenerated$$' ./internal/generated
 
 applications: N = 3000
 applications: deps ## build real programs of others into DIR, and look at them N times while they run (needs network)

@@ -1,6 +1,7 @@
 package generated
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // core has the kernel write a core of the program, in which the notes are the truth of the
@@ -25,7 +27,12 @@ func (r *run) core(ended <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	pic, err := pictureOf(cores[0])
+	t, err := session.Open(context.Background(), cores[0], session.Options{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	pic, err := pictureOf(t)
 	if err != nil {
 		return err
 	}
@@ -34,9 +41,10 @@ func (r *run) core(ended <-chan struct{}) error {
 	j.facts(r.Hang)
 	if r.Hang {
 		j.explained()
-		return nil
+	} else {
+		j.verdictsAmid(r)
 	}
-	j.verdictsAmid(r)
+	r.show(pic)
 	return nil
 }
 

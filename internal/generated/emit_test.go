@@ -51,6 +51,7 @@ type emitter struct {
 	cplus  bool
 	number int
 	names  int
+	leave  string // the statement that ends the loop's turn or the helper; empty where there is none
 }
 
 // function writes a function that is never inlined, if far in the other file.
@@ -94,9 +95,10 @@ func (e *emitter) program(i int, p *Program) {
 	e.number = i
 	for h, body := range p.Helpers {
 		e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", i, h), func() {
-			e.steps(p, body)
+			e.within("return tid;", func() { e.steps(p, body) })
 			e.put("return tid + r;")
 		})
+		e.recursion(p, h)
 	}
 	w := wrongs[p.Mistake]
 	if w.helper != nil {
@@ -117,6 +119,30 @@ func (e *emitter) program(i int, p *Program) {
 	e.put("}")
 }
 
+// recursion writes a function that calls itself, each call with a nest lock, and a helper in the end.
+func (e *emitter) recursion(p *Program, helper int) {
+	name := fmt.Sprintf("deep_%d_%d", e.number, helper)
+	nest := thingOf(plainLocks)
+	nest.number = strings.ReplaceAll(nest.number, "[0]", "[2]")
+	nest.take, nest.release = "omp_set_nest_lock(&gen_nest[2])", "omp_unset_nest_lock(&gen_nest[2])"
+	e.function(p.far(helper), fmt.Sprintf("int %s(int tid, int r, int n)", name), func() {
+		e.put("if (n == 0)")
+		e.put("  return helper_%d_%d(tid, r);", e.number, helper)
+		e.acquire(nest)
+		e.put("int sum = %s(tid, r, n - 1);", name)
+		e.release(nest)
+		e.put("return sum + 1;")
+	})
+}
+
+// within writes what has a statement that leaves it.
+func (e *emitter) within(leave string, f func()) {
+	outer := e.leave
+	e.leave = leave
+	f()
+	e.leave = outer
+}
+
 // region writes a parallel region.
 func (e *emitter) region(p *Program, threads int, body []*Step) {
 	line := e.line + 1
@@ -130,9 +156,15 @@ func (e *emitter) region(p *Program, threads int, body []*Step) {
 }
 
 func (e *emitter) steps(p *Program, steps []*Step) {
+	leave := e.leave
 	for _, s := range steps {
+		e.leave = ""
+		if s.Early {
+			e.leave = leave
+		}
 		e.step(p, s)
 	}
+	e.leave = leave
 }
 
 // step writes one step.
@@ -141,10 +173,11 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Work:
 		e.put("gen_work(%d);", s.N)
 	case Take:
-		e.take(s, func() { e.steps(p, s.Body) })
+		leave := e.leave
+		e.within("", func() { e.take(s, leave, func() { e.steps(p, s.Body) }) })
 	case Barrier:
 		e.barrier()
-	case For, ForNowait, ForOrdered:
+	case For, ForNowait, ForOrdered, Reduction, CancelFor, Doacross:
 		e.loop(p, s)
 	case Sections:
 		e.construct("sections", func() {
@@ -156,15 +189,17 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Single:
 		e.construct([]string{"single", "single nowait"}[s.Style%2], func() { e.steps(p, s.Body) })
 	case Master:
-		e.construct("master", func() { e.steps(p, s.Body) })
-	case Tasks, Taskgroup, Taskloop, Depend:
+		e.construct([]string{"master", "masked"}[s.Style%2], func() { e.steps(p, s.Body) })
+	case Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask:
 		e.tasks(p, s)
 	case Call:
 		e.put("(void)helper_%d_%d(tid, r);", e.number, s.N)
+	case Recurse:
+		e.put("(void)deep_%d_%d(tid, r, %d);", e.number, s.N, 1+s.Style%4)
 	case Loop:
 		v := e.name("k")
 		e.put("for (int %s = 0; %s < %d; %s++)", v, v, 1+s.N%3, v)
-		e.in(func() { e.steps(p, s.Body) })
+		e.in(func() { e.within("continue;", func() { e.steps(p, s.Body) }) })
 	case Parallel:
 		depth := e.name("depth")
 		e.put("int %s = gen_depth();", depth)
@@ -199,25 +234,46 @@ func thingOf(n int) thing {
 		name := fmt.Sprintf("critical(section_%d)", n)
 		return thing{kind: "GEN_CRITICAL", take: name, number: fmt.Sprint(criticalBase + n)}
 	}
-	n -= criticals
-	return of("GEN_MUTEX", "gen_mutex", "pthread_mutex_lock", "pthread_mutex_unlock")
+	if n -= criticals; n < mutexes {
+		return of("GEN_MUTEX", "gen_mutex", "pthread_mutex_lock", "pthread_mutex_unlock")
+	}
+	if n -= mutexes; n < rwlocks {
+		return of("GEN_RWLOCK", "gen_rwlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock")
+	}
+	n -= rwlocks
+	return of("GEN_SEMAPHORE", "gen_semaphore", "sem_wait", "sem_post")
 }
 
 // criticalBase is added to a critical section's number where others have an address.
 const criticalBase = 1000
 
-// take writes the acquisition of an object, what is done with it, and its release.
-func (e *emitter) take(s *Step, body func()) {
+// guards are the classes of gen.h that hold a thing to the end of a scope.
+var guards = map[string]string{"GEN_LOCK": "gen_guard", "GEN_MUTEX": "gen_mutex_guard"}
+
+// take writes the acquisition of an object, what is done with it, and its release; leave is
+// the statement by which it may be left early, if there is one.
+func (e *emitter) take(s *Step, leave string, body func()) {
 	t := thingOf(s.N)
-	if e.cplus && t.kind == "GEN_LOCK" && s.Style%2 == 1 {
+	condition := fmt.Sprintf("if ((tid + r) %% %d == 0)", 2+s.Style%3)
+	if guard := guards[t.kind]; e.cplus && guard != "" && s.Style%2 == 1 {
 		e.in(func() {
-			e.put("gen_guard %s(__LINE__, &gen_lock[%d]);", e.name("guard"), s.N)
+			e.put("%s %s(__LINE__, %s);", guard, e.name("guard"), strings.TrimPrefix(t.number, "(unsigned long)"))
+			if leave != "" {
+				e.put("%s %s", condition, leave)
+			}
 			body()
 		})
 		return
 	}
 	if t.release != "" {
 		e.acquire(t)
+		if leave != "" {
+			e.put("%s", condition)
+			e.in(func() {
+				e.release(t)
+				e.put("%s", leave)
+			})
+		}
 		body()
 		e.release(t)
 		return
@@ -259,85 +315,6 @@ func (e *emitter) construct(what string, body func()) {
 	e.put("#pragma omp %s", what)
 	e.in(body)
 	e.put("gen_end();")
-}
-
-// loop writes a worksharing loop.
-func (e *emitter) loop(p *Program, s *Step) {
-	clause := []string{
-		"", " schedule(dynamic)", " schedule(static, 1)", " schedule(guided)", " schedule(dynamic, 2)",
-		" schedule(runtime)",
-	}[s.Style]
-	switch s.Kind {
-	case ForNowait:
-		clause += " nowait"
-	case ForOrdered:
-		clause += " ordered"
-	}
-	v := e.name("i")
-	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
-	e.put("#pragma omp for%s", clause)
-	e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2+s.N, v)
-	e.in(func() {
-		e.steps(p, s.Body)
-		if s.Kind == ForOrdered {
-			e.put("gen_wait(GEN_ORDERED, %d, 0);", e.next())
-			e.put("#pragma omp ordered")
-			e.in(func() {
-				e.put("gen_got();")
-				e.put("gen_work(5);")
-			})
-		}
-	})
-	e.put("gen_end();")
-}
-
-// tasks writes constructs that make tasks, and the wait for them.
-func (e *emitter) tasks(p *Program, s *Step) {
-	body := func() {
-		e.in(func() {
-			e.put("gen_begin(GEN_TASK, %d);", e.line)
-			e.steps(p, s.Body)
-			e.put("gen_end();")
-		})
-	}
-	v := e.name("t")
-	switch s.Kind {
-	case Tasks:
-		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-		e.in(func() {
-			e.put("#pragma omp task")
-			body()
-		})
-		e.taskwait()
-	case Taskgroup:
-		e.construct("taskgroup", func() {
-			e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-			e.in(func() {
-				e.put("#pragma omp task")
-				body()
-			})
-		})
-	case Taskloop:
-		e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
-		e.put("#pragma omp taskloop grainsize(1)")
-		e.put("for (int %s = 0; %s < %d; %s++)", v, v, s.N, v)
-		body()
-		e.put("gen_end();")
-	case Depend:
-		d := e.name("d")
-		e.put("int %s = 0; (void)%s;", d, d)
-		e.put("#pragma omp task depend(out: %s) shared(%s)", d, d)
-		body()
-		e.put("#pragma omp task depend(inout: %s) shared(%s)", d, d)
-		e.in(func() { e.put("gen_begin(GEN_TASK, %d); gen_work(3); gen_end();", e.line) })
-		e.taskwait()
-	}
-}
-
-func (e *emitter) taskwait() {
-	e.put("gen_wait(GEN_TASKWAIT, %d, 0);", e.next())
-	e.put("#pragma omp taskwait")
-	e.put("gen_got();")
 }
 
 // signal writes that thread 0 lets the others go on.

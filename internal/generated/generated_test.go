@@ -1,21 +1,27 @@
 package generated
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // batch is how many programs are built into one executable.
-const batch = 12
+const batch = 6
 
 // number reads a variable of the environment.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -30,13 +36,11 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// configs are the ways to build and run programs.
+// configs are the ways to build programs.
 func configs(t *testing.T) []Config {
 	t.Helper()
 	var all []Config
-	passive := []string{"OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0", "GOMP_SPINCOUNT=0"}
-	active := []string{"OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite"}
-	add := func(compiler, level string, r omptest.Runtime, env []string) {
+	add := func(compiler, level string, r omptest.Runtime) {
 		path, err := exec.LookPath(compiler)
 		if err != nil {
 			t.Fatal(err)
@@ -45,22 +49,21 @@ func configs(t *testing.T) []Config {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := Config{Compiler: path, Flags: []string{level}, Library: r.Dir, Env: env}
+		c := Config{Compiler: path, Flags: []string{level}, Library: r.Dir, Runtime: r.Name}
 		all = append(all, c)
 		c.Plus = plus
 		all = append(all, c)
 	}
 	gnu := omptest.Libgomps(t)
 	for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
-		for i, env := range [][]string{passive, nil, passive, active} {
-			add("gcc", level, gnu[i%2], env)
-		}
+		add("gcc", level, gnu[0])
+		add("gcc", level, gnu[1])
 		// A program runs on the runtime of its compiler's version, or on a later one.
 		for compiler, majors := range map[string][]int{
-			"clang-14": {14, 19, 15}, "clang-16": {16, 19, 16}, "clang-19": {19, 19, 19},
+			"clang-14": {14, 15}, "clang-16": {16, 19}, "clang-19": {19},
 		} {
-			for i, env := range [][]string{passive, nil, active} {
-				add(compiler, level, omptest.RuntimeOf(t, majors[i]), env)
+			for _, major := range majors {
+				add(compiler, level, omptest.RuntimeOf(t, major))
 			}
 		}
 	}
@@ -68,67 +71,150 @@ func configs(t *testing.T) []Config {
 	return all
 }
 
+// campaign is one run of the test: what it counts, and where it keeps what is wrong.
+type campaign struct {
+	t      *testing.T
+	common *common
+	dir    string // for executables and cores
+	keep   string // for programs of which something is wrong; empty if they are not kept
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// newCampaign prepares a run of programs, in memory where a file system in memory is there.
+func newCampaign(t *testing.T) *campaign {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "generated")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	m, err := newCommon(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &campaign{t: t, common: m, dir: dir, keep: os.Getenv("OMPD_KEEP"), counts: map[string]int{}}
+}
+
 // TestGenerated holds the tool against random programs. OMPD_GENERATED says how many,
-// OMPD_SEED which the first is, OMPD_KEEP where programs are kept of which something is wrong.
+// OMPD_SEED which the first is, OMPD_WORKERS how many run at a time, OMPD_KEEP where programs
+// are shrunk and kept of which something is wrong.
 func TestGenerated(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	// The few of an ordinary run are always the same: what new ones find is for who looks for it.
-	n := number(t, "OMPD_GENERATED", 2*batch)
+	n := number(t, "OMPD_GENERATED", batch)
 	seed := number(t, "OMPD_SEED", 1)
 	t.Logf("OMPD_SEED=%d OMPD_GENERATED=%d", seed, n)
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	k := newCampaign(t)
 	all := configs(t)
-	sum := map[string]int{}
-	for first := seed; first < seed+n; first += batch {
-		c := all[rand.New(rand.NewPCG(first, 3)).IntN(len(all))]
-		var programs []*Program
-		for i := first; i < min(first+batch, seed+n); i++ {
-			programs = append(programs, New(i))
-		}
-		try(t, c, programs, sum)
+	batches := make(chan uint64)
+	var workers sync.WaitGroup
+	for range number(t, "OMPD_WORKERS", uint64(runtime.GOMAXPROCS(0))) {
+		workers.Go(func() {
+			for first := range batches {
+				var programs []*Program
+				for i := first; i < min(first+batch, seed+n); i++ {
+					programs = append(programs, New(i))
+				}
+				k.try(all[rand.New(rand.NewPCG(first, 3)).IntN(len(all))], programs)
+			}
+		})
 	}
-	var lines []string
-	for what, count := range sum {
-		lines = append(lines, fmt.Sprintf("%6d %s", count, what))
+	for first := seed; first < seed+n && !stopped(); first += batch {
+		batches <- first
 	}
-	slices.Sort(lines)
-	t.Logf("counts:\n%s", strings.Join(lines, "\n"))
+	close(batches)
+	workers.Wait()
+	for _, what := range slices.Sorted(maps.Keys(k.counts)) {
+		t.Logf("%6d %s", k.counts[what], what)
+	}
 }
 
-// try builds and runs some programs.
-func try(t *testing.T, c Config, programs []*Program, sum map[string]int) {
-	dir := t.TempDir()
-	exe, err := Build(dir, c, programs)
+// stopped reports whether a long run is to end: the file that OMPD_STOP names is there.
+func stopped() bool {
+	_, err := os.Stat(os.Getenv("OMPD_STOP"))
+	return err == nil
+}
+
+func (k *campaign) count(what string, n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.counts[what] += n
+}
+
+// try builds some programs, and runs each in two ways to wait.
+func (k *campaign) try(c Config, programs []*Program) {
+	dir, err := os.MkdirTemp(k.dir, "batch")
 	if err != nil {
-		t.Fatalf("seed %d: %v", programs[0].Seed, err)
+		k.t.Error(err)
+		return
 	}
-	keep := os.Getenv("OMPD_KEEP")
+	defer os.RemoveAll(dir)
+	exe, err := k.common.build(dir, c, programs)
+	if err != nil {
+		k.t.Errorf("seed %d: %v", programs[0].Seed, err)
+		return
+	}
 	for i, p := range programs {
-		out, err := Run(exe, c, p, i)
-		if err != nil {
-			t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
-			continue
-		}
-		sum["programs"]++
-		sum["looks"] += out.Looks
-		sum["cores"] += out.Cores
-		if out.Hang {
-			sum["hangs"]++
-			sum[fmt.Sprintf("hang of %q: %v", p.Mistake, out.Kinds)]++
-		} else if p.Mistake != Healthy {
-			sum[fmt.Sprintf("no hang of %q", p.Mistake)]++
-		}
-		for _, f := range out.Findings {
-			sum["finding: "+f.Class]++
-			t.Errorf("seed %d of batch %d, %q, %s: %s: %s", p.Seed, programs[0].Seed, p.Mistake, c, f.Class, f.Text)
-		}
-		if len(out.Findings) > 0 && keep != "" {
-			to := filepath.Join(keep, fmt.Sprint(p.Seed))
-			_ = os.MkdirAll(to, 0o755)
-			for _, name := range append(c.sources(), "programs", "gen.c", "gen.h") {
-				if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-					_ = os.WriteFile(filepath.Join(to, name), data, 0o755)
-				}
+		k.count("programs", 1)
+		k.count("programs with "+string(p.Mistake), 1)
+		for way := range 2 {
+			c.Env = modes[(p.Seed+uint64(way))%uint64(len(modes))]
+			out, err := Run(exe, c, p, i)
+			if err != nil {
+				k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
+				k.count("error", 1)
+				continue
 			}
+			k.note(c, p, out)
 		}
+	}
+}
+
+// note counts what became of a program, and keeps it if something is wrong.
+func (k *campaign) note(c Config, p *Program, out Outcome) {
+	k.count("runs", 1)
+	k.count("looks", out.Looks)
+	k.count("looks at cores", out.Cores)
+	if out.Hang {
+		k.count("hangs", 1)
+		k.count(fmt.Sprintf("hang of %q: %v", p.Mistake, out.Kinds), 1)
+	} else if p.Mistake != Healthy {
+		k.count(fmt.Sprintf("no hang of %q", p.Mistake), 1)
+	}
+	for _, f := range out.Findings {
+		k.count("finding: "+f.Class, 1)
+		k.t.Errorf("seed %d, %q, %s: %s: %s", p.Seed, p.Mistake, c, f.Class, f.Text)
+	}
+	if len(out.Findings) > 0 && k.keep != "" {
+		k.keepShrunk(c, p, out)
+	}
+}
+
+// keepShrunk makes a program small that fails, and writes it down, with the picture of the
+// first failure, which may not come again.
+func (k *campaign) keepShrunk(c Config, p *Program, out Outcome) {
+	class := out.Findings[0].Class
+	path := filepath.Join(k.keep, strings.ReplaceAll(class, " ", "-")+"-"+strconv.FormatUint(p.Seed, 10))
+	pic, err := json.MarshalIndent(struct {
+		Findings []Finding
+		Picture  *picture.Picture
+	}{out.Findings, out.Picture}, "", " ")
+	if err == nil {
+		err = os.MkdirAll(k.keep, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(path+".picture", pic, 0o644)
+	}
+	small, failed := shrink(p, func(p *Program) bool { return k.fails(c, p, class) }, shrinkTrials)
+	if !failed {
+		k.count("not seen again: "+class, 1)
+	}
+	if err == nil {
+		err = newSpecimen(c, small, class, p.Seed).write(path + ".json")
+	}
+	if err != nil {
+		k.t.Error(err)
 	}
 }

@@ -22,6 +22,14 @@ type judge struct {
 // array is an array of the program: where it is, and the size and the number of its elements.
 type array struct{ Base, Size, Count uint64 }
 
+// arrays are those of gen.c.
+var arrays = map[string]array{
+	"gen_lock": {Size: 16, Count: 8}, "gen_nest": {Size: 32, Count: 4}, "gen_mutex": {Size: 40, Count: 4},
+	"gen_cond": {Size: 48, Count: 2}, "gen_rwlock": {Size: 56, Count: 2}, "gen_semaphore": {Size: 32, Count: 2},
+}
+
+func (a array) at(base uint64) array { a.Base = base; return a }
+
 func (j judge) thread(lwp int) *picture.Thread {
 	i := slices.IndexFunc(j.pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
 	if i < 0 {
@@ -74,6 +82,7 @@ var kinds = map[picture.WaitKind]int32{
 	picture.WaitLock: NoteLock, picture.WaitNestLock: NoteNestLock, picture.WaitCritical: NoteCritical,
 	picture.WaitMutex: NoteMutex, picture.WaitBarrier: NoteBarrier, picture.WaitTaskwait: NoteTaskwait,
 	picture.WaitCondition: NoteCondition, picture.WaitOrdered: NoteOrdered,
+	picture.WaitReadWrite: NoteReadWrite, picture.WaitSemaphore: NoteSemaphore,
 }
 
 // wait compares what the thread waits for.
@@ -250,7 +259,7 @@ func (j judge) root() []int {
 	for lwp, s := range j.all {
 		top := s.top()
 		switch {
-		case top.exclusive():
+		case top.exclusive(), top.Kind == NoteSemaphore:
 			for other, o := range j.all {
 				if o.has(top.Object) {
 					waits[lwp] = append(waits[lwp], other)

@@ -19,6 +19,7 @@ var wrongs = map[Mistake]wrong{
 	NeverSignalled: {step: unsignalled},
 	NestedOnce:     {step: nestedOnce},
 	KeptByThread:   {step: kept},
+	PostSkipped:    {step: postless},
 }
 
 // lockOf is a plain lock, also of those that only mistakes take.
@@ -225,4 +226,19 @@ func kept(e *emitter, p *Program, s *Step) {
 		e.get(mistakenA)
 		e.back(mistakenA)
 	})
+}
+
+// postless leaves out what one iteration is to tell those behind it.
+func postless(e *emitter, p *Program, s *Step) {
+	v := e.name("i")
+	e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
+	e.put("#pragma omp for ordered(1) schedule(static, 1)")
+	e.put("for (int %s = 0; %s < %d; %s++)", v, v, 2*p.Threads, v)
+	e.in(func() {
+		e.turn(v, &Step{})
+		e.put("gen_work(5);")
+		e.put("if (%s != %d)", v, s.N)
+		e.in(func() { e.put("#pragma omp ordered depend(source)") })
+	})
+	e.put("gen_end();")
 }

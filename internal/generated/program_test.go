@@ -5,7 +5,6 @@ import "math/rand/v2"
 // Program is one random program. Equal seeds make equal programs.
 type Program struct {
 	Seed    uint64
-	Name    string
 	Threads int
 	Body    []*Step   // of its parallel region, which it repeats
 	Helpers [][]*Step // functions that it calls
@@ -37,49 +36,57 @@ const (
 	NeverSignalled Mistake = "never signalled"  // nobody signals a condition variable
 	NestedOnce     Mistake = "nested once"      // a nest lock is released once too few
 	KeptByThread   Mistake = "kept by thread"   // a lock outlives the region that took it
+	PostSkipped    Mistake = "post skipped"     // an iteration of a doacross loop does not say that it is done
 )
 
 // Mistakes are all mistakes.
 func Mistakes() []Mistake {
 	return []Mistake{
 		LockOrder, LeftOnPath, TakenTwice, BarrierSkipped, HeldAtTaskwait, HeldAtBarrier, NeverSignalled,
-		NestedOnce, KeptByThread,
+		NestedOnce, KeptByThread, PostSkipped,
 	}
 }
 
 // Step is a statement of a program.
 type Step struct {
 	Kind   Kind
-	N      int // object, time, helper, …
-	Style  int // which of several ways to write it
-	Body   []*Step
-	Second []*Step // sections have two bodies
+	N      int     // object, time, helper, …
+	Style  int     `json:",omitempty"` // which of several ways to write it
+	Early  bool    `json:",omitempty"` // the loop's turn or the helper may end in it, what is held being released
+	Body   []*Step `json:",omitempty"`
+	Second []*Step `json:",omitempty"` // sections have two bodies
 }
 
 // Kind is the kind of a step.
-type Kind int
+type Kind string
 
 // The kinds of steps.
 const (
-	Work Kind = iota
-	Take      // an object, with the body while it is held
-	Barrier
-	For
-	ForNowait
-	ForOrdered
-	Sections
-	Single
-	Master
-	Tasks     // a construct that makes tasks: N of them, each with the body, and a taskwait
-	Taskgroup // the same in a taskgroup
-	Taskloop
-	Depend // two tasks, one after the other
-	Call   // of helper N
-	Loop   // a plain loop around the body
-	Parallel
-	Signal // thread 0 lets the others go on
-	Try    // the body, and in C++ perhaps an exception behind it
-	Wrong  // the program's mistake
+	Work       Kind = "work"
+	Take       Kind = "take" // an object, with the body while it is held
+	Barrier    Kind = "barrier"
+	For        Kind = "for"
+	ForNowait  Kind = "for nowait"
+	ForOrdered Kind = "for ordered"
+	Sections   Kind = "sections"
+	Single     Kind = "single"
+	Master     Kind = "master"
+	Tasks      Kind = "tasks"     // N of them, each with the body, and a taskwait
+	Taskgroup  Kind = "taskgroup" // the same in a taskgroup
+	Taskloop   Kind = "taskloop"
+	Depend     Kind = "depend" // two tasks, one after the other
+	Call       Kind = "call"   // of helper N
+	Loop       Kind = "loop"   // a plain loop around the body
+	Parallel   Kind = "parallel"
+	Signal     Kind = "signal"      // thread 0 lets the others go on
+	Try        Kind = "try"         // the body, and in C++ perhaps an exception behind it
+	Recurse    Kind = "recurse"     // helper N, at the end of calls of a function by itself
+	Reduction  Kind = "reduction"   // a loop with one
+	TaskSum    Kind = "task sum"    // a taskgroup with a reduction
+	CancelFor  Kind = "cancel for"  // a loop that a thread cancels
+	CancelTask Kind = "cancel task" // a taskgroup that a task cancels
+	Doacross   Kind = "doacross"    // a loop in which iterations wait for others
+	Wrong      Kind = "wrong"       // the program's mistake
 )
 
 // Objects that exclude each other are taken in the order of their numbers.
@@ -88,7 +95,9 @@ const (
 	nestLocks  = 2
 	criticals  = 3
 	mutexes    = 2
-	objects    = plainLocks + nestLocks + criticals + mutexes
+	rwlocks    = 2
+	semaphores = 2
+	objects    = plainLocks + nestLocks + criticals + mutexes + rwlocks + semaphores
 	// mistaken are the locks that only mistakes take.
 	mistakenA, mistakenB = 6, 7
 )
@@ -106,8 +115,8 @@ func New(seed uint64) *Program {
 		all := Mistakes()
 		p.Mistake = all[g.IntN(len(all))]
 	}
-	for i := range maxHelper {
-		p.Helpers = append(p.Helpers, g.steps(place{held: true, lowest: g.IntN(objects), depth: 2, helper: i}))
+	for range maxHelper {
+		p.Helpers = append(p.Helpers, g.steps(place{held: true, lowest: g.IntN(objects), depth: 2, alone: true}))
 	}
 	p.Body = g.steps(place{team: true})
 	if p.Mistake != Healthy {
@@ -126,8 +135,8 @@ type place struct {
 	task   bool // in a task
 	lowest int  // number of the lowest object that may be taken
 	depth  int
-	helper int // number of the lowest helper that must not be called, less 1 … (helpers call only higher ones)
 	inner  bool
+	alone  bool // no other thread counts on it that this one goes through all of the function or the loop's turn
 }
 
 func (p place) down() place { p.depth++; return p }
@@ -152,15 +161,16 @@ func (g generator) step(at place) *Step {
 	if at.depth >= maxDepth {
 		return g.work()
 	}
-	kinds := []Kind{Work, Take, Take, Call, Loop}
+	kinds := []Kind{Work, Take, Take, Take, Call, Recurse, Loop}
 	if !at.held {
-		kinds = append(kinds, Tasks, Taskgroup, Taskloop, Depend)
+		kinds = append(kinds, Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask)
 	}
 	if !at.held && at.lowest == 0 {
 		kinds = append(kinds, Try)
 	}
 	if at.team {
-		kinds = append(kinds, Barrier, Barrier, For, ForNowait, ForOrdered, Sections, Single, Single, Master, Signal)
+		kinds = append(kinds, Barrier, Barrier, For, ForNowait, ForOrdered, Sections, Single, Single, Master, Signal,
+			Reduction, CancelFor, Doacross)
 	}
 	if at.team && !at.inner && at.depth < 2 {
 		kinds = append(kinds, Parallel)
@@ -172,9 +182,9 @@ func (g generator) work() *Step { return &Step{Kind: Work, N: 1 + g.IntN(40)} }
 
 // of is a step of a kind.
 func (g generator) of(k Kind, at place) *Step {
-	s := &Step{Kind: k, N: g.IntN(8), Style: g.IntN(6)}
+	s := &Step{Kind: k, N: g.IntN(8), Style: g.IntN(8)}
 	in := at.down()
-	in.team = false
+	in.team, in.alone = false, false
 	switch k {
 	case Work:
 		return g.work()
@@ -183,27 +193,28 @@ func (g generator) of(k Kind, at place) *Step {
 			return g.work()
 		}
 		s.N = at.lowest + g.IntN(objects-at.lowest)
+		s.Early = at.alone && g.IntN(2) == 0
 		in.held, in.lowest = true, s.N+1
 		s.Body = g.steps(in)
-	case Call:
+	case Call, Recurse:
 		// A helper holds what it likes in order: it is called where nothing is held.
 		if at.held || at.lowest > 0 {
 			return g.work()
 		}
 		s.N = g.IntN(maxHelper)
 	case Loop:
-		in.team = at.team
+		in.team, in.alone = at.team, !at.team
 		s.Body = g.steps(in)
 	case Try:
 		s.Body = g.steps(in)
 	case Parallel:
 		in.team, in.inner = true, true
 		s.Body = g.steps(in)
-	case Tasks, Taskgroup, Taskloop, Depend:
+	case Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask:
 		in.task = true
 		s.N = 1 + g.IntN(4)
 		s.Body = g.steps(in)
-	case For, ForNowait, ForOrdered, Single, Master:
+	case For, ForNowait, ForOrdered, Single, Master, Reduction, CancelFor, Doacross:
 		s.Body = g.steps(in)
 	case Sections:
 		s.Body, s.Second = g.steps(in), g.steps(in)

@@ -2,7 +2,6 @@ package generated
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -19,66 +18,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
-// Config is how programs are built and run.
-type Config struct {
-	Compiler string // path
-	Plus     string // path of the one for C++, empty for programs in C
-	Flags    []string
-	Library  string   // directory of the runtime
-	Env      []string // of the programs
-}
-
-func (c Config) String() string {
-	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Library, c.Env)
-}
-
-// sources are the names of the files that [Config.write] writes.
-func (c Config) sources() []string {
-	if c.Plus != "" {
-		return []string{"programs.cc", "far.cc"}
-	}
-	return []string{"programs.c", "far.c"}
-}
-
-// Build compiles some programs into one executable in dir.
-func Build(dir string, c Config, programs []*Program) (exe string, err error) {
-	main, far := Sources(programs, c.Plus != "")
-	for i, text := range []string{main, far} {
-		if err := os.WriteFile(filepath.Join(dir, c.sources()[i]), []byte(text), 0o644); err != nil {
-			return "", err
-		}
-	}
-	return c.link(dir)
-}
-
-// link compiles and links the programs whose sources are in dir.
-func (c Config) link(dir string) (exe string, err error) {
-	for name, text := range map[string]string{"gen.c": genC, "gen.h": genH} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			return "", err
-		}
-	}
-	// The name by which compilers link LLVM's runtime comes with its development package.
-	link := filepath.Join(dir, "libomp.so")
-	_ = os.Remove(link)
-	if err := os.Symlink(filepath.Join(c.Library, "libomp.so.5"), link); err != nil {
-		return "", err
-	}
-	flags := append([]string{"-g", "-fopenmp", "-pthread", "-w", "-I", "."}, c.Flags...)
-	exe = filepath.Join(dir, "programs")
-	for _, step := range [][]string{
-		append([]string{c.Compiler, "-c", "gen.c", "-o", "gen.o"}, flags...),
-		append(append([]string{cmp.Or(c.Plus, c.Compiler), "gen.o", "-L", dir, "-o", exe}, c.sources()...), flags...),
-	} {
-		cmd := exec.Command(step[0], step[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", c, err, out)
-		}
-	}
-	return exe, nil
-}
-
 // Finding is a difference between the truth and what the tool says.
 type Finding struct {
 	Class string
@@ -92,6 +31,7 @@ type Outcome struct {
 	Hang     bool
 	Kinds    []picture.VerdictKind // of the hang
 	Findings []Finding
+	Picture  *picture.Picture // of the first finding
 }
 
 func (o *Outcome) find(class, format string, args ...any) {
@@ -101,10 +41,6 @@ func (o *Outcome) find(class, format string, args ...any) {
 // Times of a run. A machine that is busy makes a run slow, not wrong.
 const (
 	betweenLooks = 30 * time.Millisecond
-	stillFor     = 6  // samples without a note, before a hang is believed where threads sleep
-	spinningFor  = 60 // and where they spin, unless each has used some time of a processor before
-	spinTicks    = 5  // hundredths of a second that are enough for a note
-	sample       = 25 * time.Millisecond
 	runLimit     = 100 * time.Second
 	enoughLooks  = 2 // at a program that is killed then
 )
@@ -118,7 +54,8 @@ type run struct {
 	ended   chan error
 	hanging []suspect
 	objects map[string]array
-	killed  bool // it ends by a signal of ours, with a core
+	target  *session.Target // the process; what does not change is read once, as by who watches
+	killed  bool            // it ends by a signal of ours, with a core
 	Outcome
 }
 
@@ -157,7 +94,9 @@ func Run(exe string, c Config, p *Program, n int) (Outcome, error) {
 	}
 	defer os.RemoveAll(dir)
 	cmd.Dir = dir
-	cmd.Env = append([]string{"OMP_MAX_ACTIVE_LEVELS=2", "LD_LIBRARY_PATH=" + c.Library}, c.Env...)
+	cmd.Env = append([]string{
+		"OMP_MAX_ACTIVE_LEVELS=2", "OMP_CANCELLATION=true", "LD_LIBRARY_PATH=" + c.Library,
+	}, c.Env...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return Outcome{}, err
@@ -178,6 +117,7 @@ func Run(exe string, c Config, p *Program, n int) (Outcome, error) {
 		r.ended <- cmd.Wait()
 		close(done)
 	}()
+	defer r.close()
 	err = r.follow()
 	if err == nil && r.killed {
 		err = r.core(done)
@@ -187,15 +127,59 @@ func Run(exe string, c Config, p *Program, n int) (Outcome, error) {
 	return r.Outcome, err
 }
 
+// close lets go of the process.
+func (r *run) close() {
+	if r.target != nil {
+		_ = r.target.Close()
+	}
+}
+
+// truth is what the threads have noted up to now.
+func (r *run) truth() (Truth, error) { return readTruth(r.pid, r.page) }
+
+// picture is what the tool says of the process.
+func (r *run) picture() (*picture.Picture, error) {
+	if r.target == nil {
+		t, err := session.Open(context.Background(), strconv.Itoa(r.pid), session.Options{})
+		if err != nil {
+			return nil, err
+		}
+		r.target = t
+	}
+	return pictureOf(r.target)
+}
+
+// pictureOf is what the tool says of a target.
+func pictureOf(t *session.Target) (*picture.Picture, error) {
+	q := session.Report()
+	q.Budget = 0
+	a, err := t.Look(context.Background(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if blind != nil {
+		blind(a.Picture)
+	}
+	return a.Picture, nil
+}
+
+// blind is a fault of the judge, for the test of what finds faults: it takes something out of
+// what the tool says.
+var blind func(*picture.Picture)
+
 // greeted takes what the program says when it begins.
 func (r *run) greeted(line string) error {
-	lock, nest := array{Size: 16, Count: 8}, array{Size: 32, Count: 4}
-	mutex, cond := array{Size: 40, Count: 4}, array{Size: 48, Count: 2}
-	if _, err := fmt.Sscanf(line, "PAGE %x PID %d LOCK %x NEST %x MUTEX %x COND %x",
-		&r.page, &r.pid, &lock.Base, &nest.Base, &mutex.Base, &cond.Base); err != nil {
-		return fmt.Errorf("%q: %w", line, err)
+	words := strings.Fields(line)
+	if len(words) != 16 {
+		return fmt.Errorf("%q", line)
 	}
-	r.objects = map[string]array{"gen_lock": lock, "gen_nest": nest, "gen_mutex": mutex, "gen_cond": cond}
+	value := func(i, base int) uint64 { n, _ := strconv.ParseUint(words[i], base, 64); return n }
+	r.page, r.pid = value(1, 16), int(value(3, 10))
+	r.objects = map[string]array{}
+	for i := 4; i < len(words); i += 2 {
+		r.objects[words[i]] = arrays[words[i]].at(value(i+1, 16))
+	}
 	return nil
 }
 
@@ -227,7 +211,7 @@ func (r *run) follow() error {
 			return nil
 		}
 	}
-	if truth, err := readTruth(r.pid, r.page); err == nil {
+	if truth, err := r.truth(); err == nil {
 		r.moved(truth)
 	}
 	r.find("endless", "still running after %v", runLimit)
@@ -243,116 +227,14 @@ func (r *run) over(err error) error {
 	return nil
 }
 
-// standstill reports whether nothing moves any more.
-func (r *run) standstill() (bool, error) {
-	before, err := readTruth(r.pid, r.page)
-	if err != nil {
-		return false, err
-	}
-	since := map[int]int{}
-	for n := 1; ; n++ {
-		time.Sleep(sample)
-		now, err := readTruth(r.pid, r.page)
-		if err != nil {
-			return false, err
-		}
-		if len(now) != len(before) || len(same(before, now)) != len(now) {
-			return false, nil
-		}
-		sleeps, used, waits := r.stuck(now)
-		switch {
-		case !waits:
-			return false, nil
-		case n < stillFor:
-		case sleeps, spun(since, used), n == spinningFor:
-			return true, nil
-		}
-	}
-}
-
-// spun reports whether each thread that runs has used enough time for a note, had it one to
-// make, since it was first seen.
-func spun(since, now map[int]int) bool {
-	all := true
-	for lwp, ticks := range now {
-		if _, seen := since[lwp]; !seen {
-			since[lwp] = ticks
-		}
-		all = all && ticks >= since[lwp]+spinTicks
-	}
-	return all
-}
-
-// stuck reports whether each thread of the process sleeps; of those that do not, what time of
-// processors they have used; waits if all of these spin where they may wait.
-func (r *run) stuck(truth Truth) (sleeps bool, used map[int]int, waits bool) {
-	used = map[int]int{}
-	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", r.pid))
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return false, nil, false
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		lwp, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if strings.HasPrefix(rest, "S") {
-			continue
-		}
-		if !mayBeWaiting(truth[lwp]) {
-			return false, nil, false
-		}
-		used[lwp] = ticksOf(rest)
-	}
-	return len(used) == 0, used, len(stats) > 0
-}
-
-// ticksOf is the time of processors that a thread has used, of its stat behind the name.
-func ticksOf(stat string) int {
-	const user, system = 11, 12
-	f := strings.Fields(stat)
-	if len(f) <= system {
-		return 0
-	}
-	u, _ := strconv.Atoi(f[user])
-	s, _ := strconv.Atoi(f[system])
-	return u + s
-}
-
-// mayBeWaiting reports whether a thread that runs has noted that it waits, or may be at the
-// end of a construct, where no note tells, and threads spin; with tasks queued in a team, those
-// of LLVM's runtime do so whatever the wait policy is.
-func mayBeWaiting(s *slot) bool {
-	return s != nil && (s.top().waits() || s.top().Kind == NoteRegionEnd || s.top().Kind == NoteConstruct)
-}
-
-// picture is what the tool says of a target.
-func pictureOf(target string) (*picture.Picture, error) {
-	ctx := context.Background()
-	t, err := session.Open(ctx, target, session.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	q := session.Report()
-	q.Budget = 0
-	a, err := t.Look(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	return a.Picture, nil
-}
-
-func (r *run) picture() (*picture.Picture, error) { return pictureOf(strconv.Itoa(r.pid)) }
-
 // look compares the tool's answer with the truth of the threads that did not move during it.
 func (r *run) look() error {
-	before, err := readTruth(r.pid, r.page)
+	before, err := r.truth()
 	if err != nil {
 		return nil // it has just ended
 	}
 	pic, err := r.picture()
-	after, gone := readTruth(r.pid, r.page)
+	after, gone := r.truth()
 	if gone != nil {
 		return nil
 	}
@@ -363,12 +245,20 @@ func (r *run) look() error {
 	j := judge{out: &r.Outcome, pic: pic, still: same(before, after), all: after, objects: r.objects}
 	j.facts(false)
 	j.verdictsAmid(r)
+	r.show(pic)
 	return nil
+}
+
+// show keeps the picture in which the first thing was found.
+func (r *run) show(pic *picture.Picture) {
+	if r.Picture == nil && len(r.Findings) > 0 {
+		r.Picture = pic
+	}
 }
 
 // atRest looks at a program that hangs.
 func (r *run) atRest() error {
-	truth, err := readTruth(r.pid, r.page)
+	truth, err := r.truth()
 	if err != nil {
 		return err
 	}
@@ -379,7 +269,7 @@ func (r *run) atRest() error {
 	if again, err := r.standstill(); err != nil || !again {
 		return err // it was only slow
 	}
-	if now, err := readTruth(r.pid, r.page); err != nil || len(same(truth, now)) != len(truth) {
+	if now, err := r.truth(); err != nil || len(same(truth, now)) != len(truth) {
 		return err // and has moved since
 	}
 	r.Looks++
@@ -388,6 +278,7 @@ func (r *run) atRest() error {
 	j.facts(true)
 	j.explained()
 	r.moved(truth)
+	r.show(pic)
 	if r.program.Mistake == Healthy {
 		r.find("generator", "a healthy program hangs: %s", j.describe())
 	}

@@ -40,6 +40,8 @@ const (
 	NoteTaskwait
 	NoteCondition
 	NoteOrdered
+	NoteReadWrite
+	NoteSemaphore
 )
 
 const (
@@ -74,15 +76,18 @@ func truthIn(data []byte) (Truth, error) {
 	if !bytes.HasPrefix(data, []byte("GENERATED PAGE\x00")) {
 		return nil, fmt.Errorf("truth: %q where the page should begin", data[:16])
 	}
-	all := make([]slot, slots)
-	if err := binary.Read(bytes.NewReader(data[16:]), binary.LittleEndian, all); err != nil {
-		return nil, fmt.Errorf("truth: %w", err)
-	}
 	truth := Truth{}
-	for i := range all {
-		if all[i].LWP != 0 {
-			truth[int(all[i].LWP)] = &all[i]
+	size := binary.Size(slot{})
+	for rest := data[16:]; len(rest) >= size; rest = rest[size:] {
+		lwp := binary.LittleEndian.Uint32(rest[4:])
+		if lwp == 0 {
+			continue
 		}
+		s := new(slot)
+		if _, err := binary.Decode(rest, binary.LittleEndian, s); err != nil {
+			return nil, fmt.Errorf("truth: %w", err)
+		}
+		truth[int(lwp)] = s
 	}
 	return truth, nil
 }
@@ -110,7 +115,9 @@ func (s *slot) top() Note {
 func (n Note) waits() bool { return n.Kind > 0 && n.Kind < NoteRegion }
 
 // exclusive reports whether it waits for an object that one thread has at a time.
-func (n Note) exclusive() bool { return n.Kind > 0 && n.Kind <= NoteMutex }
+func (n Note) exclusive() bool {
+	return n.Kind > 0 && n.Kind <= NoteMutex || n.Kind == NoteReadWrite
+}
 
 // has reports whether the thread has noted that it holds an object, or waits for it and
 // may just have got it.

@@ -55,9 +55,9 @@ func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 	}
 }
 
-// shared reports whether a file is one of those that all programs share.
+// shared reports whether a file is one of those that all programs share, or of C++'s library.
 func shared(file string) bool {
-	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h")
+	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h") || strings.Contains(file, "/c++/")
 }
 
 // innermost is the line of the innermost frame of the program, 0 if there is none.

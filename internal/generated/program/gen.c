@@ -14,6 +14,9 @@ omp_lock_t gen_lock[8];
 omp_nest_lock_t gen_nest[4];
 pthread_mutex_t gen_mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                                 PTHREAD_MUTEX_INITIALIZER};
+pthread_rwlock_t gen_rwlock[2] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
+sem_t gen_semaphore[2];
+int gen_sum;
 pthread_cond_t gen_cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 
 static pthread_key_t ends; /* its destructor frees the slot of a thread that ends */
@@ -148,7 +151,10 @@ void gen_start(void) {
     omp_init_lock(&gen_lock[i]);
   for (int i = 0; i < 4; i++)
     omp_init_nest_lock(&gen_nest[i]);
-  printf("PAGE %lx PID %d LOCK %lx NEST %lx MUTEX %lx COND %lx\n", (unsigned long)&page, (int)getpid(),
-         (unsigned long)gen_lock, (unsigned long)gen_nest, (unsigned long)gen_mutex, (unsigned long)gen_cond);
+  for (int i = 0; i < 2; i++)
+    sem_init(&gen_semaphore[i], 0, 1);
+  printf("PAGE %lx PID %d gen_lock %lx gen_nest %lx gen_mutex %lx gen_cond %lx gen_rwlock %lx gen_semaphore %lx\n",
+         (unsigned long)&page, (int)getpid(), (unsigned long)gen_lock, (unsigned long)gen_nest,
+         (unsigned long)gen_mutex, (unsigned long)gen_cond, (unsigned long)gen_rwlock, (unsigned long)gen_semaphore);
   fflush(stdout);
 }

@@ -4,6 +4,10 @@
 #ifndef GEN_H
 #define GEN_H
 #include <pthread.h>
+#include <semaphore.h>
+#ifdef __cplusplus
+#include <bits/std_mutex.h>
+#endif
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24,6 +28,7 @@ void omp_unset_nest_lock(omp_nest_lock_t *);
 
 /* Kinds of notes. The first ones are waits. */
 enum { GEN_LOCK = 1, GEN_NEST_LOCK, GEN_CRITICAL, GEN_MUTEX, GEN_BARRIER, GEN_TASKWAIT, GEN_CONDITION, GEN_ORDERED,
+       GEN_RWLOCK, GEN_SEMAPHORE,
        GEN_REGION = 32, GEN_REGION_END, GEN_TASK, GEN_CONSTRUCT };
 
 #define GEN_SLOTS 64
@@ -57,6 +62,9 @@ extern omp_lock_t gen_lock[8];
 extern omp_nest_lock_t gen_nest[4];
 extern pthread_mutex_t gen_mutex[4];
 extern pthread_cond_t gen_cond[2];
+extern pthread_rwlock_t gen_rwlock[2];
+extern sem_t gen_semaphore[2];
+extern int gen_sum; /* of reductions, whatever it is */
 #ifdef __cplusplus
 }
 
@@ -71,6 +79,20 @@ struct gen_guard {
   ~gen_guard() {
     omp_unset_lock(lock);
     gen_drop((unsigned long)lock);
+  }
+};
+
+/* The same for a mutex of C++, which is one of POSIX. */
+struct gen_mutex_guard {
+  std::mutex *mutex;
+  gen_mutex_guard(int line, pthread_mutex_t *m) : mutex(reinterpret_cast<std::mutex *>(m)) {
+    gen_wait(GEN_MUTEX, line, (unsigned long)mutex);
+    mutex->lock();
+    gen_hold(GEN_MUTEX, line, (unsigned long)mutex);
+  }
+  ~gen_mutex_guard() {
+    mutex->unlock();
+    gen_drop((unsigned long)mutex);
   }
 };
 

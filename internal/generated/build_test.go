@@ -1,0 +1,109 @@
+package generated
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+)
+
+// Config is how programs are built, and for one run the environment that is added.
+type Config struct {
+	Compiler string // path
+	Plus     string // path of the one for C++, empty for programs in C
+	Flags    []string
+	Library  string   // directory of the runtime
+	Runtime  string   // its name
+	Env      []string // of the programs
+}
+
+// modes are the ways to wait in which one executable runs.
+var modes = [][]string{
+	{"OMP_WAIT_POLICY=passive", "KMP_BLOCKTIME=0", "GOMP_SPINCOUNT=0"},
+	nil,
+	{"OMP_WAIT_POLICY=active", "KMP_BLOCKTIME=infinite"},
+}
+
+func (c Config) String() string {
+	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Library, c.Env)
+}
+
+// sources are the names of the files of programs.
+func (c Config) sources() []string {
+	if c.Plus != "" {
+		return []string{"programs.cc", "far.cc"}
+	}
+	return []string{"programs.c", "far.c"}
+}
+
+// common has what all programs of a compiler share, compiled once.
+type common struct {
+	dir     string
+	mu      sync.Mutex
+	objects map[string]string // gen.o by compiler and flags
+}
+
+// newCommon writes what programs share into dir.
+func newCommon(dir string) (*common, error) {
+	for name, text := range map[string]string{"gen.c": genC, "gen.h": genH} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return &common{dir: dir, objects: map[string]string{}}, nil
+}
+
+// flags are those of all sources.
+func (c Config) flags(include string) []string {
+	return append([]string{"-g", "-fopenmp", "-pthread", "-w", "-I", include}, c.Flags...)
+}
+
+// object is the compiled gen.c.
+func (m *common) object(c Config) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := fmt.Sprint(c.Compiler, c.Flags)
+	if path := m.objects[key]; path != "" {
+		return path, nil
+	}
+	path := filepath.Join(m.dir, fmt.Sprintf("gen%d.o", len(m.objects)))
+	err := c.command(m.dir, c.Compiler, append(c.flags(m.dir), "-c", "gen.c", "-o", path))
+	if err == nil {
+		m.objects[key] = path
+	}
+	return path, err
+}
+
+func (c Config) command(dir, name string, args []string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", c, err, out)
+	}
+	return nil
+}
+
+// build compiles some programs into one executable in dir.
+func (m *common) build(dir string, c Config, programs []*Program) (exe string, err error) {
+	main, far := Sources(programs, c.Plus != "")
+	for i, text := range []string{main, far} {
+		if err := os.WriteFile(filepath.Join(dir, c.sources()[i]), []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	// The name by which compilers link LLVM's runtime comes with its development package.
+	link := filepath.Join(dir, "libomp.so")
+	_ = os.Remove(link)
+	if err := os.Symlink(filepath.Join(c.Library, "libomp.so.5"), link); err != nil {
+		return "", err
+	}
+	object, err := m.object(c)
+	if err != nil {
+		return "", err
+	}
+	exe = filepath.Join(dir, "programs")
+	args := append(c.flags(m.dir), object, "-L", dir, "-o", exe)
+	return exe, c.command(dir, cmp.Or(c.Plus, c.Compiler), append(args, c.sources()...))
+}

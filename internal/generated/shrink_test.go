@@ -1,0 +1,189 @@
+package generated
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// shrinkTrials bounds how many smaller programs are tried for one that fails.
+const shrinkTrials = 120
+
+// shrink makes a program smaller while it still fails; failed reports whether it ever did.
+// First whole steps are left out, from the end, then those that are around others; then threads,
+// files, helpers and the ways to write what is left.
+func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, failed bool) {
+	if !fails(p) && !fails(p) {
+		return p, false
+	}
+	for again := true; again; {
+		again = false
+		for n := 0; trials > 0; {
+			next := smaller(p, n)
+			if next == nil {
+				break
+			}
+			trials--
+			if fails(next) {
+				p, again = next, true
+				continue // the n-th is another one now
+			}
+			n++
+		}
+		again = again && trials > 0
+	}
+	return p, true
+}
+
+// smaller is the n-th of the programs that are a little smaller; nil behind the last.
+func smaller(p *Program, n int) *Program {
+	q := clone(p)
+	for _, change := range []func(*Program, *int) bool{withoutSteps, withoutAround, simpler, plainer} {
+		if change(q, &n) {
+			return q
+		}
+	}
+	return nil
+}
+
+func clone(p *Program) *Program {
+	text, err := json.Marshal(p)
+	q := new(Program)
+	if err == nil {
+		err = json.Unmarshal(text, q)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
+
+// lists are all lists of steps, the outermost first.
+func (p *Program) lists() []*[]*Step {
+	all := []*[]*Step{&p.Body}
+	for i := range p.Helpers {
+		all = append(all, &p.Helpers[i])
+	}
+	for i := 0; i < len(all); i++ {
+		for _, s := range *all[i] {
+			all = append(all, &s.Body, &s.Second)
+		}
+	}
+	return all
+}
+
+// take counts n down, and reports whether this is the one.
+func take(n *int) bool {
+	*n--
+	return *n == -1
+}
+
+// withoutSteps leaves out the n-th step.
+func withoutSteps(p *Program, n *int) bool {
+	for _, list := range p.lists() {
+		for i := len(*list) - 1; i >= 0; i-- {
+			if (*list)[i].Kind != Wrong && take(n) {
+				*list = slices.Delete(*list, i, i+1)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withoutAround puts what is in the n-th step in its place. What only stands in a task or while
+// something is held stands anywhere.
+func withoutAround(p *Program, n *int) bool {
+	for _, list := range p.lists() {
+		for i, s := range *list {
+			if len(s.Body)+len(s.Second) > 0 && take(n) {
+				*list = slices.Replace(*list, i, i+1, slices.Concat(s.Body, s.Second)...)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// simpler makes the program as a whole simpler.
+func simpler(p *Program, n *int) bool {
+	if p.Threads > 2 && take(n) {
+		p.Threads--
+		for _, list := range p.lists() {
+			for _, s := range *list {
+				if s.Kind == Wrong {
+					s.N = min(s.N, p.Threads-1)
+				}
+			}
+		}
+		return true
+	}
+	if p.Far != 0 && take(n) {
+		p.Far = 0
+		return true
+	}
+	for i, h := range p.Helpers {
+		if len(h) > 0 && take(n) {
+			p.Helpers[i] = nil
+			return true
+		}
+	}
+	return false
+}
+
+// plainer writes the n-th step in the first of its ways, or takes the first object.
+func plainer(p *Program, n *int) bool {
+	for _, list := range p.lists() {
+		for _, s := range *list {
+			if s.Style > 0 && s.Kind != Wrong && take(n) {
+				s.Style = 0
+				return true
+			}
+			if s.N > 1 && s.Kind != Wrong && s.Kind != Take && take(n) {
+				s.N = 1
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// steps counts the steps of a program.
+func (p *Program) steps() int {
+	n := 0
+	for _, list := range p.lists() {
+		n += len(*list)
+	}
+	return n
+}
+
+// TestShrink shrinks a big program to the one thing that it fails for.
+func TestShrink(t *testing.T) {
+	has := func(p *Program) bool { // a single in which something is taken
+		for _, list := range p.lists() {
+			for _, s := range *list {
+				if s.Kind == Single && slices.ContainsFunc(s.Body, func(s *Step) bool { return s.Kind == Take }) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	tried := 0
+	for seed := uint64(1); tried < 5; seed++ {
+		p := New(seed)
+		if !has(p) || p.steps() < 20 {
+			continue
+		}
+		tried++
+		small, failed := shrink(p, has, 10_000)
+		want := 2
+		if p.Mistake != Healthy {
+			want++ // the mistake stays
+		}
+		if !failed || !has(small) || small.steps() != want || small.Threads != 2 || small.Far != 0 {
+			text, _ := json.Marshal(small)
+			t.Errorf("seed %d: %d steps of %d: %s", seed, small.steps(), p.steps(), text)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package generated
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What tells a standstill from slowness.
+const (
+	sample   = 20 * time.Millisecond
+	stillFor = 3   // samples without a note, before a hang is believed where threads sleep
+	watched  = 500 // samples, after which threads that spin have had no time to tell
+	// noteTime is the time of a processor in which a thread that goes on makes a note.
+	noteTime = 8 * time.Millisecond
+	// noteTurns is how often one yields that does not go on; who works uses more than noteTime in
+	// as many turns.
+	noteTurns = 200
+)
+
+// ran is how much a thread has run.
+type ran struct {
+	time  time.Duration
+	turns int
+}
+
+// standstill reports whether nothing moves any more.
+func (r *run) standstill() (bool, error) {
+	before, err := r.truth()
+	if err != nil {
+		return false, err
+	}
+	since := map[int]ran{}
+	for n := range watched {
+		time.Sleep(sample)
+		now, err := r.truth()
+		if err != nil {
+			return false, err
+		}
+		if len(now) != len(before) || len(same(before, now)) != len(now) {
+			return false, nil
+		}
+		used, waits := r.stuck(now)
+		switch {
+		case !waits:
+			return false, nil
+		case n+1 < stillFor:
+		case len(used) == 0, spun(since, used):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// spun reports whether each thread that runs has used enough time for a note, had it one to
+// make, since it was first seen.
+func spun(since, now map[int]ran) bool {
+	all := true
+	for lwp, used := range now {
+		if _, seen := since[lwp]; !seen {
+			since[lwp] = used
+		}
+		first := since[lwp]
+		all = all && (used.time >= first.time+noteTime || used.turns >= first.turns+noteTurns)
+	}
+	return all
+}
+
+// stuck is how much the threads have run that do not sleep; waits if all of
+// these spin where they may wait.
+func (r *run) stuck(truth Truth) (used map[int]ran, waits bool) {
+	used = map[int]ran{}
+	tasks := fmt.Sprintf("/proc/%d/task", r.pid)
+	entries, err := os.ReadDir(tasks)
+	if err != nil {
+		return nil, false
+	}
+	for _, e := range entries {
+		dir := filepath.Join(tasks, e.Name())
+		text, err := os.ReadFile(filepath.Join(dir, "stat"))
+		if err != nil {
+			return nil, false
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if strings.HasPrefix(rest, "S") {
+			continue
+		}
+		lwp, _ := strconv.Atoi(e.Name())
+		if !mayBeWaiting(truth[lwp]) {
+			return nil, false
+		}
+		used[lwp] = timeUsed(dir, rest)
+	}
+	return used, len(entries) > 0
+}
+
+// timeUsed is how much a thread has run, as the kernel tells it, or to the tick by its stat
+// behind the name.
+func timeUsed(dir, stat string) ran {
+	const user, system, tick = 11, 12, 10 * time.Millisecond
+	if text, err := os.ReadFile(filepath.Join(dir, "schedstat")); err == nil {
+		var used, waited int64
+		var turns int
+		if _, err := fmt.Sscan(string(text), &used, &waited, &turns); err == nil {
+			return ran{time.Duration(used), turns}
+		}
+	}
+	f := strings.Fields(stat)
+	if len(f) <= system {
+		return ran{}
+	}
+	u, _ := strconv.Atoi(f[user])
+	s, _ := strconv.Atoi(f[system])
+	return ran{time: time.Duration(u+s) * tick}
+}
+
+// mayBeWaiting reports whether a thread that runs has noted that it waits, or may be at the
+// end of a construct, where no note tells, and threads spin; with tasks queued in a team, those
+// of LLVM's runtime do so whatever the wait policy is.
+func mayBeWaiting(s *slot) bool {
+	return s != nil && (s.top().waits() || s.top().Kind == NoteRegionEnd || s.top().Kind == NoteConstruct)
+}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 
@@ -21,7 +20,8 @@ type mpiCalls struct {
 }
 
 // find is the call of MPI that n waits in: the routine, the frame that the program called it
-// from, and the frame of the C routine, which may be one that a Fortran routine called.
+// from, and the frame of the C routine, which may be one that a Fortran routine called; -1 if
+// that is not on the stack.
 func (m *mpiCalls) find(n *native) (routine string, outer, inner int, ok bool) {
 	st := m.stacks.stackOf(n)
 	inner = -1
@@ -30,15 +30,16 @@ func (m *mpiCalls) find(n *native) (routine string, outer, inner int, ok bool) {
 		switch {
 		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
 			opaque = true
-			if name := m.code.callTarget(f.PC); inner < 0 && i > 0 && strings.HasPrefix(name, "PMPI_") {
+			if inner < 0 && i > 0 && mpi.IsC(m.code.callTarget(f.PC)) {
 				inner = i - 1
 			}
 		case st.kinds[i] == kindSystem:
 		case st.kinds[i] != kindUser || !opaque:
 			return "", 0, 0, false
 		default:
-			name, blocks := rtl.BlockingMPI(m.code.callTarget(f.PC))
-			if inner < 0 {
+			symbol := m.code.callTarget(f.PC)
+			name, blocks := rtl.BlockingMPI(symbol)
+			if inner < 0 && mpi.IsC(symbol) {
 				inner = i - 1
 			}
 			return name, i, inner, blocks
@@ -57,6 +58,10 @@ func (m *mpiCalls) call(n *native) *picture.MPICall {
 	c := &picture.MPICall{
 		Routine: routine, From: picture.Address(st.frames[outer].PC),
 		Evidence: "its stack is in MPI, in a call of " + routine,
+	}
+	if inner < 0 {
+		c.Lost = append(c.Lost, "arguments (those of Fortran's binding)")
+		return c
 	}
 	a := &mpiArgs{m, st, inner, c, mpi.Of(routine), false}
 	a.read()
@@ -161,7 +166,7 @@ func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) str
 	} else if s, ok := a.exportedData(v); ok {
 		rest, isOurs := strings.CutPrefix(strings.TrimPrefix(s, "ompi_mpi_op_"), "ompi_mpi_")
 		if isOurs || strings.HasPrefix(s, "ompi_mpi_op_") {
-			name = "MPI_" + strings.ToUpper(rest)
+			name = mpi.OpenMPIType("MPI_" + strings.ToUpper(rest))
 		}
 	}
 	if name == "" {
@@ -174,41 +179,6 @@ func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) str
 func (a *mpiArgs) exportedData(addr uint64) (string, bool) {
 	s, ok := a.code.sym.Data(addr)
 	return s.Name, ok && s.Offset == 0
-}
-
-// maxComm bounds what is searched of a communicator of Open MPI for its name, in bytes.
-const maxComm = 1 << 10
-
-// maxCommName bounds the name of a communicator: MPI_MAX_OBJECT_NAME and the end.
-const maxCommName = 64
-
-// communicator names the communicator of a call. Open MPI has its name in the object: where,
-// that of MPI_COMM_WORLD tells, whose name is known.
-func (a *mpiArgs) communicator(v, world uint64, open bool) {
-	if !open {
-		if name, known, _ := mpi.MpichComm(uint32(v)); known {
-			a.call.Communicator = name
-			return
-		}
-		a.call.Lost = append(a.call.Lost, "communicator (its handle differs from rank to rank)")
-		return
-	}
-	const name = "MPI_COMM_WORLD"
-	if v == world {
-		a.call.Communicator = name
-		return
-	}
-	b := make([]byte, maxComm)
-	if a.target.ReadMemory(callbacks.At(world), b) == nil {
-		if at := bytes.Index(b, []byte(name+"\x00")); at >= 0 {
-			s := (&environment{target: a.target}).cstring(v+uint64(at), maxCommName)
-			if strings.HasPrefix(s, "MPI") {
-				a.call.Communicator = s
-				return
-			}
-		}
-	}
-	a.call.Lost = append(a.call.Lost, "communicator")
 }
 
 // rank is the place of the process in an MPI job, by its environment; nil if that has none.

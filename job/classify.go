@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -100,7 +101,7 @@ func (a *Answer) where(t *picture.Thread, locate Locate) []Site {
 	var inMPI Site // the routine, behind the frame that called it
 	stack := t.UserStack
 	for _, f := range slices.Backward(stack[:min(len(stack), maxDepth)]) {
-		if routine := mpiRoutine(f.Function); routine != "" && f.Kind != picture.FramePseudo {
+		if routine := mpi.Routine(f.Function); routine != "" && f.Kind != picture.FramePseudo {
 			return append(out, Site(routine))
 		}
 		if f.Kind == picture.FramePseudo {
@@ -158,17 +159,6 @@ func nameOf(f picture.Frame) Name {
 		n.Function = fmt.Sprintf("%s+0x%x", f.Module, f.Offset)
 	}
 	return n
-}
-
-// mpiRoutine is the standard's name of the routine of MPI that a function is, by the
-// function's name, "" if it is none.
-func mpiRoutine(function string) string {
-	name := strings.TrimRight(strings.ToLower(function), "_")
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(name, "p"), "mpi_")
-	if !ok || rest == "" || strings.ContainsAny(rest, " :.") {
-		return ""
-	}
-	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // numberWords matches what a verdict says that differs from rank to rank and tells nothing apart.

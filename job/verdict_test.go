@@ -20,6 +20,22 @@ func receiving(anyone bool) Kind {
 	return k
 }
 
+// sending is a rank that waits until its message is taken.
+func sending() Kind {
+	k := waiting("MPI_Ssend")
+	k.Call = &Call{Routine: "MPI_Ssend", Comm: worldName, Where: "app+36"}
+	return k
+}
+
+// within is a rank that waits in a collective on a communicator of some ranks.
+func within(routine, comm string, size int) Kind {
+	k := waiting(routine)
+	c := *k.Call
+	c.Comm, c.Size = comm, size
+	k.Call = &c
+	return k
+}
+
 func deadlocked() Kind {
 	return Kind{Movement: Still, Threads: []Count{{inCompute, 2}}, Finding: &Finding{
 		picture.VerdictDeadlock, picture.Certain, picture.SeverityHang,
@@ -80,6 +96,8 @@ func verdictCases() map[string]verdictCase {
 			picture.Possible, picture.SeverityHang, "wait for each other"},
 		"all wait for anyone": {receiving(true), nil, nil, Cycle, picture.Likely, picture.SeverityHang,
 			"16 ranks [0-15] wait for a message, and no rank"},
+		"all send to whom is not known": {sending(), nil, nil, Cycle, picture.Likely, picture.SeverityHang,
+			"16 ranks [0-15] wait to send or receive a message, and no rank is left to take or send one"},
 		"all deadlocked": {deadlocked(), nil, nil, RankFault, picture.Certain, picture.SeverityHang,
 			"16 ranks [0-15] are deadlocked"},
 		"one elsewhere": {computing(), map[int]Kind{5: {Threads: []Count{{ThreadClass{State: "work_serial",
@@ -124,6 +142,24 @@ func jobOf(size int, most Kind, bad map[int]Kind, peer func(int) int) *Part {
 		p.Add(a)
 	}
 	return p
+}
+
+// TestCommunicators: communicators of one name that have nothing in common are not compared;
+// those whose ranks are all there are.
+func TestCommunicators(t *testing.T) {
+	const name = "MPI COMMUNICATOR 3 SPLIT FROM 0"
+	half, other := within("MPI_Allreduce", name, 8), within("MPI_Barrier", name, 8)
+	halves := jobOf(16, half, map[int]Kind{8: other, 9: other, 10: other, 15: computing()}, nil)
+	for _, v := range halves.verdicts() {
+		if v.Kind == Mismatch {
+			t.Errorf("two halves: %s", v.Summary)
+		}
+	}
+	all, one := within("MPI_Allreduce", "pair", 16), within("MPI_Barrier", "pair", 16)
+	list := jobOf(16, all, map[int]Kind{9: one}, nil).verdicts()
+	if len(list) != 1 || list[0].Kind != Mismatch || list[0].Ranks.String() != "9" {
+		t.Errorf("one communicator: %+v, want rank 9 in another collective", list)
+	}
 }
 
 // TestNoVerdict: what a healthy job may look like is no hang.

@@ -20,6 +20,9 @@ func (v *view) mismatches() (out []Verdict) {
 		}
 		seen[c.Comm] = true
 		all := v.inside(c)
+		if !v.isWorld(c) && all.Len() != c.Size {
+			continue // communicators that have nothing in common may have one name
+		}
 		if v.moved(all) || c.Size > 0 && all.Len() < c.Size && v.by[busy].Len() > 0 {
 			continue
 		}
@@ -197,13 +200,16 @@ func (v *view) throughCollective(path []int, end int) (Verdict, bool) {
 	}, true
 }
 
-// nobodySends is the verdict on ranks that wait for a message of any rank, if all others
-// wait, too.
+// nobodySends is the verdict on ranks that wait for a message of any rank, or to be rid of one,
+// if all others wait, too.
 func (v *view) nobodySends() []Verdict {
 	var any Set
+	sends := false
 	for _, g := range v.list {
 		if g.stance() == waits && v.isWorld(g.kind.Call) {
-			any = any.Or(v.receiving(g))
+			w := v.exchangingWithUnknown(g)
+			any = any.Or(w)
+			sends = sends || w.Len() > 0 && !receives(g.kind.Call.Routine)
 		}
 		if g.stance() == waits && roleOf(g.kind.Call.Routine) == other {
 			return nil // what it waits for is not known
@@ -220,20 +226,29 @@ func (v *view) nobodySends() []Verdict {
 	}
 	d.Summary = fmt.Sprintf("%s %s for a message, and no rank is left to send one", ranksWord(any),
 		verb(any, "wait"))
+	if sends {
+		d.Summary = fmt.Sprintf("%s %s to send or receive a message, and no rank is left to take or send one",
+			ranksWord(any), verb(any, "wait"))
+	}
 	if others.Len() > 0 {
 		d.Summary += fmt.Sprintf(": %s %s in MPI", ranksWord(others), verb(others, "wait"))
 	}
 	return []Verdict{d}
 }
 
-// receiving are the ranks of a group that wait for a message of any rank, or of one that is
-// not known.
-func (v *view) receiving(g *group) (out Set) {
+// receives reports whether a routine waits for a message.
+func receives(routine string) bool {
+	return slices.Contains([]string{"MPI_Recv", "MPI_Probe", "MPI_Mprobe"}, routine)
+}
+
+// exchangingWithUnknown are the ranks of a group that wait for a message of any rank, or for a
+// rank that is not known.
+func (v *view) exchangingWithUnknown(g *group) (out Set) {
 	c := g.kind.Call
 	if c.AnyPeer {
 		return g.Set
 	}
-	if !slices.Contains([]string{"MPI_Recv", "MPI_Probe", "MPI_Mprobe"}, c.Routine) {
+	if roleOf(c.Routine) != exchange {
 		return out
 	}
 	for r := range g.All {

@@ -3,6 +3,8 @@ package rtl
 import (
 	"slices"
 	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 )
 
 // This file names the functions that compilers put into programs, and the variables
@@ -257,12 +259,12 @@ func ForkSize(name string) (arg int, ok bool) {
 // none.
 func BlockingMPI(name string) (string, bool) {
 	name, _, _ = strings.Cut(name, "@")
-	name = strings.TrimPrefix(strings.TrimRight(strings.ToLower(name), "_"), "p")
-	rest, ok := strings.CutPrefix(name, "mpi_")
-	if !ok || rest == "" || strings.HasPrefix(rest, "test") || rest[0] == 'i' && rest != "init" && rest != "init_thread" {
+	name = mpi.Routine(name)
+	rest, ok := strings.CutPrefix(name, "MPI_")
+	if !ok || strings.HasPrefix(rest, "Test") || rest[0] == 'I' && rest != "Init" && rest != "Init_thread" {
 		return "", false
 	}
-	return "MPI_" + strings.ToUpper(rest[:1]) + rest[1:], true
+	return name, true
 }
 
 // leavingCalls leave functions of the program other than by a return: by an exception, which

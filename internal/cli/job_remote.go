@@ -114,6 +114,9 @@ func (r remoteJob) absent(g *gathering) {
 	k := job.Kind{Condition: job.Gone, Why: "no process of it was found on any node"}
 	if len(rep.Missing) > 0 {
 		k = job.Kind{Condition: job.Silent, Why: "no node that answered has it"}
+		if len(rep.Missing) == 1 && rep.Missing[0].Host != "" {
+			k.Why = "no node that answered has it, and " + rep.Missing[0].Host + " did not answer"
+		}
 	}
 	for rank := range min(rep.Ranks, job.MaxRanks) {
 		if !g.all.Ranks().Has(rank) {

@@ -58,22 +58,55 @@ func TestJobElsewhere(t *testing.T) {
 	}
 }
 
+// TestJobCrash: of a job of which a rank crashed, the others wait for one that has ended, and
+// the cores say of what it died. It runs every third day.
+func TestJobCrash(t *testing.T) {
+	if !omptest.Turn(3, "job crash") {
+		t.Skip("its turn comes every third day, and in make matrix")
+	}
+	m := omptest.MPIs(t)[1]
+	dir := coreDirs(t)
+	exe := m.Compile(t, "-g", "-O1", "-fno-inline")
+	launcher := m.Launch(t, jobRanks, exe, "crash", strconv.Itoa(badRank), dir).Process.Pid
+	name := []string{"--mpirun", strconv.Itoa(launcher), "--interval", "300ms"}
+	awaitVerdict(t, job.Missing, "for rank 3, which is stopped", name...)
+	cores := dumped(t, launcher, dir, func(pid int) { // it goes on, to where it crashes
+		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		omptest.AwaitDump(t, pid)
+		awaitVerdict(t, job.LeftEarly, "3 ranks [0-2] wait in MPI_Allreduce for rank 3, which has ended", name...)
+	})
+	r, status := jobReport(t, cores...)
+	const says = "3 ranks [0-2] wait in MPI_Allreduce for rank 3, which crashed (SIGSEGV) at fault ranks.c"
+	if status != cli.ExitFound || len(r.Verdicts) == 0 || !strings.Contains(r.Verdicts[0].Summary, says) {
+		t.Errorf("exit status %d, verdicts %+v, want %s", status, r.Verdicts, says)
+	}
+}
+
+// coreDirs is a directory with one for each rank to work in.
+func coreDirs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for r := range jobRanks {
+		if err := os.Mkdir(filepath.Join(dir, strconv.Itoa(r)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // TestJobCores: of the cores of all ranks of a job that hung, the page names the rank, and
 // its report is one command away.
 func TestJobCores(t *testing.T) {
 	for _, m := range omptest.MPIs(t) {
 		t.Run(m.Name, func(t *testing.T) {
-			dir := t.TempDir()
-			for r := range jobRanks {
-				if err := os.Mkdir(filepath.Join(dir, strconv.Itoa(r)), 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
+			dir := coreDirs(t)
 			exe := m.Compile(t, "-g", "-O1", "-fno-inline")
 			launcher := m.Launch(t, jobRanks, exe, "deadlock", strconv.Itoa(badRank), dir).Process.Pid
 			name := []string{"--mpirun", strconv.Itoa(launcher), "--interval", "300ms"}
 			awaitVerdict(t, job.Missing, "which is deadlocked", name...)
-			cores := append(dumped(t, launcher, dir), "/dev/null")
+			cores := append(dumped(t, launcher, dir, func(int) {}), "/dev/null")
 			r, status := jobReport(t, cores...)
 			if r.Answered.Len() != jobRanks || len(r.Verdicts) == 0 || len(r.Missing) != 1 {
 				t.Fatalf("%v answered, verdicts %+v, missing %+v", r.Answered, r.Verdicts, r.Missing)
@@ -82,6 +115,15 @@ func TestJobCores(t *testing.T) {
 			const says = "3 ranks [0-2] wait in MPI_Allreduce for rank 3, which is deadlocked"
 			if v.Kind != job.Missing || !strings.Contains(v.Summary, says) || status != cli.ExitFound {
 				t.Errorf("exit status %d, %+v; want %s", status, v, says)
+			}
+			page := filepath.Join(t.TempDir(), "job.html")
+			status, _, errs := output(t, append([]string{"job", "--html", page}, cores...)...)
+			if status != cli.ExitFound {
+				t.Errorf("a page: exit status %d: %s", status, errs)
+			}
+			if b, err := os.ReadFile(page); err != nil || !strings.Contains(string(b), says) ||
+				!strings.Contains(string(b), "waits for lock lock at deadlock [parallel] ranks.c") {
+				t.Errorf("a page without the verdict, %v:\n%s", err, b)
 			}
 			status, out, errs := output(t, append([]string{"job", "--rank", strconv.Itoa(badRank)}, cores...)...)
 			if status != cli.ExitOK || !strings.Contains(out, "rank 3 of 4") || !strings.Contains(out, "DEADLOCK") {
@@ -92,8 +134,8 @@ func TestJobCores(t *testing.T) {
 }
 
 // dumped has the kernel dump all ranks of a job, whose launcher cannot end them meanwhile, and
-// returns the cores.
-func dumped(t *testing.T, launcher int, dir string) []string {
+// returns the cores. Before, it gives first the process of the rank that is to blame.
+func dumped(t *testing.T, launcher int, dir string, first func(pid int)) []string {
 	t.Helper()
 	defer omptest.CoresInPlace(t)()
 	pictures := t.TempDir()
@@ -103,8 +145,12 @@ func dumped(t *testing.T, launcher int, dir string) []string {
 			_ = unix.Kill(pid, unix.SIGSTOP)
 		}
 	}
+	rank := func(r int) int {
+		return readPicture(t, filepath.Join(pictures, fmt.Sprintf("rank-%d.json", r))).Target.PID
+	}
+	first(rank(badRank))
 	for r := range jobRanks {
-		pid := readPicture(t, filepath.Join(pictures, fmt.Sprintf("rank-%d.json", r))).Target.PID
+		pid := rank(r)
 		if err := unix.Kill(pid, unix.SIGABRT); err != nil {
 			t.Fatal(err)
 		}

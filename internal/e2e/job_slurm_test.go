@@ -1,20 +1,18 @@
 package e2e
 
 import (
-	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/job"
 )
 
-// notAllowed is the exit status of the fixture on a machine that does not allow it.
+// notAllowed is the exit status of a fixture on a machine that does not allow it.
 const notAllowed = 77
 
 // outsideTmp is a directory that the nodes see, too: each has a /tmp of its own.
@@ -28,10 +26,13 @@ func outsideTmp(t *testing.T, beside string) string {
 	return dir
 }
 
-// TestJobSlurm: a job of Slurm on four virtual nodes, each with process numbers of its own,
-// of which one rank deadlocks.
-func TestJobSlurm(t *testing.T) {
-	t.Parallel()
+// oneSlurm keeps a second Slurm from the same ports.
+var oneSlurm sync.Mutex
+
+// slurmJob asks for a job of Slurm on four virtual nodes, each with process numbers of its own,
+// of which rank 5 deadlocks, until the answer says something.
+func slurmJob(t *testing.T, says string, more ...string) *job.Report {
+	t.Helper()
 	m := omptest.MPIs(t)[0]
 	if os.Getuid() != 0 {
 		t.Skip("a Slurm of virtual nodes needs root, for namespaces of mounts and processes")
@@ -41,22 +42,18 @@ func TestJobSlurm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const says = "7 ranks \\[0-4,6-7\\] wait in MPI_Allreduce for rank 5, which is deadlocked"
+	oneSlurm.Lock()
+	defer oneSlurm.Unlock()
 	// A namespace of processes, so that nothing of the cluster or of its jobs outlives the script.
-	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-		"bash", filepath.Join(scripts, "slurm.sh"), dir, m.Root(),
-		"bash", filepath.Join(scripts, "slurm_job.sh"), dir, tool, exe, "deadlock", "5", says)
-	said := &strings.Builder{}
-	cmd.Stderr = said
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() == notAllowed) {
-		t.Skipf("a Slurm of virtual nodes is not possible here: %v: %s", err, said)
-	}
-	var r job.Report
-	if err := json.Unmarshal(out, &r); err != nil || exit == nil || exit.ExitCode() != cli.ExitFound {
-		t.Fatalf("%v, %v: %s%s", err, exit, out, said)
-	}
+	return answered(t, exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--kill-child",
+		"--mount-proc", "bash", filepath.Join(scripts, "slurm.sh"), dir, m.Root(),
+		"bash", filepath.Join(scripts, "slurm_job.sh"), dir, tool, exe, "deadlock", "5", says}, more...)...))
+}
+
+// TestJobSlurm: of a job of Slurm, the page names the rank that deadlocks.
+func TestJobSlurm(t *testing.T) {
+	t.Parallel()
+	r := slurmJob(t, "7 ranks \\[0-4,6-7\\] wait in MPI_Allreduce for rank 5, which is deadlocked")
 	if r.Ranks != 8 || r.Hosts != 4 || r.Answered.Len() != 8 || len(r.Verdicts) == 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -64,5 +61,25 @@ func TestJobSlurm(t *testing.T) {
 	if v.Kind != job.Missing || v.Ranks.String() != "5" || v.Waiting.Len() != 7 ||
 		!strings.Contains(v.Summary, "which is deadlocked") {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestJobSlurmDeadNode: of a node whose slurmd is stopped, nothing comes; it is named, and what
+// the others say counts. It runs every eighth day.
+func TestJobSlurmDeadNode(t *testing.T) {
+	if !omptest.Turn(8, "dead node") {
+		t.Skip("its turn comes every eighth day, and in make matrix")
+	}
+	t.Parallel()
+	r := slurmJob(t, "wait in MPI_Allreduce for rank 5, which is deadlocked", "node4", "40s")
+	if r.Hosts != 3 || r.Answered.Len() >= 8 || len(r.Verdicts) == 0 || r.Verdicts[0].Ranks.String() != "5" {
+		t.Fatalf("%+v", r)
+	}
+	var hosts []string
+	for _, m := range r.Missing {
+		hosts = append(hosts, m.Host+m.Why)
+	}
+	if !strings.Contains(strings.Join(hosts, "\n"), "node4") {
+		t.Errorf("missing %+v, want node4", r.Missing)
 	}
 }

@@ -20,7 +20,8 @@ import (
 // jobReport is what job says of a job as JSON, and its exit status.
 func jobReport(t *testing.T, args ...string) (*job.Report, int) {
 	t.Helper()
-	status, out, errs := output(t, append([]string{"job", "--json", "--timeout", "0"}, args...)...)
+	args = append([]string{"job", "--json", "--timeout", "0", "--rank-timeout", "0"}, args...)
+	status, out, errs := output(t, args...)
 	if out == "" {
 		t.Fatalf("job %v: exit status %d: %s", args, status, errs)
 	}
@@ -101,6 +102,9 @@ func TestJob(t *testing.T) {
 				if v.Severity != c.severity || (status == cli.ExitFound) != v.Hangs() {
 					t.Errorf("severity %s, certainty %s, exit status %d", v.Severity, v.Certainty, status)
 				}
+				if c.fault == "compute" || c.fault == "receive" {
+					watchJob(t, c.fault == "compute", name...)
+				}
 				if r.Ranks != jobRanks || r.Answered.Len() != jobRanks || c.fault != "ring" &&
 					v.Ranks.String() != "3" {
 					t.Errorf("%d ranks, %v answered, the verdict is about %v", r.Ranks, r.Answered, v.Ranks)
@@ -108,6 +112,29 @@ func TestJob(t *testing.T) {
 			})
 		}
 	}
+}
+
+// watchJob watches a job until the rank that is to blame, and no other, makes progress, or none
+// does: what MPI polls meanwhile is none.
+func watchJob(t *testing.T, progress bool, name ...string) {
+	t.Helper()
+	want, wantMoved, out := cli.ExitStuck, "", ""
+	if progress {
+		want, wantMoved = cli.ExitOK, strconv.Itoa(badRank)
+	}
+	for range maxLooks {
+		args := append([]string{"job", "watch", "--json", "--timeout", "0", "--rank-timeout", "0"}, name...)
+		status := 0
+		status, out, _ = output(t, args...)
+		r := &job.Report{}
+		if err := json.Unmarshal([]byte(out), r); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if status == want && r.Moved.String() == wantMoved && r.Moved.Len()+r.Still.Len() == jobRanks {
+			return
+		}
+	}
+	t.Errorf("after %d looks, want exit status %d and progress of %q:\n%s", maxLooks, want, wantMoved, out)
 }
 
 // stopRank stops the rank that is to blame.

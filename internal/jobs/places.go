@@ -103,14 +103,24 @@ func SlurmNodes(ctx context.Context, id string) ([]Node, error) {
 	for line := range strings.Lines(out) {
 		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n := Node{Name: name}
-		if strings.Contains(state, "down") || strings.HasSuffix(state, "*") {
-			n.Dead = "Slurm says that the node is " + state
-		}
+		n.Dead = deadState(state)
 		if name != "" && !slices.ContainsFunc(list, func(o Node) bool { return o.Name == name }) {
 			list = append(list, n)
 		}
 	}
 	return list, nil
+}
+
+// deadState says why a node in a state of Slurm's cannot be asked, empty if it can.
+func deadState(state string) string {
+	state, silent := strings.CutSuffix(state, "*")
+	switch {
+	case strings.Contains(state, "down"):
+		return "Slurm says that the node is " + state
+	case silent:
+		return "Slurm says that the node does not respond (" + state + "*)"
+	}
+	return ""
 }
 
 // output is the standard output of a command.

@@ -121,6 +121,21 @@ const (
 	AnyTag           = -1
 )
 
+// openMPITypes are types that Open MPI's objects call otherwise than the standard does.
+var openMPITypes = map[string]string{
+	"MPI_DBLPREC": "MPI_DOUBLE_PRECISION", "MPI_CPLEX": "MPI_COMPLEX", "MPI_DBLCPLEX": "MPI_DOUBLE_COMPLEX",
+	"MPI_LDBLCPLEX": "MPI_C_LONG_DOUBLE_COMPLEX",
+}
+
+// OpenMPIType is the standard's name of a data type or a reduction, by the name of Open MPI's
+// object.
+func OpenMPIType(name string) string {
+	if standard := openMPITypes[name]; standard != "" {
+		return standard
+	}
+	return name
+}
+
 // OpenMPIWorld is the object of MPI_COMM_WORLD that Open MPI exports.
 const OpenMPIWorld = "ompi_mpi_comm_world"
 

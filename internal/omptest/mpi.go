@@ -32,6 +32,7 @@ var mpiPackages = []string{
 type MPI struct {
 	Name string
 	root string
+	own  bool // it comes with a C library and a loader of its own
 }
 
 // MPIs are Debian's Open MPI and MPICH, stripped as they come.
@@ -50,65 +51,29 @@ func MPIs(tb testing.TB) []MPI {
 		// Slurm opens it by this name, which a package for building has.
 		must(tb, os.Symlink("libpmix.so.2", filepath.Join(dir, "usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so")))
 	})
-	return []MPI{{"openmpi", root}, {"mpich", root}}
+	return []MPI{{Name: "openmpi", root: root}, {Name: "mpich", root: root}}
+}
+
+// OpenMPI5 is the Open MPI of Debian 13, with all that it needs.
+func OpenMPI5(tb testing.TB) MPI {
+	tb.Helper()
+	root := closure(tb, "trixie", []string{"openmpi-bin", "libopenmpi-dev", "libgomp1"}, "#!/bin/sh\n")
+	return MPI{Name: "openmpi5", root: root, own: true}
 }
 
 // Root is the directory in which the packages are unpacked, Slurm's too.
 func (m MPI) Root() string { return m.root }
 
-// lib is a directory of libraries.
-func (m MPI) lib(sub string) string { return filepath.Join(m.root, "usr/lib/x86_64-linux-gnu", sub) }
-
-// Compile builds testdata/mpi/ranks.c by GCC and returns the path of the executable.
-func (m MPI) Compile(tb testing.TB, flags ...string) string {
-	tb.Helper()
-	source := filepath.Join(filepath.Dir(Programs(tb)), "mpi", "ranks.c")
-	gcc := GCC.forSource(tb, source)
-	inputs := []any{source, m.Name, m.root, flags, versionOf(tb, gcc), hashFile(tb, source)}
-	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
-		args := slices.Concat([]string{"-fopenmp", "-L" + m.lib("")}, flags,
-			[]string{"-o", filepath.Join(dir, "ranks"), filepath.Base(source)})
-		if m.Name == "openmpi" {
-			args = append(args, "-I"+m.lib("openmpi/include"), "-L"+m.lib("openmpi/lib"), "-lmpi")
-		} else {
-			args = append(args, "-I"+filepath.Join(m.root, "usr/include/x86_64-linux-gnu/mpich"), "-lmpich")
-		}
-		args = append(args, "-Wl,--allow-shlib-undefined")
-		command(tb, filepath.Dir(source), gcc, args...)
-	})
-	return filepath.Join(dir, "ranks")
-}
-
-// Env is what programs and launchers of it need in their environment.
-func (m MPI) Env() []string {
-	libs := []string{m.lib(""), m.lib("openmpi/lib"), m.lib("pmix2/lib"),
-		filepath.Join(m.root, "lib/x86_64-linux-gnu")}
-	return []string{
-		"LD_LIBRARY_PATH=" + strings.Join(libs, ":"),
-		"PATH=" + filepath.Join(m.root, "usr/bin") + ":" + os.Getenv("PATH"),
-		"HOME=" + os.Getenv("HOME"), "OPAL_PREFIX=" + filepath.Join(m.root, "usr"),
-		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_plm_rsh_agent=false",
-		"OMPI_MCA_mpi_yield_when_idle=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
-		"OMPI_MCA_hwloc_base_binding_policy=none",
-		"OMPI_MCA_btl=self,vader", "OMPI_MCA_btl_base_warn_component_unused=0",
-		"OMPI_MCA_mca_base_component_show_load_errors=0",
-		"OMP_NUM_THREADS=2", "OMP_WAIT_POLICY=passive",
-	}
-}
-
 // Launch runs ranks of a program and returns when they are at work: the launcher. All of them
 // are killed when the test ends.
 func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.Cmd {
 	tb.Helper()
-	launcher := "orterun"
-	if m.Name == "mpich" {
-		launcher = "mpiexec.hydra"
-	}
-	argv := slices.Concat([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, launcher, "-n", fmt.Sprint(ranks),
-		exe}, args)
+	argv := slices.Concat([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`}, m.launcher(),
+		[]string{"-n", fmt.Sprint(ranks), exe}, args)
 	cmd := exec.Command("/bin/sh", argv...)
 	cmd.Dir, cmd.Env = tb.TempDir(), m.Env()
-	cmd.Env = append(cmd.Env, "OMPI_MCA_orte_tmpdir_base="+cmd.Dir, "OMPI_MCA_btl_vader_backing_directory="+cmd.Dir)
+	cmd.Env = append(cmd.Env, "OMPI_MCA_orte_tmpdir_base="+cmd.Dir, "OMPI_MCA_btl_vader_backing_directory="+cmd.Dir,
+		"OMPI_MCA_btl_sm_backing_directory="+cmd.Dir, "TMPDIR="+cmd.Dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := cmd.StdoutPipe()
 	must(tb, err)
@@ -130,7 +95,7 @@ func (m MPI) Launch(tb testing.TB, ranks int, exe string, args ...string) *exec.
 		}
 	}
 	text, _ := os.ReadFile(said.Name())
-	tb.Fatalf("%s ended before its ranks were ready:\n%s", launcher, text)
+	tb.Fatalf("%s ended before its ranks were ready:\n%s", m.Name, text)
 	return nil
 }
 

@@ -2,6 +2,7 @@
    what goes wrong in which rank, and in which directory each rank works. */
 #include <mpi.h>
 #include <omp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,19 @@ static void deadlock(void)
     }
 }
 
+/* A communicator of the two halves of the job, in which the half of the bad rank waits for it. */
+static void halves(int bad, int rank, int size)
+{
+    MPI_Comm half;
+    double in = rank, out;
+    int mine = rank >= size / 2;
+    MPI_Comm_split(MPI_COMM_WORLD, mine, rank, &half);
+    MPI_Comm_set_name(half, mine ? "upper half" : "lower half");
+    if (rank == bad)
+        compute();
+    MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, half);
+}
+
 static void fault(const char *kind, int rank, int size)
 {
     if (!strcmp(kind, "compute"))
@@ -61,6 +75,10 @@ static void fault(const char *kind, int rank, int size)
         MPI_Finalize();
     if (!strcmp(kind, "root"))
         MPI_Bcast(&sink, 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+    if (!strcmp(kind, "crash")) {
+        raise(SIGSTOP); /* until who looks has stopped the launcher, which would end the others */
+        *(volatile int *)0 = 1;
+    }
 }
 
 static void solve(const char *kind, int bad, int rank, int size)
@@ -72,10 +90,14 @@ static void solve(const char *kind, int bad, int rank, int size)
             printf("READY\n");
             fflush(stdout);
         }
+        if (step == 3 && !strcmp(kind, "halves"))
+            halves(bad, rank, size);
         if (step == 3 && rank == bad)
             fault(kind, rank, size);
         if (step == 3 && !strcmp(kind, "ring"))
             receive((rank + 1) % size);
+        if (step == 3 && !strcmp(kind, "send"))
+            MPI_Ssend(&sink, 1, MPI_DOUBLE, (rank + 1) % size, 5, MPI_COMM_WORLD);
         if (step == 3 && !strcmp(kind, "root"))
             MPI_Bcast(&sink, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -1,8 +1,9 @@
 #!/bin/bash
-# usage: slurm_job.sh DIR TOOL PROGRAM FAULT RANK SAYS
+# usage: slurm_job.sh DIR TOOL PROGRAM FAULT RANK SAYS [NODE TIMEOUT]
 # Starts 8 ranks of a program on the four nodes, and asks the tool for the job until what it
-# says has SAYS in it; prints the last answer and its exit status.
-dir=$1 tool=$2 program=$3 fault=$4 rank=$5 says=$6
+# says has SAYS in it; prints the last answer and its exit status. The slurmd of NODE is stopped
+# before, and the tool waits TIMEOUT at most.
+dir=$1 tool=$2 program=$3 fault=$4 rank=$5 says=$6 node=$7 timeout=${8:-5m}
 export OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1 OPAL_PREFIX=/usr
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive OMPI_MCA_mca_base_component_show_load_errors=0
 srun -N4 -n8 --mpi=pmix "$program" "$fault" "$rank" >"$dir/ranks" 2>&1 &
@@ -11,8 +12,10 @@ until grep -q READY "$dir/ranks"; do
     sleep 0.1
 done
 job=$(squeue -h -o %i | head -1)
+[ -z "$node" ] || kill -STOP $(pgrep -f -- "^slurmd-wlm .*-N $node\$")
 for _ in $(seq 30); do
-    "$tool" job "$job" --json --send --timeout 5m --interval 300ms >"$dir/answer" 2>"$dir/complaint"
+    "$tool" job "$job" --json --send --timeout "$timeout" --rank-timeout 0 --interval 300ms \
+        >"$dir/answer" 2>"$dir/complaint"
     status=$?
     grep -q "$says" "$dir/answer" && break
 done

@@ -18,6 +18,7 @@ import (
 // remoteJob are ranks on nodes, which somebody else's command reaches.
 type remoteJob struct {
 	asked    string
+	again    string // what to type to ask the same
 	nodes    []jobs.Node
 	slurm    string // job of Slurm, whose nodes are asked for first
 	pods     string // label selector, likewise
@@ -25,7 +26,7 @@ type remoteJob struct {
 }
 
 func (r remoteJob) name() string  { return r.asked }
-func (r remoteJob) next() string  { return r.asked }
+func (r remoteJob) next() string  { return r.again }
 func (r remoteJob) hurries() bool { return true }
 
 // atOnce is how many commands for hosts run at a time.

@@ -51,15 +51,50 @@ func (a *jobRun) jobSource(args []string, o *jobOptions) (jobSource, error) {
 	case o.mpirun != 0:
 		return launchedJob{o.mpirun}, nil
 	case len(hosts) > 0:
-		return remoteJob{asked: "--hosts " + strings.Join(hosts, ","), nodes: nodesOf(hosts)}, nil
+		return remoteJob{asked: hostsWord(hosts), again: o.again(), nodes: nodesOf(hosts)}, nil
 	case o.pods != "":
-		return remoteJob{asked: "--pods " + o.pods, pods: o.pods}, nil
+		return remoteJob{asked: "--pods " + o.pods, again: o.again(), pods: o.pods}, nil
 	case len(args) == 1 && jobName().MatchString(args[0]):
 		if _, err := os.Stat(args[0]); err != nil {
-			return remoteJob{asked: args[0], slurm: args[0]}, nil
+			return remoteJob{asked: args[0], again: strings.TrimSpace(args[0] + " " + o.again()), slurm: args[0]}, nil
 		}
 	}
 	return coreJob(args), nil
+}
+
+// maxHostsNamed is how many hosts a page names.
+const maxHostsNamed = 4
+
+// hostsWord names hosts: all of a few, else the first and their number.
+func hostsWord(hosts []string) string {
+	if len(hosts) <= maxHostsNamed {
+		return "--hosts " + strings.Join(hosts, ",")
+	}
+	return fmt.Sprintf("of %d hosts (%s, …)", len(hosts), hosts[0])
+}
+
+// again are the flags that ask the same places once more.
+func (o *jobPlaces) again() string {
+	var out []string
+	if len(o.hosts) > maxHostsNamed {
+		out = append(out, "--hosts "+strings.Join(o.hosts[:maxHostsNamed], ",")+",…")
+	} else if len(o.hosts) > 0 {
+		out = append(out, "--hosts "+strings.Join(o.hosts, ","))
+	}
+	for _, f := range []struct{ flag, value string }{
+		{"--hostfile", o.hostfile}, {"--pods", o.pods}, {"--job", o.job}, {"--via", o.via}, {"--tool", o.tool},
+	} {
+		switch {
+		case strings.ContainsAny(f.value, " {}*?$'\"\\;&|<>()"):
+			out = append(out, f.flag+" "+jobs.Quote(f.value))
+		case f.value != "":
+			out = append(out, f.flag+" "+f.value)
+		}
+	}
+	if o.send {
+		out = append(out, "--send")
+	}
+	return strings.Join(out, " ")
 }
 
 func nodesOf(hosts []string) (list []jobs.Node) {

@@ -88,7 +88,7 @@ func TestVia(t *testing.T) {
 			t.Errorf("%q for host %q: %q", template, host, e.Argv)
 		}
 	}
-	if got := quote(`it's`); got != `'it'\''s'` {
+	if got := Quote(`it's`); got != `'it'\''s'` {
 		t.Errorf("quoted: %s", got)
 	}
 }

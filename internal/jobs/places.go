@@ -192,12 +192,12 @@ func Via(template, host string, r Remote) (Errand, error) {
 	if shells := []string{"ssh", "rsh", "clush", "pdsh"}; slices.Contains(shells, filepath.Base(words[0])) {
 		var quoted []string // a shell there reads the line
 		for _, w := range command {
-			quoted = append(quoted, quote(w))
+			quoted = append(quoted, Quote(w))
 		}
 		command = []string{strings.Join(quoted, " ")}
 	}
 	return Errand{Host: host, Argv: append(words, command...), Send: r.Send}, nil
 }
 
-// quote is a word as a shell reads it back.
-func quote(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
+// Quote is a word as a shell reads it back.
+func Quote(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }

@@ -72,9 +72,10 @@ inlined void task_switch(struct slot *s, uint64_t prior, uint32_t status, uint64
     task_enter(s, next, 0, ompt_state_work_parallel);
 }
 
-/* state_work is the state of a thread in a task that waits for nothing. */
+/* state_work is the state of a thread in a task that waits for nothing. A worker has no initial task. */
 inlined uint32_t state_work(struct recorder_ring *ring) {
-    return ring->tasks > 1 ? ompt_state_work_parallel : ompt_state_work_serial;
+    bool worker = ring->type == 2; /* ompt_thread_worker */
+    return ring->tasks > 1 || worker ? ompt_state_work_parallel : ompt_state_work_serial;
 }
 
 /* state_sync is the state of a thread in a synchronization region. */

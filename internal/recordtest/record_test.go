@@ -92,6 +92,30 @@ func TestLockCycle(t *testing.T) {
 	}
 }
 
+// TestWork has a worker that waits for nothing any more: it works in its region.
+func TestWork(t *testing.T) {
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			p, r := start(t, runtime, "healthy_lock_held")
+			const workParallel = 0x001
+			workers := 0
+			for _, th := range p.Truth.Threads {
+				if th.State != "work_parallel" {
+					continue
+				}
+				workers++
+				if g := r.of(t, th.LWP); g.State != workParallel || len(g.Held) != 2 {
+					t.Errorf("LWP %d has state %#x and %d locks", th.LWP, g.State, len(g.Held))
+				}
+			}
+			if workers != 1 {
+				t.Errorf("%d threads work, want 1", workers)
+			}
+		})
+	}
+}
+
 // checkWaiter checks the ring of a thread that waits for one lock and has another.
 func checkWaiter(t *testing.T, g ring, want uint64) {
 	t.Helper()

@@ -6,18 +6,27 @@ import (
 	"testing"
 )
 
-// shrinkTrials bounds how many smaller programs are tried for one that fails.
-const shrinkTrials = 120
+const (
+	// shrinkTrials bounds how many smaller programs are tried for one that fails.
+	shrinkTrials = 120
+	// attempts is how often a program is given to fail again, before it is made smaller.
+	attempts = 2
+)
 
 // shrink makes a program smaller while it still fails; failed reports whether it ever did.
 // First whole steps are left out, from the end, then those that are around others; then threads,
 // files, helpers and the ways to write what is left.
 func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, failed bool) {
-	if !fails(p) && !fails(p) {
+	for range attempts {
+		if failed = fails(p); failed {
+			break
+		}
+	}
+	if !failed {
 		return p, false
 	}
-	for again := true; again; {
-		again = false
+	for shorter := true; shorter; {
+		shorter = false
 		for n := 0; trials > 0; {
 			next := smaller(p, n)
 			if next == nil {
@@ -25,12 +34,12 @@ func shrink(p *Program, fails func(*Program) bool, trials int) (small *Program, 
 			}
 			trials--
 			if fails(next) {
-				p, again = next, true
+				p, shorter = next, true
 				continue // the n-th is another one now
 			}
 			n++
 		}
-		again = again && trials > 0
+		shorter = shorter && trials > 0
 	}
 	return p, true
 }

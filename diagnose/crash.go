@@ -149,8 +149,12 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 			"OMP_STACKSIZE applies to worker threads only"
 		return v
 	}
-	v.Fix = fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now), or put large arrays on the heap", more,
-		bytes(f.high-f.low))
+	const raise = "set OMP_STACKSIZE=%s (worker threads have %s now)"
+	v.Fix = fmt.Sprintf(raise+", or put large arrays on the heap", more, bytes(f.high-f.low))
+	if f.Repeats >= recursion {
+		v.Fix = fmt.Sprintf("look at what ends the recursion; if it is meant to be as deep, "+raise, more,
+			bytes(f.high-f.low))
+	}
 	return v
 }
 

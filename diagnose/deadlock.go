@@ -217,13 +217,14 @@ const initializeFix = "initialize the static variable before any parallel region
 
 // tellDeadlock writes the summary, the explanation and the fix.
 func (d *drawer) tellDeadlock(v *picture.Verdict) {
-	locks, barrier, static := 0, false, false
+	locks, barrier, condition, static := 0, false, false, false
 	for _, s := range v.Cycle {
 		static = static || s.WaitsFor.Kind == picture.WaitStatic
 		if s.WaitsFor.Kind.Exclusive() {
 			locks++
 		}
 		barrier = barrier || s.WaitsFor.Kind == picture.WaitBarrier
+		condition = condition || s.WaitsFor.Kind == picture.WaitCondition
 	}
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(v.Cycle))
 	v.Explanation = few(v.Cycle, d.stepText) + ". None of them can proceed before another does."
@@ -238,6 +239,9 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 		v.Fix = initializeFix
 	case locks == len(v.Cycle):
 		v.Fix = "acquire these locks in the same order everywhere, or hold only one of them at a time"
+	case barrier && condition && locks == 0:
+		v.Fix = "signal the condition variable before waiting at the barrier, and wait for it only while what it " +
+			"stands for has not come, checked under the mutex: a signal that comes before the wait is lost"
 	case barrier:
 		v.Fix = "hold no lock and be in no critical section while waiting at a barrier: every thread of the team " +
 			"must be able to reach it"

@@ -21,9 +21,39 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 		}
 		b.free[l] = may
 	}
-	if may != nil {
+	if may == nil {
+		return
+	}
+	if h, ok := b.soleHolder(w, l, may); ok {
+		x.one(edge{node{lwp: h.Thread}, picture.Likely, h.Evidence + ", and no other thread's code may have it", h.Taken})
+	} else {
 		x.bundles, x.verdict = append(x.bundles, may), picture.Likely
 	}
+}
+
+// soleHolder is the one thread that may hold a lock, acquired on some paths to where it is (under
+// an if, say), where nobody else can: its code may still come to release it, all others that may
+// release it wait for it themselves, and no code leaves it without a release but that where the
+// holder is now, which has not come to its end.
+func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
+	waiters := b.sameTarget(w)
+	if len(l.Holders) != 1 || !slices.Contains(l.MayRelease.Threads, l.Holders[0].Thread) ||
+		slices.Contains(waiters, l.Holders[0].Thread) {
+		return picture.Holder{}, false
+	}
+	h := l.Holders[0]
+	passed := func(at picture.Leave) bool {
+		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
+	}
+	if slices.ContainsFunc(l.Leaves, passed) {
+		return picture.Holder{}, false
+	}
+	for _, e := range may.edges {
+		if !e.to.isThread() || e.to.lwp != h.Thread && !slices.Contains(waiters, e.to.lwp) {
+			return picture.Holder{}, false
+		}
+	}
+	return h, true
 }
 
 // releasersOf is the bundle of those who may release a lock, which locks with the same share.

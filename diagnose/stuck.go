@@ -46,6 +46,10 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 				d.who(lwp), what)
 		}
 		v.Fix = againFix(w.Kind)
+		if len(d.sameTarget(w)) > 1 && w.Kind == picture.WaitMutex {
+			v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
+				"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
+		}
 		if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
 			d.acrossTasks(&v, h, what)
 		}

@@ -22,7 +22,7 @@ func (b *builder) taskNeeds(id picture.ID, x *needs) {
 				evidence: "a task that it depends on is not finished",
 			})
 		}
-	case (t.State == picture.TaskRunning || t.State == picture.TaskWaiting) && t.Thread != 0 && !untied(t):
+	case (t.State == picture.TaskRunning || t.State == picture.TaskWaiting) && t.Thread != 0:
 		x.one(edge{to: node{lwp: t.Thread}, certainty: picture.Certain, evidence: "it runs the task"})
 	case t.State == picture.TaskQueued:
 		b.queuedNeeds(t, x)

@@ -28,7 +28,7 @@ func TestDependences(t *testing.T) {
 			s.task("b", "i1", picture.TaskBlocked, 0, "a")
 			s.taskwait(1, "i1")
 			s.holds(1, 2, picture.WaitLock, "l")
-		}, nil},
+		}, []want{hang(picture.VerdictDeadlock, "waiting for tasks", "its child tasks in a taskwait", 1, 2)}},
 		{"a predecessor that is finished", 2, func(s scene) {
 			s.implicit()
 			s.task("a", "i1", picture.TaskCompleted, 0)
@@ -208,7 +208,7 @@ func TestBarrierTasks(t *testing.T) {
 		{"it is untied", 3, left(func(s scene) {
 			s.Tasks[3].Flags = []string{picture.FlagUntied}
 			s.holds(1, 3, picture.WaitLock, "l")
-		}), nil},
+		}), []want{hang(picture.VerdictDeadlock, "waiting at a barrier", "at a barrier", 1, 3)}},
 		{"it is of another region", 3, left(func(s scene) {
 			s.Tasks[3].Region = "other"
 			s.holds(1, 3, picture.WaitLock, "l")

@@ -136,6 +136,10 @@ func TestKindsOfSelfDeadlock(t *testing.T) {
 		picture.WaitLock: "nestable", picture.WaitCritical: "critical section",
 		picture.WaitMutex: "PTHREAD_MUTEX_RECURSIVE",
 	} {
+		crowded := fix
+		if kind == picture.WaitMutex { // a recursive one would help only its owner
+			crowded = "a recursive mutex would let this thread go on, not the others"
+		}
 		check(t, []scenario{
 			{string(kind) + " of its own", 2, func(s scene) {
 				s.holds(1, 1, kind, "a")
@@ -143,7 +147,7 @@ func TestKindsOfSelfDeadlock(t *testing.T) {
 			{string(kind) + " of its own, with one behind", 2, func(s scene) {
 				s.holds(1, 1, kind, "a")
 				s.waits(2, kind, "a")
-			}, []want{hang(picture.VerdictSelfDeadlock, fix, "holds itself", 1)}},
+			}, []want{hang(picture.VerdictSelfDeadlock, crowded, "holds itself", 1)}},
 			{string(kind) + " of another", 2, func(s scene) { s.holds(2, 1, kind, "a") }, nil},
 		})
 	}
@@ -197,6 +201,8 @@ func TestMayRelease(t *testing.T) {
 	}
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
 	behind := likely(picture.VerdictLockOrphaned, "same order", "may still release lock a, and none of them", 1, 2)
+	circle := likely(picture.VerdictDeadlock, "waiting at a barrier",
+		"thread 0 (LWP 1) waits for lock a, which thread 2", 3, 1)
 	check(t, []scenario{
 		{"one at work may", 3, open(func(scene, *picture.Lock) {}), nil},
 		{"nobody may", 3, open(func(_ scene, l *picture.Lock) { l.MayRelease.Threads = nil }), []want{orphaned}},
@@ -221,7 +227,17 @@ func TestMayRelease(t *testing.T) {
 		{"one may hold it who is at a barrier that waiters do not reach", 3, open(func(s scene, l *picture.Lock) {
 			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
 			s.arrived("b", 0x100, []int{3}, 1, 2)
-		}), []want{behind, neverComplete(picture.Likely, 3)}},
+		}), []want{circle, neverComplete(picture.Likely, 3)}},
+		{"the same, but its code may not release it any more", 3, open(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{orphaned, neverComplete(picture.Likely, 3)}},
+		{"the same, and another may release it", 4, open(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = []int{3, 4}
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{incomplete(3)}},
 		{"one may hold it who is at a barrier that another will reach", 4, open(func(s scene, l *picture.Lock) {
 			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
 			s.arrived("b", 0x100, []int{3}, 4)

@@ -20,10 +20,11 @@ func hangs() []expectation {
 			kind: picture.VerdictLockOrphaned, certainty: picture.Likely, says: says,
 		}, way, "1")...)
 	}
-	left("0", 3, "lock book, which nobody will release", "entry verdict_lock_left.c:23")
-	left("1", 2, "lock book, which nobody will release", "entry verdict_lock_left.c:23")
+	left("0", 3, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
+	left("1", 2, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
+	left("3", 1, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
 	left("2", 3, "critical section ledger, which nobody will release",
-		"(longjmp) out of the call at section verdict_lock_left.c:34")
+		"(longjmp) out of the call at section verdict_lock_left.c:37")
 	for way, at := range []string{"(__cxa_throw) out of the call at deposit(Account&, long) verdict_lock_each.cc:3",
 		"skipped(int) verdict_lock_each.cc:7", "enter(Account*, long)"} {
 		out = append(out, twins(expectation{

@@ -1,17 +1,20 @@
 /* A lock that one path leaves without a release, where other code than that of the waiters alone
  * counts. "0": it was left in a task, and tasks that acquire it are queued. "1": by a thread that
  * is at a barrier now, in front of which the others acquire it. "2": a critical section that
- * was left by a longjmp. A second argument of 1: the same code, but nobody left it, and one more
- * thread holds it, which works. */
+ * was left by a longjmp. "3": an untied task acquires it, for which the others wait at a barrier. A
+ * second argument of 1: the same code, but nobody left it, and one more thread holds it, which
+ * works. */
 #include "truth.h"
 #include <setjmp.h>
 
 static omp_lock_t book;
-static volatile int left;
+static volatile int left, begun;
 static int n, way, healthy;
 static __thread jmp_buf out;
 
 static void *look(void *threads) {
+  if (way == 3)
+    truth_until(&begun);
   truth_await((int)(long)threads);
   truth_end();
   return NULL;
@@ -86,6 +89,24 @@ static void barrier(void) {
   entry(0);
 }
 
+static void untied(void) {
+  TRUTH_WAIT("", 0, 0);
+#pragma omp single
+  {
+    if (!healthy) {
+      entry(1);
+      truth_set(&left);
+    }
+#pragma omp task untied
+    {
+      truth_until(&left);
+      TRUTH_WAIT("wait_lock", &book, 0);
+      truth_set(&begun);
+      entry(0);
+    }
+  }
+}
+
 static void sections(void) {
   int leaves = omp_get_thread_num() == 1 && !healthy;
   if (leaves && setjmp(out) == 0)
@@ -112,8 +133,10 @@ int main(int argc, char **argv) {
       tasks();
     else if (way == 1)
       barrier();
-    else
+    else if (way == 2)
       sections();
+    else
+      untied();
   }
   return 0;
 }

@@ -1,10 +1,11 @@
 /* Deadlocks of a read-write lock: "0" its writer is at a barrier that another thread, which waits
  * for it, does not reach; "1" it and a lock are taken in different orders; "2" a thread that has it
- * for reading takes it for writing. A second argument of 1: who has it works. */
+ * for reading takes it for writing; "3" as "1", but it was taken for reading, under an if; "4" as "3",
+ * but it is a lock. A second argument of 1: who has it works. */
 #include "truth.h"
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
-static omp_lock_t ledger;
+static omp_lock_t ledger, page;
 static int way, works, have;
 
 static void *look(void *threads) {
@@ -68,16 +69,68 @@ __attribute__((noinline)) static void change(void) {
   }
 }
 
+/* guarded takes under an if what overwrite waits for. */
+__attribute__((noinline)) static void guarded(int reads) {
+  if (reads)
+    pthread_rwlock_rdlock(&table);
+  meet();
+  if (works)
+    TRUTH_HOLD("work_parallel");
+  TRUTH_WAIT("wait_lock", &ledger, 0);
+  omp_set_lock(&ledger);
+  omp_unset_lock(&ledger);
+  if (reads)
+    pthread_rwlock_unlock(&table);
+}
+
+__attribute__((noinline)) static void overwrite(void) {
+  omp_set_lock(&ledger);
+  meet();
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_wrlock(&table);
+  pthread_rwlock_unlock(&table);
+  omp_unset_lock(&ledger);
+}
+
+/* page_of and next_page are the same with a lock. */
+__attribute__((noinline)) static void page_of(int locks) {
+  if (locks)
+    omp_set_lock(&page);
+  meet();
+  if (works)
+    TRUTH_HOLD("work_parallel");
+  TRUTH_WAIT("wait_lock", &ledger, 0);
+  omp_set_lock(&ledger);
+  omp_unset_lock(&ledger);
+  if (locks)
+    omp_unset_lock(&page);
+}
+
+__attribute__((noinline)) static void next_page(void) {
+  omp_set_lock(&ledger);
+  meet();
+  TRUTH_WAIT("wait_lock", &page, 0);
+  omp_set_lock(&page);
+  omp_unset_lock(&page);
+  omp_unset_lock(&ledger);
+}
+
 int main(int argc, char **argv) {
   pthread_t observer;
   truth_init(argc, argv, __FILE__);
   way = (int)truth_arg(argc, argv, 1, 0);
   works = (int)truth_arg(argc, argv, 2, 0);
   omp_init_lock(&ledger);
+  omp_init_lock(&page);
   pthread_create(&observer, NULL, look, (void *)2);
 #pragma omp parallel num_threads(2)
   {
-    if (way == 2) {
+    if (way > 2) {
+      if (omp_get_thread_num() == 0)
+        way == 3 ? guarded(works + 1) : page_of(works + 1);
+      else
+        way == 3 ? overwrite() : next_page();
+    } else if (way == 2) {
       if (omp_get_thread_num() == 0)
         promote();
       else

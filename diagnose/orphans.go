@@ -25,7 +25,8 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 		return
 	}
 	if h, ok := b.soleHolder(w, l, may); ok {
-		x.one(edge{node{lwp: h.Thread}, picture.Likely, h.Evidence + ", and no other thread's code may have it", h.Taken})
+		why := h.Evidence + ", and no other thread's code may have it"
+		x.one(edge{node{lwp: h.Thread}, picture.Likely, why, h.Taken})
 	} else {
 		x.bundles, x.verdict = append(x.bundles, may), picture.Likely
 	}

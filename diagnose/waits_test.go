@@ -187,77 +187,87 @@ func TestFreedLock(t *testing.T) {
 	})
 }
 
+// waitedFor is a scene with lock a, for which threads 1 and 2 wait and which 3 may release.
+func waitedFor(change func(scene, *picture.Lock)) func(scene) {
+	return func(s scene) {
+		l := s.lock("a")
+		l.Waiting, l.MayRelease = some(2), &picture.Candidates{Threads: []int{3}}
+		change(s, l)
+		s.waits(1, picture.WaitLock, "a")
+		s.waits(2, picture.WaitLock, "a")
+	}
+}
+
 // TestMayRelease: a lock of which nobody knows the holder is orphaned only if nobody who may
 // still come to release it can.
 func TestMayRelease(t *testing.T) {
-	open := func(change func(scene, *picture.Lock)) func(scene) {
-		return func(s scene) { // 1 and 2 wait for a, 3 may release it
-			l := s.lock("a")
-			l.Waiting, l.MayRelease = some(2), &picture.Candidates{Threads: []int{3}}
-			change(s, l)
-			s.waits(1, picture.WaitLock, "a")
-			s.waits(2, picture.WaitLock, "a")
-		}
-	}
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
 	behind := likely(picture.VerdictLockOrphaned, "same order", "may still release lock a, and none of them", 1, 2)
-	circle := likely(picture.VerdictDeadlock, "waiting at a barrier",
-		"thread 0 (LWP 1) waits for lock a, which thread 2", 3, 1)
 	check(t, []scenario{
-		{"one at work may", 3, open(func(scene, *picture.Lock) {}), nil},
-		{"nobody may", 3, open(func(_ scene, l *picture.Lock) { l.MayRelease.Threads = nil }), []want{orphaned}},
-		{"one may who joins a waiter", 3, open(func(s scene, _ *picture.Lock) { s.joins(3, 1) }), []want{behind}},
-		{"one may who waits for another lock", 4, open(func(s scene, _ *picture.Lock) {
+		{"one at work may", 3, waitedFor(func(scene, *picture.Lock) {}), nil},
+		{"nobody may", 3, waitedFor(func(_ scene, l *picture.Lock) { l.MayRelease.Threads = nil }), []want{orphaned}},
+		{"one may who joins a waiter", 3, waitedFor(func(s scene, _ *picture.Lock) { s.joins(3, 1) }), []want{behind}},
+		{"one may who waits for another lock", 4, waitedFor(func(s scene, _ *picture.Lock) {
 			s.holds(4, 3, picture.WaitLock, "b")
 		}), nil},
-		{"some code is not known", 3, open(func(_ scene, l *picture.Lock) {
+		{"some code is not known", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease = &picture.Candidates{Incomplete: true}
 		}), nil},
-		{"a task may", 3, open(func(_ scene, l *picture.Lock) {
+		{"a task may", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease = &picture.Candidates{Tasks: []picture.ID{"t"}}
 		}), nil},
-		{"a task is about to be run", 3, open(func(s scene, l *picture.Lock) {
+		{"a task is about to be run", 3, waitedFor(func(s scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			s.task("t", "", picture.TaskQueued, 0)
 		}), nil},
-		{"a task is queued that only waiters could run", 2, open(func(s scene, l *picture.Lock) {
+		{"a task is queued that only waiters could run", 2, waitedFor(func(s scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			s.task("t", "", picture.TaskQueued, 0)
 		}), []want{orphaned}},
-		{"one may hold it who is at a barrier that waiters do not reach", 3, open(func(s scene, l *picture.Lock) {
-			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
-			s.arrived("b", 0x100, []int{3}, 1, 2)
-		}), []want{circle, neverComplete(picture.Likely, 3)}},
-		{"the same, but its code may not release it any more", 3, open(func(s scene, l *picture.Lock) {
-			l.MayRelease.Threads = nil
-			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
-			s.arrived("b", 0x100, []int{3}, 1, 2)
-		}), []want{orphaned, neverComplete(picture.Likely, 3)}},
-		{"the same, and another may release it", 4, open(func(s scene, l *picture.Lock) {
-			l.MayRelease.Threads = []int{3, 4}
-			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
-			s.arrived("b", 0x100, []int{3}, 1, 2)
-		}), []want{incomplete(3)}},
-		{"one may hold it who is at a barrier that another will reach", 4, open(func(s scene, l *picture.Lock) {
-			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
-			s.arrived("b", 0x100, []int{3}, 4)
-		}), []want{incomplete(3)}},
-		{"by the line where it was left", 3, open(func(_ scene, l *picture.Lock) {
+		{"by the line where it was left", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			l.Leaves = []picture.Leave{{At: picture.Frame{Function: "work", File: "/a/x.c", Line: 9}}}
 		}), []want{likely(picture.VerdictLockOrphaned, "release", "without releasing it: by work x.c:9", 1, 2)}},
-		{"by the call that throws", 3, open(func(_ scene, l *picture.Lock) {
+		{"by the call that throws", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
 			l.Leaves = []picture.Leave{{At: at, Throws: "longjmp"}}
 		}), []want{likely(picture.VerdictLockOrphaned, "release", "(longjmp) out of the call at work x.c:9", 1, 2)}},
-		{"one may hold it", 3, open(func(_ scene, l *picture.Lock) {
+		{"one may hold it", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
 		}), nil},
-		{"it is not held", 3, open(func(_ scene, l *picture.Lock) {
+		{"it is not held", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.Held, l.MayRelease.Threads = false, nil
 		}), nil},
-		{"nothing is known", 3, open(func(_ scene, l *picture.Lock) { l.MayRelease = nil }), nil},
+		{"nothing is known", 3, waitedFor(func(_ scene, l *picture.Lock) { l.MayRelease = nil }), nil},
+	})
+}
+
+// TestMayHold: a lock that one thread may hold is part of a deadlock if nobody else can have
+// it or release it.
+func TestMayHold(t *testing.T) {
+	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "nobody will release", 1, 2)
+	circle := likely(picture.VerdictDeadlock, "waiting at a barrier",
+		"thread 0 (LWP 1) waits for lock a, which thread 2", 3, 1)
+	check(t, []scenario{
+		{"one may hold it who is at a barrier that waiters do not reach", 3, waitedFor(func(s scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{circle, neverComplete(picture.Likely, 3)}},
+		{"the same, but its code may not release it any more", 3, waitedFor(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = nil
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{orphaned, neverComplete(picture.Likely, 3)}},
+		{"the same, and another may release it", 4, waitedFor(func(s scene, l *picture.Lock) {
+			l.MayRelease.Threads = []int{3, 4}
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 1, 2)
+		}), []want{incomplete(3)}},
+		{"one may hold it who is at a barrier that another will reach", 4, waitedFor(func(s scene, l *picture.Lock) {
+			l.Holders = []picture.Holder{{Thread: 3, Certainty: picture.Possible}}
+			s.arrived("b", 0x100, []int{3}, 4)
+		}), []want{incomplete(3)}},
 	})
 }

@@ -54,8 +54,10 @@ func (g golden) ask(t *testing.T, verb string) (status int, out string) {
 	t.Helper()
 	status, out, errs := output(t, verb, "--json", "--no-debuginfod", "--debug-dir", g.root,
 		"--sysroot", g.root, "--exe", g.exe, filepath.Join(g.dir, "core.zst"))
-	if errs != "" {
-		t.Errorf("%s: %s", verb, errs)
+	for line := range strings.Lines(errs) {
+		if !strings.HasPrefix(line, "ompd-inspect: unpacking ") { // of what takes longer than a second
+			t.Errorf("%s: %s", verb, line)
+		}
 	}
 	return status, strings.NewReplacer(g.exe, "EXE", g.root, "SYSROOT", filepath.ToSlash(g.dir), "GOLDEN").Replace(out)
 }

@@ -12,19 +12,32 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// browse opens a page in a headless browser, and returns the page as its script has made it,
-// and what the browser said.
-func browse(t *testing.T, page string, flags ...string) (dom, said string) {
+// browserFor is the browser that tests use.
+func browserFor(t *testing.T) string {
 	t.Helper()
 	browser := os.Getenv("OMPD_BROWSER")
 	if browser == "" {
 		t.Skip("no browser: `make editor-test` runs this")
 	}
-	args := []string{
+	return browser
+}
+
+// browserFlags have a browser show nothing on a screen, and ask nothing of the network.
+func browserFlags(t *testing.T) []string {
+	t.Helper()
+	return []string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		"--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
+		"--user-data-dir=" + t.TempDir(),
 	}
+}
+
+// browse opens a page in a headless browser, and returns the page as its script has made it,
+// and what the browser said.
+func browse(t *testing.T, page string, flags ...string) (dom, said string) {
+	t.Helper()
+	browser := browserFor(t)
+	args := append(browserFlags(t), "--enable-logging=stderr")
 	cmd := exec.CommandContext(t.Context(), browser, append(append(args, flags...), "file://"+page)...)
 	var out, msg strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &msg

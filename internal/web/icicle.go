@@ -16,6 +16,7 @@ type icicle struct {
 	Cells         []cell
 	Legend        []struct{ Class, Name string }
 	Threads       int
+	Deeper        string // "40 frames of 3 threads": what is below the last row
 }
 
 // cell is a frame of the threads that have the same frames above it.
@@ -25,6 +26,9 @@ type cell struct {
 	Text    string // cut to what fits
 	Whole   string
 }
+
+// Rows is how many rows the drawing has at most.
+func (*icicle) Rows() int { return maxDepth }
 
 // TextX is where the text of the cell begins.
 func (c cell) TextX() int { return c.X + cellPadding }
@@ -57,11 +61,17 @@ func newIcicle(pic *picture.Picture, n *names) *icicle {
 	if len(pic.Stacks) == 0 {
 		return nil
 	}
-	root := &call{at: map[string]*call{}}
+	root, deeper, deep := &call{at: map[string]*call{}}, 0, 0
 	for _, s := range pic.Stacks {
 		root.add(s, n)
+		if below := len(s.Frames) - maxDepth; below > 0 {
+			deeper, deep = deeper+below, deep+s.Count
+		}
 	}
 	out := &icicle{Width: icicleWidth, Threads: root.count}
+	if deeper > 0 {
+		out.Deeper = phrase.Count(deeper, "inner frame") + " of " + phrase.Count(deep, "thread")
+	}
 	used := map[string]bool{}
 	out.draw(root, 0, 0, icicleWidth, used)
 	for _, c := range classes {

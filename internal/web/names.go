@@ -120,11 +120,17 @@ type stack struct {
 	Frames []frame
 }
 
+// stacks are the merged stacks, and what is left out of them.
+type stacks struct {
+	List []stack
+	More string // "12 more stacks of 30 threads"
+}
+
 // maxStacks is how many merged stacks a page has.
 const maxStacks = 200
 
 // newStacks are the merged stacks, those of most threads first.
-func newStacks(pic *picture.Picture, n *names) (out []stack) {
+func newStacks(pic *picture.Picture, n *names) (out stacks) {
 	for _, s := range pic.Stacks[:min(len(pic.Stacks), maxStacks)] {
 		one := stack{
 			Count: phrase.Count(s.Count, "thread"), Who: phrase.Ranges(s.Threads, maxRanges), Class: classUnknown,
@@ -136,7 +142,14 @@ func newStacks(pic *picture.Picture, n *names) (out []stack) {
 				one.State = string(t.State.Name)
 			}
 		}
-		out = append(out, one)
+		out.List = append(out.List, one)
+	}
+	if left := pic.Stacks[len(out.List):]; len(left) > 0 {
+		threads := 0
+		for _, s := range left {
+			threads += s.Count
+		}
+		out.More = phrase.Count(len(left), "more stack") + " of " + phrase.Count(threads, "thread")
 	}
 	return out
 }

@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +181,32 @@ func TestSize(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
+}
+
+// TestCut: what does not fit is counted, not dropped: of stacks, of frames, and of the threads of a deadlock.
+func TestCut(t *testing.T) {
+	pic := golden(t, "llvm-deadlock")
+	frame := pic.Stacks[0].Frames[0]
+	pic.Stacks[0].Frames = slices.Repeat([]picture.Frame{frame}, 100)
+	for i := range 230 {
+		f := picture.Frame{Kind: picture.FrameUser, Function: fmt.Sprintf("f%d", i)}
+		pic.Stacks = append(pic.Stacks, picture.MergedStack{Count: 2, Threads: []int{1}, Frames: []picture.Frame{f}})
+	}
+	v := &pic.Verdicts[0]
+	v.Cycle = slices.Repeat(v.Cycle, 20)
+	page := draw(t, pic, web.Options{})
+	stacks := len(pic.Stacks)
+	for _, want := range []string{
+		"In words: 200 different stacks; ",
+		fmt.Sprintf("%d more stacks of %d threads are not listed.", stacks-200, 2*(stacks-200)),
+		"52 inner frames of 1 thread are not drawn: only the 48 outermost",
+		fmt.Sprintf("… and %d more threads of the cycle", len(v.Cycle)-32), "… 36 more frames",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	balanced(t, "cut", page)
 }
 
 // TestSources: lines that verdicts name are shown with what is said of them, and nothing of

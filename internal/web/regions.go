@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -12,7 +13,8 @@ type region struct {
 	Title   string
 	Detail  string
 	Members []member
-	More    int // members that are not drawn
+	Words   string // how many members are in which states
+	More    int    // members that are not drawn
 	Inner   []*region
 	Errors  []string
 	Deep    bool // its inner regions are folded at first
@@ -78,6 +80,7 @@ func newRegion(r *picture.Region, n *names) *region {
 	} else if r.League > 0 {
 		out.Title = fmt.Sprintf("one team of a league of %d", r.League)
 	}
+	out.Words = memberWords(r.Threads, n)
 	for i, lwp := range r.Threads {
 		if i == maxMembers {
 			out.More = len(r.Threads) - i
@@ -92,6 +95,21 @@ func newRegion(r *picture.Region, n *names) *region {
 		})
 	}
 	return out
+}
+
+// memberWords says in words what the squares of a region's members show.
+func memberWords(lwps []int, n *names) string {
+	of := map[string]int{}
+	for _, lwp := range lwps {
+		of[n.class(lwp)]++
+	}
+	var states []string
+	for _, c := range classes {
+		if of[c.Class] > 0 {
+			states = append(states, fmt.Sprintf("%s: %d", c.Name, of[c.Class]))
+		}
+	}
+	return phrase.Count(len(lwps), "member") + "; " + strings.Join(states, ", ")
 }
 
 // threads is the table of threads.

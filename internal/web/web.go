@@ -60,7 +60,7 @@ type page struct {
 
 // body is the parts below the graphs.
 type body struct {
-	Stacks   []stack
+	Stacks   stacks
 	Regions  []*region
 	Threads  threads
 	Tasks    tasks
@@ -80,6 +80,7 @@ type verdict struct {
 	Who     string
 	Behind  string
 	Steps   []step
+	More    int // steps that are left out
 }
 
 // step is one thread of a deadlock.
@@ -211,6 +212,7 @@ func newVerdict(v *picture.Verdict, n *names) verdict {
 	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Behind, maxRanges)
 	for i, s := range v.Cycle {
 		if i == maxSteps {
+			out.More = len(v.Cycle) - i
 			break
 		}
 		out.Steps = append(out.Steps, step{

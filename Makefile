@@ -32,6 +32,8 @@ BENCHTIME ?= 20x
 # A browser, and VS Code for one, for `make editor-test`.
 BROWSER ?= $(shell command -v chromium)
 CODE_SERVER ?= $(shell command -v code-server)
+# The directory of Neovim's plugin nvim-dap.
+NVIM_DAP ?=
 # Where `make applications` builds.
 DIR ?= /tmp/ompd-inspect-applications
 # How many random programs `make generated` makes, and the seed of the first one; the
@@ -135,8 +137,8 @@ fuzz: ## fuzz each parser for a while (FUZZTIME=30s), and one in FUZZTURN, which
 
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
-	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -timeout $(TEST_TIMEOUT) -v -run '^(TestBrowser|TestEditor)$$' ./internal/web ./internal/e2e
+	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
+	$(TEST) -timeout $(TEST_TIMEOUT) -v -run '^(TestBrowser.*|TestNvim.*|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong

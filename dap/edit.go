@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -117,6 +118,63 @@ func with(text []byte, object span, more []byte) edit {
 // listed is a list of values that are JSON already.
 func listed(values [][]byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]"))
+}
+
+// element is one of a list that is shown: of the list that came, or added to it.
+type element struct {
+	text []byte
+	at   int // its place in the list that came; added for one that is not of it
+}
+
+// added is the place of an element that the adapter does not have.
+const added = -1
+
+// came are the elements of a list as they came.
+func came(text []byte, list []span) []element {
+	out := make([]element, len(list))
+	for i, s := range list {
+		out[i] = element{s.of(text), i}
+	}
+	return out
+}
+
+// addition is an element that is added.
+func addition(v any) element { return element{encoded(v), added} }
+
+// relisted replaces the elements of a list. What stands between those that came, and around them, stays as it is:
+// whoever takes the additions out, each with a comma, has the list as it came.
+func relisted(text []byte, at span, list []span, shown []element) edit {
+	head, tail := at.to-1, at.to-1
+	if len(list) > 0 {
+		head, tail = list[0].from, list[len(list)-1].to
+	}
+	out := append([]byte(nil), text[at.from:head]...)
+	last := added
+	for i, e := range shown {
+		switch {
+		case i == 0:
+		case e.at > 0 && last != added:
+			out = append(out, text[list[e.at-1].to:list[e.at].from]...)
+		default:
+			out = append(out, ',')
+		}
+		out = append(out, e.text...)
+		last = max(last, e.at)
+	}
+	return edit{at, append(out, text[tail:at.to]...)}
+}
+
+// formerPrefix begins the name of a member that has the value of the member before it as the debugger gave it.
+const formerPrefix = "ompd/"
+
+// replaced gives a member of an object another value, and keeps the former.
+func replaced(text []byte, at span, member string, value any) edit {
+	return edit{at, slices.Concat(encoded(value), []byte(`,"`+formerPrefix+member+`":`), at.of(text))}
+}
+
+// newMember is a member that an object does not have, with null as its former value.
+func newMember(name string, value any) []byte {
+	return fmt.Appendf(nil, `%q:%s,"%s%s":null`, name, encoded(value), formerPrefix, name)
 }
 
 // encoded is a value of ours as JSON: one that can always be.

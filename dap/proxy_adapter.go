@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -133,6 +134,14 @@ func (p *proxy) event(name string, text []byte) []byte {
 // stoppedAt passes the event of a stop, and begins to look. Each thread may have one of its own.
 func (p *proxy) stoppedAt(text []byte, body span) []byte {
 	e := valueOf[godap.StoppedEventBody](text, body)
+	if p.stop != nil && p.stop.kept != nil { // of another thread, at the same stop
+		p.stop.kept = append(p.stop.kept, text)
+		return nil
+	}
+	if at := p.breaks.placed(e.HitBreakpointIds); at != nil && p.stop == nil && e.AllThreadsStopped {
+		p.breaks.consider(text, e, at)
+		return nil
+	}
 	if hit := p.breaks.hitText(e.HitBreakpointIds); hit != "" {
 		p.client.say(console, hit)
 	}
@@ -159,44 +168,30 @@ func (p *proxy) initialized(text []byte, body span) []edit {
 	if !p.can["supportsInstructionBreakpoints"] {
 		return nil
 	}
-	var more []byte
+	var more [][]byte
 	var edits []edit
 	can := members(text, body)
 	if at, ok := can["supportsFunctionBreakpoints"]; !ok {
-		more = []byte(`"supportsFunctionBreakpoints":true`)
+		more = append(more, newMember("supportsFunctionBreakpoints", true))
 	} else if !p.can["supportsFunctionBreakpoints"] {
-		edits = append(edits, edit{at, []byte("true")})
+		edits = append(edits, replaced(text, at, "supportsFunctionBreakpoints", true))
 	}
 	at, ok := can["exceptionBreakpointFilters"]
 	list := items(text, at)
 	if !ok || list == nil {
-		if more != nil {
-			more = append(more, ',')
-		}
-		more = append(append(more, `"exceptionBreakpointFilters":`...), encoded(constructFilters())...)
+		more = append(more, newMember("exceptionBreakpointFilters", constructFilters()))
 	} else {
-		var all [][]byte
-		for _, f := range list {
-			all = append(all, f.of(text))
-		}
+		all := came(text, list)
 		for _, f := range constructFilters() {
-			all = append(all, encoded(f))
+			all = append(all, addition(f))
 		}
 		p.breaks.filters = true
-		edits = append(edits, edit{at, listed(all)})
+		edits = append(edits, relisted(text, at, list, all))
 	}
 	if more != nil {
-		edits = append(edits, with(text, body, more))
+		edits = append(edits, with(text, body, bytes.Join(more, []byte(","))))
 	}
 	return edits
-}
-
-// formerName is the member of a thread or frame that has the name that the debugger gave it.
-const formerName = "ompd/name"
-
-// renamed gives an object another name, and keeps the former.
-func renamed(text []byte, at span, name string) edit {
-	return edit{at, slices.Concat(encoded(name), []byte(`,"`+formerName+`":`), at.of(text))}
 }
 
 // nameThreads names the threads, and adds those that the debugger does not list.
@@ -208,8 +203,8 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 	at := members(text, body)["threads"]
 	list := items(text, at)
 	listedThreads := map[*thread]bool{}
-	var all [][]byte
-	for _, element := range list {
+	all := came(text, list)
+	for i, element := range list {
 		object := members(text, element)
 		id, name := valueOf[int](text, object["id"]), valueOf[string](text, object["name"])
 		if m := p.config.Debugger.threads; m != nil {
@@ -221,7 +216,6 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 		}
 		t := v.byID[id]
 		if t == nil || object["name"] == (span{}) {
-			all = append(all, element.of(text))
 			continue
 		}
 		listedThreads[t] = true
@@ -229,9 +223,9 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 		if p.config.Debugger.missing {
 			better += " · " + name
 		}
-		e := renamed(text, object["name"], better)
+		e := replaced(text, object["name"], "name", better)
 		e.from, e.to = e.from-element.from, e.to-element.from
-		all = append(all, edited(element.of(text), []edit{e}))
+		all[i].text = edited(element.of(text), []edit{e})
 	}
 	if list == nil {
 		return nil
@@ -241,11 +235,11 @@ func (p *proxy) nameThreads(text []byte, body span) (edits []edit) {
 			if !listedThreads[t] && t.LWP != 0 && t.Role != picture.RoleNone {
 				t.id = ownIDs + t.LWP
 				v.byID[t.id] = t
-				all = append(all, encoded(godap.Thread{Id: t.id, Name: v.nameOf(t)}))
+				all = append(all, addition(godap.Thread{Id: t.id, Name: v.nameOf(t)}))
 			}
 		}
 	}
-	return []edit{{at, listed(all)}}
+	return []edit{relisted(text, at, list, all)}
 }
 
 // addScopes adds what is known of a frame's thread to the scopes of a frame.
@@ -260,14 +254,11 @@ func (p *proxy) addScopes(frame int, text []byte, body span) []edit {
 	if t == nil {
 		return nil
 	}
-	var all [][]byte
-	for _, s := range list {
-		all = append(all, s.of(text))
-	}
+	all := came(text, list)
 	for _, s := range v.scopesOf(t) {
-		all = append(all, encoded(scopeOf(v, s)))
+		all = append(all, addition(scopeOf(v, s)))
 	}
-	return []edit{{at, listed(all)}}
+	return []edit{relisted(text, at, list, all)}
 }
 
 // scopeOf tells the client of a scope.

@@ -3,7 +3,9 @@ package dap
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	godap "github.com/google/go-dap"
@@ -17,24 +19,32 @@ import (
 // those that the client sets there itself.
 type breaks struct {
 	p         *proxy
-	filters   bool              // the debugger has filters of its own
-	functions []construct       // asked for by name
-	checked   []construct       // asked for by filters
-	client    []json.RawMessage // the client's own breakpoints at instructions
-	stale     bool              // they are to be set, anew or for the first time
-	set       map[int]construct // by the debugger's numbers
+	filters   bool                // the debugger has filters of its own
+	functions []construct         // asked for by name
+	checked   []construct         // asked for by filters
+	client    []json.RawMessage   // the client's own breakpoints at instructions
+	stale     bool                // they are to be set, anew or for the first time
+	set       map[int][]construct // by the debugger's numbers
 	last      int
 }
 
 // construct is an event of OpenMP at which to stop: "parallel begin".
 type construct struct {
 	event string
+	at    *place // of the construct in the source; nil for all of them
+	when  when
 	id    int // for the client
 }
 
 // constructEvents are the events, by the names of the standard.
 func constructEvents() []string {
 	return []string{"parallel begin", "parallel end", "task begin", "task end", "thread begin", "thread end"}
+}
+
+// when says when the debugger is to stop there, as it understands it.
+type when struct {
+	Condition    string `json:"condition"`
+	HitCondition string `json:"hitCondition"`
 }
 
 // filterPrefix begins the names of filters that are constructs.
@@ -44,31 +54,38 @@ const filterPrefix = "ompd/"
 func constructFilters() []godap.ExceptionBreakpointsFilter {
 	var out []godap.ExceptionBreakpointsFilter
 	for _, e := range constructEvents() {
-		out = append(out, godap.ExceptionBreakpointsFilter{Filter: filterPrefix + e, Label: "OpenMP: " + e})
+		f := godap.ExceptionBreakpointsFilter{Filter: filterPrefix + e, Label: "OpenMP: " + e}
+		if !strings.HasPrefix(e, "thread") {
+			f.SupportsCondition, f.ConditionDescription = true, "FILE:LINE of the construct"
+		}
+		out = append(out, f)
 	}
 	return out
 }
 
-// parseConstruct reads the name of a breakpoint: "omp parallel", "omp task end". The error says what it should be.
-func parseConstruct(name string) (event string, ours bool, err error) {
-	words := strings.Fields(name)
+// parseConstruct reads the name of a breakpoint: "omp parallel", "omp task end at solve.c:31". The error says what it
+// should be.
+func parseConstruct(name string) (c construct, ours bool, err error) {
+	what, where, placed := strings.Cut(name, " at ")
+	words := strings.Fields(what)
 	if len(words) == 0 || words[0] != command {
-		return "", false, nil
+		return c, false, nil
 	}
-	event = strings.Join(words[1:], " ")
+	c.event = strings.Join(words[1:], " ")
 	if len(words) == 2 {
-		event += " begin"
+		c.event += " begin"
 	}
-	for _, e := range constructEvents() {
-		if e == event {
-			return event, true, nil
-		}
+	if !slices.Contains(constructEvents(), c.event) {
+		return c, true, fmt.Errorf("%s: it is omp parallel, task or thread, with begin or end, and at FILE:LINE", name)
 	}
-	if strings.Contains(event, " at ") {
-		return event, true, fmt.Errorf("%s: all of them stop, or none: gdb's own `omp break` takes a place", name)
+	if placed {
+		c.at, err = parsePlace(c.event, where)
 	}
-	return event, true, fmt.Errorf("%s: it is omp parallel, task or thread, with begin or end", name)
+	return c, true, err
 }
+
+// errNoInstructions says why there are no breakpoints on constructs.
+var errNoInstructions = errors.New("the debugger sets no breakpoints at instructions, as those on constructs are")
 
 // request takes what is about constructs out of a request that sets breakpoints, and puts it into the answer.
 // nil says that nothing is left for the debugger, and the request is answered. The caller holds mu.
@@ -86,17 +103,21 @@ func (b *breaks) request(q *asked, text []byte) []byte {
 	b.functions = nil
 	for i, element := range list {
 		name := valueOf[string](text, members(text, element)["name"])
-		event, isOurs, err := parseConstruct(name)
+		c, isOurs, err := parseConstruct(name)
 		if !isOurs {
 			left = append(left, element.of(text))
 			continue
 		}
 		ours[i] = &godap.Breakpoint{}
+		if err == nil && !b.p.can["supportsInstructionBreakpoints"] {
+			err = errNoInstructions
+		}
 		if err != nil {
 			ours[i].Message = err.Error()
 			continue
 		}
-		c := b.newConstruct(event)
+		c = b.numbered(c)
+		c.when = valueOf[when](text, element)
 		b.functions = append(b.functions, c)
 		ours[i].Id, ours[i].Message = c.id, "it is set when the program stops with its OpenMP runtime loaded"
 	}
@@ -134,51 +155,77 @@ func merged(text []byte, body span, ours []*godap.Breakpoint) []edit {
 	if !ok {
 		return nil
 	}
-	var all [][]byte
+	theirs := came(text, list)
+	var all []element
 	for _, b := range ours {
 		switch {
 		case b != nil:
-			all = append(all, encoded(b))
-		case len(list) > 0:
-			all, list = append(all, list[0].of(text)), list[1:]
+			all = append(all, addition(b))
+		case len(theirs) > 0:
+			all, theirs = append(all, theirs[0]), theirs[1:]
 		}
 	}
-	return []edit{{at, listed(all)}}
+	return []edit{relisted(text, at, list, all)}
 }
 
-// newConstruct numbers a breakpoint.
-func (b *breaks) newConstruct(event string) construct {
+// numbered gives a breakpoint the number by which the client knows it.
+func (b *breaks) numbered(c construct) construct {
 	b.last++
-	return construct{event, ownIDs + b.last}
+	c.id = ownIDs + b.last
+	return c
 }
 
-// filtered takes filters of constructs out of a request.
+// filtered takes filters of constructs out of a request: those by name, and those with a condition, which is a place.
 func (b *breaks) filtered(q *asked, text []byte) []byte {
-	at, _ := within(text, "arguments", "filters")
-	var left [][]byte
+	var edits []edit
 	var ours []*godap.Breakpoint
-	list := items(text, at)
 	b.checked = nil
-	for _, element := range list {
-		event, isOurs := strings.CutPrefix(valueOf[string](text, element), filterPrefix)
-		if !isOurs {
-			left, ours = append(left, element.of(text)), append(ours, nil)
-			continue
+	for _, key := range []string{"filters", "filterOptions"} {
+		at, _ := within(text, "arguments", key)
+		var left [][]byte
+		list := items(text, at)
+		for _, e := range list {
+			option := godap.ExceptionFilterOptions{FilterId: valueOf[string](text, e)}
+			if key == "filterOptions" {
+				option = valueOf[godap.ExceptionFilterOptions](text, e)
+			}
+			one, isOurs := b.filter(option)
+			if ours = append(ours, one); !isOurs {
+				left = append(left, e.of(text))
+			}
 		}
-		c := b.newConstruct(event)
-		b.checked = append(b.checked, c)
-		ours = append(ours, &godap.Breakpoint{Id: c.id, Message: "it is set at the next stop"})
+		if len(left) < len(list) {
+			edits = append(edits, edit{at, listed(left)})
+		}
 	}
 	b.changed()
 	if !b.filters && b.p.can["supportsInstructionBreakpoints"] {
 		b.p.client.respond(q.Seq, q.Command, nil, nil) // the debugger has none: it may not know the request
 		return nil
 	}
-	if len(left) == len(list) {
+	if len(edits) == 0 {
 		return text
 	}
 	q.answer = func(text []byte, body span) []edit { return merged(text, body, ours) }
-	return edited(text, []edit{{at, listed(left)}})
+	return edited(text, edits)
+}
+
+// filter takes a filter of a construct, and reports whether it is one.
+func (b *breaks) filter(o godap.ExceptionFilterOptions) (*godap.Breakpoint, bool) {
+	event, isOurs := strings.CutPrefix(o.FilterId, filterPrefix)
+	if !isOurs {
+		return nil, false
+	}
+	c := construct{event: event}
+	if o.Condition != "" {
+		var err error
+		if c.at, err = parsePlace(event, o.Condition); err != nil {
+			return &godap.Breakpoint{Message: err.Error()}, true
+		}
+	}
+	c = b.numbered(c)
+	b.checked = append(b.checked, c)
+	return &godap.Breakpoint{Id: c.id, Message: "it is set at the next stop"}, true
 }
 
 // instructions adds the breakpoints on constructs to those that the client sets at instructions.
@@ -215,12 +262,14 @@ func (b *breaks) apply(s *stop) {
 	found, err := b.locations(s, len(wanted) > 0)
 	var of []construct
 	for _, c := range wanted {
-		addresses, why := sites(found, c.event)
+		addresses, why := sites(found, c)
 		if err != nil {
 			why = err.Error()
 		}
 		for _, a := range addresses {
-			all = append(all, encoded(godap.InstructionBreakpoint{InstructionReference: a.String()}))
+			all = append(all, encoded(godap.InstructionBreakpoint{
+				InstructionReference: a.String(), Condition: c.when.Condition, HitCondition: c.when.HitCondition,
+			}))
 			of = append(of, c)
 		}
 		if len(addresses) == 0 {
@@ -250,9 +299,14 @@ func (b *breaks) note(text []byte, of []construct) {
 	list = list[len(list)-len(of):]
 	b.p.mu.Lock()
 	defer b.p.mu.Unlock()
-	b.set = map[int]construct{}
+	b.set = map[int][]construct{}
+	told := map[int]bool{}
 	for i, c := range of {
-		b.set[list[i].Id] = c
+		b.set[list[i].Id] = append(b.set[list[i].Id], c)
+		if told[c.id] { // an event may pass several places
+			continue
+		}
+		told[c.id] = true
 		now := list[i]
 		now.Id = c.id
 		b.p.client.tell("breakpoint", godap.BreakpointEventBody{Reason: "changed", Breakpoint: now})
@@ -283,16 +337,19 @@ func breakpointsOf(ctx context.Context, t *session.Target) (*picture.Breakpoints
 	return answer.Breakpoints, answer.Close()
 }
 
-// sites are the addresses that an event passes, and why there are none.
-func sites(found *picture.Breakpoints, event string) (addresses []picture.Hex, why string) {
+// sites are the addresses that an event passes, and why there are none. What stands for an event in GNU's runtime is a
+// function that the program calls, and GCC gives these calls no line of the construct.
+func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, why string) {
 	why = "the program has no OpenMP runtime yet"
 	if found == nil {
 		return nil, why
 	}
-	name := "ompd_bp_" + strings.ReplaceAll(event, " ", "_")
+	name := "ompd_bp_" + strings.ReplaceAll(c.event, " ", "_")
 	for _, l := range found.Locations {
 		switch {
 		case l.Name != name:
+		case l.How == "equivalent" && c.at != nil:
+			why = "GCC's debug information does not tell which construct calls GNU's runtime: leave the place out"
 		case len(l.Sites) > 0:
 			addresses = append(addresses, l.Sites...)
 		case l.Active && l.Address != nil:
@@ -309,7 +366,7 @@ func sites(found *picture.Breakpoints, event string) (addresses []picture.Hex, w
 // hitText says which events a stop is at; empty for none.
 func (b *breaks) hitText(ids []int) string {
 	for _, id := range ids {
-		if c, ok := b.set[id]; ok {
+		for _, c := range b.set[id] {
 			return "OpenMP " + c.event
 		}
 	}

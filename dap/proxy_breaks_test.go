@@ -10,6 +10,7 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
@@ -67,5 +68,35 @@ func TestProxyBreaks(t *testing.T) {
 	_ = json.Unmarshal(m.Body, &changed)
 	if changed.Breakpoint.Id != set.Breakpoints[0].Id || !changed.Breakpoint.Verified {
 		t.Errorf("the breakpoint is told to be %+v", changed)
+	}
+}
+
+// TestProxyFilters takes filters of constructs out of both lists that clients send, with their places, and leaves the
+// debugger its own.
+func TestProxyFilters(t *testing.T) {
+	e := between(t, dap.ProxyConfig{})
+	const theirs = `{"supportsInstructionBreakpoints":true,"supportsExceptionFilterOptions":true, ` +
+		`"exceptionBreakpointFilters": [ {"filter":"throw","label":"Throw"} ] }`
+	offered := e.greet(theirs)
+	omptest.Equal(t, "what the adapter can", string(daptest.Undone(offered, ownIDs)), theirs)
+	e.send(e.client, frame(`{"seq":4,"type":"request","command":"setExceptionBreakpoints","arguments":`+
+		`{"filters":["ompd/task begin","throw"],"filterOptions":[`+
+		`{"filterId":"ompd/parallel begin","condition":"a/solve.c:31"},`+
+		`{"filterId":"throw","condition":"x"},{"filterId":"ompd/task end","condition":"solve.c"},`+
+		`{"filterId":"ompd/thread begin","condition":"solve.c:3"}]}}`))
+	_, m := e.next(e.fromUs)
+	const left = `{"filters":["throw"],"filterOptions":[{"filterId":"throw","condition":"x"}]}`
+	omptest.Equal(t, "filters that are passed", string(m.Arguments), left)
+	e.send(e.adapter, frame(`{"seq":1,"type":"response","request_seq":4,"command":"setExceptionBreakpoints",`+
+		`"success":true,"body":{"breakpoints":[{"verified":true},{"verified":false}]}}`))
+	_, m = e.next(e.toUser)
+	var set struct{ Breakpoints []godap.Breakpoint }
+	_ = json.Unmarshal(m.Body, &set)
+	b := set.Breakpoints
+	if len(b) != 6 || b[0].Id < ownIDs || !b[1].Verified || b[2].Id < ownIDs || b[3].Id > 0 {
+		t.Fatalf("the client gets %+v", b)
+	}
+	if !strings.Contains(b[4].Message, "FILE:LINE") || !strings.Contains(b[5].Message, "no place") {
+		t.Errorf("wrong places are answered by %+v", b[4:])
 	}
 }

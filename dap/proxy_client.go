@@ -70,6 +70,7 @@ func (p *proxy) fromClient(m *message, text []byte) []byte {
 	}
 	if p.stop != nil {
 		p.stop.wait()
+		p.stop.wanted = p.stop.wanted || m.Command == "pause"
 	}
 	q := &asked{packet: m.packet, stop: p.stop}
 	p.asked[m.Seq] = q

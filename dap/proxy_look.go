@@ -27,6 +27,8 @@ type stop struct {
 	plain  bool  // something was answered before the look was done
 	lwps   map[int]int
 	frames map[int]*thread // of the debugger's frames
+	kept   [][]byte        // events of the stop that the client may not get; nil if it got them
+	wanted bool            // the client has asked for a stop meanwhile
 
 	registers func() map[int]map[string]uint64
 }
@@ -49,6 +51,8 @@ func (s *stop) over() bool {
 const (
 	settle = 2 * time.Millisecond  // from the first event of a stop to the last: some tell each thread's
 	quiet  = 40 * time.Millisecond // since the client was answered last
+
+	never = 1000 * time.Hour // until the timer is set
 )
 
 // halted notes that the program stands still, and begins a look. The caller holds mu.
@@ -57,6 +61,12 @@ func (p *proxy) halted() {
 		p.stop.wait()
 		return
 	}
+	p.stop = newStop(p)
+	p.stop.again.Reset(p.stop.pause())
+}
+
+// newStop is a stop, at which the look does not begin by itself. The caller holds mu.
+func newStop(p *proxy) *stop {
 	s := &stop{began: make(chan struct{}), looked: make(chan struct{}), lwps: map[int]int{}, frames: map[int]*thread{}}
 	s.ctx, s.cancel = context.WithCancel(p.life)
 	s.registers = sync.OnceValue(func() map[int]map[string]uint64 { return p.askRegisters(s) })
@@ -65,8 +75,8 @@ func (p *proxy) halted() {
 		p.begin(func() { p.look(s) })
 	})
 	s.eager = p.core != "" || !p.hello.SupportsInvalidatedEvent
-	s.again = time.AfterFunc(s.pause(), begin)
-	p.stop = s
+	s.again = time.AfterFunc(never, begin)
+	return s
 }
 
 // pause is how long the look waits since what happened last.
@@ -79,7 +89,7 @@ func (s *stop) pause() time.Duration {
 
 // wait puts the look off, if it has not begun: something has happened. The caller holds the proxy's mu.
 func (s *stop) wait() {
-	if !s.begun() {
+	if !s.begun() && s.kept == nil {
 		s.again.Reset(s.pause())
 	}
 }

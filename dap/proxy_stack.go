@@ -74,22 +74,22 @@ func (p *proxy) joinStack(id int, want page, text []byte, body span) []edit {
 	if want.levels > 0 {
 		shown = shown[:min(want.levels, len(shown))]
 	}
-	edits := []edit{{in["stackFrames"], listed(shown)}}
+	edits := []edit{relisted(text, in["stackFrames"], list, shown)}
 	if n, ok := in["totalFrames"]; ok {
 		total := len(all)
 		if !j.complete {
 			total += max(valueOf[int](text, n)-len(list), 0)
 		}
-		edits = append(edits, edit{n, []byte(strconv.Itoa(total))})
+		edits = append(edits, replaced(text, n, "totalFrames", total))
 	}
 	return edits
 }
 
 // nativeFrame is a frame as the debugger tells it.
 type nativeFrame struct {
+	element
 	id   int
 	pc   uint64
-	text []byte
 	name span // in text; empty if it has none
 }
 
@@ -102,13 +102,13 @@ type join struct {
 	model    []*frame
 	kinds    map[uint64]picture.FrameKind // of the thread's own frames, by address
 	complete bool                         // native goes to the outermost frame
-	out      [][]byte
+	out      []element
 }
 
 func newJoin(v *view, t *thread, text []byte, list []span) *join {
 	j := &join{v: v, model: v.stackOf(t), kinds: map[uint64]picture.FrameKind{}}
-	for _, element := range list {
-		f := nativeFrame{text: element.of(text)}
+	for _, e := range came(text, list) {
+		f := nativeFrame{element: e}
 		object := members(f.text, span{0, len(f.text)})
 		f.id, f.name = valueOf[int](f.text, object["id"]), object["name"]
 		pc := valueOf[string](f.text, object["instructionPointerReference"])
@@ -129,7 +129,7 @@ func newJoin(v *view, t *thread, text []byte, list []span) *join {
 }
 
 // join makes the stack.
-func (j *join) join() [][]byte {
+func (j *join) join() []element {
 	if !slices.ContainsFunc(j.native, func(f nativeFrame) bool { return f.pc != 0 }) {
 		return j.around()
 	}
@@ -173,7 +173,7 @@ func (j *join) join() [][]byte {
 }
 
 // around puts what the debugger does not have before and after its frames, of which it tells no addresses.
-func (j *join) around() [][]byte {
+func (j *join) around() []element {
 	if len(j.model) > 0 && j.model[0].Kind == picture.FramePseudo {
 		j.add(j.model[0])
 	}
@@ -201,7 +201,7 @@ func (j *join) find(pc uint64) int {
 func (j *join) until(k int) {
 	for ; j.at < k; j.at++ {
 		if f := j.native[j.at]; !j.hidden(f) {
-			j.out = append(j.out, f.text)
+			j.out = append(j.out, f.element)
 		}
 	}
 }
@@ -231,12 +231,13 @@ func (j *join) take(model []*frame, more bool) {
 }
 
 // named is a frame of the debugger's with the name that the model has for a construct.
-func named(native nativeFrame, f *frame) []byte {
-	if f.Construct == "" || native.name == (span{}) {
-		return native.text
+func named(native nativeFrame, f *frame) element {
+	e := native.element
+	if f.Construct != "" && native.name != (span{}) {
+		e.text = edited(e.text, []edit{replaced(e.text, native.name, "name", f.name())})
 	}
-	return edited(native.text, []edit{renamed(native.text, native.name, f.name())})
+	return e
 }
 
 // add adds a frame that the debugger does not have.
-func (j *join) add(f *frame) { j.out = append(j.out, encoded(j.v.show(f))) }
+func (j *join) add(f *frame) { j.out = append(j.out, addition(j.v.show(f))) }

@@ -15,6 +15,7 @@ import (
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -30,6 +31,7 @@ type ends struct {
 	adapter io.WriteCloser
 	fromUs  *bufio.Reader
 	ended   chan error
+	whole   bool // no frame is left out
 }
 
 // between starts a proxy. The test is its client and its adapter.
@@ -42,7 +44,10 @@ func between(t *testing.T, c dap.ProxyConfig) *ends {
 	if own := c.Config; own.Open == nil {
 		c.Config = config()
 	}
-	e := &ends{t, client, bufio.NewReader(toUser), adapter, bufio.NewReader(fromUs), make(chan error, 1)}
+	e := &ends{
+		t: t, client: client, toUser: bufio.NewReader(toUser), adapter: adapter, fromUs: bufio.NewReader(fromUs),
+		ended: make(chan error, 1),
+	}
 	go func() {
 		link := dap.Link{Reader: fromAdapter, Writer: toAdapter, Close: sync.OnceValue(toAdapter.Close)}
 		link.Ended = func() string { return "status 9" }
@@ -230,12 +235,19 @@ func lookedAt(t *testing.T, name string) (args, *picture.Picture) {
 }
 
 // TestProxyAdds has an adapter hold a core, and takes out what the proxy adds to its threads, stacks and scopes:
-// what is left are the adapter's own bytes.
+// what is left are the adapter's own bytes, but for frames of runtimes where these are hidden.
 func TestProxyAdds(t *testing.T) {
 	core, pic := lookedAt(t, "llvm-deadlock")
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprintf("runtime frames %t", whole), func(t *testing.T) { checkAdds(t, core, pic, whole) })
+	}
+}
+
+func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
 	e := between(t, dap.ProxyConfig{
-		Attach: dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)},
+		Attach: dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string), RuntimeFrames: whole},
 	})
+	e.whole = whole
 	e.greet(`{}`)
 	attach := frame(fmt.Sprintf(
 		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
@@ -266,9 +278,14 @@ func (e *ends) ask(command, arguments, body string) json.RawMessage {
 	e.t.Helper()
 	e.send(e.client, frame(fmt.Sprintf(`{"seq":8,"type":"request","command":%q,"arguments":%s}`, command, arguments)))
 	e.next(e.fromUs)
-	e.send(e.adapter, frame(fmt.Sprintf(
-		`{"seq":0,"type":"response","request_seq":8,"success":true,"command":%q,"body":%s}`, command, body)))
-	_, m := e.next(e.toUser)
+	sent := fmt.Sprintf(
+		`{ "seq":0,"type":"response","request_seq":8,"success":true,"command":%q,"body":%s}`, command, body)
+	e.send(e.adapter, frame(sent))
+	shown, m := e.next(e.toUser)
+	back := string(daptest.Undone(shown, ownIDs))
+	if back != sent && (e.whole || command != "stackTrace") {
+		e.t.Errorf("%s: the adapter sends\n%s\nthe client gets\n%s\nwithout additions\n%s", command, sent, shown, back)
+	}
 	return m.Body
 }
 
@@ -334,7 +351,7 @@ func (e *ends) checkStack(th picture.Thread) {
 			labels++
 		}
 	}
-	if n := len(shown.StackFrames) - labels; n != len(th.UserStack) || added == 0 {
+	if n := len(shown.StackFrames) - labels; !e.whole && n != len(th.UserStack) || added == 0 {
 		e.t.Errorf("LWP %d: %d frames, %d added, want %d: %s", th.LWP, n, added, len(th.UserStack), got)
 	}
 	for _, f := range shown.StackFrames {

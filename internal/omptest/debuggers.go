@@ -115,3 +115,17 @@ exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+` $root/usr
 `)
 	return filepath.Join(dir, "start")
 }
+
+// Neovim returns the path of a Neovim. It is a script that starts it.
+func Neovim(tb testing.TB) string {
+	tb.Helper()
+	const arch = "usr/lib/x86_64-linux-gnu"
+	dir := closure(tb, "sid", []string{"neovim"}, `#!/bin/sh
+root=$(dirname "$0")
+export VIM=$root/usr/share/nvim VIMRUNTIME=$root/usr/share/nvim/runtime
+export LUA_PATH="$root/usr/share/lua/5.1/?.lua;$root/usr/share/lua/5.1/?/init.lua;;"
+export LUA_CPATH="$root/`+arch+`/lua/5.1/?.so;;"
+exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $root/`+arch+` $root/usr/bin/nvim "$@"
+`)
+	return filepath.Join(dir, "start")
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+)
+
+// secondRegion is the line of the second parallel region of places.c.
+const secondRegion = 16
+
+// TestProxyBreaks has real debuggers stop where a region begins. With LLVM's runtime it is the second one, which is
+// asked for by a filter of exceptions with a place: of the stop at the first one the client hears nothing.
+func TestProxyBreaks(t *testing.T) {
+	tool := buildTool(t)
+	t.Run("llvm", func(t *testing.T) {
+		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "places"}), Runtime: omptest.RuntimeOf(t, 16)}
+		option := object{"filterId": "ompd/parallel begin", "condition": "places.c:16"}
+		c, thread := brokenAt(t, tool, "sid", run, option)
+		stack := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", object{"threadId": thread}).StackFrames
+		if !slices.ContainsFunc(stack, func(f godap.StackFrame) bool { return f.Line == secondRegion }) {
+			t.Errorf("it has stopped at %+v", stack)
+		}
+		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
+	})
+	t.Run("gnu", func(t *testing.T) {
+		exe := omptest.Compile(t, omptest.Build{Program: "places", Compiler: omptest.GCC})
+		run := omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t)}
+		c, thread := brokenAt(t, tool, "trixie", run, nil, "omp parallel begin", "omp parallel at places.c:16")
+		stack := daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", object{"threadId": thread}).StackFrames
+		if !slices.ContainsFunc(stack, func(f godap.StackFrame) bool { return f.Name == "main" }) {
+			t.Errorf("it has stopped at %+v", stack)
+		}
+		if !saidEvent(c, "breakpoint", "leave the place out") {
+			t.Error("it is not said that a place cannot be told")
+		}
+		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
+	})
+	t.Run("lldb", func(t *testing.T) {
+		c, _ := proxied(t, tool, "--", omptest.Lldb(t, 19))
+		daptest.Ask[any](c, "initialize", object{"adapterID": "x"})
+		set := daptest.Ask[godap.SetFunctionBreakpointsResponseBody](c, "setFunctionBreakpoints", object{
+			"breakpoints": []object{{"name": "omp parallel"}},
+		})
+		const why = "no breakpoints at instructions"
+		if len(set.Breakpoints) != 1 || !strings.Contains(set.Breakpoints[0].Message, why) {
+			t.Errorf("breakpoints %+v", set.Breakpoints)
+		}
+	})
+}
+
+// brokenAt starts a program under gdb, which stops in main; then breakpoints on constructs are set there, and it goes
+// on to one of them, in the thread that is returned.
+func brokenAt(
+	t *testing.T, tool, suite string, run omptest.Run, option object, names ...string,
+) (c *daptest.Client, thread int) {
+	t.Helper()
+	c, _ = proxied(t, tool, "--", omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap")
+	daptest.Ask[any](c, "initialize", object{"adapterID": "x", "supportsInvalidatedEvent": true})
+	environment := object{"LD_LIBRARY_PATH": filepath.Dir(run.Runtime.Lib)}
+	begun := c.Send("launch", object{"program": run.Exe, "env": environment})
+	c.Event("initialized")
+	breaks := []object{{"name": "main"}}
+	for _, name := range names {
+		breaks = append(breaks, object{"name": name})
+	}
+	if option != nil {
+		arguments := object{"filters": []string{}, "filterOptions": []object{option}}
+		daptest.Ask[any](c, "setExceptionBreakpoints", arguments)
+	}
+	which := object{"breakpoints": breaks}
+	set := daptest.Ask[godap.SetFunctionBreakpointsResponseBody](c, "setFunctionBreakpoints", which)
+	if len(set.Breakpoints) != len(breaks) {
+		t.Errorf("breakpoints %+v", set.Breakpoints)
+	}
+	daptest.Ask[any](c, "configurationDone", nil)
+	if m := c.Response(begun); !m.Success {
+		t.Fatalf("launch: %s", m.Text)
+	}
+	at := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+	verifiedBreak(c)
+	daptest.Ask[any](c, "continue", object{"threadId": at.ThreadId})
+	at = daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+	c.Event("ompd/changed")
+	if !saidEvent(c, "output", "OpenMP parallel begin") {
+		t.Error("it is not said at which event it has stopped")
+	}
+	return c, at.ThreadId
+}
+
+// saidEvent reports whether an event with a text has come.
+func saidEvent(c *daptest.Client, name, text string) bool {
+	return slices.ContainsFunc(c.All(), func(m daptest.Message) bool {
+		return m.Event == name && strings.Contains(string(m.Body), text)
+	})
+}
+
+// verifiedBreak waits until a breakpoint of the proxy's is set.
+func verifiedBreak(c *daptest.Client) {
+	for {
+		var e godap.BreakpointEventBody
+		_ = json.Unmarshal(c.Event("breakpoint").Body, &e)
+		if e.Breakpoint.Id > ownIDs && e.Breakpoint.Verified {
+			return
+		}
+	}
+}

@@ -6,12 +6,15 @@
 dir=$1 tool=$2 program=$3 fault=$4 rank=$5 says=$6 node=$7 timeout=${8:-5m}
 export OMPI_MCA_btl=self,tcp,vader OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_mpi_yield_when_idle=1 OPAL_PREFIX=/usr
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive OMPI_MCA_mca_base_component_show_load_errors=0
-srun -N4 -n8 --mpi=pmix "$program" "$fault" "$rank" >"$dir/ranks" 2>&1 &
-until grep -q READY "$dir/ranks"; do
-    kill -0 $! 2>/dev/null || { cat "$dir/ranks"; exit 1; }
-    sleep 0.1
+# A rank may die while MPI starts on a machine that is busy: the job is started again then.
+export OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx
+for _ in $(seq 5); do
+    srun -N4 -n8 --mpi=pmix --kill-on-bad-exit=1 "$program" "$fault" "$rank" >"$dir/ranks" 2>&1 &
+    until grep -q READY "$dir/ranks" || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
+    grep -q READY "$dir/ranks" && break
 done
-job=$(squeue -h -o %i | head -1)
+kill -0 $! 2>/dev/null || { cat "$dir/ranks"; exit 1; }
+job=$(squeue -h -t R -o %i | head -1)
 [ -z "$node" ] || kill -STOP $(pgrep -f -- "^slurmd-wlm .*-N $node\$")
 for _ in $(seq 30); do
     "$tool" job "$job" --json --send --timeout "$timeout" --rank-timeout 0 --interval 300ms \

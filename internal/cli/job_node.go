@@ -86,8 +86,9 @@ func jobNodeVerb(a *app) *cobra.Command {
 	return cmd
 }
 
-// politeness is the priority of looks on nodes: the job's work comes first.
-const politeness = 10
+// politeness is the priority of looks on nodes: the job's work comes first. But ranks that wait in
+// MPI keep all processors of a node busy, and a look has to end in seconds beside them.
+const politeness = 5
 
 // bePolite gives all threads of this process a low priority, which those that begin later have
 // from them.

@@ -24,8 +24,9 @@ LONGEST := ./internal/e2e ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/lib
 # note, and look at again, each file of /proc that was read.
 TEST := $(GO) test -count=1
 # Tests look at processes as others schedule them. One that fails is run again by itself
-# when the rest is done, and named at the end even if it passes then: it is a defect still.
-RERUN := $(GO) tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=20
+# when the rest is done, with a core of its own, and named at the end even if it passes then:
+# it is a defect still.
+RERUN := $(GO) tool gotestsum --format standard-quiet --rerun-fails=2 --rerun-fails-max-failures=20
 # Packages that many goroutines or threads share.
 RACING := ./client ./corefile ./internal/clib ./internal/piped ./live ./remote ./server
 BENCHTIME ?= 20x

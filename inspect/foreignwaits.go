@@ -40,18 +40,11 @@ func (nw *nativeWaits) topArgument(n *native, i int) (uint64, bool) {
 // that the program made may take locks without becoming the runtime's. The word that
 // it sleeps on is the lock.
 func (nw *nativeWaits) callsLock(n *native, futex uint64, _ uint32) (wait, bool) {
-	st := nw.stacks.stackOf(n)
-	top := st.topSegment()
-	if n.rt != nil || top == 0 || top >= len(st.kinds) || st.kinds[top] != kindUser {
+	c, w, ok := nw.lockCall(n)
+	if !ok {
 		return wait{}, false
 	}
-	w := wait{address: futex}
-	w.Call, _ = nw.stacks.calledFunction(st, top)
-	c, ok := rtl.LockCallOf(w.Call)
-	if !ok || !c.Set || foreignKinds[c.Family] == "" {
-		return wait{}, false
-	}
-	w.Kind = foreignKinds[c.Family]
+	w.address = futex
 	if c.Arg >= 0 {
 		if v, ok := nw.topArgument(n, c.Arg); !ok || v != futex {
 			return wait{}, false
@@ -60,6 +53,39 @@ func (nw *nativeWaits) callsLock(n *native, futex uint64, _ uint32) (wait, bool)
 	}
 	w.Name = nw.data.waitName(w)
 	return w, true
+}
+
+// spinsForLock is the same wait before n sleeps: GNU's runtime looks at the lock's word for a
+// while first. The argument of the call is the lock, and its word says that it is held.
+func (nw *nativeWaits) spinsForLock(n *native, regs *callbacks.Registers) (wait, bool) {
+	c, w, ok := nw.lockCall(n)
+	if !ok || c.Arg < 0 || regs.Syscall >= 0 {
+		return wait{}, false
+	}
+	lock, ok := nw.topArgument(n, c.Arg)
+	if !ok {
+		return wait{}, false
+	}
+	if word, err := layout.ReadUint(nw.target, callbacks.At(lock), 4); err != nil || word == 0 {
+		return wait{}, false
+	}
+	w.address, w.variable = lock, lock
+	w.Name = nw.data.waitName(w)
+	return w, true
+}
+
+// lockCall is the call by which n, of which no runtime knows, went to acquire a lock of one.
+func (nw *nativeWaits) lockCall(n *native) (rtl.LockCall, wait, bool) {
+	st := nw.stacks.stackOf(n)
+	top := st.topSegment()
+	if n.rt != nil || top == 0 || top >= len(st.kinds) || st.kinds[top] != kindUser {
+		return rtl.LockCall{}, wait{}, false
+	}
+	var w wait
+	w.Call, _ = nw.stacks.calledFunction(st, top)
+	c, ok := rtl.LockCallOf(w.Call)
+	w.Kind = foreignKinds[c.Family]
+	return c, w, ok && c.Set && w.Kind != ""
 }
 
 // foreignKinds are the kinds of waits by the family of the call.

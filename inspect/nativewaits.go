@@ -53,6 +53,9 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 	}
 	futex, ok := arch.IsFutexWait(regs)
 	if !ok {
+		if w, ok := nw.spinsForLock(n, regs); ok {
+			return w, true
+		}
 		return nw.spins.on(n)
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){

@@ -9,6 +9,9 @@ import (
 // the lock, so that nothing is concluded of it, and how long they spin differs by release.
 var asleep = []string{"GOMP_SPINCOUNT=0"}
 
+// awake makes threads of libgomp spin for as long as they wait.
+var awake = []string{"GOMP_SPINCOUNT=infinite"}
+
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
@@ -80,6 +83,10 @@ func deadlocks() []expectation {
 // lockKinds are the kinds of locks of LLVM's runtime.
 func lockKinds() []expectation {
 	return []expectation{
+		{
+			program: "verdict_join", env: awake, only: "libgomp", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"join end of LWP", "lock results"}, says: []string{"omp_set_lock in gather"},
+		},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},

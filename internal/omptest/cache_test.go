@@ -53,3 +53,27 @@ func TestPruneDirectory(t *testing.T) {
 		t.Errorf("a sparse file counts as if it were full: %v", err)
 	}
 }
+
+// TestSetFailedAside checks that a core at which a test of an earlier process failed is made anew,
+// and that the old one can be looked at; one at which a test of this process failed stays, as other
+// tests may be reading it.
+func TestSetFailedAside(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("OMPD_CACHE", root)
+	dir := filepath.Join(root, "cores", "key")
+	mark := filepath.Join(dir, failedMark)
+	must(t, os.MkdirAll(dir, 0o755))
+	setFailedAside(t, "key")
+	must(t, os.WriteFile(mark, nil, 0o644))
+	setFailedAside(t, "key")
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("it was moved while a test may read it: %v", err)
+	}
+	before := begun.Add(-time.Second)
+	must(t, os.Chtimes(mark, before, before))
+	setFailedAside(t, "key")
+	aside, err := filepath.Glob(filepath.Join(root, "cores", "failed-key-*", failedMark))
+	if _, gone := os.Stat(dir); err != nil || len(aside) != 1 || gone == nil {
+		t.Errorf("moved to %q (%v), still there: %t", aside, err, gone == nil)
+	}
+}

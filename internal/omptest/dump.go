@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // keepCore is the size on disk, in bytes, up to which a core is kept in the cache.
@@ -31,7 +32,9 @@ func Dump(tb testing.TB, r Run) *Result {
 		inputs = append(inputs, hashFile(tb, r.Runtime.Lib))
 	}
 	var big *Result
-	dir := cached(tb, "cores", keyOf(inputs...), func(dir string) {
+	key := keyOf(inputs...)
+	setFailedAside(tb, key)
+	dir := cached(tb, "cores", key, func(dir string) {
 		prune(tb, "cores")
 		dump(tb, r, dir)
 		info, err := os.Stat(filepath.Join(dir, "core"))
@@ -39,6 +42,11 @@ func Dump(tb testing.TB, r Run) *Result {
 		if onDisk(info) > keepCore {
 			big = result(tb, r, dir)
 			moveTo(tb, big, tb.TempDir())
+		}
+	})
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			_ = os.WriteFile(filepath.Join(dir, failedMark), nil, 0o644)
 		}
 	})
 	if big == nil {
@@ -49,6 +57,34 @@ func Dump(tb testing.TB, r Run) *Result {
 		big = dumpBig(tb, r)
 	}
 	return big
+}
+
+// failedMark is the file beside a core at which a test failed.
+const failedMark = "failed"
+
+// begun is when this process did.
+var begun = time.Now()
+
+// setFailedAside renames a core at which a test of an earlier process failed, so that a test that
+// is run again has a core of its own: what a program does when it is dumped is not always the
+// same. The old one stays for a while, to be looked at.
+func setFailedAside(tb testing.TB, key string) {
+	tb.Helper()
+	parent := filepath.Join(cacheDir(tb), "cores")
+	mark, err := os.Stat(filepath.Join(parent, key, failedMark))
+	if err != nil || mark.ModTime().After(begun) {
+		return
+	}
+	unlock := lock(tb, filepath.Join(parent, "."+key+".lock"))
+	defer unlock()
+	aside, err := os.MkdirTemp(parent, "failed-"+key+"-")
+	must(tb, err)
+	must(tb, os.Remove(aside)) // only its name is wanted
+	if err := os.Rename(filepath.Join(parent, key), aside); err != nil {
+		tb.Logf("the core stays: %v", err)
+		return
+	}
+	tb.Logf("a test failed at an earlier core of this program: it is in %s", aside)
 }
 
 // dumpBig makes a core that is known to be too big for the cache.

@@ -143,6 +143,11 @@ func (p *Part) addWords(m *message) error {
 			p.tell(rank, out)
 		}
 	}
+	for rank, text := range m.Pictures {
+		if rank >= 0 && rank < MaxRanks {
+			p.Show(rank, text)
+		}
+	}
 	for _, host := range m.Heard {
 		p.Hear(clip(host))
 	}

@@ -42,6 +42,8 @@ type message struct {
 	Told  map[int][]string  `json:"told,omitempty"`
 	Heard []string          `json:"heard,omitempty"`
 	Lost  map[string]string `json:"lost,omitempty"`
+
+	Pictures map[int]json.RawMessage `json:"pictures,omitempty"`
 }
 
 // kindMessage is a kind and its ranks. The kinds of nodes are alike mostly: each is read once
@@ -77,7 +79,7 @@ var (
 // Encode is p as a line, with its end.
 func (p *Part) Encode() ([]byte, error) {
 	m := message{Size: p.size, Names: p.names, Files: p.files, Told: p.told, Lost: p.lost,
-		Heard: slices.Sorted(maps.Keys(p.heard))}
+		Heard: slices.Sorted(maps.Keys(p.heard)), Pictures: p.pictures}
 	for _, g := range p.groups() {
 		m.Kinds = append(m.Kinds, kindMessage{[]byte(g.key[1:]), g.Set})
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -20,6 +21,8 @@ type Part struct {
 	heard   map[string]bool   // hosts that answered
 	lost    map[string]string // hosts that did not answer, and why
 	ranks   Set
+	// pictures of ranks as JSON, if they were asked for: on their way to a file
+	pictures map[int]json.RawMessage
 }
 
 // File is a file in which sites are.
@@ -73,6 +76,24 @@ func (p *Part) Explain(a Answer, words []string) {
 	if a.Rank >= 0 && a.Rank < MaxRanks && len(words) > 0 {
 		p.tell(a.Rank, words)
 	}
+}
+
+// Show adds the picture of a rank, as JSON. Of two for one rank one counts, the same whichever
+// comes first.
+func (p *Part) Show(rank int, text json.RawMessage) {
+	if p.pictures == nil {
+		p.pictures = map[int]json.RawMessage{}
+	}
+	if bytes.Compare(p.pictures[rank], text) < 0 {
+		p.pictures[rank] = text
+	}
+}
+
+// TakePictures returns the pictures of ranks, as JSON, which p does not have any more then.
+func (p *Part) TakePictures() map[int]json.RawMessage {
+	out := p.pictures
+	p.pictures = nil
+	return out
 }
 
 // tell notes the verdicts on a rank; of two such lists, the same counts whichever comes first.
@@ -193,6 +214,9 @@ func (p *Part) Merge(q *Part) {
 		p.tell(rank, words)
 	}
 	maps.Copy(p.heard, q.heard)
+	for rank, text := range q.pictures {
+		p.Show(rank, text)
+	}
 	ours, theirs := map[int]string{}, map[int]string{} // of ranks that both have
 	if both := p.ranks.And(q.ranks); both.Len() > 0 {
 		ours, theirs = p.keys(both), q.keys(both)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -47,6 +48,7 @@ type jobPlaces struct {
 type jobOptions struct {
 	jobPlaces
 	timeout  time.Duration
+	early    time.Duration // when to show what has come, beside the page
 	limit    time.Duration // for one look at one rank
 	interval time.Duration
 	jobs     int
@@ -87,7 +89,7 @@ Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 
 	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")
 	f.IntVar(&o.rank, "rank", -1, "show the report of this rank")
 	f.StringVar(&o.perRank, "per-rank", "",
-		"also write the picture of each rank into this directory, as JSON (ranks of this machine, and cores)")
+		"also write the picture of each rank into this directory, as JSON")
 	a.htmlFlag(cmd)
 	a.outputFlags(cmd)
 	cmd.AddCommand(jobWatchVerb(a))
@@ -106,6 +108,8 @@ func (o *jobOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.tool, "tool", "", "path of this program on the nodes; without it, its path here")
 	f.BoolVar(&o.send, "send", false, "send this program to the nodes (pods get it always)")
 	f.DurationVar(&o.timeout, "timeout", jobTimeout, "when to show what has come by then; 0 to wait for all")
+	f.DurationVar(&o.early, "early", jobPartial,
+		"when to show on the standard error the page of what has come by then; 0 for never")
 	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "how long one look at one rank may take; 0 for any time")
 	f.DurationVar(&o.interval, "interval", time.Second, "time between the two looks at each rank, 0 for one look")
 	f.IntVarP(&o.jobs, "jobs", "j", runtime.GOMAXPROCS(0),
@@ -128,10 +132,6 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		return a.jobRank(ctx, s, o)
 	}
 	if o.perRank != "" {
-		if _, ok := s.(remoteJob); ok {
-			const words = "--per-rank writes what this machine reads: of other hosts, use --rank N --json"
-			return usageError{errors.New(words)}
-		}
 		if err := os.MkdirAll(o.perRank, 0o700); err != nil {
 			return err
 		}
@@ -143,7 +143,9 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		var cancel context.CancelFunc
 		look, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
-		early := time.AfterFunc(jobPartial, func() { fmt.Fprintln(a.Stderr, "ompd-inspect: "+g.soFar()) })
+	}
+	if o.early > 0 && s.hurries() {
+		early := time.AfterFunc(o.early, func() { a.showEarly(g, s, o.early) })
 		defer early.Stop()
 	}
 	err = s.gather(look, a, o, g)
@@ -213,7 +215,7 @@ func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
 	}
 	if o.perRank != "" {
 		look.Picture = func(rank int, pic *picture.Picture) {
-			if err := writePicture(filepath.Join(o.perRank, fmt.Sprintf("rank-%d.json", rank)), pic); err != nil {
+			if err := writePicture(o.perRank, rank, pic); err != nil {
 				fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
 			}
 		}
@@ -221,8 +223,23 @@ func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
 	return look
 }
 
-// writePicture writes a picture as JSON.
-func writePicture(path string, pic *picture.Picture) (err error) {
+// keepPictures writes the pictures of ranks that a node sent, and takes them out of its part.
+func (a *jobRun) keepPictures(o *jobOptions, p *job.Part) {
+	for rank, text := range p.TakePictures() {
+		pic := &picture.Picture{}
+		err := json.Unmarshal(text, pic)
+		if err == nil && o.perRank != "" {
+			err = writePicture(o.perRank, rank, pic)
+		}
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "ompd-inspect: the picture of rank %d: %v\n", rank, err)
+		}
+	}
+}
+
+// writePicture writes the picture of a rank as JSON into a directory.
+func writePicture(dir string, rank int, pic *picture.Picture) (err error) {
+	path := filepath.Join(dir, fmt.Sprintf("rank-%d.json", rank))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

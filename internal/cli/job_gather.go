@@ -3,10 +3,11 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
+	"github.com/ompd-inspect/ompd-inspect/internal/report"
 	"github.com/ompd-inspect/ompd-inspect/job"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
@@ -77,20 +78,25 @@ func (g *gathering) report(name string) *job.Report {
 	return g.all.Report(name)
 }
 
-// soFar says how far it is, in a line.
-func (g *gathering) soFar() string {
-	r := g.report("")
-	s := fmt.Sprintf("%d of %d ranks answered so far", r.Answered.Len(), r.Ranks)
-	if len(r.Verdicts) > 0 {
-		s += "; " + strings.ToValidUTF8(strings.Map(printable, r.Verdicts[0].Summary), "")
+// showEarly prints on the standard error, for people, the page of what has come so far.
+func (a *jobRun) showEarly(g *gathering, s jobSource, after time.Duration) {
+	g.resolve(a.open.session())
+	r := g.report(s.name())
+	r.Seconds, r.Partial = after.Seconds(), true
+	if r.Answered.Len() == 0 {
+		fmt.Fprintf(a.Stderr, "ompd-inspect: no rank has answered in %v\n", after)
+		return
 	}
-	return s
-}
-
-// printable leaves out what a terminal would obey.
-func printable(r rune) rune {
-	if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-		return -1
+	o, err := a.printerOptions(a.Stderr)
+	if err != nil {
+		return
 	}
-	return r
+	p, err := report.New(report.Text, a.Stderr, o)
+	if err != nil {
+		return
+	}
+	if jp, ok := p.(report.JobPrinter); ok {
+		_ = jp.Job(r, s.next()) // the page that counts is still to come
+		fmt.Fprintln(a.Stderr)
+	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
 	"github.com/ompd-inspect/ompd-inspect/internal/report"
 	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -33,7 +36,8 @@ type nodeParts struct {
 	out     io.Writer
 	waiting *job.Part
 	count   int
-	every   int // ranks in a line
+	every   int        // ranks in a line
+	mu      sync.Mutex // of what follows, and the order of lines
 	err     error
 }
 
@@ -47,14 +51,36 @@ func (n *nodeParts) add(p *job.Part) {
 
 // flush writes what was not written yet.
 func (n *nodeParts) flush() {
-	line, err := n.waiting.Encode()
+	n.write(n.waiting)
+	n.waiting = job.NewPart()
+}
+
+// write writes a part as a line.
+func (n *nodeParts) write(p *job.Part) {
+	line, err := p.Encode()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if err == nil {
 		_, err = n.out.Write(line)
 	}
 	if n.err == nil {
 		n.err = err
 	}
-	n.waiting = job.NewPart()
+}
+
+// picture writes the picture of a rank, in a line of its own: several goroutines call it.
+func (n *nodeParts) picture(rank int, pic *picture.Picture) {
+	p := job.NewPart()
+	text, err := json.Marshal(pic)
+	if err == nil {
+		p.Show(rank, text)
+		_, err = p.Encode()
+	}
+	if err != nil { // the rank is on the page without it
+		p = job.NewPart()
+		p.Lose(nodeName(), fmt.Sprintf("it answered, but could not send the picture of rank %d: %v", rank, err))
+	}
+	n.write(p)
 }
 
 // nodeOptions are the flags of job-node.
@@ -63,6 +89,7 @@ type nodeOptions struct {
 	filter jobs.Filter
 	detail job.Set
 	sent   bool
+	show   bool // send the picture of each rank, too
 }
 
 // jobNodeVerb looks at the ranks of this node for job.
@@ -82,6 +109,7 @@ func jobNodeVerb(a *app) *cobra.Command {
 	f.DurationVar(&o.limit, "rank-timeout", rankTimeout, "how long one look at one rank may take; 0 for any time")
 	f.IntVar(&o.rank, "rank", -1, "print the report of this rank")
 	f.TextVar(&o.detail, "detail", job.Set{}, "look at these ranks only, with all debug information")
+	f.BoolVar(&o.show, "pictures", false, "send the picture of each rank, too")
 	f.BoolVar(&o.sent, "sent", false, "this program's file was sent for this one run: remove it")
 	return cmd
 }
@@ -146,6 +174,9 @@ func (a *jobRun) jobNode(ctx context.Context, o *nodeOptions) error {
 	n.flush() // a node without ranks answers, too
 	look := a.jobLook(&o.jobOptions)
 	look.Jobs = cmp.Or(o.jobs, halfOfProcessors())
+	if o.show {
+		look.Picture = n.picture
+	}
 	if o.detail.Len() > 0 {
 		list = slices.DeleteFunc(list, func(p jobs.Process) bool { return !o.detail.Has(p.Rank.Rank) })
 		jobs.Detail(ctx, list[:min(len(list), jobs.MaxDetail)], look, n.add)

@@ -46,7 +46,10 @@ func (r remoteJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gath
 		return err
 	}
 	runAll(list, func(e jobs.Errand) {
-		err := e.Run(ctx, func(p *job.Part) { g.addFrom(e.Host, p) })
+		err := e.Run(ctx, func(p *job.Part) {
+			a.keepPictures(o, p)
+			g.addFrom(e.Host, p)
+		})
 		if err != nil && !r.blame(g, nodes, err) {
 			g.lose(e.Host, err.Error())
 		}
@@ -183,6 +186,9 @@ func (r remoteJob) words(a *jobRun, o *jobOptions) (jobs.Remote, error) {
 	}
 	if r.slurm != "" {
 		args = append(args, "--slurm", r.slurm)
+	}
+	if o.perRank != "" {
+		args = append(args, "--pictures")
 	}
 	if name := cmp.Or(o.job, r.launcher); name != "" {
 		args = append(args, "--job", name)

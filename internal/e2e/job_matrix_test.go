@@ -68,9 +68,6 @@ const oneIn = 16
 func TestJobMatrix(t *testing.T) {
 	for _, name := range []string{"openmpi", "mpich", "openmpi5"} {
 		for _, b := range jobBuilds() {
-			if name == "openmpi5" && b.file != "ranks.c" {
-				continue // its modules are of another release of GCC
-			}
 			for _, fault := range b.faults {
 				if !omptest.Turn(oneIn, "job", name, b.name, fault) {
 					continue

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -55,7 +59,71 @@ func TestJobElsewhere(t *testing.T) {
 		if status != cli.ExitOK || !strings.Contains(out, "rank 3 of 4") || !strings.Contains(out, "DEADLOCK") {
 			t.Errorf("%s: rank 3: exit status %d: %s%s", name, status, out, errs)
 		}
+		dir := filepath.Join(t.TempDir(), "new")
+		jobReport(t, append(args, "--interval", "0", "--per-rank", dir)...)
+		for r := range jobRanks {
+			pic := readPicture(t, filepath.Join(dir, fmt.Sprintf("rank-%d.json", r)))
+			if pic.Target.Rank == nil || pic.Target.Rank.Rank != r || len(pic.Threads) < 2 {
+				t.Errorf("%s: the picture of rank %d is of %+v, with %d threads", name, r, pic.Target.Rank,
+					len(pic.Threads))
+			}
+		}
 	}
+}
+
+// TestJobEarly: while one host still keeps its answer, the standard error shows the page of the
+// others.
+func TestJobEarly(t *testing.T) {
+	m := omptest.MPIs(t)[1]
+	m.Launch(t, jobRanks, m.Compile(t, "-g", "-O1", "-fno-inline"), "deadlock", strconv.Itoa(badRank))
+	tool, dir := buildTool(t), t.TempDir()
+	via, let := filepath.Join(dir, "via"), filepath.Join(dir, "let")
+	script := "#!/bin/sh\nwhile [ $1 = slow ] && [ ! -e " + let + " ]; do sleep 0.1; done\nshift\nexec \"$@\"\n"
+	if err := os.WriteFile(via, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for early := time.Second; ; early *= 2 { // a busy machine may need longer for the first rank
+		if page, shown := earlyPage(t, let, tool, "job", "--hosts", "here,slow", "--via", via+" {host}",
+			"--tool", tool, "--interval", "0", "--early", early.String(), "--timeout", "0",
+			"--rank-timeout", "0"); shown {
+			if !strings.Contains(page, "all answered") || strings.Contains(page, "(so far)") {
+				t.Errorf("the page is not of all: %s", page)
+			}
+			return
+		}
+	}
+}
+
+// earlyPage runs a command that asks two hosts, lets the second one answer when the page of the
+// first is on the standard error, and returns the page that came then. It is not shown if nothing
+// has come in time.
+func earlyPage(t *testing.T, let string, argv ...string) (page string, shown bool) {
+	t.Helper()
+	out := &strings.Builder{}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, lines := "", bufio.NewScanner(stderr)
+	for !strings.Contains(said, "(so far)") || !strings.Contains(said, "CLASSES") {
+		if !lines.Scan() || strings.Contains(lines.Text(), "no rank has answered") {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			return "", false
+		}
+		said += lines.Text() + "\n"
+	}
+	if err := os.WriteFile(let, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, stderr)
+	_ = cmd.Wait() // its status is that of the verdict
+	return out.String(), true
 }
 
 // TestJobCrash: of a job of which a rank crashed, the others wait for one that has ended, and
@@ -99,7 +167,11 @@ func coreDirs(t *testing.T) string {
 // TestJobCores: of the cores of all ranks of a job that hung, the page names the rank, and
 // its report is one command away.
 func TestJobCores(t *testing.T) {
-	for _, m := range omptest.MPIs(t) {
+	all := omptest.MPIs(t)
+	if omptest.Turn(3, "job cores") {
+		all = append(all, omptest.OpenMPI5(t))
+	}
+	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			dir := coreDirs(t)
 			exe := m.Compile(t, "-g", "-O1", "-fno-inline")

@@ -115,3 +115,24 @@ func TestSample(t *testing.T) {
 		}
 	}
 }
+
+// TestStepOf: the job and step of Slurm that a process belongs to, by both versions of control
+// groups; other groups tell nothing, whatever they are called.
+func TestStepOf(t *testing.T) {
+	for groups, want := range map[string]string{
+		"0::/system.slice/slurmstepd.scope/job_123/step_0/user/task_1\n":          "123 0",
+		"0::/system.slice/node1_slurmstepd.scope/job_7/step_batch/user/task_0\n":  "7 batch",
+		"5:cpuset:/slurm/uid_0/job_123/step_4294967291\n1:name=systemd:/init\n":   "123 4294967291",
+		"9:freezer:/slurm_node3/uid_1000/job_42/step_3/task_2\n":                  "42 3",
+		"1:name=systemd:/user.slice\n5:cpuset:/slurm/uid_0/job_9/step_1/task_5\n": "9 1",
+		"0::/system.slice/slurmd.service\n":                                       " ",
+		"0::/user.slice/job_5/step_6\n":                                           " ",
+		"0::/kubepods/slurm-like/step_6\n":                                        " ",
+		"":                                                                        " ",
+		"damaged":                                                                 " ",
+	} {
+		if job, step := stepOf(groups); job+" "+step != want {
+			t.Errorf("%q: job %q, step %q; want %q", groups, job, step, want)
+		}
+	}
+}

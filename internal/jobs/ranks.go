@@ -76,7 +76,7 @@ func Find(f Filter) []Process {
 		parents[pid] = p.Parent
 		env := environ(pid)
 		r, ok := mpi.RankOf(func(name string) string { return env[name] })
-		if !ok || pid == os.Getpid() || f.Slurm != "" && !inStep(env, f.Slurm) || f.Job != "" && f.Job != r.Job {
+		if !ok || pid == os.Getpid() || f.Slurm != "" && !inStep(pid, env, f.Slurm) || f.Job != "" && f.Job != r.Job {
 			continue
 		}
 		p.Rank, p.mpi = r, hasMPI(pid)
@@ -86,10 +86,41 @@ func Find(f Filter) []Process {
 	return onePerRank(list, parents)
 }
 
-// inStep reports whether a process with an environment belongs to a job of Slurm, or a step.
-func inStep(env map[string]string, id string) bool {
+// inStep reports whether a process with an environment belongs to a job of Slurm, or a step. Its
+// control group tells, which no program can forget or inherit from another job; its environment,
+// where Slurm uses no control groups.
+func inStep(pid int, env map[string]string, id string) bool {
 	job, step, hasStep := strings.Cut(id, ".")
-	return env["SLURM_JOB_ID"] == job && (!hasStep || env["SLURM_STEP_ID"] == step)
+	hasJob, ofStep := env["SLURM_JOB_ID"], env["SLURM_STEP_ID"]
+	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid)); err == nil {
+		if j, s := stepOf(string(b)); j != "" {
+			hasJob, ofStep = j, s
+		}
+	}
+	return hasJob == job && (!hasStep || ofStep == step)
+}
+
+// stepOf are the job of Slurm and the step to which control groups belong, as /proc/PID/cgroup
+// lists them, of both versions: …/slurm/uid_1000/job_123/step_0/task_1, or
+// …/slurmstepd.scope/job_123/step_0/user/task_1. Both are empty if no group is one of Slurm's.
+func stepOf(groups string) (job, step string) {
+	for line := range strings.Lines(groups) {
+		_, path, _ := strings.Cut(strings.TrimSpace(line), "/")
+		if !strings.Contains(path, "slurm") {
+			continue
+		}
+		for dir := range strings.SplitSeq(path, "/") {
+			if id, ok := strings.CutPrefix(dir, "job_"); ok {
+				job = id
+			} else if id, ok := strings.CutPrefix(dir, "step_"); ok && job != "" {
+				step = id
+			}
+		}
+		if job != "" {
+			return job, step
+		}
+	}
+	return "", ""
 }
 
 // stat is the state of a process and who started it.

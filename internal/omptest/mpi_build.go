@@ -56,6 +56,9 @@ func (m MPI) links(ext string) []string {
 	}
 	switch {
 	case m.own:
+		if fortran {
+			args = append(args, "-L"+m.lib("openmpi/lib"), "-lmpi_usempif08", "-lmpi_usempi_ignore_tkr", "-lmpi_mpifh")
+		}
 		args = append(args, "-I"+m.lib("openmpi/include"), "-l:libmpi.so.40", "-Wl,--disable-new-dtags",
 			"-Wl,--dynamic-linker="+m.loader(), "-Wl,-rpath,"+strings.Join(m.libraries(), ":"))
 	case family == "openmpi":

@@ -57,7 +57,7 @@ func newCommon(dir string) (*common, error) {
 
 // flags are those of all sources.
 func (c Config) flags(include string) []string {
-	return append([]string{"-g", "-fopenmp", "-pthread", "-w", "-I", include}, c.Flags...)
+	return append([]string{"-g", "-fopenmp", "-pthread", "-pipe", "-w", "-I", include}, c.Flags...)
 }
 
 // object is the compiled gen.c.

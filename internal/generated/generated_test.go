@@ -20,8 +20,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// batch is how many programs are built into one executable.
-const batch = 6
+// batch is how many programs are built into one executable, at most.
+const batch = 24
+
+// ordinary is how many programs an ordinary run of the tests has.
+const ordinary = 6
+
+// coreTurn is of how many programs one leaves a core to look at, if it is killed.
+const coreTurn = 4
 
 // number reads a variable of the environment.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -102,7 +108,7 @@ func newCampaign(t *testing.T) *campaign {
 func TestGenerated(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	// The few of an ordinary run are always the same: what new ones find is for who looks for it.
-	n := number(t, "OMPD_GENERATED", batch)
+	n := number(t, "OMPD_GENERATED", ordinary)
 	seed := number(t, "OMPD_SEED", 1)
 	t.Logf("OMPD_SEED=%d OMPD_GENERATED=%d", seed, n)
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -143,7 +149,7 @@ func (k *campaign) count(what string, n int) {
 	k.counts[what] += n
 }
 
-// try builds some programs, and runs each in two ways to wait.
+// try builds some programs, and runs each in one of the ways to wait.
 func (k *campaign) try(c Config, programs []*Program) {
 	dir, err := os.MkdirTemp(k.dir, "batch")
 	if err != nil {
@@ -159,16 +165,14 @@ func (k *campaign) try(c Config, programs []*Program) {
 	for i, p := range programs {
 		k.count("programs", 1)
 		k.count("programs with "+string(p.Mistake), 1)
-		for way := range 2 {
-			c.Env = modes[(p.Seed+uint64(way))%uint64(len(modes))]
-			out, err := Run(exe, c, p, i)
-			if err != nil {
-				k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
-				k.count("error", 1)
-				continue
-			}
-			k.note(c, p, out)
+		c.Env = modes[p.Seed%uint64(len(modes))]
+		out, err := Run(exe, c, p, i, p.Seed/2%coreTurn == 0)
+		if err != nil {
+			k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
+			k.count("error", 1)
+			continue
 		}
+		k.note(c, p, out)
 	}
 }
 

@@ -57,7 +57,7 @@ func (k *campaign) alone(c Config, p *Program) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Run(exe, c, p, 0)
+	return Run(exe, c, p, 0, true)
 }
 
 // TestKept runs the programs that once showed a defect of the tool, or all of OMPD_KEPT.

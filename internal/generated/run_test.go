@@ -84,8 +84,8 @@ func (r *run) moved(truth Truth) {
 }
 
 // Run runs the n-th of the programs of an executable, looks at it until it ends or hangs, and
-// then at the core that the kernel writes of it.
-func Run(exe string, c Config, p *Program, n int) (Outcome, error) {
+// then, if asked to or if it has found something, at the core that the kernel writes of it.
+func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
 	// A shell between is the program's parent, so that its wait and a look do not meet.
 	cmd := exec.Command("/bin/sh", "-c", `ulimit -c unlimited; "$0" "$1"; exit $?`, exe, strconv.Itoa(n))
 	dir, err := os.MkdirTemp(filepath.Dir(exe), "run")
@@ -119,11 +119,13 @@ func Run(exe string, c Config, p *Program, n int) (Outcome, error) {
 	}()
 	defer r.close()
 	err = r.follow()
-	if err == nil && r.killed {
+	if err == nil && r.killed && (core || len(r.Findings) > 0) {
 		err = r.core(done)
 	}
 	_ = syscall.Kill(r.pid, syscall.SIGKILL)
 	<-done
+	// LLVM's runtime registers each process by a file, which one that is killed leaves behind.
+	_ = os.Remove(fmt.Sprintf("/dev/shm/__KMP_REGISTERED_LIB_%d_%d", r.pid, os.Getuid()))
 	return r.Outcome, err
 }
 

@@ -14,6 +14,7 @@ func readWriteLocks() []expectation {
 		{"which it holds itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
 		{"lock ledger", "read-write lock table", "there is 1 reader", "may have acquired it, on some paths"},
 		{"lock ledger", "lock page", "omp_set_lock in page_of may have acquired it, on some paths"},
+		{"lock ledger", "lock page", "omp_set_lock in page_of may have acquired it, on some paths"},
 	} {
 		e := expectation{
 			program: "verdict_rwlock", args: []string{strconv.Itoa(way)}, threads: 2, certainty: picture.Certain,
@@ -31,7 +32,7 @@ func readWriteLocks() []expectation {
 		if way > 2 { // acquired under an if
 			e.certainty, e.env = picture.Likely, asleep
 		}
-		if way == 4 {
+		if way >= 4 {
 			e.waits[1] = "lock page"
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)

@@ -4,11 +4,14 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
 // Departure is where a function goes on, by a branch, without making a fact false any more
 // that a call made true: behind it, no path comes to a call that does before the function
-// returns or makes the fact true again, while behind the branch's other side one does.
+// returns or makes the fact true again, while behind the branch's other side one does. A branch
+// that always goes the other way where the fact is true, since the same condition made it true, is
+// none.
 type Departure struct {
 	Branch uint64 // the branch instruction
 	Target uint64 // where it goes on, if that is one more jump, which nothing else leads to; else 0
@@ -29,6 +32,7 @@ func (f *Function) Departures(effects []Effect) []Departure {
 		}
 	}
 	var out []Departure
+	var same *branches
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		held := f.transfer(in[b], blk.first, blk.last, effects)
@@ -39,6 +43,12 @@ func (f *Function) Departures(effects []Effect) []Departure {
 			if closes[s] {
 				continue
 			}
+			if same == nil {
+				same = branchesOf(f)
+			}
+			if !same.possible(edge{b, s}, effects) {
+				continue
+			}
 			d := Departure{Branch: f.insts[blk.last-1].pc}
 			if entries[s] == 1 && f.endsInJump(s) {
 				d.Target = f.insts[f.blocks[s].first].pc
@@ -47,6 +57,57 @@ func (f *Function) Departures(effects []Effect) []Departure {
 		}
 	}
 	return out
+}
+
+// branches are the conditions on which a function's blocks branch, where they are known.
+type branches struct {
+	f     *Function
+	conds []symbolic.Cond // by block; that of its first successor
+}
+
+func branchesOf(f *Function) *branches {
+	out := &branches{f, make([]symbolic.Cond, len(f.blocks))}
+	for b := range f.blocks {
+		blk := &f.blocks[b]
+		if len(blk.succ) == 2 && blk.succ[0] != blk.succ[1] && blk.in != nil {
+			out.conds[b], _ = conditionAt(f, blk.last-1)
+		}
+	}
+	return out
+}
+
+// possible reports whether a fact, false when the function begins, may be true where a way out of
+// a block is taken, if all branches on the same condition go the same way.
+func (br *branches) possible(way edge, effects []Effect) bool {
+	f := br.f
+	closed := br.against(way)
+	if len(closed) == 0 || f.spend(len(f.insts)) != nil {
+		return true
+	}
+	in := f.propagate(facts{entry: No, effects: effects, edges: closed})
+	blk := &f.blocks[way.from]
+	return f.transfer(in[way.from], blk.first, blk.last, effects).by != 0
+}
+
+// against are the ways that other branches do not take where one way is taken.
+func (br *branches) against(way edge) map[edge]change {
+	takes := br.conds[way.from]
+	if br.f.blocks[way.from].succ[0] != way.to {
+		takes = takes.Negate()
+	}
+	if takes.Op == lift.CondUnknown {
+		return nil
+	}
+	closed := map[edge]change{}
+	for b, c := range br.conds {
+		for _, to := range br.f.blocks[b].succ {
+			if b != way.from && takes.Equal(c.Negate()) {
+				closed[edge{b, to}] = change{effect: NoReturn}
+			}
+			c = c.Negate() // that of the other successor
+		}
+	}
+	return closed
 }
 
 // endsInJump reports whether block b ends in a jump, as the code of continue, goto and return.

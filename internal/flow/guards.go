@@ -117,7 +117,7 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	if len(blk.succ) != 2 || blk.succ[0] == blk.succ[1] || blk.in == nil {
 		return
 	}
-	c, ok := d.condition(blk.last - 1)
+	c, ok := conditionAt(d.f, blk.last-1)
 	if !ok || !c.A.Contains(result) && !c.B.Contains(result) {
 		return
 	}
@@ -145,9 +145,8 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 	}
 }
 
-// condition is that of the branch that instruction i is.
-func (d *decisions) condition(i int) (symbolic.Cond, bool) {
-	f := d.f
+// conditionAt is that of the branch that instruction i is.
+func conditionAt(f *Function, i int) (symbolic.Cond, bool) {
 	s := f.stateAt(i).Fork()
 	for k := range f.insts[i].Uops {
 		u := &f.insts[i].Uops[k]

@@ -1,7 +1,8 @@
 /* Deadlocks of a read-write lock: "0" its writer is at a barrier that another thread, which waits
  * for it, does not reach; "1" it and a lock are taken in different orders; "2" a thread that has it
  * for reading takes it for writing; "3" as "1", but it was taken for reading, under an if; "4" as "3",
- * but it is a lock. A second argument of 1: who has it works. */
+ * but it is a lock; "5" as "4", and the other takes it, and releases it, under an if as well. A second
+ * argument of 1: who has it works. */
 #include "truth.h"
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
@@ -115,6 +116,19 @@ __attribute__((noinline)) static void next_page(void) {
   omp_unset_lock(&ledger);
 }
 
+/* other_page takes it under an if itself: there is no way on which it is left. */
+__attribute__((noinline)) static void other_page(int locks) {
+  omp_set_lock(&ledger);
+  meet();
+  TRUTH_WAIT("wait_lock", &page, 0);
+  if (locks)
+    omp_set_lock(&page);
+  have++;
+  if (locks)
+    omp_unset_lock(&page);
+  omp_unset_lock(&ledger);
+}
+
 int main(int argc, char **argv) {
   pthread_t observer;
   truth_init(argc, argv, __FILE__);
@@ -129,7 +143,7 @@ int main(int argc, char **argv) {
       if (omp_get_thread_num() == 0)
         way == 3 ? guarded(works + 1) : page_of(works + 1);
       else
-        way == 3 ? overwrite() : next_page();
+        way == 3 ? overwrite() : way == 4 ? next_page() : other_page(works + 1);
     } else if (way == 2) {
       if (omp_get_thread_num() == 0)
         promote();

@@ -20,7 +20,11 @@ const stackLimit = 24 << 10
 // below them lie the thread's control block and its thread-local variables.
 const outerLimit = 8 << 10
 
-// blindLimit is the same for a stack that was not mapped yet when the mappings
+// likelyStack is how much of a stack is copied mostly: the stacks of workers are seldom
+// deeper. Room for more is reserved, and the kernel gives memory for it when it is needed.
+const likelyStack = 8 << 10
+
+// blindLimit is the same as stackLimit for a stack that was not mapped yet when the mappings
 // were read.
 const blindLimit = 8 << 10
 
@@ -163,7 +167,8 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	c.moved.spans = make([]span, 0, 2*(st.threads+spareThreads))
 	unknown := max(0, st.threads-len(w.stacks))
 	behind := uint64(min(unknown*pointedOfThread, maxPointed)) * blockSize
-	buf, err := p.room(n + behind + min(uint64(stacks)*(stackLimit+outerLimit+blockSize), maxSnapshot/4))
+	moved := min(uint64(stacks)*(stackLimit+outerLimit+blockSize), maxSnapshot/4)
+	buf, err := p.room(n+behind+moved, n+behind+min(uint64(stacks)*likelyStack, moved))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +176,9 @@ func (p *Process) newCopy(w wanted) (*memoryCopy, error) {
 	return c, nil
 }
 
-// room is memory for a copy, in place of that for the last one.
-func (p *Process) room(n uint64) ([]byte, error) {
+// room is memory for a copy of n bytes, of which the first likely ones will be needed, in
+// place of that for the last one.
+func (p *Process) room(n, likely uint64) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.memory.Give(p.copied)
@@ -181,7 +187,7 @@ func (p *Process) room(n uint64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrTooBig, err)
 	}
 	p.copied = n
-	return buffer(n)
+	return buffer(n, likely)
 }
 
 // read copies what is planned, and the stacks of threads whose stack pointer is

@@ -53,17 +53,18 @@ func size(spans []span) uint64 {
 	return n
 }
 
-// buffer is memory for n bytes that the kernel has already given to this
-// process, so that no page fault makes a stop longer.
-func buffer(n uint64) ([]byte, error) {
+// buffer is memory for n bytes, of which the kernel has already given the first likely ones
+// to this process, so that no page fault makes a stop longer.
+func buffer(n, likely uint64) ([]byte, error) {
 	if n > maxSnapshot {
 		return nil, fmt.Errorf("%w: %d MiB, more than %d", ErrTooBig, n>>20, maxSnapshot>>20)
 	}
 	page := uint64(os.Getpagesize())
-	b := make([]byte, (n+page-1)&^(page-1))                             // a large one is of whole pages
-	if len(b) > 0 && unix.Madvise(b, unix.MADV_POPULATE_WRITE) != nil { // since Linux 5.14
-		for i := uint64(0); i < uint64(len(b)); i += page {
-			b[i] = 1
+	b := make([]byte, (n+page-1)&^(page-1)) // a large one is of whole pages
+	first := b[:(min(n, likely)+page-1)&^(page-1)]
+	if len(first) > 0 && unix.Madvise(first, unix.MADV_POPULATE_WRITE) != nil { // since Linux 5.14
+		for i := uint64(0); i < uint64(len(first)); i += page {
+			first[i] = 1
 		}
 	}
 	return b[:n], nil

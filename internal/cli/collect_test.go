@@ -1,0 +1,18 @@
+package cli
+
+import "testing"
+
+// A heap that was collected grows to the same size again, whatever stayed in use, and one
+// that is larger already by half.
+func TestGrowth(t *testing.T) {
+	for _, tt := range []struct {
+		used uint64
+		want int
+	}{
+		{0, 850}, {3 << 20, 850}, {17 << 20, 100}, {30 << 20, 50}, {34 << 20, 50}, {1 << 40, 50},
+	} {
+		if got := growth(tt.used); got != tt.want {
+			t.Errorf("a heap of %d MiB may grow by %d %%, want %d", tt.used>>20, got, tt.want)
+		}
+	}
+}

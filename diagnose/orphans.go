@@ -35,7 +35,8 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 // soleHolder is the one thread that may hold a lock, acquired on some paths to where it is (under
 // an if, say), where nobody else can: its code may still come to release it, all others that may
 // release it wait for it themselves, and no code leaves it without a release but that where the
-// holder is now, which has not come to its end.
+// holder is now, which has not come to its end. Where a thread waits in the very call that may have
+// acquired it, that call was made by more than one, and any of them may have left it before.
 func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
 	waiters := b.sameTarget(w)
 	if len(l.Holders) != 1 || !slices.Contains(l.MayRelease.Threads, l.Holders[0].Thread) ||
@@ -46,7 +47,12 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 	passed := func(at picture.Leave) bool {
 		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
 	}
-	if slices.ContainsFunc(l.Leaves, passed) {
+	madeBy := func(lwp int) bool {
+		f, ok := innermost(b.frames(lwp))
+		taken := h.Taken
+		return ok && taken != nil && f.PC != nil && taken.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
+	}
+	if slices.ContainsFunc(l.Leaves, passed) || slices.ContainsFunc(waiters, madeBy) {
 		return picture.Holder{}, false
 	}
 	for _, e := range may.edges {

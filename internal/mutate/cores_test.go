@@ -75,6 +75,32 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+// TestKeptMutants looks at mutants that showed a defect once.
+func TestKeptMutants(t *testing.T) {
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := tally{byKind: map[kind]int{}}
+	subjects := open(t)
+	for _, m := range []struct {
+		core string
+		seed uint64
+	}{
+		// A word that decides was one of another exploration of a loop.
+		{"llvm-healthy", 1795443019}, {"llvm-deadlock-barrier", 1795449049},
+	} {
+		i := slices.IndexFunc(subjects, func(s *subject) bool { return s.name == m.core })
+		if i < 0 {
+			t.Fatalf("no golden core %s", m.core)
+		}
+		subjects[i].look(t, out, m.seed, &sum)
+	}
+	if sum.inputs != 2 {
+		t.Errorf("%d mutants, want 2", sum.inputs)
+	}
+}
+
 // number is one of the environment.
 func number(t *testing.T, name string, def int) int {
 	t.Helper()

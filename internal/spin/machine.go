@@ -118,6 +118,18 @@ func (m *machine) clone() *machine {
 
 func cloneCells(cells map[uint64]cell) map[uint64]cell { return maps.Clone(cells) }
 
+// disown forgets from which words values come: they are of another explorer.
+func (m *machine) disown() {
+	for r := range m.regs {
+		m.regs[r].from = 0
+	}
+	for at, c := range m.cells {
+		c.from = 0
+		m.cells[at] = c
+	}
+	m.flags.a.from, m.flags.b.from = 0, 0
+}
+
 // tidy forgets what no code comes back to: what is below the stack, and flags.
 func (m *machine) tidy() {
 	m.flags = flags{}

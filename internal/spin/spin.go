@@ -62,6 +62,7 @@ func Find(cfg *Config, regs *callbacks.Registers) ([]Word, bool) {
 	}
 	// Once more from within the loop: what was read before does not count.
 	e := newExplorer(cfg, false)
+	first.loop.disown()
 	if e.explore(first.loop) != nil {
 		return nil, false
 	}

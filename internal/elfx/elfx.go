@@ -60,7 +60,8 @@ type File struct {
 	dynsym   func() (*symbolTable, error)
 	symtab   func() (*symbolTable, error)
 	index    func() *nameIndex
-	searches atomic.Int32 // of .symtab by name
+	searches atomic.Int32 // of .symtab by name, for names that were not asked for before
+	searched sync.Map     // their results: string to searchResult
 
 	staticStarts, dynamicStarts func() *starts
 

@@ -37,15 +37,26 @@ func (f *File) LookupStatic(name string) (Symbol, bool) {
 	if err != nil || name == "" {
 		return Symbol{}, false
 	}
+	if r, ok := f.searched.Load(name); ok {
+		return r.(searchResult).symbol, r.(searchResult).found
+	}
 	if f.searches.Add(1) > fewSearches {
 		return f.index().lookup(name)
 	}
-	return t.search(name)
+	s, found := t.search(name)
+	f.searched.Store(name, searchResult{s, found})
+	return s, found
+}
+
+// searchResult is what a search of all of a .symtab gave.
+type searchResult struct {
+	symbol Symbol
+	found  bool
 }
 
 // fewSearches are those that take less together than an index does, which takes as much as
 // twenty of them. Most tables are asked for the entry points of runtimes that they do not
-// have, and nothing else.
+// have, and nothing else: four names, by each reader and in each pass of a look at a process.
 const fewSearches = 8
 
 // LookupDynamic finds the definition of a symbol among the dynamic symbols

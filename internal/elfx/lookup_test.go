@@ -35,3 +35,26 @@ func TestSearchAgreesWithIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchOnce asks a table again and again for the names that tell runtimes, which it
+// does not have, and for one that it has: each is searched for once, and no index is built.
+func TestSearchOnce(t *testing.T) {
+	f := open(t, build(t))
+	built := 0
+	index := f.index
+	f.index = func() *nameIndex { built++; return index() }
+	names := []string{"__kmpc_fork_call", "GOMP_parallel", "omp_get_thread_num", "_rtld_global", "main"}
+	for range 10 * fewSearches {
+		for _, name := range names {
+			if s, ok := f.LookupStatic(name); ok != (name == "main") || ok && s.Name != name {
+				t.Fatalf("%s: %v, %v", name, s, ok)
+			}
+		}
+	}
+	if n := f.searches.Load(); int(n) != len(names) {
+		t.Errorf("searched %d times, want %d", n, len(names))
+	}
+	if built > 0 {
+		t.Errorf("asked the index %d times, want none", built)
+	}
+}

@@ -250,12 +250,47 @@ var orders = map[string]struct {
 		pair(s, 1, 1, 2, 3)
 		pair(s, 2, 1, 3, 1)
 	}, 3},
-	"the same order":        {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 1, 2) }, 0},
-	"one thread":            {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 0, 1, 2, 1) }, 0},
-	"a lock around both":    {func(s *script) { both(s); pair(s, 0, 1, 9, 1, 2); pair(s, 1, 1, 9, 2, 1) }, 0},
+	"the same order":     {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 1, 2) }, 0},
+	"one thread":         {func(s *script) { both(s); pair(s, 0, 1, 1, 2); pair(s, 0, 1, 2, 1) }, 0},
+	"a lock around both": {func(s *script) { both(s); pair(s, 0, 1, 9, 1, 2); pair(s, 1, 1, 9, 2, 1) }, 0},
+	"ordered around both": {func(s *script) {
+		both(s)
+		for thread := range 2 {
+			s.take(thread, 7, 9)
+			pair(s, thread, 1, uint64(1+thread), uint64(2-thread))
+			s.give(thread, 9)
+		}
+	}, 0},
+	"ordered is no lock": {func(s *script) {
+		both(s)
+		s.take(0, 7, 9)
+		pair(s, 0, 1, 1)
+		s.give(0, 9)
+		s.take(1, 1, 1)
+		s.take(1, 7, 9)
+	}, 0},
 	"one of them around it": {func(s *script) { both(s); pair(s, 0, 1, 9, 1, 2); pair(s, 1, 1, 2, 1) }, 2},
 	"a barrier in between":  {func(s *script) { both(s); pair(s, 0, 1, 1, 2); barrier(s); pair(s, 1, 1, 2, 1) }, 0},
-	"a barrier before":      {func(s *script) { both(s); barrier(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 2, 1) }, 2},
+	"a barrier that the first leaves last": {func(s *script) {
+		both(s)
+		s.scope(1, trace.SyncRegion, 3, 1)
+		pair(s, 0, 1, 1, 2)
+		s.scope(0, trace.SyncRegion, 3, 1)
+		s.scope(1, trace.SyncRegion, 3, 2)
+		pair(s, 1, 1, 2, 1)
+		s.scope(0, trace.SyncRegion, 3, 2)
+	}, 0},
+	"a barrier before, left late": {func(s *script) {
+		both(s)
+		s.scope(0, trace.SyncRegion, 3, 1)
+		s.scope(1, trace.SyncRegion, 3, 1)
+		s.scope(0, trace.SyncRegion, 3, 2)
+		pair(s, 0, 1, 1, 2)
+		s.scope(0, trace.SyncRegion, 3, 1)
+		s.scope(1, trace.SyncRegion, 3, 2)
+		pair(s, 1, 1, 2, 1)
+	}, 2},
+	"a barrier before": {func(s *script) { both(s); barrier(s); pair(s, 0, 1, 1, 2); pair(s, 1, 1, 2, 1) }, 2},
 	"different regions": {func(s *script) {
 		s.implicit(0, region, 1)
 		pair(s, 0, 1, 1, 2)

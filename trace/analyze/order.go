@@ -46,7 +46,7 @@ type pairKey struct{ first, second uint64 }
 type orders struct {
 	steps    map[pairKey][]Step
 	held     map[*trace.Thread][]Span
-	barriers map[*trace.Thread][]Span
+	barriers passes
 	waits    []Span // taskwaits and taskgroups, which order tasks of any threads
 }
 
@@ -54,20 +54,23 @@ type orders struct {
 // have come at the same time are no cycle: of one thread, of different regions, with a
 // barrier in between, or under a lock that both had.
 func LockOrder(rec *trace.Recording, w Window) []Cycle {
-	o := orders{steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, barriers: map[*trace.Thread][]Span{}}
+	o := orders{steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}}
 	Walk(rec, w, func(*trace.Thread) Sink { return &o })
+	o.barriers.sort()
 	return o.cycles()
 }
 
 // Begin implements Sink.
 func (o *orders) Begin(s *Span) {
-	if s.What != LockHeld || s.Kind == ordered {
+	if s.What != LockHeld {
 		return
 	}
 	held := o.held[s.Thread]
-	if !s.tested { // a test does not wait
+	if !s.tested && s.Kind != ordered { // a test does not wait
 		for i := range held {
-			o.step(held, &held[i], s)
+			if held[i].Kind != ordered {
+				o.step(held, &held[i], s)
+			}
 		}
 	}
 	if len(held) < heldMost {
@@ -75,7 +78,8 @@ func (o *orders) Begin(s *Span) {
 	}
 }
 
-// ordered is ompt_mutex_ordered: which thread is next does not depend on who comes first.
+// ordered is ompt_mutex_ordered: which thread is next does not depend on who comes first, so
+// that it is in no cycle; but it keeps others out, as a lock does.
 const ordered = 7
 
 // step keeps that a thread which had the locks held, first among them, acquired second.
@@ -111,7 +115,7 @@ func (o *orders) End(s *Span) {
 			o.held[s.Thread] = slices.Delete(held, i, i+1)
 		}
 	case s.What == Sync && isBarrier(s.Kind):
-		o.barriers[s.Thread] = append(o.barriers[s.Thread], *s)
+		o.barriers.all = append(o.barriers.all, *s)
 	case s.What == Sync && len(o.waits) < keptMax:
 		o.waits = append(o.waits, *s)
 	}
@@ -198,16 +202,8 @@ func (o *orders) together(a, b *Step) bool {
 	if a.At > b.At {
 		a, b = b, a
 	}
-	// A barrier that a came to after its step, and b had left before its own.
-	for _, s := range o.barriers[a.thread] {
-		if s.Begin > a.At && s.End < b.firstBegins && s.Region == a.region {
-			return false
-		}
-	}
-	for _, s := range o.barriers[b.thread] {
-		if s.Begin > a.At && s.End < b.firstBegins && s.Region == b.region {
-			return false
-		}
+	if o.barriers.between(a, b) {
+		return false
 	}
 	// The end of a taskwait or taskgroup in between may order tasks of any threads.
 	i, _ := slices.BinarySearchFunc(o.waits, a.At, func(s Span, at uint64) int { return cmp.Compare(s.End, at) })

@@ -160,19 +160,12 @@ func (c *collector) row(s *Span) *Row {
 	return r
 }
 
-// imbalance finds which spans are of one barrier, and who was late. All threads begin to
-// wait at a barrier before the first of them goes on, and none begins with the next one
-// before: so a span that begins after another one of its region ended is of a later one.
+// imbalance finds which spans are of one barrier, and who was late.
 func (c *collector) imbalance() {
-	slices.SortFunc(c.barriers, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Begin, b.Begin))
-	})
+	sortBarriers(c.barriers)
 	late := map[*Row]map[uint32]int{}
 	for i := 0; i < len(c.barriers); {
-		j, end := i, c.barriers[i].End
-		for ; j < len(c.barriers) && c.barriers[j].Region == c.barriers[i].Region && c.barriers[j].Begin <= end; j++ {
-			end = min(end, c.barriers[j].End)
-		}
+		j := i + sameBarrier(c.barriers[i:])
 		c.one(c.barriers[i:j], late)
 		i = j
 	}

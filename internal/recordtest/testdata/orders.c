@@ -1,0 +1,266 @@
+/* orders.c: threads that acquire locks in their turn, so that none ever waits for another for long: in orders in which
+ * they could have waited for each other for ever, and in others in which they could not. READY is followed by each
+ * case's name, the locks of its cycle (0: none), and the address of its locks. */
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LOCKS = 4 };
+
+struct locks {
+  omp_lock_t lock[LOCKS];
+  omp_nest_lock_t nest;
+};
+
+static atomic_int now, started;
+
+/* turn has thread n go on when those before it are done. */
+static void turn(int n) {
+  while (atomic_load(&now) != n) sched_yield();
+}
+static void done(void) { atomic_fetch_add(&now, 1); }
+
+static void pair(struct locks *l, int a, int b) {
+  omp_set_lock(&l->lock[a]);
+  omp_set_lock(&l->lock[b]);
+  omp_unset_lock(&l->lock[b]);
+  omp_unset_lock(&l->lock[a]);
+}
+
+static void two(struct locks *l, int me) {
+  turn(me);
+  if (me == 0) pair(l, 0, 1);
+  if (me == 1) pair(l, 1, 0);
+  done();
+}
+
+static void three(struct locks *l, int me) {
+  turn(me);
+  pair(l, me, (me + 1) % 3);
+  done();
+}
+
+static void after_barrier(struct locks *l, int me) {
+#pragma omp barrier
+  two(l, me);
+}
+
+static void gate_of_one(struct locks *l, int me) {
+  turn(me);
+  if (me == 0) {
+    omp_set_lock(&l->lock[2]);
+    pair(l, 0, 1);
+    omp_unset_lock(&l->lock[2]);
+  } else if (me == 1) {
+    pair(l, 1, 0);
+  }
+  done();
+}
+
+static void gate_inside(struct locks *l, int me) {
+  turn(me);
+  if (me < 2) {
+    omp_set_lock(&l->lock[me == 0 ? 0 : 2]);
+    omp_set_lock(&l->lock[me == 0 ? 2 : 1]);
+    omp_set_lock(&l->lock[me == 0 ? 1 : 0]);
+    for (int i = 0; i < 3; i++) omp_unset_lock(&l->lock[i]);
+  }
+  done();
+}
+
+static void lock_and_critical(struct locks *l, int me) {
+  turn(me);
+  if (me == 0) {
+    omp_set_lock(&l->lock[0]);
+#pragma omp critical(mixed)
+    atomic_fetch_add(&started, 1);
+    omp_unset_lock(&l->lock[0]);
+  } else if (me == 1) {
+#pragma omp critical(mixed)
+    {
+      omp_set_lock(&l->lock[0]);
+      omp_unset_lock(&l->lock[0]);
+    }
+  }
+  done();
+}
+
+static void nested_lock(struct locks *l, int me) {
+  turn(me);
+  if (me == 0) {
+    omp_set_nest_lock(&l->nest);
+    omp_set_nest_lock(&l->nest);
+    omp_set_lock(&l->lock[0]);
+    omp_unset_lock(&l->lock[0]);
+    omp_unset_nest_lock(&l->nest);
+    omp_unset_nest_lock(&l->nest);
+  } else if (me == 1) {
+    omp_set_lock(&l->lock[0]);
+    omp_set_nest_lock(&l->nest);
+    omp_unset_nest_lock(&l->nest);
+    omp_unset_lock(&l->lock[0]);
+  }
+  done();
+}
+
+/* two_tasks begin both before either acquires a lock, so that two threads execute them. */
+static void two_tasks(struct locks *l, int me) {
+  (void)me;
+#pragma omp single
+  {
+    atomic_store(&started, 0);
+    for (int i = 0; i < 2; i++) {
+#pragma omp task firstprivate(i)
+      {
+        atomic_fetch_add(&started, 1);
+        while (atomic_load(&started) < 2) sched_yield();
+        turn(i);
+        pair(l, i, 1 - i);
+        done();
+      }
+    }
+  }
+}
+
+static void same_order(struct locks *l, int me) {
+  turn(me);
+  pair(l, 0, 1);
+  pair(l, 1, 2);
+  pair(l, 0, 2);
+  done();
+}
+
+static void gate(struct locks *l, int me) {
+  omp_set_lock(&l->lock[2]);
+  pair(l, me == 0, me != 0);
+  omp_unset_lock(&l->lock[2]);
+}
+
+static void nested_gate(struct locks *l, int me) {
+  omp_set_nest_lock(&l->nest);
+  omp_set_nest_lock(&l->nest);
+  pair(l, me == 0, me != 0);
+  omp_unset_nest_lock(&l->nest);
+  omp_unset_nest_lock(&l->nest);
+}
+
+static void critical_gate(struct locks *l, int me) {
+#pragma omp critical(gate)
+  pair(l, me == 0, me != 0);
+}
+
+static void ordered_gate(struct locks *l, int me) {
+  (void)me;
+#pragma omp for ordered schedule(static, 1)
+  for (int i = 0; i < 3; i++) {
+#pragma omp ordered
+    pair(l, i == 0, i != 0);
+  }
+}
+
+static void barrier_between(struct locks *l, int me) {
+  if (me == 0) pair(l, 0, 1);
+#pragma omp barrier
+  if (me == 1) pair(l, 1, 0);
+}
+
+static void loop_between(struct locks *l, int me) {
+  if (me == 0) pair(l, 0, 1);
+#pragma omp for schedule(dynamic, 1)
+  for (int i = 0; i < 3; i++) sched_yield();
+  if (me == 1) pair(l, 1, 0);
+}
+
+static void join_between(struct locks *l, int me) {
+  if (me == 0) pair(l, 0, 1);
+}
+static void after_join(struct locks *l, int me) {
+  if (me == 1) pair(l, 1, 0);
+}
+
+static void taskwait_between(struct locks *l, int me) {
+  (void)me;
+#pragma omp single
+  for (int i = 0; i < 2; i++) {
+#pragma omp task firstprivate(i)
+    pair(l, i, 1 - i);
+#pragma omp taskwait
+  }
+}
+
+static void one_thread(struct locks *l, int me) {
+  if (me != 1) return;
+  pair(l, 0, 1);
+  pair(l, 1, 0);
+}
+
+static void hand_over_hand(struct locks *l, int me) {
+  (void)me;
+  omp_set_lock(&l->lock[0]);
+  for (int i = 1; i < LOCKS; i++) {
+    omp_set_lock(&l->lock[i]);
+    omp_unset_lock(&l->lock[i - 1]);
+  }
+  omp_unset_lock(&l->lock[LOCKS - 1]);
+}
+
+static void tests(struct locks *l, int me) {
+  turn(me);
+  int a = me == 0, b = me != 0;
+  omp_set_lock(&l->lock[a]);
+  if (omp_test_lock(&l->lock[b])) omp_unset_lock(&l->lock[b]);
+  omp_unset_lock(&l->lock[a]);
+  done();
+}
+
+static struct {
+  const char *name;
+  int want;
+  void (*body)(struct locks *, int), (*then)(struct locks *, int);
+  struct locks l;
+} cases[] = {
+    {"two", 2, two},
+    {"three", 3, three},
+    {"after_barrier", 2, after_barrier},
+    {"gate_of_one", 2, gate_of_one},
+    {"gate_inside", 2, gate_inside},
+    {"lock_and_critical", 2, lock_and_critical},
+    {"nested_lock", 2, nested_lock},
+    {"two_tasks", 2, two_tasks},
+    {"same_order", 0, same_order},
+    {"gate", 0, gate},
+    {"nested_gate", 0, nested_gate},
+    {"critical_gate", 0, critical_gate},
+    {"ordered_gate", 0, ordered_gate},
+    {"barrier_between", 0, barrier_between},
+    {"loop_between", 0, loop_between},
+    {"join_between", 0, join_between, after_join},
+    {"taskwait_between", 0, taskwait_between},
+    {"one_thread", 0, one_thread},
+    {"hand_over_hand", 0, hand_over_hand},
+    {"tests", 0, tests},
+};
+
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void region(struct locks *l, void (*body)(struct locks *, int)) {
+  atomic_store(&now, 0);
+#pragma omp parallel num_threads(3)
+  body(l, omp_get_thread_num());
+}
+
+int main(void) {
+  for (int i = 0; i < CASES; i++) {
+    for (int j = 0; j < LOCKS; j++) omp_init_lock(&cases[i].l.lock[j]);
+    omp_init_nest_lock(&cases[i].l.nest);
+    region(&cases[i].l, cases[i].body);
+    if (cases[i].then) region(&cases[i].l, cases[i].then);
+  }
+  printf("READY %d", (int)sizeof(struct locks));
+  for (int i = 0; i < CASES; i++) printf(" %s %d %lu", cases[i].name, cases[i].want, (unsigned long)&cases[i].l);
+  printf("\n");
+  fflush(stdout);
+  for (;;) pause();
+}

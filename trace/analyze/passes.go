@@ -1,0 +1,67 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// passes are the times at which threads came to barriers and left them.
+type passes struct {
+	all      []Span
+	byMember map[member][]pass
+}
+
+// member is a thread in a region.
+type member struct {
+	thread *trace.Thread
+	region uint64
+}
+
+// pass is a barrier as one thread passed it. Those of a region have numbers that ascend.
+type pass struct{ begin, end, number uint64 }
+
+// sort finds which spans are of one barrier (sameBarrier).
+func (p *passes) sort() {
+	sortBarriers(p.all)
+	p.byMember = map[member][]pass{}
+	for i, number := 0, uint64(0); i < len(p.all); number++ {
+		j := i + sameBarrier(p.all[i:])
+		for _, s := range p.all[i:j] {
+			m := member{s.Thread, s.Region}
+			p.byMember[m] = append(p.byMember[m], pass{s.Begin, s.End, number})
+		}
+		i = j
+	}
+	p.all = nil
+}
+
+// between reports whether two steps of one region have a barrier in between: the thread of
+// the first came to it after its step, and that of the second had left it, or a later one,
+// before it had its first lock. When the thread of the first left it says nothing.
+func (p *passes) between(first, second *Step) bool {
+	came := p.byMember[member{first.thread, first.region}]
+	i, _ := slices.BinarySearchFunc(came, first.At, func(s pass, t uint64) int { return cmp.Compare(s.begin, t) })
+	left, had := p.byMember[member{second.thread, second.region}], second.firstBegins
+	j, _ := slices.BinarySearchFunc(left, had, func(s pass, t uint64) int { return cmp.Compare(s.end, t) })
+	return i < len(came) && j > 0 && left[j-1].number >= came[i].number
+}
+
+// sortBarriers puts the spans of a region next to each other, in the order of arrival.
+func sortBarriers(spans []Span) {
+	slices.SortFunc(spans, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.Begin, b.Begin))
+	})
+}
+
+// sameBarrier counts the spans at the beginning of a list (sortBarriers) that are of one
+// barrier. All threads begin to wait at a barrier before the first of them goes on, and none
+// begins with the next one before: so a span that begins after another one of its region
+// ended is of a later one.
+func sameBarrier(spans []Span) (n int) {
+	for end := spans[0].End; n < len(spans) && spans[n].Region == spans[0].Region && spans[n].Begin <= end; n++ {
+		end = min(end, spans[n].End)
+	}
+	return n
+}

@@ -76,5 +76,13 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 // isInside reports whether an address is of this machine or of a private network; one
 // that cannot be told counts as such.
 func isInside(ip net.IP) bool {
-	return ip == nil || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() || ip.IsMulticast()
+	return ip == nil || ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() ||
+		ip.IsMulticast() || isShared(ip)
+}
+
+// isShared reports whether an address is of those that providers and clouds use inside
+// (100.64.0.0/10, RFC 6598).
+func isShared(ip net.IP) bool {
+	v4 := ip.To4()
+	return v4 != nil && v4[0] == 100 && v4[1]&0xc0 == 64
 }

@@ -176,6 +176,9 @@ func TestUnwritable(t *testing.T) {
 // TestMain is a program that writes a file and waits for its end, too.
 func TestMain(m *testing.M) {
 	if name := os.Getenv("OUTFILE_TEST"); name != "" {
+		if os.Getenv("OUTFILE_FULL") != "" {
+			writeFull(name)
+		}
 		f, err := Create(name, Options{Mode: 0o600, Force: true})
 		if err == nil {
 			_, err = f.WriteString("half")
@@ -261,6 +264,48 @@ func TestBeside(t *testing.T) {
 		err = errors.Join(err, (&File{f, name, f.Name(), c.replace}).Commit())
 		if got := content(t, name) + " in " + names(t, dir); got != c.want+" in f" || (err == nil) != (c.want == "new") {
 			t.Errorf("%+v: %s, %v", c, got, err)
+		}
+	}
+}
+
+// fullSize is how large a file may become where there is no more room.
+const fullSize = 4096
+
+// writeFull writes a file for which there is no room, and says what came of it.
+func writeFull(name string) {
+	err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: fullSize, Max: fullSize})
+	f, err1 := Create(name, Options{Mode: 0o600, Force: true})
+	if err := errors.Join(err, err1); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	_, err = f.Write(make([]byte, 2*fullSize))
+	fmt.Println(errors.Is(err, unix.EFBIG), f.Discard())
+	os.Exit(0)
+}
+
+// TestNoRoom writes a file where there is no room for it: that is an error, the one that it
+// was to replace stays, and nothing else is left.
+func TestNoRoom(t *testing.T) {
+	for before, want := range map[string]string{"": "", "precious": "f"} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "f")
+		if before != "" {
+			if err := os.WriteFile(name, []byte(before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "OUTFILE_TEST="+name, "OUTFILE_FULL=1")
+		said, err := cmd.Output()
+		if err != nil || string(said) != "true <nil>\n" {
+			t.Errorf("%v: %q", err, said)
+		}
+		if got := names(t, dir); got != want {
+			t.Errorf("the directory has %q, want %q", got, want)
+		}
+		if before != "" && content(t, name) != before {
+			t.Errorf("the file has %q", content(t, name))
 		}
 	}
 }

@@ -43,11 +43,8 @@ N ?= 10000
 SEED ?= $(shell date +%s)
 # Where it keeps those of which something is wrong, made small.
 KEEP ?= /tmp/ompd-inspect-generated
-FUZZTIME ?= 30s
-# Of the parsers, one in so many, which the date chooses, is fuzzed for FUZZLONG; 0 for none.
-FUZZTURN ?= 0
-FUZZLONG ?= 1m
-OMPD_DATE ?= $(shell date -u +%F)
+FUZZTIME ?= 100s
+FUZZJOBS ?= 1
 DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
@@ -124,21 +121,8 @@ lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 generate: ## make the Go code of proto/ompd/v1 anew (a test says when)
 	$(GO) generate ./proto/ompd/v1
 
-# Where the time is over amid an input, Go says that a deadline was exceeded, and fails: no
-# input is at fault then.
-fuzz: ## fuzz each parser for a while (FUZZTIME=30s), and one in FUZZTURN, which the date chooses, for FUZZLONG
-	@tmp=$$(mktemp -d); trap 'rm -rf $$tmp' EXIT; n=0; cache=$$($(GO) env GOCACHE)/fuzz; \
-	day=$$(( $$(date -u -d '$(OMPD_DATE)' +%s) / 86400 )); \
-	for p in $(call having,Fuzz); do \
-	  $(GO) test -c -fuzz . -o $$tmp/test $$p || exit 1; \
-	  for f in $$(grep -h -o '^func Fuzz[A-Za-z0-9_]*' $$p/*_test.go | cut -c6-); do \
-	    n=$$((n+1)); time=$(FUZZTIME); \
-	    if [ $(FUZZTURN) -gt 0 ] && [ $$(( (n + day) % ($(FUZZTURN) + !$(FUZZTURN)) )) -eq 0 ]; then time=$(FUZZLONG); fi; \
-	    echo "== $$p $$f $$time"; \
-	    (cd $$p && $$tmp/test -test.run '^$$' -test.fuzz "^$$f$$" -test.fuzztime $$time -test.fuzzcachedir $$cache/$$p/$$f) >$$tmp/log 2>&1 || \
-	      { grep -q '^ *context deadline exceeded$$' $$tmp/log && ! grep -q -i -e 'failing input' -e panic $$tmp/log; } || { cat $$tmp/log; exit 1; }; \
-	    tail -n 2 $$tmp/log; done; done; \
-	echo "fuzz: $$n parsers, $(FUZZTIME) each or more, nothing found"
+fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all)
+	@.ci/fuzz $(FUZZTIME) $(FUZZJOBS) $(call having,Fuzz)
 
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package

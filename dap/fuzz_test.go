@@ -45,6 +45,8 @@ func FuzzServe(f *testing.F) {
 	f.Add("Content-Length: 18446744073709551615\r\n\r\n")
 	f.Fuzz(func(t *testing.T, tail string) {
 		var out bytes.Buffer
+		c := c
+		c.Log = func(text string) { t.Errorf("%q: %s", tail, text) }
 		_ = dap.Serve(t.Context(), strings.NewReader(head+tail), &out, c)
 		if !strings.Contains(out.String(), `"event":"initialized"`) {
 			t.Errorf("%q: %s", tail, &out)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
@@ -130,6 +131,23 @@ func TestUserTargets(t *testing.T) {
 	_, socket := start(t, Config{Limits: Limits{User: Quota{Targets: 2}}})
 	open := func() error {
 		_, err := ompdv1.NewInspectionServiceClient(dial(t, socket)).OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(path)})
+		return err
+	}
+	codeOf(t, "the first", open(), codes.OK)
+	codeOf(t, "the second", open(), codes.OK)
+	codeOf(t, "one too many", open(), codes.ResourceExhausted)
+}
+
+// TestUserLeases opens targets with a lease on connections that are gone then: they count as the
+// user's until their leases end.
+func TestUserLeases(t *testing.T) {
+	path := core(t, "barrier").Core
+	_, socket := start(t, Config{Limits: Limits{User: Quota{Targets: 2}}})
+	open := func() error {
+		conn := dial(t, socket)
+		defer conn.Close()
+		_, err := ompdv1.NewInspectionServiceClient(conn).OpenTarget(t.Context(),
+			&ompdv1.OpenTargetRequest{Spec: specOf(path), Lease: durationpb.New(time.Hour)})
 		return err
 	}
 	codeOf(t, "the first", open(), codes.OK)

@@ -99,16 +99,22 @@ func SlurmNodes(ctx context.Context, id string) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []Node
+	return nodesIn(out), nil
+}
+
+// nodesIn are the nodes of an answer of sinfo, each once.
+func nodesIn(out string) (list []Node) {
+	known := map[string]bool{}
 	for line := range strings.Lines(out) {
 		name, state, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n := Node{Name: name}
 		n.Dead = deadState(state)
-		if name != "" && !slices.ContainsFunc(list, func(o Node) bool { return o.Name == name }) {
+		if name != "" && !known[name] {
+			known[name] = true
 			list = append(list, n)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // deadState says why a node in a state of Slurm's cannot be asked, empty if it can.
@@ -126,16 +132,31 @@ func deadState(state string) string {
 // output is the standard output of a command.
 func output(ctx context.Context, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	said := &tail{}
-	cmd.Stderr = said
-	out, err := cmd.Output()
+	said, out := &tail{}, &listing{}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
 	if err != nil && said.line() != "" {
 		return "", fmt.Errorf("%s: %w: %s", argv[0], err, said.line())
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", argv[0], err)
 	}
-	return string(out), nil
+	return string(out.b), nil
+}
+
+// maxListing bounds what a command says of nodes or pods, in bytes: Slurm has 64 Ki nodes at most.
+const maxListing = 64 << 20
+
+// listing keeps what a command says.
+type listing struct{ b []byte }
+
+// Write implements io.Writer.
+func (l *listing) Write(p []byte) (int, error) {
+	if len(l.b)+len(p) > maxListing {
+		return 0, fmt.Errorf("it says more than %d bytes", maxListing)
+	}
+	l.b = append(l.b, p...)
+	return len(p), nil
 }
 
 // Remote are words to run on another machine, which begin with the tool.

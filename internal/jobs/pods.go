@@ -13,13 +13,23 @@ func Pods(ctx context.Context, selector string) ([]Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	pods, err := podsIn([]byte(out))
+	if err == nil && len(pods) == 0 {
+		const words = "no pod has the labels %q: `kubectl get pods --show-labels` shows those that there are"
+		err = fmt.Errorf(words, selector)
+	}
+	return pods, err
+}
+
+// podsIn are the pods of an answer of kubectl.
+func podsIn(out []byte) ([]Node, error) {
 	var list struct {
 		Items []struct {
 			Metadata struct{ Name string }
 			Status   struct{ Phase, Reason string }
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &list); err != nil {
+	if err := json.Unmarshal(out, &list); err != nil {
 		return nil, fmt.Errorf("kubectl get pods: %w", err)
 	}
 	var pods []Node
@@ -32,10 +42,6 @@ func Pods(ctx context.Context, selector string) ([]Node, error) {
 			}
 		}
 		pods = append(pods, n)
-	}
-	if len(pods) == 0 {
-		const words = "no pod has the labels %q: `kubectl get pods --show-labels` shows those that there are"
-		return nil, fmt.Errorf(words, selector)
 	}
 	return pods, nil
 }

@@ -20,7 +20,12 @@ import (
 const inside = "OMPD_TEST_SANDBOX"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(inside) != "" {
+	switch os.Getenv(inside) {
+	case "":
+	case "old kernel":
+		unable()
+		return
+	default:
 		locked()
 		return
 	}
@@ -71,6 +76,42 @@ func locked() {
 		fmt.Println(k, v)
 		return true
 	})
+}
+
+// unable tries to lock this process in where the kernel answers as one does that has neither
+// Landlock nor filters of system calls, and prints what came of it.
+func unable() {
+	const landlock = 444 // landlock_create_ruleset, on all architectures
+	err := install([]unix.SockFilter{
+		{Code: load, K: dataCall}, {Code: equal, Jt: 1, K: landlock}, {Code: equal, Jf: 1, K: unix.SYS_SECCOMP},
+		{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}, permit,
+	})
+	if err != nil {
+		fmt.Println("no filter:", err)
+		return
+	}
+	p := Policy{Write: []string{os.TempDir()}}
+	r, err := Enter(Auto, p)
+	fmt.Println("auto", r.Files, r.Calls, r.Missing != nil, err)
+	r, err = Enter(Require, p)
+	fmt.Println("require", r.Files, r.Calls, errors.Is(err, unix.ENOSYS), err)
+}
+
+// TestUnable: on a kernel without Landlock and seccomp, auto goes on and says what is missing, and
+// require is an error.
+func TestUnable(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), inside+"=old kernel")
+	out, err := cmd.CombinedOutput()
+	text := string(out)
+	if strings.Contains(text, "no filter:") {
+		t.Skipf("this kernel or container cannot be made to look older: %s", text)
+	}
+	if err != nil || !strings.Contains(text, "auto false false true <nil>\n") ||
+		!strings.Contains(text, "require false false true --sandbox=require: ") ||
+		!strings.Contains(text, "--sandbox=auto goes on without") {
+		t.Errorf("%v: %s", err, text)
+	}
 }
 
 func socket(family int) error {

@@ -2,33 +2,21 @@ package dap_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/dap"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
-	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
 // FuzzProxy is a debug adapter that says anything, behind the answers of a sound one about a
 // program that stands: the proxy passes on what it is, adds what it can, does not panic, and ends
 // with the adapter.
 func FuzzProxy(f *testing.F) {
-	dir, err := os.MkdirTemp("", "fuzz")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { os.RemoveAll(dir) })
-	g, err := omptest.UnpackGolden("../testdata/golden", "gnu-barrier", dir)
-	if err != nil {
-		f.Fatal(err)
-	}
+	sound := goldenConfig(f)
 	asks := framed("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`)
 	const last = "setExceptionBreakpoints"
 	// Numbers of one digit, so that the length stays.
@@ -48,10 +36,7 @@ func FuzzProxy(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said string) {
 		var panicked atomic.Value
-		c := dap.ProxyConfig{Config: config(), Attach: dap.Attach{Target: "core"}}
-		c.Open = func(ctx context.Context, _ dap.Attach) (*session.Target, error) {
-			return session.Open(ctx, g.Core, session.Options{Exe: g.Exe, Sysroot: g.Sysroot})
-		}
+		c := dap.ProxyConfig{Config: sound, Attach: dap.Attach{Target: "core"}}
 		c.Log = func(text string) { panicked.Store(text) }
 		asked := make(chan struct{})
 		user, client := io.Pipe()

@@ -17,19 +17,7 @@ import (
 // FuzzServe sends a client's bytes as they are, behind an attach to a core: the adapter ends
 // with them, answers what can be answered, and does not panic.
 func FuzzServe(f *testing.F) {
-	dir, err := os.MkdirTemp("", "fuzz")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { os.RemoveAll(dir) })
-	g, err := omptest.UnpackGolden("../testdata/golden", "gnu-barrier", dir)
-	if err != nil {
-		f.Fatal(err)
-	}
-	c := config()
-	c.Open = func(ctx context.Context, _ dap.Attach) (*session.Target, error) {
-		return session.Open(ctx, g.Core, session.Options{Exe: g.Exe, Sysroot: g.Sysroot})
-	}
+	c := goldenConfig(f)
 	head := framed("initialize", `{"adapterID":"x","supportsInvalidatedEvent":true}`) +
 		framed("configurationDone", "{}") + framed("attach", `{"target":"core"}`) + framed("threads", "{}")
 	for command, arguments := range map[string]string{
@@ -52,6 +40,25 @@ func FuzzServe(f *testing.F) {
 			t.Errorf("%q: %s", tail, &out)
 		}
 	})
+}
+
+// goldenConfig opens a golden core, whatever is asked for.
+func goldenConfig(f *testing.F) dap.Config {
+	f.Helper()
+	dir, err := os.MkdirTemp("", "fuzz")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { os.RemoveAll(dir) })
+	g, err := omptest.UnpackGolden("../testdata/golden", "gnu-barrier", dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	c := config()
+	c.Open = func(ctx context.Context, _ dap.Attach) (*session.Target, error) {
+		return session.Open(ctx, g.Core, session.Options{Exe: g.Exe, Sysroot: g.Sysroot})
+	}
+	return c
 }
 
 // framed is a request as it is sent.

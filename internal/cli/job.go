@@ -223,18 +223,23 @@ func (a *jobRun) jobLook(o *jobOptions) jobs.Options {
 	return look
 }
 
-// keepPictures writes the pictures of ranks that a node sent, and takes them out of its part.
-func (a *jobRun) keepPictures(o *jobOptions, p *job.Part) {
+// withoutPictures is what a node sent without the pictures of ranks in it, which are written if
+// the user asked for them.
+func (a *jobRun) withoutPictures(o *jobOptions, p *job.Part) *job.Part {
 	for rank, text := range p.TakePictures() {
+		if o.perRank == "" {
+			continue
+		}
 		pic := &picture.Picture{}
 		err := json.Unmarshal(text, pic)
-		if err == nil && o.perRank != "" {
+		if err == nil {
 			err = writePicture(o.perRank, rank, pic)
 		}
 		if err != nil {
 			fmt.Fprintf(a.Stderr, "ompd-inspect: the picture of rank %d: %v\n", rank, err)
 		}
 	}
+	return p
 }
 
 // writePicture writes the picture of a rank as JSON into a directory.

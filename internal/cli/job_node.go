@@ -56,8 +56,10 @@ func (n *nodeParts) flush() {
 }
 
 // write writes a part as a line.
-func (n *nodeParts) write(p *job.Part) {
-	line, err := p.Encode()
+func (n *nodeParts) write(p *job.Part) { n.line(p.Encode()) }
+
+// line writes a line, unless there was an error.
+func (n *nodeParts) line(line []byte, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err == nil {
@@ -72,15 +74,18 @@ func (n *nodeParts) write(p *job.Part) {
 func (n *nodeParts) picture(rank int, pic *picture.Picture) {
 	p := job.NewPart()
 	text, err := json.Marshal(pic)
+	var line []byte
 	if err == nil {
 		p.Show(rank, text)
-		_, err = p.Encode()
+		line, err = p.Encode()
 	}
-	if err != nil { // the rank is on the page without it
-		p = job.NewPart()
-		p.Lose(nodeName(), fmt.Sprintf("it answered, but could not send the picture of rank %d: %v", rank, err))
+	if err == nil {
+		n.line(line, nil)
+		return
 	}
-	n.write(p)
+	lost := job.NewPart() // the rank is on the page without it
+	lost.Lose(nodeName(), fmt.Sprintf("it answered, but could not send the picture of rank %d: %v", rank, err))
+	n.write(lost)
 }
 
 // nodeOptions are the flags of job-node.

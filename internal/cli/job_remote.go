@@ -46,10 +46,7 @@ func (r remoteJob) gather(ctx context.Context, a *jobRun, o *jobOptions, g *gath
 		return err
 	}
 	runAll(list, func(e jobs.Errand) {
-		err := e.Run(ctx, func(p *job.Part) {
-			a.keepPictures(o, p)
-			g.addFrom(e.Host, p)
-		})
+		err := e.Run(ctx, func(p *job.Part) { g.addFrom(e.Host, a.withoutPictures(o, p)) })
 		if err != nil && !r.blame(g, nodes, err) {
 			g.lose(e.Host, err.Error())
 		}
@@ -108,7 +105,9 @@ func (r remoteJob) detail(ctx context.Context, a *jobRun, o *jobOptions, g *gath
 		return
 	}
 	// Who does not answer now has answered before: that stands.
-	runAll(errands, func(e jobs.Errand) { _ = e.Run(ctx, g.add) })
+	runAll(errands, func(e jobs.Errand) {
+		_ = e.Run(ctx, func(p *job.Part) { g.add(a.withoutPictures(o, p)) })
+	})
 }
 
 // absent notes the ranks that no node has: they are gone, if all nodes answered.

@@ -54,18 +54,17 @@ func (m MPI) links(ext string) []string {
 	if fortran {
 		args = append(args, "-I"+m.lib("fortran/gfortran-mod-15/"+family))
 	}
-	switch {
-	case m.own:
-		if fortran {
-			args = append(args, "-L"+m.lib("openmpi/lib"), "-lmpi_usempif08", "-lmpi_usempi_ignore_tkr", "-lmpi_mpifh")
-		}
-		args = append(args, "-I"+m.lib("openmpi/include"), "-l:libmpi.so.40", "-Wl,--disable-new-dtags",
-			"-Wl,--dynamic-linker="+m.loader(), "-Wl,-rpath,"+strings.Join(m.libraries(), ":"))
-	case family == "openmpi":
+	if family == "openmpi" {
 		args = append(args, "-I"+m.lib("openmpi/include"), "-L"+m.lib("openmpi/lib"))
 		if fortran {
 			args = append(args, "-lmpi_usempif08", "-lmpi_usempi_ignore_tkr", "-lmpi_mpifh")
 		}
+	}
+	switch {
+	case m.own:
+		args = append(args, "-l:libmpi.so.40", "-Wl,--disable-new-dtags",
+			"-Wl,--dynamic-linker="+m.loader(), "-Wl,-rpath,"+strings.Join(m.libraries(), ":"))
+	case family == "openmpi":
 		args = append(args, "-lmpi")
 	default:
 		args = append(args, "-I"+filepath.Join(m.root, "usr/include/x86_64-linux-gnu/mpich"))

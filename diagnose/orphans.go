@@ -208,11 +208,14 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks the same."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
 	}
-	v.Evidence = []string{o.lock.Evidence, shownToHold(o.lock),
-		"no code that a thread may still reach releases it, except after acquiring it"}
+	why := "no code that a thread may still reach releases it, except after acquiring it"
 	if len(others) > 0 {
-		v.Evidence[2] = "each thread whose code may still reach a release waits for what none of them will release"
+		why = "each thread whose code may still reach a release waits for what none of them will release"
 	}
+	if o.lock.Evidence != "" { // a futex of which no runtime knows has none of its own
+		v.Evidence = append(v.Evidence, o.lock.Evidence)
+	}
+	v.Evidence = append(v.Evidence, shownToHold(o.lock), why)
 	return v
 }
 

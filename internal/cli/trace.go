@@ -107,7 +107,7 @@ different orders, so that they might have waited for each other for ever.`,
 					return err
 				}
 				stats := analyze.Stats(rec, t.window(h, rec))
-				cycles := analyze.LockOrder(rec, t.window(h, rec))
+				cycles := analyze.LockOrder(rec, t.window(h, rec), nil)
 				if t.isJSON() {
 					return report.WriteJSON(t.Stdout, statisticsJSON(stats, cycles, rec, h))
 				}

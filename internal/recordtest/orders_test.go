@@ -12,7 +12,7 @@ import (
 
 // TestLockOrders finds in one recorded program each inversion of two and three locks, none of
 // which hung, and no other: not where a lock, an ordered construct, a barrier, a join or a
-// taskwait keeps them apart.
+// taskwait keeps them apart, nor how tasks follow each other.
 func TestLockOrders(t *testing.T) {
 	recorder := omptest.Recorder(t)
 	clangs := build(t, "clang-16", "orders.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
@@ -25,7 +25,7 @@ func TestLockOrders(t *testing.T) {
 				exe, env = gccs, "LD_PRELOAD="
 			}
 			p := run(t, runtime, exe, env+recorder, "OMP_WAIT_POLICY=passive")
-			cycles := analyze.LockOrder(readRecording(t, p.Process.Pid).Recording, analyze.Window{})
+			cycles := analyze.LockOrder(readRecording(t, p.Process.Pid).Recording, analyze.Window{}, nil)
 			reader := strings.NewReader(p.said)
 			var size uint64
 			if _, err := fmt.Fscanf(reader, "READY %d", &size); err != nil {
@@ -47,7 +47,7 @@ func TestLockOrders(t *testing.T) {
 }
 
 // orderCases are the cases of orders.c.
-const orderCases = 20
+const orderCases = 24
 
 // orderCase is a case of orders.c, and where its locks lie.
 type orderCase struct {
@@ -61,6 +61,9 @@ func (c *orderCase) check(t *testing.T, cycles []analyze.Cycle, runtime omptest.
 	t.Helper()
 	if c.name == "tests" && !gnu(runtime) && runtime.Name != omptest.RuntimeOf(t, 19).Name {
 		return // LLVM's runtime before 19 reports omp_test_lock as omp_set_lock
+	}
+	if c.name == "two_readers" && gnu(runtime) {
+		return // nothing is told of dependences there
 	}
 	found := 0
 	for _, cycle := range cycles {

@@ -21,7 +21,13 @@ type Step struct {
 	region      uint64
 	others      []uint64 // further locks that it had, which keep others out
 	firstBegins uint64
+	task        uint64 // in which it acquired the second, 0 if that began before the recording
+	explicit    bool   // it is an explicit task,
+	began       uint64 // which began then
 }
+
+// FirstAt is when it acquired the first lock, in ticks.
+func (s *Step) FirstAt() uint64 { return s.firstBegins }
 
 // Events are the two acquisitions, as far as their words need.
 func (s *Step) Events() (first, second trace.Event) {
@@ -47,14 +53,27 @@ type orders struct {
 	steps    map[pairKey][]Step
 	held     map[*trace.Thread][]Span
 	barriers passes
-	waits    []Span // taskwaits and taskgroups, which order tasks of any threads
+	waits    []uint64 // ends of what orders tasks of any threads, such as taskwaits and taskgroups
+	tasks    *tasks
+	known    *known
+	tests    func(pc uint64) bool
 }
 
 // LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot
 // have come at the same time are no cycle: of one thread, of different regions, with a
-// barrier in between, or under a lock that both had.
-func LockOrder(rec *trace.Recording, w Window) []Cycle {
-	o := orders{steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}}
+// barrier in between, under a lock that both had, or of tasks of which one was created or
+// began behind the other; nor are those of which that is not known. tests reports whether
+// the call that returns to an address only tests a lock, where the runtime does not say so;
+// it may be nil.
+func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cycle {
+	if tests == nil {
+		tests = func(uint64) bool { return false }
+	}
+	o := orders{
+		steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, tasks: newTasks(rec, w.Since),
+		known: newKnown(rec, w.Since), tests: tests,
+	}
+	o.waits = o.tasks.waits
 	Walk(rec, w, func(*trace.Thread) Sink { return &o })
 	o.barriers.sort()
 	return o.cycles()
@@ -62,11 +81,16 @@ func LockOrder(rec *trace.Recording, w Window) []Cycle {
 
 // Begin implements Sink.
 func (o *orders) Begin(s *Span) {
+	if s.What == Task {
+		if b := o.tasks.births[s.Task]; b != nil && b.undeferred && b.depends && len(o.waits) < keptMax {
+			o.waits = append(o.waits, s.Begin) // its creator waited for others
+		}
+	}
 	if s.What != LockHeld {
 		return
 	}
 	held := o.held[s.Thread]
-	if !s.tested && s.Kind != ordered { // a test does not wait
+	if !s.tested && s.Kind != ordered && (len(held) == 0 || !o.tests(s.PC)) { // a test does not wait
 		for i := range held {
 			if held[i].Kind != ordered {
 				o.step(held, &held[i], s)
@@ -92,7 +116,8 @@ func (o *orders) step(held []Span, first, second *Span) {
 	s := Step{
 		LWP: second.LWP, First: first.Lock, Second: second.Lock, FirstPC: first.PC, SecondPC: second.PC,
 		FirstKind: first.Kind, SecondKind: second.Kind, At: second.Begin, thread: second.Thread,
-		region: second.Region, firstBegins: first.Begin,
+		region: second.Region, firstBegins: first.Begin, task: second.Task, explicit: second.explicit,
+		began: second.began,
 	}
 	for i := range held {
 		if held[i].Lock != first.Lock {
@@ -117,7 +142,7 @@ func (o *orders) End(s *Span) {
 	case s.What == Sync && isBarrier(s.Kind):
 		o.barriers.all = append(o.barriers.all, *s)
 	case s.What == Sync && len(o.waits) < keptMax:
-		o.waits = append(o.waits, *s)
+		o.waits = append(o.waits, s.End)
 	}
 }
 
@@ -126,7 +151,7 @@ func (o *orders) Point(*trace.Thread, uint32, *trace.Event) {}
 
 // cycles finds them by going from each pair of locks to those that follow it.
 func (o *orders) cycles() (out []Cycle) {
-	slices.SortFunc(o.waits, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
+	slices.Sort(o.waits)
 	next := map[uint64][]pairKey{}
 	for key := range o.steps {
 		next[key.first] = append(next[key.first], key)
@@ -202,10 +227,10 @@ func (o *orders) together(a, b *Step) bool {
 	if a.At > b.At {
 		a, b = b, a
 	}
-	if o.barriers.between(a, b) {
+	if !o.known.covers(a, b) || o.barriers.between(a, b) || o.ordered(a, b) {
 		return false
 	}
 	// The end of a taskwait or taskgroup in between may order tasks of any threads.
-	i, _ := slices.BinarySearchFunc(o.waits, a.At, func(s Span, at uint64) int { return cmp.Compare(s.End, at) })
-	return i == len(o.waits) || o.waits[i].End > b.firstBegins
+	i, _ := slices.BinarySearch(o.waits, a.At)
+	return i == len(o.waits) || o.waits[i] > b.firstBegins
 }

@@ -281,11 +281,11 @@ func (m *machine) acquired(e *trace.Event) {
 	}
 	s := Span{
 		Thread: m.thread, LWP: m.lwp, What: LockHeld, Kind: e.Kind, Begin: e.Time, PC: e.PC, Lock: e.Lock(),
-		tested: tested || isTest(e.Kind),
+		detail: detail{tested: tested || isTest(e.Kind)},
 	}
 	s.Region = m.region()
 	if i := m.inTask(); i >= 0 {
-		s.Task = m.stack[i].Task
+		s.Task, s.explicit, s.began = m.stack[i].Task, m.stack[i].What == Task, m.stack[i].Begin
 	}
 	m.held = append(m.held, s)
 	m.sink.Begin(&m.held[len(m.held)-1])

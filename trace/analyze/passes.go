@@ -39,10 +39,16 @@ func (p *passes) sort() {
 
 // between reports whether two steps of one region have a barrier in between: the thread of
 // the first came to it after its step, and that of the second had left it, or a later one,
-// before it had its first lock. When the thread of the first left it says nothing.
+// before it had its first lock. When the thread of the first left it says nothing. An
+// explicit task is over before the barrier is in which a thread executes it.
 func (p *passes) between(first, second *Step) bool {
 	came := p.byMember[member{first.thread, first.region}]
-	i, _ := slices.BinarySearchFunc(came, first.At, func(s pass, t uint64) int { return cmp.Compare(s.begin, t) })
+	i, _ := slices.BinarySearchFunc(came, first.At, func(s pass, t uint64) int {
+		if first.explicit {
+			return cmp.Compare(s.end, t)
+		}
+		return cmp.Compare(s.begin, t)
+	})
 	left, had := p.byMember[member{second.thread, second.region}], second.firstBegins
 	j, _ := slices.BinarySearchFunc(left, had, func(s pass, t uint64) int { return cmp.Compare(s.end, t) })
 	return i < len(came) && j > 0 && left[j-1].number >= came[i].number

@@ -35,7 +35,14 @@ type Span struct {
 	Lock         uint64
 	Count        uint64 // iterations, threads; 0 unknown
 	Inner        uint64 // ticks of it in which other tasks ran
-	tested       bool
+	detail
+}
+
+// detail is what only some spans have.
+type detail struct {
+	tested   bool   // of a lock: nobody waited for it
+	explicit bool   // of a lock: it was acquired in an explicit task,
+	began    uint64 // which began then
 }
 
 // Ticks is how long it took.

@@ -215,6 +215,73 @@ static void tests(struct locks *l, int me) {
   done();
 }
 
+static void in_order(struct locks *l, int me) {
+  int x = 0;
+  (void)me;
+#pragma omp single
+  for (int i = 0; i < 64; i++) {
+#pragma omp task firstprivate(i) depend(inout : x)
+    pair(l, i % 2, 1 - i % 2);
+  }
+}
+
+/* two_readers begin both before either acquires a lock. */
+static void two_readers(struct locks *l, int me) {
+  int x = 0;
+  (void)me;
+#pragma omp single
+  {
+    atomic_store(&started, 0);
+    for (int i = 0; i < 2; i++) {
+#pragma omp task firstprivate(i) depend(in : x)
+      {
+        atomic_fetch_add(&started, 1);
+        while (atomic_load(&started) < 2) sched_yield();
+        turn(i);
+        pair(l, i, 1 - i);
+        done();
+      }
+    }
+  }
+}
+
+/* a_while is for another thread to execute a task. One that sleeps in a barrier may not be woken for it. */
+static void a_while(void) {
+  double end = omp_get_wtime() + 0.1;
+  while (atomic_load(&now) < 1 && omp_get_wtime() < end) sched_yield();
+}
+
+/* created_after has another thread execute the task, as a rule. */
+static void created_after(struct locks *l, int me) {
+  (void)me;
+#pragma omp single
+  {
+    pair(l, 0, 1);
+#pragma omp task
+    {
+      pair(l, 1, 0);
+      done();
+    }
+    a_while();
+  }
+}
+
+/* over_at_barrier has another thread execute the task, in the barrier at the end of single, as a rule. */
+static void over_at_barrier(struct locks *l, int me) {
+  static atomic_int maker;
+#pragma omp single
+  {
+    atomic_store(&maker, me);
+#pragma omp task
+    {
+      pair(l, 0, 1);
+      done();
+    }
+    a_while();
+  }
+  if (me == atomic_load(&maker)) pair(l, 1, 0);
+}
+
 static struct {
   const char *name;
   int want;
@@ -241,6 +308,10 @@ static struct {
     {"one_thread", 0, one_thread},
     {"hand_over_hand", 0, hand_over_hand},
     {"tests", 0, tests},
+    {"in_order", 0, in_order},
+    {"two_readers", 2, two_readers},
+    {"created_after", 0, created_after},
+    {"over_at_barrier", 0, over_at_barrier},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };

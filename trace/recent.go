@@ -1,0 +1,21 @@
+package trace
+
+// Recent reads the newest records of each thread: at most each of a ring, and at most all of
+// all rings together. What is older and still there is not read, and not counted as lost.
+func (r *Reader) Recent(each, all uint64) (*Recording, error) {
+	h, err := r.header()
+	if err != nil {
+		return nil, err
+	}
+	n := min(each, all/max(1, 2*uint64(h.Rings)))
+	return r.each(func(_ *Recording, t *Thread, at uint64) error {
+		var err error
+		if t.Main, err = r.copyLast(at, main, n); err == nil {
+			t.Rare, err = r.copyLast(at, rare, n)
+		}
+		return err
+	})
+}
+
+// Whole reports whether a run has all records that were ever written to its ring.
+func (r *Run) Whole() bool { return r.First == 0 && r.Lost == 0 && r.Damaged == 0 }

@@ -67,6 +67,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	}
 	g.misplaced()
 	g.mayRelease()
+	g.seenToWait()
 	g.others()
 	g.facts.Forks = p.forks.facts()
 	g.machine()

@@ -40,15 +40,7 @@ func (s *spins) on(n *native) (wait, bool) {
 	if !ok || !s.ready() {
 		return wait{}, false
 	}
-	low, high := regs.SP()-belowSP, st.frames[len(st.frames)-1].CFA
-	tp := regs.ThreadPointer
-	cfg := &spin.Config{
-		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
-		Own: func(addr uint64) bool {
-			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
-		},
-	}
-	words, ok := spin.Find(cfg, &regs)
+	words, ok := spin.Find(s.config(&regs, st), &regs)
 	if !ok {
 		return wait{}, false
 	}
@@ -60,6 +52,29 @@ func (s *spins) on(n *native) (wait, bool) {
 		return wait{}, false
 	}
 	return s.wait(words, words[i]), true
+}
+
+// config is how the code of a thread is followed.
+func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
+	low, high := regs.SP()-belowSP, st.frames[len(st.frames)-1].CFA
+	tp := regs.ThreadPointer
+	return &spin.Config{
+		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Own: func(addr uint64) bool {
+			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
+		},
+	}
+}
+
+// looksAgain reports whether n, which runs in the runtime's code, is about to read the word of a
+// lock: it has not acquired it.
+func (s *spins) looksAgain(n *native, word uint64) bool {
+	st := s.stacks.stackOf(n)
+	if len(st.frames) == 0 || !s.ready() {
+		return false
+	}
+	regs := st.frames[0].Registers
+	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
 }
 
 // start is where the code of n is followed from: where it is, or where it comes back to from a

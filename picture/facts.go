@@ -117,7 +117,7 @@ type Lock struct {
 	Owner          int    `json:"owner,omitempty"`      // LWP that the lock itself names
 	OwnerGone      bool   `json:"owner_gone,omitempty"` // it names an owner that is no thread any more
 	Waiters        []int  `json:"waiters,omitempty"`    // LWPs in the order of its queue, if it has one
-	Waiting        *int   `json:"waiting,omitempty"`    // how many wait, by its own count; missing if it has none
+	Waiting        *int   `json:"waiting,omitempty"`    // how many wait: by its own count, or as each of them is seen to
 	Evidence       string `json:"evidence,omitempty"`
 	// Gone says why it is no lock any more: its memory was freed, or the runtime has
 	// destroyed it. Missing if nothing proves that.

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// asleep lets waiters of GNU's runtime sleep at once: one that spins may have just acquired
-// the lock, so that nothing is concluded of it, and how long they spin differs by release.
+// asleep lets waiters of GNU's runtime sleep at once: how long they spin differs by release.
 var asleep = []string{"GOMP_SPINCOUNT=0"}
 
 // awake makes threads of libgomp spin for as long as they wait.
@@ -80,13 +79,22 @@ func deadlocks() []expectation {
 	}
 }
 
-// lockKinds are the kinds of locks of LLVM's runtime.
+// lockKinds are the kinds of locks of LLVM's runtime, and those of GNU's whose waiters spin.
 func lockKinds() []expectation {
 	return []expectation{
 		{
 			program: "verdict_join", env: awake, only: "libgomp", kind: "deadlock", certainty: "certain", threads: 2,
 			waits: []string{"join end of LWP", "lock results"}, says: []string{"omp_set_lock in gather"},
 		},
+		{
+			program: "verdict_lock_kept", env: awake, only: "libgomp", kind: "lock_orphaned", certainty: "likely",
+			threads: 2, says: []string{"lock cache", "nobody will release"},
+		},
+		{
+			program: "verdict_lock_path", env: awake, only: "libgomp", kind: "lock_orphaned", certainty: "likely",
+			threads: 3, says: []string{"lock stat", "nobody will release"},
+		},
+		{program: "verdict_lock_path", env: awake, only: "libgomp", args: []string{"2"}},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
 		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},

@@ -19,6 +19,7 @@ const (
 	maxStates       = 64   // that wait to be followed
 	maxRounds       = 8    // after which what is different in each is taken for unknown
 	maxWords        = 32   // bits of a set
+	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
 )
 
 // Config says where the code and the memory come from.
@@ -68,6 +69,22 @@ func Find(cfg *Config, regs *callbacks.Registers) ([]Word, bool) {
 	}
 	out := e.waitsFor()
 	return out, len(out) > 0
+}
+
+// ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
+// function that it is in returns.
+func ReadsAgain(cfg *Config, regs *callbacks.Registers, word uint64) bool {
+	e, m := newExplorer(cfg, false), newMachine(regs)
+	for range maxAgain {
+		err := e.step(m)
+		if _, read := m.reads[word]; read {
+			return true
+		}
+		if err != nil || len(e.queue) > 0 || m.depth < 0 { // len: a branch of which the way is not known
+			return false
+		}
+	}
+	return false
 }
 
 // explorer follows a thread on all ways that it may go.

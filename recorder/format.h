@@ -59,7 +59,8 @@ enum recorder_code {
 enum recorder_flags {
     RECORDER_BEGIN = 1,    /* endpoint, two bits: the values of ompt_scope_endpoint_t, 3 is both */
     RECORDER_END = 2,
-    RECORDER_FOLDED = 4,   /* a sync_region that stands for sync_region_wait too: they begin and end together */
+    RECORDER_FOLDED = 4,   /* a sync_region that stands for sync_region_wait too: they begin and end together; or a
+                              task_create without its record MORE, by the task that the thread is in */
     RECORDER_CUT = 8,      /* not all of a list or text was kept */
     RECORDER_FOLLOW = 16   /* the upper four bits: how many records continue this one */
 };
@@ -99,7 +100,7 @@ struct recorder_task {
     uint64_t task;     /* id */
     uint64_t parallel; /* id of the region that the thread is in */
     uint64_t state;    /* as recorder_ring.state */
-    uint64_t reserved;
+    uint64_t among;    /* the recorder's own: bits of this task and of those that it is in */
 };
 
 /* A state is a value of ompt_state_t in the lower 16 bits, and above it the number of the main ring's record that began

@@ -71,13 +71,22 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     NEXT(implicit_task, endpoint, parallel, task, actual, index, flags);
 }
 
+/* in_task reports whether a task is the one that the thread is in, as its table has it. */
+inlined bool in_task(const ompt_data_t *task) {
+    struct recorder_ring *ring = recorder_mine;
+    struct recorder_task *t = ring == NULL ? NULL : task_current(ring);
+    return t != NULL && t->task == id_of(task);
+}
+
+/* on_task_create leaves out who creates it if that is the task that the thread is in: half of what it would write. */
 void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int dependences,
                            const void *code) {
     struct slot s;
-    if (slot_open(&s, false, 2)) {
+    if (slot_open(&s, false, in_task(task) ? 1 : 2)) {
         uint64_t id = task_new(&s, made);
-        slot_first(&s, ompt_callback_task_create, dependences != 0, 0, (uint32_t)flags, recorder_address(code), id);
-        slot_more(&s, 1, 0, 0, id_of(task), 0);
+        slot_first(&s, ompt_callback_task_create, dependences != 0, s.count == 1 ? RECORDER_FOLDED : 0,
+                   (uint32_t)flags, recorder_address(code), id);
+        if (s.count > 1) slot_more(&s, 1, 0, 0, id_of(task), 0);
         slot_close(&s);
     }
     NEXT(task_create, task, frame, made, flags, dependences, code);

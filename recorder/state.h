@@ -21,14 +21,19 @@ inlined struct recorder_task *task_current(struct recorder_ring *ring) {
     return n - 1 < RECORDER_TASKS_MAX ? &ring->task_table[n - 1] : NULL;
 }
 
+/* task_bit is the bit of a task in recorder_task.among. Ids count up, and addresses are multiples of 16. */
+inlined uint64_t task_bit(uint64_t task) { return UINT64_C(1) << ((task ^ task >> 6) & 63); }
+
 /* task_enter puts a task on the thread's stack of tasks. parallel is 0 for that of the task around it. */
 inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32_t state) {
     struct recorder_ring *ring = s->ring;
     struct recorder_task *outer = task_current(ring);
     uint32_t n = ring->tasks;
     if (n < RECORDER_TASKS_MAX) {
-        ring->task_table[n].task = task;
-        ring->task_table[n].parallel = parallel != 0 || outer == NULL ? parallel : outer->parallel;
+        struct recorder_task *t = &ring->task_table[n];
+        t->task = task;
+        t->parallel = parallel != 0 || outer == NULL ? parallel : outer->parallel;
+        t->among = task_bit(task) | (outer == NULL ? 0 : outer->among);
     }
     ring->tasks = n + 1;
     state_set(s, state);
@@ -37,6 +42,7 @@ inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32
 /* task_find is the number of tasks on the stack up to and with a task; 0 if it is not there. */
 inlined uint32_t task_find(struct recorder_ring *ring, uint64_t task) {
     uint32_t n = ring->tasks < RECORDER_TASKS_MAX ? ring->tasks : RECORDER_TASKS_MAX;
+    if (n > 0 && (ring->task_table[n - 1].among & task_bit(task)) == 0) return 0; /* most that begin, at once */
     while (n > 0 && ring->task_table[n - 1].task != task) n--;
     return n;
 }

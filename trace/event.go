@@ -69,7 +69,7 @@ type Event struct {
 	Code     Code
 	Kind     uint8
 	Endpoint Endpoint // 0 of what has none
-	Folded   bool     // a sync_region that is the wait in it, too
+	Folded   bool     // a sync_region that is the wait in it, too; a task_create by the task that the thread is in
 	Cut      bool     // not all of a list or text was kept
 	Rare     bool     // it is from the ring of rare events
 	Value    uint32

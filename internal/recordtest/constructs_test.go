@@ -16,7 +16,7 @@ import (
 )
 
 // build compiles one of testdata's sources and returns the path of what it made.
-func build(t *testing.T, compiler, source string, flags ...string) string {
+func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))

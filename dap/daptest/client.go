@@ -29,6 +29,7 @@ type Message struct {
 	Success    bool            `json:"success"`
 	Text       string          `json:"message"`
 	Body       json.RawMessage `json:"body"`
+	Raw        []byte          `json:"-"` // all of it
 }
 
 // Client is one connection to an adapter. Its methods fail the test if the adapter sends
@@ -38,6 +39,7 @@ type Client struct {
 	schema *Schema
 	out    io.WriteCloser
 	seq    int
+	sent   [][]byte
 	behind int // messages with smaller numbers are another adapter's, behind a proxy, and not checked
 
 	mu    sync.Mutex
@@ -80,6 +82,7 @@ func (c *Client) listen(in *bufio.Reader) {
 		var m Message
 		if err == nil {
 			err = json.Unmarshal(content, &m)
+			m.Raw = content
 		}
 		if err == nil && m.Seq > c.behind {
 			err = c.schema.Check(content)
@@ -147,6 +150,7 @@ func (c *Client) Send(command string, arguments any) int {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
+	c.sent = append(c.sent, content)
 	if err := godap.WriteBaseMessage(c.out, content); err != nil {
 		c.tb.Fatal(err)
 	}
@@ -187,6 +191,9 @@ func (c *Client) All() []Message {
 	defer c.mu.Unlock()
 	return slices.Clone(c.all)
 }
+
+// Sent are the requests that were sent, as they were written.
+func (c *Client) Sent() [][]byte { return c.sent }
 
 // Await waits until the adapter has closed its end.
 func (c *Client) Await() {

@@ -1,7 +1,8 @@
 package cli
 
 import (
-	"fmt"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// nvimScript attaches with the first configuration of docs/dap.md, waits for the stop, and prints threads, the stack,
-// what the console shows for a verb, and what is asked beyond the protocol.
+// nvimScript attaches, waits for the stop, and prints threads, the stack, what the console shows for a verb, and what is
+// asked beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with CONFIGURATION's values.
+// A question to the user, which nobody would answer here, is an error.
 const nvimScript = `
 vim.opt.runtimepath:prepend(vim.env.NVIM_DAP)
 local function say(kind, text) io.stdout:write(kind, ' ', tostring(text), '\n') end
@@ -21,12 +23,19 @@ local function wait(what, f)
   if not vim.wait(600000, f, 20) then say('NEVER', what); finish(1) end
 end
 local ok, err = xpcall(function()
+  vim.fn.input = function(prompt) error('asks for ' .. prompt) end
   dofile(vim.env.CONFIGURATIONS)
   local dap = require('dap')
   dap.listeners.after.event_output.test = function(_, body) say('OUTPUT', body.output) end
+  for _, how in ipairs({ 'attach', 'launch' }) do
+    dap.listeners.after[how].test = function(_, e) if e then say('REFUSED', vim.inspect(e)); finish(1) end end
+  end
   local changed = false
   dap.listeners.after['event_ompd/changed'].test = function() changed = true end
-  local configuration = vim.tbl_extend('force', dap.configurations.c[1], vim.json.decode(vim.env.ARGUMENTS))
+  local configuration = vim.json.decode(vim.env.CONFIGURATION)
+  if configuration.type == 'ompd' then
+    configuration = vim.tbl_extend('force', dap.configurations.c[1], configuration)
+  end
   dap.run(configuration)
   local session
   wait('stop', function()
@@ -78,36 +87,66 @@ func nvimDap(t *testing.T) string {
 	return plugin
 }
 
-// TestNvim opens a core in Neovim with the first configuration of docs/dap.md.
+// TestNvim opens a core and looks at a process in Neovim with the first configuration of docs/dap.md.
 func TestNvim(t *testing.T) {
 	plugin := nvimDap(t)
+	path := filepath.Dir(buildTool(t))
+	t.Run("core", func(t *testing.T) {
+		g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		core, err := filepath.Abs(g.Core)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nvim(t, plugin, path, object{"type": "ompd", "target": core, "exe": g.Exe, "sysroot": g.Sysroot})
+	})
+	for name, run := range deadlocks(t, omptest.Live) {
+		t.Run("process/"+name, func(t *testing.T) {
+			nvim(t, plugin, path, object{"type": "ompd", "target": omptest.Start(t, run).PID})
+		})
+	}
+}
+
+// TestNvimProxy debugs cores and processes in Neovim by gdb's own adapter behind the proxy, as docs/dap.md says.
+func TestNvimProxy(t *testing.T) {
+	plugin := nvimDap(t)
 	tool := buildTool(t)
-	g, err := omptest.UnpackGolden("../../testdata/golden", "llvm-deadlock", t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := filepath.Abs(g.Core)
-	if err != nil {
-		t.Fatal(err)
-	}
-	arguments := fmt.Sprintf(`{"target":%q,"exe":%q,"sysroot":%q}`, core, g.Exe, g.Sysroot)
-	path := filepath.Dir(tool)
-	printed := nvim(t, plugin, path, "ARGUMENTS="+arguments)
-	for _, want := range []string{
-		"THREAD OMP 0/3 wait_lock second", "THREAD OMP 2/3 work_parallel", "FRAME <OMP-lock_wait> ", "FRAME deposit 13",
-		"OUTPUT DEADLOCK  2 threads wait for each other", "REGIONS  1 parallel region", "GRAPH 1 cycle",
-	} {
-		if !strings.Contains(printed, want) {
-			t.Errorf("Neovim shows no %q:\n%s", want, printed)
+	for _, suite := range omptest.GdbSuites {
+		dir := t.TempDir()
+		gdb := "#!/bin/sh\nexec " + omptest.GdbOf(t, suite) + ` -nx -q "$@"` + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "gdb"), []byte(gdb), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Dir(tool) + ":" + dir
+		attach := func(exe, key string, value any) object {
+			return object{"type": "gdb", "request": "attach", "name": "gdb", "program": exe, key: value}
+		}
+		for name, run := range deadlocks(t, omptest.Live) {
+			t.Run(suite+"/process/"+name, func(t *testing.T) {
+				p := omptest.Start(t, run)
+				nvim(t, plugin, path, attach(p.Exe, "pid", p.PID))
+			})
+		}
+		for name, run := range deadlocks(t, omptest.Gcore) {
+			if suite == "trixie" {
+				break // gdb 16 opens no cores: see TestAdapters
+			}
+			t.Run(suite+"/core/"+name, func(t *testing.T) {
+				core := omptest.Dump(t, run)
+				nvim(t, plugin, path, attach(core.Exe, "coreFile", core.Core))
+			})
 		}
 	}
 }
 
-// nvim runs the script in Neovim, with the configurations of docs/dap.md, and returns what it prints.
-func nvim(t *testing.T, plugin, path string, environment ...string) string {
+// nvim runs the script in Neovim, with what docs/dap.md configures, on a deadlock, and holds what it prints against it.
+func nvim(t *testing.T, plugin, path string, configuration object) {
 	t.Helper()
-	doc, err := os.ReadFile("../../docs/dap.md")
-	if err != nil {
+	doc, err1 := os.ReadFile("../../docs/dap.md")
+	arguments, err2 := json.Marshal(configuration)
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	_, block, _ := strings.Cut(string(doc), "```lua\n")
@@ -124,11 +163,17 @@ func nvim(t *testing.T, plugin, path string, environment ...string) string {
 		"-c", "luafile "+filepath.Join(dir, "script.lua"))
 	cmd.Env = append(os.Environ(), "CONFIGURATIONS="+filepath.Join(dir, "configurations.lua"), "HOME="+dir,
 		"XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir, "NVIM_DAP="+plugin,
-		"PATH="+path+":"+os.Getenv("PATH"), "DEBUGINFOD_URLS=")
-	cmd.Env = append(cmd.Env, environment...)
+		"PATH="+path+":"+os.Getenv("PATH"), "DEBUGINFOD_URLS=", "CONFIGURATION="+string(arguments))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("Neovim ends with %v", err)
 	}
-	return string(out)
+	for _, want := range []string{
+		"THREAD OMP 0/3 wait_lock ", "THREAD OMP 2/3 work_parallel", "FRAME <OMP-lock_wait> ", "FRAME deposit 13",
+		"OUTPUT DEADLOCK  2 threads wait for each other", "REGIONS  1 parallel region", "GRAPH 1 cycle",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("Neovim shows no %q:\n%s", want, out)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -111,12 +110,12 @@ func begin(t testing.TB, c *daptest.Client, how string, what object) {
 	}
 }
 
-// checkProxied holds what is shown of a deadlock through a proxy against what it is.
-func checkProxied(t *testing.T, c *daptest.Client) {
+// checkShown holds what is shown of a deadlock against what it is. Numbers above one are ours.
+func checkShown(t *testing.T, c *daptest.Client, above int) {
 	t.Helper()
 	c.Event("ompd/changed")
 	checkNames(t, c)
-	checkStacks(t, c)
+	checkStacks(t, c, above)
 	checkVerdict(t, c)
 }
 
@@ -127,9 +126,11 @@ func checkVerdict(t *testing.T, c *daptest.Client) {
 	if len(pic.Verdicts) == 0 || pic.Verdicts[0].Kind != "deadlock" {
 		t.Errorf("verdicts %+v", pic.Verdicts)
 	}
-	r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", object{"expression": "omp diagnose", "context": "repl"})
-	if !strings.Contains(r.Result, "DEADLOCK") {
-		t.Errorf("omp diagnose shows %q", r.Result)
+	for verb, want := range map[string]string{"diagnose": "DEADLOCK", "regions": "1 parallel region"} {
+		which := object{"expression": "omp " + verb, "context": "repl"}
+		if r := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", which); !strings.Contains(r.Result, want) {
+			t.Errorf("omp %s shows %q", verb, r.Result)
+		}
 	}
 	told := false
 	for _, m := range c.All() {
@@ -162,7 +163,7 @@ func checkNames(t *testing.T, c *daptest.Client) {
 var ofRuntime = regexp.MustCompile(`__kmp|GOMP_|gomp_|omp_set_lock|start_thread`)
 
 // checkStacks looks for the user's model in the stacks, page by page and at once.
-func checkStacks(t *testing.T, c *daptest.Client) {
+func checkStacks(t *testing.T, c *daptest.Client, above int) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, th := range daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads {
@@ -181,7 +182,7 @@ func checkStacks(t *testing.T, c *daptest.Client) {
 			}
 			seen[f.Name] = true
 			if f.PresentationHint != "label" {
-				checkScopes(t, c, f)
+				checkScopes(t, c, f, above)
 			}
 		}
 	}
@@ -197,83 +198,23 @@ func checkStacks(t *testing.T, c *daptest.Client) {
 }
 
 // checkScopes looks for what is known of the thread in the scopes of a frame, beside the debugger's own.
-func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame) {
+func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame, above int) {
 	t.Helper()
 	theirs, ours := 0, map[string]int{}
 	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", object{"frameId": f.Id}).Scopes {
-		if s.VariablesReference > ownIDs {
+		if s.VariablesReference > above {
 			ours[s.Name] = s.VariablesReference
 		} else {
 			theirs++
 		}
 	}
-	if ours["OpenMP thread"] == 0 || ours["Region"] == 0 || (theirs == 0) != (f.Id > ownIDs) {
+	if ours["OpenMP thread"] == 0 || ours["Region"] == 0 || (theirs == 0) != (f.Id > above) {
 		t.Errorf("frame %+v has %d scopes of the debugger and %v", f, theirs, ours)
 		return
 	}
 	which := object{"variablesReference": ours["OpenMP thread"]}
 	if list := daptest.Ask[godap.VariablesResponseBody](c, "variables", which).Variables; len(list) < 5 {
 		t.Errorf("the thread has %+v", list)
-	}
-}
-
-// TestProxyGdb puts the proxy before gdb's own adapter.
-func TestProxyGdb(t *testing.T) {
-	tool := buildTool(t)
-	for name, run := range deadlocks(t, omptest.Live) {
-		for _, suite := range omptest.GdbSuites {
-			t.Run(name+"/"+suite, func(t *testing.T) {
-				t.Parallel()
-				p := omptest.Start(t, run)
-				c, status := proxied(t, tool, "--", omptest.GdbOf(t, suite), "-nx", "-q", "-i", "dap")
-				begin(t, c, "attach", object{"pid": p.PID, "program": p.Exe})
-				checkProxied(t, c)
-				daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
-				c.CloseWrite()
-				omptest.Equal(t, "exit status", <-status, ExitOK)
-			})
-		}
-	}
-}
-
-// TestProxyLldb puts the proxy before LLVM's adapters.
-func TestProxyLldb(t *testing.T) {
-	tool := buildTool(t)
-	for name, run := range deadlocks(t, omptest.Live) {
-		for _, major := range []int{16, 19} {
-			if major == 16 && name == "gnu" {
-				continue // the older adapter differs in what it tells, whatever the runtime
-			}
-			t.Run(fmt.Sprintf("%s/%d", name, major), func(t *testing.T) {
-				p := omptest.Start(t, run)
-				c, status := proxied(t, tool, "--", omptest.Lldb(t, major))
-				begin(t, c, "attach", object{"pid": p.PID, "program": p.Exe, "stopOnEntry": true})
-				checkProxied(t, c)
-				daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
-				c.CloseWrite()
-				omptest.Equal(t, "exit status", <-status, ExitOK)
-			})
-		}
-	}
-}
-
-// TestProxyCore puts the proxy before adapters that open a core.
-func TestProxyCore(t *testing.T) {
-	tool := buildTool(t)
-	for name, run := range deadlocks(t, omptest.Gcore) {
-		for adapter, line := range map[string][]string{
-			"gdb": {omptest.GdbOf(t, "sid"), "-nx", "-q", "-i", "dap"}, "lldb": {omptest.Lldb(t, 19)},
-		} {
-			t.Run(name+"/"+adapter, func(t *testing.T) {
-				core := omptest.Dump(t, run)
-				c, status := proxied(t, tool, append([]string{"--"}, line...)...)
-				begin(t, c, "attach", object{"coreFile": core.Core, "program": core.Exe})
-				checkProxied(t, c)
-				daptest.Ask[any](c, "disconnect", nil)
-				c.CloseWrite()
-				omptest.Equal(t, "exit status", <-status, ExitOK)
-			})
-		}
 	}
 }
 

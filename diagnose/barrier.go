@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -79,10 +80,10 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 			continue
 		}
 		f, ok := innermost(d.frames(w.Thread))
-		if !ok || f.Line == 0 || d.whichBarrier(w.Thread) == "at the end of the parallel region" {
+		p := d.whichBarrier(w.Thread)
+		if !ok || f.Line == 0 || p == "at the end of the parallel region" {
 			continue
 		}
-		p := d.whichBarrier(w.Thread)
 		if at[p] == nil {
 			order = append(order, p)
 		}
@@ -190,7 +191,7 @@ func (x *index) barrierPlace(b *group) string {
 			continue
 		}
 		if f, ok := innermost(t.UserStack); ok && f.Line != 0 {
-			if p := fmt.Sprintf("%s:%d", base(f.File), f.Line); !slices.Contains(at, p) {
+			if p := lineOf(f); !slices.Contains(at, p) {
 				at = append(at, p)
 			}
 		}
@@ -210,7 +211,7 @@ func (x *index) barrierPlace(b *group) string {
 // from another file, as from a header, also the line into which it is.
 func sourcePlace(fs []picture.Frame) string {
 	f, _ := innermost(fs)
-	text := fmt.Sprintf("%s:%d", base(f.File), f.Line)
+	text := lineOf(f)
 	if !f.Inlined {
 		return text
 	}
@@ -218,8 +219,11 @@ func sourcePlace(fs []picture.Frame) string {
 	if own < 0 || fs[own].Line == 0 || fs[own].File == f.File {
 		return text
 	}
-	return fmt.Sprintf("%s (inlined at %s:%d)", text, base(fs[own].File), fs[own].Line)
+	return fmt.Sprintf("%s (inlined at %s)", text, lineOf(fs[own]))
 }
+
+// lineOf is the line that a frame is at, as FILE:LINE.
+func lineOf(f picture.Frame) string { return base(f.File) + ":" + strconv.Itoa(f.Line) }
 
 // innermost is the innermost frame of the program's own code; in a module whose functions have
 // no names, the first behind it there that has one.

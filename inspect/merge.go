@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -61,7 +62,9 @@ func stackKey(fs []picture.Frame) string {
 		case f.Function == "" && f.PC != nil:
 			fmt.Fprintf(&b, "%v\n", f.PC)
 		default:
-			fmt.Fprintf(&b, "%s|%s|%d\n", f.Function, f.File, f.Line)
+			for _, part := range [...]string{f.Function, "|", f.File, "|", strconv.Itoa(f.Line), "\n"} {
+				b.WriteString(part)
+			}
 		}
 	}
 	return b.String()

@@ -15,7 +15,7 @@ import (
 // mergeOutlined makes one frame of each construct, and adds which it is, and in which
 // function of the program it stands.
 func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
-	out := fs[:0:0]
+	out := make([]picture.Frame, 0, len(fs))
 	for _, f := range fs {
 		if len(out) > 0 && wraps(f, out[len(out)-1]) {
 			body := &out[len(out)-1]

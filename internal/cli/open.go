@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -52,39 +50,6 @@ func (a *app) openTarget(ctx context.Context, name string) (*session.Target, err
 	return t, err
 }
 
-// worthCollecting is from how many bytes on a heap takes less time to collect than as much
-// new memory: the kernel clears each page of that.
-const worthCollecting = 24 << 20
-
-// answerHeap is what the heap may grow to, in bytes, while the answer is made, before memory
-// is collected again: of 1,024 threads half of it is garbage by then.
-const answerHeap = 34 << 20
-
-// leastHeap is what the heap of a Go program may grow to at 100 %, whatever is in use.
-const leastHeap = 4 << 20
-
-// collect collects the garbage of a rehearsal, so that the answer is made in its place. No
-// collection is begun while a process stands still for a look, then.
-func collect() {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	if m.HeapAlloc < worthCollecting {
-		return
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	debug.SetGCPercent(growth(m.HeapAlloc))
-}
-
-// growth is by how many percent a heap of which so many bytes are in use may grow to be
-// as large as answerHeap: at least by half.
-func growth(used uint64) int {
-	if used >= answerHeap {
-		return 50
-	}
-	return int(min(max((answerHeap-used)*100/max(used, 1), 50), answerHeap*100/leastHeap))
-}
-
 // see asks a question about the target that name names, here or at a server, and shows
 // the answer.
 func (a *app) see(name string, q session.Question, show func(*session.Answer) error) (err error) {
@@ -95,6 +60,7 @@ func (a *app) see(name string, q session.Question, show func(*session.Answer) er
 	}
 	if a.Alone {
 		live.Quiet() // it starts no program
+		makeRoom(threadsOf(name))
 	}
 	t, err := a.openTarget(ctx, name)
 	if err != nil {

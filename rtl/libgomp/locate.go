@@ -127,8 +127,12 @@ func (s *symbolSource) Global(name string) (uint64, error) {
 		if l.lwp == 0 {
 			id = callbacks.Pthread(l.pthread)
 		}
-		if a, err := s.target.ThreadSymbol(id, name, s.module.Path); err == nil && l.tp != 0 {
+		a, err := s.target.ThreadSymbol(id, name, s.module.Path)
+		if err == nil && l.tp != 0 {
 			return a.Offset - l.tp, nil
+		}
+		if errors.Is(err, callbacks.ErrNoSymbol) { // what one thread has no name for, none has
+			break
 		}
 	}
 	return 0, layout.ErrUnknown

@@ -29,6 +29,12 @@ type shared struct {
 	some            bool // iterations are left
 }
 
+// Why a thread has no loop; most have none.
+var (
+	errNoLoop   = fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
+	errLoopOver = fmt.Errorf("the thread's work share has no iterations left: %w", callbacks.Unavailable)
+)
+
 // Loop tells of the loop, or the sections, whose work share a thread has. A work
 // share alone is not told from one that is over but by what it has left, nor a loop
 // from sections, which are a dynamic loop over their numbers, from 1 in chunks of 1.
@@ -40,16 +46,16 @@ func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	}
 	ws := th.rec.Address(ls.l.Thread.WorkShare)
 	if th.rec.Err() != nil || ws.IsNull() {
-		return rtl.LoopInfo{}, fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
+		return rtl.LoopInfo{}, errNoLoop
 	}
 	s, err := ls.workShare(ws)
 	if err != nil {
 		return rtl.LoopInfo{}, err
 	}
-	info := rtl.LoopInfo{Schedule: s.schedule, Evidence: fmt.Sprintf("gomp_work_share at %v", ws)}
 	if s.schedule == "" || s.step == 0 || code == nil && (!s.some || s.schedule == "static") {
-		return info, fmt.Errorf("work share at %v has no iterations left: %w", ws, callbacks.Unavailable)
+		return rtl.LoopInfo{Schedule: s.schedule}, errLoopOver
 	}
+	info := rtl.LoopInfo{Schedule: s.schedule, Evidence: fmt.Sprintf("gomp_work_share at %v", ws)}
 	size, step := uint64(s.chunk), s.step
 	info.Step = &step
 	if s.chunk > 0 {

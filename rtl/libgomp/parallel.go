@@ -39,18 +39,21 @@ func (rs *records) league(r *region) int {
 	return 0
 }
 
+// errOutermost ends each thread's chain of regions.
+var errOutermost = fmt.Errorf("the region is of level 0: %w", callbacks.Unavailable)
+
 // EnclosingParallel is ompd_get_enclosing_parallel_handle.
 func (ths *threads) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
 	r, err := ths.find(h)
 	if err != nil {
 		return handles.Parallel{}, err
 	}
-	if r.around == nil {
-		why := "is of level 0"
-		if r.level() > 0 {
-			why = "lies in a region whose threads are unknown"
-		}
-		return handles.Parallel{}, fmt.Errorf("%v %s: %w", h, why, callbacks.Unavailable)
+	switch {
+	case r.around != nil:
+	case r.level() == 0:
+		return handles.Parallel{}, errOutermost
+	default:
+		return handles.Parallel{}, fmt.Errorf("%v lies in a region whose threads are unknown: %w", h, callbacks.Unavailable)
 	}
 	return ths.parallelHandle(r.around), nil
 }

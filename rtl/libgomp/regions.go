@@ -169,9 +169,8 @@ func (e *enders) ended(th *thread, depth int) string {
 		return ""
 	}
 	team := th.frames[i].team
-	over := fmt.Sprintf("its team at %v is in no region", team.addr)
-	e.known[th] = over // for one that comes back to itself
-	why := over
+	why := "its team is in no region"
+	e.known[th] = why // for one that comes back to itself
 	release, err := e.threads.records.releaseOf(team, th.frames[i].id)
 	p := e.primaries[team.addr.Offset]
 	switch {
@@ -180,7 +179,7 @@ func (e *enders) ended(th *thread, depth int) string {
 	case p == nil && e.w.lost[th.pool.Offset].count > 0:
 		why = ""
 	case p == nil:
-		why = over + ": its primary thread has left it"
+		why = fmt.Sprintf("its team at %v is in no region: its primary thread has left it", team.addr)
 	case p != th && depth <= maxNesting:
 		why = e.ended(p, depth+1)
 	}

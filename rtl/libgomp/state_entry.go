@@ -20,20 +20,34 @@ const (
 	entryOrdered
 )
 
-// entryNames are the exported functions of the runtime in which threads wait.
-func entryNames() map[string]entryKind {
-	return map[string]entryKind{
-		"GOMP_barrier": entryBarrier, "GOMP_barrier_cancel": entryBarrier,
-		"GOMP_loop_end": entryWorkshare, "GOMP_loop_end_cancel": entryWorkshare, "GOMP_sections_end": entryWorkshare,
-		"GOMP_sections_end_cancel": entryWorkshare, "GOMP_single_copy_start": entryWorkshare, "GOMP_single_copy_end": entryWorkshare,
-		"GOMP_workshare_task_reduction_unregister": entryWorkshare,
-		"GOMP_parallel": entryFork, "GOMP_parallel_end": entryFork, "GOMP_parallel_sections": entryFork, "GOMP_parallel_reductions": entryFork,
-		"GOMP_taskwait": entryTaskwait, "GOMP_taskwait_depend": entryTaskwait, "GOMP_task": entryTaskwait,
-		"GOMP_taskgroup_end": entryTaskgroup, "GOMP_taskloop": entryTaskgroup, "GOMP_taskloop_ull": entryTaskgroup,
-		"omp_set_lock": entryLock, "omp_set_nest_lock": entryNestLock,
-		"GOMP_critical_start": entryCritical, "GOMP_critical_name_start": entryCriticalName, "GOMP_atomic_start": entryAtomic,
-		"GOMP_ordered_start": entryOrdered, "GOMP_doacross_wait": entryOrdered, "GOMP_doacross_ull_wait": entryOrdered,
+// kindOfName classifies an exported function of the runtime in which threads wait.
+func kindOfName(name string) entryKind {
+	switch name {
+	case "GOMP_barrier", "GOMP_barrier_cancel":
+		return entryBarrier
+	case "GOMP_loop_end", "GOMP_loop_end_cancel", "GOMP_sections_end", "GOMP_sections_end_cancel",
+		"GOMP_single_copy_start", "GOMP_single_copy_end", "GOMP_workshare_task_reduction_unregister":
+		return entryWorkshare
+	case "GOMP_parallel", "GOMP_parallel_end", "GOMP_parallel_sections", "GOMP_parallel_reductions":
+		return entryFork
+	case "GOMP_taskwait", "GOMP_taskwait_depend", "GOMP_task":
+		return entryTaskwait
+	case "GOMP_taskgroup_end", "GOMP_taskloop", "GOMP_taskloop_ull":
+		return entryTaskgroup
+	case "omp_set_lock":
+		return entryLock
+	case "omp_set_nest_lock":
+		return entryNestLock
+	case "GOMP_critical_start":
+		return entryCritical
+	case "GOMP_critical_name_start":
+		return entryCriticalName
+	case "GOMP_atomic_start":
+		return entryAtomic
+	case "GOMP_ordered_start", "GOMP_doacross_wait", "GOMP_doacross_ull_wait":
+		return entryOrdered
 	}
+	return entryOther
 }
 
 // kindOfEntry classifies an exported function by name, which may be decorated as
@@ -44,5 +58,5 @@ func kindOfEntry(name string) entryKind {
 	if strings.HasPrefix(name, "GOMP_parallel_loop") {
 		return entryFork
 	}
-	return entryNames()[name]
+	return kindOfName(name)
 }

@@ -58,7 +58,7 @@ var imports = map[string][]string{
 	"unwind":                  {"callbacks", "internal/arch", "internal/binread", "internal/budget", "internal/elfx", "internal/gocode"},
 	"symbolize":               {"callbacks", "internal/binread", "internal/budget", "internal/elfx", "internal/unxz"},
 	"picture":                 nil,
-	"inspect":                 {"internal/budget", "picture", "callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/accesspath", "internal/arch", "internal/cxxabi", "internal/flow", "internal/symbolic", "internal/libc", "internal/lockflow", "internal/mpi", "internal/spin", "trace"},
+	"inspect":                 {"internal/budget", "picture", "callbacks", "handles", "layout", "rtl", "rtl/accessor", "unwind", "symbolize", "internal/accesspath", "internal/arch", "internal/cxxabi", "internal/flow", "internal/symbolic", "internal/libc", "internal/lockflow", "internal/mpi", "internal/spin", "trace", "trace/analyze"},
 	"diagnose":                {"internal/phrase", "picture"},
 	"trace":                   {"callbacks"},
 	"trace/analyze":           {"trace"},

@@ -29,7 +29,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 	}
 	out = append(out, d.called(out)...)
 	for i := range out {
-		if pic.Facts != nil {
+		if pic.Facts != nil && !isHistory(out[i].Kind) {
 			withRecorded(&out[i], pic.Facts.Recorded)
 		}
 	}

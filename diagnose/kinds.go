@@ -40,6 +40,10 @@ func Kinds() []Kind {
 		{picture.VerdictForkChild, "FORKED CHILD", picture.SeverityHang, forked},
 		{picture.VerdictSharedProcessor, "SPINNING ON A SHARED CPU", picture.SeverityWarning, sharedProcessors},
 		{picture.VerdictOversubscribed, "OVERSUBSCRIBED", picture.SeverityWarning, oversubscribed},
+		{picture.VerdictLockOrder, "LOCK ORDER", picture.SeverityWarning, lockOrders},
+		{picture.VerdictContention, "CONTENTION", picture.SeverityWarning, contentions},
+		{picture.VerdictImbalance, "IMBALANCE", picture.SeverityWarning, imbalances},
+		{picture.VerdictTinyTasks, "TINY TASKS", picture.SeverityWarning, tinyTasks},
 	}
 }
 

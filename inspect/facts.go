@@ -76,7 +76,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 		g.facts.Abort = &a
 	}
 	p.exceptions.find(&g.facts.Abort)
-	g.facts.Recorded = p.recorded.find()
+	g.facts.Recorded, g.facts.History = p.recorded.find()
 	return g.facts
 }
 

@@ -84,6 +84,9 @@ type Config struct {
 	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
 	// target that stands, or is of another machine.
 	Monotonic func() int64
+	// Rings is the memory of a process beside the copy that Target is, for what is written all
+	// the time and can be read meanwhile: a recorder's rings. Nil if Target is no copy.
+	Rings callbacks.Memory
 	// Warnings of whoever opened the target; the picture repeats them.
 	Warnings []error
 }
@@ -168,7 +171,7 @@ func (in *Inspector) readThreads() {
 		newConstructs(in.code, flows),
 		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
-		&recorded{target, in.cfg.Monotonic, about, in.notes, in.code, data},
+		&recorded{target, in.cfg.Rings, in.cfg.Monotonic, about, in.notes, in.code, data},
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 // recorded tells what a recorder has kept of the threads, if the program has one.
 type recorded struct {
 	target    callbacks.Target
-	monotonic func() int64 // the present by CLOCK_MONOTONIC; nil for a target that stands
+	rings     callbacks.Memory // as Config has it
+	monotonic func() int64     // the present by CLOCK_MONOTONIC; nil for a target that stands
 	about     *picture.Target
 	notes     *notes
 	code      *codeNames
@@ -29,16 +30,20 @@ const restless = 10 * time.Millisecond
 // newestMax bounds the threads whose last event is read: each takes six reads.
 const newestMax = 4096
 
-// find reads what the recorder has of each thread that lives. Without one it costs a pass
-// over the names of the mappings.
-func (r *recorded) find() []picture.Recorded {
-	lister, ok := r.target.(callbacks.MappingLister)
-	if !ok {
-		return nil
+// mappings are those of the target, as far as it lists them.
+func (r *recorded) mappings() []callbacks.Mapping {
+	if lister, ok := r.target.(callbacks.MappingLister); ok {
+		return lister.Mappings()
 	}
-	reader, err := trace.OpenNamed(r.target, lister.Mappings(), r.about.PID)
+	return nil
+}
+
+// find reads what the recorder has of each thread that lives, and what its newest events
+// show. Without one it costs a pass over the names of the mappings.
+func (r *recorded) find() ([]picture.Recorded, *picture.History) {
+	reader, err := trace.OpenNamed(r.target, r.mappings(), r.about.PID)
 	if errors.Is(err, trace.ErrNone) {
-		return nil
+		return nil, nil
 	}
 	var rec *trace.Recording
 	if err == nil {
@@ -46,7 +51,7 @@ func (r *recorded) find() []picture.Recorded {
 	}
 	if err != nil {
 		r.notes.warn("what was recorded cannot be read: %s", message(err))
-		return nil
+		return nil, nil
 	}
 	w := &recordedWords{r, rec, rec.Words(r.lock), rec.Last(), "before the newest event"}
 	if r.monotonic != nil {
@@ -72,7 +77,7 @@ func (r *recorded) find() []picture.Recorded {
 		}
 		out = append(out, one)
 	}
-	return out
+	return out, r.history(w)
 }
 
 // lock is the name of a lock or critical construct by its wait id.
@@ -99,12 +104,17 @@ func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
 		Says: w.words.Phrase(e), When: fmt.Sprintf("%v %s", elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
 		Lock: picture.Address(e.Lock()),
 	}
-	if e.PC != 0 {
-		f := unwind.Frame{PC: e.PC, Module: w.code.moduleOf(e.PC)}
-		at := w.code.frames(f, kindUser)[0]
-		out.At = &at
-	}
+	out.At = w.place(e.PC)
 	return out
+}
+
+// place is where the call of the program is that returns to pc, nil if that is not known.
+func (w *recordedWords) place(pc uint64) *picture.Frame {
+	if pc == 0 || w.code.owned(pc) {
+		return nil
+	}
+	f := unwind.Frame{PC: pc, Module: w.code.moduleOf(pc)}
+	return &w.code.frames(f, kindUser)[0]
 }
 
 // elapsed leaves of a duration what people read of it.

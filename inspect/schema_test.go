@@ -55,6 +55,12 @@ var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[picture.Left]():          "left",
 	reflect.TypeFor[picture.Recorded]():      "recorded",
 	reflect.TypeFor[picture.PastEvent]():     "past_event",
+	reflect.TypeFor[picture.History]():       "history",
+	reflect.TypeFor[picture.LockOrder]():     "lock_order",
+	reflect.TypeFor[picture.LockStep]():      "lock_step",
+	reflect.TypeFor[picture.Imbalance]():     "imbalance",
+	reflect.TypeFor[picture.Contention]():    "contention",
+	reflect.TypeFor[picture.TaskGrain]():     "task_grain",
 }
 
 type schema struct {

@@ -30,6 +30,7 @@ type Facts struct {
 	Fault       *Fault      `json:"fault,omitempty"`
 	Abort       *Abort      `json:"abort,omitempty"`
 	Recorded    []Recorded  `json:"recorded,omitempty"` // of the threads of a program with the recorder
+	History     *History    `json:"history,omitempty"`  // what the recorder's newest events show
 }
 
 // Recorded is what the recorder has kept of a thread (docs/recorder.md).

@@ -152,6 +152,10 @@ const (
 	VerdictOversubscribed   VerdictKind = "oversubscribed"
 	VerdictSharedProcessor  VerdictKind = "shared_processor"
 	VerdictOverwritten      VerdictKind = "memory_overwritten"
+	VerdictLockOrder        VerdictKind = "lock_order"
+	VerdictImbalance        VerdictKind = "imbalance"
+	VerdictContention       VerdictKind = "contention"
+	VerdictTinyTasks        VerdictKind = "tiny_tasks"
 )
 
 // Certainty is how sure something is.

@@ -193,8 +193,8 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 		Budget:     m.guard,
 		Only:       only,
 	}
-	if _, process := m.source.(*process); process {
-		cfg.Monotonic = monotonic
+	if p, living := m.source.(*process); living {
+		cfg.Monotonic, cfg.Rings = monotonic, p
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))

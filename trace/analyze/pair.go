@@ -226,8 +226,10 @@ func (m *machine) schedule(e *trace.Event) {
 	if len(m.stack) >= nestMax {
 		return
 	}
+	by := m.created[next]
 	m.push(Span{
-		Thread: m.thread, LWP: m.lwp, What: Task, Kind: e.Kind, Begin: e.Time, Task: next, PC: m.created[next],
+		Thread: m.thread, LWP: m.lwp, What: Task, Kind: e.Kind, Begin: e.Time, Task: next, PC: by.pc,
+		detail: detail{deferred: by.deferred},
 	})
 }
 

@@ -43,6 +43,7 @@ type detail struct {
 	tested   bool   // of a lock: nobody waited for it
 	explicit bool   // of a lock: it was acquired in an explicit task,
 	began    uint64 // which began then
+	deferred bool   // of a task: its creator did not wait for it
 }
 
 // Ticks is how long it took.
@@ -91,14 +92,20 @@ type index struct {
 	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
 	// worker's barrier back until the next fork.
 	joined  map[uint64]uint64
-	created map[uint64]uint64 // by task: the code that created it
+	created map[uint64]created // by task
+}
+
+// created is the code that created a task, and whether it went on meanwhile.
+type created struct {
+	pc       uint64
+	deferred bool
 }
 
 // indexMax bounds the regions and the tasks of an index.
 const indexMax = 1 << 20
 
 func newIndex(rec *trace.Recording, since uint64) index {
-	x := index{map[uint64]uint64{}, map[uint64]uint64{}}
+	x := index{map[uint64]uint64{}, map[uint64]created{}}
 	for _, t := range rec.Threads {
 		c := t.Main.Since(since)
 		for e := (trace.Event{}); c.Next(&e); {
@@ -106,7 +113,7 @@ func newIndex(rec *trace.Recording, since uint64) index {
 			case e.Code == trace.ParallelEnd && len(x.joined) < indexMax:
 				x.joined[e.Region] = e.Time
 			case e.Code == trace.TaskCreate && len(x.created) < indexMax:
-				x.created[e.Task()] = e.PC
+				x.created[e.Task()] = created{e.PC, !trace.TaskFlags(e.Value).Undeferred()}
 			}
 		}
 	}

@@ -29,6 +29,7 @@ type Row struct {
 	Late      Late
 	// Holder is where those acquired the lock that others waited for.
 	Holder Blame
+	extent
 }
 
 // Late is a thread that arrived last, and how often.
@@ -98,6 +99,7 @@ func Stats(rec *trace.Recording, w Window) *Statistics {
 	c.imbalance()
 	c.contention()
 	for _, r := range c.rows {
+		r.Elapsed = c.clock.Between(min(r.first, r.last), r.last)
 		s.Rows = append(s.Rows, *r)
 	}
 	slices.SortFunc(s.Rows, func(a, b Row) int {
@@ -129,6 +131,7 @@ func (c *collector) End(s *Span) {
 	if s.Open {
 		r.Open++
 	}
+	r.cover(s, d)
 	if c.kept >= keptMax {
 		return
 	}
@@ -136,7 +139,7 @@ func (c *collector) End(s *Span) {
 	case s.What == Sync && isBarrier(s.Kind):
 		r.Wait += d
 		c.barriers = append(c.barriers, *s)
-	case s.What == LockWait && !s.Failed:
+	case s.What == LockWait && !s.Failed && !s.Open:
 		c.waits = append(c.waits, *s)
 	case s.What == LockHeld:
 		c.holds[s.Lock] = append(c.holds[s.Lock], *s)
@@ -197,7 +200,10 @@ func (c *collector) one(spans []Span, late map[*Row]map[uint32]int) {
 	late[r][last.LWP]++
 }
 
-// contention finds for each wait for a lock who had it.
+// holdersMost bounds the holders of a lock that one thread waits for, the last ones.
+const holdersMost = 64
+
+// contention finds for each wait for a lock who had it meanwhile.
 func (c *collector) contention() {
 	for _, list := range c.holds {
 		slices.SortFunc(list, func(a, b Span) int { return cmp.Compare(a.Begin, b.Begin) })
@@ -206,19 +212,26 @@ func (c *collector) contention() {
 	for i := range c.waits {
 		w := &c.waits[i]
 		list := c.holds[w.Lock]
-		n, _ := slices.BinarySearchFunc(list, w.Begin, func(s Span, at uint64) int { return cmp.Compare(s.Begin, at) })
+		n, _ := slices.BinarySearchFunc(list, w.End, func(s Span, at uint64) int { return cmp.Compare(s.Begin, at) })
 		r := c.row(w)
 		if n == 0 || r == nil {
 			continue
 		}
-		if h := &list[n-1]; h.End > w.Begin && h.Thread != w.Thread {
-			d := c.clock.Between(w.Begin, w.End)
-			r.Contended++
-			r.Wait += d
+		contended := false
+		for k := n - 1; k >= max(0, n-holdersMost) && list[k].End > w.Begin; k-- {
+			h := &list[k]
+			if h.Thread == w.Thread {
+				continue
+			}
+			contended = true
 			if blame[r] == nil {
 				blame[r] = map[uint64]time.Duration{}
 			}
-			blame[r][h.PC] += d
+			blame[r][h.PC] += c.clock.Between(max(h.Begin, w.Begin), min(h.End, w.End))
+		}
+		if contended {
+			r.Contended++
+			r.Wait += c.clock.Between(w.Begin, w.End)
 		}
 	}
 	for r, places := range blame {

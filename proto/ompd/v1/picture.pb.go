@@ -3851,7 +3851,9 @@ type Facts struct {
 	Fault       *Fault      `protobuf:"bytes,14,opt,name=fault,proto3" json:"fault,omitempty"`
 	Abort       *Abort      `protobuf:"bytes,15,opt,name=abort,proto3" json:"abort,omitempty"`
 	// Of the threads of a program with the recorder.
-	Recorded      []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
+	Recorded []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
+	// What the recorder's newest events show.
+	History       *History `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3995,6 +3997,13 @@ func (x *Facts) GetAbort() *Abort {
 func (x *Facts) GetRecorded() []*Recorded {
 	if x != nil {
 		return x.Recorded
+	}
+	return nil
+}
+
+func (x *Facts) GetHistory() *History {
+	if x != nil {
+		return x.History
 	}
 	return nil
 }
@@ -4146,6 +4155,516 @@ func (x *PastEvent) GetAt() *Frame {
 	return nil
 }
 
+// History is what the newest events of a program with the recorder show: those that an ordinary
+// look reads.
+type History struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Threads int64                  `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
+	Events  int64                  `protobuf:"varint,2,opt,name=events,proto3" json:"events,omitempty"`
+	// From the first of these events to the last.
+	Nanoseconds int64 `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	// Locks that threads acquired in different orders.
+	LockOrders []*LockOrder `protobuf:"bytes,4,rep,name=lock_orders,json=lockOrders,proto3" json:"lock_orders,omitempty"`
+	// The barriers with the most waiting for the last thread.
+	Imbalances []*Imbalance `protobuf:"bytes,5,rep,name=imbalances,proto3" json:"imbalances,omitempty"`
+	// The locks with the most waiting for another thread.
+	Contentions []*Contention `protobuf:"bytes,6,rep,name=contentions,proto3" json:"contentions,omitempty"`
+	// The places that create the most deferred tasks.
+	TaskGrains    []*TaskGrain `protobuf:"bytes,7,rep,name=task_grains,json=taskGrains,proto3" json:"task_grains,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *History) Reset() {
+	*x = History{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *History) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*History) ProtoMessage() {}
+
+func (x *History) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use History.ProtoReflect.Descriptor instead.
+func (*History) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *History) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *History) GetEvents() int64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *History) GetNanoseconds() int64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+func (x *History) GetLockOrders() []*LockOrder {
+	if x != nil {
+		return x.LockOrders
+	}
+	return nil
+}
+
+func (x *History) GetImbalances() []*Imbalance {
+	if x != nil {
+		return x.Imbalances
+	}
+	return nil
+}
+
+func (x *History) GetContentions() []*Contention {
+	if x != nil {
+		return x.Contentions
+	}
+	return nil
+}
+
+func (x *History) GetTaskGrains() []*TaskGrain {
+	if x != nil {
+		return x.TaskGrains
+	}
+	return nil
+}
+
+// LockOrder is a cycle in the order of acquisition: had its steps come at once, each thread
+// would have waited for the next one's lock for ever.
+type LockOrder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Steps []*LockStep            `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
+	// Further such cycles of the same code.
+	Alike         int64 `protobuf:"varint,2,opt,name=alike,proto3" json:"alike,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockOrder) Reset() {
+	*x = LockOrder{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockOrder) ProtoMessage() {}
+
+func (x *LockOrder) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
+func (*LockOrder) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *LockOrder) GetSteps() []*LockStep {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *LockOrder) GetAlike() int64 {
+	if x != nil {
+		return x.Alike
+	}
+	return 0
+}
+
+// LockStep is a thread that acquired a lock while it had another one.
+type LockStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// The acquisition of the lock that it had.
+	First         *PastEvent `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	Second        *PastEvent `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockStep) Reset() {
+	*x = LockStep{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockStep) ProtoMessage() {}
+
+func (x *LockStep) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
+func (*LockStep) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *LockStep) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *LockStep) GetFirst() *PastEvent {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *LockStep) GetSecond() *PastEvent {
+	if x != nil {
+		return x.Second
+	}
+	return nil
+}
+
+// Imbalance is how unevenly threads come to a barrier.
+type Imbalance struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Which barrier.
+	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
+	At   *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// How often the team came there.
+	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// From the first of these barriers to the last.
+	Nanoseconds int64 `protobuf:"varint,4,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	// Nanoseconds from the mean arrival to the last one, all together.
+	Waited int64 `protobuf:"varint,5,opt,name=waited,proto3" json:"waited,omitempty"`
+	// LWP of the thread that was the last most often.
+	Last int64 `protobuf:"varint,6,opt,name=last,proto3" json:"last,omitempty"`
+	// How often that was.
+	LastCount int64 `protobuf:"varint,7,opt,name=last_count,json=lastCount,proto3" json:"last_count,omitempty"`
+	// That came there.
+	Threads       int64 `protobuf:"varint,8,opt,name=threads,proto3" json:"threads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Imbalance) Reset() {
+	*x = Imbalance{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Imbalance) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Imbalance) ProtoMessage() {}
+
+func (x *Imbalance) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
+func (*Imbalance) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Imbalance) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *Imbalance) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Imbalance) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Imbalance) GetNanoseconds() int64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+func (x *Imbalance) GetWaited() int64 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
+}
+
+func (x *Imbalance) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *Imbalance) GetLastCount() int64 {
+	if x != nil {
+		return x.LastCount
+	}
+	return 0
+}
+
+func (x *Imbalance) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+// Contention is how threads wait for a lock that another one has.
+type Contention struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For what they wait.
+	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
+	At   *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// Acquisitions.
+	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	// Those of them that waited.
+	Contended int64 `protobuf:"varint,4,opt,name=contended,proto3" json:"contended,omitempty"`
+	Threads   int64 `protobuf:"varint,5,opt,name=threads,proto3" json:"threads,omitempty"`
+	// From the first of these acquisitions to the last.
+	Nanoseconds int64 `protobuf:"varint,6,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	// Nanoseconds of all threads together.
+	Waited int64 `protobuf:"varint,7,opt,name=waited,proto3" json:"waited,omitempty"`
+	// Where those acquired it that were waited for the most.
+	Holder        *Frame `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Contention) Reset() {
+	*x = Contention{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Contention) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Contention) ProtoMessage() {}
+
+func (x *Contention) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Contention.ProtoReflect.Descriptor instead.
+func (*Contention) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Contention) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *Contention) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Contention) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Contention) GetContended() int64 {
+	if x != nil {
+		return x.Contended
+	}
+	return 0
+}
+
+func (x *Contention) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Contention) GetNanoseconds() int64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+func (x *Contention) GetWaited() int64 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
+}
+
+func (x *Contention) GetHolder() *Frame {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+// TaskGrain is how short the deferred tasks of one place are.
+type TaskGrain struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where they are created.
+	At    *Frame `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Count int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Those that took less than 2 µs, without the tasks in them.
+	Short int64 `protobuf:"varint,3,opt,name=short,proto3" json:"short,omitempty"`
+	// Nanoseconds from one to the next, on the mean.
+	Period        int64 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskGrain) Reset() {
+	*x = TaskGrain{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskGrain) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskGrain) ProtoMessage() {}
+
+func (x *TaskGrain) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
+func (*TaskGrain) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *TaskGrain) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *TaskGrain) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *TaskGrain) GetShort() int64 {
+	if x != nil {
+		return x.Short
+	}
+	return 0
+}
+
+func (x *TaskGrain) GetPeriod() int64 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
 // Wait is what one thread waits for.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4182,7 +4701,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4195,7 +4714,7 @@ func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4208,7 +4727,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -4336,7 +4855,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4349,7 +4868,7 @@ func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4362,7 +4881,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -4433,7 +4952,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4446,7 +4965,7 @@ func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4459,7 +4978,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Lock) GetId() string {
@@ -4580,7 +5099,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4593,7 +5112,7 @@ func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4606,7 +5125,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -4642,7 +5161,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4655,7 +5174,7 @@ func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4668,7 +5187,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -4730,7 +5249,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4743,7 +5262,7 @@ func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4756,7 +5275,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -4800,7 +5319,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4813,7 +5332,7 @@ func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4826,7 +5345,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Barrier) GetId() string {
@@ -4892,7 +5411,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +5424,7 @@ func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +5437,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -4958,7 +5477,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4971,7 +5490,7 @@ func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4984,7 +5503,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Construct) GetName() string {
@@ -5030,7 +5549,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +5562,7 @@ func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +5575,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -5119,7 +5638,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5132,7 +5651,7 @@ func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5145,7 +5664,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Fork) GetRegion() string {
@@ -5250,7 +5769,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5263,7 +5782,7 @@ func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5276,7 +5795,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Setting) GetName() string {
@@ -5309,7 +5828,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5322,7 +5841,7 @@ func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5335,7 +5854,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -5379,7 +5898,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5392,7 +5911,7 @@ func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5405,7 +5924,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -5435,7 +5954,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5448,7 +5967,7 @@ func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5461,7 +5980,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -5490,7 +6009,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5503,7 +6022,7 @@ func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5516,7 +6035,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -5548,7 +6067,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5561,7 +6080,7 @@ func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5574,7 +6093,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Variable) GetName() string {
@@ -5642,7 +6161,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5655,7 +6174,7 @@ func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5668,7 +6187,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -5774,7 +6293,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5787,7 +6306,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5800,7 +6319,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -5881,7 +6400,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5894,7 +6413,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5907,7 +6426,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -5952,7 +6471,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5965,7 +6484,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5978,7 +6497,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -6034,7 +6553,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6047,7 +6566,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6060,7 +6579,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -6134,7 +6653,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6147,7 +6666,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6160,7 +6679,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -6204,7 +6723,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6217,7 +6736,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6230,7 +6749,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Exception) GetType() string {
@@ -6294,7 +6813,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6307,7 +6826,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6320,7 +6839,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -6381,7 +6900,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6394,7 +6913,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6407,7 +6926,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Left) GetAll() bool {
@@ -6874,7 +7393,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
 	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
-	"\x04same\x18\x03 \x01(\x03R\x04same\"\x9f\x05\n" +
+	"\x04same\x18\x03 \x01(\x03R\x04same\"\xcb\x05\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -6896,7 +7415,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\venvironment\x18\r \x03(\v2\x11.ompd.v1.VariableR\venvironment\x12$\n" +
 	"\x05fault\x18\x0e \x01(\v2\x0e.ompd.v1.FaultR\x05fault\x12$\n" +
 	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
-	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\"\x88\x01\n" +
+	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
+	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\"\x88\x01\n" +
 	"\bRecorded\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12&\n" +
@@ -6907,7 +7427,51 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04when\x18\x02 \x01(\tR\x04when\x12\x17\n" +
 	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x1e\n" +
 	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02atB\a\n" +
-	"\x05_lock\"\x9f\x03\n" +
+	"\x05_lock\"\xb2\x02\n" +
+	"\aHistory\x12\x18\n" +
+	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x16\n" +
+	"\x06events\x18\x02 \x01(\x03R\x06events\x12 \n" +
+	"\vnanoseconds\x18\x03 \x01(\x03R\vnanoseconds\x123\n" +
+	"\vlock_orders\x18\x04 \x03(\v2\x12.ompd.v1.LockOrderR\n" +
+	"lockOrders\x122\n" +
+	"\n" +
+	"imbalances\x18\x05 \x03(\v2\x12.ompd.v1.ImbalanceR\n" +
+	"imbalances\x125\n" +
+	"\vcontentions\x18\x06 \x03(\v2\x13.ompd.v1.ContentionR\vcontentions\x123\n" +
+	"\vtask_grains\x18\a \x03(\v2\x12.ompd.v1.TaskGrainR\n" +
+	"taskGrains\"J\n" +
+	"\tLockOrder\x12'\n" +
+	"\x05steps\x18\x01 \x03(\v2\x11.ompd.v1.LockStepR\x05steps\x12\x14\n" +
+	"\x05alike\x18\x02 \x01(\x03R\x05alike\"x\n" +
+	"\bLockStep\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
+	"\x05first\x18\x02 \x01(\v2\x12.ompd.v1.PastEventR\x05first\x12*\n" +
+	"\x06second\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x06second\"\xdc\x01\n" +
+	"\tImbalance\x12\x12\n" +
+	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
+	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12 \n" +
+	"\vnanoseconds\x18\x04 \x01(\x03R\vnanoseconds\x12\x16\n" +
+	"\x06waited\x18\x05 \x01(\x03R\x06waited\x12\x12\n" +
+	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x1d\n" +
+	"\n" +
+	"last_count\x18\a \x01(\x03R\tlastCount\x12\x18\n" +
+	"\athreads\x18\b \x01(\x03R\athreads\"\xf0\x01\n" +
+	"\n" +
+	"Contention\x12\x12\n" +
+	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
+	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x1c\n" +
+	"\tcontended\x18\x04 \x01(\x03R\tcontended\x12\x18\n" +
+	"\athreads\x18\x05 \x01(\x03R\athreads\x12 \n" +
+	"\vnanoseconds\x18\x06 \x01(\x03R\vnanoseconds\x12\x16\n" +
+	"\x06waited\x18\a \x01(\x03R\x06waited\x12&\n" +
+	"\x06holder\x18\b \x01(\v2\x0e.ompd.v1.FrameR\x06holder\"o\n" +
+	"\tTaskGrain\x12\x1e\n" +
+	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x14\n" +
+	"\x05short\x18\x03 \x01(\x03R\x05short\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\x03R\x06period\"\x9f\x03\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
@@ -7132,7 +7696,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [65]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [71]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -7173,132 +7737,150 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Facts)(nil),         // 36: ompd.v1.Facts
 	(*Recorded)(nil),      // 37: ompd.v1.Recorded
 	(*PastEvent)(nil),     // 38: ompd.v1.PastEvent
-	(*Wait)(nil),          // 39: ompd.v1.Wait
-	(*Awaited)(nil),       // 40: ompd.v1.Awaited
-	(*Lock)(nil),          // 41: ompd.v1.Lock
-	(*Leave)(nil),         // 42: ompd.v1.Leave
-	(*Holder)(nil),        // 43: ompd.v1.Holder
-	(*Candidates)(nil),    // 44: ompd.v1.Candidates
-	(*Barrier)(nil),       // 45: ompd.v1.Barrier
-	(*Misplaced)(nil),     // 46: ompd.v1.Misplaced
-	(*Construct)(nil),     // 47: ompd.v1.Construct
-	(*Lost)(nil),          // 48: ompd.v1.Lost
-	(*Fork)(nil),          // 49: ompd.v1.Fork
-	(*Setting)(nil),       // 50: ompd.v1.Setting
-	(*Processors)(nil),    // 51: ompd.v1.Processors
-	(*Mask)(nil),          // 52: ompd.v1.Mask
-	(*Quota)(nil),         // 53: ompd.v1.Quota
-	(*Cpuset)(nil),        // 54: ompd.v1.Cpuset
-	(*Variable)(nil),      // 55: ompd.v1.Variable
-	(*Fault)(nil),         // 56: ompd.v1.Fault
-	(*FaultStack)(nil),    // 57: ompd.v1.FaultStack
-	(*Nearby)(nil),        // 58: ompd.v1.Nearby
-	(*MemoryMapping)(nil), // 59: ompd.v1.MemoryMapping
-	(*Abort)(nil),         // 60: ompd.v1.Abort
-	(*SignalHandler)(nil), // 61: ompd.v1.SignalHandler
-	(*Exception)(nil),     // 62: ompd.v1.Exception
-	(*Thrown)(nil),        // 63: ompd.v1.Thrown
-	(*Left)(nil),          // 64: ompd.v1.Left
+	(*History)(nil),       // 39: ompd.v1.History
+	(*LockOrder)(nil),     // 40: ompd.v1.LockOrder
+	(*LockStep)(nil),      // 41: ompd.v1.LockStep
+	(*Imbalance)(nil),     // 42: ompd.v1.Imbalance
+	(*Contention)(nil),    // 43: ompd.v1.Contention
+	(*TaskGrain)(nil),     // 44: ompd.v1.TaskGrain
+	(*Wait)(nil),          // 45: ompd.v1.Wait
+	(*Awaited)(nil),       // 46: ompd.v1.Awaited
+	(*Lock)(nil),          // 47: ompd.v1.Lock
+	(*Leave)(nil),         // 48: ompd.v1.Leave
+	(*Holder)(nil),        // 49: ompd.v1.Holder
+	(*Candidates)(nil),    // 50: ompd.v1.Candidates
+	(*Barrier)(nil),       // 51: ompd.v1.Barrier
+	(*Misplaced)(nil),     // 52: ompd.v1.Misplaced
+	(*Construct)(nil),     // 53: ompd.v1.Construct
+	(*Lost)(nil),          // 54: ompd.v1.Lost
+	(*Fork)(nil),          // 55: ompd.v1.Fork
+	(*Setting)(nil),       // 56: ompd.v1.Setting
+	(*Processors)(nil),    // 57: ompd.v1.Processors
+	(*Mask)(nil),          // 58: ompd.v1.Mask
+	(*Quota)(nil),         // 59: ompd.v1.Quota
+	(*Cpuset)(nil),        // 60: ompd.v1.Cpuset
+	(*Variable)(nil),      // 61: ompd.v1.Variable
+	(*Fault)(nil),         // 62: ompd.v1.Fault
+	(*FaultStack)(nil),    // 63: ompd.v1.FaultStack
+	(*Nearby)(nil),        // 64: ompd.v1.Nearby
+	(*MemoryMapping)(nil), // 65: ompd.v1.MemoryMapping
+	(*Abort)(nil),         // 66: ompd.v1.Abort
+	(*SignalHandler)(nil), // 67: ompd.v1.SignalHandler
+	(*Exception)(nil),     // 68: ompd.v1.Exception
+	(*Thrown)(nil),        // 69: ompd.v1.Thrown
+	(*Left)(nil),          // 70: ompd.v1.Left
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
-	1,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	8,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	9,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	14, // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	16, // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	17, // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	18, // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	19, // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	20, // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	22, // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	23, // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	36, // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
-	7,  // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	13, // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	6,  // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	2,  // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
-	5,  // 16: ompd.v1.Standstill.spun:type_name -> ompd.v1.Spin
-	4,  // 17: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	11, // 18: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	12, // 19: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	13, // 20: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	13, // 21: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	10, // 22: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	3,  // 23: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	15, // 24: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	15, // 25: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	13, // 26: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	21, // 27: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	24, // 28: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	27, // 29: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	26, // 30: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	13, // 31: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	13, // 32: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	25, // 33: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	13, // 34: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	29, // 35: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	31, // 36: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	0,  // 37: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	33, // 38: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	33, // 39: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	34, // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	35, // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	35, // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	39, // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	41, // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	45, // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	44, // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	44, // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	48, // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	49, // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	51, // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	50, // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	55, // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	56, // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	60, // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	37, // 55: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	38, // 56: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	38, // 57: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	13, // 58: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
-	40, // 59: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13, // 60: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	43, // 61: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	44, // 62: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	42, // 63: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13, // 64: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13, // 65: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13, // 66: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	46, // 67: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	47, // 68: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13, // 69: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13, // 70: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13, // 71: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13, // 72: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	52, // 73: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	53, // 74: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	54, // 75: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13, // 76: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	57, // 77: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	58, // 78: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13, // 79: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	59, // 80: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	59, // 81: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	59, // 82: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13, // 83: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	62, // 84: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	61, // 85: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13, // 86: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	63, // 87: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	64, // 88: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13, // 89: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13, // 90: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13, // 91: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13, // 92: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	93, // [93:93] is the sub-list for method output_type
-	93, // [93:93] is the sub-list for method input_type
-	93, // [93:93] is the sub-list for extension type_name
-	93, // [93:93] is the sub-list for extension extendee
-	0,  // [0:93] is the sub-list for field type_name
+	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
+	8,   // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	9,   // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	14,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	16,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	17,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	18,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	19,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	20,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	22,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	23,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	36,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	7,   // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	13,  // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	6,   // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	2,   // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
+	5,   // 16: ompd.v1.Standstill.spun:type_name -> ompd.v1.Spin
+	4,   // 17: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	11,  // 18: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	12,  // 19: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	13,  // 20: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	13,  // 21: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	10,  // 22: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	3,   // 23: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	15,  // 24: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	15,  // 25: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	13,  // 26: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	21,  // 27: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	24,  // 28: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	27,  // 29: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	26,  // 30: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	13,  // 31: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	13,  // 32: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	25,  // 33: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	13,  // 34: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	29,  // 35: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	31,  // 36: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	0,   // 37: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	33,  // 38: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	33,  // 39: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	34,  // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	35,  // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	35,  // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	45,  // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	47,  // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	51,  // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	50,  // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	50,  // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	54,  // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	55,  // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	57,  // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	56,  // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	61,  // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	62,  // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	66,  // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	37,  // 55: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	39,  // 56: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	38,  // 57: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	38,  // 58: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	13,  // 59: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	40,  // 60: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	42,  // 61: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	43,  // 62: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	44,  // 63: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	41,  // 64: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	38,  // 65: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	38,  // 66: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	13,  // 67: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
+	13,  // 68: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	13,  // 69: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	13,  // 70: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	46,  // 71: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13,  // 72: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	49,  // 73: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	50,  // 74: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	48,  // 75: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13,  // 76: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 77: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 78: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	52,  // 79: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	53,  // 80: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 81: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 82: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 83: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 84: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	58,  // 85: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	59,  // 86: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	60,  // 87: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 88: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	63,  // 89: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	64,  // 90: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 91: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	65,  // 92: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	65,  // 93: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	65,  // 94: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 95: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	68,  // 96: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	67,  // 97: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 98: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	69,  // 99: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	70,  // 100: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 101: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 102: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 103: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 104: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	105, // [105:105] is the sub-list for method output_type
+	105, // [105:105] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -7320,18 +7902,18 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[38].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[41].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[56].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[57].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[45].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[47].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[63].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   65,
+			NumMessages:   71,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,100 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// past is an event that is about a lock.
+func past(says string) picture.PastEvent { return picture.PastEvent{Says: says, When: "2s ago"} }
+
+// recording has what a recorder shows of four threads.
+func (s scene) recording() *picture.History {
+	s.Facts.History = &picture.History{Threads: 4, Events: 1000, Nanoseconds: 1e9}
+	return s.Facts.History
+}
+
+// inverted are two threads that acquired two locks in different orders.
+var inverted = picture.LockOrder{Steps: []picture.LockStep{
+	{Thread: 1, First: past("lock a"), Second: past("lock b")},
+	{Thread: 2, First: past("lock b"), Second: past("lock a")},
+}, Alike: 3}
+
+// late has a barrier with a share of waiting, at which thread 3 is the last so many times.
+func late(count, last int, waited int64) func(scene) {
+	return func(s scene) {
+		s.recording().Imbalances = []picture.Imbalance{{
+			Says: "barrier", Count: count, Nanoseconds: 1e9, Waited: waited, Last: 3, LastCount: last,
+		}}
+	}
+}
+
+// waiting has a lock that four threads want.
+func waiting(contended int, waited int64) func(scene) {
+	return func(s scene) {
+		s.recording().Contentions = []picture.Contention{{
+			Says: "wait for lock a", Count: 100, Contended: contended, Threads: 4, Nanoseconds: 1e9, Waited: waited,
+		}}
+	}
+}
+
+// grain has tasks of one place.
+func grain(count, short int, period int64) func(scene) {
+	return func(s scene) {
+		s.recording().TaskGrains = []picture.TaskGrain{{Count: count, Short: short, Period: period}}
+	}
+}
+
+// TestHistory draws what follows from what was recorded, and nothing where it is too little.
+func TestHistory(t *testing.T) {
+	const info, warning, certain = picture.SeverityInfo, picture.SeverityWarning, picture.Certain
+	order := want{picture.VerdictLockOrder, warning, picture.Likely, []int{1, 2}, "same order", "lock a and lock b"}
+	uneven := want{picture.VerdictImbalance, warning, certain, []int{3}, "schedule(dynamic)", "30 %"}
+	contended := want{picture.VerdictContention, warning, certain, nil, "reduction", "50 % of their time"}
+	tiny := want{picture.VerdictTinyTasks, warning, certain, nil, "grainsize", "less than 2 µs"}
+	lighter := func(w want, says string) []want {
+		w.severity, w.says = info, says
+		return []want{w}
+	}
+	check(t, []scenario{
+		{"nothing", 4, func(s scene) { s.recording() }, nil},
+		{"locks in different orders", 4, func(s scene) {
+			s.recording().LockOrders = []picture.LockOrder{inverted}
+		}, []want{order}},
+		{"the threads do wait for each other", 2, func(s scene) {
+			s.recording().LockOrders = []picture.LockOrder{inverted}
+			for lwp, id := range map[int]string{1: "b", 2: "a"} {
+				s.lock(id).Owner = 3 - lwp
+				s.waits(lwp, picture.WaitLock, id)
+			}
+		}, []want{{picture.VerdictDeadlock, picture.SeverityHang, certain, []int{1, 2}, "same order", ""}}},
+		{"one thread is late", 4, late(10, 9, 3e8), []want{uneven}},
+		{"one or the other is late", 4, late(10, 5, 3e8), lighter(uneven, "now another")},
+		{"one thread is a little late", 4, late(10, 9, 2e8), lighter(uneven, "20 %")},
+		{"few barriers", 4, late(7, 7, 9e8), nil},
+		{"little waiting", 4, late(10, 10, 9e7), nil},
+		{"contention", 4, waiting(90, 2e9), []want{contended}},
+		{"some contention", 4, waiting(90, 8e8), lighter(contended, "20 %")},
+		{"little contention", 4, waiting(90, 3e8), nil},
+		{"contention now and then", 4, waiting(15, 2e9), nil},
+		{"tiny tasks", 4, grain(400, 390, 3000), []want{tiny}},
+		{"tiny tasks, slowly", 4, grain(400, 390, 90e3), lighter(tiny, "")},
+		{"tiny tasks now and then", 4, grain(400, 390, 2e6), nil},
+		{"larger tasks", 4, grain(400, 200, 3000), nil},
+		{"few tasks", 4, grain(200, 200, 3000), nil},
+	})
+}
+
+// TestHistoryDied draws nothing from the history of a program that died.
+func TestHistoryDied(t *testing.T) {
+	s := team(4)
+	s.recording().LockOrders = []picture.LockOrder{inverted}
+	s.Facts.Fault = &picture.Fault{Thread: 1}
+	for _, v := range diagnose.Run(s.Picture) {
+		if v.Kind == picture.VerdictLockOrder {
+			t.Errorf("%+v", v)
+		}
+	}
+}

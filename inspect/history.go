@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
+)
+
+// historyEach bounds the newest records of each ring that a look reads, and historyAll those
+// of all together, so that no look takes more than 8 MB and some 50 ms for them. 4,096 are
+// about 1,300 acquisitions of a lock by each thread: what a program does in a loop is there
+// many times. `ompd-inspect trace stats` reads all.
+const historyEach, historyAll = 4096, 1 << 18
+
+// historyShown bounds what of each kind is told.
+const historyShown = 8
+
+// history tells what the newest events show. They are read from the target itself, beside
+// their writers: a copy of a process would never have what was written last. A rehearsal does
+// so, too, to learn what their names need.
+func (r *recorded) history(w *recordedWords) *picture.History {
+	var rings callbacks.Memory = r.target
+	if r.rings != nil {
+		rings = r.rings
+	}
+	reader, err := trace.OpenNamed(rings, r.mappings(), r.about.PID)
+	if err != nil {
+		return nil // it was there just now: the process has ended, or replaced itself
+	}
+	rec, err := reader.Recent(historyEach, historyAll)
+	if err != nil {
+		r.notes.warn("what was recorded cannot be read: %s", message(err))
+		return nil
+	}
+	past := *w
+	past.rec = rec
+	stats := analyze.Stats(rec, analyze.Window{})
+	h := &picture.History{Threads: stats.Threads, Events: stats.Events, Nanoseconds: stats.Span.Nanoseconds()}
+	for i := range stats.Rows {
+		past.row(h, &stats.Rows[i])
+	}
+	for _, g := range stats.Grains(&rec.Clock) {
+		h.TaskGrains = append(h.TaskGrains, picture.TaskGrain{
+			At: past.place(g.PC), Count: g.Count, Short: g.Short, Period: g.Period.Nanoseconds(),
+		})
+	}
+	h.Imbalances = most(h.Imbalances, func(i picture.Imbalance) int64 { return i.Waited })
+	h.Contentions = most(h.Contentions, func(c picture.Contention) int64 { return c.Waited })
+	h.TaskGrains = most(h.TaskGrains, func(g picture.TaskGrain) int64 { return int64(g.Count) })
+	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, r.onlyTests))
+	return h
+}
+
+// most are the first of a list, by a number, as many as are told.
+func most[T any](list []T, number func(T) int64) []T {
+	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
+	return list[:min(len(list), historyShown)]
+}
+
+// onlyTests reports whether the call that returns to pc is one that does not wait. LLVM's
+// runtime before 19 tells of it as of one that does.
+func (r *recorded) onlyTests(pc uint64) bool {
+	name := r.code.callTarget(pc)
+	return name == "omp_test_lock" || name == "omp_test_nest_lock"
+}
+
+// row adds what a row of statistics tells.
+func (w *recordedWords) row(h *picture.History, row *analyze.Row) {
+	says := analyze.Title(row.What, row.Kind, row.Lock, w.words)
+	switch {
+	case row.Barriers > 0:
+		h.Imbalances = append(h.Imbalances, picture.Imbalance{
+			Says: says, At: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
+			Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Imbalance.Nanoseconds(),
+			Last: int(row.Late.LWP), LastCount: row.Late.Count,
+		})
+	case row.What == analyze.LockWait && row.Contended > 0:
+		h.Contentions = append(h.Contentions, picture.Contention{
+			Says: says, At: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
+			Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Wait.Nanoseconds(), Holder: w.place(row.Holder.PC),
+		})
+	}
+}
+
+// lockOrders are the cycles, those of the same code once.
+func (w *recordedWords) lockOrders(cycles []analyze.Cycle) (out []picture.LockOrder) {
+	seen := map[string]int{}
+	for _, c := range cycles {
+		var places []string
+		for i := range c {
+			places = append(places, fmt.Sprint(c[i].FirstPC, c[i].SecondPC))
+		}
+		slices.Sort(places)
+		key := fmt.Sprint(places)
+		if i, ok := seen[key]; ok {
+			out[i].Alike++
+			continue
+		}
+		if len(out) == historyShown {
+			continue
+		}
+		seen[key] = len(out)
+		var o picture.LockOrder
+		for i := range c {
+			o.Steps = append(o.Steps, w.step(&c[i]))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// step is a step in words.
+func (w *recordedWords) step(s *analyze.Step) picture.LockStep {
+	first, second := s.Events()
+	first.Time, first.PC, second.Time, second.PC = s.FirstAt(), s.FirstPC, s.At, s.SecondPC
+	out := picture.LockStep{Thread: int(s.LWP), First: w.event(&first), Second: w.event(&second)}
+	out.First.Says, out.Second.Says = w.words.Mutex(&first), w.words.Mutex(&second)
+	return out
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestHistory looks at programs with the recorder that do not hang: what may hang, and what
+// takes their time, is told with the places; of the healthy twin nothing is.
+func TestHistory(t *testing.T) {
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			found := historyOf(t, runtime, "0")
+			for kind, says := range map[picture.VerdictKind][]string{
+				picture.VerdictLockOrder:  {"lock credit and lock debit", "transfer history.c:24", "likely", "warning"},
+				picture.VerdictImbalance:  {"history.c:5", "thread", "was the last at"},
+				picture.VerdictContention: {"wait for critical", "history.c:", "warning"},
+				picture.VerdictTinyTasks:  {"history.c:", "of 400 tasks"},
+			} {
+				v := found[kind]
+				b, _ := json.Marshal(v)
+				if v == nil || v.Fix == "" || len(v.Evidence) < 2 {
+					t.Errorf("%s: %s", kind, b)
+				}
+				for _, word := range says {
+					if !strings.Contains(string(b), word) {
+						t.Errorf("%s does not say %q: %s", kind, word, b)
+					}
+				}
+			}
+			found = historyOf(t, runtime, "1")
+			delete(found, picture.VerdictImbalance) // on a busy machine one thread may be late each time
+			for kind, v := range found {
+				t.Errorf("the healthy twin: %s: %+v", kind, v)
+			}
+		})
+	}
+}
+
+// historyOf runs history with the recorder, and returns the verdicts that follow from what was
+// recorded.
+func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.VerdictKind]*picture.Verdict {
+	t.Helper()
+	b, load := omptest.Build{Program: "history"}, "OMP_TOOL_LIBRARIES="
+	if runtime.Name == omptest.Libgomp(t).Name {
+		b.Compiler, load = omptest.GCC, "LD_PRELOAD="
+	}
+	run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: runtime}
+	cmd := run.Command(t.TempDir(), arg)
+	cmd.Args = slices.Insert(cmd.Args, 3, "env", load+omptest.Recorder(t),
+		"KMP_USE_YIELD=0") // behind sh -c SCRIPT; a yield between two tasks is long on a busy machine
+	input, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil || cmd.Start() != nil {
+		t.Fatal(err1, err2)
+	}
+	t.Cleanup(func() {
+		_ = input.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
+		t.Fatalf("history: %q, %v", line, err)
+	}
+	found := map[picture.VerdictKind]*picture.Verdict{}
+	pic := livePicture(t, cmd.Process.Pid)
+	for i := range pic.Verdicts {
+		v := &pic.Verdicts[i]
+		switch v.Kind {
+		case picture.VerdictLockOrder, picture.VerdictImbalance, picture.VerdictContention, picture.VerdictTinyTasks:
+			if found[v.Kind] == nil {
+				found[v.Kind] = v
+			}
+		default:
+			if v.Severity == picture.SeverityHang {
+				t.Errorf("a hang: %+v", v)
+			}
+		}
+	}
+	return found
+}

@@ -30,6 +30,8 @@ var oldWords = []struct{ old, use string }{
 	{"lock without owner", "orphaned lock"},
 	{"tasks that nobody runs", "starved tasks"},
 	{"barrier not complete", "incomplete barrier"},
+	{"last words", "abort message"},
+	{"gives nothing back", "never releases"},
 }
 
 // TestWords keeps the old words out of code, scripts and documents.

@@ -69,8 +69,8 @@ func (c *crash) abort() (picture.Abort, bool) {
 			continue
 		}
 		a.By = "the " + rt.Identity().Name
-		if r, ok := rt.Runtime.(rtl.LastWordsReader); ok {
-			if a.Message = r.LastWords(c.leftovers(n, st, caller)); a.Message != "" {
+		if r, ok := rt.Runtime.(rtl.AbortMessageReader); ok {
+			if a.Message = r.AbortMessage(c.leftovers(n, st, caller)); a.Message != "" {
 				a.MessageBy = "what is left on the stack of the function that printed it"
 			}
 		}

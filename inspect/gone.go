@@ -22,11 +22,11 @@ type reclaimed struct {
 	known   map[uint64]string // what was said of an address
 }
 
-// Gone says why the memory at addr is not the program's any more, in words for
+// FreedReason says why the memory at addr is not the program's any more, in words for
 // people; empty if it is, or if nothing proves that it is not. What it says was
 // read: of the mappings, of the stack pointers and control blocks of the threads, or
 // of what glibc's malloc keeps of free memory.
-func (f *reclaimed) Gone(addr uint64) string {
+func (f *reclaimed) FreedReason(addr uint64) string {
 	if addr == 0 || f.code.moduleOf(addr) != nil {
 		return ""
 	}

@@ -110,7 +110,7 @@ func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool
 	}
 	m, err := nw.data.library().Mutex(futex)
 	sound := err == nil && m.Contended
-	if !sound && nw.memory.Gone(futex) == "" {
+	if !sound && nw.memory.FreedReason(futex) == "" {
 		return wait{}, false
 	}
 	w := wait{

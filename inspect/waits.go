@@ -112,7 +112,7 @@ func (wf *waitFinder) lock(w wait) (picture.Lock, error) {
 	case l.Destroyed:
 		l.Gone = l.Evidence
 	default:
-		why := wf.memory.Gone(cmp.Or(w.variable, w.address))
+		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence
 		}

@@ -112,10 +112,10 @@ func (g *guard) act(tid int, status int32) {
 		g.only(t)
 	case event == 0:
 		if t.pid == g.root {
-			g.hears(k)
+			g.noteTerminalSignal(k)
 		}
 		if g.deadly(tid, int(k.signal())) {
-			g.die(t, k)
+			g.reportDeath(t, k)
 		}
 	}
 	t.resume(k)
@@ -223,7 +223,7 @@ func (g *guard) answer(r request) error {
 	}
 	over := make(chan struct{})
 	defer close(over)
-	go t.undertake(over)
+	go t.reapLoop(over)
 	return r.f(t)
 }
 
@@ -271,9 +271,9 @@ func dumpsCore(s unix.Signal) bool {
 	return false
 }
 
-// die stops a process of which thread k is about to die by a signal, tells that,
+// reportDeath stops a process of which thread k is about to die by a signal, tells that,
 // and answers questions until it may go on.
-func (g *guard) die(t *tracer, k *task) {
+func (g *guard) reportDeath(t *tracer, k *task) {
 	d := &Death{LWP: k.tid, Signal: int(k.signal())}
 	if err := ptrace(unix.PTRACE_GETSIGINFO, k.tid, 0, uintptr(unsafe.Pointer(&d.info))); err == nil {
 		if info, ok := arch.ParseSignalInfo(d.info[:]); ok {
@@ -283,25 +283,25 @@ func (g *guard) die(t *tracer, k *task) {
 	}
 	g.dying = t
 	over := make(chan struct{})
-	go t.undertake(over)
+	go t.reapLoop(over)
 	_ = t.stop(context.Background()) // a thread that does not stop in time is left out of looks
 	close(over)
 	proceed := make(chan struct{})
-	g.tellUntil(Event{PID: t.pid, Death: d, proceed: proceed}, proceed)
+	g.sendUntil(Event{PID: t.pid, Death: d, proceed: proceed}, proceed)
 	g.dying = nil
 	t.resume(k)
-	t.awaitFall(k)
+	t.waitForGroupExit(k)
 	g.release(t)
 }
 
-// fallTime bounds the wait for a thread that was let go on with a deadly signal to take
+// groupExitTimeout bounds the wait for a thread that was let go on with a deadly signal to take
 // the others with it. The first process of a container may survive some signals.
-const fallTime = time.Second
+const groupExitTimeout = time.Second
 
-// awaitFall waits until the kernel has told the other threads to die with k: before,
+// waitForGroupExit waits until the kernel has told the other threads to die with k: before,
 // they would run on for a moment, and the core would not show what was told.
-func (t *tracer) awaitFall(k *task) {
-	for begin := time.Now(); time.Since(begin) < fallTime; time.Sleep(firstNap) {
+func (t *tracer) waitForGroupExit(k *task) {
+	for begin := time.Now(); time.Since(begin) < groupExitTimeout; time.Sleep(firstNap) {
 		if !slices.ContainsFunc(t.tasks, func(o *task) bool {
 			if o == k || o.state != stopped {
 				return false
@@ -318,12 +318,12 @@ func (t *tracer) awaitFall(k *task) {
 func (g *guard) tell(e Event) {
 	told := make(chan struct{})
 	close(told)
-	g.tellUntil(e, told)
+	g.sendUntil(e, told)
 }
 
-// tellUntil tells an event and answers questions until that was done and until is
+// sendUntil tells an event and answers questions until that was done and until is
 // closed.
-func (g *guard) tellUntil(e Event, until <-chan struct{}) {
+func (g *guard) sendUntil(e Event, until <-chan struct{}) {
 	events, wait := g.events, (<-chan struct{})(nil)
 	for {
 		select {

@@ -12,9 +12,9 @@ import (
 
 // What the guard of a program does for signals of the terminal and for job control.
 
-// hears notes a signal that the program is about to get. Those of the terminal
+// noteTerminalSignal notes a signal that the program is about to get. Those of the terminal
 // reach all processes of its foreground group, so that this process gets one, too.
-func (g *guard) hears(k *task) {
+func (g *guard) noteTerminalSignal(k *task) {
 	s := unix.Signal(k.signal())
 	switch s {
 	case unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP:

@@ -74,10 +74,10 @@ type Info struct {
 // use.
 type Process struct {
 	opened
-	lens     *lens         // what the modules read through
-	turn     chan struct{} // has room for the one who may stop the process
-	guard    *guard        // that holds the process already; nil if nobody of this module does
-	prepared func()        // called before a look stops anything; nil for nothing
+	tableMemory *swappableMemory // what the modules read through
+	turn        chan struct{}    // has room for the one who may stop the process
+	guard       *guard           // that holds the process already; nil if nobody of this module does
+	prepared    func()           // called before a look stops anything; nil for nothing
 
 	mu     sync.Mutex
 	maps   []mapping
@@ -166,7 +166,7 @@ func (p *Process) open() error {
 	}
 	const atPHDR = 3
 	p.mem.probe = p.auxv[atPHDR]
-	p.lens = &lens{now: p.mem}
+	p.tableMemory = &swappableMemory{now: p.mem}
 	p.samePIDs = sameNamespace(id, "pid")
 	p.fillInfo(id, st)
 	if err := p.refresh(); err != nil {
@@ -277,7 +277,7 @@ func (p *Process) refresh() error {
 		return nil
 	}
 	clear(p.fixed)
-	facts := modules.Facts{Memory: p.lens, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps), Mapped: func(m callbacks.Mapping) string {
+	facts := modules.Facts{Memory: p.tableMemory, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps), Mapped: func(m callbacks.Mapping) string {
 		return mappedPath(p.mem.owner(), m)
 	}}
 	const atSysinfoEHDR = 33

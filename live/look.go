@@ -82,13 +82,13 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	}
 	p.forget()
 	if err := p.refresh(); err != nil {
-		return Pause{}, p.because(err)
+		return Pause{}, p.exitReason(err)
 	}
 	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
 	for again, n := true, 0; again && n < maxRehearsals; n++ {
 		var err error
 		if again, err = l.rehearse(); err != nil {
-			return l.pause, p.because(err)
+			return l.pause, p.exitReason(err)
 		}
 	}
 	if p.prepared != nil {
@@ -104,7 +104,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	}
 	answer, err := look()
 	if err != nil {
-		return l.pause, p.because(err)
+		return l.pause, p.exitReason(err)
 	}
 	return l.pause, answer
 }
@@ -113,8 +113,8 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 // anything is stopped or copied; what was held to find that out is not any more.
 func (p *Process) BeforeStop(f func()) { p.prepared = f }
 
-// because prefers the end of the process as the reason of an error.
-func (o *opened) because(err error) error {
+// exitReason prefers the end of the process as the reason of an error.
+func (o *opened) exitReason(err error) error {
 	if end := o.ended(); end != nil {
 		return end
 	}
@@ -130,7 +130,7 @@ func (p *Process) heldElsewhere() (bool, error) {
 	}
 	tids, err := taskIDs(p.pid)
 	if err != nil {
-		return false, p.because(p.refused(err))
+		return false, p.exitReason(p.refused(err))
 	}
 	for _, tid := range tids {
 		fields, err := statFields(taskPath(p.pid, tid, "stat"))

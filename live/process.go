@@ -40,7 +40,7 @@ func (p *Process) Stop(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			ready <- p.because(err)
+			ready <- p.exitReason(err)
 		}
 	})
 	go contained(h.again)
@@ -116,11 +116,11 @@ func (p *Process) now() (*view, error) {
 		return h.view, nil
 	}
 	if err := p.refresh(); err != nil {
-		return nil, p.because(err)
+		return nil, p.exitReason(err)
 	}
 	threads, err := p.peek()
 	if err != nil {
-		return nil, p.because(err)
+		return nil, p.exitReason(err)
 	}
 	return p.view(p.mem, rosterOf(threads)), nil
 }

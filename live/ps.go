@@ -284,7 +284,7 @@ type Usage struct {
 func (p *Process) Usage() ([]Usage, error) {
 	tids, err := taskIDs(p.pid)
 	if err != nil {
-		return nil, p.because(p.refused(err))
+		return nil, p.exitReason(p.refused(err))
 	}
 	list := make([]Usage, 0, len(tids))
 	for _, tid := range tids {

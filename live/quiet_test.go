@@ -39,7 +39,7 @@ func TestQuiet(t *testing.T) {
 	prog.finish()
 }
 
-// TestQuietStart starts a program in a process that was made quiet, and hears of its end.
+// TestQuietStart starts a program in a process that was made quiet, and noteTerminalSignal of its end.
 func TestQuietStart(t *testing.T) {
 	defer setStops(true)
 	Quiet()

@@ -303,7 +303,7 @@ func TestContained(t *testing.T) {
 	if v := broken(func() { _ = p.Resume() }); v == nil {
 		t.Error("the panic of a stop is lost")
 	}
-	p.mods, p.lens = nil, nil // with which it cannot look for modules
+	p.mods, p.tableMemory = nil, nil // with which it cannot look for modules
 	if v := broken(func() { _ = p.Stop(background) }); v == nil {
 		t.Error("the panic of the start of a stop is lost")
 	}

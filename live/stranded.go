@@ -40,7 +40,7 @@ func (p *Process) nowhere(threads []thread) []callbacks.ThreadID {
 func (p *Process) standing() error {
 	threads, err := p.peek()
 	if err != nil {
-		return p.because(err)
+		return p.exitReason(err)
 	}
 	list, err := p.stranded(threads)
 	if err != nil || len(list) == 0 {

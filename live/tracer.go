@@ -62,10 +62,10 @@ func trace(pid int, a callbacks.Arch, f func(*tracer) error) error {
 	result := make(chan error, 1)
 	over := make(chan struct{})
 	defer close(over)
-	go t.undertake(over)
+	go t.reapLoop(over)
 	go onThread(func() {
 		t.self = unix.Gettid()
-		t.hurry()
+		t.raisePriority()
 		err := fmt.Errorf("the look at process %d was abandoned", pid)
 		defer func() { result <- err }()
 		defer t.detach()
@@ -83,9 +83,9 @@ func (t *tracer) leftOver() bool {
 	return slices.ContainsFunc(t.tasks, func(k *task) bool { return k.state != ended })
 }
 
-// hurry makes this operating-system thread one that is not kept waiting while
-// others stand still for it. It works as far as the user may do that.
-func (t *tracer) hurry() {
+// raisePriority raises the priority of the thread that traces, since all others stand still
+// while it runs. It works as far as the user may do that.
+func (t *tracer) raisePriority() {
 	const highest = -20 // real-time scheduling stops hundreds of threads more slowly
 	_ = unix.Setpriority(unix.PRIO_PROCESS, t.self, highest)
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // sleeps of microseconds are that short
@@ -234,7 +234,7 @@ const deniedTries = 3
 func (t *tracer) seizeTask(tid int) (bool, error) {
 	begin := time.Now()
 	for tries := 1; ; tries++ {
-		// This request may wait for an exec; see undertake.
+		// This request may wait for an exec; see reapLoop.
 		_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, unix.PTRACE_O_TRACECLONE, 0, 0)
 		err := error(e)
 		if e == 0 {
@@ -303,7 +303,7 @@ func (t *tracer) detach() {
 		if k.state != stopped {
 			continue
 		}
-		// It fails for a thread that was killed; undertake or the end of this
+		// It fails for a thread that was killed; reapLoop or the end of this
 		// operating-system thread lets it go.
 		_ = ptrace(unix.PTRACE_DETACH, k.tid, 0, uintptr(k.signal()))
 		k.state = ended

@@ -105,7 +105,7 @@ func (v *view) ThreadSymbol(t callbacks.ThreadID, name, file string) (a callback
 	if err != nil {
 		return a, err
 	}
-	v.p.lens.through(v.mem, func() { a, err = v.mods.ThreadSymbol(tp, name, file) })
+	v.p.tableMemory.with(v.mem, func() { a, err = v.mods.ThreadSymbol(tp, name, file) })
 	return a, err
 }
 
@@ -177,24 +177,24 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	return one.regs, nil
 }
 
-// lens is the memory that the modules' table reads through: the running
+// swappableMemory is the memory that the modules' table reads through: the running
 // process, or what a view shows while it is asked for a thread-local variable.
-type lens struct {
+type swappableMemory struct {
 	asking sync.Mutex // held while a view is asked
 	mu     sync.Mutex
 	now    callbacks.Memory
 }
 
 // ReadMemory fills p from address a.
-func (l *lens) ReadMemory(a callbacks.Address, p []byte) error {
+func (l *swappableMemory) ReadMemory(a callbacks.Address, p []byte) error {
 	l.mu.Lock()
 	mem := l.now
 	l.mu.Unlock()
 	return mem.ReadMemory(a, p)
 }
 
-// through runs f with everything read from mem.
-func (l *lens) through(mem callbacks.Memory, f func()) {
+// with runs f with everything read from mem.
+func (l *swappableMemory) with(mem callbacks.Memory, f func()) {
 	l.asking.Lock()
 	defer l.asking.Unlock()
 	defer l.set(l.set(mem))
@@ -202,7 +202,7 @@ func (l *lens) through(mem callbacks.Memory, f func()) {
 }
 
 // set changes the memory and returns the one before.
-func (l *lens) set(mem callbacks.Memory) callbacks.Memory {
+func (l *swappableMemory) set(mem callbacks.Memory) callbacks.Memory {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old := l.now

@@ -148,18 +148,18 @@ func waitIDs(kind, id int, info *childInfo, options int) error {
 	}
 }
 
-// undertaking is the time between two rounds of undertake. Most stops are over
+// reapInterval is the time between two rounds of reapLoop. Most stops are over
 // before the first.
-const undertaking = 10 * time.Millisecond
+const reapInterval = 10 * time.Millisecond
 
-// undertake lets threads go that have ended, until over is closed. A thread that
+// reapLoop lets threads go that have ended, until over is closed. A thread that
 // calls exec waits for all others to end and to be fetched by their tracer,
 // while the tracer may wait for that thread in its next system call: PTRACE_SEIZE
 // and, before Linux 5.10, process_vm_readv do. So another thread of this process
 // fetches them, which it may: all that the kernel lists, as threads are seized at
 // birth before the tracer knows of them.
-func (t *tracer) undertake(over <-chan struct{}) {
-	tick := time.NewTicker(undertaking)
+func (t *tracer) reapLoop(over <-chan struct{}) {
+	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
 	for {
 		select {

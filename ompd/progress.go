@@ -44,13 +44,13 @@ func (b beyond) Damage() []string {
 	return nil
 }
 
-var _ rtl.LastWordsReader = (*Process)(nil)
+var _ rtl.AbortMessageReader = (*Process)(nil)
 
-// LastWords finds what the runtime said when it ended the program; empty on a
+// AbortMessage finds what the runtime said when it ended the program; empty on a
 // runtime whose reader does not know. OMPD has no such routine.
-func (b beyond) LastWords(stack []byte) string {
-	if r, ok := b.p.rt.(rtl.LastWordsReader); ok {
-		return r.LastWords(stack)
+func (b beyond) AbortMessage(stack []byte) string {
+	if r, ok := b.p.rt.(rtl.AbortMessageReader); ok {
+		return r.AbortMessage(stack)
 	}
 	return ""
 }

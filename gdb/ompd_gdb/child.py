@@ -17,7 +17,7 @@ from . import wire
 HEADER = struct.Struct(">IIc")
 PROTOCOL = 1
 MAX_PAYLOAD = 16 << 20  # as internal/piped has it
-MAX_LOG = 2000  # bytes of a dead child's last words that are shown
+MAX_LOG = 2000  # bytes of a dead child's log that are shown
 
 
 class CallError(Exception):

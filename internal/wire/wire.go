@@ -35,8 +35,8 @@ type plan struct {
 	err    error // the words differ
 }
 
-// plans has the plan of each struct that is carried.
-// It is made when the first one is carried: not everybody who can does.
+// plans has the plan of each struct that is carried. It is made on first use: most commands
+// never carry one.
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())

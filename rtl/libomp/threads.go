@@ -132,7 +132,7 @@ func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
 		return nil, fmt.Errorf("ds_gtid is %d: %w", th.gtid, callbacks.StaleHandle)
 	}
 	th.gtid = gtid
-	ths.arrive(th)
+	ths.fixTransition(th)
 	return th, nil
 }
 

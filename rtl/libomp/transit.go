@@ -10,8 +10,8 @@ import (
 // a lock of the runtime in between. So ds_tid may be that in the team around, or
 // th_team still a team whose region is over.
 
-// arrive puts right the team and the number of a thread on such a way.
-func (ths *threads) arrive(th *thread) {
+// fixTransition corrects the team and the number of a thread that is between two teams.
+func (ths *threads) fixTransition(th *thread) {
 	t, err := ths.team(th.team)
 	if err != nil {
 		return // whoever needs the team will say so
@@ -20,7 +20,7 @@ func (ths *threads) arrive(th *thread) {
 	if placed {
 		th.tid = n
 	}
-	if th.tid == 0 && !th.inTeams() && (ths.apart(t) || !placed && t.level > 0) && !t.parent.IsNull() {
+	if th.tid == 0 && !th.inTeams() && (ths.tornDown(t) || !placed && t.level > 0) && !t.parent.IsNull() {
 		th.team, th.tid = t.parent, t.masterTid
 	}
 }
@@ -46,9 +46,9 @@ func (ths *threads) place(t *team, th *thread) (n int, ok bool) {
 	return th.tid, false
 }
 
-// apart reports whether the region of t is over although its primary thread has not
+// tornDown reports whether the region of t is over although its primary thread has not
 // left the team: the runtime clears t_pkfn before it takes the team apart,
 // for debuggers to see. A serialized region may have none.
-func (ths *threads) apart(t *team) bool {
+func (ths *threads) tornDown(t *team) bool {
 	return ths.l.Team.Pkfn.Known() && t.pkfn.IsNull() && t.serialized == 0 && t.level > 0
 }

@@ -12,9 +12,9 @@ const fatal = "OMP: Error #"
 // bytes before it moves to the heap.
 const maxWords = 2048
 
-// LastWords finds the text of the error that __kmp_fatal was called with: __kmp_msg
+// AbortMessage finds the text of the error that __kmp_fatal was called with: __kmp_msg
 // had it in a buffer on the stack.
-func (rt *base) LastWords(stack []byte) string {
+func (rt *base) AbortMessage(stack []byte) string {
 	found := ""
 	for {
 		at := bytes.Index(stack, []byte(fatal))

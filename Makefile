@@ -35,6 +35,8 @@ BROWSER ?= $(shell command -v chromium)
 CODE_SERVER ?= $(shell command -v code-server)
 # The directory of Neovim's plugin nvim-dap.
 NVIM_DAP ?=
+# The directory of Vim's plugin vim-go.
+VIM_GO ?=
 # Where `make applications` builds.
 DIR ?= /tmp/ompd-inspect-applications
 # How many random programs `make generated` makes, and the seed of the first one; the
@@ -126,8 +128,8 @@ fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all
 
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
-	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -timeout $(TEST_TIMEOUT) -v -run '^(TestBrowser.*|TestNvim.*|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
+	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
+	$(TEST) -timeout $(TEST_TIMEOUT) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong

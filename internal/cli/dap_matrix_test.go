@@ -40,7 +40,10 @@ func lanes() []lane {
 			name: "own", process: func(p *omptest.Process) object { return object{"target": p.PID} },
 			core: func(core, exe string) object { return object{"target": core, "exe": exe} },
 		},
-		{name: "gdb-16", line: gdb("trixie"), process: process, core: core, noCore: "requires either 'pid' or 'target'"},
+		{
+			name: "gdb-16", line: gdb("trixie"), process: process, core: core,
+			noCore: "requires either 'pid' or 'target'",
+		},
 		{name: "gdb-18", line: gdb("sid"), process: process, core: core},
 		{name: "lldb-16", line: lldb(16), process: process, core: core},
 		{name: "lldb-19", line: lldb(19), process: process, core: core},

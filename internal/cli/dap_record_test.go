@@ -40,7 +40,7 @@ func record(t testing.TB, line []string) recorded {
 }
 
 // alone starts an adapter without the proxy, and is a client of it.
-func alone(t *testing.T, line []string) *daptest.Client {
+func alone(t testing.TB, line []string) *daptest.Client {
 	t.Helper()
 	cmd := exec.Command(line[0], line[1:]...)
 	in, err1 := cmd.StdinPipe()

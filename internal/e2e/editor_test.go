@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -11,7 +12,7 @@ import (
 
 // TestEditor runs the tests of the extension for VS Code, which `make editor-test` has
 // packaged: the adapter by VS Code's own test client and, where code-server and a browser
-// are, the extension in the editor.
+// are, the extension in the editor, on a core, on a process, and on a process in gdb behind the proxy.
 func TestEditor(t *testing.T) {
 	extension := os.Getenv("OMPD_EXTENSION")
 	if extension == "" {
@@ -28,11 +29,14 @@ func TestEditor(t *testing.T) {
 		}
 		return path
 	}
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	process := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	cmd := exec.Command("node", "--test", "test/")
 	cmd.Dir = extension
 	cmd.Env = append(os.Environ(),
 		"OMPD_TOOL="+buildTool(t), "OMPD_CORE="+absolute(core.Core), "OMPD_EXE="+core.Exe, "OMPD_SYSROOT="+core.Sysroot,
-		"OMPD_SOURCES="+omptest.Programs(t))
+		"OMPD_SOURCES="+omptest.Programs(t), "OMPD_PROCESS="+strconv.Itoa(process.PID), "OMPD_PROCESS_EXE="+exe,
+		"OMPD_GDB="+omptest.GdbOf(t, "sid"))
 	out, err := cmd.CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil {

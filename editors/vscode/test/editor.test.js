@@ -13,8 +13,8 @@ const env = process.env;
 const vsix = path.join(__dirname, "..", "ompd-inspect.vsix");
 const patience = Number(env.OMPD_PATIENCE || 180000); // for what never comes, ms
 
-/** prepare makes a folder with a launch.json, and the editor's own directories. */
-function prepare(dir) {
+/** prepare makes a folder with a launch.json of one configuration, and the editor's own directories. */
+function prepare(dir, configuration) {
   const folder = path.join(dir, "work"), data = path.join(dir, "data"), extensions = path.join(dir, "extensions");
   fs.mkdirSync(path.join(folder, ".vscode"), { recursive: true });
   fs.mkdirSync(path.join(data, "User"), { recursive: true });
@@ -22,10 +22,6 @@ function prepare(dir) {
   fs.mkdirSync(path.join(data, "Machine")); // what a machine runs is its own to say
   fs.writeFileSync(path.join(data, "Machine", "settings.json"), JSON.stringify({ "ompd.command": env.OMPD_TOOL }));
   fs.copyFileSync(path.join(env.OMPD_SOURCES, "lock_cycle.c"), path.join(folder, "lock_cycle.c"));
-  const configuration = {
-    type: "ompd", request: "attach", name: "core", target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [],
-    sourceMap: { "/src": folder },
-  };
   fs.writeFileSync(path.join(folder, ".vscode", "launch.json"), JSON.stringify({ version: "0.2.0", configurations: [configuration] }));
   fs.writeFileSync(path.join(data, "User", "settings.json"), JSON.stringify({
     "security.workspace.trust.enabled": false, "workbench.startupEditor": "none",
@@ -79,10 +75,32 @@ async function debug(page) {
 /** shot keeps a screenshot, to be looked at. */
 const shot = (page, name) => page.screenshot({ path: path.join(env.OMPD_KEEP || os.tmpdir(), `vscode-${name}.png`) });
 
-test("a core in the editor", { skip: !(env.OMPD_CODE_SERVER && env.OMPD_BROWSER) && "code-server and a browser are needed" }, async () => {
+/** gdbType packages an extension that has a debug type of its own, for gdb's adapter behind the proxy. */
+function gdbType(dir) {
+  const own = path.join(dir, "gdb-type"), packed = path.join(dir, "gdb-type.vsix");
+  fs.mkdirSync(own);
+  fs.writeFileSync(path.join(own, "package.json"), JSON.stringify({
+    name: "gdb-type", publisher: "test", version: "0.0.1", engines: { vscode: "^1.85.0" }, license: "Apache-2.0",
+    contributes: {
+      debuggers: [{
+        type: "proxied", label: "gdb", program: env.OMPD_TOOL, languages: ["c"],
+        args: ["dap", "--no-debuginfod", "--proxy", "--", env.OMPD_GDB, "-nx", "-q", "-i", "dap"],
+      }],
+    },
+  }));
+  const vsce = path.join(__dirname, "..", "node_modules", ".bin", "vsce");
+  const flags = ["--allow-missing-repository", "--skip-license", "--no-dependencies", "-o", packed];
+  cp.execFileSync(vsce, ["package", ...flags], { cwd: own, stdio: "pipe" });
+  return packed;
+}
+
+/** inEditor debugs by a configuration, and looks at what is the same in all. */
+async function inEditor(name, configuration, more, look) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "ompd-editor-"));
-  const { folder, flags } = prepare(dir);
-  cp.execFileSync(env.OMPD_CODE_SERVER, [...flags, "--install-extension", vsix], { stdio: "pipe" });
+  const { folder, flags } = prepare(dir, configuration);
+  for (const packed of [vsix, ...more(dir)]) {
+    cp.execFileSync(env.OMPD_CODE_SERVER, [...flags, "--install-extension", packed], { stdio: "pipe" });
+  }
   const { server, address } = serve(flags);
   let browser;
   try {
@@ -101,23 +119,22 @@ test("a core in the editor", { skip: !(env.OMPD_CODE_SERVER && env.OMPD_BROWSER)
     await debug(page);
     await shows(page, "OMP 0/3 wait_lock second"); // the threads
     await shows(page, "deposit"); // the stack
-    await shows(page, "Exception has occurred: deadlock"); // why it stopped
-    await shows(page, "2 threads wait for each other and can never proceed");
-    await shot(page, "debug");
+    await look(page);
+    await shot(page, `${name}-debug`);
     await order(page, "View: Show OpenMP");
     await shows(page, "DEADLOCK 2 threads wait for each other");
     await shows(page, "parallel lock_cycle.c:30");
     await shows(page, "implicit task");
-    await shot(page, "trees");
+    await shot(page, `${name}-trees`);
     await order(page, "Problems: Focus on Problems View");
     await shows(page, "waits here for lock second");
-    await shot(page, "problems");
+    await shot(page, `${name}-problems`);
     await order(page, "OpenMP: Show the report");
     await report(page);
-    await shot(page, "report");
+    await shot(page, `${name}-report`);
   } catch (err) {
     const pages = browser ? await browser.pages() : [];
-    if (pages.length) await shot(pages[pages.length - 1], "failed");
+    if (pages.length) await shot(pages[pages.length - 1], `${name}-failed`);
     throw err;
   } finally {
     await browser?.close();
@@ -125,7 +142,28 @@ test("a core in the editor", { skip: !(env.OMPD_CODE_SERVER && env.OMPD_BROWSER)
     try { process.kill(-server.pid, "SIGTERM"); } catch { /* it has ended */ }
     fs.rmSync(dir, { recursive: true, force: true, maxRetries: 10 });
   }
-});
+}
+
+const skip = !(env.OMPD_CODE_SERVER && env.OMPD_BROWSER) && "code-server and a browser are needed";
+const nothing = () => [];
+/** why it stopped is what our own adapter says */
+const why = async (page) => {
+  await shows(page, "Exception has occurred: deadlock");
+  await shows(page, "2 threads wait for each other and can never proceed");
+};
+
+test("a core in the editor", { skip }, () => inEditor("core", {
+  type: "ompd", request: "attach", name: "core", target: env.OMPD_CORE, exe: env.OMPD_EXE, sysroot: env.OMPD_SYSROOT, debugDirs: [],
+  sourceMap: { "/src": "${workspaceFolder}" },
+}, nothing, why));
+
+test("a running process in the editor", { skip: skip || !env.OMPD_PROCESS && "a process is needed" }, () => inEditor("process", {
+  type: "ompd", request: "attach", name: "process", target: env.OMPD_PROCESS, debugDirs: [],
+}, nothing, why));
+
+test("a process in gdb behind the proxy", { skip: skip || !env.OMPD_GDB && "a gdb that is an adapter is needed" }, () => inEditor("gdb", {
+  type: "proxied", request: "attach", name: "gdb", pid: Number(env.OMPD_PROCESS), program: env.OMPD_PROCESS_EXE,
+}, (dir) => [gdbType(dir)], async () => {}));
 
 /** report waits until a frame within the editor shows the page of the core. */
 async function report(page) {

@@ -53,6 +53,8 @@ type Segment struct {
 	// Pieces are the ranges whose memory is written; what is between them reads
 	// as zeros. Without any, nothing of the mapping is in the core.
 	Pieces []Range
+	// Late memory comes behind that of all others, for a file that may be cut.
+	Late bool
 }
 
 // Range is a range of addresses: [Low, High).
@@ -82,6 +84,22 @@ const (
 	copySize = 1 << 20
 )
 
+// offsets are where the memory of each segment lies in a file, the first from at on, and
+// behind them where the last ends.
+func offsets(segments []Segment, at uint64) []uint64 {
+	out := make([]uint64, len(segments)+1)
+	for _, late := range []bool{false, true} {
+		for i := range segments {
+			if s := &segments[i]; s.Late == late {
+				out[i] = at
+				at += pageUp(s.captured())
+			}
+		}
+	}
+	out[len(segments)] = at
+	return out
+}
+
 // Write writes a core, as the kernel would have it, into an empty file. Zeros
 // become holes of the file. Memory that cannot be read is written as zeros.
 func Write(f *os.File, c *Contents) error {
@@ -90,7 +108,7 @@ func Write(f *os.File, c *Contents) error {
 	}
 	notes := c.notes()
 	progs := uint64(headerSize + progSize*(len(c.Segments)+1))
-	at := pageUp(progs + uint64(len(notes)))
+	offsets := offsets(c.Segments, pageUp(progs+uint64(len(notes))))
 	le := binary.LittleEndian
 	var head bytes.Buffer
 	_ = binary.Write(&head, le, elf.Header64{
@@ -98,7 +116,8 @@ func Write(f *os.File, c *Contents) error {
 		Phoff: headerSize, Ehsize: headerSize, Phentsize: progSize, Phnum: uint16(len(c.Segments) + 1),
 	})
 	_ = binary.Write(&head, le, elf.Prog64{Type: uint32(elf.PT_NOTE), Off: progs, Filesz: uint64(len(notes)), Align: 4})
-	for _, s := range c.Segments {
+	for i, s := range c.Segments {
+		at := offsets[i]
 		p := elf.Prog64{
 			Type: uint32(elf.PT_LOAD), Flags: uint32(s.Perm), Off: at, Vaddr: s.Low.Offset,
 			Filesz: s.captured(), Memsz: s.High.Offset - s.Low.Offset, Align: pageSize,
@@ -109,13 +128,12 @@ func Write(f *os.File, c *Contents) error {
 				return err
 			}
 		}
-		at += pageUp(p.Filesz)
 	}
 	head.Write(notes)
 	if _, err := f.WriteAt(head.Bytes(), 0); err != nil {
 		return err
 	}
-	return f.Truncate(int64(at)) // the file may end with a hole
+	return f.Truncate(int64(offsets[len(c.Segments)])) // the file may end with a hole
 }
 
 // captured is how much of the segment is in the core.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 )
 
@@ -56,6 +57,57 @@ func (p *Process) WriteCore(f *os.File, d *Death) error {
 		return p.refused(err)
 	}
 	return corefile.Write(f, c)
+}
+
+// WriteParts writes a core of a process that has but some ranges of memory, and of files the
+// page by which they are told, into an empty file; all but the first range comes last in it. The process stands still, or is about to end: then the
+// core has no registers.
+func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
+	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents()}
+	if h := p.lasting(); h != nil {
+		h.ask(func(t *tracer) { c.Threads = t.threadContents() })
+	}
+	if len(c.Threads) == 0 {
+		c.Threads = []corefile.ThreadContents{{LWP: p.pid, Regs: make([]byte, userRegsSize(p.arch))}}
+	}
+	var err error
+	if c.Auxv, err = os.ReadFile(procPath(p.mem.owner(), "auxv")); err != nil {
+		return p.refused(err)
+	}
+	pages, err := os.Open(procPath(p.mem.owner(), "pagemap"))
+	if err != nil {
+		return p.refused(err)
+	}
+	defer pages.Close()
+	maps, err := readSmaps(p.mem.owner())
+	if err != nil {
+		return p.refused(err)
+	}
+	for _, m := range maps {
+		if m.name == "[vsyscall]" {
+			continue
+		}
+		s := corefile.Segment{Mapping: m.Mapping}
+		for i, part := range parts {
+			if low, high := max(m.Low.Offset, part.Low), min(m.High.Offset, part.High); low < high {
+				s.Pieces = append(s.Pieces, usedPages(pages, low, high)...)
+				s.Late = s.Late || i > 0
+			}
+		}
+		if len(s.Pieces) == 0 && m.File != "" && m.FileOffset == 0 && m.Perm != 0 {
+			s.Pieces = []corefile.Range{{Low: m.Low.Offset, High: m.Low.Offset + pageSize}}
+		}
+		c.Segments = append(c.Segments, s)
+	}
+	return corefile.Write(f, c)
+}
+
+// userRegsSize is the size of user_regs_struct of an architecture.
+func userRegsSize(a callbacks.Arch) int {
+	if a == callbacks.ArchAArch64 {
+		return 34 * 8
+	}
+	return 27 * 8
 }
 
 // threadContents are the registers of all stopped threads.

@@ -42,6 +42,7 @@ type guard struct {
 
 	heard     heard
 	awaitStop bool
+	exits     bool // the ends of processes are told before
 }
 
 // request is a question of a Process to its guard.
@@ -110,6 +111,11 @@ func (g *guard) act(tid int, status int32) {
 		var info childInfo
 		_ = waitID(tid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WALL)
 		g.only(t)
+	case event == unix.PTRACE_EVENT_EXIT:
+		if g.exits && !t.left && leaves(tid) {
+			t.left = true
+			g.leave(t)
+		}
 	case event == 0:
 		if t.pid == g.root {
 			g.noteTerminalSignal(k)
@@ -370,7 +376,11 @@ func (g *guard) begin(path string, l Launch) error {
 	if err := waitID(pid, &info, stops); err != nil || !info.stopped() {
 		return fmt.Errorf("%s ended before its first instruction", path)
 	}
-	err = ptrace(unix.PTRACE_SEIZE, pid, 0, guardOptions)
+	options := uintptr(guardOptions)
+	if g.exits {
+		options |= unix.PTRACE_O_TRACEEXIT
+	}
+	err = ptrace(unix.PTRACE_SEIZE, pid, 0, options)
 	if err != nil { // it is not to run on without anybody who knows of it
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_ = waitID(pid, &info, unix.WEXITED|unix.WALL)

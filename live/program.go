@@ -31,6 +31,9 @@ type Event struct {
 	Status unix.WaitStatus
 	// Stopped tells that job control has stopped the program, which AwaitStop asked.
 	Stopped bool
+	// Leaves tells that process PID is about to end, if that was asked for: its memory is there
+	// until Proceed.
+	Leaves bool
 	// Death is why process PID is about to die, if it is: it stands still until
 	// Proceed.
 	Death *Death
@@ -58,6 +61,8 @@ type Launch struct {
 	// are empty.
 	Env []string
 	Dir string
+	// Exits asks for an event before each process ends, however it does, but by SIGKILL.
+	Exits bool
 	// Files are its standard files; those of this process where they are nil.
 	Files [3]*os.File
 }
@@ -75,7 +80,7 @@ func (l Launch) Start() (*Program, error) {
 	g := &guard{
 		arch: hostArch(), byTID: map[int]*tracer{}, byPID: map[int]*tracer{},
 		child: make(chan os.Signal, 1), asked: make(chan request), events: make(chan Event), over: make(chan struct{}),
-		heard: heard{},
+		heard: heard{}, exits: l.Exits,
 	}
 	setStops(true)
 	// The kernel sends one with all news; what came while one was under way is

@@ -54,6 +54,7 @@ type tracer struct {
 	start       time.Time
 	guard       *guard // it seized the threads for good; nil if they are let go after a look
 	jobStops    int    // how often its guard saw it stopped by job control
+	left        bool   // its end was told
 }
 
 // trace runs f in a tracer of pid, and lets all threads go on when f returns.

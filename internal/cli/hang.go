@@ -135,7 +135,7 @@ func (r *runner) tell(ctx context.Context, pid int, d *live.Death, why *picture.
 		if pic.Target.Pause != nil {
 			pic.Target.Pause.Standstill = why
 		}
-		return errors.Join(r.write(pic), r.writeCore(p, d))
+		return errors.Join(r.write(pic), r.writeCore(p, d), r.writeRecording(p))
 	})
 	if err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: report of process %d: %v\n", pid, err)

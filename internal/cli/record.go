@@ -30,7 +30,7 @@ type recorder struct {
 
 // recordVerb runs a program with the recorder.
 func (a *app) recordVerb() *cobra.Command {
-	r, rec := &runner{app: a, ended: map[int]bool{}}, &recorder{memory: 64 << 20}
+	r, rec := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}, &recorder{memory: 64 << 20}
 	cmd := &cobra.Command{
 		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its memory",
 		Long: `Runs a program as run does, with the recorder: a library that keeps the last OpenMP
@@ -41,6 +41,11 @@ Programs of LLVM's runtime load the library as a tool (OMP_TOOL_LIBRARIES); anot
 that is named there sees all events after it. For programs of GCC it is preloaded
 (LD_PRELOAD), and takes the calls of libgomp's functions. A program that was linked with
 -static is not recorded. Both hold for the processes that the program starts, too.
+
+--save FILE writes what was recorded, to be read by ` + "`ompd-inspect trace FILE`" + `: as a
+process ends, is about to die of a signal but SIGKILL, or makes no progress for the time
+of --hang-after; of further processes into FILE.PID. It is a small core file, with the
+memory of the recorder alone.
 
 The library is ` + recorderLibrary + `, beside this command; ` + "`make libompd-recorder.so`" + `
 builds it there.
@@ -76,6 +81,8 @@ Exit status: that of run.`,
 	cmd.Flags().StringVar(&rec.events, "events", "default",
 		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
 	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+" beside this command")
+	cmd.Flags().StringVar(&r.save, "save", "",
+		"write what was recorded to this file when a process ends, dies or hangs")
 	return cmd
 }
 

@@ -99,7 +99,10 @@ type runner struct {
 	env       []string // of the program; this process's if it is nil
 	report    string
 	core      string
-	cores     int // that were written
+	cores     int    // that were written
+	save      string // for what was recorded
+	saves     int
+	kept      map[int]bool // processes of which it was written
 	hangAfter time.Duration
 	program   *live.Program
 	pulse     *pulse
@@ -116,7 +119,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 	signals := heed()
 	defer signal.Stop(signals)
 	var err error
-	if r.program, err = (live.Launch{Argv: argv, Env: r.env}).Start(); err != nil {
+	if r.program, err = (live.Launch{Argv: argv, Env: r.env, Exits: r.save != ""}).Start(); err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
 		return startStatus(err)
 	}
@@ -140,6 +143,10 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 				return r.endStatus(e.Status)
 			case e.Stopped:
 				r.suspend()
+				continue
+			case e.Leaves:
+				r.keep(e.PID)
+				e.Proceed()
 				continue
 			}
 			r.tell(ctx, e.PID, e.Death, nil)
@@ -260,6 +267,9 @@ func (r *runner) check() error {
 	}
 	if r.core != "" {
 		errs = append(errs, outfile.Check(r.core, r.coreOptions()))
+	}
+	if r.save != "" {
+		errs = append(errs, outfile.Check(r.save, r.coreOptions()))
 	}
 	return errors.Join(errs...)
 }

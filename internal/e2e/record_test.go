@@ -35,7 +35,8 @@ func TestRecord(t *testing.T) {
 			}
 			exe := omptest.Compile(t, b)
 			status, out, errs := output(t, "record", "--library", library, "--memory", "4M",
-				"--events", "default,+dispatch", "--core", core, "--report", filepath.Join(dir, "report"), "--",
+				"--events", "default,+dispatch", "--core", core, "--save", core+".saved",
+				"--report", filepath.Join(dir, "report"), "--",
 				"env", "LD_LIBRARY_PATH="+runtime.Dir,
 				"OMPD_TRUTH="+filepath.Join(dir, "truth"), exe, "abort")
 			if status != cli.ExitSignal+6 || out != "" || errs != "" {
@@ -46,6 +47,9 @@ func TestRecord(t *testing.T) {
 				t.Errorf("the header begins with %q", header[:16])
 			}
 			checkTrace(t, core, exe)
+			if header := recorderHeader(t, core+".saved", exe); !bytes.HasPrefix(header, []byte(recorderMagic)) {
+				t.Errorf("the saved header begins with %q", header[:16])
+			}
 		})
 	}
 }
@@ -83,6 +87,60 @@ func checkTrace(t *testing.T, core, exe string) {
 	found := bytes.Contains(b, []byte(`"event":"ompt_event_wait_lock"`))
 	if status != 0 || out != "" || errs != "" || err != nil || !found {
 		t.Errorf("-o: exit status %d, printed %q and %q, wrote %q: %v", status, out, errs, b, err)
+	}
+}
+
+// TestRecordSave reads what record --save has written of a program that ended by itself, also
+// where the file is cut.
+func TestRecordSave(t *testing.T) {
+	library := omptest.Recorder(t)
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			b := omptest.Build{Program: "history"}
+			if runtime.Name == omptest.Libgomp(t).Name {
+				b.Compiler = omptest.GCC
+			}
+			file := filepath.Join(t.TempDir(), "history.recording")
+			status, _, errs := output(t, "record", "--library", library, "--save", file, "--",
+				"env", "LD_LIBRARY_PATH="+runtime.Dir, "sh", "-c", `exec "$0" 0 >/dev/null`, omptest.Compile(t, b))
+			if status != 0 || errs != "" {
+				t.Errorf("exit status %d, printed %q", status, errs)
+			}
+			status, out, errs := output(t, "trace", "--events", "0", file)
+			if status != 0 || errs != "" || strings.Count(out, "acquires lock debit ") != 2 ||
+				!strings.Contains(out, "transfer history.c:23") || !strings.Contains(out, ": 4 threads, ") {
+				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
+			}
+			checkCut(t, file)
+		})
+	}
+}
+
+// checkCut cuts a file that record --save has written: what is left of the rings is shown,
+// and the others are named.
+func checkCut(t *testing.T, file string) {
+	t.Helper()
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, threads := 0, regexp.MustCompile(`: (\d) threads?, `)
+	for tenth := range 10 {
+		if err := os.WriteFile(file, whole[:len(whole)*tenth/10], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs := output(t, "trace", "--events", "1", file)
+		switch m := threads.FindStringSubmatch(out); {
+		case status == 1 && strings.Contains(errs, file):
+		case status == 0 && m != nil && (m[1] == "4" || strings.Contains(out, "  ring ")):
+			shown++
+		default:
+			t.Errorf("%d tenths: exit status %d, printed %q and %q", tenth, status, out, errs)
+		}
+	}
+	if shown < 5 {
+		t.Errorf("%d of 10 cut files show something", shown)
 	}
 }
 

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// keep writes what was recorded of a process that is about to end.
+func (r *runner) keep(pid int) {
+	if r.kept[pid] {
+		return // it was written when it was reported
+	}
+	err := func() (err error) {
+		p, err := r.program.Open(pid, live.Options{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.Close()) }()
+		return r.writeRecording(p)
+	}()
+	if err != nil {
+		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d: %v\n", pid, err)
+	}
+}
+
+// writeRecording writes what was recorded of a process, if that is wanted and if anything was:
+// the first into the file of that name, those of others with their numbers behind it.
+func (r *runner) writeRecording(p *live.Process) error {
+	pid := p.Info().PID
+	if r.save == "" || r.kept[pid] {
+		return nil
+	}
+	reader, err := trace.OpenNamed(p, p.Mappings(), pid)
+	if errors.Is(err, trace.ErrNone) {
+		return nil
+	}
+	var ranges []trace.Range
+	if err == nil {
+		ranges, err = reader.Ranges()
+	}
+	if err != nil {
+		return fmt.Errorf("what was recorded: %w", err)
+	}
+	if len(ranges) == 0 {
+		return nil // no thread of it made an event
+	}
+	parts := make([]corefile.Range, len(ranges))
+	for i, part := range ranges {
+		parts[i] = corefile.Range(part)
+	}
+	name := r.save
+	if r.saves++; r.saves > 1 {
+		name += fmt.Sprintf(".%d", pid)
+	}
+	f, err := outfile.Create(name, r.coreOptions())
+	if err != nil {
+		return fmt.Errorf("what was recorded: %w", err)
+	}
+	if err := live.WriteParts(p, f.File, parts); err != nil {
+		return fmt.Errorf("what was recorded: %w", errors.Join(err, f.Discard()))
+	}
+	r.kept[pid] = true
+	return f.Commit()
+}

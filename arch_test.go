@@ -244,14 +244,15 @@ var readers = []string{"rtl/libomp", "rtl/libomp/locate", "rtl/libgomp", "rtl/fo
 // namesRuntimes are the files beside the readers that may name runtimes or their
 // functions, each with the reason.
 var namesRuntimes = map[string]string{
-	"ompd/runtimes.go":         "the list of the readers",
-	"rtl/abi.go":               "what compilers call, whatever runtime serves it",
-	"rtl/abi_loops.go":         "the same for loops",
-	"rtl/abi_constructs.go":    "the same for constructs that may have no barrier",
-	"symbolize/types.go":       "types of variables that compilers make",
-	"internal/cli/record.go":   "how the recorder gets into a program depends on what it is linked with",
-	"internal/cli/symbols.go":  "its help shows the file that people have",
-	"internal/elfx/symbols.go": "an example of a symbol's version",
+	"ompd/runtimes.go":               "the list of the readers",
+	"rtl/abi.go":                     "what compilers call, whatever runtime serves it",
+	"rtl/abi_loops.go":               "the same for loops",
+	"rtl/abi_constructs.go":          "the same for constructs that may have no barrier",
+	"symbolize/types.go":             "types of variables that compilers make",
+	"internal/cli/record.go":         "how the recorder gets into a program depends on what it is linked with",
+	"internal/cli/record_runtime.go": "which runtime a program can have in place of its own depends on what it calls",
+	"internal/cli/symbols.go":        "its help shows the file that people have",
+	"internal/elfx/symbols.go":       "an example of a symbol's version",
 }
 
 // runtimeName matches the names of runtimes' libraries, structures and functions.

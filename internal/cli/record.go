@@ -26,6 +26,7 @@ type recorder struct {
 	memory  sizeValue
 	events  string
 	library string
+	runtime string
 }
 
 // recordVerb runs a program with the recorder.
@@ -41,6 +42,10 @@ Programs of LLVM's runtime load the library as a tool (OMP_TOOL_LIBRARIES); anot
 that is named there sees all events after it. For programs of GCC it is preloaded
 (LD_PRELOAD), and takes the calls of libgomp's functions. A program that was linked with
 -static is not recorded. Both hold for the processes that the program starts, too.
+
+--runtime=libomp runs a program of GCC on LLVM's runtime in place of GNU's, which tells its
+events itself: of barriers, tasks and loops more than calls show. It is refused if LLVM's
+runtime lacks a function that the program calls, with the version that it wants.
 
 --save FILE writes what was recorded, to be read by ` + "`ompd-inspect trace FILE`" + `: as a
 process ends, is about to die of a signal but SIGKILL, or makes no progress for the time
@@ -77,13 +82,20 @@ Exit status: that of run.`,
 		},
 	}
 	r.flags(cmd)
+	rec.flags(cmd, &r.save)
+	return cmd
+}
+
+// flags are those that run does not have.
+func (rec *recorder) flags(cmd *cobra.Command, save *string) {
 	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
 	cmd.Flags().StringVar(&rec.events, "events", "default",
 		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
 	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+" beside this command")
-	cmd.Flags().StringVar(&r.save, "save", "",
+	cmd.Flags().StringVar(&rec.runtime, "runtime", "",
+		"libomp, or its file: run a program of GCC on LLVM's runtime, if that has all that it calls")
+	cmd.Flags().StringVar(save, "save", "",
 		"write what was recorded to this file when a process ends, dies or hangs")
-	return cmd
 }
 
 // eventSets and eventNames are what OMPD_RECORDER takes (recorder/register.c).
@@ -130,6 +142,9 @@ func (rec *recorder) environment(program string, old []string) ([]string, error)
 	env.set("OMP_TOOL_LIBRARIES", library)
 	env.set("OMPD_RECORDER", rec.events)
 	env.set("OMPD_RECORDER_MEMORY", fmt.Sprint(int64(rec.memory)))
+	if rec.runtime != "" {
+		return rec.onLLVM(program, env)
+	}
 	if !onlyLLVM(program) {
 		env.set("LD_PRELOAD", strings.TrimSuffix(library+":"+env.get("LD_PRELOAD"), ":"))
 	}

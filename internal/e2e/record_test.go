@@ -117,6 +117,33 @@ func TestRecordSave(t *testing.T) {
 	}
 }
 
+// TestRecordRuntime runs a program of GCC on LLVM's runtime, which tells its events itself,
+// and refuses to where that lacks a function.
+func TestRecordRuntime(t *testing.T) {
+	library, runtime := omptest.Recorder(t), filepath.Join(omptest.RuntimeOf(t, 19).Dir, "libomp.so.5")
+	file := filepath.Join(t.TempDir(), "history.recording")
+	exe := omptest.Compile(t, omptest.Build{Program: "history", Compiler: omptest.GCC})
+	status, _, errs := output(t, "record", "--library", library, "--save", file, "--runtime", runtime, "--", exe, "0")
+	if status != 0 || errs != "" {
+		t.Errorf("exit status %d, printed %q", status, errs)
+	}
+	status, out, errs := output(t, "trace", "--events", "0", file)
+	if status != 0 || errs != "" || strings.Count(out, "acquires lock debit ") != 2 ||
+		!strings.Contains(out, "comes to the barrier at the end of the region") ||
+		!strings.Contains(out, "transfer history.c:23") {
+		t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
+	}
+	for program, says := range map[string]string{
+		exe:    "libompd-recorder.so lacks what " + exe + " calls: ",
+		"true": "does not use GNU's runtime",
+	} {
+		status, out, errs := output(t, "record", "--library", library, "--runtime", library, "--", program, "0")
+		if status != cli.ExitOwn || out != "" || !strings.Contains(errs, says) {
+			t.Errorf("%s: exit status %d, printed %q and %q", program, status, out, errs)
+		}
+	}
+}
+
 // checkCut cuts a file that record --save has written: what is left of the rings is shown,
 // and the others are named.
 func checkCut(t *testing.T, file string) {

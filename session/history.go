@@ -55,6 +55,12 @@ func (h *History) New() (*trace.Recording, error) {
 	return h.Reader.New()
 }
 
+// Latest is New for the last n records of each ring.
+func (h *History) Latest(n uint64) (*trace.Recording, error) {
+	h.copies.Close()
+	return h.Reader.Latest(n)
+}
+
 // Now is the present in ticks: for a process that runs, by the machine's clock; else when
 // the last event came.
 func (h *History) Now(rec *trace.Recording) uint64 {

@@ -14,14 +14,14 @@ func BenchmarkDecode(b *testing.B) {
 		m.Put(0, tracetest.Record{Time: 1 + i, Code: uint8(16 + i%16), Flags: 1, Value: 7, A: 0x401000 + i, B: i})
 	}
 	run := &m.Read(b).Threads[0].Main
-	events, sum := 0, uint64(0)
+	events, sum, begin := 0, uint64(0), tracetest.Processor(b, 0)
 	for b.Loop() {
 		c := run.Events()
 		for e := (trace.Event{}); c.Next(&e); events++ {
 			sum += e.PC + e.Region
 		}
 	}
-	b.ReportMetric(float64(events)/1e6/b.Elapsed().Seconds(), "Mevents/s")
+	b.ReportMetric(float64(events)/1e6/tracetest.Processor(b, begin).Seconds(), "Mevents/cpu-s")
 	if sum == 0 {
 		b.Error("nothing was decoded")
 	}
@@ -36,11 +36,11 @@ func BenchmarkRead(b *testing.B) {
 			m.Put(i, tracetest.Record{Time: 1 + n*threads + uint64(i), Code: 27, A: 0x401000, B: n})
 		}
 	}
-	events := 0
+	events, begin := 0, tracetest.Processor(b, 0)
 	for b.Loop() {
 		for range m.Read(b).Events(0) {
 			events++
 		}
 	}
-	b.ReportMetric(float64(events)/1e6/b.Elapsed().Seconds(), "Mevents/s")
+	b.ReportMetric(float64(events)/1e6/tracetest.Processor(b, begin).Seconds(), "Mevents/cpu-s")
 }

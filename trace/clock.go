@@ -63,6 +63,17 @@ func (c *Clock) Monotonic(ticks uint64) int64 {
 	return int64(c.start.monotonic) + int64(float64(int64(ticks-c.start.ticks))*c.rate())
 }
 
+// Converter is Monotonic for many times.
+func (c *Clock) Converter() func(ticks uint64) int64 {
+	if c.kind == clockMonotonic {
+		return func(ticks uint64) int64 { return int64(ticks) }
+	}
+	start, rate := c.start, c.rate()
+	return func(ticks uint64) int64 {
+		return int64(start.monotonic) + int64(float64(int64(ticks-start.ticks))*rate)
+	}
+}
+
 // Start is when the recorder began, in ticks.
 func (c *Clock) Start() uint64 { return c.start.ticks }
 

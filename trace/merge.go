@@ -33,12 +33,24 @@ func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
 }
 
 // Events yields the events of one thread since a time, those of both rings in their order.
+// The event is overwritten.
 func (t *Thread) Events(since uint64) iter.Seq[*Event] {
-	one := Recording{Threads: []*Thread{t}}
 	return func(yield func(*Event) bool) {
-		for _, e := range one.Events(since) {
-			if !yield(e) {
-				return
+		var e, seldom Event
+		main, rare := t.Main.Since(since), t.Rare.Since(since)
+		more, left := main.Next(&e), rare.Next(&seldom)
+		for more || left {
+			switch {
+			case !left || more && e.Time < seldom.Time:
+				if !yield(&e) {
+					return
+				}
+				more = main.Next(&e)
+			default:
+				if !yield(&seldom) {
+					return
+				}
+				left = rare.Next(&seldom)
 			}
 		}
 	}

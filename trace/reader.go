@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -32,27 +33,35 @@ func NewReader(mem callbacks.Memory, at uint64) *Reader {
 
 // Doing reads what the threads are doing, and no events.
 func (r *Reader) Doing() (*Recording, error) {
-	return r.each(func(*Recording, *Thread, uint64) error { return nil })
+	return r.each(tries, func(*Recording, *Thread, uint64, []byte) error { return nil })
 }
 
 // Read reads all events that are still there.
 func (r *Reader) Read() (*Recording, error) {
 	clear(r.rings)
-	return r.New()
+	return r.next(tries, math.MaxUint64)
 }
 
-// New reads the events since the last call of Read or New; Lost are those that were
-// overwritten meanwhile.
-func (r *Reader) New() (*Recording, error) {
-	return r.each(func(rec *Recording, t *Thread, at uint64) error {
+// New reads the events since the last call of Read, New or Latest; Lost are those that were
+// overwritten meanwhile. What the threads are doing is mostly torn.
+func (r *Reader) New() (*Recording, error) { return r.next(1, math.MaxUint64) }
+
+// Latest is New without what is older than the last n records of each ring: those are
+// counted (Run.Passed) and not copied, so that a program that makes many events costs
+// little.
+func (r *Reader) Latest(n uint64) (*Recording, error) { return r.next(1, n) }
+
+// next reads the last n of the records since the last call.
+func (r *Reader) next(tries int, n uint64) (*Recording, error) {
+	return r.each(tries, func(_ *Recording, t *Thread, at uint64, header []byte) error {
 		p := r.rings[at]
 		if p == nil {
 			p = &progress{}
 			r.rings[at] = p
 		}
 		var err error
-		if t.Main, err = r.copyRing(at, main, &p.main); err == nil {
-			t.Rare, err = r.copyRing(at, rare, &p.rare)
+		if t.Main, err = r.copyRing(at, header, main, &p.main, n); err == nil {
+			t.Rare, err = r.copyRing(at, header, rare, &p.rare, n)
 		}
 		return err
 	})
@@ -65,22 +74,26 @@ func (r *Reader) Newest(t *Thread) error {
 	if err != nil {
 		return err
 	}
-	for _, which := range []ring{main, rare} {
-		run, err := r.copyLast(at, which, few)
-		if err != nil {
-			return err
-		}
-		if which == rare {
-			t.Rare = run
-		} else {
-			t.Main = run
-		}
+	header := make([]byte, ringCursors)
+	if err := r.mem.ReadMemory(callbacks.At(at), header); err != nil {
+		return err
 	}
-	return nil
+	return r.newest(t, at, header, few)
 }
 
+// newest copies the last n records of each ring of a thread.
+func (r *Reader) newest(t *Thread, at uint64, header []byte, n uint64) (err error) {
+	if t.Main, err = r.copyLast(at, header, main, n); err == nil {
+		t.Rare, err = r.copyLast(at, header, rare, n)
+	}
+	return err
+}
+
+// eachRing is called with a ring's address and header.
+type eachRing func(rec *Recording, t *Thread, at uint64, header []byte) error
+
 // each reads the header and those of all rings, and calls f for each ring.
-func (r *Reader) each(f func(rec *Recording, t *Thread, at uint64) error) (*Recording, error) {
+func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 	h, err := r.header()
 	if err != nil {
 		return nil, err
@@ -92,6 +105,7 @@ func (r *Reader) each(f func(rec *Recording, t *Thread, at uint64) error) (*Reco
 		return nil, fmt.Errorf("%w: directory: %w", ErrDamaged, err)
 	}
 	seen := make(map[uint64]bool, h.Rings)
+	header := make([]byte, ringHeader)
 	for i := range h.Rings {
 		at := le.Uint64(directory[8*i:])
 		if at == 0 { // it is just being made
@@ -102,11 +116,11 @@ func (r *Reader) each(f func(rec *Recording, t *Thread, at uint64) error) (*Reco
 			continue
 		}
 		seen[at] = true
-		t, err := r.thread(rec, at)
+		t, err := r.thread(rec, at, header, tries)
 		if err == nil {
 			t.Index = i
 			rec.Threads = append(rec.Threads, t)
-			err = f(rec, t, at)
+			err = f(rec, t, at, header)
 		}
 		if err != nil {
 			rec.problem(fmt.Errorf("ring %d: %w", i, err))
@@ -126,9 +140,8 @@ func (r *Reader) address(index uint32) (uint64, error) {
 // that writes an event in 20 ns changes it during each copy.
 const tries = 8
 
-// thread reads the header of a ring.
-func (r *Reader) thread(rec *Recording, at uint64) (*Thread, error) {
-	b := make([]byte, ringHeader)
+// thread reads the header of a ring into b, and again as long as it is torn.
+func (r *Reader) thread(rec *Recording, at uint64, b []byte, tries int) (*Thread, error) {
 	torn := true
 	for n := 0; torn && n < tries; n++ {
 		head, err := r.word(at + ringHead)
@@ -178,50 +191,51 @@ type span struct {
 	head          uint64 // records that are written
 }
 
-// span reads where the records of a ring are.
-func (r *Reader) span(at uint64, which ring) (span, error) {
-	var b [ringCursors]byte
-	if err := r.mem.ReadMemory(callbacks.At(at), b[:]); err != nil {
-		return span{}, err
-	}
-	shift := le.Uint32(b[which.shift:])
+// spanOf says where the records of a ring are, by its header.
+func spanOf(header []byte, which ring) (span, error) {
+	shift := le.Uint32(header[which.shift:])
 	if shift > shiftMax {
 		return span{}, fmt.Errorf("%w: a ring of 2^%d records, more than 2^%d", ErrDamaged, shift, shiftMax)
 	}
-	return span{which, le.Uint64(b[which.records:]), 1 << shift, shift, le.Uint64(b[which.cursor+ringHead:])}, nil
+	return span{
+		which, le.Uint64(header[which.records:]), 1 << shift, shift, le.Uint64(header[which.cursor+ringHead:]),
+	}, nil
 }
 
-// copyRing copies the records of a ring from *next on, as far as they are whole.
-func (r *Reader) copyRing(at uint64, which ring, next *uint64) (Run, error) {
-	s, err := r.span(at, which)
+// copyRing copies the last n records of a ring from *next on, as far as they are whole.
+func (r *Reader) copyRing(at uint64, header []byte, which ring, next *uint64, n uint64) (Run, error) {
+	s, err := spanOf(header, which)
 	if err != nil {
 		return Run{}, err
 	}
 	if s.head < *next { // it was not left by a writer, or the ring is another one
 		return Run{}, fmt.Errorf("%w: %d records, after %d", ErrDamaged, s.head, *next)
 	}
-	run, err := r.copy(at, s, *next)
+	there := max(*next, s.head-min(s.head, s.size)) // the others are overwritten
+	first := max(there, s.head-min(s.head, n))
+	run, err := r.copy(at, s, first)
 	if err == nil {
+		run.Lost += there - *next
+		run.Passed = first - there
 		*next = s.head
 	}
 	return run, err
 }
 
 // copyLast copies the last n records of a ring.
-func (r *Reader) copyLast(at uint64, which ring, n uint64) (Run, error) {
-	s, err := r.span(at, which)
+func (r *Reader) copyLast(at uint64, header []byte, which ring, n uint64) (Run, error) {
+	s, err := spanOf(header, which)
 	if err != nil {
 		return Run{}, err
 	}
-	return r.copy(at, s, s.head-min(s.head, n))
+	return r.copy(at, s, s.head-min(s.head, s.size, n))
 }
 
-// copy copies records from next on, without those that are overwritten meanwhile.
-func (r *Reader) copy(at uint64, s span, next uint64) (Run, error) {
-	if s.head == next {
+// copy copies records from first on, without those that are overwritten meanwhile.
+func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
+	if s.head == first {
 		return Run{First: s.head, Written: s.head, Rare: s.which.rare}, nil
 	}
-	first := max(next, s.head-min(s.head, s.size))
 	if err := r.take((s.head - first) * recordSize); err != nil {
 		return Run{}, err
 	}
@@ -242,7 +256,7 @@ func (r *Reader) copy(at uint64, s span, next uint64) (Run, error) {
 	begun := max(le.Uint64(cursor), le.Uint64(cursor[ringHead:]))
 	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first that was not overwritten
 	run := newRun(b[(whole-first)*recordSize:], whole, s.shift, le.Uint64(after[ringLast:]))
-	run.Written, run.Lost, run.Rare = s.head, whole-next, s.which.rare
+	run.Written, run.Lost, run.Rare = s.head, whole-first, s.which.rare
 	return run, nil
 }
 

@@ -8,12 +8,8 @@ func (r *Reader) Recent(each, all uint64) (*Recording, error) {
 		return nil, err
 	}
 	n := min(each, all/max(1, 2*uint64(h.Rings)))
-	return r.each(func(_ *Recording, t *Thread, at uint64) error {
-		var err error
-		if t.Main, err = r.copyLast(at, main, n); err == nil {
-			t.Rare, err = r.copyLast(at, rare, n)
-		}
-		return err
+	return r.each(tries, func(_ *Recording, t *Thread, at uint64, header []byte) error {
+		return r.newest(t, at, header, n)
 	})
 }
 

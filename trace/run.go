@@ -10,6 +10,7 @@ type Run struct {
 	First   uint64 // number of the first record of the copy
 	Written uint64 // records that were ever written into the ring
 	Lost    uint64 // records before First that were overwritten before they could be read
+	Passed  uint64 // records before First that were not asked for (Reader.Latest)
 	Damaged uint64 // records of the copy that cannot be what a writer left
 	Rare    bool
 
@@ -118,6 +119,29 @@ func (c *Cursor) Next(e *Event) bool {
 			e.More = c.follow(n)
 		}
 		return true
+	}
+	return false
+}
+
+// Codes is a set of codes.
+type Codes [256]bool
+
+// CodesOf is the set of some codes.
+func CodesOf(codes ...Code) *Codes {
+	var s Codes
+	for _, c := range codes {
+		s[c] = true
+	}
+	return &s
+}
+
+// NextOf takes the next event of one of some codes; it reports whether there is one. What
+// is none of them is passed over without a look at it.
+func (c *Cursor) NextOf(e *Event, codes *Codes) bool {
+	for ; c.at+recordSize <= len(c.records); c.at += recordSize {
+		if codes[c.records[c.at+8]] {
+			return c.Next(e)
+		}
 	}
 	return false
 }

@@ -157,7 +157,7 @@ const followInterval = 20 * time.Millisecond
 func (t *tracing) followed(h *session.History) error {
 	ctx, stop := t.interrupted()
 	defer stop()
-	if _, err := h.New(); err != nil { // what is there already
+	if _, err := h.Latest(0); err != nil { // what is there already
 		return err
 	}
 	tick := time.NewTicker(followInterval)
@@ -169,7 +169,7 @@ func (t *tracing) followed(h *session.History) error {
 			return nil
 		case <-tick.C:
 		}
-		rec, err := h.New()
+		rec, err := t.newest(h)
 		if err != nil {
 			if !errors.Is(err, trace.ErrDamaged) {
 				return err
@@ -189,13 +189,25 @@ func (t *tracing) followed(h *session.History) error {
 	}
 }
 
+// most is how many events of one copy are shown, 0 for all.
+func (t *tracing) most() int {
+	if t.isJSON() || t.thread != 0 || t.region != "" {
+		return 0
+	}
+	return int(time.Duration(t.rate) * followInterval / time.Second)
+}
+
+// newest copies the events that may be shown; the others are only counted.
+func (t *tracing) newest(h *session.History) (*trace.Recording, error) {
+	if most := t.most(); most > 0 {
+		return h.Latest(uint64(most))
+	}
+	return h.New()
+}
+
 // some shows the newest of the events, as many as may be shown, and counts the others.
 func (o *printing) some() error {
-	most := int(time.Duration(o.rate) * followInterval / time.Second)
-	if o.rate == 0 || o.p == nil {
-		most = 0
-	}
-	since, skipped := o.newest(most)
+	since, skipped := o.since()
 	choose := o.chosen(o.rec)
 	lost, _ := o.rec.Lost()
 	if o.p != nil {
@@ -210,17 +222,17 @@ func (o *printing) some() error {
 	return o.err
 }
 
-// newest is the time since which there are most events or a few less, and how many records
-// there are before.
-func (o *printing) newest(most int) (since, skipped uint64) {
-	if most == 0 || o.thread != 0 || o.region != "" {
+// since is the time since which there are as many events as may be shown, or a few less,
+// and how many records there are before.
+func (o *printing) since() (since, skipped uint64) {
+	most, all := o.most(), uint64(0)
+	if most == 0 {
 		return 0, 0
 	}
-	all := 0
 	for _, th := range o.rec.Threads {
-		all += th.Main.Len() + th.Rare.Len()
+		all += uint64(th.Main.Len()+th.Rare.Len()) + th.Main.Passed + th.Rare.Passed
 	}
-	if all <= most {
+	if all <= uint64(most) {
 		return 0, 0
 	}
 	for _, th := range o.rec.Threads {
@@ -228,11 +240,11 @@ func (o *printing) newest(most int) (since, skipped uint64) {
 			since = max(since, e.Time)
 		}
 	}
-	kept := 0
+	kept := uint64(0)
 	for range o.rec.Events(since) {
 		kept++
 	}
-	return since, uint64(all - min(kept, all))
+	return since, all - min(kept, all)
 }
 
 // statisticsRow is a row of statistics as JSON.

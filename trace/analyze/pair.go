@@ -53,8 +53,8 @@ func (m *machine) add(e *trace.Event) {
 	}
 }
 
-// classes are the constructs whose events have endpoints.
-var classes = map[trace.Code]What{
+// classes are the constructs whose events have endpoints, 0 of others.
+var classes = [256]What{
 	trace.ImplicitTask: Implicit, trace.Work: Work, trace.SyncRegion: Sync, trace.Masked: Masked,
 	trace.TargetEMI: Device, trace.TargetDataOpEMI: Device, trace.TargetSubmitEMI: Device, trace.Target: Device,
 	trace.Reduction: Reduction,
@@ -62,9 +62,9 @@ var classes = map[trace.Code]What{
 
 // scoped takes an event that has an endpoint.
 func (m *machine) scoped(e *trace.Event) {
-	what, ok := classes[e.Code]
+	what := classes[e.Code]
 	switch {
-	case !ok || e.Endpoint == 0:
+	case what == 0 || e.Endpoint == 0:
 		m.sink.Point(m.thread, m.lwp, e)
 	case e.Endpoint&trace.Begin != 0:
 		if m.begin(e, what); e.Endpoint == trace.Both {
@@ -226,7 +226,7 @@ func (m *machine) schedule(e *trace.Event) {
 	if len(m.stack) >= nestMax {
 		return
 	}
-	by := m.created[next]
+	by := m.created.of(next)
 	m.push(Span{
 		Thread: m.thread, LWP: m.lwp, What: Task, Kind: e.Kind, Begin: e.Time, Task: next, PC: by.pc,
 		detail: detail{deferred: by.deferred},

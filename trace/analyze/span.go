@@ -87,39 +87,6 @@ func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pair
 	return p
 }
 
-// index is what events of one thread tell of spans of another.
-type index struct {
-	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
-	// worker's barrier back until the next fork.
-	joined  map[uint64]uint64
-	created map[uint64]created // by task
-}
-
-// created is the code that created a task, and whether it went on meanwhile.
-type created struct {
-	pc       uint64
-	deferred bool
-}
-
-// indexMax bounds the regions and the tasks of an index.
-const indexMax = 1 << 20
-
-func newIndex(rec *trace.Recording, since uint64) index {
-	x := index{map[uint64]uint64{}, map[uint64]created{}}
-	for _, t := range rec.Threads {
-		c := t.Main.Since(since)
-		for e := (trace.Event{}); c.Next(&e); {
-			switch {
-			case e.Code == trace.ParallelEnd && len(x.joined) < indexMax:
-				x.joined[e.Region] = e.Time
-			case e.Code == trace.TaskCreate && len(x.created) < indexMax:
-				x.created[e.Task()] = created{e.PC, !trace.TaskFlags(e.Value).Undeferred()}
-			}
-		}
-	}
-	return x
-}
-
 // knownRegion is the region that a thread is in from the first to the last of its events,
 // if no implicit task begins or ends in them; 0 else.
 func knownRegion(t *trace.Thread, since uint64) uint64 {
@@ -127,10 +94,11 @@ func knownRegion(t *trace.Thread, since uint64) uint64 {
 		return 0
 	}
 	c := t.Main.Since(since)
-	for e := (trace.Event{}); c.Next(&e); {
-		if e.Code == trace.ImplicitTask || e.Code == trace.NewThread {
-			return 0
-		}
+	if e := (trace.Event{}); c.NextOf(&e, entering) {
+		return 0
 	}
 	return t.Tasks[len(t.Tasks)-1].Region
 }
+
+// entering are the events after which a thread is perhaps in another region.
+var entering = trace.CodesOf(trace.ImplicitTask, trace.NewThread)

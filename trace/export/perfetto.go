@@ -58,14 +58,18 @@ const (
 // each lock with who had it, and flows from the creation of tasks to their execution.
 type perfetto struct {
 	*labels
-	out           *output
-	rec           *trace.Recording
-	events        map[eventKey]uint64 // interned names
-	locations     map[uint64]uint64   // interned places
-	locks         map[uint64]uint64   // tracks
-	tracks        uint64
-	packet, event []byte // that are being made
-	interned      []byte
+	out       *output
+	rec       *trace.Recording
+	at        func(ticks uint64) int64 // nanoseconds
+	events    interning[eventKey]      // names
+	locations interning[uint64]        // places, by their addresses
+	lines     []bool                   // of each location: it has one in the source
+	locks     interning[uint64]        // tracks
+	tracks    uint64
+	ready     []byte // packets that are not written yet
+	packet    []byte // one that describes something
+	event     []byte // fields of an event
+	interned  []byte // what the next event brings
 }
 
 // eventKey is what an interned name is of.
@@ -77,8 +81,9 @@ type eventKey struct {
 // Perfetto writes a recording in Perfetto's format.
 func Perfetto(w io.Writer, rec *trace.Recording, o Options) error {
 	p := &perfetto{
-		labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, events: map[eventKey]uint64{},
-		locations: map[uint64]uint64{}, locks: map[uint64]uint64{},
+		labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, at: rec.Clock.Converter(),
+		events: newInterning[eventKey](), locations: newInterning[uint64](), locks: newInterning[uint64](),
+		ready: make([]byte, 0, bufferSize+bufferSize/8),
 	}
 	p.process(o.Program)
 	analyze.Walk(rec, o.Window, func(t *trace.Thread) analyze.Sink {
@@ -86,6 +91,7 @@ func Perfetto(w io.Writer, rec *trace.Recording, o Options) error {
 		p.thread(t, p.tracks)
 		return &perfettoThread{p, p.tracks}
 	})
+	p.out.write(p.ready)
 	return p.out.close()
 }
 
@@ -94,10 +100,7 @@ const processTrack = 1 << 32
 
 // send ends the packet that is being made.
 func (p *perfetto) send() {
-	var head [1 + binary.MaxVarintLen64]byte
-	b := protowire.AppendTag(head[:0], tracePacket, protowire.BytesType)
-	p.out.write(protowire.AppendVarint(b, uint64(len(p.packet))))
-	p.out.write(p.packet)
+	p.ready = message(p.ready, tracePacket, p.packet)
 	p.packet = p.packet[:0]
 }
 
@@ -148,10 +151,9 @@ func (p *perfetto) describe(d []byte) {
 
 // lockTrack is the track of a lock.
 func (p *perfetto) lockTrack(s *analyze.Span) uint64 {
-	track := p.locks[s.Lock]
-	if track == 0 {
-		track = processTrack + 1 + uint64(len(p.locks))
-		p.locks[s.Lock] = track
+	id, known := p.locks.id(s.Lock, uint8(s.Lock>>4))
+	track := processTrack + id
+	if !known {
 		d := number(nil, descriptorUUID, track)
 		d = str(d, descriptorName, analyze.Title(analyze.LockHeld, s.Kind, s.Lock, p.words))
 		p.describe(number(d, descriptorParent, processTrack))
@@ -159,44 +161,71 @@ func (p *perfetto) lockTrack(s *analyze.Span) uint64 {
 	return track
 }
 
-// put writes an event of a track; p.event has its further fields.
-func (p *perfetto) put(at, track, kind uint64) {
-	p.event = number(number(p.event, eventType, kind), eventTrack, track)
-	p.packet = number(p.packet, packetTimestamp, uint64(nanoseconds(&p.rec.Clock, at)))
-	p.packet = number(p.packet, packetSequence, sequence)
-	p.packet = number(p.packet, packetFlags, stateNeeded)
+// Tags of the fields of an event's packet, as they are written, and the packet's parts that
+// never change.
+const (
+	tagVarint, tagFixed64, tagBytes = 0, 1, 2
+
+	tagPacket    = tracePacket<<3 | tagBytes
+	tagTimestamp = packetTimestamp<<3 | tagVarint
+	tagEvent     = packetEvent<<3 | tagBytes
+	tagType      = eventType<<3 | tagVarint
+	tagName      = eventName<<3 | tagVarint
+	tagTrack     = eventTrack<<3 | tagVarint
+)
+
+// put writes an event of a track; p.event has its further fields. The lengths of messages
+// take as many bytes as they may need, before they are known.
+func (p *perfetto) put(at, track uint64, kind byte) {
+	b := append(p.ready, tagPacket, 0, 0, 0, 0, tagTimestamp)
+	begin := len(b) - 1
+	b = binary.AppendUvarint(b, uint64(max(p.at(at), 0)))
+	b = append(b, packetSequence<<3, sequence, packetFlags<<3, stateNeeded)
 	if len(p.interned) > 0 {
-		p.packet = message(p.packet, packetInterned, p.interned)
+		b = message(b, packetInterned, p.interned)
+		p.interned = p.interned[:0]
 	}
-	p.packet = message(p.packet, packetEvent, p.event)
-	p.event, p.interned = p.event[:0], p.interned[:0]
-	p.send()
+	b = append(b, tagEvent, 0, tagType, kind, tagTrack)
+	inner := len(b) - 3
+	b = binary.AppendUvarint(b, track)
+	b = append(b, p.event...)
+	p.event = p.event[:0]
+	b[inner-1] = byte(len(b) - inner) // below 128: at most six fields of a few bytes
+	n := len(b) - begin
+	b[begin-4], b[begin-3], b[begin-2], b[begin-1] = byte(n)|0x80, byte(n>>7)|0x80, byte(n>>14)|0x80, byte(n>>21)
+	if len(b) >= bufferSize {
+		p.out.write(b)
+		b = b[:0]
+	}
+	p.ready = b
 }
 
-// name interns the title of an event.
-func (p *perfetto) name(key eventKey, title func() string) {
-	id := p.events[key]
-	if id == 0 {
-		id = uint64(len(p.events)) + 1
-		p.events[key] = id
-		p.interned = message(p.interned, internedNames, str(number(nil, internedID, id), internedName, title()))
-	}
-	p.event = number(p.event, eventName, id)
+// name gives an event the name of a key; it reports whether it has a title already, and
+// else named gives it one.
+func (p *perfetto) name(key eventKey) (known bool) {
+	id, known := p.events.id(key, uint8(key.lock>>4)^uint8(key.what)<<5^key.kind<<2^uint8(key.code))
+	p.event = binary.AppendUvarint(append(p.event, tagName), id)
+	return known
 }
 
-// location interns a place in the source.
+// named interns the title of the newest name.
+func (p *perfetto) named(title string) {
+	p.interned = message(p.interned, internedNames,
+		str(number(nil, internedID, p.events.count()), internedName, title))
+}
+
+// location interns a place in the source, if the address has one.
 func (p *perfetto) location(pc uint64) {
-	id, known := p.locations[pc]
+	id, known := p.locations.id(pc, uint8(pc))
 	if !known {
-		if l := p.place(pc); l.Line != 0 {
-			id = uint64(len(p.locations)) + 1
+		l := p.place(pc)
+		if p.lines = append(p.lines, l.Line != 0); l.Line != 0 {
 			m := str(number(nil, internedID, id), internedName, l.File)
 			m = number(str(m, locationFunction, l.Function), locationLine, uint64(l.Line))
 			p.interned = message(p.interned, internedLocations, m)
 		}
-		p.locations[pc] = id
 	}
-	if id != 0 {
+	if p.lines[id-1] {
 		p.event = number(p.event, eventLocation, id)
 	}
 }
@@ -213,7 +242,9 @@ func (p *perfettoThread) Begin(s *analyze.Span) {
 	if s.What == analyze.LockHeld {
 		track = p.lockTrack(s)
 	}
-	p.name(eventKey{labelKey{s.What, s.Kind, s.Lock}, 0}, func() string { return p.title(s) })
+	if !p.name(eventKey{labelKey{s.What, s.Kind, s.Lock}, 0}) {
+		p.named(p.title(s))
+	}
 	if p.location(s.PC); s.What == analyze.Task {
 		p.flow(s.Task)
 	}
@@ -232,7 +263,9 @@ func (p *perfettoThread) End(s *analyze.Span) {
 // Point implements analyze.Sink.
 func (p *perfettoThread) Point(_ *trace.Thread, _ uint32, e *trace.Event) {
 	key := eventKey{labelKey{kind: e.Kind, lock: e.Lock()}, e.Code}
-	p.name(key, func() string { return analyze.PointTitle(e, p.words) })
+	if !p.name(key) {
+		p.named(analyze.PointTitle(e, p.words))
+	}
 	if p.location(e.PC); e.Code == trace.TaskCreate {
 		p.flow(e.Task())
 	}

@@ -77,6 +77,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	}
 	p.exceptions.find(&g.facts.Abort)
 	g.facts.Recorded, g.facts.History = p.recorded.find()
+	g.recordedStates()
 	return g.facts
 }
 

@@ -63,6 +63,9 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 			continue
 		}
 		one := picture.Recorded{Thread: int(t.LWP), State: rtl.State(t.State).String()}
+		if t.Torn {
+			one.State = string(picture.StateUndefined)
+		}
 		for i := range t.Held {
 			held := w.event(&t.Held[i])
 			held.Says = "acquired " + w.words.Mutex(&t.Held[i])
@@ -78,6 +81,20 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		out = append(out, one)
 	}
 	return out, r.history(w)
+}
+
+// recordedStates adds the states that were recorded to those of the threads.
+func (g *gatherer) recordedStates() {
+	states := map[int]picture.StateName{}
+	for _, r := range g.facts.Recorded {
+		states[r.Thread] = picture.StateName(r.State)
+	}
+	for i := range g.pic.Threads {
+		t := &g.pic.Threads[i]
+		if state := states[t.LWP]; t.State != nil && state != picture.StateUndefined {
+			t.State.Recorded = state
+		}
+	}
 }
 
 // lock is the name of a lock or critical construct by its wait id.

@@ -195,6 +195,8 @@ type State struct {
 	// Standard is the state in the standard's words, if the standard has none of that name:
 	// a thread that waits for a mutex of the C library is at work for OpenMP.
 	Standard StateName `json:"standard,omitempty"`
+	// Recorded is the state that the thread's events lead to, of a program with the recorder.
+	Recorded StateName `json:"recorded,omitempty"`
 }
 
 // Frame is one frame of a stack.

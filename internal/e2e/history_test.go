@@ -71,6 +71,11 @@ func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.Ve
 	}
 	found := map[picture.VerdictKind]*picture.Verdict{}
 	pic := livePicture(t, cmd.Process.Pid)
+	for _, th := range pic.Threads {
+		if th.State == nil || th.State.Recorded == "" || th.State.Disputed() {
+			t.Errorf("thread %d: %+v", th.LWP, th.State)
+		}
+	}
 	for i := range pic.Verdicts {
 		v := &pic.Verdicts[i]
 		switch v.Kind {

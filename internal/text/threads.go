@@ -142,11 +142,16 @@ func threadIDs(ts []picture.Thread) []int {
 	return ids
 }
 
-// stateName is the state of a thread, and that it is tracked if it is.
+// stateName is the state of a thread, and that it is tracked, or recorded, if it is; with what
+// was recorded, if that is another state.
 func stateName(t picture.Thread) string {
 	switch {
 	case t.State == nil:
 		return ""
+	case t.State.Disputed():
+		return fmt.Sprintf("%s (recorded: %s)", t.State.Name, t.State.Recorded)
+	case t.State.Recorded != "":
+		return string(t.State.Name) + " (recorded)"
 	case t.State.Source == picture.StateTracked:
 		return string(t.State.Name) + " (tracked)"
 	}

@@ -1496,7 +1496,9 @@ type State struct {
 	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// The state in the standard's words, if the standard has none of that name: a thread that waits
 	// for a mutex of the C library is at work for OpenMP.
-	Standard      string `protobuf:"bytes,4,opt,name=standard,proto3" json:"standard,omitempty"`
+	Standard string `protobuf:"bytes,4,opt,name=standard,proto3" json:"standard,omitempty"`
+	// The state that the thread's events lead to, of a program with the recorder.
+	Recorded      string `protobuf:"bytes,5,opt,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1556,6 +1558,13 @@ func (x *State) GetEvidence() string {
 func (x *State) GetStandard() string {
 	if x != nil {
 		return x.Standard
+	}
+	return ""
+}
+
+func (x *State) GetRecorded() string {
+	if x != nil {
+		return x.Recorded
 	}
 	return ""
 }
@@ -7166,12 +7175,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06region\x18\x04 \x01(\tR\x06regionB\r\n" +
 	"\v_thread_numB\f\n" +
 	"\n" +
-	"_team_size\"k\n" +
+	"_team_size\"\x87\x01\n" +
 	"\x05State\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
 	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x1a\n" +
-	"\bstandard\x18\x04 \x01(\tR\bstandard\"\xda\x02\n" +
+	"\bstandard\x18\x04 \x01(\tR\bstandard\x12\x1a\n" +
+	"\brecorded\x18\x05 \x01(\tR\brecorded\"\xda\x02\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +

@@ -1,0 +1,24 @@
+package picture
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Disputed reports whether the state that was recorded is another one than the state's name
+// says: not only a finer or a coarser one, and not that of a worker whose runtime does not tell
+// yet that the barrier at the end of its last region is over.
+func (s *State) Disputed() bool {
+	is, was := cmp.Or(s.Standard, s.Name), s.Recorded
+	barrier := func(n StateName) bool { return strings.HasPrefix(string(n), "wait_barrier") }
+	work := func(n StateName) bool { return strings.HasPrefix(string(n), "work_") }
+	switch {
+	case was == "" || is == was, is == StateUndefined, is == "overhead": // nobody says otherwise
+		return false
+	case barrier(is) && barrier(was), is == StateIdle && barrier(was), work(is) && work(was):
+		return false
+	case is == "wait_mutex":
+		return was != "wait_lock" && was != "wait_critical" && was != "wait_atomic" && was != "wait_ordered"
+	}
+	return true
+}

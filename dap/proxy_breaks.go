@@ -278,6 +278,9 @@ func (b *breaks) apply(s *stop) {
 			})
 		}
 	}
+	if err == nil && len(wanted) > 0 && (found == nil || len(found.Locations) == 0) {
+		b.later()
+	}
 	if all == nil {
 		all = []json.RawMessage{}
 	}
@@ -287,6 +290,13 @@ func (b *breaks) apply(s *stop) {
 		return
 	}
 	b.note(text, of)
+}
+
+// later has the breakpoints set at the next stop, too: the program has no runtime yet, or one that was not called.
+func (b *breaks) later() {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	b.stale = true
 }
 
 // note notes the numbers that the debugger gave the last of its breakpoints at instructions.

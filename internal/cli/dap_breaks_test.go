@@ -56,6 +56,57 @@ func TestProxyBreaks(t *testing.T) {
 	})
 }
 
+// TestProxyBreaksDelve has Delve stop where a region begins, by a breakpoint at an instruction of the runtime. LLVM's
+// is not at work before the program calls it: the breakpoint is set at the first stop behind that.
+func TestProxyBreaksDelve(t *testing.T) {
+	tool := buildTool(t)
+	for name, run := range goPrograms(t) {
+		if !omptest.Turn(2, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			c, _ := proxied(t, tool, "--", omptest.Delve(t), "dap", "--check-go-version=false")
+			daptest.Ask[any](c, "initialize", object{
+				"adapterID": "go", "linesStartAt1": true, "pathFormat": "path", "supportsInvalidatedEvent": true,
+			})
+			environment := object{
+				"LD_LIBRARY_PATH": filepath.Dir(run.Runtime.Lib), "OMPD_TRUTH": filepath.Join(t.TempDir(), "truth"),
+			}
+			begun := c.Send("launch", object{
+				"mode": "exec", "program": run.Exe, "args": []string{"wait"}, "env": environment,
+			})
+			c.Event("initialized")
+			daptest.Ask[any](c, "setFunctionBreakpoints", object{
+				"breakpoints": []object{
+					{"name": "main.main"}, {"name": "main.goMember"}, {"name": "omp parallel begin"},
+				},
+			})
+			daptest.Ask[any](c, "configurationDone", nil)
+			if m := c.Response(begun); !m.Success {
+				t.Fatalf("launch: %s", m.Text)
+			}
+			c.Event("stopped")
+			if name == "llvm" {
+				c.Event("ompd/changed")
+				if told := string(c.Event("breakpoint").Body); !strings.Contains(told, "no OpenMP runtime yet") {
+					t.Errorf("before the program has called the runtime, it is said %s", told)
+				}
+				daptest.Ask[any](c, "continue", object{"threadId": 1})
+			}
+			verifiedBreak(c)
+			if name == "gnu" {
+				daptest.Ask[any](c, "continue", object{"threadId": 1})
+				c.Event("stopped")
+				c.Event("ompd/changed")
+				if !saidEvent(c, "output", "OpenMP parallel begin") {
+					t.Error("it is not said at which event it has stopped")
+				}
+			}
+			daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": true})
+		})
+	}
+}
+
 // brokenAt starts a program under gdb, which stops in main; then breakpoints on constructs are set there, and it goes
 // on to one of them, in the thread that is returned.
 func brokenAt(

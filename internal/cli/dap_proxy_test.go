@@ -218,34 +218,57 @@ func checkScopes(t *testing.T, c *daptest.Client, f godap.StackFrame, above int)
 	}
 }
 
-// TestProxyDelve puts the proxy before a Delve that listens, and before one that it starts: threads of C that Delve
-// does not list are there, and goroutines have their place in the team.
+// TestProxyDelve puts the proxy before a Delve that listens, and before one that it starts, on a process and on a core:
+// threads of C that Delve does not list are there, and goroutines have their place in the team.
 func TestProxyDelve(t *testing.T) {
 	tool := buildTool(t)
-	run := omptest.Run{Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live}
-	t.Run("connect", func(t *testing.T) {
-		h := omptest.StartUnderDelve(t, run)
-		c, _ := proxied(t, tool, "--connect", h.Socket)
-		daptest.Ask[any](c, "initialize", object{"adapterID": "go", "linesStartAt1": true, "pathFormat": "path"})
-		attach := c.Send("attach", object{"mode": "remote", "stopOnEntry": true})
-		c.Event("initialized")
-		daptest.Ask[any](c, "configurationDone", nil)
-		c.Response(attach)
-		c.Event("stopped")
-		checkGo(t, c, true)
-	})
-	t.Run("start", func(t *testing.T) {
-		p := omptest.Start(t, run)
-		c, _ := proxied(t, tool, "--", omptest.Delve(t), "dap", "--check-go-version=false")
-		daptest.Ask[any](c, "initialize", object{"adapterID": "go", "linesStartAt1": true, "pathFormat": "path"})
-		attach := c.Send("attach", object{"mode": "local", "processId": p.PID, "stopOnEntry": true})
-		c.Event("initialized")
-		daptest.Ask[any](c, "configurationDone", nil)
-		c.Response(attach)
-		c.Event("stopped")
-		checkGo(t, c, false)
-		daptest.Ask[any](c, "disconnect", object{"terminateDebuggee": false})
-	})
+	for name, run := range goPrograms(t) {
+		for _, how := range []string{"connect", "start", "core"} {
+			if how == "core" == (name == "gnu") && !omptest.Turn(3, name, how) {
+				continue
+			}
+			t.Run(name+"/"+how, func(t *testing.T) {
+				request, arguments := "attach", object{"mode": "remote", "stopOnEntry": true}
+				line := []string{"--", omptest.Delve(t), "dap", "--check-go-version=false"}
+				var r recorded
+				switch how {
+				case "connect":
+					r = recordSocket(t, omptest.StartUnderDelve(t, run).Socket)
+					line = r.line
+				case "start":
+					arguments = object{"mode": "local", "processId": omptest.Start(t, run).PID, "stopOnEntry": true}
+				case "core":
+					run.Mode = omptest.Gcore
+					core := omptest.Dump(t, run)
+					request = "launch"
+					arguments = object{"mode": "core", "program": core.Exe, "coreFilePath": core.Core}
+				}
+				c, status := proxied(t, tool, line...)
+				daptest.Ask[any](c, "initialize", object{
+					"adapterID": "go", "linesStartAt1": true, "pathFormat": "path",
+				})
+				begun := c.Send(request, arguments)
+				c.Event("initialized")
+				daptest.Ask[any](c, "configurationDone", nil)
+				c.Response(begun)
+				c.Event("stopped")
+				checkGo(t, c, how != "start")
+				disconnect(t, c, status)
+				if how == "connect" {
+					r.check(t, c)
+				}
+			})
+		}
+	}
+}
+
+// goPrograms are runs of the Go program on both runtimes.
+func goPrograms(t testing.TB) map[string]omptest.Run {
+	t.Helper()
+	return map[string]omptest.Run{
+		"llvm": {Exe: omptest.CompileGo(t, omptest.LLVM), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live},
+		"gnu":  {Exe: omptest.CompileGo(t, omptest.GCC), Runtime: omptest.Libgomp(t), Mode: omptest.Live},
+	}
 }
 
 // checkGo looks for the team of a Go program's C side.

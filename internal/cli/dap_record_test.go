@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	godap "github.com/google/go-dap"
@@ -22,6 +24,7 @@ import (
 type recorded struct {
 	line    []string // starts it
 	in, out string   // files of what it was told and of what it said
+	done    func()   // waits until they are complete; nil if they are when the proxy has ended
 }
 
 // record puts tee before and behind an adapter.
@@ -37,6 +40,60 @@ func record(t testing.TB, line []string) recorded {
 	}
 	r.line = append([]string{script}, line[1:]...)
 	return r
+}
+
+// recordSocket stands before a Delve that listens, and keeps what is said by a client of the protocol; others, which
+// speak Delve's own, pass.
+func recordSocket(t testing.TB, socket string) recorded {
+	t.Helper()
+	dir := t.TempDir()
+	r := recorded{in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out")}
+	l, err := net.Listen("unix", filepath.Join(dir, "delve"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	r.line = []string{"--connect", l.Addr().String()}
+	var kept sync.WaitGroup
+	r.done = kept.Wait
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			kept.Go(func() { r.pass(client, socket) })
+		}
+	}()
+	return r
+}
+
+// pass passes what is said on one connection.
+func (r recorded) pass(client net.Conn, socket string) {
+	defer client.Close()
+	server, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	words := bufio.NewReader(client)
+	first, _ := words.Peek(1)
+	in, out := io.Discard, io.Discard
+	if string(first) == "C" { // Content-Length
+		told, err1 := os.Create(r.in)
+		said, err2 := os.Create(r.out)
+		if errors.Join(err1, err2) != nil {
+			return
+		}
+		defer told.Close()
+		defer said.Close()
+		in, out = told, said
+	}
+	go func() {
+		_, _ = io.Copy(io.MultiWriter(server, in), words)
+		server.Close()
+	}()
+	_, _ = io.Copy(io.MultiWriter(client, out), server)
 }
 
 // alone starts an adapter without the proxy, and is a client of it.
@@ -77,6 +134,9 @@ func messages(t *testing.T, file string) (all []daptest.Message) {
 // the parts of stacks that the adapter is asked for.
 func (r recorded) check(t *testing.T, c *daptest.Client) {
 	t.Helper()
+	if r.done != nil {
+		r.done()
+	}
 	answered := map[int]bool{} // by the proxy
 	got := map[int]daptest.Message{}
 	var events []daptest.Message

@@ -42,6 +42,7 @@ var clocks = map[string]string{
 	"server.TestManyClients":             "the time is logged, and compared with nothing",
 	"internal/omptest.AwaitDump":         "a limit on a process that never ends",
 	"live.TestKilledTool":                "kills at a random moment; every moment is right",
+	"internal/recordtest.writers":        "the soak reads each millisecond; nothing depends on it",
 	"internal/recordtest.settled":        "the poll for where a thread is, which nobody tells",
 	"symbolize.TestDebuginfodSlow":       "the clock is a synctest's",
 }

@@ -3,8 +3,14 @@ package recordtest
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
@@ -42,13 +48,25 @@ func (n *tally) take(t *testing.T, g *trace.Thread) {
 
 // TestWriters reads rings beside their writers, which signal handlers interrupt: no
 // record is torn, and what was written is what was read and what was lost.
-func TestWriters(t *testing.T) {
-	const threads, records = 8, 400_000
+func TestWriters(t *testing.T) { writers(t, 8, 400_000, 0) }
+
+// TestWritersSoak is TestWriters with 64 threads, a reader that reads each millisecond, and
+// as many records that are read as OMPD_WRITERS_RECORDS says (make soak-recorder).
+func TestWritersSoak(t *testing.T) {
+	read, err := strconv.ParseUint(os.Getenv("OMPD_WRITERS_RECORDS"), 10, 64)
+	if err != nil {
+		t.Skip("OMPD_WRITERS_RECORDS is not set")
+	}
+	writers(t, 64, math.MaxInt64, read)
+}
+
+// writers has threads that write so many records each, or until enough were read.
+func writers(t *testing.T, threads int, records, enough uint64) {
 	exe := build(t, "gcc", "stress.c", "-O2", "-D_GNU_SOURCE", "../../recorder/recorder.c", "../../recorder/register.c",
 		"../../recorder/ompt.c", "../../recorder/rare.c", "../../recorder/target.c",
 		"../../recorder/device.c", "../../recorder/chain.c")
 	argv := []string{exe, fmt.Sprint(threads), fmt.Sprint(records)}
-	p := runArgs(t, omptest.Runtime{Name: "none"}, argv, "OMPD_RECORDER_MEMORY=8M")
+	p := runArgs(t, omptest.Runtime{Name: "none"}, argv, "OMPD_RECORDER_MEMORY="+fmt.Sprint(threads)+"M")
 	done := make(chan string, 1)
 	go func() {
 		var all strings.Builder
@@ -63,7 +81,9 @@ func TestWriters(t *testing.T) {
 	}()
 	reader := open(t, p.Process.Pid)
 	tallies := map[uint32]*tally{} // by ring
-	said := ""
+	said, read := "", uint64(0)
+	pause := time.NewTicker(time.Millisecond)
+	defer pause.Stop()
 	for said == "" {
 		select {
 		case said = <-done: // once more after it, for the rest
@@ -78,6 +98,15 @@ func TestWriters(t *testing.T) {
 				tallies[g.Index] = &tally{}
 			}
 			tallies[g.Index].take(t, g)
+			read += uint64(g.Main.Len())
+		}
+		if enough == 0 {
+			continue
+		}
+		if <-pause.C; read >= enough {
+			if err := p.Process.Signal(unix.SIGUSR1); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	checkCounts(t, tallies, said, threads)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
@@ -20,18 +19,9 @@ const historyEach, historyAll = 4096, 1 << 18
 // historyShown bounds what of each kind is told.
 const historyShown = 8
 
-// history tells what the newest events show. They are read from the target itself, beside
-// their writers: a copy of a process would never have what was written last. A rehearsal does
-// so, too, to learn what their names need.
-func (r *recorded) history(w *recordedWords) *picture.History {
-	var rings callbacks.Memory = r.target
-	if r.rings != nil {
-		rings = r.rings
-	}
-	reader, err := trace.OpenNamed(rings, r.mappings(), r.about.PID)
-	if err != nil {
-		return nil // it was there just now: the process has ended, or replaced itself
-	}
+// history tells what the newest events show. A rehearsal does so, too, to learn what their
+// names need.
+func (r *recorded) history(w *recordedWords, reader *trace.Reader) *picture.History {
 	rec, err := reader.Recent(historyEach, historyAll)
 	if err != nil {
 		r.notes.warn("what was recorded cannot be read: %s", message(err))

@@ -53,6 +53,10 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		r.notes.warn("what was recorded cannot be read: %s", message(err))
 		return nil, nil
 	}
+	beside, err := r.beside()
+	if err != nil {
+		return nil, nil // the process has ended, or replaced itself
+	}
 	w := &recordedWords{r, rec, rec.Words(r.lock), rec.Last(), "before the newest event"}
 	if r.monotonic != nil {
 		w.now, w.since = max(w.now, rec.Clock.Ticks(r.monotonic())), "ago"
@@ -72,7 +76,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 			one.Held = append(one.Held, held)
 		}
 		settled := r.monotonic == nil || rec.Clock.Between(t.Last, w.now) > restless
-		if settled && len(out) < newestMax && reader.Newest(t) == nil {
+		if settled && len(out) < newestMax && beside.Newest(t) == nil {
 			if e, ok := t.Newest(); ok {
 				last := w.event(&e)
 				one.Last = &last
@@ -80,7 +84,17 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		}
 		out = append(out, one)
 	}
-	return out, r.history(w)
+	return out, r.history(w, beside)
+}
+
+// beside returns a reader of the rings themselves, and not of a copy of the process: one would
+// never have what was written last, and the process would be stopped again for it.
+func (r *recorded) beside() (*trace.Reader, error) {
+	var rings callbacks.Memory = r.target
+	if r.rings != nil {
+		rings = r.rings
+	}
+	return trace.OpenNamed(rings, r.mappings(), r.about.PID)
 }
 
 // recordedStates adds the states that were recorded to those of the threads.

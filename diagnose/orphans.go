@@ -201,7 +201,7 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 		return slices.Contains(o.threads, lwp)
 	})
 	switch {
-	case leftAt(o.lock) != "":
+	case leftAt(o.lock) != "" && !mayHold(o.lock, others):
 	case len(others) > 0:
 		o.tellOthers(d, &v, others)
 	case o.targets[0].Kind == picture.WaitLock && o.lock.Implementation == "futex":
@@ -232,8 +232,16 @@ func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
 	}
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
 		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
+	if at := leftAt(o.lock); at != "" {
+		v.Explanation += " Some code that acquires it goes on without releasing it" + at + "."
+	}
 	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
 		"every path out of the code that acquires it"
+}
+
+// mayHold reports whether the code shows that one of some threads may hold a lock.
+func mayHold(l *picture.Lock, lwps []int) bool {
+	return slices.ContainsFunc(l.Holders, func(h picture.Holder) bool { return slices.Contains(lwps, h.Thread) })
 }
 
 // verdict is what all verdicts on orphaned locks say.

@@ -33,6 +33,16 @@ func hangs() []expectation {
 			says: []string{"4 threads wait for lock ", "which nobody will release", at},
 		}, strconv.Itoa(way), strconv.Itoa(way+1))...)
 	}
+	for way, waits := range []string{"join end of LWP", "join end of LWP", "barrier"} {
+		e := expectation{
+			program: "verdict_lock_some", env: asleep, args: []string{strconv.Itoa(way)}, threads: 2,
+			kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{waits, "lock stat"},
+		}
+		if way == 2 {
+			e.only = "O0" // optimized code keeps no word of the condition
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
 		"4 threads wait for iteration 1, 3, 5, 7 of a loop"} {
 		e := expectation{

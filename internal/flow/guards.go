@@ -147,7 +147,11 @@ func (d *decisions) decide(b int, result *symbolic.Expr, g Guard, site int) {
 
 // conditionAt is that of the branch that instruction i is.
 func conditionAt(f *Function, i int) (symbolic.Cond, bool) {
-	s := f.stateAt(i).Fork()
+	return branchCondition(f, f.stateAt(i).Fork(), i)
+}
+
+// branchCondition is that of the branch that instruction i is, where s is known before it.
+func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool) {
 	for k := range f.insts[i].Uops {
 		u := &f.insts[i].Uops[k]
 		switch {

@@ -107,7 +107,9 @@ func (f *Function) StillHolds(at Point, effects []Effect, underWay Effect) Truth
 
 // facts are what makes a fact true and false.
 type facts struct {
-	entry   Truth           // whether it is true when the function begins
+	start   int             // the block where it is known; 0 is where the function begins
+	entry   Truth           // whether it is true there
+	by      uint64          // the calls that have made it so, as of a fact
 	effects []Effect        // of calls, by their index
 	edges   map[edge]change // of the ways that branches take
 }
@@ -155,12 +157,11 @@ func (f *Function) effects(effect func(CallSite) Effect) []Effect {
 	return out
 }
 
-// propagate finds what holds at the start of each block, if entry holds at the
-// function's.
+// propagate finds what holds at the start of each block that is reached from where facts start.
 func (f *Function) propagate(fs facts) []fact {
 	in := make([]fact, len(f.blocks))
-	in[0].truth = fs.entry
-	work := []int{0}
+	in[fs.start] = fact{fs.entry, fs.by}
+	work := []int{fs.start}
 	for b := range f.blocks {
 		if f.blocks[b].unreached {
 			in[b].truth = Maybe

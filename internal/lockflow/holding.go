@@ -2,6 +2,7 @@ package lockflow
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/flow"
 )
@@ -163,10 +164,32 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	}
 	h, ok := c.point.held[lock.Family+" "+key]
 	if !ok {
-		h = c.solve(does, under, unsure || alsoUnsure)
+		h = c.solve(does, under, unsure || alsoUnsure, "")
 		c.point.held[lock.Family+" "+key] = h
 	}
+	if h.ok && h.certainty == Possible {
+		h = c.along(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
+	}
 	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: h.taken}, h.ok
+}
+
+// along is what the frame shows of a lock that it has on some paths, by the ways that it is known to
+// have taken; h is what is known without these.
+func (c *candidate) along(does []byte, under flow.Effect, unsure bool, key string, h holding) holding {
+	if c.point.branches == nil {
+		c.point.branches = flow.WitnessesOf(c.f.flow, c.at)
+	}
+	ways := c.point.branches.Ways(c.at)
+	if strings.Trim(ways, "?") == "" {
+		return h
+	}
+	key += " " + ways
+	out, ok := c.point.held[key]
+	if !ok {
+		out = c.solve(does, under, unsure, ways)
+		c.point.held[key] = out
+	}
+	return out
 }
 
 // underWay is what the call under way has done to a lock that was held when it was made; now is
@@ -221,11 +244,11 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 
 // solve finds what holds at the point, given what each effect, and the call under way, does to
 // the lock.
-func (c *candidate) solve(does []byte, under flow.Effect, unsure bool) holding {
-	fact, by := c.truth(does, under, true)
+func (c *candidate) solve(does []byte, under flow.Effect, unsure bool, ways string) holding {
+	fact, by := c.truth(does, under, true, ways)
 	h := holding{certainty: Certain, taken: by, ok: true}
 	if fact != flow.Yes || unsure || c.f.flow.Indirect {
-		fact, h.taken = c.truth(does, under, false)
+		fact, h.taken = c.truth(does, under, false, ways)
 		h.certainty = Likely
 	}
 	switch fact {
@@ -239,10 +262,15 @@ func (c *candidate) solve(does []byte, under flow.Effect, unsure bool) holding {
 }
 
 // truth is whether the lock is held at the point. The strict look takes calls that may do more
-// than is known for doing so.
-func (c *candidate) truth(does []byte, under flow.Effect, strict bool) (flow.Truth, []flow.CallSite) {
+// than is known for doing so. ways are those that the frame is known to have taken, if there are some.
+func (c *candidate) truth(
+	does []byte, under flow.Effect, strict bool, ways string,
+) (flow.Truth, []flow.CallSite) {
 	if s, ok := c.f.flow.SiteAt(c.at); ok && strict && c.sites.unclean[s.Index] {
 		under = max(under, flow.Unsure)
+	}
+	if ways != "" {
+		return c.point.branches.HoldsAlong(c.at, c.effects(does, strict), under, ways)
 	}
 	return c.f.flow.HoldsBy(c.at, c.effects(does, strict), under)
 }

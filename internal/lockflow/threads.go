@@ -84,6 +84,7 @@ type point struct {
 	asked    bool               // for releases
 	behind   map[string]bool    // by family: a call that takes a lock of it may be behind
 	held     map[string]holding // by what the calls of one lock do
+	branches *flow.Witnesses    // nil before they are asked for
 }
 
 // pointAt is where a frame is in f.

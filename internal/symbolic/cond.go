@@ -53,10 +53,14 @@ var mirrored = [...]lift.CondOp{
 }
 
 // canonical puts a constant on the right, and turns the comparison of a truth
-// value with zero into the comparison that made the truth value.
+// value, or of its opposite, with zero into the comparison that made the truth value.
 func canonical(c Cond) Cond {
 	if c.A.Kind == KindConst && c.B.Kind != KindConst {
 		c = Cond{mirrored[c.Op], c.B, c.A}
+	}
+	if c.A.isBinary(lift.OpXor) && c.A.B.IsConst(1) && c.A.A.bits() == 1 && c.B.IsConst(0) &&
+		(c.Op == lift.EQ || c.Op == lift.NE) { // not
+		return canonical(Cond{c.Op.Negate(), c.A.A, c.B})
 	}
 	if c.A.Kind != kindCompare || !c.B.IsConst(0) || (c.Op != lift.EQ && c.Op != lift.NE) {
 		return c

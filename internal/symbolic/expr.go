@@ -196,6 +196,8 @@ func (e *Expr) bits() uint64 {
 		return 1
 	case e.isBinary(lift.OpAnd):
 		return e.A.bits() & e.B.bits()
+	case e.isBinary(lift.OpXor), e.isBinary(lift.OpOr):
+		return e.A.bits() | e.B.bits()
 	}
 	return ^uint64(0)
 }

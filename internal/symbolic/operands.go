@@ -64,6 +64,17 @@ func (e *Expr) Loads() bool {
 	return e != nil && (e.Kind == KindLoad || e.A.Loads() || e.B.Loads())
 }
 
+// Leaves are the parts of e that have no parts.
+func (e *Expr) Leaves() []*Expr {
+	switch {
+	case e == nil:
+		return nil
+	case e.A == nil:
+		return []*Expr{e}
+	}
+	return append(e.A.Leaves(), e.B.Leaves()...)
+}
+
 // Covers reports whether a place of size bytes that has the value v also has e: the
 // same, or if e is the low bytes of a value, that value.
 func (v *Expr) Covers(e *Expr, size uint8) bool {

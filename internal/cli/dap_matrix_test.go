@@ -59,7 +59,7 @@ func TestAdapters(t *testing.T) {
 		for _, mode := range []omptest.Mode{omptest.Live, omptest.Gcore} {
 			what := map[omptest.Mode]string{omptest.Live: "process", omptest.Gcore: "core"}[mode]
 			for name, run := range deadlocks(t, mode) {
-				if l.line != nil && !omptest.Turn(2, l.name, what, name) {
+				if l.line != nil && !omptest.Turn(3, l.name, what, name) {
 					continue
 				}
 				t.Run(l.name+"/"+what+"/"+name, func(t *testing.T) { l.check(t, tool, run) })

@@ -81,7 +81,7 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 		}
 		f, ok := innermost(d.frames(w.Thread))
 		p := d.whichBarrier(w.Thread)
-		if !ok || f.Line == 0 || p == "at the end of the parallel region" {
+		if !ok || f.Line == 0 || p == "at the end of the parallel region" || d.atFork(w.Region, f) {
 			continue
 		}
 		if at[p] == nil {
@@ -106,6 +106,13 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 		v.Threads = append(v.Threads, at[p]...)
 	}
 	return v, true
+}
+
+// atFork reports whether a frame is where a region was forked: the innermost one of a thread of the
+// region whose own frame is gone, since its call of the barrier was a tail call.
+func (x *index) atFork(region picture.ID, f picture.Frame) bool {
+	k := x.forks[region]
+	return k != nil && k.At != nil && k.At.PC != nil && f.PC != nil && *k.At.PC == *f.PC
 }
 
 func (d *drawer) barrier(b *group) picture.Verdict {

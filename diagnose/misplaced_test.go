@@ -63,3 +63,30 @@ func TestBarrierInHeader(t *testing.T) {
 		}},
 	})
 }
+
+// TestBarrierTailCalled: of a barrier that was tail-called no line is known, but that of the fork.
+func TestBarrierTailCalled(t *testing.T) {
+	pc := picture.Address(0x10)
+	parts := func(forked bool) func(scene) {
+		return func(s scene) {
+			s.arrived("b", 0x100, []int{1, 2}, 3)
+			s.at(1, 41, picture.StateBarrierExplicit)
+			s.at(2, 67, picture.StateBarrierExplicit)
+			for i := range s.Threads {
+				for j := range s.Threads[i].UserStack {
+					s.Threads[i].UserStack[j].PC = pc
+				}
+			}
+			if forked {
+				s.Facts.Forks = []picture.Fork{{Region: s.Facts.Waits[0].Region, At: &picture.Frame{PC: pc, Line: 41}}}
+				s.Threads[1].UserStack[0].PC = picture.Address(0x20)
+			}
+		}
+	}
+	check(t, []scenario{
+		{"at two lines", 3, parts(false), []want{
+			incomplete(1, 2), warning(picture.VerdictBarrierDivergent, "move the barriers", "", 1, 2),
+		}},
+		{"at one, and at the fork", 3, parts(true), []want{incomplete(1, 2)}},
+	})
+}

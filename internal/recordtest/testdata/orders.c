@@ -230,26 +230,6 @@ static void in_order(struct locks *l, int me) {
   }
 }
 
-/* two_readers begin both before either acquires a lock. */
-static void two_readers(struct locks *l, int me) {
-  int x = 0;
-  (void)me;
-#pragma omp single
-  {
-    atomic_store(&started, 0);
-    for (int i = 0; i < 2; i++) {
-#pragma omp task firstprivate(i) depend(in : x)
-      {
-        atomic_fetch_add(&started, 1);
-        while (atomic_load(&started) < 2) sched_yield();
-        turn(i);
-        pair(l, i, 1 - i);
-        done();
-      }
-    }
-  }
-}
-
 /* a_while is for another thread to execute a task. One that sleeps in a barrier may not be woken for it. */
 static void a_while(void) {
   double end = omp_get_wtime() + 0.1;
@@ -315,7 +295,6 @@ static struct {
     {"loop_between", 0, loop_between},
     {"taskwait_between", 0, taskwait_between},
     {"in_order", 0, in_order},
-    {"two_readers", 2, two_readers},
     {"created_after", 0, created_after},
     {"over_at_barrier", 0, over_at_barrier},
 #endif

@@ -110,10 +110,12 @@ static void nested_lock(struct locks *l, int me) {
   done();
 }
 
-/* two_tasks begin both before either acquires a lock, so that two threads execute them. */
+/* two_tasks begin both before either acquires a lock, so that two threads execute them. The threads come to the barrier
+ * when the tasks are there: one that sleeps in it may not be woken for them. */
 static void two_tasks(struct locks *l, int me) {
+  static atomic_int made;
   (void)me;
-#pragma omp single
+#pragma omp single nowait
   {
     atomic_store(&started, 0);
     for (int i = 0; i < 2; i++) {
@@ -126,7 +128,10 @@ static void two_tasks(struct locks *l, int me) {
         done();
       }
     }
+    atomic_store(&made, 1);
   }
+  while (!atomic_load(&made)) sched_yield();
+#pragma omp barrier
 }
 
 static void same_order(struct locks *l, int me) {

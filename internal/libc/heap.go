@@ -64,11 +64,12 @@ func (l *Library) FreedBlock(m *callbacks.Mapping, addr uint64) (Block, error) {
 	}
 	for i := (len(ws) - 2) &^ 1; i >= 0; i -= 2 {
 		c := chunk{at: low + uint64(i)*8, size: ws[i+1] &^ chunkFlags, flags: ws[i+1] & chunkFlags}
-		if !c.fits() || c.end() <= addr || c.end() > m.High.Offset {
+		// The first word of a chunk is the end of the block before it, if that is in use.
+		if !c.fits() || c.at+chunkLinks > addr || c.end() <= addr || c.end() > m.High.Offset {
 			continue
 		}
 		switch {
-		case c.end() == m.High.Offset && c.flags&previousInUse != 0 && c.at+chunkLinks <= addr && l.isTop(c.at):
+		case c.end() == m.High.Offset && c.flags&previousInUse != 0 && l.isTop(c.at):
 			return Block{Low: c.at, Place: AtTop}, nil
 		case l.inList(c) == nil:
 			return Block{Low: c.at + chunkLinks, High: c.end(), Place: InList}, nil

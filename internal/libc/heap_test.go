@@ -88,6 +88,11 @@ func TestLists(t *testing.T) {
 	if b, err := m.freed(at + 0x100); err != nil || b != (libc.Block{Low: at + 16, High: at + 0x200, Place: libc.InList}) {
 		t.Errorf("%+v, %v", b, err)
 	}
+	for _, header := range []uint64{at, at + 8} { // the end of the block before, which is in use; the size
+		if b, err := m.freed(header); !errors.Is(err, libc.ErrNotFreed) {
+			t.Errorf("%#x before a free block: %+v, %v", header, b, err)
+		}
+	}
 	for name, damage := range map[string]func(){
 		"in use":         func() { m.put(at+0x208, 8, 0x41) },
 		"another size":   func() { m.put(at+0x200, 8, 0x210) },

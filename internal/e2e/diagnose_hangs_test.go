@@ -11,6 +11,18 @@ func twins(e expectation, healthy ...string) []expectation {
 	return []expectation{e, {program: e.program, args: healthy, env: e.env, only: e.only, never: e.never}}
 }
 
+// inLoops are deadlocks of locks that nested loops acquire, and healthy twins.
+func inLoops() (out []expectation) {
+	for way, name := range []string{"table", "shelf"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_loop", args: []string{strconv.Itoa(way)}, threads: 3, kind: picture.VerdictDeadlock,
+			certainty: []picture.Certainty{picture.Certain, picture.Likely}[way], // pointers may have changed
+			waits:     []string{"lock " + name + "[0]", "lock " + name + "[1]", "lock " + name + "[2]"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // hangs are bugs by which programs hang, and their healthy twins.
 func hangs() []expectation {
 	var out []expectation
@@ -43,6 +55,7 @@ func hangs() []expectation {
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
+	out = append(out, inLoops()...)
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
 		"4 threads wait for iteration 1, 3, 5, 7 of a loop"} {
 		e := expectation{

@@ -15,9 +15,6 @@ const (
 	// maxCode bounds a function, in bytes.
 	// Compilers write functions of some 100 KB at most.
 	maxCode = 256 << 10
-	// maxRoundsPerBlock bounds how often a block is looked at: each of its
-	// registers and cells becomes unknown once at most.
-	maxRoundsPerBlock = 256
 )
 
 // Config says where the code of a function comes from.
@@ -117,9 +114,8 @@ type block struct {
 	first, last int // instructions [first, last)
 	succ        []int
 	in          *symbolic.State // nil while the block is not known to be reached
-	rounds      int
-	table       bool // ends with a jump to a place that is not known
-	unreached   bool // nothing that was seen leads here
+	table       bool            // ends with a jump to a place that is not known
+	unreached   bool            // nothing that was seen leads here
 }
 
 // valueName names a value that is not followed: what instruction pc leaves in a

@@ -7,57 +7,164 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 )
 
-// solve finds the values of registers and stack cells at the start of each block:
-// what is the same on all paths to it.
+// solve finds the values of registers and stack cells at the start of each block: what is the
+// same on all paths to it. A loop is taken to change nothing until a sweep shows what it does:
+// then its head joins that, and everything is followed anew. What was found before would
+// otherwise count as another value in the loops inside.
 func (f *Function) solve() {
+	w := &sweeper{f: f, order: f.reversePostorder(), place: make([]int, len(f.blocks)), joins: make([]join, len(f.blocks))}
+	for i, b := range w.order {
+		w.place[b] = i
+	}
+	for n := 1; ; n++ {
+		again, err := w.sweep(n >= maxSweeps)
+		if err != nil {
+			f.giveUp()
+			return
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// maxSweeps is after how many sweeps nothing is known any more at the head of a loop that
+// still changes something: few functions take more than five.
+const maxSweeps = 20
+
+// sweeper follows the values of a function through its blocks.
+type sweeper struct {
+	f     *Function
+	order []int  // the blocks, in reverse postorder
+	place []int  // of each block in order
+	joins []join // what each block joins, if it is the head of a loop
+}
+
+// join is what a loop changes, at its head: registers, and cells of the stack by their offset.
+type join struct {
+	regs  uint64
+	cells map[uint64]cellJoin
+	all   bool // nothing is known at this head
+}
+
+type cellJoin uint8
+
+const (
+	cellSame cellJoin = iota
+	cellDiffers
+	cellUnknown // it is not written on each path
+)
+
+// sweep follows the values once through each block, and reports whether a loop turned out to
+// change more than its join has.
+func (w *sweeper) sweep(last bool) (again bool, err error) {
+	f := w.f
+	w.begin()
+	for _, b := range w.order {
+		blk := &f.blocks[b]
+		if blk.in == nil {
+			continue
+		}
+		if err := f.spend(blk.last - blk.first); err != nil {
+			return false, err
+		}
+		w.joins[b].apply(f, b)
+		s := blk.in.Fork()
+		for i := blk.first; i < blk.last; i++ {
+			f.execute(s, i)
+		}
+		for _, n := range blk.succ {
+			switch {
+			case w.place[n] > w.place[b]:
+				f.merge(n, s)
+			case f.blocks[n].in != nil && w.joins[n].widen(f.blocks[n].in, s, f.x.ABI.General):
+				again = true
+				w.joins[n].all = w.joins[n].all || last
+			}
+		}
+	}
+	return again, nil
+}
+
+// begin has the states of the blocks where something is known from the start: the first, and
+// those that nothing leads to.
+func (w *sweeper) begin() {
+	f := w.f
 	entry := symbolic.NewState(f.x.ABI, f.insts[0].pc)
 	for r := range f.x.ABI.General {
 		if entry.Regs[r].Kind == symbolic.KindUnknown {
 			entry.Regs[r] = f.leaf(valueName{reg: r})
 		}
 	}
-	f.blocks[0].in = entry
-	todo := make([]bool, len(f.blocks))
-	todo[0] = true
 	for b := range f.blocks {
+		f.blocks[b].in = nil
 		if f.blocks[b].unreached {
 			f.blocks[b].in = f.unknownState(b)
-			todo[b] = true
 		}
 	}
-	order := f.reversePostorder()
-	for slices.Contains(todo, true) {
-		for _, b := range order {
-			if todo[b] {
-				todo[b] = false
-				if f.spend(f.blocks[b].last-f.blocks[b].first) != nil {
-					f.giveUp()
-					return
-				}
-				f.pass(b, todo)
-			}
+	f.blocks[0].in = entry
+}
+
+// apply makes the values that the loop with head b changes those of its head.
+func (j *join) apply(f *Function, b int) {
+	blk := &f.blocks[b]
+	if j.all {
+		blk.in = f.unknownState(b)
+		return
+	}
+	pc := f.insts[blk.first].pc
+	for r := range f.x.ABI.General {
+		if j.regs>>r&1 != 0 {
+			blk.in.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
 		}
 	}
+	kept := blk.in.Stack[:0:0]
+	for _, c := range blk.in.Stack {
+		switch j.cells[c.Off] {
+		case cellUnknown:
+			continue
+		case cellDiffers:
+			c.Value = f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true})
+		}
+		kept = append(kept, c)
+	}
+	blk.in.Stack = kept
+}
+
+// widen adds to what a loop changes: in is known at its head, and s at an end of it. It reports
+// whether there was something to add.
+func (j *join) widen(in, s *symbolic.State, general lift.Register) (more bool) {
+	if j.all {
+		return false
+	}
+	for r := range general {
+		if j.regs>>r&1 == 0 && !in.Regs[r].Equal(s.Regs[r]) {
+			j.regs, more = j.regs|1<<r, true
+		}
+	}
+	for _, c := range in.Stack {
+		how := cellSame
+		switch is := s.LoadStack(c.Off, c.Size); {
+		case c.Value.Nameless() || is.Nameless():
+			how = cellUnknown
+		case !c.Value.Equal(is):
+			how = cellDiffers
+		}
+		if how <= j.cells[c.Off] {
+			continue
+		}
+		if j.cells == nil {
+			j.cells = map[uint64]cellJoin{}
+		}
+		j.cells[c.Off], more = how, true
+	}
+	return more
 }
 
 // giveUp makes all values unknown.
 func (f *Function) giveUp() {
 	for b := range f.blocks {
 		f.blocks[b].in = f.unknownState(b)
-	}
-}
-
-// pass follows the values through block b, and marks those blocks of which more is
-// known then.
-func (f *Function) pass(b int, todo []bool) {
-	s := f.blocks[b].in.Fork()
-	for i := f.blocks[b].first; i < f.blocks[b].last; i++ {
-		f.execute(s, i)
-	}
-	for _, n := range f.blocks[b].succ {
-		if f.merge(n, s) {
-			todo[n] = true
-		}
 	}
 }
 
@@ -112,43 +219,31 @@ func (f *Function) leaf(k valueName) *symbolic.Expr {
 	return e
 }
 
-// merge joins s into what is known at the start of block b and reports whether that
-// changed.
-func (f *Function) merge(b int, s *symbolic.State) bool {
+// merge joins s into what is known at the start of block b.
+func (f *Function) merge(b int, s *symbolic.State) {
 	blk := &f.blocks[b]
 	if blk.in == nil {
 		blk.in = s.Fork()
-		return true
+		return
 	}
-	if blk.rounds++; blk.rounds == maxRoundsPerBlock {
-		blk.in = f.unknownState(b)
-		return true
-	}
-	changed, pc := false, f.insts[blk.first].pc
+	pc := f.insts[blk.first].pc
 	for r := range f.x.ABI.General {
-		if blk.in.Regs[r].Equal(s.Regs[r]) {
-			continue
-		}
-		if phi := f.leaf(valueName{pc: pc, reg: r, atJoin: true}); blk.in.Regs[r] != phi {
-			blk.in.Regs[r], changed = phi, true
+		if !blk.in.Regs[r].Equal(s.Regs[r]) {
+			blk.in.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
 		}
 	}
 	kept := blk.in.Stack[:0:0]
 	for _, c := range blk.in.Stack {
 		was, is := blk.in.LoadStack(c.Off, c.Size), s.LoadStack(c.Off, c.Size)
 		if was.Nameless() || is.Nameless() {
-			changed = true
 			continue
 		}
 		if !was.Equal(is) {
-			if phi := f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true}); c.Value != phi {
-				c.Value, changed = phi, true
-			}
+			c.Value = f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true})
 		}
 		kept = append(kept, c)
 	}
 	blk.in.Stack = kept
-	return changed
 }
 
 // execute does instruction i.

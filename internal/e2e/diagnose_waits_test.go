@@ -12,9 +12,9 @@ func readWriteLocks() []expectation {
 	for way, says := range [][]string{
 		{"read-write lock table", "__cur_writer of the read-write lock at"}, {"lock ledger", "read-write lock table"},
 		{"which it holds itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
-		{"lock ledger", "read-write lock table", "there is 1 reader", "may have acquired it, on some paths"},
-		{"lock ledger", "lock page", "omp_set_lock in page_of may have acquired it, on some paths"},
-		{"lock ledger", "lock page", "omp_set_lock in page_of may have acquired it, on some paths"},
+		{"lock ledger", "read-write lock table", "there is 1 reader", "pthread_rwlock_rdlock in guarded"},
+		{"lock ledger", "lock page", "omp_set_lock in page_of"},
+		{"lock ledger", "lock page", "omp_set_lock in page_of"},
 	} {
 		e := expectation{
 			program: "verdict_rwlock", args: []string{strconv.Itoa(way)}, threads: 2, certainty: picture.Certain,
@@ -29,8 +29,8 @@ func readWriteLocks() []expectation {
 		if way == 2 {
 			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, e.waits[1:]
 		}
-		if way > 2 { // acquired under an if
-			e.certainty, e.env = picture.Likely, asleep
+		if way > 2 { // acquired under an if: certain where the frame still shows the condition
+			e.certainty, e.env = "", asleep
 		}
 		if way >= 4 {
 			e.waits[1] = "lock page"

@@ -60,8 +60,8 @@ func (p *Process) WriteCore(f *os.File, d *Death) error {
 }
 
 // WriteParts writes a core of a process that has but some ranges of memory, and of files the
-// page by which they are told, into an empty file; all but the first range comes last in it. The process stands still, or is about to end: then the
-// core has no registers.
+// page by which they are told, into an empty file; all but the first range comes last in it.
+// The process stands still, or is about to end: then the core has no registers.
 func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents()}
 	if h := p.lasting(); h != nil {

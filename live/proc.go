@@ -179,6 +179,17 @@ func isKernelThread(pid int) bool {
 	return err == nil && number(fields[statFlags-statState])&kthread != 0
 }
 
+// ThreadCount is the number of threads of a process, as the kernel counts them: links of a
+// directory. It is 0 if there is no such process.
+func ThreadCount(pid int) int {
+	const notThreads = 2 // links
+	var st unix.Stat_t
+	if unix.Stat(procPath(pid, "task"), &st) != nil {
+		return 0
+	}
+	return int(st.Nlink) - notThreads
+}
+
 // taskIDs lists the threads of a process. They come in the order in which they
 // were born.
 func taskIDs(pid int) ([]int, error) {

@@ -162,10 +162,8 @@ func (t *tracer) makeRoom() {
 // kernel counts them as links of a directory, which takes less time than to list them;
 // if it does not, they have to be listed.
 func (t *tracer) complete() bool {
-	var st unix.Stat_t
-	const notThreads = 2 // links
 	n := t.count()
-	return n > 0 && unix.Stat(procPath(t.pid, "task"), &st) == nil && uint64(st.Nlink) == uint64(n+notThreads)
+	return n > 0 && n == ThreadCount(t.pid)
 }
 
 // any reports whether there was anything to stop.

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/live"
 )
 
 // manyThreads is from how many threads on a look is worth the time to make room for it;
@@ -34,17 +35,11 @@ func makeRoom(threads int) {
 	runtime.GC() // the heap has its memory from now on
 }
 
-// threadsOf is how many threads a target seems to have: the kernel counts those of a process
-// as links of a directory, and a core has two segments for each, its stack and the guard page
-// below that. It is 0 if that cannot be told at once, as of what is compressed or elsewhere.
+// threadsOf is how many threads a target seems to have: a core has two segments for each, its
+// stack and the guard page below that. It is 0 if that cannot be told at once, as of what is compressed or elsewhere.
 func threadsOf(name string) int {
 	if pid, err := strconv.Atoi(name); err == nil {
-		const notThreads = 2 // links
-		var st unix.Stat_t
-		if unix.Stat(fmt.Sprintf("/proc/%d/task", pid), &st) != nil {
-			return 0
-		}
-		return int(st.Nlink) - notThreads
+		return live.ThreadCount(pid)
 	}
 	file, err := os.Open(name)
 	if err != nil {

@@ -40,7 +40,8 @@ type sweeper struct {
 	joins []join // what each block joins, if it is the head of a loop
 }
 
-// join is what a loop changes, at its head: registers, and cells of the stack by their offset.
+// join is what is not the same on all paths to a block: registers, and cells of the stack by their
+// offset. Those of the heads of loops are kept from sweep to sweep.
 type join struct {
 	regs  uint64
 	cells map[uint64]cellJoin
@@ -105,7 +106,7 @@ func (w *sweeper) begin() {
 	f.blocks[0].in = entry
 }
 
-// apply makes the values that the loop with head b changes those of its head.
+// apply makes the values that are not the same on all paths to block b those of the block.
 func (j *join) apply(f *Function, b int) {
 	blk := &f.blocks[b]
 	if j.all {
@@ -131,8 +132,8 @@ func (j *join) apply(f *Function, b int) {
 	blk.in.Stack = kept
 }
 
-// widen adds to what a loop changes: in is known at its head, and s at an end of it. It reports
-// whether there was something to add.
+// widen adds what differs between two states: in is known at a block, and s at the end of one that
+// leads to it. It reports whether there was something to add.
 func (j *join) widen(in, s *symbolic.State, general lift.Register) (more bool) {
 	if j.all {
 		return false
@@ -226,24 +227,10 @@ func (f *Function) merge(b int, s *symbolic.State) {
 		blk.in = s.Fork()
 		return
 	}
-	pc := f.insts[blk.first].pc
-	for r := range f.x.ABI.General {
-		if !blk.in.Regs[r].Equal(s.Regs[r]) {
-			blk.in.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
-		}
+	var j join
+	if j.widen(blk.in, s, f.x.ABI.General) {
+		j.apply(f, b)
 	}
-	kept := blk.in.Stack[:0:0]
-	for _, c := range blk.in.Stack {
-		was, is := blk.in.LoadStack(c.Off, c.Size), s.LoadStack(c.Off, c.Size)
-		if was.Nameless() || is.Nameless() {
-			continue
-		}
-		if !was.Equal(is) {
-			c.Value = f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true})
-		}
-		kept = append(kept, c)
-	}
-	blk.in.Stack = kept
 }
 
 // execute does instruction i.

@@ -166,6 +166,16 @@ func faultVerdicts() []expectation {
 	}
 }
 
+// betweenTasks is a thread that was stopped between a task that it executed and the one that waits;
+// how is how it waits. Old releases of LLVM's runtime have no taskwait with dependences.
+func betweenTasks(how, never string) expectation {
+	return expectation{
+		program: "healthy_between", args: []string{how}, never: never,
+		crash: true, kind: "crash", certainty: "certain", threads: 1,
+		says: []string{"hit a breakpoint with no debugger attached in waiting healthy_between.c:"},
+	}
+}
+
 // otherVerdicts are all that is no deadlock.
 func otherVerdicts() []expectation {
 	return []expectation{
@@ -176,6 +186,7 @@ func otherVerdicts() []expectation {
 		{program: "verdict_runtime_error", crash: true, only: "libomp", kind: "crash", certainty: "certain", threads: 1, says: []string{"the LLVM OpenMP runtime ended the program, called in close_ledger", "Its message: OMP: Error #", "what is left on the stack"}},
 		{program: "verdict_crash_lock", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 2, says: []string{"dereferenced a null pointer in drain verdict_crash_lock.c:16", "it holds lock queue, which thread 2", "it holds critical section journal, which thread 0", "It died while it held a lock"}},
 		{program: "verdict_crash_joined", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 1, says: []string{"dereferenced a null pointer in drain verdict_crash_joined.c:14", "it holds lock queue, which thread 1", "It died while it held a lock"}},
+		betweenTasks("0", ""), betweenTasks("1", ""), betweenTasks("2", "libomp-14 libomp-15"),
 		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
 		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
 		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},

@@ -172,8 +172,8 @@ func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, 
 		return nil, false, err
 	}
 	group := cur.address(wr.l.Taskdata.Taskgroup)
-	if group.IsNull() {
-		return nil, false, fmt.Errorf("%v is in no taskgroup: %w", h, callbacks.Unavailable)
+	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.Known() && wr.records.taskwaiter(cur) != th.gtid {
+		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
 	}
 	f := wr.l.Taskgroup.Count
 	count := layout.Read(wr.mem, group, f).Int(f)

@@ -2,6 +2,7 @@ package libomp
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
@@ -122,6 +123,27 @@ func (o *observer) marked() (inference, bool) {
 	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, fmt.Sprintf("%d children unfinished", children), o.call()), true
 }
 
+// unmarkedWait is for a thread in a call that waits for tasks, whose current task has no mark
+// of that. While it waits, its current task is the one that made the call. It executes other
+// tasks there, which are its current ones from before their code begins until after that has
+// ended: what these have of taskgroups and children is not what the call waits for, and the
+// call's own task is in the taskgroup that it waits for, as those are which it made there.
+func (o *observer) unmarkedWait() inference {
+	depends := strings.Contains(o.name, "dep") // which is never marked, and whose tasks are children
+	switch f := &o.states.l.Taskdata; {
+	case o.cur == nil || !f.TaskwaitThread.Known(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
+	case depends:
+		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no children that it could depend on"), true)
+	default:
+		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no mark (td_taskwait_thread) of a wait: "+
+			"the call begins or ends, or a task that is executed in it"), true)
+	}
+	if o.kind == entryTaskgroup {
+		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+	}
+	return waiting(rtl.StateWaitTaskwait, "taskwait", o.curAddr(), o.call(), o.sleeping())
+}
+
 // group is the taskgroup of the current task and the number of its unfinished
 // tasks.
 func (o *observer) group() (callbacks.Address, int64) {
@@ -149,10 +171,8 @@ func (o *observer) inCall() inference {
 		return o.forked(rtl.StateWaitBarrierImplicitParallel)
 	case entryTeams:
 		return o.forked(rtl.StateWaitBarrierTeams)
-	case entryTaskwait:
-		return waiting(rtl.StateWaitTaskwait, "taskwait", o.curAddr(), o.call(), o.sleeping())
-	case entryTaskgroup:
-		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+	case entryTaskwait, entryTaskgroup:
+		return o.unmarkedWait()
 	case entryLock:
 		return o.locked(rtl.StateWaitLock, "lock")
 	case entryCritical:

@@ -31,7 +31,7 @@ func (b *builder) doacrossNeeds(w *picture.Wait, x *needs) {
 		x.never = true
 		return
 	}
-	b.othersNeed(r, w.Thread, w.Evidence, x)
+	b.othersNeed(r.Threads, w.Thread, w.Evidence, x)
 }
 
 // doacrossStuck finds loops with dependences in which threads wait for iterations, and all

@@ -257,20 +257,29 @@ func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 	}
 }
 
-// turnNeeds adds the other members of the team, of whom one must come to have the turn in
-// an ordered loop: none that is in the loop has it.
+// turnNeeds adds the members of the team of whom one must come to have the turn in an ordered
+// loop: none that is in the loop has it. Those that wait for theirs there do not come to have it
+// before, as the iterations of a thread are in order; if all do, they wait for each other.
 func (b *builder) turnNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 	r := b.regions[w.Region]
 	if r == nil || len(r.Threads) < r.TeamSize {
 		return
 	}
-	b.othersNeed(r, w.Thread, l.Evidence, x)
+	turn := map[int]bool{}
+	for _, lwp := range b.sameTarget(w) {
+		turn[lwp] = true
+	}
+	come := slices.DeleteFunc(slices.Clone(r.Threads), func(lwp int) bool { return turn[lwp] })
+	if len(come) == 0 {
+		come = r.Threads
+	}
+	b.othersNeed(come, w.Thread, l.Evidence, x)
 }
 
-// othersNeed adds the other members of a team, of whom one must proceed.
-func (b *builder) othersNeed(r *picture.Region, waiter int, evidence string, x *needs) {
+// othersNeed adds the others of some threads than the one that waits, of whom one must proceed.
+func (b *builder) othersNeed(threads []int, waiter int, evidence string, x *needs) {
 	others := &bundle{any: true}
-	for _, lwp := range r.Threads {
+	for _, lwp := range threads {
 		if lwp != waiter {
 			others.edges = append(others.edges,
 				edge{to: node{lwp: lwp}, certainty: picture.Certain, evidence: evidence})

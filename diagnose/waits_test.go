@@ -43,6 +43,15 @@ func TestOrdered(t *testing.T) {
 			s.holds(0, 2, picture.WaitOrdered, "o")
 			s.arrived("b", 0x100, []int{1, 3}, 2)
 		}, []want{hang(picture.VerdictDeadlock, "ordered", "", 1, 2), neverComplete(picture.Certain, 1, 3)}},
+		{"the turn is nobody's in the loop, and who has not come to it waits for its own lock", 3, func(s scene) {
+			s.holds(0, 1, picture.WaitOrdered, "o")
+			s.waits(2, picture.WaitOrdered, "o")
+			s.holds(3, 3, picture.WaitLock, "a")
+		}, []want{hang(picture.VerdictSelfDeadlock, "lock", "", 3)}},
+		{"all wait for a turn that is nobody's", 2, func(s scene) {
+			s.holds(0, 1, picture.WaitOrdered, "o")
+			s.waits(2, picture.WaitOrdered, "o")
+		}, []want{hang(picture.VerdictDeadlock, "ordered", "", 1, 2)}},
 		{"the turn has just come", 2, func(s scene) {
 			s.holds(2, 2, picture.WaitOrdered, "o")
 			s.holds(2, 1, picture.WaitLock, "a")

@@ -123,13 +123,13 @@ func (f *Function) closes(effects []Effect) []bool {
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		for i := blk.first; i < blk.last && own[b] == NoEffect; i++ {
-			if s, ok := f.siteOf[i]; ok && !f.isBranch(i) {
+			if s, ok := f.siteOf[i]; ok && !f.isBranch(i) && effects[s] != MaySet {
 				own[b] = effects[s]
 			}
 		}
 		ends := len(blk.succ) == 0 && !f.isExit(blk.last-1)
 		if s, ok := f.siteOf[blk.last-1]; ok && f.isBranch(blk.last-1) {
-			ends = ends || effects[s] != NoEffect && effects[s] != Sets
+			ends = ends || effects[s].MayClears() || effects[s] == NoReturn
 		}
 		out[b] = own[b] != Sets && (own[b] != NoEffect || ends)
 	}

@@ -16,9 +16,45 @@ const (
 	NoEffect Effect = iota
 	Sets            // makes it true, when it returns
 	Clears          // makes it false, when it is called
+	MaySet          // makes it true, or does nothing
+	MayClear        // makes it false, or does nothing
 	Unsure          // may do either
 	NoReturn        // does not return
 )
+
+// MaySets reports whether a call may make the fact true.
+func (e Effect) MaySets() bool { return e == Sets || e == MaySet || e == Unsure }
+
+// MayClears reports whether a call may make the fact false.
+func (e Effect) MayClears() bool { return e == Clears || e == MayClear || e == Unsure }
+
+// And is what a call does that does both, in an order that is not known.
+func (e Effect) And(o Effect) Effect {
+	switch {
+	case e == o || o == NoEffect:
+		return e
+	case e == NoEffect:
+		return o
+	case e == NoReturn || o == NoReturn:
+		return NoReturn
+	case !e.MayClears() && !o.MayClears():
+		return Sets
+	case !e.MaySets() && !o.MaySets():
+		return Clears
+	}
+	return Unsure
+}
+
+// Perhaps is what a call does that perhaps does e.
+func (e Effect) Perhaps() Effect {
+	switch e {
+	case Sets:
+		return MaySet
+	case Clears:
+		return MayClear
+	}
+	return e
+}
 
 // Truth says whether something holds at a point of a function.
 type Truth uint8
@@ -75,6 +111,10 @@ func (h fact) apply(e Effect, site int) fact {
 		return fact{truth: No}
 	case Unsure:
 		return fact{Maybe, h.by | 1<<min(site, 63)}
+	case MaySet:
+		return h.join(fact{Yes, 1 << min(site, 63)})
+	case MayClear:
+		return h.join(fact{truth: No})
 	case NoReturn:
 		return fact{}
 	}
@@ -116,7 +156,7 @@ type facts struct {
 
 // may reports whether a call may have made the fact true.
 func (fs *facts) may(site int) bool {
-	if fs.effects[site] != NoEffect {
+	if fs.effects[site].MaySets() {
 		return true
 	}
 	for _, c := range fs.edges {

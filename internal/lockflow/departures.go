@@ -91,7 +91,7 @@ func (d *departures) takenBy(f *function, index, depth int) {
 		}
 		sites := d.p.familySites(g, d.family)
 		for k, e := range sites.effects {
-			if e.does != flow.Clears {
+			if e.does.MaySets() {
 				d.takenBy(g, sites.site[k], depth-1)
 			}
 		}
@@ -116,7 +116,7 @@ func (d *departures) look(f *function, index int) {
 		case e.same(lock) || e.looksLike(lock):
 			does[sites.site[i]] = e.does
 		case e.lock == nil && !e.single:
-			does[sites.site[i]] = flow.Unsure
+			does[sites.site[i]] = e.does.Perhaps()
 		}
 	}
 	for _, w := range f.flow.Departures(does) {

@@ -82,6 +82,8 @@ func listedEffects(s *site) effects {
 	switch {
 	case s.call.Lends:
 		return effects{}
+	case s.call.Try:
+		e.does = flow.MaySet
 	case s.call.Set:
 		e.does = flow.Sets
 	case s.call.Unset:
@@ -174,8 +176,12 @@ func net(f *flow.Function, bySite [][]effect, lock effect) flow.Effect {
 	switch {
 	case taken == flow.Yes:
 		return flow.Sets
-	case taken == flow.Maybe || given == flow.Maybe:
+	case taken == flow.Maybe && (given == flow.Yes || given == flow.Unreached):
+		return flow.MaySet
+	case taken == flow.Maybe:
 		return flow.Unsure
+	case given == flow.Maybe:
+		return flow.MayClear
 	case given == flow.No:
 		return flow.Clears
 	}

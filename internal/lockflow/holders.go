@@ -114,7 +114,7 @@ func (x *index) add(c *candidate) {
 	n := len(x.frames)
 	x.frames = append(x.frames, c)
 	for i, v := range c.locks {
-		if c.sites.effects[i].does == flow.Clears {
+		if !c.sites.effects[i].does.MaySets() {
 			continue
 		}
 		list := &x.anywhere

@@ -35,7 +35,7 @@ func (p *Program) familySites(f *function, family string) *familySites {
 			}
 			out.effects = append(out.effects, e)
 			out.site = append(out.site, i)
-			out.takes = out.takes || e.does != flow.Clears
+			out.takes = out.takes || e.does.MaySets()
 		}
 	}
 	f.locks[family] = out
@@ -106,7 +106,7 @@ func (pt *point) mayBeBehind(f *function, fr *Frame, family string, sites *famil
 	if !ok {
 		does := make([]flow.Effect, len(f.sites))
 		for k, e := range sites.effects {
-			if e.does != flow.Clears {
+			if e.does.MaySets() {
 				does[sites.site[k]] = flow.Unsure
 			}
 		}
@@ -126,7 +126,7 @@ func (pt *point) mayBeBehind(f *function, fr *Frame, family string, sites *famil
 func (s *familySites) unsure() []int {
 	var out []int
 	for k, e := range s.effects {
-		if e.does == flow.Unsure {
+		if e.does == flow.Unsure || e.does == flow.MaySet {
 			out = append(out, s.site[k])
 		}
 	}
@@ -197,7 +197,7 @@ func (c *candidate) along(does []byte, under flow.Effect, unsure bool, key strin
 func (c *candidate) underWay(now []byte, lock Lock) flow.Effect {
 	under := flow.NoEffect
 	for _, e := range now {
-		under = max(under, flow.Effect(e-'0'))
+		under = under.And(flow.Effect(e - '0'))
 	}
 	if c.callee == nil || under == flow.NoEffect {
 		return under
@@ -232,7 +232,7 @@ func (c *candidate) match(locks []value, first int, lock Lock) (does []byte, uns
 		switch {
 		case v.single != (lock.Address == 0):
 		case !v.single && !v.known:
-			e = flow.Unsure
+			e = c.sites.effects[first+i].does.Perhaps()
 		case v.address == lock.Address:
 			e = c.sites.effects[first+i].does
 			unsure = unsure || !v.single && !v.sure
@@ -267,7 +267,7 @@ func (c *candidate) truth(
 	does []byte, under flow.Effect, strict bool, ways string,
 ) (flow.Truth, []flow.CallSite) {
 	if s, ok := c.f.flow.SiteAt(c.at); ok && strict && c.sites.unclean[s.Index] {
-		under = max(under, flow.Unsure)
+		under = under.And(flow.Unsure)
 	}
 	if ways != "" {
 		return c.point.branches.HoldsAlong(c.at, c.effects(does, strict), under, ways)
@@ -287,7 +287,7 @@ func (c *candidate) effects(does []byte, strict bool) []flow.Effect {
 	}
 	for k, e := range does {
 		i := c.sites.site[k]
-		out[i] = max(out[i], flow.Effect(e-'0'))
+		out[i] = out[i].And(flow.Effect(e - '0'))
 	}
 	return out
 }

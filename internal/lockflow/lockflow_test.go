@@ -65,6 +65,12 @@ var functions = map[string]string{
 		call omp_set_lock
 		call settle
 		call work`,
+	"reset": "maybe 2\nfirst 64\ncall omp_init_lock",
+	"made":  "call reset\ncall work",
+	"kept":  "first 64\ncall omp_set_lock\ncall reset\ncall work",
+	"try":   "maybe 2\nfirst 64\ncall omp_set_lock",
+	"tried": "first 64\ncall omp_set_lock\ncall try\ncall work",
+	"tries": "call try\ncall work",
 	"thrown": `first 64
 		call omp_set_lock
 		maybe 1
@@ -98,6 +104,10 @@ func TestHolders(t *testing.T) {
 		{"at a call that takes it again, in a function that gives it back", []any{"update", 1, "again", 2}, lock, "certain"},
 		{"in a call that has not yet given it back", []any{"finish", 1, "settle", 0, "begun", 2}, lock, "certain"},
 		{"in a call that has given it back", []any{"work", 0, "finish", 5, "settle", 0, "begun", 2}, lock, "none"},
+		{"behind a call that can only give it back", []any{"work", 0, "made", 1}, lock, "none"},
+		{"taken, behind a call that perhaps gave it back", []any{"work", 0, "kept", 3}, lock, "possible"},
+		{"taken, behind a call that could only take it", []any{"work", 0, "tried", 3}, lock, "certain"},
+		{"behind a call that perhaps takes it", []any{"work", 0, "tries", 1}, lock, "possible"},
 		{"behind a call that does not return", []any{"work", 0, "thrown", 4}, lock, "certain"},
 	}
 	code := assemble(t, functions)

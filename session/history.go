@@ -18,7 +18,11 @@ type History struct {
 	sym    *symbolize.Symbolizer
 	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands
 	copies *budget.Ledger
+	locks  map[uint64]string // names by wait id
 }
+
+// locksNamed bounds the names of locks that are kept: then all are found anew.
+const locksNamed = 1 << 16
 
 // History finds the target's recorder. A process is not stopped, neither here nor while its
 // events are read. The error is trace.ErrNone if there is no recorder.
@@ -96,6 +100,18 @@ func (h *History) Place(pc uint64) picture.Frame {
 
 // Lock is the name of the program's lock or critical construct with a wait id, or "".
 func (h *History) Lock(id uint64) string {
+	name, known := h.locks[id]
+	if known {
+		return name
+	}
+	if name = h.lock(id); len(h.locks) >= locksNamed || h.locks == nil {
+		h.locks = map[uint64]string{}
+	}
+	h.locks[id] = name
+	return name
+}
+
+func (h *History) lock(id uint64) string {
 	if name, ok := h.sym.Variable(id); ok {
 		return name
 	}

@@ -11,7 +11,7 @@ func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
 			for _, run := range []*Run{&t.Main, &t.Rare} {
 				s := &source{thread: t, cursor: run.Since(since)}
 				if s.cursor.Next(&s.event) {
-					h = append(h, s)
+					h = append(h, first{s.event.Time, s})
 				}
 			}
 		}
@@ -19,11 +19,13 @@ func (r *Recording) Events(since uint64) iter.Seq2[*Thread, *Event] {
 			h.down(i)
 		}
 		for len(h) > 0 {
-			top := h[0]
+			top := h[0].source
 			if !yield(top.thread, &top.event) {
 				return
 			}
-			if !top.cursor.Next(&top.event) {
+			if top.cursor.Next(&top.event) {
+				h[0].time = top.event.Time
+			} else {
 				h[0] = h[len(h)-1]
 				h = h[:len(h)-1]
 			}
@@ -63,15 +65,22 @@ type source struct {
 	event  Event
 }
 
+// first is the time of a source's event, beside the source: those of thousands of rings are
+// compared within a processor's nearest cache.
+type first struct {
+	time uint64
+	*source
+}
+
 // heap has the source of the earliest event first.
-type heap []*source
+type heap []first
 
 // down moves source i to where those below it are not earlier.
 func (h heap) down(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].event.Time < h[least].event.Time {
+			if h[child].time < h[least].time {
 				least = child
 			}
 		}

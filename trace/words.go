@@ -23,23 +23,30 @@ func (r *Recording) Words(lock func(id uint64) string) Words {
 const idsAddress = 2
 
 // ID is an id for people: the ring that gave it and its count, such as 1.7.
-func (w Words) ID(id uint64) string {
+func (w Words) ID(id uint64) string { return string(w.appendID(nil, id)) }
+
+func (w Words) appendID(b []byte, id uint64) []byte {
 	if maker := id >> addressBits; !w.Addresses && maker > 0 && maker <= ringsMax {
-		return fmt.Sprintf("%d.%d", maker-1, id&addressMask)
+		b = append(strconv.AppendUint(b, maker-1, 10), '.')
+		return strconv.AppendUint(b, id&addressMask, 10)
 	}
-	return fmt.Sprintf("%#x", id)
+	return appendHex(b, id)
 }
 
+// appendHex appends a number as addresses are written.
+func appendHex(b []byte, n uint64) []byte { return strconv.AppendUint(append(b, "0x"...), n, 16) }
+
 // Mutex is the lock, critical or ordered construct of an event.
-func (w Words) Mutex(e *Event) string {
-	name := ""
+func (w Words) Mutex(e *Event) string { return string(w.appendMutex(nil, e)) }
+
+func (w Words) appendMutex(b []byte, e *Event) []byte {
+	b = append(append(b, pick(mutexes, e.Kind, "lock")...), ' ')
 	if w.Lock != nil {
-		name = w.Lock(e.B)
+		if name := w.Lock(e.B); name != "" {
+			return append(b, name...)
+		}
 	}
-	if name == "" {
-		name = fmt.Sprintf("%#x", e.B)
-	}
-	return pick(mutexes, e.Kind, "lock") + " " + name
+	return appendHex(b, e.B)
 }
 
 // mutexes are the values of ompt_mutex_t.
@@ -110,7 +117,34 @@ func (e *Event) ends(begin, end string) string {
 }
 
 // Phrase says what a thread did, such as "acquires lock 0x4040e0".
-func (w Words) Phrase(e *Event) string {
+func (w Words) Phrase(e *Event) string { return string(w.Append(nil, e)) }
+
+// Append appends Phrase to b. Of what threads do all the time, it makes no string.
+func (w Words) Append(b []byte, e *Event) []byte {
+	switch e.Code {
+	case SyncRegion, SyncRegionWait:
+		return append(append(b, e.ends("comes to ", "leaves ")...), pick(syncs, e.Kind, "a synchronization")...)
+	case TaskCreate:
+		return w.appendID(append(b, "creates task "...), e.Task())
+	case TaskSchedule:
+		b = append(w.appendID(append(b, "task "...), e.Task()), ' ')
+		b = append(b, pick(statuses, e.Kind, "ends")...)
+		if e.Next() != 0 {
+			b = w.appendID(append(b, ", goes on with task "...), e.Next())
+		}
+		return b
+	case MutexAcquire:
+		return w.appendMutex(append(b, "asks for "...), e)
+	case MutexAcquired:
+		return w.appendMutex(append(b, "acquires "...), e)
+	case MutexReleased:
+		return w.appendMutex(append(b, "releases "...), e)
+	}
+	return append(b, w.seldom(e)...)
+}
+
+// seldom is Phrase of other events.
+func (w Words) seldom(e *Event) string {
 	switch e.Code {
 	case ThreadBegin:
 		return "begins as " + pick([]string{"", "the initial", "a worker", "another"}, e.Kind, "a") + " thread"
@@ -126,8 +160,6 @@ func (w Words) Phrase(e *Event) string {
 		return "joins region " + w.ID(e.Region)
 	case ImplicitTask:
 		return w.implicit(e)
-	case SyncRegion, SyncRegionWait:
-		return e.ends("comes to ", "leaves ") + pick(syncs, e.Kind, "a synchronization")
 	case Work:
 		if n := e.Count(); n > 0 && e.Endpoint == Begin && e.Kind != 3 && e.Kind != 4 {
 			return "begins " + pick(works, e.Kind, "a worksharing construct") + " of " + strconv.FormatUint(n, 10)
@@ -175,14 +207,6 @@ func (w Words) implicit(e *Event) string {
 // ofTask says the events of explicit tasks.
 func (w Words) ofTask(e *Event) string {
 	switch e.Code {
-	case TaskCreate:
-		return "creates task " + w.ID(e.Task())
-	case TaskSchedule:
-		s := "task " + w.ID(e.Task()) + " " + pick(statuses, e.Kind, "ends")
-		if e.Next() != 0 {
-			s += ", goes on with task " + w.ID(e.Next())
-		}
-		return s
 	case Dependences:
 		return fmt.Sprintf("task %s depends on %d addresses", w.ID(e.Task()), e.Value)
 	case TaskDependence:
@@ -196,12 +220,6 @@ func (w Words) ofTask(e *Event) string {
 // ofLock says the events of locks, critical and ordered constructs.
 func (w Words) ofLock(e *Event) string {
 	switch e.Code {
-	case MutexAcquire:
-		return "asks for " + w.Mutex(e)
-	case MutexAcquired:
-		return "acquires " + w.Mutex(e)
-	case MutexReleased:
-		return "releases " + w.Mutex(e)
 	case NestLock:
 		return e.ends("acquires once more ", "releases once ") + w.Mutex(e)
 	case LockInit:

@@ -111,13 +111,13 @@ different orders, so that they might have waited for each other for ever.`,
 				if t.isJSON() {
 					return report.WriteJSON(t.Stdout, statisticsJSON(stats, cycles, rec, h))
 				}
-				p, err := t.textPrinter()
+				p, err := t.textPrinter(t.Stdout, h)
 				if err != nil {
 					return err
 				}
 				p.Recorded(rec, program(target))
-				p.Statistics(stats, rec.Words(h.Lock), h.Place)
-				p.LockOrder(cycles, rec.Words(h.Lock), h.Place)
+				p.Statistics(stats, rec.Words(h.Lock))
+				p.LockOrder(cycles, rec.Words(h.Lock))
 				return p.Err()
 			})
 		},

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/report"
@@ -14,8 +16,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
-// textPrinter prints for people.
-func (t *tracing) textPrinter() (*text.Events, error) {
+// textPrinter prints for people, on w, which leads to the standard output.
+func (t *tracing) textPrinter(w io.Writer, h *session.History) (*text.Events, error) {
 	if f, err := t.format(); err != nil || f != report.Text {
 		return nil, errors.Join(err,
 			usageError{fmt.Errorf("--format %s: events are text or json; -o writes other formats", f)})
@@ -24,7 +26,7 @@ func (t *tracing) textPrinter() (*text.Events, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := text.NewEvents(t.Stdout, o.Color, o.Width)
+	p := text.NewEvents(w, o.Color, o.Width, h.Place)
 	if o.All {
 		p.FoldNothing()
 	}
@@ -96,7 +98,7 @@ func (t *tracing) show(h *session.History, target *session.Target) error {
 		if !choose.has(th, e) {
 			continue
 		}
-		if skip[th.Index] > 0 {
+		if t.events > 0 && skip[th.Index] > 0 {
 			skip[th.Index]--
 			continue
 		}
@@ -107,15 +109,17 @@ func (t *tracing) show(h *session.History, target *session.Target) error {
 	if shown == 0 && out.p != nil && out.err == nil {
 		out.p.Skipped(1, "event is none of those that are asked for: leave --thread, --region or --last out")
 	}
-	return out.err
+	return out.flush()
 }
 
 // printing prints events, for people or as lines of JSON.
 type printing struct {
 	*tracing
+	w     *bufio.Writer
 	h     *session.History
 	rec   *trace.Recording
 	words trace.Words
+	says  []byte // of the event before
 	now   uint64
 	p     *text.Events // nil for JSON
 	liner *export.Liner
@@ -125,13 +129,26 @@ type printing struct {
 
 func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing, error) {
 	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
+	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
-		out.liner, out.json = export.NewLiner(rec, t.options(h, rec, "")), json.NewEncoder(t.Stdout)
+		out.liner, out.json = export.NewLiner(rec, t.options(h, rec, "")), json.NewEncoder(out.w)
 		return out, nil
 	}
 	var err error
-	out.p, err = t.textPrinter()
+	out.p, err = t.textPrinter(out.w, h)
 	return out, err
+}
+
+// outputBlock is how many bytes are written at once: a thread that is recorded makes more
+// events than lines can be written one by one.
+const outputBlock = 64 << 10
+
+// flush writes what is still kept; its error is that of the output.
+func (o *printing) flush() error {
+	if o.err == nil {
+		o.err = o.w.Flush()
+	}
+	return o.err
 }
 
 // event prints one event; its error is that of the output.
@@ -140,11 +157,12 @@ func (o *printing) event(th *trace.Thread, e *trace.Event) error {
 		o.err = o.json.Encode(o.liner.Line(th, e))
 		return o.err
 	}
-	says := o.words.Phrase(e)
 	if o.named {
-		says = o.eventName(e)
+		o.says = append(o.says[:0], o.eventName(e)...)
+	} else {
+		o.says = o.words.Append(o.says[:0], e)
 	}
-	o.p.Event(o.rec.Clock.Between(e.Time, o.now), th.LWPOf(e), says, o.h.Place(e.PC))
+	o.p.Event(o.rec.Clock.Between(e.Time, o.now), th.LWPOf(e), o.says, e.PC)
 	o.err = o.p.Err()
 	return o.err
 }
@@ -219,7 +237,7 @@ func (o *printing) some() error {
 			break
 		}
 	}
-	return o.err
+	return o.flush()
 }
 
 // since is the time since which there are as many events as may be shown, or a few less,

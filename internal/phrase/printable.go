@@ -11,7 +11,7 @@ import (
 // strings. Names in a program or core are anybody's: they could control a terminal, or turn
 // the direction of the text around them.
 func Printable(s string) string {
-	if !strings.ContainsFunc(s, isOdd) {
+	if IsPlain(s) || !strings.ContainsFunc(s, isOdd) {
 		return s
 	}
 	var b strings.Builder
@@ -26,6 +26,16 @@ func Printable(s string) string {
 		s = s[size:]
 	}
 	return b.String()
+}
+
+// IsPlain reports whether s is nothing but printable ASCII, as nearly all names are.
+func IsPlain[S string | []byte](s S) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // isOdd reports whether a character has no look of its own, or is none.

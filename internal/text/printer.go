@@ -58,6 +58,16 @@ func (p *Printer) line(s string) {
 	_, p.err = io.WriteString(p.w, p.cut(strings.TrimRight(p.harmless(s), " "))+"\n")
 }
 
+// row writes a line of text that is known to be harmless, and uses what is behind it.
+func (p *Printer) row(b []byte) {
+	if p.width != NoLimit {
+		b = append(b[:0], p.cut(string(b))...)
+	}
+	if p.err == nil {
+		_, p.err = p.w.Write(append(b, '\n'))
+	}
+}
+
 func (p *Printer) linef(format string, args ...any) { p.line(fmt.Sprintf(format, args...)) }
 
 // wrapped writes words behind a head, continued on further lines under the first

@@ -3,8 +3,10 @@ package text
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -13,10 +15,19 @@ import (
 )
 
 // Events prints what a recorder has kept.
-type Events struct{ *Printer }
+type Events struct {
+	*Printer
+	place  func(pc uint64) picture.Frame
+	spots  map[uint64]string // what place said, by code address
+	last   []byte            // the row before
+	number [20]byte
+}
 
-// NewEvents returns a printer of events on w, as New does.
-func NewEvents(w io.Writer, color bool, width int) *Events { return &Events{New(w, color, width)} }
+// NewEvents returns a printer of events on w, as New does. place says where the call is that
+// returns to a code address.
+func NewEvents(w io.Writer, color bool, width int, place func(pc uint64) picture.Frame) *Events {
+	return &Events{Printer: New(w, color, width), place: place, spots: map[uint64]string{}}
+}
 
 // Recorded begins a list of events: what was recorded, and what of it is not there.
 func (p *Events) Recorded(rec *trace.Recording, program string) {
@@ -57,14 +68,58 @@ func (p *Events) EventHeading() {
 	p.line(p.dim(fmt.Sprintf("%14s %8s  %s", "seconds", "thread", "event")))
 }
 
-// Event prints one event: how long ago it was, who made it, and where.
-func (p *Events) Event(ago time.Duration, lwp uint32, says string, at picture.Frame) {
-	where := ""
-	if at.Line != 0 || at.Function != "" {
-		where = strings.TrimSpace(phrase.Where(at))
+// Event prints one event: how long ago it was, who made it, what, and where in the source.
+func (p *Events) Event(ago time.Duration, lwp uint32, says []byte, pc uint64) {
+	if !phrase.IsPlain(says) {
+		says = []byte(phrase.Printable(string(says)))
 	}
-	s := fmt.Sprintf("%14.6f %8d  %-52s", -ago.Seconds(), lwp, phrase.Printable(says))
-	p.line(s + " " + p.dim(phrase.Printable(where)))
+	b := seconds(p.last[:0], -ago.Seconds())
+	b = padded(append(b, ' '), strconv.AppendUint(p.number[:0], uint64(lwp), 10), 8)
+	b = append(append(b, "  "...), says...)
+	if spot := p.spot(pc); spot != "" {
+		for n := utf8.RuneCount(says); n < saysWidth; n++ {
+			b = append(b, ' ')
+		}
+		b = append(append(b, ' '), p.dim(spot)...)
+	}
+	p.row(b)
+	p.last = b
+}
+
+// saysWidth are the columns of what an event says.
+const saysWidth = 52
+
+// spot is the place of an event in one phrase, "" if it is unknown.
+func (p *Events) spot(pc uint64) string {
+	s, known := p.spots[pc]
+	if known {
+		return s
+	}
+	if at := p.place(pc); at.Line != 0 || at.Function != "" {
+		s = phrase.Printable(strings.TrimSpace(phrase.Where(at)))
+	}
+	if len(p.spots) >= spotsKept {
+		clear(p.spots)
+	}
+	p.spots[pc] = s
+	return s
+}
+
+// spotsKept bounds the places that are kept: then all are looked for anew.
+const spotsKept = 1 << 16
+
+// seconds appends a time in seconds, with six digits behind the point, in 14 columns.
+func seconds(b []byte, s float64) []byte {
+	var digits [32]byte
+	return padded(b, strconv.AppendFloat(digits[:0], s, 'f', 6, 64), 14)
+}
+
+// padded appends s at the right of so many columns.
+func padded(b, s []byte, columns int) []byte {
+	for n := len(s); n < columns; n++ {
+		b = append(b, ' ')
+	}
+	return append(b, s...)
 }
 
 // Skipped says that events are not shown.
@@ -78,7 +133,7 @@ func (p *Events) Skipped(n uint64, why string) {
 const rowsShown = 40
 
 // Statistics prints the statistics of a recording.
-func (p *Events) Statistics(s *analyze.Statistics, w trace.Words, place func(pc uint64) picture.Frame) {
+func (p *Events) Statistics(s *analyze.Statistics, w trace.Words) {
 	p.linef("%s of %s in %v", phrase.Count(s.Events, "event"), phrase.Count(s.Threads, "thread"), round(s.Span))
 	t := table{head: []string{"construct", "at", "count", "total", "mean", "longest", ""}}
 	for i, r := range s.Rows {
@@ -86,12 +141,12 @@ func (p *Events) Statistics(s *analyze.Statistics, w trace.Words, place func(pc 
 			break
 		}
 		at := ""
-		if f := place(r.PC); r.PC != 0 {
+		if f := p.place(r.PC); r.PC != 0 {
 			at = strings.TrimSpace(phrase.Where(f))
 		}
 		mean := r.Total / time.Duration(max(r.Count, 1))
 		t.add(phrase.Printable(analyze.Title(r.What, r.Kind, r.Lock, w)), phrase.Printable(at), fmt.Sprint(r.Count),
-			round(r.Total).String(), round(mean).String(), round(r.Max).String(), phrase.Printable(notes(r, place)))
+			round(r.Total).String(), round(mean).String(), round(r.Max).String(), phrase.Printable(notes(r, p.place)))
 	}
 	p.table(&t)
 	if more := len(s.Rows) - rowsShown; more > 0 && !p.all {
@@ -103,7 +158,7 @@ func (p *Events) Statistics(s *analyze.Statistics, w trace.Words, place func(pc 
 }
 
 // LockOrder prints orders of acquisition that can end in a deadlock.
-func (p *Events) LockOrder(cycles []analyze.Cycle, w trace.Words, place func(pc uint64) picture.Frame) {
+func (p *Events) LockOrder(cycles []analyze.Cycle, w trace.Words) {
 	for i, c := range cycles {
 		if i == rowsShown && !p.all {
 			p.linef("and %d more: --all", len(cycles)-i)
@@ -113,8 +168,8 @@ func (p *Events) LockOrder(cycles []analyze.Cycle, w trace.Words, place func(pc 
 		for _, s := range c {
 			first, second := s.Events()
 			p.linef("  thread %d acquired %s, %s, and then %s, %s", s.LWP, phrase.Printable(w.Mutex(&first)),
-				strings.TrimSpace(phrase.Where(place(s.FirstPC))), phrase.Printable(w.Mutex(&second)),
-				strings.TrimSpace(phrase.Where(place(s.SecondPC))))
+				strings.TrimSpace(phrase.Where(p.place(s.FirstPC))), phrase.Printable(w.Mutex(&second)),
+				strings.TrimSpace(phrase.Where(p.place(s.SecondPC))))
 		}
 		p.line("  fix: acquire the locks in the same order everywhere")
 	}

@@ -154,6 +154,10 @@ func describe(t picture.WaitTarget) string {
 		return "the word " + name
 	case picture.WaitFlag:
 		return flagName(t) + " to change"
+	case picture.WaitNothing:
+		return "nothing, in a loop that has no way out"
+	case picture.WaitCall:
+		return "the end of system call " + t.Name
 	case picture.WaitStatic:
 		return "the initialization of static " + name
 	case picture.WaitMPI:
@@ -192,6 +196,9 @@ func (d *drawer) addBlocked(v *picture.Verdict) {
 
 // stepText is what a thread of a cycle waits for, and whom that depends on.
 func (d *drawer) stepText(s picture.CycleStep) string {
+	if s.WaitsFor.Kind == picture.WaitJoin {
+		return fmt.Sprintf("%s waits for the end of %s", d.who(s.Thread), d.who(s.HeldBy))
+	}
 	how := "depends on " + d.who(s.HeldBy)
 	if s.WaitsFor.Kind.Exclusive() {
 		how = d.who(s.HeldBy) + " holds"

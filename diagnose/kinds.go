@@ -35,6 +35,7 @@ func Kinds() []Kind {
 		{picture.VerdictThreadEnded, "ENDED THREAD", picture.SeverityHang, endedMembers},
 		{picture.VerdictBarrierMissing, "INCOMPLETE BARRIER", picture.SeverityHang, barriers},
 		{picture.VerdictBarrierDivergent, "DIVERGENT BARRIERS", picture.SeverityHang, nil},
+		{picture.VerdictBlockedOutside, "BLOCKED OUTSIDE OF OPENMP", picture.SeverityInfo, blockedOutside},
 		{picture.VerdictOneThread, "FEWER THREADS THAN REQUESTED", picture.SeverityWarning, fewer},
 		{picture.VerdictTwoRuntimes, "TWO OPENMP RUNTIMES", picture.SeverityWarning, runtimesLoaded},
 		{picture.VerdictForkChild, "FORKED CHILD", picture.SeverityHang, forked},

@@ -13,7 +13,7 @@ func signalled(w *picture.Wait) bool {
 	switch w.Kind {
 	case picture.WaitCondition, picture.WaitSemaphore, picture.WaitFutex:
 		return w.Asleep
-	case picture.WaitFlag:
+	case picture.WaitFlag, picture.WaitNothing:
 		return true
 	}
 	return false
@@ -57,7 +57,8 @@ func neverWoken(d *drawer) []picture.Verdict {
 	told := map[target]bool{}
 	for _, n := range asleep {
 		w := d.waits[n.lwp]
-		if w.Kind == picture.WaitFlag || told[targetOf(w)] || behind[n] || !d.nobodyWakes(w, after) {
+		spins := w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing
+		if spins || told[targetOf(w)] || behind[n] || !d.nobodyWakes(w, after) {
 			continue
 		}
 		told[targetOf(w)] = true

@@ -175,11 +175,12 @@ func (d *drawer) oneByDefault(f *fork) cause {
 		c.fix = "give the process more processors: its affinity mask or cpuset (taskset, srun --cpus-per-task, " +
 			"docker --cpuset-cpus) has one"
 	case set:
-		c.why = fmt.Sprintf("the program called omp_set_num_threads(1), although OMP_NUM_THREADS is %s", value)
+		c.why = fmt.Sprintf("the program called omp_set_num_threads(1), or with less, although "+
+			"OMP_NUM_THREADS is %s", value)
 		c.fix = "look for omp_set_num_threads in the program and its libraries"
 	case known:
 		c.why = "nthreads-var is 1, and OMP_NUM_THREADS is not set: the program, or a library that it uses, called " +
-			"omp_set_num_threads(1)"
+			"omp_set_num_threads(1), or with less"
 		c.fix = "look for omp_set_num_threads in the program and its libraries"
 	default:
 		c.why = "nthreads-var is 1, by OMP_NUM_THREADS or omp_set_num_threads"

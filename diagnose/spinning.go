@@ -17,7 +17,7 @@ func spinning(d *drawer) []picture.Verdict {
 	_, after, known := sleepers(d)
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		if w.Kind != picture.WaitFlag || told[targetOf(w)] {
+		if w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing || told[targetOf(w)] {
 			continue
 		}
 		told[targetOf(w)] = true
@@ -25,7 +25,7 @@ func spinning(d *drawer) []picture.Verdict {
 		if !slices.ContainsFunc(lwps, d.inRegion) {
 			continue
 		}
-		hangs := known && d.nobodyWakes(w, after)
+		hangs := known && d.nobodyWakes(w, after) || endless(d, w)
 		out = append(out, tellSpinning(d, w, lwps, hangs))
 		if hangs {
 			stuck = append(stuck, lwps...)
@@ -38,6 +38,12 @@ func spinning(d *drawer) []picture.Verdict {
 		}
 	}
 	return out
+}
+
+// endless reports whether a thread is in a loop that has no way out, and no signal takes it out.
+func endless(d *drawer, w *picture.Wait) bool {
+	l := d.locks[w.Thread]
+	return w.Kind == picture.WaitNothing && l != nil && l.MayRelease != nil && !l.MayRelease.Incomplete
 }
 
 // tellSpinning makes the verdict on threads that wait for the same word.
@@ -54,6 +60,9 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 		who, verb = d.who(lwps[0]), "spins"
 	}
 	v.Summary = fmt.Sprintf("%s %s%s until %s changes", who, verb, at, flagName(d.target(w)))
+	if w.Kind == picture.WaitNothing {
+		v.Summary = fmt.Sprintf("%s %s%s in a loop that reads no variable and has no way out", who, verb, at)
+	}
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", lwp, d.waits[lwp].Evidence))
 	}
@@ -61,6 +70,13 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 		return v
 	}
 	v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
+	if w.Kind == picture.WaitNothing {
+		v.Explanation = "Nothing that another thread does ends the loop. Where the source has a condition, the " +
+			"compiler tested it once, before the loop: it may do so if the variable is not atomic."
+		v.Fix = "read the variable atomically in the loop (#pragma omp atomic read, std::atomic), and write it so; " +
+			"or use what OpenMP has for waiting: a barrier, a taskwait, depend clauses"
+		return v
+	}
 	v.Summary += ", and no thread is left that could change it"
 	v.Explanation = "With the memory as it is, the loop has no end. Every other thread is in such a loop, too, " +
 		"or waits for one that is."

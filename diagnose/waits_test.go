@@ -63,6 +63,59 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
+// TestOutside: who waits for another process hangs nobody, and those who wait for him are told.
+func TestOutside(t *testing.T) {
+	outside := func(kind picture.WaitKind, name string) func(scene) {
+		return func(s scene) {
+			w := s.waits(1, kind, "")
+			w.Address, w.Name, w.Lock = nil, name, ""
+		}
+	}
+	told := func(says ...string) []want {
+		var out []want
+		for _, what := range says {
+			out = append(out, want{kind: picture.VerdictBlockedOutside, severity: picture.SeverityInfo,
+				certainty: picture.Certain, fix: "hold no lock", says: what, threads: []int{1}})
+		}
+		return out
+	}
+	check(t, []scenario{
+		{"nobody waits for it", 2, outside(picture.WaitCall, "read of descriptor 3"), nil},
+		{"one waits for its lock", 3, func(s scene) {
+			outside(picture.WaitCall, "read of descriptor 3")(s)
+			s.holds(1, 2, picture.WaitLock, "a")
+		}, told("for the end of system call read of descriptor 3, and thread 1 (LWP 2) waits for it; it holds lock a")},
+		{"one waits for its lock, another for him", 3, func(s scene) {
+			outside(picture.WaitMPI, "MPI_Recv")(s)
+			s.holds(1, 2, picture.WaitLock, "a")
+			s.holds(2, 3, picture.WaitLock, "b")
+		}, told("for other processes in MPI_Recv, and 2 threads wait for it; it holds lock a")},
+		{"those who wait hang by themselves", 3, func(s scene) {
+			outside(picture.WaitCall, "poll")(s)
+			s.holds(2, 3, picture.WaitLock, "a")
+			s.holds(3, 2, picture.WaitLock, "b")
+		}, []want{hang(picture.VerdictDeadlock, "same order", "", 2, 3)}},
+	})
+}
+
+// TestEndlessLoop: a loop without a way out hangs, whoever works, but where a signal's handler may
+// leave it.
+func TestEndlessLoop(t *testing.T) {
+	loops := func(incomplete bool) func(scene) {
+		return func(s scene) {
+			s.waits(1, picture.WaitNothing, "n").Address = nil
+			l := s.lock("n")
+			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{}, Incomplete: incomplete}
+		}
+	}
+	says := "thread 0 (LWP 1) spins in a loop that reads no variable and has no way out"
+	check(t, []scenario{
+		{"another one works", 2, loops(false), []want{likely(picture.VerdictSpinning, "atomic", says, 1)}},
+		{"a handler may leave it", 2, loops(true), []want{{kind: picture.VerdictSpinning,
+			severity: picture.SeverityInfo, certainty: picture.Certain, says: says, threads: []int{1}}}},
+	})
+}
+
 // TestJoin: who waits for the end of a thread needs that thread.
 func TestJoin(t *testing.T) {
 	check(t, []scenario{
@@ -70,7 +123,7 @@ func TestJoin(t *testing.T) {
 		{"of each other", 2, func(s scene) {
 			s.joins(1, 2)
 			s.joins(2, 1)
-		}, []want{hang(picture.VerdictDeadlock, "hold no lock", "end of a thread", 1, 2)}},
+		}, []want{hang(picture.VerdictDeadlock, "hold no lock", "waits for the end of thread 1", 1, 2)}},
 		{"of one that waits for a lock of the waiter", 2, func(s scene) {
 			s.joins(1, 2)
 			s.holds(1, 2, picture.WaitMutex, "m")

@@ -87,8 +87,9 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
 	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
 	switch w.Kind {
-	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI:
-	case picture.WaitSemaphore, picture.WaitFlag:
+	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI,
+		picture.WaitCall:
+	case picture.WaitSemaphore, picture.WaitFlag, picture.WaitNothing:
 		out.Lock = g.signalled(w)
 	case picture.WaitTaskwait:
 		if tasks, only := g.from.waits.dependences(*w); only || len(tasks) > 0 {
@@ -109,7 +110,7 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 }
 
 // signalled finds the semaphore, or the flag, that w waits for among the facts, or adds it.
-// Any thread may write a flag.
+// Any thread may write a flag; only a handler of a signal ends a loop that has no way out.
 func (g *gatherer) signalled(w *wait) picture.ID {
 	key := lockKey{kind: w.Kind, address: w.address}
 	i, ok := g.locks[key]
@@ -122,7 +123,7 @@ func (g *gatherer) signalled(w *wait) picture.ID {
 			l.MayRelease.Threads = append(l.MayRelease.Threads, g.from.reach.threads(rtl.FamilySemaphore)...)
 			l.MayRelease.Incomplete = g.blank || g.from.reach.handlerMayPost()
 		} else {
-			shared := g.from.waits.native.spins.shared(w.address)
+			shared := w.Kind == picture.WaitFlag && g.from.waits.native.spins.shared(w.address)
 			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
 		}
 		g.facts.Locks = append(g.facts.Locks, l)

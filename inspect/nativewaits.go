@@ -56,7 +56,10 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 		if w, ok := nw.spinsForLock(n, regs); ok {
 			return w, true
 		}
-		return nw.spins.on(n)
+		if w, ok := nw.spins.on(n); ok {
+			return w, true
+		}
+		return nw.inCall(regs)
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){
 		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsCondition, nw.callsLock, nw.locksStream, nw.posts,

@@ -129,6 +129,7 @@ func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
 var ownStates = map[picture.WaitKind]picture.StateName{
 	picture.WaitMutex: "wait_mutex", picture.WaitCondition: "wait_condition", picture.WaitSemaphore: "wait_semaphore",
 	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitMPI: "wait_mpi",
+	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
 	picture.WaitStatic: "wait_static", picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
 }
 
@@ -143,7 +144,7 @@ func (l *threadLister) ownState(t *picture.Thread, n *native) {
 		return
 	}
 	w, ok := l.waits.native.nativeWait(n)
-	if !ok || overhead && w.Kind != picture.WaitFlag || ownStates[w.Kind] == "" {
+	if !ok || overhead && w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing || ownStates[w.Kind] == "" {
 		return
 	}
 	s := *t.State

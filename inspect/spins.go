@@ -40,9 +40,12 @@ func (s *spins) on(n *native) (wait, bool) {
 	if !ok || !s.ready() {
 		return wait{}, false
 	}
-	words, ok := spin.Find(s.config(&regs, st), &regs)
+	words, loop, ok := spin.Find(s.config(&regs, st), &regs)
 	if !ok {
 		return wait{}, false
+	}
+	if len(words) == 0 {
+		return s.endless(loop)
 	}
 	words = slices.DeleteFunc(words, func(w spin.Word) bool { return s.constant(w.Address) })
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
@@ -52,6 +55,17 @@ func (s *spins) on(n *native) (wait, bool) {
 		return wait{}, false
 	}
 	return s.wait(words, words[i]), true
+}
+
+// endless is the wait for nothing, in a loop that has no way out.
+func (s *spins) endless(loop uint64) (wait, bool) {
+	at := s.frame(loop)
+	if s.code.kindOf(at) != kindUser {
+		return wait{}, false
+	}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaits: s.loopAt(at)}}
+	w.Evidence = "it is in a loop that changes nothing, that no variable ends, and comes back to where it was"
+	return w, true
 }
 
 // config is how the code of a thread is followed.
@@ -158,6 +172,16 @@ func (s *spins) frame(pc uint64) unwind.Frame {
 	return unwind.Frame{PC: pc, Exact: true, Module: s.code.moduleOf(pc)}
 }
 
+// loopAt is the place of a loop in the program, by one of its instructions; nil if it is not known.
+func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
+	at := s.code.frames(f, kindUser)
+	if len(at) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
+	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
+}
+
 // wait is that for one of some words.
 func (s *spins) wait(words []spin.Word, first spin.Word) wait {
 	var names []string
@@ -170,10 +194,7 @@ func (s *spins) wait(words []spin.Word, first spin.Word) wait {
 	}
 	w := wait{address: first.Address, variable: first.Address}
 	w.Kind, w.Name = picture.WaitFlag, strings.Join(names, " and ")
-	if at := s.code.frames(s.frame(first.Read), kindUser); len(at) > 0 {
-		i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
-		w.Awaits = &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
-	}
+	w.Awaits = s.loopAt(s.frame(first.Read))
 	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and changes nothing, and comes back to where it was",
 		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()))
 	return w

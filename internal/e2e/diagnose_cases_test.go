@@ -15,7 +15,7 @@ var awake = []string{"GOMP_SPINCOUNT=infinite"}
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(),
-		readWriteLocks(), spins(), libraryWaits())
+		readWriteLocks(), spins(), outside(), libraryWaits())
 }
 
 // deadlocks are threads that wait for each other, and those that only seem to.

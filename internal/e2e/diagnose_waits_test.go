@@ -59,7 +59,28 @@ func spins() []expectation {
 		// Another thread may change it, another process, or a member of the team.
 		out = append(out, twins(e, strconv.Itoa(way), []string{"1", "2", "3", "1", "1"}[way])...)
 	}
+	for _, works := range []string{"0", "1"} { // whether or not another thread works
+		out = append(out, expectation{
+			program: "verdict_spin", args: []string{"5", works}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", ".c:55 in a loop that reads no variable and has no way out"},
+		})
+	}
 	return out
+}
+
+// outside are waits for what comes from other processes, which is no hang.
+func outside() []expectation {
+	e := expectation{
+		program: "verdict_call", kind: picture.VerdictBlockedOutside, info: true, certainty: picture.Certain,
+		threads: 1, behind: 2,
+		says: []string{"thread 1", "verdict_call.c:17 for the end of system call read of descriptor"},
+	}
+	held, barrier := e, e
+	held.args = []string{"0"}
+	held.says = append(e.says, "2 threads wait for it", "it holds critical section transfer, acquired in ")
+	barrier.args, barrier.env = []string{"1"}, asleep
+	return []expectation{held, barrier}
 }
 
 // libraryWaits are waits in C++'s standard library, and their healthy twins.

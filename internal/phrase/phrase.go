@@ -89,6 +89,8 @@ func Number(n *int) string {
 func WaitsOn(t picture.Thread) string {
 	s := string(t.WaitKind)
 	switch {
+	case t.WaitKind == picture.WaitCall:
+		return "system call " + t.WaitName
 	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin:
 		return t.WaitName
 	case t.WaitID == nil:
@@ -144,6 +146,7 @@ func CodeName(c *picture.Code) string {
 // waitWords are kinds of waits as people say them.
 var waitWords = map[picture.WaitKind]string{
 	picture.WaitAtomic:    "the lock of atomic constructs",
+	picture.WaitCall:      "the end of system call",
 	picture.WaitCondition: "condition variable",
 	picture.WaitCritical:  "critical section",
 	picture.WaitJoin:      "the",

@@ -46,29 +46,29 @@ type Word struct {
 // errLeaves says that the thread does something else than to wait, or may.
 var errLeaves = errors.New("it leaves the loop")
 
-// Find tells what a thread with these registers waits for, if it spins.
-func Find(cfg *Config, regs *callbacks.Registers) ([]Word, bool) {
+// Find tells what a thread with these registers waits for, if it spins, and an instruction of its
+// loop. There is no word if the loop has no way out.
+func Find(cfg *Config, regs *callbacks.Registers) (words []Word, loop uint64, spins bool) {
 	if regs.Arch != callbacks.ArchX86_64 {
-		return nil, false
+		return nil, 0, false
 	}
 	start := newMachine(regs)
 	dry := newExplorer(cfg, true)
 	dry.explore(start)
 	if dry.loop == nil {
-		return nil, false
+		return nil, 0, false
 	}
 	first := newExplorer(cfg, false)
 	if first.explore(start) != nil || first.loop == nil {
-		return nil, false
+		return nil, 0, false
 	}
 	// Once more from within the loop: what was read before does not count.
 	e := newExplorer(cfg, false)
 	first.loop.disown()
 	if e.explore(first.loop) != nil {
-		return nil, false
+		return nil, 0, false
 	}
-	out := e.waitsFor()
-	return out, len(out) > 0
+	return e.waitsFor(), first.loop.pc, e.loop != nil
 }
 
 // ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the

@@ -36,7 +36,8 @@ enum truth_place {
   TRUTH_NOWHERE, /* registered, or not even that: on its way */
   TRUTH_SPINNING, /* enters a wait of the runtime that may spin or sleep */
   TRUTH_ASLEEP,  /* enters a wait of the runtime that ends in a futex */
-  TRUTH_HELD     /* stays in user code, in pause() */
+  TRUTH_HELD,    /* stays in user code, in pause() */
+  TRUTH_READS    /* enters read(2) */
 };
 
 struct truth_thread {
@@ -235,7 +236,8 @@ static inline int truth_in_place(struct truth_thread *t) {
       !clock_gettime(clock, &used) &&
       (used.tv_sec - t->entered.tv_sec) * 1000000000L + used.tv_nsec - t->entered.tv_nsec > 5000000)
     return 1;
-  return truth_still(t->lwp, place == TRUTH_HELD ? SYS_pause : SYS_futex, t->seen, sizeof t->seen);
+  long call = place == TRUTH_HELD ? SYS_pause : place == TRUTH_READS ? SYS_read : SYS_futex;
+  return truth_still(t->lwp, call, t->seen, sizeof t->seen);
 }
 
 /* truth_await returns when n threads other than the caller are in place. */

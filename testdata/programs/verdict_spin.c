@@ -1,7 +1,7 @@
 /* All threads of a team are in a loop until another one changes a flag, and nobody does: "0" an
  * ordinary loop, "1" an atomic load with sched_yield, "2" usleep in the loop, in a function of its
  * own, "3" a lock of the program's own, by an exchange, "4" omp_test_lock, of a lock that was never
- * released. A second argument of 1: one more thread of
+ * released, "5" one with no way out, as compilers make of an ordinary loop. A second argument of 1: one more thread of
  * the program works, and changes it later through a pointer; of 2: another process does, in memory
  * that both have; of 3: thread 2 works, and changes it later by memcpy.
  *
@@ -50,6 +50,12 @@ __attribute__((noinline)) static void work(int me) {
   rounds = n;
 }
 
+__attribute__((noinline)) static void spin(void) {
+  truth_watched(3);
+  for (;;)
+    ;
+}
+
 static void *later(void *flag) {
   for (;;)
     pause(); /* works on, for ever */
@@ -71,6 +77,9 @@ int main(int argc, char **argv) {
   if (who == 1)
     pthread_create(&worker, NULL, later, way == 3 ? (void *)&desk->taken : (void *)&desk->turn);
 #pragma omp parallel num_threads(3)
-  work(omp_get_thread_num());
+  if (way == 5)
+    spin();
+  else
+    work(omp_get_thread_num());
   return 0;
 }

@@ -68,6 +68,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
             task_leave(&s, id);
         slot_close(&s);
     }
+    if (endpoint == ompt_scope_end) id_take(task);
     NEXT(implicit_task, endpoint, parallel, task, actual, index, flags);
 }
 

@@ -57,6 +57,13 @@ inlined uint64_t id_give(ompt_data_t *data, uint64_t id) {
     return id;
 }
 
+/* id_take empties the word of an implicit task that has ended, if it is ours: LLVM's runtime keeps it, and where its
+ * thread comes to a construct that waits for dependences, stops the program if it is not empty. */
+inlined void id_take(ompt_data_t *data) {
+    if (rarely(recorder_chained | recorder_given) || data == NULL) return;
+    data->value = 0;
+}
+
 inlined uint64_t task_new(struct slot *s, ompt_data_t *data) {
     return id_give(data, recorder_id(s->ring, ++s->ring->tasks_made));
 }

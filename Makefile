@@ -51,7 +51,7 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bench editor-test soak soak-server soak-recorder lint generate fuzz fuzz-cores clean
+.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bench editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -115,6 +115,10 @@ soak-server: deps ## abuse a server for a while (DURATION=10m), on a unix socket
 soak-recorder: RECORDS = 1000000000
 soak-recorder: deps ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
 	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -timeout 2h -v -run '^TestWritersSoak$$' ./internal/recordtest
+
+soak-states: N = 100000
+soak-states: deps ## look at recorded programs N times: states that are inferred are those that were recorded
+	OMPD_STATE_ROUNDS=$(N) $(TEST) -timeout 24h -v -run '^TestRecordedStates$$' ./internal/e2e
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

@@ -62,7 +62,7 @@ var imports = map[string][]string{
 	"diagnose":                {"internal/phrase", "picture"},
 	"trace":                   {"callbacks"},
 	"trace/analyze":           {"trace"},
-	"trace/export":            {"trace", "trace/analyze"},
+	"trace/export":            {"internal/omptrecord", "trace", "trace/analyze"},
 	"trace/tracetest":         {"callbacks", "trace"},
 	"watch":                   {"picture"},
 	"internal/phrase":         {"picture"},

@@ -59,8 +59,9 @@ The time is in seconds before now, in a core before the newest event. --last 5s 
 all events of the last five seconds, in place of the last ones of each thread.
 
 -o FILE writes a file in the format that its name asks for: .perfetto-trace (Perfetto),
-.json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof) or .jsonl. It has
-all events that are there, or those of --last.`,
+.json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or
+.ompt-records (OpenMP 5.1's trace records). It has all events that are there, or those of
+--last.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.named = cmd.Flags().Changed("names")
 			if err := t.check(cmd); err != nil {

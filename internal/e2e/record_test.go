@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptrecord"
 )
 
 // recorderMapping is how the mapping of the recorder's header is named, and magic how the
@@ -87,6 +88,48 @@ func checkTrace(t *testing.T, core, exe string) {
 	found := bytes.Contains(b, []byte(`"event":"ompt_event_wait_lock"`))
 	if status != 0 || out != "" || errs != "" || err != nil || !found {
 		t.Errorf("-o: exit status %d, printed %q and %q, wrote %q: %v", status, out, errs, b, err)
+	}
+	file = strings.TrimSuffix(file, ".jsonl") + ".ompt-records"
+	status, _, _ = output(t, "trace", "--exe", exe, "-o", file, core)
+	if b, err = os.ReadFile(file); status != 0 || err != nil || len(b) < 10*omptrecord.Size {
+		t.Errorf("-o: exit status %d, wrote %d bytes: %v", status, len(b), err)
+	}
+	for len(b) > 0 {
+		if _, err := omptrecord.Parse(b); err != nil {
+			t.Fatalf("%d bytes before the end: %v", len(b), err)
+		}
+		b = b[omptrecord.Size:]
+	}
+}
+
+// TestRecordSaveEnds reads what record --save has written of programs that were ended by SIGTERM,
+// and of those that hang.
+func TestRecordSaveEnds(t *testing.T) {
+	library, runtime := omptest.Recorder(t), omptest.RuntimeOf(t, 19)
+	term := `mkfifo "$1" && exec 3<&0 && { "$0" 0 <&3 >"$1" & read line <"$1"; kill -TERM $!; wait $!; }`
+	for _, c := range []struct {
+		program, script, says string
+		status                int
+	}{
+		{"history", term, "acquires lock debit ", cli.ExitSignal + 15},
+		{"lock_cycle", `exec "$0"`, "asks for lock second ", cli.ExitHang},
+	} {
+		t.Run(c.program, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "recording")
+			status, _, errs := output(t, "record", "--library", library, "--save", file, "--hang-after", "2s",
+				"--report", filepath.Join(dir, "report"), "--", "env", "LD_LIBRARY_PATH="+runtime.Dir,
+				"OMPD_TRUTH="+filepath.Join(dir, "truth"), "sh", "-c", c.script,
+				omptest.Compile(t, omptest.Build{Program: c.program}), filepath.Join(dir, "pipe"))
+			if status != c.status {
+				t.Errorf("exit status %d, want %d, printed %q", status, c.status, errs)
+			}
+			status, out, errs := output(t, "trace", "--events", "0", file)
+			if status != 0 || errs != "" || !strings.Contains(out, c.says) {
+				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
+			}
+		})
 	}
 }
 

@@ -44,6 +44,7 @@ var formats = []struct {
 	{".pb.gz", Pprof},
 	{".jsonl", Lines},
 	{".json", Chrome},
+	{".ompt-records", Records},
 }
 
 // Writer is the format that a file's name asks for.

@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/omptrecord"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
@@ -234,6 +236,38 @@ func TestLines(t *testing.T) {
 	}
 	if _, err := export.Writer("x.txt"); err == nil {
 		t.Error("a file of another kind is written")
+	}
+}
+
+// TestRecords reads back OpenMP's trace records.
+func TestRecords(t *testing.T) {
+	var out bytes.Buffer
+	write(t, "x.ompt-records", recorded(t, 1), &out)
+	const region, implicit, task = 1<<48 | 7, 1<<48 | 1, 1<<48 | 2
+	want := []any{
+		&omptrecord.ParallelBegin{ParallelID: region, RequestedParallelism: 2, Flags: -0x80000000 + 1,
+			CodeptrRA: 0x401001},
+		&omptrecord.ImplicitTask{Endpoint: 1, ParallelID: region, TaskID: implicit, ActualParallelism: 2, Flags: 2},
+		&omptrecord.SyncRegion{Kind: 3, Endpoint: 1, ParallelID: region, CodeptrRA: 0x401002},
+		&omptrecord.SyncRegion{Kind: 3, Endpoint: 2, ParallelID: region, CodeptrRA: 0x401002},
+		&omptrecord.MutexAcquire{Kind: 1, WaitID: 0xbeef, CodeptrRA: 0x401003},
+		&omptrecord.Mutex{Kind: 1, WaitID: 0xbeef, CodeptrRA: 0x401003},
+		&omptrecord.Mutex{Kind: 1, WaitID: 0xbeef, CodeptrRA: 0x401004},
+		&omptrecord.TaskCreate{NewTaskID: task, Flags: 4, CodeptrRA: 0x401005},
+		&omptrecord.TaskSchedule{PriorTaskID: implicit, PriorTaskStatus: 7, NextTaskID: task},
+		&omptrecord.TaskSchedule{PriorTaskID: task, PriorTaskStatus: 1, NextTaskID: implicit},
+	}
+	b, last := out.Bytes(), uint64(0)
+	if len(b) != len(want)*omptrecord.Size {
+		t.Fatalf("%d bytes of %d records", len(b), len(want))
+	}
+	for i := range want {
+		r, err := omptrecord.Parse(b[i*omptrecord.Size:])
+		if err != nil || !reflect.DeepEqual(r.Body, want[i]) || r.Time < last {
+			t.Errorf("record %d is %+v at %d: %v; want %+v", i, r.Body, r.Time, err, want[i])
+			continue
+		}
+		last = r.Time
 	}
 }
 

@@ -107,6 +107,11 @@ func (f *flows) flowArgument(st *stack, i, n int) (uint64, bool) {
 	return f.program.Argument(f.threadOf(st), i, n)
 }
 
+// tailCall is the call by which a function ended that frame i called: its frame is gone.
+func (f *flows) tailCall(st *stack, i int) (lockflow.TailCall, bool) {
+	return f.program.TailCall(f.threadOf(st), i)
+}
+
 // programCode is the code of a target, as package lockflow asks for it.
 type programCode struct{ code *codeNames }
 

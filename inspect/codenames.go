@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
@@ -184,6 +185,24 @@ func (c *codeNames) readCall(ret uint64) string {
 		return name
 	}
 	return ""
+}
+
+// callsProgram reports whether the call before the return address ret is one of a function of the
+// program, or through a pointer that is no import.
+func (c *codeNames) callsProgram(ret uint64) bool {
+	a := c.target.Arch()
+	call, ok := arch.CallBefore(a, c.target, ret)
+	switch {
+	case !ok || c.sym == nil:
+		return false
+	case call.Kind == arch.CallDirect:
+		_, stub := arch.PLTSlot(a, c.target, call.Target)
+		return !stub && programCode{c}.Class(call.Target) == lockflow.User
+	case call.Kind == arch.CallSlot:
+		_, imported := c.sym.SlotSymbol(call.Target)
+		return !imported
+	}
+	return true
 }
 
 // argument returns integer argument n of the call that returns to ret, if the

@@ -102,6 +102,13 @@ func (s *states) entry(st *stack, user int) *rtl.Entry {
 		}
 		return s.flows.flowArgument(st, user, n)
 	}
+	if s.code.callsProgram(ret) { // which ended in a call of the runtime, with arguments of its own
+		c, ok := s.flows.tailCall(st, user)
+		if ok {
+			e.Function, e.By = c.Name, "tail call of the function that was called"
+		}
+		e.Arg = c.Arg
+	}
 	e.Shares = func() bool {
 		code := s.flows.flowAt(st.frames[user].LookupPC())
 		return code == nil || code.MayCall(rtl.SharesWork)

@@ -14,7 +14,7 @@ var awake = []string{"GOMP_SPINCOUNT=infinite"}
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
-		exceptionVerdicts(), misplacedBarriers(),
+		exceptionVerdicts(), misplacedBarriers(), tailLocks(),
 		readWriteLocks(), spins(), outside(), libraryWaits())
 }
 
@@ -164,6 +164,19 @@ func faultVerdicts() []expectation {
 		died("18", "used an invalid address in fail verdict_fault.c:64"),
 		{program: "verdict_fault", args: []string{"20"}, only: "libomp-16-O1 libgomp-bookworm-O2", crash: true},
 	}
+}
+
+// tailLocks are deadlocks of locks that functions acquire which end in that, called by their names
+// and through pointers, and their healthy twins.
+func tailLocks() []expectation {
+	var out []expectation
+	for _, pointers := range []string{"0", "1"} {
+		out = append(out, expectation{
+			program: "verdict_tail_lock", args: []string{pointers}, env: asleep, kind: "deadlock", threads: 2,
+			waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"},
+		}, expectation{program: "verdict_tail_lock", args: []string{pointers, "1"}, env: asleep})
+	}
+	return out
 }
 
 // betweenTasks is a thread that was stopped between a task that it executed and the one that waits;

@@ -140,6 +140,8 @@ type CallSite struct {
 	// Args is what the argument registers hold and the stack behind them, whether the callee has
 	// arguments or not.
 	Args []*symbolic.Expr
+	// To is the value that the call goes to, where that is no place in the code that is known.
+	To *symbolic.Expr
 	// UnderWay tells that the call is the one that has not returned at the
 	// point that is asked about: its values are those of now.
 	UnderWay bool

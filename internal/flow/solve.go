@@ -366,11 +366,14 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 				t.Apply(&v)
 			}
 		}
-		site := CallSite{Target: f.x.Target(t.Value(u.A)), PC: in.pc, Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
+		to := t.Value(u.A)
+		site := CallSite{Target: f.x.Target(to), PC: in.pc, Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
 		if _, inside := f.index[site.Entry]; u.Code != lift.UopCall && (inside || site.Entry == 0 && site.Slot == 0) {
 			return CallSite{}, false
 		}
-		site.Name = f.x.Stub(site.Target)
+		if site.Name = f.x.Stub(site.Target); site.Name == "" && site.Entry == 0 {
+			site.To = to
+		}
 		if u.Code == lift.UopCall {
 			site.Return = in.end()
 		}

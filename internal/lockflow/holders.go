@@ -70,17 +70,19 @@ type index struct {
 
 // candidate is a frame behind a call that takes a lock of a family.
 type candidate struct {
-	thread *Thread
-	frame  int
-	family string
-	f      *function
-	sites  *familySites
-	point  *point
-	at     flow.Point
-	locks  []value    // of the effects of sites, in order
-	now    []value    // of those of the call under way, with the values of now
-	first  int        // index of the first of these among the effects of sites
-	callee *candidate // the frame of the call under way; nil if it is none of the program's
+	thread  *Thread
+	frame   int
+	family  string
+	f       *function
+	sites   *familySites
+	point   *point
+	at      flow.Point
+	locks   []value      // of the effects of sites, in order
+	now     []value      // of those of the call under way, with the values of now
+	first   int          // index of the first of these among the effects of sites
+	through map[int]site // calls through pointers, by their index, with what these point to
+	key     string       // names those
+	callee  *candidate   // the frame of the call under way; nil if it is none of the program's
 }
 
 // value is the address of the lock of an effect.

@@ -53,6 +53,12 @@ func (p *Program) candidate(t *Thread, i int, family string) *candidate {
 		return nil
 	}
 	sites := p.familySites(f, family)
+	if len(p.pointerCalls(f)) > 0 {
+		if c := p.frameOf(t, i, family, f); c.sites.takes {
+			return c
+		}
+		return nil
+	}
 	if !sites.takes {
 		return nil
 	}
@@ -68,6 +74,7 @@ func (p *Program) frameOf(t *Thread, i int, family string, f *function) *candida
 		thread: t, frame: i, family: family, f: f,
 		sites: p.familySites(f, family), point: f.pointAt(&t.Frames[i]), at: p.PointOf(t, i),
 	}
+	c.follow(p)
 	underWay, isCall := f.flow.SiteAt(c.at)
 	for k, e := range c.sites.effects {
 		s := f.sites[c.sites.site[k]].CallSite
@@ -80,8 +87,8 @@ func (p *Program) frameOf(t *Thread, i int, family string, f *function) *candida
 			c.now = append(c.now, c.valueOf(s, e))
 		}
 	}
-	if len(c.now) > 0 && f.sites[underWay.Index].kind == calleeFollowed {
-		c.callee = p.calleeFrame(c, f.sites[underWay.Index].entry)
+	if len(c.now) > 0 && c.siteAt(underWay.Index).kind == calleeFollowed {
+		c.callee = p.calleeFrame(c, c.siteAt(underWay.Index).entry)
 	}
 	return c
 }
@@ -158,7 +165,7 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
 	under := c.underWay(now, lock)
-	key := string(does) + "/" + string('0'+rune(under))
+	key := string(does) + "/" + string('0'+rune(under)) + c.key
 	if unsure || alsoUnsure {
 		key += "?"
 	}
@@ -170,7 +177,7 @@ func (c *candidate) holds(lock Lock) (Holder, bool) {
 	if h.ok && h.certainty == Possible {
 		h = c.along(does, under, unsure || alsoUnsure, lock.Family+" "+key, h)
 	}
-	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: h.taken}, h.ok
+	return Holder{Thread: c.thread, Frame: c.frame, Certainty: h.certainty, Taken: c.named(h.taken)}, h.ok
 }
 
 // along is what the frame shows of a lock that it has on some paths, by the ways that it is known to

@@ -17,6 +17,9 @@
 // computed once for all threads that are there; a lock's holders are found once, whoever waits
 // for it. So the cost follows the code and the threads, not their product.
 //
+// Calls through pointers are followed frame by frame, by the values that the pointers have there;
+// they may have had others, so that what follows is likely at best.
+//
 // What is not known counts as unknown: a call that cannot be followed may give any lock back,
 // and makes a holder less certain. Calls of the C library do what the tables of rtl say.
 //

@@ -16,6 +16,8 @@ type function struct {
 	points map[place]*point
 	locks  map[string]*familySites
 	plain  *plain
+	// pointers are the calls through pointers, by their index; nil before they are looked for.
+	pointers []int
 }
 
 // plain is what is known of a function without following its values: that it calls nothing

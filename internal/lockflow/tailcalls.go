@@ -1,0 +1,100 @@
+package lockflow
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/internal/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+)
+
+// maxTailCalls bounds the tail calls that are followed from one call.
+const maxTailCalls = 8
+
+// TailCall is a call of a function outside of the program which has no frame of its caller: that
+// ended in it. The frame is that of a function which called the caller.
+type TailCall struct {
+	Name string // of the function
+	args []*symbolic.Expr
+	call flow.CallSite
+	at   flow.Point
+	f    *flow.Function
+}
+
+// Arg is integer argument n of the call, as the frame shows it; not ok if it does not.
+func (c TailCall) Arg(n int) (uint64, bool) {
+	if n >= len(c.args) || c.args[n] == nil {
+		return 0, false
+	}
+	v, _, ok := c.f.Value(c.call, c.args[n], c.at)
+	return v, ok
+}
+
+// TailCall follows the call that frame i makes of a function of the program, or through a pointer, to
+// the function outside of the program in which that ends. It is not ok where one of the functions on
+// the way has more than one tail call.
+func (p *Program) TailCall(t *Thread, i int) (TailCall, bool) {
+	f := p.functionAt(t.Frames[i].lookup())
+	if f == nil {
+		return TailCall{}, false
+	}
+	at := p.PointOf(t, i)
+	call, ok := f.flow.SiteAt(at)
+	if !ok {
+		return TailCall{}, false
+	}
+	out := TailCall{args: call.Args, call: call, at: at, f: f.flow}
+	s := p.sitesOf(f)[call.Index]
+	if s.kind == calleeUnknown && s.To != nil {
+		if s, ok = p.pointsTo(f, call, at); !ok {
+			return TailCall{}, false
+		}
+	}
+	for range maxTailCalls {
+		if s.kind != calleeFollowed {
+			out.Name = s.Name
+			return out, s.Name != ""
+		}
+		next, ok := p.onlyTailCall(s.entry)
+		if !ok {
+			break
+		}
+		s, out.args = next, handedOn(next.Args, out.args)
+	}
+	return TailCall{}, false
+}
+
+// onlyTailCall is the one tail call of the function at entry.
+func (p *Program) onlyTailCall(entry uint64) (site, bool) {
+	g := p.functionAt(entry)
+	if g == nil || g.flow.Indirect {
+		return site{}, false
+	}
+	var out []site
+	for _, s := range p.sitesOf(g) {
+		if s.Return == 0 {
+			out = append(out, s)
+		}
+	}
+	if len(out) != 1 {
+		return site{}, false
+	}
+	return out[0], true
+}
+
+// handedOn are the arguments of a call in terms of those with which its function was called; nil
+// where they are made of something else.
+func handedOn(args, given []*symbolic.Expr) []*symbolic.Expr {
+	known := func(e *symbolic.Expr) bool {
+		for _, l := range e.Leaves() {
+			if l.Kind == symbolic.KindArg && (l.Val >= uint64(len(given)) || given[l.Val] == nil) {
+				return false
+			}
+		}
+		return e.OfArgs()
+	}
+	out := make([]*symbolic.Expr, len(args))
+	for n, e := range args {
+		if e != nil && known(e) {
+			out[n] = e.With(given)
+		}
+	}
+	return out
+}

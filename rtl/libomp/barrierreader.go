@@ -35,6 +35,15 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 	if !ok {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
+	all, err := wr.barriers.distributed(t)
+	if err != nil {
+		return rtl.BarrierInfo{}, err
+	}
+	if all != nil {
+		info, err := wr.distBarrier(o, kind, all)
+		info.Counter = callbacks.At(in.WaitID)
+		return info, err
+	}
 	info := rtl.BarrierInfo{Counter: callbacks.At(in.WaitID), TeamSize: t.nproc}
 	var missing []handles.Thread
 	self := arrival{}

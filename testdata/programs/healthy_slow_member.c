@@ -1,5 +1,5 @@
 /* Looks like a hang and is none: three threads wait at a barrier for a fourth, which works in a
- * critical section that another one wants later. */
+ * critical section that another one wants later. With argv[2] 1, they may spin there for ever. */
 #include "truth.h"
 
 static void *look(void *n) {
@@ -15,6 +15,7 @@ __attribute__((noinline)) static void simulate(void) {
 
 int main(int argc, char **argv) {
   pthread_t observer;
+  long spins = truth_arg(argc, argv, 1, 0);
   truth_init(argc, argv, __FILE__);
   pthread_create(&observer, NULL, look, (void *)4);
 #pragma omp parallel num_threads(4)
@@ -22,7 +23,10 @@ int main(int argc, char **argv) {
     TRUTH_REGION(__LINE__ - 2);
     if (omp_get_thread_num() == 2)
       simulate();
-    TRUTH_SLEEP("wait_barrier_explicit", 0, __LINE__ + 1);
+    if (spins)
+      TRUTH_WAIT("wait_barrier_explicit", 0, __LINE__ + 3);
+    else
+      TRUTH_SLEEP("wait_barrier_explicit", 0, __LINE__ + 1);
 #pragma omp barrier
 #pragma omp critical(step)
     TRUTH_NEVER();

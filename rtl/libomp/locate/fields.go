@@ -11,6 +11,9 @@ type Layout struct {
 	Bar           barFields           `layout:"kmp_bstate_t"`
 	TeamBar       teamBarFields       `layout:"kmp_balign_team_t"`
 	Team          teamFields          `layout:"kmp_base_team_t"`
+	Dist          distFields          `layout:"distributedBarrier"`
+	DistFlags     distFlagsFields     `layout:"flags_s"`
+	DistIter      distIterFields      `layout:"iter_s"`
 	Root          rootFields          `layout:"kmp_base_root_t"`
 	Taskdata      taskdataFields      `layout:"kmp_taskdata_t"`
 	Task          taskFields          `layout:"kmp_task_t"`
@@ -163,8 +166,34 @@ type teamFields struct {
 	CancelRequest           layout.Field `layout:"t_cancel_request"`
 	MasterActive            layout.Field `layout:"t_master_active"`
 	CopyprivData            layout.Field `layout:"t_copypriv_data"`
+	// Since LLVM 14 the field is a pointer to a distributedBarrier, null if the team's barriers
+	// are of other patterns. Before that, it is absent.
+	Dist layout.Field `layout:"b,optional"`
 	// Since LLVM 19 the field is a list of its own. Before that, it is absent.
 	NestedNth layout.Field `layout:"t_nested_nth,optional"`
+}
+
+// distFields are the fields of distributedBarrier, a team's barrier of the pattern "dist".
+// Since LLVM 14 the type is this. Before that, it is absent.
+type distFields struct {
+	Size       layout.Type  `layout:",optional"`
+	Flags      layout.Field `layout:"flags,optional"` // of each round, an array of flags_s
+	Iter       layout.Field `layout:"iter,optional"`  // array of iter_s
+	NumThreads layout.Field `layout:"num_threads,optional"`
+}
+
+// distFlagsFields are the fields of distributedBarrier::flags_s.
+// Since LLVM 14 the type is this. Before that, it is absent.
+type distFlagsFields struct {
+	Size      layout.Type  `layout:",optional"`
+	StillNeed layout.Field `layout:"stillNeed,optional"` // the thread has not arrived
+}
+
+// distIterFields are the fields of distributedBarrier::iter_s.
+// Since LLVM 14 the type is this. Before that, it is absent.
+type distIterFields struct {
+	Size layout.Type  `layout:",optional"`
+	Iter layout.Field `layout:"iter,optional"` // the round that the thread is in
 }
 
 // rootFields are the fields of kmp_base_root_t, the descriptor of an initial thread.

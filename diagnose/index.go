@@ -34,6 +34,7 @@ type index struct {
 	regions  map[picture.ID]*picture.Region
 	tasks    map[picture.ID]*picture.Task
 	children map[picture.ID][]*picture.Task // by the parent
+	explicit map[picture.ID]census          // by the region
 	waits    map[int]*picture.Wait
 	order    []int                 // LWPs of waits
 	locks    map[int]*picture.Lock // by the LWP of a waiter, as it sees the lock
@@ -49,8 +50,9 @@ func newIndex(pic *picture.Picture) *index {
 		pic: pic, facts: pic.Facts,
 		threads: map[int]*picture.Thread{}, regions: map[picture.ID]*picture.Region{},
 		tasks: map[picture.ID]*picture.Task{}, children: map[picture.ID][]*picture.Task{},
-		waits: map[int]*picture.Wait{},
-		locks: map[int]*picture.Lock{}, waiting: map[target][]int{},
+		explicit: map[picture.ID]census{},
+		waits:    map[int]*picture.Wait{},
+		locks:    map[int]*picture.Lock{}, waiting: map[target][]int{},
 		forks: map[picture.ID]*fork{}, masks: map[int][]int{},
 		running: map[int]bool{}, atWork: map[picture.ID]int{},
 	}
@@ -64,6 +66,11 @@ func newIndex(pic *picture.Picture) *index {
 		t := &pic.Tasks[i]
 		x.tasks[t.ID] = t
 		x.children[t.Parent] = append(x.children[t.Parent], t)
+		if t.Kind == picture.TaskExplicit {
+			c := x.explicit[t.Region]
+			c.add(t)
+			x.explicit[t.Region] = c
+		}
 	}
 	x.addWaits()
 	for i := range pic.Regions {

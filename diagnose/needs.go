@@ -75,6 +75,7 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 		if w.Awaits != nil {
 			x.add(tasksBundle(w.Awaits.Tasks))
 		}
+		b.unlistedNeeds(w, x)
 	case picture.WaitCondition:
 		b.conditionNeeds(w, x)
 	case picture.WaitSemaphore, picture.WaitFutex, picture.WaitMPI, picture.WaitFlag, picture.WaitCall,
@@ -96,13 +97,7 @@ func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
 			return
 		}
 	}
-	if d, ok := b.detachedChildren(w); ok && d.unlisted {
-		if d.sure {
-			b.eventNeeds(w.Thread, x)
-		}
-		return
-	}
-	if w.Task == "" {
+	if b.unlistedNeeds(w, x) || w.Task == "" {
 		return
 	}
 	var ids []picture.ID
@@ -112,6 +107,19 @@ func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
 		}
 	}
 	x.add(tasksBundle(ids))
+}
+
+// unlistedNeeds adds what the events of detached tasks need that w waits for and that the
+// runtime only counts, if there are such tasks: somebody who fulfils them.
+func (b *builder) unlistedNeeds(w *picture.Wait, x *needs) bool {
+	d, ok := b.detachedTasks(w)
+	if !ok || !d.unlisted {
+		return false
+	}
+	if d.sure {
+		b.eventNeeds(w.Thread, x)
+	}
+	return true
 }
 
 func taskEdge(id picture.ID) edge {
@@ -205,14 +213,16 @@ func (b *builder) barrierNeeds(w *picture.Wait, x *needs) {
 		tasks = &bundle{edges: slices.DeleteFunc(slices.Clone(tasks.edges), own)}
 	}
 	x.add(tasks)
+	b.unlistedNeeds(w, x)
 }
 
-// tasksBegun lists the explicit tasks that threads have, by region.
+// tasksBegun lists the explicit tasks that threads have, or that wait for their event, by
+// region.
 func (b *builder) tasksBegun() {
 	b.begun = map[picture.ID]*bundle{}
 	for i := range b.pic.Tasks {
 		t := &b.pic.Tasks[i]
-		if t.Kind != picture.TaskExplicit || t.Thread == 0 {
+		if t.Kind != picture.TaskExplicit || t.Thread == 0 && !t.AwaitsEvent() {
 			continue
 		}
 		if b.begun[t.Region] == nil {

@@ -9,22 +9,24 @@ import (
 )
 
 // starved finds threads that wait for detached tasks which have run, and whose
-// event nobody has fulfilled.
+// event nobody has fulfilled. Those that wait at one barrier do so together.
 func starved(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
+	told := map[picture.ID]bool{}
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		if w.Kind != picture.WaitTaskwait || w.Task == "" || d.reported[lwp] {
+		if d.reported[lwp] || w.Kind == picture.WaitBarrier && told[w.Region] {
 			continue
 		}
-		if c, ok := d.detachedChildren(w); ok {
+		if c, ok := d.detachedTasks(w); ok {
+			told[w.Region] = told[w.Region] || w.Kind == picture.WaitBarrier
 			out = append(out, d.onDetached(w, c))
 		}
 	}
 	return out
 }
 
-// detached are children that have run and wait for their event.
+// detached are tasks that have run and wait for their event.
 type detached struct {
 	count int
 	how   string
@@ -41,51 +43,112 @@ func unfinished(n int) string {
 	return fmt.Sprintf("%d unfinished children", n)
 }
 
-// detachedChildren reports whether w waits for children that have run, and wait for
-// their event, and for no others: those that the runtime keeps as such, or that it
-// counts and that no thread has and no queue.
-func (x *index) detachedChildren(w *picture.Wait) (detached, bool) {
-	t := x.tasks[w.Task]
-	if t == nil || x.facts.TasksCut || !x.quiet(w.Region) {
+// detachedTasks reports whether w waits for tasks that have run, and wait for their
+// event, and for no others: those that the runtime keeps as such, or that it counts and
+// that no thread has and no queue. In a taskwait these are children of the task that
+// waits; a taskgroup and a barrier wait for others of the region too.
+func (x *index) detachedTasks(w *picture.Wait) (detached, bool) {
+	if x.facts.TasksCut || !x.quiet(w.Region) {
 		return detached{}, false
 	}
-	seen, c := 0, detached{}
-	for _, child := range x.children[w.Task] {
-		switch {
-		case !child.Unfinished():
-		case child.AwaitsEvent():
-			c.count++
-		default:
-			seen++
+	var c census
+	listed, counted := "tasks of the region", []int{w.Thread}
+	switch w.Kind {
+	case picture.WaitTaskwait:
+		if w.Task == "" {
+			return detached{}, false
 		}
+		listed = "children of its task"
+		for _, child := range x.children[w.Task] {
+			c.add(child)
+		}
+	case picture.WaitTaskgroup:
+		c = x.explicit[w.Region]
+	case picture.WaitBarrier:
+		if !leftTasks(x.facts.Barriers, w.Barrier) {
+			return detached{}, false
+		}
+		c, counted = x.explicit[w.Region], x.regions[w.Region].Threads
+	default:
+		return detached{}, false
 	}
-	c.how = fmt.Sprintf("the runtime keeps %s of its task as detached: executed, and in no queue", unfinished(c.count))
-	if c.count == 0 && t.IncompleteChildren != nil {
-		c = detached{count: *t.IncompleteChildren - seen, unlisted: true}
-		c.how = fmt.Sprintf("its task has %s; none is queued, waits for another task, or is on the stack of a "+
-			"thread", unfinished(c.count))
-		c.sure = slices.Contains(x.facts.EventMakers, w.Thread)
+	d := detached{count: c.events}
+	d.how = fmt.Sprintf("the runtime keeps %d unfinished %s as detached: executed, and in no queue", c.events, listed)
+	if c.events == 0 {
+		d = unlisted(x, counted)
 	}
-	return c, c.count > 0 && seen == 0
+	return d, d.count > 0 && c.others == 0
 }
 
-// onDetached is the verdict on a thread that waits for detached tasks. It is one of a
-// hang if nobody can come to fulfil their events.
+// census counts unfinished tasks: those that have run and wait for their event, and the
+// others.
+type census struct{ events, others int }
+
+func (c *census) add(t *picture.Task) {
+	switch {
+	case !t.Unfinished():
+	case t.AwaitsEvent():
+		c.events++
+	default:
+		c.others++
+	}
+}
+
+// unlisted counts the children of the tasks that threads wait in, of which the runtime
+// lists none.
+func unlisted(x *index, lwps []int) detached {
+	d := detached{unlisted: true, sure: true}
+	whose := "its task has"
+	if len(lwps) > 1 {
+		whose = "tasks of the region have"
+	}
+	for _, lwp := range lwps {
+		w := x.waits[lwp]
+		if w == nil || x.tasks[w.Task] == nil {
+			continue
+		}
+		if n := x.tasks[w.Task].IncompleteChildren; n != nil && *n > 0 {
+			d.count += *n
+			d.sure = d.sure && slices.Contains(x.facts.EventMakers, lwp)
+		}
+	}
+	d.how = fmt.Sprintf("%s %s; none is queued, waits for another task, or is on the stack of a thread",
+		whose, unfinished(d.count))
+	return d
+}
+
+// leftTasks reports whether all have arrived at a barrier, and tasks are left.
+func leftTasks(barriers []picture.Barrier, id picture.ID) bool {
+	return slices.ContainsFunc(barriers, func(b picture.Barrier) bool {
+		return b.ID == id && b.WaitsForTasks
+	})
+}
+
+// onDetached is the verdict on a thread that waits for detached tasks, or on all that wait
+// for them at a barrier. It is one of a hang if nobody can come to fulfil their events.
 func (d *drawer) onDetached(w *picture.Wait, c detached) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictTaskStarved, Severity: picture.SeverityInfo, Certainty: picture.Possible,
 		Threads: []int{w.Thread}, Tasks: []picture.ID{w.Task},
-		Summary: fmt.Sprintf("%s waits in a taskwait for %d detached tasks that have been executed and whose "+
-			"event is not fulfilled", d.who(w.Thread), c.count),
 		Evidence:    []string{c.how, "all other threads of its team wait"},
 		Explanation: "A task with a detach clause completes when its event is fulfilled, not when its code ends.",
 		Fix: "call omp_fulfill_event for every detached task, also where the operation that it represents " +
 			"fails",
 	}
-	if c.count == 1 {
-		v.Summary = fmt.Sprintf("%s waits in a taskwait for a detached task that has been executed and whose event "+
-			"is not fulfilled", d.who(w.Thread))
+	where := map[picture.WaitKind]string{
+		picture.WaitTaskwait: "waits in a taskwait", picture.WaitTaskgroup: "waits at the end of a taskgroup",
+	}[w.Kind]
+	who := d.who(w.Thread) + " " + where
+	if w.Kind == picture.WaitBarrier {
+		v.Threads, v.Tasks = d.sameTarget(w), []picture.ID{}
+		v.Evidence[1] = "all threads of its team wait there"
+		who = d.wait(v.Threads) + " at a barrier"
 	}
+	which := fmt.Sprintf("%d detached tasks that have been executed and whose event is not fulfilled", c.count)
+	if c.count == 1 {
+		which = "a detached task that has been executed and whose event is not fulfilled"
+	}
+	v.Summary = fmt.Sprintf("%s for %s", who, which)
 	if d.isStuck(w.Thread) {
 		v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
 		v.Evidence = append(v.Evidence, "no code that a thread or a task may still reach calls omp_fulfill_event")
@@ -140,7 +203,7 @@ func (x *index) madeAt(id picture.ID) string {
 // childrenOf counts the unfinished children of the task that waits, by construct and
 // state.
 func (x *index) childrenOf(w *picture.Wait) string {
-	if c, ok := x.detachedChildren(w); ok {
+	if c, ok := x.detachedTasks(w); ok {
 		return c.how
 	}
 	counts := map[string]int{}

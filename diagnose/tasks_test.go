@@ -189,6 +189,33 @@ func TestDetached(t *testing.T) {
 	})
 }
 
+// TestDetachedAtBarrier: all of a team wait for a detached task.
+func TestDetachedAtBarrier(t *testing.T) {
+	atBarrier := func(change func(scene)) func(scene) {
+		return func(s scene) {
+			s.implicit()
+			s.task("d", "i1", picture.TaskWaiting, 0).Flags = []string{picture.FlagDetachable}
+			s.arrived("b", 0x100, []int{1, 2}).WaitsForTasks = true
+			s.Facts.Fulfillers = &picture.Candidates{}
+			change(s)
+		}
+	}
+	atBarrierNever := []want{
+		likely(picture.VerdictTaskStarved, "omp_fulfill_event", "2 threads wait at a barrier", 1, 2),
+	}
+	check(t, []scenario{
+		{"all wait at a barrier", 2, atBarrier(func(scene) {}), atBarrierNever},
+		{"all wait at a barrier, for one that is counted alone", 2, atBarrier(func(s scene) {
+			s.Tasks = s.Tasks[:2]
+			s.Facts.Waits[0].Task = "i1"
+			s.Tasks[0].IncompleteChildren, s.Facts.EventMakers = some(1), []int{1}
+		}), atBarrierNever},
+		{"all wait at a barrier, and a task is queued", 2, atBarrier(func(s scene) {
+			s.task("q", "i2", picture.TaskQueued, 0)
+		}), nil},
+	})
+}
+
 // TestBarrierTasks: a barrier at which all have arrived waits for the tasks that are left.
 func TestBarrierTasks(t *testing.T) {
 	left := func(change func(scene)) func(scene) {

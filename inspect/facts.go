@@ -303,8 +303,8 @@ func (g *gatherer) others() {
 	g.facts.Fulfillers = c
 }
 
-// eventMakers are the threads in a taskwait whose code makes detached tasks, of those
-// whose task has children that the runtime counts and does not list.
+// eventMakers are the threads that wait for tasks and whose code makes detached ones, of
+// those whose task has children that the runtime counts and does not list.
 func (g *gatherer) eventMakers() []int {
 	listed, counted := map[picture.ID]bool{}, map[picture.ID]bool{}
 	for i := range g.pic.Tasks {
@@ -314,8 +314,11 @@ func (g *gatherer) eventMakers() []int {
 	}
 	var out []int
 	for _, w := range g.waits {
-		if w.Kind == picture.WaitTaskwait && w.Task != "" && counted[w.Task] && !listed[w.Task] && g.from.reach.makesEvents(w.Thread) {
-			out = append(out, w.Thread)
+		switch w.Kind {
+		case picture.WaitTaskwait, picture.WaitTaskgroup, picture.WaitBarrier:
+			if w.Task != "" && counted[w.Task] && !listed[w.Task] && g.from.reach.makesEvents(w.Thread) {
+				out = append(out, w.Thread)
+			}
 		}
 	}
 	return out

@@ -11,6 +11,12 @@ var asleep = []string{"GOMP_SPINCOUNT=0"}
 // awake makes threads of libgomp spin for as long as they wait.
 var awake = []string{"GOMP_SPINCOUNT=infinite"}
 
+// distributed makes libomp use the barriers of the pattern "dist".
+var distributed = []string{
+	"KMP_PLAIN_BARRIER_PATTERN=dist,dist", "KMP_FORKJOIN_BARRIER_PATTERN=dist,dist",
+	"KMP_REDUCTION_BARRIER_PATTERN=dist,dist",
+}
+
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
@@ -209,8 +215,6 @@ func otherVerdicts() []expectation {
 		{program: "verdict_lock_path", env: asleep, args: []string{"2"}},
 		{program: "verdict_owner_gone", args: []string{"0"}, kind: "lock_orphaned", certainty: "certain", threads: 2, says: []string{"mutex mutex", "is no thread of the process"}},
 		{program: "verdict_owner_gone", env: asleep, args: []string{"1"}, only: "libgomp", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"nestable lock nest", "nobody will release"}},
-		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1, says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
-		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_tied", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 2, says: []string{"none of them may run it", "verdict_tied.c:50 is queued", "1 unfinished child", "descendants of that task"}},
 		{program: "verdict_tied", never: "libgomp-bullseye", args: []string{"1"}},
 		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and max-active-levels-var allows 1 active level"}},
@@ -268,5 +272,31 @@ func exceptionVerdicts() []expectation {
 		died("8", "CRASH", "called by std::terminate() in pivot(int)", "no exception was on its way"),
 		died("9", "CRASH", "was to end by pthread_exit", "may not be left by that"),
 		died("10", "CRASH", "called abort in"),
+	}
+}
+
+// detachedTasks are tasks that have run and whose event nobody fulfils, or somebody will, and
+// a barrier at which the runtime counts nobody.
+func detachedTasks() []expectation {
+	return []expectation{
+		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1, says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
+		{
+			program: "verdict_detached", never: "libgomp-bullseye", args: []string{"0", "1"},
+			kind: "task_starved", certainty: "likely", threads: 1,
+			says: []string{"at the end of a taskgroup for a detached task", "calls omp_fulfill_event"},
+		},
+		{
+			program: "verdict_detached", never: "libgomp-bullseye", args: []string{"0", "2"},
+			kind: "task_starved", certainty: "likely", threads: 2,
+			says: []string{"2 threads wait at a barrier for a detached task", "calls omp_fulfill_event"},
+		},
+		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1", "1"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", args: []string{"1", "2"}},
+		{
+			program: "healthy_slow_member", env: distributed, args: []string{"1"}, only: "libomp",
+			kind: "barrier_missing", info: true, certainty: "possible", threads: 3,
+			says: []string{"3 of 4 arrived at a barrier"},
+		},
 	}
 }

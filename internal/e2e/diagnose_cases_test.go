@@ -21,7 +21,7 @@ var distributed = []string{
 func expectations() []expectation {
 	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), tailLocks(),
-		readWriteLocks(), spins(), outside(), libraryWaits())
+		readWriteLocks(), spins(), outside(), libraryWaits(), detachedTasks())
 }
 
 // deadlocks are threads that wait for each other, and those that only seem to.

@@ -150,6 +150,8 @@ func describe(t picture.WaitTarget) string {
 		return "condition variable " + name
 	case picture.WaitSemaphore:
 		return "semaphore " + name
+	case picture.WaitThreads:
+		return "pthread barrier " + name
 	case picture.WaitFutex:
 		return "the word " + name
 	case picture.WaitFlag:

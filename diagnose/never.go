@@ -11,7 +11,7 @@ import (
 // process must do and nobody records: a signal, a post, a wake-up.
 func signalled(w *picture.Wait) bool {
 	switch w.Kind {
-	case picture.WaitCondition, picture.WaitSemaphore, picture.WaitFutex:
+	case picture.WaitCondition, picture.WaitSemaphore, picture.WaitFutex, picture.WaitThreads:
 		return w.Asleep
 	case picture.WaitFlag, picture.WaitNothing:
 		return true
@@ -105,7 +105,7 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 			return false
 		}
 		fallthrough
-	case picture.WaitFutex: // any code may wake those who sleep on a word
+	case picture.WaitFutex, picture.WaitThreads: // any code may wake those who sleep on a word, or come to a barrier
 		return !slices.ContainsFunc(d.pic.Threads, atWork)
 	}
 	return c != nil && !c.Incomplete && len(c.Tasks) == 0 &&
@@ -122,6 +122,8 @@ var wakeWords = map[picture.WaitKind][2]string{
 	picture.WaitSemaphore: {
 		"a call that posts a semaphore", "post the semaphore once for each time that it is waited for, on every path",
 	},
+	picture.WaitThreads: {"", "initialize the barrier for as many threads as come to it: a team may have fewer than " +
+		"were requested, and every one of them must reach it"},
 	picture.WaitFutex: {"", "change the word before waking those who sleep on it, and wake all of them"},
 }
 
@@ -147,7 +149,10 @@ func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
 			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d sleeps in a futex call, in %s", lwp, place(f)))
 		}
 	}
-	if w.Kind != picture.WaitFutex {
+	if w.Kind == picture.WaitThreads {
+		v.Evidence = append(v.Evidence, w.Evidence)
+	}
+	if words[0] != "" {
 		v.Evidence = append(v.Evidence, "no other thread's code may reach "+words[0])
 	} else {
 		v.Evidence = append(v.Evidence, "all threads of the process sleep")

@@ -43,6 +43,8 @@ func TestNeverWoken(t *testing.T) {
 		{"all on a condition", 2, all(picture.WaitCondition, same), condition},
 		{"all on a semaphore", 2, all(picture.WaitSemaphore, same), never("for semaphore", "post")},
 		{"all on a word", 2, all(picture.WaitFutex, same), never("for the word", "change the word")},
+		{"all at a barrier of threads", 2, all(picture.WaitThreads, same), never("for pthread barrier", "initialize")},
+		{"one at work beside it", 3, all(picture.WaitThreads, awake(3)), nil},
 		{"one at work that may signal", 3, all(picture.WaitCondition, func(s scene) {
 			awake(3)(s)
 			s.Facts.Wakers.Threads = []int{1, 2, 3}

@@ -88,7 +88,7 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
 	switch w.Kind {
 	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI,
-		picture.WaitCall:
+		picture.WaitCall, picture.WaitThreads:
 	case picture.WaitSemaphore, picture.WaitFlag, picture.WaitNothing:
 		out.Lock = g.signalled(w)
 	case picture.WaitTaskwait:

@@ -63,6 +63,7 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){
 		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsCondition, nw.callsLock, nw.locksStream, nw.posts,
+		nw.meets,
 		nw.initializes, nw.onWord,
 	}
 	if err := nw.data.library().Supported("mutexes and thread control blocks"); err != nil {

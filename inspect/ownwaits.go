@@ -24,6 +24,24 @@ func (nw *nativeWaits) posts(n *native, futex uint64, word uint32) (wait, bool) 
 	}, true
 }
 
+// meets is the wait of n at a barrier of the C library, which the program's code called.
+func (nw *nativeWaits) meets(n *native, futex uint64, word uint32) (wait, bool) {
+	if !nw.stacks.fromProgram(n) || !nw.stacks.called(n, "pthread_barrier_wait") {
+		return wait{}, false
+	}
+	b, err := nw.data.library().Barrier(futex)
+	if err != nil {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:    picture.Wait{Kind: picture.WaitThreads, Name: nw.data.placeName(b.Address)},
+		address: b.Address, variable: b.Address, timed: nw.timed(n, word),
+	}
+	const words = "%d of the %d threads came to it that the barrier at %v takes"
+	w.Evidence = fmt.Sprintf(words, b.Came, b.Count, picture.Hex(b.Address))
+	return w, true
+}
+
 // streamLockAt is where a FILE of glibc has the address of its lock (_lock).
 const streamLockAt = 136
 
@@ -85,9 +103,7 @@ func (wf *waitFinder) initialization(w wait) picture.Lock {
 // onWord is the wait of n on a futex word that it came to from the program's code, of which
 // no more is known.
 func (nw *nativeWaits) onWord(n *native, futex uint64, word uint32) (wait, bool) {
-	st := nw.stacks.stackOf(n)
-	i := slices.IndexFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
-	if st.tailCalled == 0 && (i < 0 || st.kinds[i] != kindUser) {
+	if !nw.stacks.fromProgram(n) {
 		return wait{}, false
 	}
 	return wait{
@@ -128,7 +144,7 @@ func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
 // say that they are at work.
 var ownStates = map[picture.WaitKind]picture.StateName{
 	picture.WaitMutex: "wait_mutex", picture.WaitCondition: "wait_condition", picture.WaitSemaphore: "wait_semaphore",
-	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitMPI: "wait_mpi",
+	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitThreads: "wait_pthread_barrier", picture.WaitMPI: "wait_mpi",
 	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
 	picture.WaitStatic: "wait_static", picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
 }

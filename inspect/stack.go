@@ -176,3 +176,10 @@ func (s *stacks) sleepsIn(n *native, function string) bool {
 	}
 	return false
 }
+
+// fromProgram reports whether the program's code called the C library, in which n is.
+func (s *stacks) fromProgram(n *native) bool {
+	st := s.stackOf(n)
+	i := slices.IndexFunc(st.kinds, func(k frameKind) bool { return k != kindSystem })
+	return st.tailCalled > 0 || i >= 0 && st.kinds[i] == kindUser
+}

@@ -107,12 +107,13 @@ const (
 	WaitJoin      WaitKind = "join"
 	WaitCondition WaitKind = "condition"
 	WaitSemaphore WaitKind = "semaphore"
-	WaitFutex     WaitKind = "futex"   // a word, of which no more is known
-	WaitFlag      WaitKind = "flag"    // a word, that a loop reads until it changes
-	WaitMPI       WaitKind = "mpi"     // a function of MPI
-	WaitCall      WaitKind = "call"    // a system call, that another process or a device ends
-	WaitNothing   WaitKind = "nothing" // a loop of the program has no way out
-	WaitStatic    WaitKind = "static"  // the initialization of a static variable in a function of C++
+	WaitThreads   WaitKind = "pthread_barrier" // a barrier of the C library
+	WaitFutex     WaitKind = "futex"           // a word, of which no more is known
+	WaitFlag      WaitKind = "flag"            // a word, that a loop reads until it changes
+	WaitMPI       WaitKind = "mpi"             // a function of MPI
+	WaitCall      WaitKind = "call"            // a system call, that another process or a device ends
+	WaitNothing   WaitKind = "nothing"         // a loop of the program has no way out
+	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
 )
 
 // Exclusive reports whether what is waited for is one that a thread has, and others wait for

@@ -83,9 +83,13 @@ func outside() []expectation {
 	return []expectation{held, barrier}
 }
 
-// libraryWaits are waits in C++'s standard library, and their healthy twins.
+// libraryWaits are waits in the C library and in C++'s standard library, and their healthy twins.
 func libraryWaits() []expectation {
-	var out []expectation
+	out := twins(expectation{
+		program: "verdict_threads", threads: 3, never: "libgomp-sid",
+		kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		says: []string{"3 threads wait for pthread barrier meeting", "3 of the 4 threads came to it"},
+	}, "1")
 	for way, says := range []string{"for the word at 0x", "for condition variable channel"} {
 		out = append(out, twins(expectation{
 			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",

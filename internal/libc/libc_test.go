@@ -187,6 +187,26 @@ func TestInCondition(t *testing.T) {
 	}
 }
 
+// TestBarrier: who came to a barrier in this round, and how many threads it takes.
+func TestBarrier(t *testing.T) {
+	for _, c := range []struct {
+		came, round, count uint64
+		want               int // that came; 0: no barrier
+	}{
+		{3, 0, 4, 3}, {9, 8, 4, 1}, {1, 0xffffffff, 4, 2}, // the numbers go round
+		{4, 4, 4, 0}, {4, 0, 4, 0}, {0, 1, 4, 0}, {1, 0, 0, 0},
+	} {
+		m := newMachine(t)
+		m.room(0x1000, 64)
+		m.put(0x1000, 4, c.came, c.round, c.count)
+		got, err := m.library().Barrier(0x1004)
+		want := libc.Barrier{Address: 0x1000, Came: c.want, Count: int(c.count)}
+		if c.want == 0 && err == nil || c.want != 0 && (err != nil || got != want) {
+			t.Errorf("%v: %+v (%v), want %+v", c, got, err, want)
+		}
+	}
+}
+
 // source describes glibc's lists as its constants do.
 type source struct {
 	global    uint64

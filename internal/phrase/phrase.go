@@ -153,6 +153,7 @@ var waitWords = map[picture.WaitKind]string{
 	picture.WaitMPI:       "other processes in",
 	picture.WaitNestLock:  "nestable lock",
 	picture.WaitOrdered:   "its turn in the ordered loop",
+	picture.WaitThreads:   "pthread barrier",
 	picture.WaitReadWrite: "read-write lock",
 	picture.WaitStatic:    "the initialization of static",
 	picture.WaitTaskgroup: "the tasks of a taskgroup",

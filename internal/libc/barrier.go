@@ -1,0 +1,42 @@
+package libc
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// A barrier of glibc (struct pthread_barrier, since 2.24): how many threads came, how many came in
+// the rounds that are over, which is the word that threads sleep on, and how many it takes.
+const (
+	barrierCame  = 0
+	barrierRound = 4
+	barrierCount = 8
+	barrierSize  = 12
+)
+
+// Barrier is a barrier of the C library.
+type Barrier struct {
+	Address uint64 // of the barrier
+	Came    int    // threads of this round
+	Count   int    // that it takes, 1 or more, and more than came
+}
+
+// Barrier reads the barrier in which a thread sleeps on a word. What cannot be one is an
+// error.
+func (l *Library) Barrier(word uint64) (Barrier, error) {
+	if err := l.Supported("barriers"); err != nil {
+		return Barrier{}, err
+	}
+	addr, b := word-barrierRound, make([]byte, barrierSize)
+	r := l.read()
+	if r.read(addr, b); r.err != nil {
+		return Barrier{}, fmt.Errorf("barrier at %#x: %w", addr, r.err)
+	}
+	field := func(offset int) uint32 { return uint32(callbacks.Word(b[offset : offset+4])) }
+	came, count := field(barrierCame)-field(barrierRound), field(barrierCount)
+	if came == 0 || came >= count {
+		return Barrier{}, fmt.Errorf("no barrier is at %#x: %d of %d threads would have come", addr, came, count)
+	}
+	return Barrier{Address: addr, Came: int(came), Count: int(count)}, nil
+}

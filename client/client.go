@@ -42,6 +42,7 @@ type Client struct {
 	Inspection ompdv1.InspectionServiceClient
 	Ompd       ompdv1.OmpdServiceClient
 	Debugger   ompdv1.DebuggerServiceClient
+	Trace      ompdv1.TraceServiceClient
 	conn       *grpc.ClientConn
 }
 
@@ -101,7 +102,10 @@ func Over(c net.Conn) (*Client, error) {
 }
 
 func over(conn *grpc.ClientConn) *Client {
-	return &Client{ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn), ompdv1.NewDebuggerServiceClient(conn), conn}
+	return &Client{
+		ompdv1.NewInspectionServiceClient(conn), ompdv1.NewOmpdServiceClient(conn),
+		ompdv1.NewDebuggerServiceClient(conn), ompdv1.NewTraceServiceClient(conn), conn,
+	}
 }
 
 // Conn is the connection, for other generated clients, such as those of gRPC's
@@ -179,6 +183,9 @@ func (c *Client) Open(ctx context.Context, spec *ompdv1.TargetSpec) (*Target, er
 	}
 	return &Target{resp.GetTarget().GetName(), c}, nil
 }
+
+// Trace is the generated client of TraceService, by which the target's recorder is read.
+func (t *Target) Trace() ompdv1.TraceServiceClient { return t.client.Trace }
 
 // Close frees the target.
 func (t *Target) Close(ctx context.Context) error {

@@ -132,7 +132,7 @@ type recordedWords struct {
 // event is an event in words, with its place.
 func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
 	out := picture.PastEvent{
-		Says: w.words.Phrase(e), When: fmt.Sprintf("%v %s", elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
+		Says: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
 		Lock: picture.Address(e.Lock()),
 	}
 	out.At = w.place(e.PC)
@@ -146,17 +146,4 @@ func (w *recordedWords) place(pc uint64) *picture.Frame {
 	}
 	f := unwind.Frame{PC: pc, Module: w.code.moduleOf(pc)}
 	return &w.code.frames(f, kindUser)[0]
-}
-
-// elapsed leaves of a duration what people read of it.
-func elapsed(d time.Duration) time.Duration {
-	switch d = max(d, 0); {
-	case d >= time.Minute:
-		return d.Round(time.Second)
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Microsecond)
 }

@@ -31,6 +31,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 var endless = map[string]bool{
 	ompdv1.DebuggerService_Attach_FullMethodName:        true,
 	ompdv1.InspectionService_WatchTarget_FullMethodName: true,
+	ompdv1.TraceService_FollowEvents_FullMethodName:     true,
 }
 
 // stream is around every call with a stream.

@@ -131,6 +131,7 @@ func New(cfg Config) *Server {
 	s.grpc = grpc.NewServer(options...)
 	ompdv1.RegisterInspectionServiceServer(s.grpc, &inspection{server: s})
 	ompdv1.RegisterOmpdServiceServer(s.grpc, &routines{})
+	ompdv1.RegisterTraceServiceServer(s.grpc, &tracing{server: s})
 	ompdv1.RegisterDebuggerServiceServer(s.grpc, &debuggers{server: s})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
 	describe(s.grpc)

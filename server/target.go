@@ -35,8 +35,9 @@ type target struct {
 	term
 
 	// What follows belongs to the call whose turn it is.
-	stop uint32
-	view *view
+	stop      uint32
+	view      *view
+	histories map[*history]bool // of calls that are under way
 }
 
 // term is for how long a target is kept.
@@ -60,7 +61,7 @@ type view struct {
 func newTarget(owner *connection, opened Opened, spec *ompdv1.TargetSpec, lease time.Duration) *target {
 	t := &target{
 		name: newName(), spec: spec, opened: opened, owner: owner, shared: lease > 0,
-		turn: make(chan struct{}, 1), gone: make(chan struct{}),
+		turn: make(chan struct{}, 1), gone: make(chan struct{}), histories: map[*history]bool{},
 		term: term{lease: lease, keep: owner.server.cfg.Limits.Idle},
 	}
 	t.timer = time.AfterFunc(math.MaxInt64, func() { owner.server.release(t) }) // touch sets its time
@@ -229,6 +230,9 @@ func (t *target) close() error {
 	t.interrupt()
 	t.turn <- struct{}{}
 	t.forget()
+	for h := range t.histories {
+		h.end()
+	}
 	return t.free()
 }
 

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"path/filepath"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
@@ -19,6 +21,8 @@ type History struct {
 	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
+
+	program string // its base name
 }
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
@@ -40,6 +44,9 @@ func (t *Target) History() (*History, error) {
 	h.known.memory, reader.Ledger = memory.Part(), h.copies
 	if t.Living() {
 		h.now = monotonic
+	}
+	if exe := t.source.About().Executable; exe != "" {
+		h.program = filepath.Base(exe)
 	}
 	mods, _ := target.Modules() // of those that are missing, code has no names
 	h.sym, err = h.known.symbolizer(mods, t.options)
@@ -64,6 +71,9 @@ func (h *History) Latest(n uint64) (*trace.Recording, error) {
 	h.copies.Close()
 	return h.Reader.Latest(n)
 }
+
+// Living reports whether the program runs, and may make more events.
+func (h *History) Living() bool { return h.now != nil }
 
 // Now is the present in ticks: for a process that runs, by the machine's clock; else when
 // the last event came.

@@ -32,6 +32,15 @@ func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*
 	if !a.remote() {
 		return nil, nil
 	}
+	r, err := openServed(ctx, a, name)
+	if err != nil {
+		return nil, err
+	}
+	return session.OfAsker(r), nil
+}
+
+// openServed opens a target at the server that the flags name.
+func openServed(ctx context.Context, a *app, name string) (*remoteTarget, error) {
 	c, done, err := a.client()
 	if err != nil {
 		return nil, err
@@ -48,7 +57,7 @@ func (a *app) openRemote(ctx context.Context, name string, _ session.Options) (*
 	if a.at != nil && spec.GetDebugger() == "" { // the connection goes on
 		r.close = func() error { return t.Close(context.WithoutCancel(ctx)) }
 	}
-	return session.OfAsker(r), nil
+	return r, nil
 }
 
 // Ask asks the server.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
@@ -67,14 +66,17 @@ all events of the last five seconds, in place of the last ones of each thread.
 			if err := t.check(cmd); err != nil {
 				return err
 			}
-			return t.open(args[0], func(target *session.Target, h *session.History) error {
+			if t.remote() {
+				return t.served(args[0], (*servedTrace).show)
+			}
+			return t.open(args[0], func(h *session.History) error {
 				switch {
 				case t.out != "":
-					return t.write(h, target)
+					return t.write(h)
 				case t.follow:
 					return t.followed(h)
 				}
-				return t.show(h, target)
+				return t.show(h)
 			})
 		},
 	}
@@ -102,24 +104,15 @@ long threads waited that another thread had it, and where that one acquired it; 
 how long they took without the tasks in them. Then the locks that threads acquired in
 different orders, so that they might have waited for each other for ever.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return t.open(args[0], func(target *session.Target, h *session.History) error {
+			if t.remote() {
+				return t.served(args[0], (*servedTrace).statistics)
+			}
+			return t.open(args[0], func(h *session.History) error {
 				rec, err := h.Read()
 				if err != nil {
 					return err
 				}
-				stats := analyze.Stats(rec, t.window(h, rec))
-				cycles := analyze.LockOrder(rec, t.window(h, rec), nil)
-				if t.isJSON() {
-					return report.WriteJSON(t.Stdout, statisticsJSON(stats, cycles, rec, h))
-				}
-				p, err := t.textPrinter(t.Stdout, h)
-				if err != nil {
-					return err
-				}
-				p.Recorded(rec, program(target))
-				p.Statistics(stats, rec.Words(h.Lock))
-				p.LockOrder(cycles, rec.Words(h.Lock))
-				return p.Err()
+				return t.showStatistics(h.About(rec), h.Statistics(rec, t.window(h, rec)))
 			})
 		},
 	}
@@ -145,7 +138,7 @@ func (t *tracing) check(cmd *cobra.Command) error {
 }
 
 // open opens a target and its recording.
-func (t *tracing) open(name string, f func(*session.Target, *session.History) error) (err error) {
+func (t *tracing) open(name string, f func(*session.History) error) (err error) {
 	if err := t.enterSandbox(name); err != nil {
 		return err
 	}
@@ -159,7 +152,7 @@ func (t *tracing) open(name string, f func(*session.Target, *session.History) er
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
-	return f(target, h)
+	return f(h)
 }
 
 // since is the time of the first event that is wanted.
@@ -175,42 +168,26 @@ func (t *tracing) window(h *session.History, rec *trace.Recording) analyze.Windo
 	return analyze.Window{Since: t.since(h, rec), Until: h.Now(rec)}
 }
 
-// program is the base name of the target's program.
-func program(t *session.Target) string {
-	if exe := t.About().Executable; exe != "" {
-		return filepath.Base(exe)
-	}
-	return ""
-}
-
 // options are those of exports.
-func (t *tracing) options(h *session.History, rec *trace.Recording, program string) export.Options {
-	return export.Options{Window: t.window(h, rec), Program: program, Names: placeNames{h}, Name: t.eventName}
+func (t *tracing) options(h *session.History, rec *trace.Recording) export.Options {
+	return export.Options{Window: t.window(h, rec), Program: h.Program(), Names: h.Names(), Name: t.eventName}
 }
 
-// eventName is the name that the chosen document gives to an event, or what it is in 5.1.
+// eventName is the name that the chosen document gives to an event.
 func (t *tracing) eventName(e *trace.Event) string {
-	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
+	return t.nameOf(omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
+}
+
+// nameOf is the name that the chosen document gives to an event, or its number.
+func (t *tracing) nameOf(key omptnames.Event) string {
 	if name := t.names.Name(key); name != "" {
 		return name
 	}
-	return fmt.Sprintf("event_%d", e.Code)
-}
-
-// placeNames are the names of a history, as exports have them.
-type placeNames struct{ *session.History }
-
-// Place implements export.Names.
-func (n placeNames) Place(pc uint64) export.Place {
-	f := n.History.Place(pc)
-	if f.In != "" {
-		f.Function = f.In
-	}
-	return export.Place{Function: f.Function, File: f.File, Line: f.Line}
+	return fmt.Sprintf("event_%d", key.Code)
 }
 
 // write writes a file.
-func (t *tracing) write(h *session.History, target *session.Target) error {
+func (t *tracing) write(h *session.History) error {
 	write, err := export.Writer(t.out)
 	if err != nil {
 		return err
@@ -219,11 +196,16 @@ func (t *tracing) write(h *session.History, target *session.Target) error {
 	if err != nil {
 		return err
 	}
+	return t.toFile(func(w io.Writer) error { return write(w, rec, t.options(h, rec)) })
+}
+
+// toFile makes the file of -o of what write writes, or none.
+func (t *tracing) toFile(write func(io.Writer) error) error {
 	f, err := outfile.Create(t.out, outfile.Options{Mode: 0o644, Force: t.force})
 	if err != nil {
 		return err
 	}
-	if err := write(f.File, rec, t.options(h, rec, program(target))); err != nil {
+	if err := write(f.File); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", t.out, err), f.Discard())
 	}
 	return f.Commit()

@@ -10,14 +10,23 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/report"
 	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
 	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
-// textPrinter prints for people, on w, which leads to the standard output.
-func (t *tracing) textPrinter(w io.Writer, h *session.History) (*text.Events, error) {
+// What is said of events that are not shown, behind their number, and at the end.
+const (
+	noEvent      = "event is none of those that are asked for: leave --thread, --region or --last out"
+	overwritten  = "records were overwritten before they could be read"
+	rateLimited  = "events are not shown: --rate"
+	processEnded = "ompd-inspect: the process has ended"
+)
+
+// textPrinter prints for people, on w, which leads to the standard output. place says where
+// the call is that returns to a code address.
+func (t *tracing) textPrinter(w io.Writer, place func(uint64) picture.Frame) (*text.Events, error) {
 	if f, err := t.format(); err != nil || f != report.Text {
 		return nil, errors.Join(err,
 			usageError{fmt.Errorf("--format %s: events are text or json; -o writes other formats", f)})
@@ -26,48 +35,24 @@ func (t *tracing) textPrinter(w io.Writer, h *session.History) (*text.Events, er
 	if err != nil {
 		return nil, err
 	}
-	p := text.NewEvents(w, o.Color, o.Width, h.Place)
+	p := text.NewEvents(w, o.Color, o.Width, place)
 	if o.All {
 		p.FoldNothing()
 	}
 	return p, nil
 }
 
-// chosen reports whether an event is one of the thread and region that were asked for. It
-// is asked of all events of a thread in their order.
-type chosen struct {
-	thread uint32
-	region string
-	words  trace.Words
-	in     map[uint32]uint64 // by ring: the region that its thread is in
-}
-
-func (t *tracing) chosen(rec *trace.Recording) *chosen {
-	return &chosen{uint32(t.thread), t.region, rec.Words(nil), map[uint32]uint64{}}
-}
-
-func (c *chosen) has(t *trace.Thread, e *trace.Event) bool {
-	if e.Code == trace.NewThread && !e.Rare { // it is in both rings
-		return false
+// chosen selects the events of the thread and region that were asked for.
+func (t *tracing) chosen(rec *trace.Recording) *trace.Filter {
+	f := &trace.Filter{Region: t.region, Words: rec.Words(nil)}
+	if t.thread != 0 {
+		f.LWPs = []uint32{uint32(t.thread)}
 	}
-	if c.thread != 0 && t.LWPOf(e) != c.thread {
-		return false
-	}
-	if c.region == "" {
-		return true
-	}
-	in := c.in[t.Index]
-	if e.Region != 0 && e.Code != trace.ParallelBegin && e.Code != trace.ParallelEnd {
-		in, c.in[t.Index] = e.Region, e.Region
-	}
-	if e.Code == trace.ImplicitTask && e.Endpoint == trace.End {
-		c.in[t.Index] = 0
-	}
-	return c.words.ID(in) == c.region || e.Region != 0 && c.words.ID(e.Region) == c.region
+	return f
 }
 
 // show shows the last events.
-func (t *tracing) show(h *session.History, target *session.Target) error {
+func (t *tracing) show(h *session.History) error {
 	rec, err := h.Read()
 	if err != nil {
 		return err
@@ -78,7 +63,7 @@ func (t *tracing) show(h *session.History, target *session.Target) error {
 		choose := t.chosen(rec)
 		for _, th := range rec.Threads {
 			for e := range th.Events(since) {
-				if choose.has(th, e) {
+				if choose.Has(th, e) {
 					skip[th.Index]++
 				}
 			}
@@ -90,12 +75,12 @@ func (t *tracing) show(h *session.History, target *session.Target) error {
 		return err
 	}
 	if out.p != nil {
-		out.p.Recorded(rec, program(target))
+		out.p.Recorded(h.About(rec))
 		out.p.EventHeading()
 	}
 	choose, shown := t.chosen(rec), 0
 	for th, e := range rec.Events(since) {
-		if !choose.has(th, e) {
+		if !choose.Has(th, e) {
 			continue
 		}
 		if t.events > 0 && skip[th.Index] > 0 {
@@ -107,7 +92,7 @@ func (t *tracing) show(h *session.History, target *session.Target) error {
 		}
 	}
 	if shown == 0 && out.p != nil && out.err == nil {
-		out.p.Skipped(1, "event is none of those that are asked for: leave --thread, --region or --last out")
+		out.p.Skipped(1, noEvent)
 	}
 	return out.flush()
 }
@@ -131,11 +116,11 @@ func (t *tracing) printing(h *session.History, rec *trace.Recording) (*printing,
 	out := &printing{tracing: t, h: h, rec: rec, words: rec.Words(h.Lock), now: h.Now(rec)}
 	out.w = bufio.NewWriterSize(t.Stdout, outputBlock)
 	if t.isJSON() {
-		out.liner, out.json = export.NewLiner(rec, t.options(h, rec, "")), json.NewEncoder(out.w)
+		out.liner, out.json = export.NewLiner(rec, t.options(h, rec)), json.NewEncoder(out.w)
 		return out, nil
 	}
 	var err error
-	out.p, err = t.textPrinter(out.w, h)
+	out.p, err = t.textPrinter(out.w, h.Place)
 	return out, err
 }
 
@@ -173,6 +158,9 @@ const followInterval = 20 * time.Millisecond
 
 // followed shows events as they come.
 func (t *tracing) followed(h *session.History) error {
+	if !h.Living() {
+		return usageError{errors.New("--follow is for processes that run: leave it out")}
+	}
 	ctx, stop := t.interrupted()
 	defer stop()
 	if _, err := h.Latest(0); err != nil { // what is there already
@@ -192,7 +180,7 @@ func (t *tracing) followed(h *session.History) error {
 			if !errors.Is(err, trace.ErrDamaged) {
 				return err
 			}
-			fmt.Fprintln(t.Stderr, "ompd-inspect: the process has ended")
+			fmt.Fprintln(t.Stderr, processEnded)
 			return nil
 		}
 		if out == nil {
@@ -229,11 +217,11 @@ func (o *printing) some() error {
 	choose := o.chosen(o.rec)
 	lost, _ := o.rec.Lost()
 	if o.p != nil {
-		o.p.Skipped(lost, "records were overwritten before they could be read")
-		o.p.Skipped(skipped, "events are not shown: --rate")
+		o.p.Skipped(lost, overwritten)
+		o.p.Skipped(skipped, rateLimited)
 	}
 	for th, e := range o.rec.Events(since) {
-		if choose.has(th, e) && o.event(th, e) != nil {
+		if choose.Has(th, e) && o.event(th, e) != nil {
 			break
 		}
 	}
@@ -265,25 +253,16 @@ func (o *printing) since() (since, skipped uint64) {
 	return since, all - min(kept, all)
 }
 
-// statisticsRow is a row of statistics as JSON.
-type statisticsRow struct {
-	analyze.Row
-	Title string       `json:"title"`
-	At    export.Place `json:"at"`
-}
-
-// statisticsJSON are statistics with the places of their rows.
-func statisticsJSON(s *analyze.Statistics, cycles []analyze.Cycle, rec *trace.Recording, h *session.History) any {
-	rows := make([]statisticsRow, len(s.Rows))
-	for i, r := range s.Rows {
-		title := analyze.Title(r.What, r.Kind, r.Lock, rec.Words(h.Lock))
-		rows[i] = statisticsRow{r, title, placeNames{h}.Place(r.PC)}
+// showStatistics shows statistics and what they are of.
+func (t *tracing) showStatistics(r *picture.Recording, s *picture.Statistics) error {
+	if t.isJSON() {
+		return report.WriteJSON(t.Stdout, s)
 	}
-	return struct {
-		Nanoseconds int64           `json:"nanoseconds"`
-		Threads     int             `json:"threads"`
-		Events      int             `json:"events"`
-		Rows        []statisticsRow `json:"rows"`
-		LockOrder   []analyze.Cycle `json:"lock_order,omitempty"`
-	}{s.Span.Nanoseconds(), s.Threads, s.Events, rows, cycles}
+	p, err := t.textPrinter(t.Stdout, nil)
+	if err != nil {
+		return err
+	}
+	p.Recorded(r)
+	p.Statistics(s)
+	return p.Err()
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
 )
 
 // Events prints what a recorder has kept.
@@ -30,36 +28,31 @@ func NewEvents(w io.Writer, color bool, width int, place func(pc uint64) picture
 }
 
 // Recorded begins a list of events: what was recorded, and what of it is not there.
-func (p *Events) Recorded(rec *trace.Recording, program string) {
-	events := 0
-	for _, t := range rec.Threads {
-		events += t.Main.Len() + t.Rare.Len()
+func (p *Events) Recorded(r *picture.Recording) {
+	s := fmt.Sprintf("recorded in process %d", r.PID)
+	if r.Program != "" {
+		s += " (" + phrase.Printable(r.Program) + ")"
 	}
-	lost, damaged := rec.Lost()
-	s := fmt.Sprintf("recorded in process %d", rec.PID)
-	if program != "" {
-		s += " (" + program + ")"
-	}
-	s += fmt.Sprintf(": %s, %s, %d older ones overwritten", phrase.Count(len(rec.Threads), "thread"),
-		phrase.Count(events, "record"), lost)
-	if damaged > 0 {
-		s += fmt.Sprintf(", %d damaged", damaged)
+	s += fmt.Sprintf(": %s, %s, %d older ones overwritten", phrase.Count(r.Threads, "thread"),
+		phrase.Count(r.Records, "record"), r.Lost)
+	if r.Damaged > 0 {
+		s += fmt.Sprintf(", %d damaged", r.Damaged)
 	}
 	p.line(p.bold(s))
-	if rec.Parent != 0 {
-		p.linef("  forked from process %d: older events are its", rec.Parent)
+	if r.Parent != 0 {
+		p.linef("  forked from process %d: older events are its", r.Parent)
 	}
-	if rec.Unrecorded > 0 {
-		p.line(p.note(fmt.Sprintf("  %d threads were not recorded, as there was no memory left", rec.Unrecorded)))
+	if r.Unrecorded > 0 {
+		p.line(p.note(fmt.Sprintf("  %d threads were not recorded, as there was no memory left", r.Unrecorded)))
 	}
-	if rec.Paused {
+	if r.Paused {
 		p.line(p.note("  omp_control_tool has paused the recording"))
 	}
-	for _, err := range rec.Problems {
-		p.line(p.note("  " + err.Error()))
+	for _, text := range r.Problems {
+		p.line(p.note("  " + phrase.Printable(text)))
 	}
-	if rec.Omitted > 0 {
-		p.line(p.note(fmt.Sprintf("  and %d more", rec.Omitted)))
+	if r.Omitted > 0 {
+		p.line(p.note(fmt.Sprintf("  and %d more", r.Omitted)))
 	}
 }
 
@@ -132,72 +125,73 @@ func (p *Events) Skipped(n uint64, why string) {
 // rowsShown are the rows of statistics that people are shown, unless they want all.
 const rowsShown = 40
 
-// Statistics prints the statistics of a recording.
-func (p *Events) Statistics(s *analyze.Statistics, w trace.Words) {
-	p.linef("%s of %s in %v", phrase.Count(s.Events, "event"), phrase.Count(s.Threads, "thread"), round(s.Span))
+// Statistics prints the statistics of a recording, and then the orders of acquisition that
+// can end in a deadlock.
+func (p *Events) Statistics(s *picture.Statistics) {
+	p.linef("%s of %s in %v", phrase.Count(s.Events, "event"), phrase.Count(s.Threads, "thread"),
+		round(time.Duration(s.Nanoseconds)))
 	t := table{head: []string{"construct", "at", "count", "total", "mean", "longest", ""}}
-	for i, r := range s.Rows {
+	for i := range s.Rows {
 		if i == rowsShown && !p.all {
 			break
 		}
-		at := ""
-		if f := p.place(r.PC); r.PC != 0 {
-			at = strings.TrimSpace(phrase.Where(f))
-		}
-		mean := r.Total / time.Duration(max(r.Count, 1))
-		t.add(phrase.Printable(analyze.Title(r.What, r.Kind, r.Lock, w)), phrase.Printable(at), fmt.Sprint(r.Count),
-			round(r.Total).String(), round(mean).String(), round(r.Max).String(), phrase.Printable(notes(r, p.place)))
+		r := &s.Rows[i]
+		total := time.Duration(r.Total)
+		t.add(phrase.Printable(r.Says), where(r.At), fmt.Sprint(r.Count), round(total).String(),
+			round(total/time.Duration(max(r.Count, 1))).String(), round(time.Duration(r.Longest)).String(), notes(r))
 	}
 	p.table(&t)
 	if more := len(s.Rows) - rowsShown; more > 0 && !p.all {
 		p.linef("and %d more, which took less: --all", more)
 	}
-	if n := s.EndOnly + s.Unclosed; n > 0 {
-		p.line(p.dim(fmt.Sprintf("%d events have no counterpart: it is older, or the runtime leaves it out", n)))
+	if s.Unpaired > 0 {
+		p.line(p.dim(fmt.Sprintf("%d events have no counterpart: it is older, or the runtime leaves it out", s.Unpaired)))
 	}
+	p.lockOrders(s.LockOrders)
 }
 
-// LockOrder prints orders of acquisition that can end in a deadlock.
-func (p *Events) LockOrder(cycles []analyze.Cycle, w trace.Words) {
-	for i, c := range cycles {
+// lockOrders prints orders of acquisition that can end in a deadlock.
+func (p *Events) lockOrders(orders []picture.LockOrder) {
+	for i := range orders {
 		if i == rowsShown && !p.all {
-			p.linef("and %d more: --all", len(cycles)-i)
+			p.linef("and %d more: --all", len(orders)-i)
 			return
 		}
 		p.line(p.bad("LOCK ORDER") + ": had these come at once, the threads would wait for each other for ever")
-		for _, s := range c {
-			first, second := s.Events()
-			p.linef("  thread %d acquired %s, %s, and then %s, %s", s.LWP, phrase.Printable(w.Mutex(&first)),
-				strings.TrimSpace(phrase.Where(p.place(s.FirstPC))), phrase.Printable(w.Mutex(&second)),
-				strings.TrimSpace(phrase.Where(p.place(s.SecondPC))))
+		for _, s := range orders[i].Steps {
+			p.linef("  thread %d acquired %s, %s, and then %s, %s", s.Thread, phrase.Printable(s.First.Says),
+				where(s.First.At), phrase.Printable(s.Second.Says), where(s.Second.At))
 		}
 		p.line("  fix: acquire the locks in the same order everywhere")
 	}
 }
 
+// where is a place in the source, "" for none.
+func where(at *picture.Frame) string {
+	if at == nil {
+		return ""
+	}
+	return phrase.Printable(strings.TrimSpace(phrase.Where(*at)))
+}
+
 // notes are what a row says beside its times.
-func notes(r analyze.Row, place func(pc uint64) picture.Frame) string {
-	var s string
-	add := func(format string, args ...any) {
-		if s != "" {
-			s += "; "
-		}
-		s += fmt.Sprintf(format, args...)
-	}
+func notes(r *picture.Statistic) string {
+	var s []string
+	add := func(format string, args ...any) { s = append(s, fmt.Sprintf(format, args...)) }
 	if r.Barriers > 0 {
-		add("imbalance %v", round(r.Imbalance))
-		add("thread %d last at %d of %d", r.Late.LWP, r.Late.Count, r.Barriers)
+		add("imbalance %v", round(time.Duration(r.Imbalance)))
+		add("thread %d last at %d of %d", r.Last, r.LastCount, r.Barriers)
 	}
-	if r.What == analyze.LockWait && r.Contended > 0 {
-		add("%d waited %v", r.Contended, round(r.Wait))
-		if r.Holder.PC != 0 {
-			add("most for %s", strings.TrimSpace(phrase.Where(place(r.Holder.PC))))
+	if r.Contended > 0 {
+		add("%d waited %v", r.Contended, round(time.Duration(r.Waited)))
+		if r.Holder != nil {
+			add("most for %s", where(r.Holder))
 		}
 	}
 	if r.Open > 0 {
 		add("%d not over", r.Open)
 	}
-	return s
+	return strings.Join(s, "; ")
 }
 
 // round leaves three digits of a duration.

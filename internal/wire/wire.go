@@ -41,6 +41,9 @@ var plans = sync.OnceValue(func() map[reflect.Type]plan {
 	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[watch.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Event](), (&ompdv1.Event{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Recording](), (&ompdv1.Recording{}).ProtoReflect().Descriptor())
+	planAll(all, reflect.TypeFor[picture.Statistics](), (&ompdv1.Statistics{}).ProtoReflect().Descriptor())
 	return planAll(all, reflect.TypeFor[picture.Process](), (&ompdv1.Process{}).ProtoReflect().Descriptor())
 })
 

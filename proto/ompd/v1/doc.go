@@ -1,5 +1,5 @@
 // Package ompdv1 is the generated code of the API in the .proto files beside it:
-// InspectionService, OmpdService and DebuggerService.
+// InspectionService, OmpdService, TraceService and DebuggerService.
 //
 // api.txt lists every element of the API; what is listed there may not go away
 // or change, which a test holds.

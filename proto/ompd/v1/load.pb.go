@@ -14,4 +14,5 @@ func describe() {
 	file_ompd_v1_inspection_service_proto_init()
 	file_ompd_v1_ompd_service_proto_init()
 	file_ompd_v1_picture_proto_init()
+	file_ompd_v1_trace_service_proto_init()
 }

@@ -6987,6 +6987,262 @@ func (x *Left) GetTask() string {
 	return ""
 }
 
+// Statistics are what was recorded, added up for each construct and place in the source.
+type Statistics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That have events.
+	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
+	Events  int64 `protobuf:"varint,2,opt,name=events,proto3" json:"events,omitempty"`
+	// From the first of these events to the last.
+	Nanoseconds int64 `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	// Beginnings and ends without a counterpart.
+	Unpaired int64 `protobuf:"varint,4,opt,name=unpaired,proto3" json:"unpaired,omitempty"`
+	// What took longest first.
+	Rows          []*Statistic `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
+	LockOrders    []*LockOrder `protobuf:"bytes,6,rep,name=lock_orders,json=lockOrders,proto3" json:"lock_orders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Statistics) Reset() {
+	*x = Statistics{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Statistics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Statistics) ProtoMessage() {}
+
+func (x *Statistics) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
+func (*Statistics) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *Statistics) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Statistics) GetEvents() int64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *Statistics) GetNanoseconds() int64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+func (x *Statistics) GetUnpaired() int64 {
+	if x != nil {
+		return x.Unpaired
+	}
+	return 0
+}
+
+func (x *Statistics) GetRows() []*Statistic {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Statistics) GetLockOrders() []*LockOrder {
+	if x != nil {
+		return x.LockOrders
+	}
+	return nil
+}
+
+// Statistic is one construct at one place. Times are nanoseconds, those of all threads
+// together.
+type Statistic struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Says  string                 `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
+	At    *Frame                 `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	// Wait id of the lock.
+	Lock  *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
+	Count int64   `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// That had not ended.
+	Open int64 `protobuf:"varint,5,opt,name=open,proto3" json:"open,omitempty"`
+	// That executed it.
+	Threads int64 `protobuf:"varint,6,opt,name=threads,proto3" json:"threads,omitempty"`
+	Total   int64 `protobuf:"varint,7,opt,name=total,proto3" json:"total,omitempty"`
+	Longest int64 `protobuf:"varint,8,opt,name=longest,proto3" json:"longest,omitempty"`
+	// Waits for a lock that another thread had, and their time; of barriers that of all.
+	Contended int64 `protobuf:"varint,9,opt,name=contended,proto3" json:"contended,omitempty"`
+	Waited    int64 `protobuf:"varint,10,opt,name=waited,proto3" json:"waited,omitempty"`
+	// Where those acquired the lock that were waited for the most.
+	Holder *Frame `protobuf:"bytes,11,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Time between the mean arrival at a barrier and the last, of all barriers.
+	Imbalance int64 `protobuf:"varint,12,opt,name=imbalance,proto3" json:"imbalance,omitempty"`
+	Barriers  int64 `protobuf:"varint,13,opt,name=barriers,proto3" json:"barriers,omitempty"`
+	// The thread (LWP) that was the last most often, and how often.
+	Last          int64 `protobuf:"varint,14,opt,name=last,proto3" json:"last,omitempty"`
+	LastCount     int64 `protobuf:"varint,15,opt,name=last_count,json=lastCount,proto3" json:"last_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Statistic) Reset() {
+	*x = Statistic{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Statistic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Statistic) ProtoMessage() {}
+
+func (x *Statistic) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
+func (*Statistic) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *Statistic) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *Statistic) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Statistic) GetLock() uint64 {
+	if x != nil && x.Lock != nil {
+		return *x.Lock
+	}
+	return 0
+}
+
+func (x *Statistic) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Statistic) GetOpen() int64 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *Statistic) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Statistic) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *Statistic) GetLongest() int64 {
+	if x != nil {
+		return x.Longest
+	}
+	return 0
+}
+
+func (x *Statistic) GetContended() int64 {
+	if x != nil {
+		return x.Contended
+	}
+	return 0
+}
+
+func (x *Statistic) GetWaited() int64 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
+}
+
+func (x *Statistic) GetHolder() *Frame {
+	if x != nil {
+		return x.Holder
+	}
+	return nil
+}
+
+func (x *Statistic) GetImbalance() int64 {
+	if x != nil {
+		return x.Imbalance
+	}
+	return 0
+}
+
+func (x *Statistic) GetBarriers() int64 {
+	if x != nil {
+		return x.Barriers
+	}
+	return 0
+}
+
+func (x *Statistic) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *Statistic) GetLastCount() int64 {
+	if x != nil {
+		return x.LastCount
+	}
+	return 0
+}
+
 var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
@@ -7692,7 +7948,35 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06unsure\x18\x04 \x01(\bR\x06unsure\x12\x1c\n" +
 	"\tconstruct\x18\x05 \x01(\bR\tconstruct\x12\x16\n" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
-	"\x04task\x18\a \x01(\tR\x04taskB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x04task\x18\a \x01(\tR\x04task\"\xd9\x01\n" +
+	"\n" +
+	"Statistics\x12\x18\n" +
+	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x16\n" +
+	"\x06events\x18\x02 \x01(\x03R\x06events\x12 \n" +
+	"\vnanoseconds\x18\x03 \x01(\x03R\vnanoseconds\x12\x1a\n" +
+	"\bunpaired\x18\x04 \x01(\x03R\bunpaired\x12&\n" +
+	"\x04rows\x18\x05 \x03(\v2\x12.ompd.v1.StatisticR\x04rows\x123\n" +
+	"\vlock_orders\x18\x06 \x03(\v2\x12.ompd.v1.LockOrderR\n" +
+	"lockOrders\"\xa0\x03\n" +
+	"\tStatistic\x12\x12\n" +
+	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
+	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x17\n" +
+	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x12\x12\n" +
+	"\x04open\x18\x05 \x01(\x03R\x04open\x12\x18\n" +
+	"\athreads\x18\x06 \x01(\x03R\athreads\x12\x14\n" +
+	"\x05total\x18\a \x01(\x03R\x05total\x12\x18\n" +
+	"\alongest\x18\b \x01(\x03R\alongest\x12\x1c\n" +
+	"\tcontended\x18\t \x01(\x03R\tcontended\x12\x16\n" +
+	"\x06waited\x18\n" +
+	" \x01(\x03R\x06waited\x12&\n" +
+	"\x06holder\x18\v \x01(\v2\x0e.ompd.v1.FrameR\x06holder\x12\x1c\n" +
+	"\timbalance\x18\f \x01(\x03R\timbalance\x12\x1a\n" +
+	"\bbarriers\x18\r \x01(\x03R\bbarriers\x12\x12\n" +
+	"\x04last\x18\x0e \x01(\x03R\x04last\x12\x1d\n" +
+	"\n" +
+	"last_count\x18\x0f \x01(\x03R\tlastCountB\a\n" +
+	"\x05_lockB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -7706,7 +7990,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [71]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [73]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -7779,6 +8063,8 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Exception)(nil),     // 68: ompd.v1.Exception
 	(*Thrown)(nil),        // 69: ompd.v1.Thrown
 	(*Left)(nil),          // 70: ompd.v1.Left
+	(*Statistics)(nil),    // 71: ompd.v1.Statistics
+	(*Statistic)(nil),     // 72: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -7886,11 +8172,15 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	13,  // 102: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
 	13,  // 103: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
 	13,  // 104: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	105, // [105:105] is the sub-list for method output_type
-	105, // [105:105] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	72,  // 105: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	40,  // 106: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 107: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 108: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	109, // [109:109] is the sub-list for method output_type
+	109, // [109:109] is the sub-list for method input_type
+	109, // [109:109] is the sub-list for extension type_name
+	109, // [109:109] is the sub-list for extension extendee
+	0,   // [0:109] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -7917,13 +8207,14 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[63].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[72].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   71,
+			NumMessages:   73,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

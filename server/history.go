@@ -1,0 +1,162 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/wire"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// Recording is an Opened that may have a recorder.
+type Recording interface {
+	// History finds the recorder; the error is trace.ErrNone if there is none.
+	History() (*session.History, error)
+}
+
+// history is the recorder of a target as one call reads it, in turns: a call that sends, or
+// waits, lets others use the target.
+type history struct {
+	ctx    context.Context
+	target *target
+	*session.History
+	stops []func() // called in the target's turn when the call is over
+}
+
+// historyOf finds the recorder of the target that a request names. It is to be closed, whatever
+// the error.
+func historyOf(ctx context.Context, req named) (*history, error) {
+	t, err := sessionOf(ctx).target(req.GetTarget())
+	h := &history{ctx: ctx, target: t}
+	if err != nil {
+		return h, err
+	}
+	return h, h.do(ctx, h.open)
+}
+
+// open finds the recorder. It is asked in the target's turn.
+func (h *history) open() error {
+	source, ok := h.target.opened.(Recording)
+	if !ok {
+		return errNotRecorded(trace.ErrNone)
+	}
+	found, err := source.History()
+	if err != nil {
+		return errNotRecorded(err)
+	}
+	h.History = found
+	h.target.histories[h] = true
+	return nil
+}
+
+// errNotRecorded is the error of a target without a recorder.
+func errNotRecorded(err error) error {
+	if errors.Is(err, trace.ErrNone) || errors.Is(err, session.ErrNoMemory) {
+		return failure(codes.FailedPrecondition, "NOT_RECORDED", "%v", err)
+	}
+	return err
+}
+
+// do calls f when it is the call's turn. The history may be closed when it is not called.
+func (h *history) do(ctx context.Context, f func() error) error { return h.target.do(ctx, f) }
+
+// Close ends the use of the target's recorder, when what the call may still do is over. Who
+// closes the target closes what is left.
+func (h *history) Close() {
+	if h.target == nil {
+		return
+	}
+	h.target.owner.server.closing.Go(func() {
+		select {
+		case h.target.turn <- struct{}{}:
+			h.end()
+			<-h.target.turn
+		case <-h.target.gone:
+		}
+	})
+}
+
+// end closes the history in the target's turn.
+func (h *history) end() {
+	for _, stop := range h.stops {
+		stop()
+	}
+	h.stops = nil
+	if h.History != nil {
+		_ = h.History.Close() // what is read is read
+	}
+	h.History = nil
+	delete(h.target.histories, h)
+}
+
+// recording is what a copy has, as a message.
+func (h *history) recording(rec *trace.Recording) (*ompdv1.Recording, error) {
+	m := new(ompdv1.Recording)
+	return m, wire.Pack(h.About(rec), m)
+}
+
+// sender is a stream of answers.
+type sender[R any] interface{ Send(*R) error }
+
+// deliver sends what pieces yields. Each piece is made in the target's turn, and sent outside
+// of it, so that a client that does not read keeps nobody waiting.
+func deliver[R any](h *history, stream sender[R], pieces iter.Seq2[*R, error]) error {
+	next, stop := iter.Pull2(pieces)
+	err := h.do(h.ctx, func() error { h.stops = append(h.stops, stop); return nil })
+	for err == nil {
+		var piece *R
+		var more bool
+		err = h.do(h.ctx, func() (err error) {
+			piece, err, more = next()
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case !more:
+			return nil
+		}
+		err = stream.Send(piece)
+	}
+	return err
+}
+
+// teller makes messages of events.
+type teller struct {
+	*session.Teller
+	frames map[*picture.Frame]*ompdv1.Frame // of the places that the Teller keeps
+}
+
+func (h *history) teller(rec *trace.Recording) *teller {
+	return &teller{h.Teller(rec, eventName), map[*picture.Frame]*ompdv1.Frame{}}
+}
+
+// message is an event as a message. There may be millions: each field is set by itself.
+func (t *teller) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error) {
+	told := t.Event(th, e)
+	m := &ompdv1.Event{
+		Time: told.Time, Ago: told.Ago, Lwp: int64(told.LWP), Code: int64(told.Code), Event: told.Name,
+		Says: strings.ToValidUTF8(told.Says, "\uFFFD"), Kind: int64(told.Kind), Endpoint: int64(told.Endpoint),
+		Value: int64(told.Value), Pc: (*uint64)(told.PC), Region: told.Region, Task: told.Task,
+		Lock: (*uint64)(told.Lock),
+	}
+	if told.At == nil {
+		return m, nil
+	}
+	m.At = t.frames[told.At]
+	if m.At != nil {
+		return m, nil
+	}
+	m.At = new(ompdv1.Frame)
+	if len(t.frames) < session.PlacesMax {
+		t.frames[told.At] = m.At
+	}
+	return m, wire.Pack(told.At, m.At)
+}

@@ -1,0 +1,157 @@
+package server
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
+)
+
+// tracing is TraceService.
+type tracing struct {
+	ompdv1.UnimplementedTraceServiceServer
+	server *Server
+}
+
+// eventName is the name of an event in OpenMP 5.1.
+func eventName(e *trace.Event) string {
+	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
+	if name := omptnames.Standard(0).Name(key); name != "" {
+		return name
+	}
+	return fmt.Sprintf("event_%d", e.Code)
+}
+
+// windowOf is so much time before now.
+func windowOf(h *history, rec *trace.Recording, last time.Duration) analyze.Window {
+	w := analyze.Window{Until: h.Now(rec)}
+	if last > 0 {
+		w.Since = rec.Clock.Before(w.Until, last)
+	}
+	return w
+}
+
+// filterOf is what a client wants of a recording.
+func filterOf(rec *trace.Recording, f *ompdv1.EventFilter) *trace.Filter {
+	out := &trace.Filter{Region: f.GetRegion(), Words: rec.Words(nil)}
+	for _, lwp := range f.GetLwps() {
+		out.LWPs = append(out.LWPs, uint32(lwp))
+	}
+	return out
+}
+
+// GetEvents sends the last events.
+func (s *tracing) GetEvents(req *ompdv1.GetEventsRequest, stream ompdv1.TraceService_GetEventsServer) error {
+	if req.GetPerThread() < 0 || req.GetLimit() < 0 || req.GetLast().AsDuration() < 0 {
+		return errNegative()
+	}
+	h, err := historyOf(stream.Context(), req)
+	defer h.Close()
+	if err != nil {
+		return err
+	}
+	return deliver(h, stream, func(yield func(*ompdv1.GetEventsResponse, error) bool) {
+		rec, err := h.Read()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		about, err := h.recording(rec)
+		if !yield(&ompdv1.GetEventsResponse{Recording: about}, err) || err != nil {
+			return
+		}
+		events := messagesOf(h.teller(rec), h.newest(rec, req))
+		for list, err := range inPieces(events, s.server.cfg.Limits.piece()) {
+			if !yield(&ompdv1.GetEventsResponse{Events: list}, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// errNegative is the error of numbers that are below 0.
+func errNegative() error {
+	return failure(codes.InvalidArgument, "NEGATIVE", "numbers and times of a request are not negative")
+}
+
+// inPieces gathers messages of room bytes at most, or one that is larger. An error is the last
+// thing that is yielded.
+func inPieces[M any, P message[M]](messages iter.Seq2[P, error], room int) iter.Seq2[[]P, error] {
+	return func(yield func([]P, error) bool) {
+		var list []P
+		used := 0
+		for m, err := range messages {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			n := proto.Size(m)
+			if used > 0 && used+n > room {
+				if !yield(list, nil) {
+					return
+				}
+				list, used = nil, 0
+			}
+			list, used = append(list, m), used+n
+		}
+		if len(list) > 0 {
+			yield(list, nil)
+		}
+	}
+}
+
+// messagesOf are events as messages.
+func messagesOf(t *teller, events iter.Seq2[*trace.Thread, *trace.Event]) iter.Seq2[*ompdv1.Event, error] {
+	return func(yield func(*ompdv1.Event, error) bool) {
+		for th, e := range events {
+			if m, err := t.message(th, e); !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// newest are the events that a client asks for: the newest of each thread, and of these the
+// newest of all.
+func (h *history) newest(rec *trace.Recording, req *ompdv1.GetEventsRequest) iter.Seq2[*trace.Thread, *trace.Event] {
+	since := windowOf(h, rec, req.GetLast().AsDuration()).Since
+	filter := filterOf(rec, req.GetFilter())
+	skip, all := map[uint32]int64{}, int64(0) // of a ring
+	for _, t := range rec.Threads {
+		n := int64(0)
+		for e := range t.Events(since) {
+			if filter.Has(t, e) {
+				n++
+			}
+		}
+		if each := req.GetPerThread(); each > 0 && n > each {
+			skip[t.Index], n = n-each, each
+		}
+		all += n
+	}
+	older := int64(0)
+	if limit := req.GetLimit(); limit > 0 {
+		older = max(all-limit, 0)
+	}
+	filter.Reset()
+	return func(yield func(*trace.Thread, *trace.Event) bool) {
+		for t, e := range rec.Events(since) {
+			switch {
+			case !filter.Has(t, e):
+			case skip[t.Index] > 0:
+				skip[t.Index]--
+			case older > 0:
+				older--
+			case !yield(t, e):
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
+	"github.com/ompd-inspect/ompd-inspect/trace/export"
+)
+
+// About says what a recording of the history has, and what not.
+func (h *History) About(rec *trace.Recording) *picture.Recording {
+	out := &picture.Recording{
+		PID: int(rec.PID), Parent: int(rec.Parent), Program: h.program, Threads: len(rec.Threads),
+		Unrecorded: rec.Unrecorded, Paused: rec.Paused, Omitted: rec.Omitted,
+	}
+	for _, t := range rec.Threads {
+		out.Records += t.Main.Len() + t.Rare.Len()
+	}
+	out.Lost, out.Damaged = rec.Lost()
+	for _, err := range rec.Problems {
+		out.Problems = append(out.Problems, err.Error())
+	}
+	return out
+}
+
+// Program is the base name of the program, "" if that is not known.
+func (h *History) Program() string { return h.program }
+
+// Names are the names and places of the program, as exports have them.
+func (h *History) Names() export.Names { return exportNames{h} }
+
+type exportNames struct{ *History }
+
+// Place implements export.Names.
+func (n exportNames) Place(pc uint64) export.Place {
+	f := n.History.Place(pc)
+	if f.In != "" {
+		f.Function = f.In
+	}
+	return export.Place{Function: f.Function, File: f.File, Line: f.Line}
+}
+
+// Teller says events of one recording of a history.
+type Teller struct {
+	h     *History
+	rec   *trace.Recording
+	words trace.Words
+	now   uint64
+	since string
+	name  func(*trace.Event) string
+	at    map[uint64]*picture.Frame
+}
+
+// PlacesMax bounds the places that a Teller keeps: a program has far fewer calls of the runtime.
+const PlacesMax = 1 << 16
+
+// Teller returns one that says events as they are now; name is the name of an event.
+func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *Teller {
+	t := &Teller{h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{}}
+	if h.now != nil {
+		t.since = "ago"
+	}
+	return t
+}
+
+// Event is an event of a thread with names and its place in the source.
+func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
+	out := picture.Event{
+		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Between(e.Time, t.now).Nanoseconds(),
+		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: t.name(e), Says: t.words.Phrase(e), Kind: int(e.Kind),
+		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), At: t.place(e.PC),
+		Lock: picture.Address(e.Lock()),
+	}
+	if e.Region != 0 {
+		out.Region = t.words.ID(e.Region)
+	}
+	if task := e.Task(); task != 0 {
+		out.Task = t.words.ID(task)
+	}
+	return out
+}
+
+// place is where the call of the program is that returns to pc, nil if there is none.
+func (t *Teller) place(pc uint64) *picture.Frame {
+	if pc == 0 {
+		return nil
+	}
+	f := t.at[pc]
+	if f == nil {
+		at := t.h.Place(pc)
+		if f = &at; len(t.at) < PlacesMax {
+			t.at[pc] = f
+		}
+	}
+	return f
+}
+
+// past is an event of which little is known, at a time and a place.
+func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
+	return picture.PastEvent{
+		Says: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Between(at, t.now)), t.since),
+		Lock: picture.Address(e.Lock()), At: t.place(pc),
+	}
+}
+
+// Statistics adds up each construct at each place in the events of a window, and finds the
+// orders of acquisition that can end in a deadlock.
+func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
+	t := h.Teller(rec, nil)
+	s := analyze.Stats(rec, w)
+	out := &picture.Statistics{
+		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
+		Rows: make([]picture.Statistic, len(s.Rows)),
+	}
+	for i := range s.Rows {
+		out.Rows[i] = t.row(&s.Rows[i])
+	}
+	for _, cycle := range analyze.LockOrder(rec, w, nil) {
+		var o picture.LockOrder
+		for i := range cycle {
+			first, second := cycle[i].Events()
+			o.Steps = append(o.Steps, picture.LockStep{
+				Thread: int(cycle[i].LWP), First: t.past(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
+				Second: t.past(&second, cycle[i].At, cycle[i].SecondPC),
+			})
+		}
+		out.LockOrders = append(out.LockOrders, o)
+	}
+	return out
+}
+
+// row is a row of statistics with its names.
+func (t *Teller) row(r *analyze.Row) picture.Statistic {
+	out := picture.Statistic{
+		Says: analyze.Title(r.What, r.Kind, r.Lock, t.words), At: t.place(r.PC), Lock: picture.Address(r.Lock),
+		Count: r.Count, Open: r.Open, Threads: r.Threads, Total: r.Total.Nanoseconds(), Longest: r.Max.Nanoseconds(),
+		Waited: r.Wait.Nanoseconds(), Barriers: r.Barriers,
+		Imbalance: r.Imbalance.Nanoseconds(), Last: int(r.Late.LWP), LastCount: r.Late.Count,
+	}
+	if r.What == analyze.LockWait && r.Contended > 0 {
+		out.Contended, out.Holder = r.Contended, t.place(r.Holder.PC)
+	}
+	return out
+}

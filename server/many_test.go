@@ -115,7 +115,7 @@ func TestReflection(t *testing.T) {
 	for _, svc := range listed.GetListServicesResponse().GetService() {
 		names = append(names, svc.GetName())
 	}
-	if fmt.Sprint(names) != "[grpc.health.v1.Health grpc.reflection.v1.ServerReflection grpc.reflection.v1alpha.ServerReflection ompd.v1.DebuggerService ompd.v1.InspectionService ompd.v1.OmpdService]" {
+	if fmt.Sprint(names) != "[grpc.health.v1.Health grpc.reflection.v1.ServerReflection grpc.reflection.v1alpha.ServerReflection ompd.v1.DebuggerService ompd.v1.InspectionService ompd.v1.OmpdService ompd.v1.TraceService]" {
 		t.Errorf("services: %v", names)
 	}
 	resp := ask(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "ompd.v1.OmpdService"}})

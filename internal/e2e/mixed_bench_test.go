@@ -43,7 +43,7 @@ func mixedRuntimes(b *testing.B) []benchmarked {
 // BenchmarkMixed is a report on teams in waits of all kinds against gdb's bare backtrace of
 // the same core and the same process, in turn: medians of the processor time of each and
 // their ratio, the most memory that ours had, and for processes the pause. Beside each
-// number that has a goal stands the goal.
+// number that has a goal stands the goal, and what no look can cost less than (rivals).
 //
 // It measures what the goals were set by: half of a team at an explicit barrier, a quarter
 // in wait for a named critical section that one of the others has, passive waiting, stacks
@@ -68,6 +68,7 @@ func BenchmarkMixed(b *testing.B) {
 				pid := strconv.Itoa(omptest.Start(b, r).PID)
 				againstGDB(b, []string{bin, pid}, []string{"-p", pid}, g.process, g.mib)
 				reportPauses(b, pausesOf(b, bin, pid), g.pause)
+				reportFloor(b, pid)
 			})
 		}
 	}
@@ -77,18 +78,24 @@ func BenchmarkMixed(b *testing.B) {
 func againstGDB(b *testing.B, tool, target []string, ratio, mib float64) {
 	b.Helper()
 	gdb := append([]string{"gdb", "-batch", "-ex", "thread apply all bt"}, target...)
-	spender := spender(b)
+	spender, others := spender(b), rivals(b, tool, target)
 	var ours, gdbs, memory []float64
 	for b.Loop() {
 		our, its := spentOn(b, spender, nil, tool...), spentOn(b, spender, nil, gdb...)
 		ours, memory = append(ours, our.us/1000), append(memory, our.kib/1024)
 		gdbs = append(gdbs, its.us/1000)
+		for _, r := range others {
+			r.run(b, spender)
+		}
 	}
 	b.ReportMetric(0, "ns/op") // the two together say nothing
 	b.ReportMetric(median(ours), "ours-ms")
 	b.ReportMetric(median(gdbs), "gdb-ms")
 	b.ReportMetric(median(gdbs)/median(ours), "ratio")
 	b.ReportMetric(ratio, "ratio-goal")
+	for _, r := range others {
+		b.ReportMetric(median(r.ms), r.name+"-ms")
+	}
 	b.ReportMetric(median(memory), "MB")
 	b.ReportMetric(mib, "MB-goal")
 }

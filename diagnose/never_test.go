@@ -15,22 +15,24 @@ func (s scene) sleeps(lwp int, kind picture.WaitKind) {
 	}
 }
 
+// asleep has all threads sleep, of which 1 and 2 may wake; change is what else is so.
+func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
+	return func(s scene) {
+		s.Facts.StacksWhole = true
+		if kind == picture.WaitSemaphore {
+			l := s.lock("s")
+			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{1, 2}}
+		}
+		for lwp := range s.Threads {
+			s.sleeps(lwp+1, kind)
+		}
+		s.Facts.Wakers = &picture.Candidates{Threads: []int{1, 2}}
+		change(s)
+	}
+}
+
 // TestNeverWoken: who sleeps until another thread wakes him hangs only if nobody can who may.
 func TestNeverWoken(t *testing.T) {
-	all := func(kind picture.WaitKind, change func(scene)) func(scene) {
-		return func(s scene) { // 1 and 2 sleep, 3 too if there is one
-			s.Facts.StacksWhole = true
-			if kind == picture.WaitSemaphore {
-				l := s.lock("s")
-				l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{1, 2}}
-			}
-			for lwp := range s.Threads {
-				s.sleeps(lwp+1, kind)
-			}
-			s.Facts.Wakers = &picture.Candidates{Threads: []int{1, 2}}
-			change(s)
-		}
-	}
 	same := func(scene) {}
 	awake := func(lwp int) func(scene) {
 		return func(s scene) { s.Facts.Waits = append(s.Facts.Waits[:lwp-1], s.Facts.Waits[lwp:]...) }
@@ -40,38 +42,38 @@ func TestNeverWoken(t *testing.T) {
 	}
 	condition := never("for condition variable", "signal or broadcast")
 	check(t, []scenario{
-		{"all on a condition", 2, all(picture.WaitCondition, same), condition},
-		{"all on a semaphore", 2, all(picture.WaitSemaphore, same), never("for semaphore", "post")},
-		{"all on a word", 2, all(picture.WaitFutex, same), never("for the word", "change the word")},
-		{"all at a barrier of threads", 2, all(picture.WaitThreads, same), never("for pthread barrier", "initialize")},
-		{"one at work beside it", 3, all(picture.WaitThreads, awake(3)), nil},
-		{"one at work that may signal", 3, all(picture.WaitCondition, func(s scene) {
+		{"all on a condition", 2, asleep(picture.WaitCondition, same), condition},
+		{"all on a semaphore", 2, asleep(picture.WaitSemaphore, same), never("for semaphore", "post")},
+		{"all on a word", 2, asleep(picture.WaitFutex, same), never("for the word", "change the word")},
+		{"all at a barrier of threads", 2, asleep(picture.WaitThreads, same), never("pthread barrier", "initialize")},
+		{"one at work beside it", 3, asleep(picture.WaitThreads, awake(3)), nil},
+		{"one at work that may signal", 3, asleep(picture.WaitCondition, func(s scene) {
 			awake(3)(s)
 			s.Facts.Wakers.Threads = []int{1, 2, 3}
 		}), nil},
-		{"one at work that may not, by its code", 3, all(picture.WaitCondition, awake(3)), nil},
-		{"one of no team that may not", 3, all(picture.WaitCondition, func(s scene) {
+		{"one at work that may not, by its code", 3, asleep(picture.WaitCondition, awake(3)), nil},
+		{"one of no team that may not", 3, asleep(picture.WaitCondition, func(s scene) {
 			awake(3)(s)
 			s.Threads[2].Role = picture.RoleNone
 		}), condition},
-		{"one at work beside a word", 3, all(picture.WaitFutex, awake(3)), nil},
-		{"with a time limit", 2, all(picture.WaitCondition, func(s scene) {
+		{"one at work beside a word", 3, asleep(picture.WaitFutex, awake(3)), nil},
+		{"with a time limit", 2, asleep(picture.WaitCondition, func(s scene) {
 			s.Facts.Waits[0].Asleep, s.Facts.Waits[1].Asleep = false, false
 		}), nil},
-		{"one has a time limit and may signal", 2, all(picture.WaitCondition, func(s scene) {
+		{"one has a time limit and may signal", 2, asleep(picture.WaitCondition, func(s scene) {
 			s.Facts.Waits[1].Asleep = false
 		}), nil},
-		{"who may signal joins a sleeper", 3, all(picture.WaitCondition, func(s scene) {
+		{"who may signal joins a sleeper", 3, asleep(picture.WaitCondition, func(s scene) {
 			awake(3)(s)
 			s.joins(3, 1)
 			s.Facts.Wakers.Threads = []int{3}
 		}), []want{likely(picture.VerdictDeadlock, "hold no lock", "1 more wait behind", 1, 3)}},
-		{"a task is about to be run", 2, all(picture.WaitCondition, func(s scene) {
+		{"a task is about to be run", 2, asleep(picture.WaitCondition, func(s scene) {
 			s.task("t", "", picture.TaskCreated, 0)
 		}), nil},
-		{"who may signal is not known", 2, all(picture.WaitCondition, func(s scene) { s.Facts.Wakers = nil }), nil},
-		{"a stack is not whole", 2, all(picture.WaitCondition, func(s scene) { s.Facts.StacksWhole = false }), nil},
-		{"outside of regions", 2, all(picture.WaitCondition, func(s scene) {
+		{"who may signal is not known", 2, asleep(picture.WaitCondition, func(s scene) { s.Facts.Wakers = nil }), nil},
+		{"a stack is not whole", 2, asleep(picture.WaitCondition, func(s scene) { s.Facts.StacksWhole = false }), nil},
+		{"outside of regions", 2, asleep(picture.WaitCondition, func(s scene) {
 			for i := range s.Threads {
 				s.Threads[i].Level = some(0)
 			}

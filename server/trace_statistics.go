@@ -84,6 +84,7 @@ var suffixes = map[ompdv1.ExportFormat]string{
 	ompdv1.ExportFormat_EXPORT_FORMAT_CHROME:   ".json",
 	ompdv1.ExportFormat_EXPORT_FORMAT_PPROF:    ".pb.gz",
 	ompdv1.ExportFormat_EXPORT_FORMAT_LINES:    ".jsonl",
+	ompdv1.ExportFormat_EXPORT_FORMAT_RECORDS:  ".ompt-records",
 }
 
 // ExportEvents sends a file.

@@ -237,6 +237,7 @@ func (s *servedTrace) export(w io.Writer) error {
 		".json":           ompdv1.ExportFormat_EXPORT_FORMAT_CHROME,
 		".pb.gz":          ompdv1.ExportFormat_EXPORT_FORMAT_PPROF,
 		".jsonl":          ompdv1.ExportFormat_EXPORT_FORMAT_LINES,
+		".ompt-records":   ompdv1.ExportFormat_EXPORT_FORMAT_RECORDS,
 	} {
 		if strings.HasSuffix(s.out, suffix) {
 			req.Format = format

@@ -70,7 +70,7 @@ func servedFiles(t *testing.T, address, dir, file string) {
 		!strings.Contains(says, "process that can be followed") {
 		t.Errorf("--follow: exit status %d and %d: %s%s", status, served, errs, says)
 	}
-	for _, suffix := range []string{".perfetto-trace", ".json", ".pb.gz", ".jsonl"} {
+	for _, suffix := range []string{".perfetto-trace", ".json", ".pb.gz", ".jsonl", ".ompt-records"} {
 		here, there := filepath.Join(dir, "here"+suffix), filepath.Join(dir, "there"+suffix)
 		status1, _, errs1 := output(t, "trace", "-o", here, file)
 		status2, _, errs2 := output(t, "--server", address, "trace", "-o", there, file)

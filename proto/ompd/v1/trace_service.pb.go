@@ -36,6 +36,8 @@ const (
 	ExportFormat_EXPORT_FORMAT_PPROF ExportFormat = 3
 	// Each event as a line of JSON.
 	ExportFormat_EXPORT_FORMAT_LINES ExportFormat = 4
+	// OpenMP 5.1's trace records (ompt_record_ompt_t).
+	ExportFormat_EXPORT_FORMAT_RECORDS ExportFormat = 5
 )
 
 // Enum value maps for ExportFormat.
@@ -46,6 +48,7 @@ var (
 		2: "EXPORT_FORMAT_CHROME",
 		3: "EXPORT_FORMAT_PPROF",
 		4: "EXPORT_FORMAT_LINES",
+		5: "EXPORT_FORMAT_RECORDS",
 	}
 	ExportFormat_value = map[string]int32{
 		"EXPORT_FORMAT_UNSPECIFIED": 0,
@@ -53,6 +56,7 @@ var (
 		"EXPORT_FORMAT_CHROME":      2,
 		"EXPORT_FORMAT_PPROF":       3,
 		"EXPORT_FORMAT_LINES":       4,
+		"EXPORT_FORMAT_RECORDS":     5,
 	}
 )
 
@@ -999,13 +1003,14 @@ const file_ompd_v1_trace_service_proto_rawDesc = "" +
 	"\x06format\x18\x02 \x01(\x0e2\x15.ompd.v1.ExportFormatR\x06format\x12-\n" +
 	"\x04last\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04last\"*\n" +
 	"\x14ExportEventsResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data*\x95\x01\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data*\xb0\x01\n" +
 	"\fExportFormat\x12\x1d\n" +
 	"\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16EXPORT_FORMAT_PERFETTO\x10\x01\x12\x18\n" +
 	"\x14EXPORT_FORMAT_CHROME\x10\x02\x12\x17\n" +
 	"\x13EXPORT_FORMAT_PPROF\x10\x03\x12\x17\n" +
-	"\x13EXPORT_FORMAT_LINES\x10\x042\xc4\x02\n" +
+	"\x13EXPORT_FORMAT_LINES\x10\x04\x12\x19\n" +
+	"\x15EXPORT_FORMAT_RECORDS\x10\x052\xc4\x02\n" +
 	"\fTraceService\x12D\n" +
 	"\tGetEvents\x12\x19.ompd.v1.GetEventsRequest\x1a\x1a.ompd.v1.GetEventsResponse0\x01\x12M\n" +
 	"\fFollowEvents\x12\x1c.ompd.v1.FollowEventsRequest\x1a\x1d.ompd.v1.FollowEventsResponse0\x01\x12P\n" +

@@ -30,15 +30,18 @@ type history struct {
 	stops []func() // called in the target's turn when the call is over
 }
 
-// historyOf finds the recorder of the target that a request names. It is to be closed, whatever
-// the error.
+// historyOf finds the recorder of the target that a request names. It is to be closed.
 func historyOf(ctx context.Context, req named) (*history, error) {
 	t, err := sessionOf(ctx).target(req.GetTarget())
-	h := &history{ctx: ctx, target: t}
 	if err != nil {
-		return h, err
+		return nil, err
 	}
-	return h, h.do(ctx, h.open)
+	h := &history{ctx: ctx, target: t}
+	if err := h.do(ctx, h.open); err != nil {
+		h.Close() // which the call may still have opened, if it ended before its turn did
+		return nil, err
+	}
+	return h, nil
 }
 
 // open finds the recorder. It is asked in the target's turn.
@@ -70,9 +73,6 @@ func (h *history) do(ctx context.Context, f func() error) error { return h.targe
 // Close ends the use of the target's recorder, when what the call may still do is over. Who
 // closes the target closes what is left.
 func (h *history) Close() {
-	if h.target == nil {
-		return
-	}
 	h.target.owner.server.closing.Go(func() {
 		select {
 		case h.target.turn <- struct{}{}:

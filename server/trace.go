@@ -53,10 +53,10 @@ func (s *tracing) GetEvents(req *ompdv1.GetEventsRequest, stream ompdv1.TraceSer
 		return errNegative()
 	}
 	h, err := historyOf(stream.Context(), req)
-	defer h.Close()
 	if err != nil {
 		return err
 	}
+	defer h.Close()
 	return deliver(h, stream, func(yield func(*ompdv1.GetEventsResponse, error) bool) {
 		rec, err := h.Read()
 		if err != nil {

@@ -37,10 +37,10 @@ func (s *tracing) FollowEvents(req *ompdv1.FollowEventsRequest, stream ompdv1.Tr
 		return errNegative()
 	}
 	h, err := historyOf(stream.Context(), req)
-	defer h.Close()
 	if err != nil {
 		return err
 	}
+	defer h.Close()
 	rate := followRate
 	if req.GetRate() > 0 {
 		rate = int(min(req.GetRate(), followMost))

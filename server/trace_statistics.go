@@ -22,10 +22,10 @@ func (s *tracing) GetStatistics(
 		return errNegative()
 	}
 	h, err := historyOf(stream.Context(), req)
-	defer h.Close()
 	if err != nil {
 		return err
 	}
+	defer h.Close()
 	return deliver(h, stream, func(yield func(*ompdv1.GetStatisticsResponse, error) bool) {
 		rec, err := h.Read()
 		if err != nil {
@@ -98,10 +98,10 @@ func (s *tracing) ExportEvents(req *ompdv1.ExportEventsRequest, stream ompdv1.Tr
 		return errNegative()
 	}
 	h, err := historyOf(stream.Context(), req)
-	defer h.Close()
 	if err != nil {
 		return err
 	}
+	defer h.Close()
 	return deliver(h, stream, func(yield func(*ompdv1.ExportEventsResponse, error) bool) {
 		rec, err := h.Read()
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -265,12 +266,16 @@ func TestTraceUnread(t *testing.T) {
 		}
 		return err
 	})
-	follow, err1 := c.FollowEvents(t.Context(), &ompdv1.FollowEventsRequest{Target: c.target, Rate: 1 << 40})
-	get, err2 := c.GetEvents(t.Context(), &ompdv1.GetEventsRequest{Target: c.target})
-	export, err3 := c.ExportEvents(t.Context(), &ompdv1.ExportEventsRequest{
+	goOn := func() error { return syscall.Kill(pid, syscall.SIGCONT) }
+	t.Cleanup(func() { _ = goOn() })
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil { // no event is lost while they are read
+		t.Fatal(err)
+	}
+	get, err1 := c.GetEvents(t.Context(), &ompdv1.GetEventsRequest{Target: c.target})
+	export, err2 := c.ExportEvents(t.Context(), &ompdv1.ExportEventsRequest{
 		Target: c.target, Format: ompdv1.ExportFormat_EXPORT_FORMAT_LINES,
 	})
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
@@ -278,23 +283,32 @@ func TestTraceUnread(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for what, s := range map[string]grpc.ClientStream{
-		"FollowEvents": follow, "GetEvents": get, "ExportEvents": export,
-	} {
-		lastly(t, "the end of a call that nobody reads", func() error {
-			for line := range strings.Lines(log.String()) {
-				if strings.Contains(line, what) && !strings.Contains(line, "code=OK") {
-					return nil
-				}
-			}
-			return errors.New(what)
-		})
-		err := error(nil)
-		for err == nil {
-			err = s.RecvMsg(new(ompdv1.ExportEventsResponse)) // of any message, the fields are skipped
-		}
-		codeOf(t, what, err, codes.ResourceExhausted)
+	exhausted(t, log, "GetEvents", get)
+	exhausted(t, log, "ExportEvents", export)
+	follow, err := c.FollowEvents(t.Context(), &ompdv1.FollowEventsRequest{Target: c.target, Rate: 1 << 40})
+	if err := errors.Join(err, goOn()); err != nil {
+		t.Fatal(err)
 	}
+	exhausted(t, log, "FollowEvents", follow)
+}
+
+// exhausted waits for the end of a call that nobody reads, as the log has it.
+func exhausted(t *testing.T, log *lines, call string, s grpc.ClientStream) {
+	t.Helper()
+	lastly(t, "the end of a call that nobody reads", func() error {
+		for line := range strings.Lines(log.String()) {
+			known := strings.Contains(line, "code=OK") || strings.Contains(line, "code=FailedPrecondition")
+			if strings.Contains(line, call) && !known { // that was none before the recorder was there
+				return nil
+			}
+		}
+		return errors.New(call)
+	})
+	err := error(nil)
+	for err == nil {
+		err = s.RecvMsg(new(ompdv1.ExportEventsResponse)) // of any message, the fields are skipped
+	}
+	codeOf(t, call, err, codes.ResourceExhausted)
 }
 
 // TestTraceRefused asks for what cannot be.

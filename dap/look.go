@@ -115,6 +115,7 @@ func (a *adapter) look(ctx context.Context) error {
 	}
 	a.looks++
 	a.view = newView(pic, a.attachment, a.client, &a.ids)
+	a.view.recorded = a.target.LastEvents
 	return nil
 }
 

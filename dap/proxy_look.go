@@ -149,6 +149,7 @@ func (p *proxy) look(s *stop) {
 func (p *proxy) show(s *stop, pic *picture.Picture) {
 	p.told.looks++
 	s.view = newView(pic, p.config.Attach, p.hello, &p.ids)
+	s.view.recorded = func(lwp, n int) ([]picture.Event, error) { return lastEvents(p, lwp, n) }
 	p.assign(s.view)
 }
 
@@ -180,6 +181,22 @@ func (p *proxy) tellLook(s *stop) {
 		p.client.tell("invalidated", map[string]any{"areas": []string{"threads", "stacks", "variables"}})
 	}
 	p.client.tell(eventChanged, p.change(s.view))
+}
+
+// errLooking says that the target is in use for a look.
+var errLooking = errors.New("the program is looked at just now: ask again")
+
+// lastEvents are the last events of a thread that the recorder has kept. The caller holds mu,
+// for which a look may wait: so this waits for none.
+func lastEvents(p *proxy, lwp, n int) ([]picture.Event, error) {
+	if !p.looking.TryLock() {
+		return nil, errLooking
+	}
+	defer p.looking.Unlock()
+	if p.target == nil {
+		return nil, errNoWay
+	}
+	return p.target.LastEvents(lwp, n)
 }
 
 // change describes the present look.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	godap "github.com/google/go-dap"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
 // errOld says that a number is not one of the present look.
@@ -54,6 +56,33 @@ func (v *view) scopesOf(t *thread) []node {
 	add("Locks", v.locks(t))
 	if t.Loop != nil {
 		add("Loop", fields(t.Loop, ""))
+	}
+	if f := v.pic.Facts; f != nil && v.recorded != nil &&
+		slices.ContainsFunc(f.Recorded, func(r picture.Recorded) bool { return r.Thread == t.LWP }) {
+		out = append(out, node{name: "Last events", parts: func() ([]node, error) { return v.events(t.LWP), nil }})
+	}
+	return out
+}
+
+// eventsShown is how many events of a thread are shown.
+const eventsShown = 50
+
+// events are the last events of a thread, the newest first, by how long before now they were,
+// or before the newest event of a core.
+func (v *view) events(lwp int) []node {
+	list, err := v.recorded(lwp, eventsShown)
+	if err != nil {
+		return []node{{name: "not shown", value: err.Error()}}
+	}
+	out := make([]node, len(list))
+	for i := range list {
+		e := &list[i]
+		value := e.Says
+		if e.At != nil {
+			value += " in " + frameText(*e.At)
+		}
+		ago := trace.Elapsed(time.Duration(e.Ago))
+		out[i] = node{name: fmt.Sprintf("[%d] -%v", i, ago), value: value, typ: e.Name, parts: these(fields(e, ""))}
 	}
 	return out
 }

@@ -26,6 +26,8 @@ type view struct {
 	shown   map[int]*frame // frames that the client was told of
 	nodes   map[int]node   // those with parts, that the client was told of
 	sources map[string]*godap.Source
+	// recorded are the newest events that the recorder kept of a thread, the newest first.
+	recorded func(lwp, n int) ([]picture.Event, error)
 }
 
 // ids counts frames and variables. No number is used twice in a session, so that one of an

@@ -135,7 +135,7 @@ type teller struct {
 }
 
 func (h *history) teller(rec *trace.Recording) *teller {
-	return &teller{h.Teller(rec, eventName), map[*picture.Frame]*ompdv1.Frame{}}
+	return &teller{h.Teller(rec, session.EventName), map[*picture.Frame]*ompdv1.Frame{}}
 }
 
 // message is an event as a message. There may be millions: each field is set by itself.

@@ -1,14 +1,12 @@
 package server
 
 import (
-	"fmt"
 	"iter"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
@@ -18,15 +16,6 @@ import (
 type tracing struct {
 	ompdv1.UnimplementedTraceServiceServer
 	server *Server
-}
-
-// eventName is the name of an event in OpenMP 5.1.
-func eventName(e *trace.Event) string {
-	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
-	if name := omptnames.Standard(0).Name(key); name != "" {
-		return name
-	}
-	return fmt.Sprintf("event_%d", e.Code)
 }
 
 // windowOf is so much time before now.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
@@ -114,7 +115,7 @@ func (s *tracing) ExportEvents(req *ompdv1.ExportEventsRequest, stream ompdv1.Tr
 				return yield(&ompdv1.ExportEventsResponse{Data: b}, nil)
 			}}
 			o := export.Options{
-				Window: windowOf(h, rec, last), Program: h.Program(), Names: h.Names(), Name: eventName,
+				Window: windowOf(h, rec, last), Program: h.Program(), Names: h.Names(), Name: session.EventName,
 			}
 			if err = write(out, rec, o); out.over {
 				return

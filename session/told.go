@@ -1,8 +1,12 @@
 package session
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
@@ -80,6 +84,49 @@ func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 		out.Task = t.words.ID(task)
 	}
 	return out
+}
+
+// EventName is the name of an event in OpenMP 5.1, or its number where that has none.
+func EventName(e *trace.Event) string {
+	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
+	if name := omptnames.Standard(0).Name(key); name != "" {
+		return name
+	}
+	return fmt.Sprintf("event_%d", e.Code)
+}
+
+// LastEvents are the last events that the recorder has kept of a thread by its LWP, the newest
+// first: at most n, those of the last n records of its rings. A process is not stopped. The
+// error is trace.ErrNone if there is no recorder.
+func (t *Target) LastEvents(lwp, n int) ([]picture.Event, error) {
+	h, err := t.History()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := h.Latest(uint64(max(n, 0)))
+	if err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	type event struct {
+		of *trace.Thread
+		trace.Event
+	}
+	var last []event
+	of := trace.Filter{LWPs: []uint32{uint32(lwp)}}
+	for _, th := range rec.Threads {
+		for e := range th.Events(0) {
+			if of.Has(th, e) {
+				last = append(last, event{th, *e})
+			}
+		}
+	}
+	slices.SortStableFunc(last, func(x, y event) int { return cmp.Compare(y.Time, x.Time) })
+	tell := h.Teller(rec, EventName)
+	out := make([]picture.Event, min(n, len(last)))
+	for i := range out {
+		out[i] = tell.Event(last[i].of, &last[i].Event)
+	}
+	return out, h.Close()
 }
 
 // place is where the call of the program is that returns to pc, nil if there is none.

@@ -178,10 +178,14 @@ func (t *tracing) eventName(e *trace.Event) string {
 	return t.nameOf(omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)})
 }
 
-// nameOf is the name that the chosen document gives to an event, or its number.
+// nameOf is the name that the chosen document gives to an event; in parentheses, OpenMP 5.1's
+// where it gives none; or its number.
 func (t *tracing) nameOf(key omptnames.Event) string {
 	if name := t.names.Name(key); name != "" {
 		return name
+	}
+	if name := omptnames.Standard(0).Name(key); name != "" {
+		return "(" + name + ")"
 	}
 	return fmt.Sprintf("event_%d", key.Code)
 }

@@ -118,7 +118,7 @@ func (s *servedTrace) show() error {
 		return s.print(r.GetEvents())
 	})
 	if err == nil && shown == 0 && s.p != nil {
-		s.p.Skipped(1, noEvent)
+		s.p.None(noEvent)
 		err = s.p.Err()
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 
 // What is said of events that are not shown, behind their number, and at the end.
 const (
-	noEvent      = "event is none of those that are asked for: leave --thread, --region or --last out"
+	noEvent      = "no event is of this thread, region and time: leave --thread, --region or --last out"
 	overwritten  = "records were overwritten before they could be read"
 	rateLimited  = "events are not shown: --rate"
 	processEnded = "ompd-inspect: the process has ended"
@@ -92,7 +92,7 @@ func (t *tracing) show(h *session.History) error {
 		}
 	}
 	if shown == 0 && out.p != nil && out.err == nil {
-		out.p.Skipped(1, noEvent)
+		out.p.None(noEvent)
 	}
 	return out.flush()
 }

@@ -122,6 +122,9 @@ func (p *Events) Skipped(n uint64, why string) {
 	}
 }
 
+// None says that there are no events to show, and why.
+func (p *Events) None(why string) { p.line(p.note("  " + why)) }
+
 // rowsShown are the rows of statistics that people are shown, unless they want all.
 const rowsShown = 40
 

@@ -79,19 +79,10 @@ func partsOf(whole *ompdv1.Statistics, room int) iter.Seq[*ompdv1.Statistics] {
 	}
 }
 
-// suffixes are the formats as package export names them.
-var suffixes = map[ompdv1.ExportFormat]string{
-	ompdv1.ExportFormat_EXPORT_FORMAT_PERFETTO: ".perfetto-trace",
-	ompdv1.ExportFormat_EXPORT_FORMAT_CHROME:   ".json",
-	ompdv1.ExportFormat_EXPORT_FORMAT_PPROF:    ".pb.gz",
-	ompdv1.ExportFormat_EXPORT_FORMAT_LINES:    ".jsonl",
-	ompdv1.ExportFormat_EXPORT_FORMAT_RECORDS:  ".ompt-records",
-}
-
 // ExportEvents sends a file.
 func (s *tracing) ExportEvents(req *ompdv1.ExportEventsRequest, stream ompdv1.TraceService_ExportEventsServer) error {
-	suffix, ok := suffixes[req.GetFormat()]
-	if !ok {
+	suffix := wire.Suffix(req.GetFormat())
+	if suffix == "" {
 		return failure(codes.InvalidArgument, "NO_FORMAT", "which format? There is no number %d", req.GetFormat())
 	}
 	last := req.GetLast().AsDuration()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -231,18 +230,7 @@ func (s *servedTrace) export(w io.Writer) error {
 	if s.names != 0 {
 		return usageError{errors.New("a server names events as OpenMP 5.1 does: leave --names out, or take --json")}
 	}
-	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.duration()}
-	for suffix, format := range map[string]ompdv1.ExportFormat{
-		".perfetto-trace": ompdv1.ExportFormat_EXPORT_FORMAT_PERFETTO,
-		".json":           ompdv1.ExportFormat_EXPORT_FORMAT_CHROME,
-		".pb.gz":          ompdv1.ExportFormat_EXPORT_FORMAT_PPROF,
-		".jsonl":          ompdv1.ExportFormat_EXPORT_FORMAT_LINES,
-		".ompt-records":   ompdv1.ExportFormat_EXPORT_FORMAT_RECORDS,
-	} {
-		if strings.HasSuffix(s.out, suffix) {
-			req.Format = format
-		}
-	}
+	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.duration(), Format: wire.FormatOf(s.out)}
 	stream, err := s.trace.ExportEvents(s.ctx, req)
 	return each(stream, err, func(r *ompdv1.ExportEventsResponse) error {
 		_, err := w.Write(r.GetData())

@@ -16,6 +16,9 @@ hidden void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_da
 hidden void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next);
 hidden void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                            ompt_data_t *task, const void *code);
+/* on_sync_region_unrecorded is on_sync_region where it is not recorded: for the words of implicit tasks (word.h). */
+hidden void on_sync_region_unrecorded(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
+                                      ompt_data_t *task, const void *code);
 hidden void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                                 ompt_data_t *task, const void *code);
 hidden void on_work(int kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,

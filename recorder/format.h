@@ -150,7 +150,10 @@ struct recorder_ring {
     struct recorder_record held_table[RECORDER_HELD_MAX];      /* mutex_acquired of its locks, oldest first */
     struct recorder_record region_table[RECORDER_REGIONS_MAX]; /* parallel_begin of the regions that it has forked */
     struct recorder_task task_table[RECORDER_TASKS_MAX];       /* outermost first; the last is the current one */
-    uint64_t reserved3[32];
+    uint64_t words[RECORDER_TASKS_MAX]; /* the recorder's own, for each task of task_table: the address of the runtime's
+                                           word for it, which is empty for now, or the id of the taskwait with
+                                           dependences that the task is in (word.h) */
+    uint64_t reserved3[8];
 };
 
 /* recorder_header is the first page of the mapping. The directory follows: addresses of rings (struct recorder_ring),

@@ -2,6 +2,7 @@
 #include "events.h"
 #include "recorder.h"
 #include "state.h"
+#include "word.h"
 
 void on_thread_begin(int type, ompt_data_t *thread) {
     struct slot s;
@@ -57,7 +58,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     struct slot s;
     if (slot_open(&s, false, 2)) {
         bool begins = endpoint == ompt_scope_begin;
-        uint64_t region = id_of(parallel), id = begins ? task_new(&s, task) : id_of(task);
+        uint64_t region = id_of(parallel), id = begins ? task_new(&s, task) : word_current(s.ring, task);
         if (begins && parallel != NULL && region == 0) region = region_new(&s, parallel); /* the initial one */
         slot_first(&s, ompt_callback_implicit_task, (uint32_t)flags, endpoint, actual, region, id);
         slot_more(&s, 1, index, 0, 0, 0);
@@ -68,7 +69,6 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
             task_leave(&s, id);
         slot_close(&s);
     }
-    if (endpoint == ompt_scope_end) id_take(task);
     NEXT(implicit_task, endpoint, parallel, task, actual, index, flags);
 }
 
@@ -79,12 +79,20 @@ inlined bool in_task(const ompt_data_t *task) {
     return t != NULL && t->task == id_of(task);
 }
 
+/* wait_new gives an id to a taskwait with dependences of the task that the thread is in. */
+inlined uint64_t wait_new(struct slot *s, const ompt_data_t *wait) {
+    if (rarely(recorder_chained | recorder_given)) return id_of(wait);
+    uint64_t id = recorder_id(s->ring, ++s->ring->tasks_made), *word = word_of(s->ring);
+    if (word != NULL) *word = id;
+    return id;
+}
+
 /* on_task_create leaves out who creates it if that is the task that the thread is in: half of what it would write. */
 void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags, int dependences,
                            const void *code) {
     struct slot s;
     if (slot_open(&s, false, in_task(task) ? 1 : 2)) {
-        uint64_t id = task_new(&s, made);
+        uint64_t id = flags & ompt_task_taskwait ? wait_new(&s, made) : task_new(&s, made);
         slot_first(&s, ompt_callback_task_create, dependences != 0, s.count == 1 ? RECORDER_FOLDED : 0,
                    (uint32_t)flags, recorder_address(code), id);
         if (s.count > 1) slot_more(&s, 1, 0, 0, id_of(task), 0);
@@ -95,9 +103,12 @@ void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *m
 
 void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next) {
     struct slot s;
+    word_fill(prior);
     if (slot_open(&s, false, 1)) {
-        slot_first(&s, ompt_callback_task_schedule, status, 0, 0, id_of(prior), id_of(next));
-        if (next != NULL) task_switch(&s, id_of(prior), status, id_of(next));
+        bool waited = status == ompt_taskwait_complete;
+        uint64_t from = waited ? word_wait(s.ring, prior) : id_of(prior);
+        slot_first(&s, ompt_callback_task_schedule, status, 0, 0, from, id_of(next));
+        if (next != NULL) task_switch(&s, from, status, id_of(next));
         slot_close(&s);
     }
     NEXT(task_schedule, prior, status, next);
@@ -109,20 +120,29 @@ inlined bool folds(ompt_sync_region_t kind) { return kind != ompt_sync_region_ta
 void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                            ompt_data_t *task, const void *code) {
     struct slot s;
+    if (endpoint == ompt_scope_end) word_fill(task);
     if (slot_open(&s, false, 1)) {
-        slot_region(&s, ompt_callback_sync_region, kind, endpoint | (folds(kind) ? RECORDER_FOLDED : 0), parallel, task,
-                    code);
+        slot_region(&s, ompt_callback_sync_region, kind, endpoint | (folds(kind) ? RECORDER_FOLDED : 0), parallel,
+                    word_current(s.ring, task), code);
         if (folds(kind)) state_set(&s, endpoint == ompt_scope_begin ? state_sync(kind) : state_work(s.ring));
         slot_close(&s);
     }
     NEXT(sync_region, kind, endpoint, parallel, task, code);
+    if (endpoint == ompt_scope_begin && word_copied(kind)) word_empty(task);
+}
+
+void on_sync_region_unrecorded(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
+                               ompt_data_t *task, const void *code) {
+    (void)parallel, (void)code;
+    if (endpoint == ompt_scope_end) word_fill(task);
+    if (endpoint == ompt_scope_begin && word_copied(kind)) word_empty(task);
 }
 
 void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                                 ompt_data_t *task, const void *code) {
     struct slot s;
     if (!folds(kind) && slot_open(&s, false, 1)) {
-        slot_region(&s, ompt_callback_sync_region_wait, kind, endpoint, parallel, task, code);
+        slot_region(&s, ompt_callback_sync_region_wait, kind, endpoint, parallel, id_of(task), code);
         state_set(&s, endpoint == ompt_scope_begin ? state_sync(kind) : state_work(s.ring));
         slot_close(&s);
     }
@@ -133,7 +153,7 @@ static void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
                          ompt_data_t *task, const void *code) {
     struct slot s;
     if (slot_open(&s, false, 1)) {
-        slot_region(&s, ompt_callback_reduction, kind, endpoint, parallel, task, code);
+        slot_region(&s, ompt_callback_reduction, kind, endpoint, parallel, id_of(task), code);
         state_set(&s, endpoint == ompt_scope_begin ? ompt_state_work_reduction : state_work(s.ring));
         slot_close(&s);
     }
@@ -144,7 +164,7 @@ void on_work(int kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, om
                     const void *code) {
     struct slot s;
     if (slot_open(&s, false, 2)) {
-        slot_region(&s, ompt_callback_work, (uint32_t)kind, endpoint, parallel, task, code);
+        slot_region(&s, ompt_callback_work, (uint32_t)kind, endpoint, parallel, id_of(task), code);
         slot_more(&s, 1, 0, 0, count, 0);
         slot_close(&s);
     }
@@ -162,7 +182,7 @@ static void on_dispatch(ompt_data_t *parallel, ompt_data_t *task, ompt_dispatch_
             a = chunk->start;
             b = chunk->iterations;
         }
-        slot_region(&s, ompt_callback_dispatch, kind, 0, parallel, task, NULL);
+        slot_region(&s, ompt_callback_dispatch, kind, 0, parallel, id_of(task), NULL);
         slot_more(&s, 1, 0, 0, a, b);
         slot_close(&s);
     }
@@ -172,7 +192,7 @@ static void on_dispatch(ompt_data_t *parallel, ompt_data_t *task, ompt_dispatch_
 static void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, const void *code) {
     struct slot s;
     if (slot_open(&s, false, 1)) {
-        slot_region(&s, ompt_callback_masked, 0, endpoint, parallel, task, code);
+        slot_region(&s, ompt_callback_masked, 0, endpoint, parallel, id_of(task), code);
         slot_close(&s);
     }
     NEXT(masked, endpoint, parallel, task, code);

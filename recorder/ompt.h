@@ -89,7 +89,7 @@ typedef enum ompt_task_status_t {
     ompt_taskwait_complete = 8
 } ompt_task_status_t;
 
-enum { ompt_task_initial = 1, ompt_task_implicit = 2 };
+enum { ompt_task_initial = 1, ompt_task_implicit = 2, ompt_task_taskwait = 16 };
 
 enum {
     ompt_parallel_invoker_program = 1,

@@ -2,6 +2,7 @@
 #include "events.h"
 #include "recorder.h"
 #include "state.h"
+#include "word.h"
 
 void on_lock_init(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t wait_id, const void *code) {
     record_rare(ompt_callback_lock_init, kind, 0, (hint & 0xffffff) | impl << 24, recorder_address(code), wait_id);
@@ -19,7 +20,7 @@ static void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int
     uint32_t kept = n < 0 || deps == NULL ? 0 : n > 2 * RECORDER_FOLLOW_MAX ? 2 * RECORDER_FOLLOW_MAX : (uint32_t)n;
     if (slot_open(&s, true, 1 + (kept + 1) / 2)) {
         slot_first(&s, ompt_callback_dependences, 0, kept < (uint32_t)n ? RECORDER_CUT : 0, (uint32_t)n,
-                   id_of(task), 0);
+                   word_wait(s.ring, task), 0);
         for (uint32_t i = 0; i < kept; i += 2) {
             bool two = i + 1 < kept;
             uint32_t types = ((uint32_t)deps[i].dependence_type & 0xffff) |
@@ -32,7 +33,11 @@ static void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int
 }
 
 static void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
-    record_rare(ompt_callback_task_dependence, 0, 0, 0, id_of(source), id_of(sink));
+    struct slot s;
+    if (slot_open(&s, true, 1)) {
+        slot_first(&s, ompt_callback_task_dependence, 0, 0, 0, id_of(source), word_wait(s.ring, sink));
+        slot_close(&s);
+    }
     NEXT(task_dependence, source, sink);
 }
 

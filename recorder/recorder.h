@@ -57,13 +57,6 @@ inlined uint64_t id_give(ompt_data_t *data, uint64_t id) {
     return id;
 }
 
-/* id_take empties the word of an implicit task that has ended, if it is ours: LLVM's runtime keeps it, and where its
- * thread comes to a construct that waits for dependences, stops the program if it is not empty. */
-inlined void id_take(ompt_data_t *data) {
-    if (rarely(recorder_chained | recorder_given) || data == NULL) return;
-    data->value = 0;
-}
-
 inlined uint64_t task_new(struct slot *s, ompt_data_t *data) {
     return id_give(data, recorder_id(s->ring, ++s->ring->tasks_made));
 }
@@ -75,9 +68,9 @@ inlined uint64_t region_new(struct slot *s, ompt_data_t *data) {
 
 /* slot_region writes an event that has a region, a task and a code address. */
 inlined void slot_region(struct slot *s, uint32_t code, uint32_t kind, uint32_t flags, const ompt_data_t *parallel,
-                         const ompt_data_t *task, const void *address) {
+                         uint64_t task, const void *address) {
     uint64_t id = id_of(parallel);
-    slot_first(s, code, kind, flags, (uint32_t)id, recorder_place(address, id), id_of(task));
+    slot_first(s, code, kind, flags, (uint32_t)id, recorder_place(address, id), task);
 }
 
 #endif

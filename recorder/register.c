@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "events.h"
 #include "recorder.h"
 
 static const char *const names[64] = {
@@ -75,4 +76,6 @@ void recorder_register(ompt_function_lookup_t lookup) {
         if (callback == NULL || (recorder_head->events & CODE(code)) == 0 || superseded(code)) continue;
         recorder_head->registered[code] = (int8_t)set(code, callback);
     }
+    if (set != NULL && !recorder_chained && recorder_head->registered[ompt_callback_sync_region] < 0)
+        set(ompt_callback_sync_region, (ompt_callback_t)on_sync_region_unrecorded);
 }

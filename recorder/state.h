@@ -34,6 +34,7 @@ inlined void task_enter(struct slot *s, uint64_t task, uint64_t parallel, uint32
         t->task = task;
         t->parallel = parallel != 0 || outer == NULL ? parallel : outer->parallel;
         t->among = task_bit(task) | (outer == NULL ? 0 : outer->among);
+        ring->words[n] = 0;
     }
     ring->tasks = n + 1;
     state_set(s, state);

@@ -45,8 +45,14 @@ func run(t *testing.T, r omptest.Runtime, exe string, env ...string) running {
 // runArgs is run with arguments.
 func runArgs(t *testing.T, r omptest.Runtime, argv []string, env ...string) running {
 	t.Helper()
+	environment := append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	if r.Loader != "" {
+		argv = append([]string{r.Loader, "--library-path", r.Dir}, argv...)
+	} else {
+		environment = append(environment, "LD_LIBRARY_PATH="+r.Dir)
+	}
 	p := running{Cmd: exec.Command(argv[0], argv[1:]...)}
-	p.Env = append([]string{"LD_LIBRARY_PATH=" + r.Dir, "PATH=" + os.Getenv("PATH")}, env...)
+	p.Env = environment
 	out, err := p.StdoutPipe()
 	if err == nil {
 		err = p.Start()

@@ -87,26 +87,3 @@ func TestThreadStorm(t *testing.T) {
 		t.Logf("%d bytes: %d rings, %d threads without", memory, len(r.rings), r.Unrecorded)
 	}
 }
-
-// TestTaskwaitDependences has workers that wait for dependences in region after region: LLVM's
-// runtime stops a program with a tool that leaves a word for a worker's implicit task behind.
-func TestTaskwaitDependences(t *testing.T) {
-	exe := build(t, "clang-16", "taskwait.c", "-fopenmp", "-fopenmp-version=51")
-	for _, major := range []int{16, 19} {
-		p := run(t, omptest.RuntimeOf(t, major), exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t), "KMP_BLOCKTIME=0")
-		if p.said != "READY 100\n" {
-			t.Errorf("it said %q", p.said)
-		}
-		r, created := readRecording(t, p.Process.Pid), 0
-		for _, g := range r.rings {
-			for _, e := range g.main {
-				if e.Code == trace.TaskCreate {
-					created++
-				}
-			}
-		}
-		if created != 200 { // 100 tasks, and as many that are waits
-			t.Errorf("libomp %d: %d tasks were made", major, created)
-		}
-	}
-}

@@ -63,7 +63,8 @@ func TestNoClocks(t *testing.T) {
 			ast.Inspect(f.Body, func(n ast.Node) bool {
 				if c, ok := n.(*ast.CallExpr); ok && clock(callName(c)) {
 					if used[where] = true; clocks[where] == "" {
-						t.Errorf("%v: %s: a test that waits for a time, or compares one; use a handshake (see clocks)", s.fset.Position(c.Pos()), where)
+						t.Errorf("%v: %s: a test that waits for a time, or compares one; use a handshake (see clocks)",
+							s.fset.Position(c.Pos()), where)
 					}
 				}
 				return true
@@ -85,7 +86,8 @@ func benchmark(s source, f *ast.FuncDecl) bool {
 // clock reports whether a call waits, bounds or measures time.
 func clock(call string) bool {
 	switch call {
-	case "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Since", "time.Until", "context.WithTimeout":
+	case "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Since",
+		"time.Until", "context.WithTimeout":
 		return true
 	}
 	return strings.HasSuffix(call, "Deadline") // of contexts and connections

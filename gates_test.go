@@ -1,7 +1,6 @@
 package ompdinspect_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
@@ -18,60 +17,6 @@ const (
 	maxFields  = 15 // fields of one struct
 	tabColumns = 4
 )
-
-// widest are the packages with lines that are wider than maxColumns, and how many they
-// had when the limit came. A number may only fall; a package without is to have none.
-var widest = map[string]int{
-	".":                         20,
-	"callbacks/callbackstest":   20,
-	"client":                    20,
-	"corefile":                  40,
-	"delve":                     20,
-	"gdb":                       40,
-	"handles":                   10,
-	"inspect":                   80,
-	"internal/accesspath":       40,
-	"internal/arch":             40,
-	"internal/cli":              60,
-	"internal/clib":             20,
-	"internal/e2e":              341,
-	"internal/elfx":             20,
-	"internal/flow":             10,
-	"internal/gocode":           10,
-	"internal/layoutcode":       10,
-	"internal/libc":             20,
-	"internal/lockflow":         10,
-	"internal/modules":          20,
-	"internal/omptest":          30,
-	"internal/oracle":           30,
-	"internal/outfile":          10,
-	"internal/pagecache":        10,
-	"internal/piped":            20,
-	"internal/report":           20,
-	"internal/sandbox":          20,
-	"internal/symfile":          20,
-	"internal/text":             100,
-	"internal/wire":             10,
-	"layout":                    30,
-	"live":                      60,
-	"ompd":                      60,
-	"picture":                   10,
-	"proto/ompd/v1":             10,
-	"remote":                    30,
-	"rtl":                       50,
-	"rtl/accessor":              20,
-	"rtl/foreign":               30,
-	"rtl/libgomp":               130,
-	"rtl/libomp":                190,
-	"rtl/libomp/locate":         190,
-	"rtl/rtltest":               20,
-	"server":                    190,
-	"session":                   10,
-	"symbolize":                 50,
-	"symbolize/internal/dwarfx": 10,
-	"unwind":                    40,
-	"watch":                     20,
-}
 
 // large are the types that break a limit, with the reason: a type that is cut up goes out
 // of the table.
@@ -102,35 +47,37 @@ var lonely = map[string]string{
 	"internal/text.Tasks":       "to be unexported, or to go",
 }
 
-// TestLineWidth keeps lines to a width that two files side by side have room for.
+// TestLineWidth keeps lines to a width that two files side by side have room for. What a
+// raw string quotes is as wide as it is.
 func TestLineWidth(t *testing.T) {
-	wide := map[string]int{}
-	first := map[string]string{}
 	for _, s := range sources(t) {
 		if ast.IsGenerated(s.ast) {
 			continue
 		}
-		n := 0
+		quoted, n := quotedLines(s), 0
 		for line := range strings.Lines(s.text) {
 			n++
 			line = strings.TrimSuffix(line, "\n")
-			if utf8.RuneCountInString(line)+(tabColumns-1)*strings.Count(line, "\t") > maxColumns {
-				if wide[s.pkg]++; first[s.pkg] == "" {
-					first[s.pkg] = fmt.Sprintf("%s:%d", s.name, n)
-				}
+			columns := utf8.RuneCountInString(line) + (tabColumns-1)*strings.Count(line, "\t")
+			if columns > maxColumns && !quoted[n] {
+				t.Errorf("%s:%d has %d columns, more than %d", s.name, n, columns, maxColumns)
 			}
 		}
 	}
-	for pkg, n := range wide {
-		if n > widest[pkg] {
-			t.Errorf("%s has %d lines of more than %d columns, more than %d; the first is %s", pkg, n, maxColumns, widest[pkg], first[pkg])
+}
+
+// quotedLines are the lines of s that have a part of a raw string.
+func quotedLines(s source) map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && l.Value[0] == '`' {
+			for i := s.fset.Position(l.Pos()).Line; i <= s.fset.Position(l.End()).Line; i++ {
+				lines[i] = true
+			}
 		}
-	}
-	for pkg, most := range widest {
-		if wide[pkg] == 0 {
-			t.Errorf("%s has no wide lines any more: take it (%d) out of the table", pkg, most)
-		}
-	}
+		return true
+	})
+	return lines
 }
 
 // TestTypeSize keeps types to one responsibility.

@@ -19,8 +19,9 @@ const (
 
 // exceptions are the places that break a limit for a good reason.
 var exceptions = map[string]string{
-	"exported callbacks":        "the contract: every layer speaks in its types, constants and codes",
-	"exported rtl":              "the contract towards runtimes: subjects, infos and the standard's states are one vocabulary",
+	"exported callbacks": "the contract: every layer speaks in its types, constants and codes",
+	"exported rtl": "the contract towards runtimes: subjects, infos and the standard's states are one " +
+		"vocabulary",
 	"function TestRefused":      "a table of files to refuse, and the few lines that run it",
 	"function circles":          "a table of damages",
 	"exported inspect":          "the picture: one type for each noun of the JSON contract",
@@ -52,7 +53,8 @@ func TestFunctionLength(t *testing.T) {
 				lengths = append(lengths, n)
 			}
 			if n > maxFuncLines && !excepted("function", f.Name.Name) {
-				t.Errorf("%v: function %s has %d lines, more than %d", s.fset.Position(f.Pos()), f.Name.Name, n, maxFuncLines)
+				t.Errorf("%v: function %s has %d lines, more than %d", s.fset.Position(f.Pos()), f.Name.Name, n,
+					maxFuncLines)
 			}
 		}
 	}
@@ -66,7 +68,8 @@ func TestInterfaceSize(t *testing.T) {
 	for _, s := range sources(t) {
 		ast.Inspect(s.ast, func(n ast.Node) bool {
 			if i, ok := n.(*ast.InterfaceType); ok && len(i.Methods.List) > maxMethods {
-				t.Errorf("%v: an interface of %d methods, more than %d", s.fset.Position(i.Pos()), len(i.Methods.List), maxMethods)
+				t.Errorf("%v: an interface of %d methods, more than %d", s.fset.Position(i.Pos()), len(i.Methods.List),
+					maxMethods)
 			}
 			return true
 		})
@@ -121,7 +124,8 @@ func undocumented(d ast.Decl) []string {
 }
 
 // wellKnown are methods whose meaning their interface gives.
-var wellKnown = map[string]bool{"Error": true, "Unwrap": true, "String": true, "Is": true, "Len": true, "Less": true, "Swap": true}
+var wellKnown = map[string]bool{"Error": true, "Unwrap": true, "String": true, "Is": true, "Len": true, "Less": true,
+	"Swap": true}
 
 // sentence reports whether a comment begins with a full sentence: its first paragraph ends
 // as one does, or goes on into a list or an example.
@@ -131,7 +135,8 @@ func sentence(doc *ast.CommentGroup) bool {
 	}
 	first, _, _ := strings.Cut(doc.Text(), "\n\n")
 	first = strings.TrimRight(strings.TrimSpace(first), ")\"'`")
-	return strings.HasSuffix(first, ".") || strings.HasSuffix(first, ":") || strings.HasSuffix(first, "?") || strings.HasSuffix(first, ", as by")
+	return strings.HasSuffix(first, ".") || strings.HasSuffix(first, ":") || strings.HasSuffix(first, "?") ||
+		strings.HasSuffix(first, ", as by")
 }
 
 func receiverExported(f *ast.FuncDecl) bool {

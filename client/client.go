@@ -55,7 +55,8 @@ func Dial(address string, o Options) (*Client, error) {
 	}
 	if ok {
 		if o.Token != "" && o.TLS == nil && !loopback(at) {
-			return nil, fmt.Errorf("server %q: a token is not sent there in clear: encrypt the connection (--server-ca)", address)
+			return nil, fmt.Errorf("server %q: a token is not sent there in clear: encrypt the connection "+
+				"(--server-ca)", address)
 		}
 		at = "dns:///" + at
 	} else {
@@ -94,7 +95,8 @@ func Over(c net.Conn) (*Client, error) {
 		c = nil
 		return once, nil
 	}
-	conn, err := grpc.NewClient("passthrough:///pipe", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///pipe", grpc.WithContextDialer(dial),
+		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, err
 	}

@@ -52,9 +52,8 @@ func serve(t *testing.T) string {
 }
 
 func TestClient(t *testing.T) {
-	r := omptest.Dump(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel,
-	})
+	exe := omptest.Compile(t, omptest.Build{Program: "nested"})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 	c, err := client.Dial(serve(t), client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +74,8 @@ func TestClient(t *testing.T) {
 			want++
 		}
 	}
-	for th, err := range target.Threads(ctx, ompdv1.ThreadView_THREAD_VIEW_BASIC, &ompdv1.ThreadFilter{Roles: []string{"worker"}}) {
+	for th, err := range target.Threads(ctx, ompdv1.ThreadView_THREAD_VIEW_BASIC,
+		&ompdv1.ThreadFilter{Roles: []string{"worker"}}) {
 		if err != nil || th.Role != "worker" || th.UserStack != nil {
 			t.Errorf("%+v, %v", th, err)
 		}
@@ -102,7 +102,8 @@ func TestClient(t *testing.T) {
 	}
 	_, err = target.Picture(ctx)
 	var e *client.Error
-	if !errors.As(err, &e) || e.Code != codes.NotFound || e.Reason != "TARGET_NOT_FOUND" || strings.Contains(e.Error(), "rpc error") {
+	if !errors.As(err, &e) || e.Code != codes.NotFound || e.Reason != "TARGET_NOT_FOUND" ||
+		strings.Contains(e.Error(), "rpc error") {
 		t.Errorf("a target that was closed: %v", err)
 	}
 	if _, err := client.Dial("localhost:1", client.Options{}); err == nil {

@@ -16,7 +16,8 @@ import (
 
 // Watch yields a picture of a living target at each interval, until ctx ends or
 // the loop does.
-func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...ompdv1.PicturePart) iter.Seq2[*picture.Picture, error] {
+func (t *Target) Watch(ctx context.Context, interval time.Duration,
+	parts ...ompdv1.PicturePart) iter.Seq2[*picture.Picture, error] {
 	req := &ompdv1.WatchTargetRequest{Target: t.Name, Parts: parts, Interval: durationpb.New(interval)}
 	return func(yield func(*picture.Picture, error) bool) {
 		for l, err := range t.watch(ctx, req) {
@@ -34,7 +35,8 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, parts ...omp
 // Looks yields so many looks at a process, one at each interval, each with what
 // changed since the one before and since the first.
 func (t *Target) Looks(ctx context.Context, interval time.Duration, count int) iter.Seq2[*watch.Look, error] {
-	return t.watch(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Interval: durationpb.New(interval), Count: int64(count), Compare: true})
+	return t.watch(ctx, &ompdv1.WatchTargetRequest{Target: t.Name, Interval: durationpb.New(interval),
+		Count: int64(count), Compare: true})
 }
 
 func (t *Target) watch(ctx context.Context, req *ompdv1.WatchTargetRequest) iter.Seq2[*watch.Look, error] {

@@ -27,7 +27,8 @@ func sparse(tb testing.TB, path string) string {
 	const size = 4 << 30
 	e := takeApart(tb, path)
 	end := uint64(1 << 30)
-	e.loads = append(e.loads, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Off: end, Vaddr: 1 << 45, Filesz: size, Memsz: size})
+	e.loads = append(e.loads, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_W), Off: end,
+		Vaddr: 1 << 45, Filesz: size, Memsz: size})
 	name := e.write(tb)
 	if err := os.Truncate(name, int64(end+size)); err != nil {
 		tb.Fatal(err)
@@ -70,7 +71,8 @@ func benchmarkOpen(b *testing.B, path string) {
 
 func BenchmarkOpenSmall(b *testing.B) {
 	benchmarkOpen(b, omptest.Dump(b, omptest.Run{
-		Exe: omptest.Compile(b, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(b, 16), Mode: omptest.Kernel,
+		Exe: omptest.Compile(b, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(b, 16),
+		Mode: omptest.Kernel,
 	}).Core)
 }
 

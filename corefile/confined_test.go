@@ -25,15 +25,11 @@ func TestConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(filepath.Dir(p.exe), "lain2") // as long as the program's own
-	if err := os.WriteFile(secret, bytes[:4096], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, secret, bytes[:4096])
 	main := func(name, exe string, allowed ...string) (string, error) {
 		core := filepath.Join(dir, filepath.Base(exe))
-		changed := []byte(strings.ReplaceAll(string(bytes), p.exe, exe))
-		if err := os.WriteFile(core, changed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		changed := strings.ReplaceAll(string(bytes), p.exe, exe)
+		writeFile(t, core, []byte(changed))
 		var opened []string
 		o := &files.Opener{Dirs: append(allowed, dir), Also: files.System()}
 		c, err := Open(core, Options{Open: func(name string) (*os.File, error) {
@@ -51,7 +47,7 @@ func TestConfined(t *testing.T) {
 			t.Errorf("%s: opened %q", name, opened)
 		}
 		list, _ := c.Modules()
-		if i := slices.IndexFunc(list[1:], func(m *callbacks.Module) bool { return strings.Contains(m.Path, "libc.so") }); i < 0 || list[1+i].File == "" {
+		if i := slices.IndexFunc(list, isLibc); i < 1 || list[i].File == "" {
 			t.Errorf("%s: the system's own C library has no file", name)
 		}
 		return list[0].File, list[0].Err
@@ -62,18 +58,29 @@ func TestConfined(t *testing.T) {
 	gone := secret[:len(secret)-1] + "3"
 	there, errThere := main("elsewhere", secret)
 	none, errNone := main("nowhere", gone)
-	if there != "" || none != "" || !errors.Is(errThere, modules.ErrNoFile) || strings.ReplaceAll(errThere.Error(), secret, gone) != errNone.Error() {
+	if there != "" || none != "" || !errors.Is(errThere, modules.ErrNoFile) ||
+		strings.ReplaceAll(errThere.Error(), secret, gone) != errNone.Error() {
 		t.Errorf("a file that is there: %q, %v; that is not: %q, %v", there, errThere, none, errNone)
 	}
 	if file, err := main("as it is", p.exe); file != "" || !strings.Contains(err.Error(), "--allow-dir") {
 		t.Errorf("the program is elsewhere: %q, %v", file, err)
 	}
-	_, err = Open(p.core, Options{Open: (&files.Opener{Dirs: []string{dir}}).Open})
-	if !errors.Is(err, fs.ErrNotExist) {
+	here := &files.Opener{Dirs: []string{dir}}
+	if _, err := Open(p.core, Options{Open: here.Open}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the core is elsewhere: %v", err)
 	}
-	_, err = Open(filepath.Join(dir, filepath.Base(p.exe)), Options{Exe: p.exe, Open: (&files.Opener{Dirs: []string{dir}}).Open})
-	if !errors.Is(err, fs.ErrNotExist) {
+	changed := filepath.Join(dir, filepath.Base(p.exe))
+	if _, err := Open(changed, Options{Exe: p.exe, Open: here.Open}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the executable is elsewhere: %v", err)
+	}
+}
+
+// isLibc reports whether m is the C library.
+func isLibc(m *callbacks.Module) bool { return strings.Contains(m.Path, "libc.so") }
+
+func writeFile(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

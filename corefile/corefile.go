@@ -162,7 +162,8 @@ func openFile(path string, opts Options) (*os.File, error) {
 		err = fmt.Errorf("%s: %w: it is not a regular file: %s", path, ErrNotCore, fixNotCore)
 	}
 	if err == nil && st.Size() == 0 {
-		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore, fixNotCore)
+		err = fmt.Errorf("%s: %w: it is empty, as a full disk or a core limit of 0 leaves it: %s", path, ErrNotCore,
+			fixNotCore)
 	}
 	if err != nil {
 		file.Close()

@@ -46,7 +46,8 @@ func TestInfo(t *testing.T) {
 			r := dump(t, tt.mode)
 			c := open(t, r.Core, Options{})
 			got := c.Info()
-			if got.PID != r.PID || got.Executable != r.Exe || got.Producer != tt.producer || got.Signal != tt.signal || got.Truncated || len(got.Warnings) > 0 {
+			if got.PID != r.PID || got.Executable != r.Exe || got.Producer != tt.producer || got.Signal != tt.signal ||
+				got.Truncated || len(got.Warnings) > 0 {
 				t.Errorf("Info = %+v; want PID %d, %s, %s, signal %d", got, r.PID, r.Exe, tt.producer, tt.signal)
 			}
 			if got.HasFault != (tt.fault != 0) || got.FaultAddress.Offset != tt.fault {
@@ -94,7 +95,8 @@ for t in gdb.selected_inferior().threads():
 			}
 			lwps, err := c.ThreadIDs(callbacks.ThreadIDLWP)
 			if err != nil || len(lwps) != len(want) || len(want) != len(r.Truth.Threads) {
-				t.Fatalf("%d threads, gdb has %d, the program had %d (%v)\n%s", len(lwps), len(want), len(r.Truth.Threads), err, out)
+				t.Fatalf("%d threads, gdb has %d, the program had %d (%v)\n%s", len(lwps), len(want),
+					len(r.Truth.Threads), err, out)
 			}
 			pthreads, err := c.ThreadIDs(callbacks.ThreadIDPthread)
 			if err != nil {

@@ -159,7 +159,8 @@ func trim(t testing.TB, p *program) []byte {
 		if n.Type == ntPRSTATUS {
 			threads++
 		}
-		return n.Type == ntPRSTATUS && threads <= 2 || n.Type == ntAUXV || n.Type == ntFILE || n.Type == ntPRPSINFO || n.Type == ntSIGINFO
+		return n.Type == ntPRSTATUS && threads <= 2 || n.Type == ntAUXV || n.Type == ntFILE || n.Type == ntPRPSINFO ||
+			n.Type == ntSIGINFO
 	})
 	mods, _ := c.Modules()
 	small := &edit{b: bytes.Clone(e.b[:64]), notes: e.notes}
@@ -177,7 +178,8 @@ func trim(t testing.TB, p *program) []byte {
 			}
 			off := uint64(len(small.b))
 			small.b = append(small.b, e.b[l.Off+at-l.Vaddr:][:4096]...)
-			small.loads = append(small.loads, elf.Prog64{Type: l.Type, Flags: l.Flags, Off: off, Vaddr: at, Filesz: 4096, Memsz: 4096})
+			small.loads = append(small.loads, elf.Prog64{Type: l.Type, Flags: l.Flags, Off: off, Vaddr: at,
+				Filesz: 4096, Memsz: 4096})
 		}
 	}
 	return small.bytes()

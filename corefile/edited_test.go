@@ -39,7 +39,8 @@ func TestUnusualCores(t *testing.T) {
 			e.notes = [][]elfx.Note{e.notes[0][:half], e.notes[0][half:]}
 		}, ""},
 		{"foreign notes between", func(_ *testing.T, e *edit) {
-			e.notes[0] = append([]elfx.Note{{Owner: "SOMEONE", Type: ntPRSTATUS, Desc: make([]byte, 99)}, {Owner: "LONGER THAN ANY OWNER", Type: 1}}, e.notes[0]...)
+			someone := elfx.Note{Owner: "SOMEONE", Type: ntPRSTATUS, Desc: make([]byte, 99)}
+			e.notes[0] = append([]elfx.Note{someone, {Owner: "LONGER THAN ANY OWNER", Type: 1}}, e.notes[0]...)
 		}, ""},
 		{"70,000 program headers", func(_ *testing.T, e *edit) {
 			for i := range uint64(70000) {
@@ -54,10 +55,7 @@ func TestUnusualCores(t *testing.T) {
 			}
 		}, ""},
 		{"the loader's list is lost", func(t *testing.T, e *edit) {
-			for _, a := range open(t, p.core, Options{}).mods.LinkMapAddresses()[1:] {
-				e.poke(t, a+24, 0x1234)
-				break
-			}
+			e.poke(t, open(t, p.core, Options{}).mods.LinkMapAddresses()[1]+24, 0x1234)
 		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +76,8 @@ func TestUnusualCores(t *testing.T) {
 }
 
 func sameModule(a, b *callbacks.Module) bool {
-	return a.Low == b.Low && a.Bias == b.Bias && (a.Image == nil) == (b.Image == nil) && filepath.Base(a.File) == filepath.Base(b.File)
+	return a.Low == b.Low && a.Bias == b.Bias && (a.Image == nil) == (b.Image == nil) &&
+		filepath.Base(a.File) == filepath.Base(b.File)
 }
 
 func modulesIn(c *Core) []*callbacks.Module {

@@ -57,7 +57,8 @@ func (c *Core) readRegions(f *elfx.File, size int64) {
 	c.info.Truncated = missing > 0 || c.notes.lost
 	switch {
 	case c.notes.lost:
-		c.warn("the core is truncated within its notes: threads, files and %d bytes of memory are missing; %s", missing, cureTruncated)
+		c.warn("the core is truncated within its notes: threads, files and %d bytes of memory are missing; %s", missing,
+			cureTruncated)
 	case missing > 0:
 		c.warn("the core is truncated: %d bytes of memory are missing; %s", missing, cureTruncated)
 	}
@@ -109,7 +110,8 @@ func mergeFiles(list []region, files []callbacks.Mapping) []region {
 				gap = min(gap, max(list[0].low, at))
 			}
 			if at < gap {
-				out = append(out, region{low: at, high: gap, perm: callbacks.PermRead, file: m.File, fileOff: m.FileOffset + at - m.Low.Offset})
+				out = append(out, region{low: at, high: gap, perm: callbacks.PermRead, file: m.File,
+					fileOff: m.FileOffset + at - m.Low.Offset})
 				at = gap
 				continue
 			}
@@ -160,7 +162,8 @@ func (c *Core) regionAt(a uint64) *region {
 func (c *Core) Mappings() []callbacks.Mapping {
 	list := make([]callbacks.Mapping, len(c.regions))
 	for i, r := range c.regions {
-		list[i] = callbacks.Mapping{Low: callbacks.At(r.low), High: callbacks.At(r.high), Perm: r.perm, File: r.file, FileOffset: r.fileOff}
+		list[i] = callbacks.Mapping{Low: callbacks.At(r.low), High: callbacks.At(r.high), Perm: r.perm, File: r.file,
+			FileOffset: r.fileOff}
 	}
 	return list
 }

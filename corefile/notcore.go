@@ -12,10 +12,12 @@ import (
 )
 
 // fixNotCore is how to come by a core.
-const fixNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a program that runs"
+const fixNotCore = "a program that dies after `ulimit -c unlimited` leaves a core, and `gcore PID` takes one of a " +
+	"program that runs"
 
 // cureTruncated is how to come by a whole one.
-const cureTruncated = "make the core anew with enough disk space and after `ulimit -c unlimited`; for systemd-coredump raise ProcessSizeMax and ExternalSizeMax in coredump.conf"
+const cureTruncated = "make the core anew with enough disk space and after `ulimit -c unlimited`; for " +
+	"systemd-coredump raise ProcessSizeMax and ExternalSizeMax in coredump.conf"
 
 // refuse makes the error of a file that elfx could not open.
 func (c *Core) refuse(img fileImage, err error) error {
@@ -50,7 +52,8 @@ func describeBytes(img callbacks.Image) string {
 	s := string(b[:n])
 	for _, k := range []struct{ magic, name string }{
 		{"#!", "a script"}, {"!<arch>\n", "an archive of object files"}, {"MDMP", "a Windows minidump"},
-		{"\xcf\xfa\xed\xfe", "a Mach-O file"}, {"PK\x03\x04", "a zip archive"}, {"BZh", "compressed with bzip2 (decompress it first)"},
+		{"\xcf\xfa\xed\xfe", "a Mach-O file"}, {"PK\x03\x04", "a zip archive"},
+		{"BZh", "compressed with bzip2 (decompress it first)"},
 		{"\x7fELF", "the first bytes of an ELF file"},
 	} {
 		if strings.HasPrefix(s, k.magic) {
@@ -65,8 +68,10 @@ func describeBytes(img callbacks.Image) string {
 
 // isText reports whether s looks like the beginning of a UTF-8 text.
 func isText(s string) bool {
-	if cut := strings.LastIndexFunc(s, func(r rune) bool { return r != utf8.RuneError }); cut >= 0 && len(s)-cut <= utf8.UTFMax+1 {
+	if cut := strings.LastIndexFunc(s, func(r rune) bool { return r != utf8.RuneError }); cut >= 0 &&
+		len(s)-cut <= utf8.UTFMax+1 {
 		s = s[:cut] // a character may be cut at the end
 	}
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f\x1b", r) })
+	return utf8.ValidString(s) && !strings.ContainsFunc(s,
+		func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\f\x1b", r) })
 }

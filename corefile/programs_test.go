@@ -91,10 +91,12 @@ func (p *program) read(t testing.TB, lines *bufio.Scanner) {
 		if line == "ready" {
 			return
 		}
-		if _, err := fmt.Sscanf(line, "symbols %v %v %v %v", &p.main, &p.globalData, &p.untouched, &p.constant); err == nil {
+		if _, err := fmt.Sscanf(line, "symbols %v %v %v %v", &p.main, &p.globalData, &p.untouched,
+			&p.constant); err == nil {
 			continue
 		}
-		if _, err := fmt.Sscanf(line, "thread %d %v mine %v %d loaded %s", &th.lwp, &th.pthread, &th.mineAt, &th.mine, &loaded); err != nil {
+		if _, err := fmt.Sscanf(line, "thread %d %v mine %v %d loaded %s", &th.lwp, &th.pthread, &th.mineAt, &th.mine,
+			&loaded); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
 		if strings.HasPrefix(loaded, "0x") {

@@ -55,7 +55,8 @@ func TestOpenRefuses(t *testing.T) {
 		{lib, ErrNotCore, []string{"a shared library"}},
 		{obj, ErrNotCore, []string{"an object file"}},
 		{header("386", func(b []byte) { b[4], b[18] = 1, byte(elf.EM_386) }), ErrArch, []string{"32-bit", "386"}},
-		{header("s390", func(b []byte) { b[5], b[18], b[19] = 2, 0, byte(elf.EM_S390) }), ErrArch, []string{"big-endian", "s390"}},
+		{header("s390", func(b []byte) { b[5], b[18], b[19] = 2, 0, byte(elf.EM_S390) }), ErrArch,
+			[]string{"big-endian", "s390"}},
 		{header("riscv", func(b []byte) { b[18] = byte(elf.EM_RISCV) }), ErrArch, []string{"riscv"}},
 		{header("no program headers", func(b []byte) { clear(b[56:58]) }), ErrNotCore, []string{"no threads"}},
 	} {
@@ -120,7 +121,8 @@ func TestTruncated(t *testing.T) {
 func checkCut(t *testing.T, whole, cut *Core, n uint64) {
 	t.Helper()
 	info := cut.Info()
-	if !info.Truncated || len(info.Warnings) != 1 || !strings.Contains(info.Warnings[0], "bytes of memory are missing") {
+	if !info.Truncated || len(info.Warnings) != 1 ||
+		!strings.Contains(info.Warnings[0], "bytes of memory are missing") {
 		t.Errorf("cut at %d: truncated %v, warnings %q", n, info.Truncated, info.Warnings)
 	}
 	if len(cut.threads) != len(whole.threads) {
@@ -138,7 +140,8 @@ func checkCut(t *testing.T, whole, cut *Core, n uint64) {
 			}
 			err := cut.ReadMemory(a, got[:])
 			lost := r.offset+at+8 > n
-			if err == nil && got != want || err != nil && (!lost || !errors.Is(err, ErrTruncated) || !errors.Is(err, callbacks.ErrNotCaptured)) {
+			if err == nil && got != want || err != nil &&
+				(!lost || !errors.Is(err, ErrTruncated) || !errors.Is(err, callbacks.ErrNotCaptured)) {
 				t.Errorf("cut at %d: %v is %x, %v; want %x", n, a, got, err, want)
 			}
 		}
@@ -215,14 +218,16 @@ func TestDeletedWhileRunning(t *testing.T) {
 	kept := copyFile(t, exe, filepath.Join(t.TempDir(), "kept"))
 	script := filepath.Join(t.TempDir(), "run")
 	// The program aborts only after the shell has removed its file.
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec 3<"+exe+"\nrm "+exe+"\nexec /proc/self/fd/3 \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec 3<"+exe+"\nrm "+exe+"\nexec /proc/self/fd/3 \"$@\"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	p := runExe(t, script, "abort")
 	p.exe = exe
 	c := open(t, p.core, Options{})
 	list, _ := c.Modules()
-	if err := list[0].Err; err == nil || !strings.Contains(err.Error(), "deleted or replaced") || !strings.Contains(list[0].Path, exe) {
+	if err := list[0].Err; err == nil || !strings.Contains(err.Error(), "deleted or replaced") ||
+		!strings.Contains(list[0].Path, exe) {
 		t.Errorf("%s: %v", list[0].Path, err)
 	}
 	checkSymbols(t, open(t, p.core, Options{Exe: kept}), p)

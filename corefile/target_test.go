@@ -16,7 +16,8 @@ func TestConformance(t *testing.T) {
 	for _, mode := range []omptest.Mode{omptest.Kernel, omptest.Gcore} {
 		t.Run(string(mode), func(t *testing.T) {
 			c := open(t, dump(t, mode).Core, Options{})
-			callbackstest.Run(t, c, callbackstest.Known{Symbol: "main", ThreadSymbol: "__kmp_gtid", Unmapped: callbacks.At(0x10000)})
+			callbackstest.Run(t, c, callbackstest.Known{Symbol: "main", ThreadSymbol: "__kmp_gtid",
+				Unmapped: callbacks.At(0x10000)})
 		})
 	}
 }
@@ -34,10 +35,12 @@ func TestKindsOfExecutable(t *testing.T) {
 				checkSymbols(t, c, p)
 				checkThreads(t, c, p)
 				mods, err := c.Modules()
-				if unproven := name == "no build id"; (err != nil) != unproven || mods[0].File != p.exe || mods[0].Image == nil {
+				if unproven := name == "no build id"; (err != nil) != unproven || mods[0].File != p.exe ||
+					mods[0].Image == nil {
 					t.Errorf("the executable is %+v; %v", mods[0], err)
 				}
-				callbackstest.Run(t, c, callbackstest.Known{Symbol: "global_data", ThreadSymbol: "mine", Unmapped: callbacks.At(0x1000)})
+				callbackstest.Run(t, c, callbackstest.Known{Symbol: "global_data", ThreadSymbol: "mine",
+					Unmapped: callbacks.At(0x1000)})
 			})
 		}
 	}

@@ -44,7 +44,8 @@ func (c *Core) readThreads(size int64) error {
 		return nil
 	}
 	if c.notes.lost {
-		return fmt.Errorf("%s: %w: it has %d bytes, which end before the threads' registers: %s", c.path, ErrTruncated, size, cureTruncated)
+		return fmt.Errorf("%s: %w: it has %d bytes, which end before the threads' registers: %s", c.path, ErrTruncated,
+			size, cureTruncated)
 	}
 	return fmt.Errorf("%s: %w: it has no threads (no NT_PRSTATUS note): %s", c.path, ErrNotCore, fixNotCore)
 }

@@ -103,7 +103,8 @@ func openZstd(l *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 			return nil, nil, err
 		}
 	}
-	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1))
+	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		held.Close()
 		return nil, nil, err

@@ -108,7 +108,8 @@ func TestHolesAndProgress(t *testing.T) {
 	}
 	defer f.Close()
 	const size = 256 << 20
-	stream := io.MultiReader(bytes.NewReader([]byte("begin")), io.LimitReader(zeros{}, size), bytes.NewReader([]byte("end")))
+	stream := io.MultiReader(bytes.NewReader([]byte("begin")), io.LimitReader(zeros{}, size),
+		bytes.NewReader([]byte("end")))
 	if err := copySparse(f, stream, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +188,8 @@ func TestNoTemporary(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "nothing"))
-	if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), "TMPDIR") || errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), "TMPDIR") ||
+		errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }

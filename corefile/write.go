@@ -148,7 +148,8 @@ func pageUp(n uint64) uint64 { return (n + pageSize - 1) &^ (pageSize - 1) }
 
 func ident() (id [elf.EI_NIDENT]byte) {
 	copy(id[:], elf.ELFMAG)
-	id[elf.EI_CLASS], id[elf.EI_DATA], id[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	id[elf.EI_CLASS], id[elf.EI_DATA], id[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+		byte(elf.EV_CURRENT)
 	return id
 }
 

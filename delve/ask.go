@@ -175,7 +175,8 @@ func (s *sight) calls(ctx context.Context, list []*registers) error {
 	var of []*registers
 	for _, r := range list {
 		if r != nil && r.arch == callbacks.ArchX86_64 && r.Values[callbacks.X86RIP] > arch.SyscallCode {
-			spans = append(spans, span{Address: r.Values[callbacks.X86RIP] - arch.SyscallCode, Length: arch.SyscallCode})
+			spans = append(spans, span{Address: r.Values[callbacks.X86RIP] - arch.SyscallCode,
+				Length: arch.SyscallCode})
 			of = append(of, r)
 		}
 	}
@@ -267,7 +268,8 @@ func (s *sight) auxv(ctx context.Context) (map[uint64]uint64, error) {
 			} `json:"children"`
 		}
 	}
-	in := map[string]any{"Scope": map[string]any{"GoroutineID": -1}, "Expr": "runtime.auxv", "Cfg": map[string]any{"MaxArrayValues": 1, "MaxVariableRecurse": 1}}
+	in := map[string]any{"Scope": map[string]any{"GoroutineID": -1}, "Expr": "runtime.auxv",
+		"Cfg": map[string]any{"MaxArrayValues": 1, "MaxVariableRecurse": 1}}
 	var f failure
 	if err := s.p.conn.call(ctx, "Eval", in, &out); errors.As(err, &f) {
 		return nil, nil
@@ -317,7 +319,8 @@ func (s *sight) symbol(ctx context.Context, q *ompdv1.SymbolQuestion) (*ompdv1.A
 		symbol, ok := f.LookupDynamic(q.GetName())
 		closer.Close()
 		if ok {
-			return &ompdv1.Answer{Answer: &ompdv1.Answer_Symbol{Symbol: &ompdv1.SymbolAnswer{Address: l.Address + symbol.Value}}}, nil
+			return &ompdv1.Answer{Answer: &ompdv1.Answer_Symbol{Symbol: &ompdv1.SymbolAnswer{Address: l.Address +
+				symbol.Value}}}, nil
 		}
 	}
 	return none, nil

@@ -75,7 +75,8 @@ func ParseAddress(name string) (string, error) {
 		return address, nil
 	}
 	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
-		return "", fmt.Errorf("%s: it must be %sHOST:PORT, such as %s127.0.0.1:2345, or %s/PATH for a unix socket", name, Scheme, Scheme, Scheme)
+		return "", fmt.Errorf("%s: it must be %sHOST:PORT, such as %s127.0.0.1:2345, or %s/PATH for a unix socket",
+			name, Scheme, Scheme, Scheme)
 	}
 	return address, nil
 }
@@ -124,7 +125,8 @@ func (p *Process) greet(ctx context.Context) error {
 		return err
 	}
 	if version.APIVersion != apiVersion {
-		return fmt.Errorf("%w: %s speaks version %d: start Delve with --api-version=%d", ErrAPI, p.conn.address, version.APIVersion, apiVersion)
+		return fmt.Errorf("%w: %s speaks version %d: start Delve with --api-version=%d", ErrAPI, p.conn.address,
+			version.APIVersion, apiVersion)
 	}
 	p.info.Version = versionNumber(version.DelveVersion)
 	var multi struct{ IsMulticlient bool }
@@ -148,14 +150,16 @@ func (p *Process) recording(ctx context.Context) error {
 		return err
 	}
 	if recorded.Recorded && recorded.TraceDirectory == "" {
-		return fmt.Errorf("%w: the Delve at %s has a core open: give that to ompd-inspect itself", ErrNoProcess, p.conn.address)
+		return fmt.Errorf("%w: the Delve at %s has a core open: give that to ompd-inspect itself", ErrNoProcess,
+			p.conn.address)
 	}
 	return nil
 }
 
 // letGo detaches a Delve that would kill the program when this connection ends.
 func (p *Process) letGo(ctx context.Context) error {
-	err := fmt.Errorf("%w, and this was it: the Delve at %s has let the program go on without it: start it with --accept-multiclient", ErrSingleClient, p.conn.address)
+	err := fmt.Errorf("%w, and this was it: the Delve at %s has let the program go on without it: start it with "+
+		"--accept-multiclient", ErrSingleClient, p.conn.address)
 	return errors.Join(err, p.conn.call(ctx, "Detach", struct{ Kill bool }{false}, nil))
 }
 

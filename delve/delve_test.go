@@ -38,7 +38,8 @@ func quiet() {}
 // TestLaws runs the conformance kit on a Go program and on one that has no Go in it,
 // whose modules are found by other means.
 func TestLaws(t *testing.T) {
-	nested := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
+	nested := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16),
+		Mode: omptest.Live}
 	for name, tt := range map[string]struct {
 		run    omptest.Run
 		symbol string
@@ -46,7 +47,8 @@ func TestLaws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := omptest.StartUnderDelve(t, tt.run)
 			pause, err := open(t, h.Socket).Look(t.Context(), quiet, func(tg callbacks.Target) error {
-				callbackstest.Run(t, tg, callbackstest.Known{Symbol: tt.symbol, ThreadSymbol: "errno", Unmapped: callbacks.At(0x1000)})
+				callbackstest.Run(t, tg, callbackstest.Known{Symbol: tt.symbol, ThreadSymbol: "errno",
+					Unmapped: callbacks.At(0x1000)})
 				if mods, err := tg.(callbacks.ModuleLister).Modules(); err != nil || mods[0].File != h.Exe {
 					t.Errorf("%v, %v", mods[0], err)
 				}
@@ -70,7 +72,8 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%q, %v", p, err)
 		}
 		var fault *callbacks.FaultError
-		if err := tg.ReadMemory(last.Add(^uint64(7)), make([]byte, 16)); !errors.As(err, &fault) || fault.Address != last.Add(^uint64(7)) {
+		if err := tg.ReadMemory(last.Add(^uint64(7)), make([]byte, 16)); !errors.As(err, &fault) ||
+			fault.Address != last.Add(^uint64(7)) {
 			t.Errorf("before it: %v", err)
 		}
 		return nil

@@ -124,7 +124,8 @@ func (p *Process) resume(ctx context.Context) error {
 		return nil // another client was faster; a second command would wait for the next stop
 	}
 	if err := c.tell(ctx, "Command", command{"continue"}, &r); err != nil {
-		return fmt.Errorf("the program was halted and may still be: %w: see with `dlv connect %s`, and `continue`", err, c.address)
+		return fmt.Errorf("the program was halted and may still be: %w: see with `dlv connect %s`, and `continue`", err,
+			c.address)
 	}
 	var f failure
 	if errors.As(r.err, &f) { // it has ended right after
@@ -178,7 +179,8 @@ func (p *Process) sight(ctx context.Context, now *state) (*sight, error) {
 		return nil, fmt.Errorf("%w: the Delve at %s gives no registers of it", ErrNoProcess, p.conn.address)
 	}
 	hello := &ompdv1.Hello{
-		About:  &ompdv1.Target{Kind: "process", Pid: int64(now.Pid), Command: now.TargetCommandLine, Arch: regs[0].arch.String()},
+		About: &ompdv1.Target{Kind: "process", Pid: int64(now.Pid), Command: now.TargetCommandLine,
+			Arch: regs[0].arch.String()},
 		Powers: []ompdv1.Power{ompdv1.Power_POWER_REGISTERS},
 	}
 	hello.About.Executable, _, _ = strings.Cut(now.TargetCommandLine, " ")

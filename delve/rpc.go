@@ -55,7 +55,8 @@ func dial(ctx context.Context, address string, timeout time.Duration) (*conn, er
 	}
 	c, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, address)
 	if err != nil {
-		return nil, fmt.Errorf("no Delve at %s: %w: start it with `dlv exec --headless --accept-multiclient --api-version=2 --listen=%s PROGRAM`", address, err, address)
+		return nil, fmt.Errorf("no Delve at %s: %w: start it with `dlv exec --headless --accept-multiclient "+
+			"--api-version=2 --listen=%s PROGRAM`", address, err, address)
 	}
 	return &conn{address: address, timeout: timeout, c: c, r: bufio.NewReaderSize(c, 1<<16)}, nil
 }
@@ -211,7 +212,8 @@ func (c *conn) lost(ctx context.Context, err error) error {
 	case errors.Is(err, errNotDelve):
 		err = fmt.Errorf("%s: %w: give the address that `dlv exec --headless` printed", c.address, err)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = fmt.Errorf("%s did not answer within %v: %w: it is not a Delve, or has one client only (start it with --accept-multiclient), or the other client let the program run", c.address, c.timeout, err)
+		err = fmt.Errorf("%s did not answer within %v: %w: it is not a Delve, or has one client only (start it with "+
+			"--accept-multiclient), or the other client let the program run", c.address, c.timeout, err)
 	default:
 		err = fmt.Errorf("the connection to Delve at %s was lost: %w: if Delve runs still, ask again", c.address, err)
 	}

@@ -34,7 +34,8 @@ func BenchmarkThreads(b *testing.B) {
 	b.Setenv("LD_LIBRARY_PATH", library+":"+rt.Dir+":"+os.Getenv("LD_LIBRARY_PATH"))
 	sums := map[string]float64{}
 	for b.Loop() {
-		text := script(b, []string{"-iex", "set debug-file-directory " + symbols, "-iex", "set auto-load safe-path /", "-p", strconv.Itoa(p.PID)},
+		text := script(b, []string{"-iex", "set debug-file-directory " + symbols, "-iex", "set auto-load safe-path /",
+			"-p", strconv.Itoa(p.PID)},
 			"source "+plugin, "source testdata/bench.py", "detach")
 		_, line, ok := strings.Cut(text, "\nBENCH ")
 		if !ok {
@@ -49,8 +50,9 @@ func BenchmarkThreads(b *testing.B) {
 			b.Fatalf("not all threads are listed: %s", line)
 		}
 		for unit, key := range map[string]string{
-			"ms/first": "first", "ms/omp-threads": "ours", "ms/kept": "kept", "ms/llvm-plugin": "plugin", "ms/info-threads": "info",
-			"trips/report": "trips", "requests/report": "requests", "KiB/report": "kib",
+			"ms/first": "first", "ms/omp-threads": "ours", "ms/kept": "kept", "ms/llvm-plugin": "plugin",
+			"ms/info-threads": "info",
+			"trips/report":    "trips", "requests/report": "requests", "KiB/report": "kib",
 		} {
 			sums[unit] += got[key].(float64)
 		}

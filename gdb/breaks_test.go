@@ -29,7 +29,8 @@ type arrival struct {
 
 func eventsOf(t *testing.T, r omptest.Run, before ...string) *events {
 	t.Helper()
-	text := script(t, []string{r.Exe}, append(append(before, environment(r, "/dev/null")...), "source testdata/events.py")...)
+	text := script(t, []string{r.Exe}, append(append(before, environment(r, "/dev/null")...),
+		"source testdata/events.py")...)
 	_, line, ok := strings.Cut(text, "\nEVENTS ")
 	if !ok {
 		t.Fatalf("gdb ended early:\n%s", text)
@@ -48,7 +49,8 @@ func TestBreakAndStep(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(rt.Name, func(t *testing.T) {
 			t.Parallel()
-			checkLibomp(t, eventsOf(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "events"}), Runtime: rt}))
+			checkLibomp(t, eventsOf(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "events"}),
+				Runtime: rt}))
 		})
 	}
 	t.Run("libgomp", func(t *testing.T) {
@@ -58,15 +60,18 @@ func TestBreakAndStep(t *testing.T) {
 	})
 	t.Run("static libgomp", func(t *testing.T) {
 		t.Parallel()
-		exe := omptest.Compile(t, omptest.Build{Program: "events", Compiler: omptest.GCC, Flags: []string{"-O0", "-g", "-static"}})
+		exe := omptest.Compile(t, omptest.Build{Program: "events", Compiler: omptest.GCC,
+			Flags: []string{"-O0", "-g", "-static"}})
 		e := eventsOf(t, omptest.Run{Exe: exe})
-		checkCounts(t, "at", e.At.Counts, map[string]int{"parallel begin:22": 1, "parallel end:22": 1, "task begin:26": 11})
+		checkCounts(t, "at", e.At.Counts, map[string]int{"parallel begin:22": 1, "parallel end:22": 1,
+			"task begin:26": 11})
 		checkSteps(t, e, "main._omp_fn.")
 	})
 	t.Run("gdbserver", func(t *testing.T) {
 		t.Parallel()
 		r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "events"}), Runtime: omptest.RuntimeOf(t, 16)}
-		checkLibomp(t, eventsOf(t, r, "target extended-remote | exec gdbserver --multi -", "set remote exec-file "+r.Exe))
+		checkLibomp(t, eventsOf(t, r, "target extended-remote | exec gdbserver --multi -", "set remote exec-file "+
+			r.Exe))
 	})
 }
 
@@ -74,21 +79,25 @@ func TestBreakAndStep(t *testing.T) {
 func checkLibomp(t *testing.T, e *events) {
 	t.Helper()
 	checkCounts(t, "all", e.All.Counts, map[string]int{
-		"parallel begin:15": 7, "parallel end:15": 7, "parallel end:19": 5, "parallel begin:22": 1, "parallel end:22": 1,
-		"task begin:26": 11, "task end:26": 11, "thread begin:None": 2, "thread end:None": 3,
+		"parallel begin:15": 7, "parallel end:15": 7, "parallel end:19": 5, "parallel begin:22": 1,
+		"parallel end:22": 1,
+		"task begin:26":   11, "task end:26": 11, "thread begin:None": 2, "thread end:None": 3,
 	})
-	checkCounts(t, "at", e.At.Counts, map[string]int{"parallel begin:22": 1, "parallel end:22": 1, "task begin:26": 11, "task end:26": 11})
+	checkCounts(t, "at", e.At.Counts, map[string]int{"parallel begin:22": 1, "parallel end:22": 1, "task begin:26": 11,
+		"task end:26": 11})
 	checkSteps(t, e, ".omp_", "main.omp_", "main..omp_")
 	checkWrong(t, e)
 }
 
 func checkLibgomp(t *testing.T, e *events) {
 	t.Helper()
-	counts := map[string]int{"parallel begin:15": 7, "parallel begin:19": 5, "parallel begin:22": 1, "task begin:26": 11, "task begin:30": 1}
+	counts := map[string]int{"parallel begin:15": 7, "parallel begin:19": 5, "parallel begin:22": 1,
+		"task begin:26": 11, "task begin:30": 1}
 	checkCounts(t, "all", e.All.Counts, counts)
 	checkCounts(t, "at", e.At.Counts, map[string]int{"parallel begin:22": 1, "task begin:26": 11})
 	for _, missing := range []string{"parallel end", "task end", "thread begin", "thread end"} {
-		if !strings.Contains(e.All.Said[missing], "this runtime has neither this location nor a function that is known to stand for it") {
+		if !strings.Contains(e.All.Said[missing], "this runtime has neither this location nor a function that is "+
+			"known to stand for it") {
 			t.Errorf("`omp break %s` says %q", missing, e.All.Said[missing])
 		}
 	}
@@ -118,7 +127,8 @@ func checkSteps(t *testing.T, e *events, prefixes ...string) {
 		}
 		task := strings.HasSuffix(name, "task")
 		kind := map[bool]string{true: "explicit", false: "implicit"}[task]
-		if !begins || got.Line != want.Line || want.First && !got.First || got.Level != 1 || got.Task != kind || !task && got.ThreadNum != 0 {
+		if !begins || got.Line != want.Line || want.First && !got.First || got.Level != 1 || got.Task != kind ||
+			!task && got.ThreadNum != 0 {
 			t.Errorf("%s: stepped to %+v", name, got)
 		}
 	}

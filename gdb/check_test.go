@@ -71,7 +71,8 @@ func checkNames(t *testing.T, f *facts, truth omptest.Truth) {
 		same(t, p.Name+": $_omp_active_level", p.ActiveLevel, want.ActiveLevel)
 		same(t, p.Name+`: $_omp("thread_num")`, &p.Function, want.ThreadNum)
 		if want.State != p.State || p.Role != want.Role {
-			t.Errorf("%s: $_omp_state is %s, $_omp_role %s; want %s, %s", p.Name, p.State, p.Role, want.State, want.Role)
+			t.Errorf("%s: $_omp_state is %s, $_omp_role %s; want %s, %s", p.Name, p.State, p.Role, want.State,
+				want.Role)
 		}
 		if p.Region == nil || f.Names[p.LWP] != fmt.Sprintf("omp %d.%d %s", *p.Region, want.ThreadNum, p.State) {
 			t.Errorf("`info threads` names LWP %d %q", p.LWP, f.Names[p.LWP])
@@ -95,7 +96,8 @@ func checkStacks(t *testing.T, f *facts, truth omptest.Truth, symbols bool) {
 	for _, th := range truth.Threads {
 		own, filtered := f.Stacks[th.LWP], f.Filtered[th.LWP]
 		for which, text := range map[string]string{"omp bt": own, "bt": filtered} {
-			if strings.Contains(text, "__kmp") || strings.Contains(text, "libomp.so") || strings.Contains(text, "libgomp.so") || strings.Contains(text, "start_thread") {
+			if strings.Contains(text, "__kmp") || strings.Contains(text, "libomp.so") ||
+				strings.Contains(text, "libgomp.so") || strings.Contains(text, "start_thread") {
 				t.Errorf("%s of LWP %d has frames of the runtime:\n%s", which, th.LWP, text)
 			}
 			words := []string{}
@@ -121,8 +123,10 @@ func checkStacks(t *testing.T, f *facts, truth omptest.Truth, symbols bool) {
 func checkVerbs(t *testing.T, f *facts) {
 	t.Helper()
 	for verb, words := range map[string][]string{
-		"report": {"THREADS  6", "REGIONS  3", "TASKS", "STACKS"}, "diagnose": {"arrived at a barrier"}, "threads": {"THREADS  6", "NAME", "2.0", "3.2"},
-		"regions": {"0: serial code", "1: parallel", "3: parallel"}, "tasks": {"TASKS"}, "icvs": {"nthreads-var"}, "stacks": {"STACKS"},
+		"report": {"THREADS  6", "REGIONS  3", "TASKS", "STACKS"}, "diagnose": {"arrived at a barrier"},
+		"threads": {"THREADS  6", "NAME", "2.0", "3.2"},
+		"regions": {"0: serial code", "1: parallel", "3: parallel"}, "tasks": {"TASKS"}, "icvs": {"nthreads-var"},
+		"stacks": {"STACKS"},
 		"layout": {"OFFSET"}, "doctor": {"threads: 6 of 6 with registers"},
 	} {
 		for _, w := range words {

@@ -20,7 +20,8 @@ import (
 // ompd-inspect that it had started ends.
 func TestChildEnds(t *testing.T) {
 	c := omptest.Dump(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel,
+		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16),
+		Mode: omptest.Kernel,
 	})
 	for name, last := range map[string]string{
 		"idle":   "import signal; tell(); signal.pause()",
@@ -37,7 +38,8 @@ func TestChildEnds(t *testing.T) {
 			}
 			n, err := 0, error(unix.EINTR)
 			for errors.Is(err, unix.EINTR) { // the kernel restarts other system calls
-				n, err = unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, int(gdbTime/time.Millisecond))
+				n, err = unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}},
+					int(gdbTime/time.Millisecond))
 			}
 			if n != 1 {
 				t.Errorf("ompd-inspect goes on without gdb: %v", err)
@@ -59,7 +61,8 @@ func gdbWithChild(t *testing.T, c *omptest.Result, last string) (cmd *exec.Cmd, 
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd = exec.CommandContext(t.Context(), "gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off", c.Exe, c.Core, "-x", "ompd_inspect.py", "-x", file)
+	cmd = exec.CommandContext(t.Context(), "gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off", c.Exe,
+		c.Core, "-x", "ompd_inspect.py", "-x", file)
 	cmd.Env = append(os.Environ(), "OMPD_INSPECT="+tool)
 	out, err := cmd.StdoutPipe()
 	if err != nil {

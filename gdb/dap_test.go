@@ -132,7 +132,8 @@ func checkNamed(t *testing.T, c *daptest.Client) {
 // checkModel looks for the user's model in the stacks, and for what the client can ask.
 func checkModel(t *testing.T, c *daptest.Client) {
 	t.Helper()
-	repl := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate", args{"expression": "omp diagnose", "context": "repl"})
+	repl := daptest.Ask[godap.EvaluateResponseBody](c, "evaluate",
+		args{"expression": "omp diagnose", "context": "repl"})
 	if !strings.Contains(repl.Result, "DEADLOCK") {
 		t.Errorf("omp diagnose shows %q", repl.Result)
 	}
@@ -145,7 +146,8 @@ func checkModel(t *testing.T, c *daptest.Client) {
 				t.Errorf("%s: a frame of the runtime: %+v", th.Name, f)
 			}
 			seen[f.Name] = true
-			if list := daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": f.Id}).Scopes; len(list) == 0 {
+			if list := daptest.Ask[godap.ScopesResponseBody](c, "scopes",
+				args{"frameId": f.Id}).Scopes; len(list) == 0 {
 				t.Errorf("%s: frame %s has no scopes", th.Name, f.Name)
 			}
 		}
@@ -164,7 +166,8 @@ func checkModel(t *testing.T, c *daptest.Client) {
 		ThreadNum int `json:"thread_num"`
 	}
 	tree := daptest.Ask[struct{ Regions []struct{ Members []member } }](c, "ompd/regions", nil)
-	if n := len(tree.Regions); n != 2 || len(tree.Regions[1].Members) != 3 || tree.Regions[1].Members[2].ThreadNum != 2 {
+	if n := len(tree.Regions); n != 2 || len(tree.Regions[1].Members) != 3 ||
+		tree.Regions[1].Members[2].ThreadNum != 2 {
 		t.Errorf("regions %+v", tree)
 	}
 }

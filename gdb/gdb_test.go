@@ -55,7 +55,8 @@ func script(t testing.TB, args []string, commands ...string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), gdbTime)
 	defer cancel()
-	line := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set width 0", "-iex", "set confirm off"}
+	line := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set width 0", "-iex",
+		"set confirm off"}
 	line = append(append(line, args...), "-x", "ompd_inspect.py", "-x", file)
 	cmd := exec.CommandContext(ctx, "gdb", line...)
 	cmd.Env = append(os.Environ(), "OMPD_INSPECT="+tool)
@@ -63,7 +64,8 @@ func script(t testing.TB, args []string, commands ...string) string {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // a command that failed is seen in the output
 	text := out.String()
-	for _, bad := range []string{"Traceback", "Python Exception", "a defect of this script", "Fatal signal", "internal-error"} {
+	for _, bad := range []string{"Traceback", "Python Exception", "a defect of this script", "Fatal signal",
+		"internal-error"} {
 		if strings.Contains(text, bad) {
 			t.Errorf("gdb says %q:\n%s", bad, text)
 		}
@@ -185,10 +187,13 @@ func runs(t *testing.T) map[string]omptest.Run {
 	for _, rt := range omptest.Runtimes(t) {
 		out[rt.Name] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: rt}
 	}
-	out["libgomp"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC}), Runtime: omptest.Libgomp(t)}
-	out["stripped"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Strip: true}), Runtime: omptest.RuntimeOf(t, 16)}
+	out["libgomp"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC}),
+		Runtime: omptest.Libgomp(t)}
+	out["stripped"] = omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested", Strip: true}),
+		Runtime: omptest.RuntimeOf(t, 16)}
 	out["tracked"] = omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 19), Env: []string{"OMP_DEBUG=enabled"},
+		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 19),
+		Env: []string{"OMP_DEBUG=enabled"},
 	}
 	return out
 }

@@ -9,14 +9,17 @@ import (
 // words.
 func TestHelpAndCompletion(t *testing.T) {
 	commands := []string{
-		"report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor", "bt", "thread", "break", "step",
+		"report", "diagnose", "threads", "regions", "tasks", "icvs", "stacks", "layout", "doctor", "bt", "thread",
+		"break", "step",
 	}
 	lines := []string{}
 	for _, c := range commands {
 		lines = append(lines, "echo HELP "+c+"\\n", "help omp "+c)
 	}
-	lines = append(lines, "echo COMPLETE\\n", "complete omp ", "complete omp break ", "complete omp break parallel ", "complete omp break task e",
-		"complete omp break thread begin ", "complete omp bt o", "complete omp layout --s", "complete omp layout --source d")
+	lines = append(lines, "echo COMPLETE\\n", "complete omp ", "complete omp break ", "complete omp break parallel ",
+		"complete omp break task e",
+		"complete omp break thread begin ", "complete omp bt o", "complete omp layout --s",
+		"complete omp layout --source d")
 	text := script(t, nil, lines...)
 	helps, completions, _ := strings.Cut(text, "COMPLETE\n")
 	for _, c := range commands {
@@ -30,7 +33,8 @@ func TestHelpAndCompletion(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"omp break parallel\nomp break task\nomp break thread\n", "omp break parallel at\nomp break parallel begin\nomp break parallel end\n",
+		"omp break parallel\nomp break task\nomp break thread\n", "omp break parallel at\nomp break parallel " +
+			"begin\nomp break parallel end\n",
 		"omp break task end\n", "omp bt off\nomp bt on\n", "omp layout --source\n", "omp layout --source debuginfo\n",
 	} {
 		if !strings.Contains(completions, want) {

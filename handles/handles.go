@@ -68,13 +68,15 @@ func (h Thread) Compare(o Thread) int {
 // Compare orders parallel handles; 0 means the same region
 // (ompd_parallel_handle_compare).
 func (h Parallel) Compare(o Parallel) int {
-	return cmp.Or(compareStamp(h.Stamp, o.Stamp), cmp.Compare(h.Team.Offset, o.Team.Offset), cmp.Compare(h.Level, o.Level))
+	return cmp.Or(compareStamp(h.Stamp, o.Stamp), cmp.Compare(h.Team.Offset, o.Team.Offset),
+		cmp.Compare(h.Level, o.Level))
 }
 
 // Compare orders task handles; 0 means the same task
 // (ompd_task_handle_compare).
 func (h Task) Compare(o Task) int {
-	return cmp.Or(compareStamp(h.Stamp, o.Stamp), cmp.Compare(h.Data.Offset, o.Data.Offset), cmp.Compare(h.Level, o.Level))
+	return cmp.Or(compareStamp(h.Stamp, o.Stamp), cmp.Compare(h.Data.Offset, o.Data.Offset),
+		cmp.Compare(h.Level, o.Level))
 }
 
 func compareStamp(a, b Stamp) int {

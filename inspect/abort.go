@@ -154,7 +154,8 @@ func unjoined(fs []picture.Frame) bool {
 // isCXXLibrary tells the libraries that end programs whose exceptions nobody catches.
 func isCXXLibrary(m *callbacks.Module) bool {
 	base := filepath.Base(m.Path)
-	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++abi.so") || strings.HasPrefix(base, "libc++.so")
+	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++abi.so") ||
+		strings.HasPrefix(base, "libc++.so")
 }
 
 // libraryMessage is what the C library said before it called abort: at a failed

@@ -36,7 +36,8 @@ func (*counter) Lend(callbacks.Address, uint64) []byte { return nil }
 func costOf(t *testing.T, n int) *counter {
 	t.Helper()
 	exe := omptest.Compile(t, omptest.Build{Program: "many"})
-	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel, Args: []string{strconv.Itoa(n)}})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel,
+		Args: []string{strconv.Itoa(n)}})
 	core, err := corefile.Open(r.Core, corefile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +94,15 @@ func TestBareTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	pic := in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
-	if len(pic.Threads) != len(whole.Threads) || len(pic.Regions) != len(whole.Regions) || len(pic.Tasks) != len(whole.Tasks) || len(pic.ICVs) == 0 {
-		t.Errorf("%d threads, %d regions, %d tasks, %d variables", len(pic.Threads), len(pic.Regions), len(pic.Tasks), len(pic.ICVs))
+	if len(pic.Threads) != len(whole.Threads) || len(pic.Regions) != len(whole.Regions) ||
+		len(pic.Tasks) != len(whole.Tasks) || len(pic.ICVs) == 0 {
+		t.Errorf("%d threads, %d regions, %d tasks, %d variables", len(pic.Threads), len(pic.Regions), len(pic.Tasks),
+			len(pic.ICVs))
 	}
 	for i, th := range pic.Threads {
 		w := whole.Threads[i]
-		if th.LWP != w.LWP || *th.ThreadNum != *w.ThreadNum || th.Region != w.Region || th.State == nil || len(th.Stack) > 0 {
+		if th.LWP != w.LWP || *th.ThreadNum != *w.ThreadNum || th.Region != w.Region || th.State == nil ||
+			len(th.Stack) > 0 {
 			t.Errorf("LWP %d: %+v, want %+v", th.LWP, th, w)
 		}
 	}
@@ -137,7 +141,8 @@ func TestParts(t *testing.T) {
 	} {
 		p := pictureOf(t, cfg, tt.want)
 		got := inspect.Parts{
-			Threads: p.Threads != nil, Regions: p.Regions != nil, Tasks: p.Tasks != nil, ICVs: p.ICVs != nil, Stacks: p.Stacks != nil,
+			Threads: p.Threads != nil, Regions: p.Regions != nil, Tasks: p.Tasks != nil, ICVs: p.ICVs != nil,
+			Stacks: p.Stacks != nil,
 		}
 		if got != tt.want || !tt.has(p) || p.Target.Threads != 2 {
 			t.Errorf("%+v: parts %+v", tt.want, got)

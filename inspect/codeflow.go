@@ -45,7 +45,8 @@ func newFlows(t callbacks.Target, r *roster, code *codeNames, st *stacks, known 
 	}
 	f := &flows{
 		roster: r, stacks: st, program: known.program,
-		threads: map[*stack]*lockflow.Thread{}, holders: map[lockflow.Lock][]picture.Holder{}, loops: map[loopPlace]loopPoint{},
+		threads: map[*stack]*lockflow.Thread{}, holders: map[lockflow.Lock][]picture.Holder{},
+		loops: map[loopPlace]loopPoint{},
 	}
 	f.look = lockflow.NewLook(f.program, f.holding)
 	return f

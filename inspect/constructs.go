@@ -87,7 +87,8 @@ func (c *constructs) atSite(code *flow.Function, s flow.CallSite, mod *callbacks
 
 // inConstruct reports whether a function has to do with constructs that may have no barrier.
 func inConstruct(name string) bool {
-	return slices.ContainsFunc(rtl.Constructs(), func(k rtl.Construct) bool { return k.Role(name) != rtl.ConstructNone })
+	return slices.ContainsFunc(rtl.Constructs(),
+		func(k rtl.Construct) bool { return k.Role(name) != rtl.ConstructNone })
 }
 
 // begun is the call by which a function entered a construct in which it makes the call at s

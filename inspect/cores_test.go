@@ -15,8 +15,10 @@ import (
 
 // programs are those of testdata/programs in which an OpenMP team is at work.
 var programs = []string{
-	"barrier", "barrier_for", "barrier_single", "spinning", "lock", "nest_lock", "lock_cycle", "critical", "ordered", "reduction",
-	"taskwait", "taskgroup", "tasks_queued", "tasks_deps", "nested", "serialized_nested", "roots", "pthreads", "teams", "idle", "crash_task",
+	"barrier", "barrier_for", "barrier_single", "spinning", "lock", "nest_lock", "lock_cycle", "critical", "ordered",
+	"reduction",
+	"taskwait", "taskgroup", "tasks_queued", "tasks_deps", "nested", "serialized_nested", "roots", "pthreads", "teams",
+	"idle", "crash_task",
 }
 
 // coreOf makes a kernel core of a program on one version of libomp.
@@ -44,7 +46,8 @@ func configOf(t *testing.T, path string) inspect.Config {
 	}
 	cfg := inspect.Config{
 		About:  picture.Target{Kind: "core", Path: path, CrashedLWP: int(core.Info().CrashedLWP)},
-		Target: core, Unwinder: unwind.New(core, core.Arch(), mods), Symbolizer: symbolize.New(mods, symbolize.Options{}),
+		Target: core, Unwinder: unwind.New(core, core.Arch(), mods),
+		Symbolizer: symbolize.New(mods, symbolize.Options{}),
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))

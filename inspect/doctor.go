@@ -26,7 +26,8 @@ type doctor struct {
 // Doctor says what this target allows, and for what is missing the cause and the
 // fix.
 func (in *Inspector) Doctor() []picture.Check {
-	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.stacks, in.threads.states, in.threads.unread()}
+	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.stacks, in.threads.states,
+		in.threads.unread()}
 	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(),
 		[]picture.Check{d.checkStacks(), d.checkLines()})
 }

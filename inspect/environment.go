@@ -41,7 +41,8 @@ func (e *environment) variables() []picture.Variable {
 		switch value, set := values[v.Name]; {
 		case set:
 			v.State, v.Value = picture.VariableSet, value
-			v.Always = v.Purpose == picture.PurposeSpin && slices.Contains(always, strings.ToLower(strings.TrimSpace(value)))
+			v.Always = v.Purpose == picture.PurposeSpin &&
+				slices.Contains(always, strings.ToLower(strings.TrimSpace(value)))
 		case known:
 			v.State = picture.VariableUnset
 		}
@@ -69,7 +70,8 @@ func (e *environment) environ(wanted []picture.Variable) (values map[string]stri
 			return values, ok
 		}
 		name, value, _ := strings.Cut(e.cstring(p, maxEnvironValue), "=")
-		if _, had := values[name]; !had && slices.ContainsFunc(wanted, func(v picture.Variable) bool { return v.Name == name }) {
+		if _, had := values[name]; !had &&
+			slices.ContainsFunc(wanted, func(v picture.Variable) bool { return v.Name == name }) {
 			values[name] = value
 		}
 	}

@@ -304,7 +304,8 @@ func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 		j++ // clang's calls another that has the construct's code
 	}
 	calledBack := func(entry callbacks.Address) bool {
-		return i < 0 || j+1 < len(st.frames) && st.kinds[j+1] == kindRuntime || x.code.functionEntry(st.frames[j]) == entry.Offset
+		return i < 0 || j+1 < len(st.frames) && st.kinds[j+1] == kindRuntime ||
+			x.code.functionEntry(st.frames[j]) == entry.Offset
 	}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit && calledBack(info.Function) {

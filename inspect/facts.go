@@ -56,7 +56,8 @@ func barrierID(i int) picture.ID { return picture.ID(fmt.Sprintf("barrier-%d", i
 func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	g := &gatherer{
 		from: p, pic: pic, waits: p.waits.all(), locks: map[lockKey]int{}, families: map[string][]int{},
-		facts: &picture.Facts{StacksWhole: p.reach.allStacks(), TasksCut: len(pic.Tasks) >= MaxTasks, Lost: p.states.lost()},
+		facts: &picture.Facts{StacksWhole: p.reach.allStacks(), TasksCut: len(pic.Tasks) >= MaxTasks,
+			Lost: p.states.lost()},
 		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank }),
 	}
 	for i := range g.waits {
@@ -238,7 +239,8 @@ func (g *gatherer) mayRelease() {
 		l := &g.facts.Locks[index[id]]
 		same := waiting[waitedFor{w.Kind, w.address}]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
-		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerGone || l.Gone != "" || !l.HoldersWait(some) || l.Owner != 0 && !g.ownerWaits(l) {
+		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerGone || l.Gone != "" || !l.HoldersWait(some) ||
+			l.Owner != 0 && !g.ownerWaits(l) {
 			continue
 		}
 		l.MayRelease = &picture.Candidates{Threads: g.releasers(family), Incomplete: g.blank}
@@ -269,7 +271,10 @@ func (g *gatherer) waiters() map[waitedFor]map[int]bool {
 // ownerWaits reports whether the owner that a lock names seems to wait for it, and does
 // not sleep: whether it owns the lock is then not known.
 func (g *gatherer) ownerWaits(l *picture.Lock) bool {
-	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool { return w.Lock == l.ID && w.Thread == l.Owner && !w.Asleep })
+	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool {
+		return w.Lock == l.ID &&
+			w.Thread == l.Owner && !w.Asleep
+	})
 }
 
 // releasers are the threads whose code may come to a call that releases something of a
@@ -286,7 +291,10 @@ func (g *gatherer) releasers(family string) []int {
 // others finds who may wake threads that wait on condition variables, and who may fulfil
 // events of detached tasks.
 func (g *gatherer) others() {
-	if g.idle() && slices.ContainsFunc(g.waits, func(w wait) bool { return w.Kind == picture.WaitCondition && w.address != 0 }) {
+	if g.idle() && slices.ContainsFunc(g.waits, func(w wait) bool {
+		return w.Kind == picture.WaitCondition &&
+			w.address != 0
+	}) {
 		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...)}
 	}
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })

@@ -13,7 +13,8 @@ import (
 // goGlue are Go functions that no user wrote: the runtime, what calls C and is
 // called by it, and what a go statement wraps a call in.
 var goGlue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(runtime|runtime/.*|internal/runtime/.*)\.|^_cgoexp_|^crosscall2|\._Cfunc_|\.gowrap\d+$`)
+	return regexp.MustCompile(
+		`^(runtime|runtime/.*|internal/runtime/.*)\.|^_cgoexp_|^crosscall2|\._Cfunc_|\.gowrap\d+$`)
 })
 
 // cGlue are the C functions of a Go program that no user wrote.

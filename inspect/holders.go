@@ -18,7 +18,8 @@ import (
 const maxHolders = 64
 
 // certainties are the words for how surely a thread has a lock.
-var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lockflow.Likely: picture.Likely, lockflow.Possible: picture.Possible}
+var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lockflow.Likely: picture.Likely,
+	lockflow.Possible: picture.Possible}
 
 // lockHolders finds who has locks that name no owner.
 type lockHolders struct {
@@ -125,7 +126,8 @@ func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []
 			return nil
 		}
 		fs := lh.code.frames(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
-		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File || fs[0].Function != at[0].Function) {
+		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File ||
+			fs[0].Function != at[0].Function) {
 			return nil
 		}
 		if at == nil {
@@ -154,13 +156,15 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 	case h.Certainty == picture.Possible:
 		return fmt.Sprintf("%s in %s may have acquired it, on some paths through the code", call, where)
 	case from.Line == 0 || to.Line == 0:
-		return fmt.Sprintf("acquired it with %s in %s, not released on any path from there to %s", call, where, to.Spot())
+		return fmt.Sprintf("acquired it with %s in %s, not released on any path from there to %s", call, where,
+			to.Spot())
 	}
 	until := fmt.Sprintf("line %d", to.Line)
 	if to.File != from.File {
 		until = fmt.Sprintf("%s:%d", filepath.Base(to.File), to.Line)
 	}
-	return fmt.Sprintf("acquired it with %s in %s at %s:%d, not released on any path from there to %s", call, where, filepath.Base(from.File), from.Line, until)
+	return fmt.Sprintf("acquired it with %s in %s at %s:%d, not released on any path from there to %s", call, where,
+		filepath.Base(from.File), from.Line, until)
 }
 
 // common is the innermost function that two places in the code of one function are

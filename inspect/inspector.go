@@ -162,7 +162,8 @@ func (in *Inspector) readThreads() {
 	in.tracer = &tracer{in.roster, in.code, in.stacks, waits.native}
 	in.threads = &threadLister{
 		about, in.notes, in.roster, in.code, in.stacks, in.regions, in.model, states,
-		&loops{in.code, in.stacks, flows}, waits, &mpiCalls{target, in.code, in.stacks, flows}, sync.OnceValue(in.unread),
+		&loops{in.code, in.stacks, flows}, waits, &mpiCalls{target, in.code, in.stacks, flows},
+		sync.OnceValue(in.unread),
 	}
 	crash := &crash{target, about, in.roster, in.code, in.stacks, data}
 	in.facts = &factParts{

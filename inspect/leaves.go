@@ -45,7 +45,8 @@ func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
 		return branch
 	}
 	target := at(d.Target, true)
-	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function || target.Line <= branch.Line {
+	if cmp.Or(target.File, branch.File) != branch.File || target.Function != branch.Function ||
+		target.Line <= branch.Line {
 		return branch // the target's line belongs to what comes after it
 	}
 	return target

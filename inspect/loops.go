@@ -29,8 +29,10 @@ func (l *loops) of(n *native) *picture.Loop {
 		return nil
 	}
 	return &picture.Loop{
-		Schedule: info.Schedule, Chunk: info.Chunk, Ordered: info.Ordered, First: info.First, Last: info.Last, Step: info.Step,
-		Iterations: info.Iterations, Left: info.Left, From: info.From, To: info.To, At: info.At, Evidence: info.Evidence,
+		Schedule: info.Schedule, Chunk: info.Chunk, Ordered: info.Ordered, First: info.First, Last: info.Last,
+		Step:       info.Step,
+		Iterations: info.Iterations, Left: info.Left, From: info.From, To: info.To, At: info.At,
+		Evidence: info.Evidence,
 	}
 }
 
@@ -130,7 +132,8 @@ func (l *loops) frameLoop(st *stack, i int, code *flow.Function, by []flow.CallS
 		}
 		out.Call, out.Function = call, s.Name
 		low, high := l.loopValue(call, arg, call.Low), l.loopValue(call, arg, call.High)
-		if out.Low != nil && (low == nil || *low != *out.Low) || out.High != nil && (high == nil || *high != *out.High) {
+		if out.Low != nil && (low == nil || *low != *out.Low) || out.High != nil &&
+			(high == nil || *high != *out.High) {
 			return nil
 		}
 		out.Low, out.High = low, high

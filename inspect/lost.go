@@ -15,7 +15,8 @@ func (s *states) lost() []picture.Lost {
 			continue
 		}
 		if l := r.LostThreads(s.evidenceOf); l.Count > 0 {
-			out = append(out, picture.Lost{Runtime: rt.id, Count: l.Count, Waiting: s.roster.lwps(l.Waiting), Evidence: l.Evidence})
+			out = append(out, picture.Lost{Runtime: rt.id, Count: l.Count, Waiting: s.roster.lwps(l.Waiting),
+				Evidence: l.Evidence})
 		}
 	}
 	return out

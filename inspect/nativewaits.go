@@ -93,7 +93,8 @@ func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) 
 		return wait{}, false
 	}
 	lwp := int(t.LWP)
-	w := wait{Wait: picture.Wait{Kind: picture.WaitJoin, Name: fmt.Sprintf("end of LWP %d", lwp), On: lwp}, address: t.Pthread}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitJoin, Name: fmt.Sprintf("end of LWP %d", lwp), On: lwp},
+		address: t.Pthread}
 	switch {
 	case int(word) == lwp:
 		w.Evidence = fmt.Sprintf("it sleeps until the thread id %d at %v is cleared", word, picture.Hex(futex))

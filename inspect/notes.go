@@ -95,7 +95,9 @@ func (n *notes) limits() []string {
 		left = "incomplete: " + strings.Join(n.unreached, ", ")
 	}
 	if errors.Is(n.spent, budget.ErrMemory) {
-		return []string{fmt.Sprintf("%v, %s; --max-memory raises it, 0 is any, and --lwp N asks for one thread", n.spent, left)}
+		return []string{fmt.Sprintf("%v, %s; --max-memory raises it, 0 is any, and --lwp N asks for one thread",
+			n.spent, left)}
 	}
-	return []string{fmt.Sprintf("%v, %s; --budget 60s gives more time, --budget 0 any, and --lwp N asks for one thread", n.spent, left)}
+	return []string{fmt.Sprintf("%v, %s; --budget 60s gives more time, --budget 0 any, and --lwp N asks for one thread",
+		n.spent, left)}
 }

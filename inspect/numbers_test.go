@@ -29,11 +29,13 @@ func TestNumbers(t *testing.T) {
 		"libgomp": omptest.Dump(t, omptest.Run{Exe: gcc, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel}),
 	} {
 		cfg := configOf(t, dump.Core)
-		if c := numbers(t, cfg, family); c.Status != picture.CheckOK || !strings.Contains(c.Detail, "are what omp_get_* would return to them") {
+		if c := numbers(t, cfg, family); c.Status != picture.CheckOK ||
+			!strings.Contains(c.Detail, "are what omp_get_* would return to them") {
 			t.Errorf("%s: %+v", family, c)
 		}
 		cfg.Runtimes = []rtl.Runtime{offByOne{cfg.Runtimes[0]}}
-		if c := numbers(t, cfg, family); c.Status != picture.CheckPartly || !strings.Contains(c.Detail, "omp_get_num_threads() would return 3, read is 4") {
+		if c := numbers(t, cfg, family); c.Status != picture.CheckPartly ||
+			!strings.Contains(c.Detail, "omp_get_num_threads() would return 3, read is 4") {
 			t.Errorf("%s with a wrong reader: %+v", family, c)
 		}
 	}

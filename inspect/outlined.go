@@ -39,7 +39,8 @@ func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 		if f.In == "" {
 			f.In = known.in
 		}
-		if f.In == "" && f.Construct == symbolize.ConstructParallel && i+1 < len(out) && out[i+1].Kind == picture.FrameUser {
+		if f.In == "" && f.Construct == symbolize.ConstructParallel && i+1 < len(out) &&
+			out[i+1].Kind == picture.FrameUser {
 			if f.In = out[i+1].In; out[i+1].Construct == "" {
 				f.In = out[i+1].Function
 			}

@@ -17,7 +17,8 @@ func TestConstructs(t *testing.T) {
 		t.Run(optimize, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "task_region", Flags: []string{optimize, "-g"}})
 			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
-			pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true, Native: true})
+			pic := pictureOf(t, configOf(t, r.Core), inspect.Parts{Threads: true, Regions: true, Stacks: true,
+				Native: true})
 			i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.LWP == r.Truth.Program.PID })
 			if i < 0 {
 				t.Fatalf("no LWP %d", r.Truth.Program.PID)

@@ -82,7 +82,8 @@ const (
 // initializes is the wait of n for another thread, or for itself, to end the initialization of
 // a static variable of a function: it sleeps on the word that GNU's C++ library has for it.
 func (nw *nativeWaits) initializes(n *native, futex uint64, word uint32) (wait, bool) {
-	if !nw.stacks.sleepsIn(n, "__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 || word&guardPending == 0 {
+	if !nw.stacks.sleepsIn(n, "__cxa_guard_acquire") || word&^(guardPending|guardWaiting) != 0 ||
+		word&guardPending == 0 {
 		return wait{}, false
 	}
 	const prefix = "guard variable for "
@@ -144,7 +145,8 @@ func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
 // say that they are at work.
 var ownStates = map[picture.WaitKind]picture.StateName{
 	picture.WaitMutex: "wait_mutex", picture.WaitCondition: "wait_condition", picture.WaitSemaphore: "wait_semaphore",
-	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitThreads: "wait_pthread_barrier", picture.WaitMPI: "wait_mpi",
+	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitThreads: "wait_pthread_barrier",
+	picture.WaitMPI:  "wait_mpi",
 	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
 	picture.WaitStatic: "wait_static", picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
 }

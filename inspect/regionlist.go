@@ -32,7 +32,8 @@ func (l *regionLister) list() []picture.Region {
 func (l *regionLister) region(v *regionView) picture.Region {
 	r := picture.Region{
 		ID: regionID(v.h), Runtime: v.rt.id, Parent: regionID(v.parent), Level: int(v.h.Level),
-		ActiveLevel: v.info.ActiveLevel, TeamSize: v.info.TeamSize, Serialized: v.info.Serialized, League: v.info.League,
+		ActiveLevel: v.info.ActiveLevel, TeamSize: v.info.TeamSize, Serialized: v.info.Serialized,
+		League:  v.info.League,
 		Threads: []int{},
 	}
 	if v.err != nil {

@@ -105,10 +105,14 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 			continue
 		}
 		p.Target.Frames = t.UserStack
-		if slices.ContainsFunc(p.Runtimes, func(r picture.Runtime) bool { return len(r.Damage) > 0 && r.ID == t.Runtime }) {
+		if slices.ContainsFunc(p.Runtimes, func(r picture.Runtime) bool {
+			return len(r.Damage) > 0 &&
+				r.ID == t.Runtime
+		}) {
 			return // what it says of the thread is not to be believed
 		}
-		p.Target.Place = &picture.Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level, Region: t.Region, Task: t.Task}
+		p.Target.Place = &picture.Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level,
+			Region: t.Region, Task: t.Task}
 		if t.State != nil {
 			p.Target.Place.State = t.State.Name
 		}
@@ -148,7 +152,8 @@ func runtimeOf(rt *runtimeView) picture.Runtime {
 }
 
 func identityOf(id rtl.Identity) picture.Runtime {
-	r := picture.Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion, Tracking: id.Tracking}
+	r := picture.Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion,
+		Tracking: id.Tracking}
 	if id.Module != nil {
 		r.Path, r.BuildID = id.Module.Path, hex.EncodeToString(id.Module.BuildID)
 	}

@@ -97,7 +97,8 @@ func (r *roster) findZeroed() {
 		}
 	}
 	if len(zeroed) > 0 {
-		r.notes.warn("the thread control block of %s (first: LWP %d) reads as zeros: whatever wrote the core could not read "+
+		r.notes.warn("the thread control block of %s (first: LWP %d) reads as zeros: whatever wrote the core could "+
+			"not read "+
 			"their stacks, as gdb's gcore cannot with glibc 2.42 and newer; what these threads do is not known. "+
 			"A core written by the kernel has everything",
 			threads(len(zeroed)), zeroed[0])

@@ -14,17 +14,22 @@ import (
 
 // schemaOf maps the types of the picture to the names of their definitions.
 var schemaOf = map[reflect.Type]string{
-	reflect.TypeFor[picture.Target](): "target", reflect.TypeFor[picture.Place](): "place", reflect.TypeFor[picture.Runtime](): "runtime",
-	reflect.TypeFor[picture.Loop](): "loop",
-	reflect.TypeFor[picture.Rank](): "rank", reflect.TypeFor[picture.MPICall](): "mpi_call",
-	reflect.TypeFor[picture.Thread](): "thread", reflect.TypeFor[picture.LevelInfo](): "level", reflect.TypeFor[picture.State](): "state",
-	reflect.TypeFor[picture.Frame](): "frame", reflect.TypeFor[picture.Region](): "region", reflect.TypeFor[picture.Code](): "code",
-	reflect.TypeFor[picture.Task](): "task", reflect.TypeFor[picture.ICV](): "icv", reflect.TypeFor[picture.ControlVar](): "control_var",
+	reflect.TypeFor[picture.Target](): "target", reflect.TypeFor[picture.Place](): "place",
+	reflect.TypeFor[picture.Runtime](): "runtime",
+	reflect.TypeFor[picture.Loop]():    "loop",
+	reflect.TypeFor[picture.Rank]():    "rank", reflect.TypeFor[picture.MPICall](): "mpi_call",
+	reflect.TypeFor[picture.Thread](): "thread", reflect.TypeFor[picture.LevelInfo](): "level",
+	reflect.TypeFor[picture.State](): "state",
+	reflect.TypeFor[picture.Frame](): "frame", reflect.TypeFor[picture.Region](): "region",
+	reflect.TypeFor[picture.Code](): "code",
+	reflect.TypeFor[picture.Task](): "task", reflect.TypeFor[picture.ICV](): "icv",
+	reflect.TypeFor[picture.ControlVar]():  "control_var",
 	reflect.TypeFor[picture.MergedStack](): "merged_stack", reflect.TypeFor[picture.LayoutEntry](): "layout_entry",
 	reflect.TypeFor[picture.Claim](): "claim", reflect.TypeFor[picture.Pause](): "pause",
 	reflect.TypeFor[picture.Standstill](): "standstill", reflect.TypeFor[picture.Spin](): "spin",
 	reflect.TypeFor[picture.Check]():   "check",
-	reflect.TypeFor[picture.Verdict](): "verdict", reflect.TypeFor[picture.CycleStep](): "cycle_step", reflect.TypeFor[picture.WaitTarget](): "wait_target",
+	reflect.TypeFor[picture.Verdict](): "verdict", reflect.TypeFor[picture.CycleStep](): "cycle_step",
+	reflect.TypeFor[picture.WaitTarget](): "wait_target",
 	reflect.TypeFor[picture.ThreadSpot](): "thread_spot", reflect.TypeFor[picture.MissingThread](): "missing_thread",
 	reflect.TypeFor[picture.Facts]():         "facts",
 	reflect.TypeFor[picture.Wait]():          "wait",
@@ -128,10 +133,15 @@ func TestOtherSchemas(t *testing.T) {
 		top           reflect.Type
 		defs          map[string]reflect.Type
 	}{
-		{"ps", picture.ProcessSchema, reflect.TypeFor[picture.Processes](), map[string]reflect.Type{"process": reflect.TypeFor[picture.Process](), "runtime": reflect.TypeFor[picture.ProcessCode]()}},
-		{"breakpoints", picture.BreakpointSchema, reflect.TypeFor[picture.Breakpoints](), map[string]reflect.Type{"location": reflect.TypeFor[picture.Breakpoint](), "entry": reflect.TypeFor[picture.BodyEntry]()}},
+		{"ps", picture.ProcessSchema, reflect.TypeFor[picture.Processes](),
+			map[string]reflect.Type{"process": reflect.TypeFor[picture.Process](),
+				"runtime": reflect.TypeFor[picture.ProcessCode]()}},
+		{"breakpoints", picture.BreakpointSchema, reflect.TypeFor[picture.Breakpoints](),
+			map[string]reflect.Type{"location": reflect.TypeFor[picture.Breakpoint](),
+				"entry": reflect.TypeFor[picture.BodyEntry]()}},
 		{"watch", watch.Schema, reflect.TypeFor[watch.Look](), map[string]reflect.Type{
-			"change": reflect.TypeFor[watch.Change](), "thread": reflect.TypeFor[watch.ThreadChange](), "turnover": reflect.TypeFor[watch.Turnover](),
+			"change": reflect.TypeFor[watch.Change](), "thread": reflect.TypeFor[watch.ThreadChange](),
+			"turnover": reflect.TypeFor[watch.Turnover](),
 		}},
 	} {
 		b, err := os.ReadFile("../proto/" + s.file + ".schema.json")

@@ -72,7 +72,8 @@ func (s *stacks) stackOf(n *native) *stack {
 		n.errs = append(n.errs, err)
 	}
 	s.readOn(n.stack)
-	n.stack.classify(s.code.kindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)) || s.tailWaits(frames, regs))
+	n.stack.classify(s.code.kindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)) ||
+		s.tailWaits(frames, regs))
 	return n.stack
 }
 

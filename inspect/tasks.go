@@ -130,7 +130,8 @@ func (l *taskLister) tasksOf(v *regionView, seen seenTasks) iter.Seq[handles.Tas
 				return
 			}
 			h, err := v.rt.TaskInParallel(v.h, i)
-			if errors.Is(err, callbacks.Unsupported) { // of no task of this runtime anything is known, which it says itself
+			// of no task of this runtime anything is known, which it says itself
+			if errors.Is(err, callbacks.Unsupported) {
 				return
 			}
 			if err != nil {

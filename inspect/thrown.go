@@ -21,7 +21,8 @@ type (
 // was caught before.
 var throwers = map[string]bool{
 	"__cxa_throw": false, "_Unwind_RaiseException": false, "__cxa_rethrow": true,
-	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true, "_ZSt17rethrow_exceptionSt13exception_ptr": true,
+	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true,
+	"_ZSt17rethrow_exceptionSt13exception_ptr":                    true,
 }
 
 // passing is what compilers call behind the destructors of a function that an exception
@@ -55,7 +56,8 @@ func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, 
 	switch found := x.places(from.LookupPC(), e); len(found) {
 	case 0:
 	case 1:
-		out.At, out.By = &found[0], "no other call of the program throws that type, of those that the code there leads to"
+		out.At, out.By = &found[0], "no other call of the program throws that type, of those that the code there "+
+			"leads to"
 	default:
 		out.Maybe = found
 	}
@@ -123,7 +125,8 @@ func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int)
 	var found []uint64
 	for i := 0; i+8 <= len(words); i += 8 {
 		pc := callbacks.Word(words[i : i+8])
-		if x.ofProgram(pc) && !slices.Contains(found, pc) && x.code.callTarget(pc) == "__cxa_throw" && x.throwsType(pc, e) {
+		if x.ofProgram(pc) && !slices.Contains(found, pc) && x.code.callTarget(pc) == "__cxa_throw" &&
+			x.throwsType(pc, e) {
 			found = append(found, pc)
 		}
 	}
@@ -164,7 +167,10 @@ func (x *exceptions) places(pc uint64, e cxxabi.Exception) []picture.Frame {
 		for _, s := range code.Sites() {
 			if s.Return != 0 && x.throwsSuch(s, e) {
 				f := *x.programFrame(frame{PC: s.Return, Module: x.code.moduleOf(s.Return)}, kindUser)
-				if !slices.ContainsFunc(found, func(o picture.Frame) bool { return f.Line != 0 && o.File == f.File && o.Line == f.Line }) {
+				if !slices.ContainsFunc(found, func(o picture.Frame) bool {
+					return f.Line != 0 && o.File == f.File &&
+						o.Line == f.Line
+				}) {
 					found = append(found, f)
 				}
 			}

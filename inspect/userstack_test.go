@@ -106,7 +106,8 @@ func checkSame(t *testing.T, same map[string]picture.Thread, th picture.Thread) 
 		return
 	}
 	if show(first.UserStack) != show(th.UserStack) {
-		t.Errorf("LWP %d and %d are at the same place:\n%s\n%s", first.LWP, th.LWP, show(first.UserStack), show(th.UserStack))
+		t.Errorf("LWP %d and %d are at the same place:\n%s\n%s", first.LWP, th.LWP, show(first.UserStack),
+			show(th.UserStack))
 	}
 }
 

@@ -71,8 +71,10 @@ func shareVariables(waits []wait) {
 
 // waitKinds are the kinds of waits by state.
 var waitKinds = map[rtl.State]picture.WaitKind{
-	rtl.StateWaitLock: picture.WaitLock, rtl.StateWaitCritical: picture.WaitCritical, rtl.StateWaitAtomic: picture.WaitAtomic,
-	rtl.StateWaitTaskwait: picture.WaitTaskwait, rtl.StateWaitTaskgroup: picture.WaitTaskgroup, rtl.StateWaitOrdered: picture.WaitOrdered,
+	rtl.StateWaitLock: picture.WaitLock, rtl.StateWaitCritical: picture.WaitCritical,
+	rtl.StateWaitAtomic:   picture.WaitAtomic,
+	rtl.StateWaitTaskwait: picture.WaitTaskwait, rtl.StateWaitTaskgroup: picture.WaitTaskgroup,
+	rtl.StateWaitOrdered: picture.WaitOrdered,
 }
 
 // runtimeWait is what n waits for in an OpenMP runtime.
@@ -85,7 +87,8 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 		return wait{}, false
 	}
 	w := wait{
-		Wait: picture.Wait{Kind: cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind), picture.WaitBarrier)}, address: cmp.Or(ts.WaitVariable, ts.WaitID),
+		Wait:     picture.Wait{Kind: cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind), picture.WaitBarrier)},
+		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
 		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == rtl.FamilyReduction,
 	}
 	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {

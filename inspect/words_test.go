@@ -11,7 +11,8 @@ import (
 func TestWords(t *testing.T) {
 	for got, want := range map[picture.Role]picture.Role{
 		roleOf(rtl.RoleInitial): picture.RoleInitial, roleOf(rtl.RolePrimary): picture.RolePrimary,
-		roleOf(rtl.RoleWorker): picture.RoleWorker, roleOf(rtl.RoleIdle): picture.RoleIdle, roleOf(rtl.RoleNone): picture.RoleNone,
+		roleOf(rtl.RoleWorker): picture.RoleWorker, roleOf(rtl.RoleIdle): picture.RoleIdle,
+		roleOf(rtl.RoleNone): picture.RoleNone,
 	} {
 		if got != want {
 			t.Errorf("role %s, want %s", got, want)

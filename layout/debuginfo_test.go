@@ -66,7 +66,8 @@ func compile(t *testing.T, compiler string, flags ...string) (*dwarf.Data, *elf.
 
 func TestDWARF(t *testing.T) {
 	for _, build := range [][2]string{
-		{clang(), "-gdwarf-3"}, {clang(), "-gdwarf-4"}, {clang(), "-gdwarf-5"}, {"gcc", "-gdwarf-3"}, {"gcc", "-gdwarf-5"},
+		{clang(), "-gdwarf-3"}, {clang(), "-gdwarf-4"}, {clang(), "-gdwarf-5"}, {"gcc", "-gdwarf-3"},
+		{"gcc", "-gdwarf-5"},
 	} {
 		version := strings.Join(build[:], " ")
 		data, file := compile(t, build[0], build[1])
@@ -91,7 +92,8 @@ func TestDWARF(t *testing.T) {
 				t.Errorf("%s: %v is %v, %v; want %v", version, name, f, err, want)
 			}
 		}
-		for name, want := range map[string]uint64{"kmp_taskdata_t": 128, "kmp_team_t": 128, "kmp_task_team_t": 64, "kmp_icvs": 16} {
+		for name, want := range map[string]uint64{"kmp_taskdata_t": 128, "kmp_team_t": 128, "kmp_task_team_t": 64,
+			"kmp_icvs": 16} {
 			if got, err := s.Type(name); err != nil || got.Size != want {
 				t.Errorf("%s: %s has %d bytes, %v; want %d", version, name, got.Size, err, want)
 			}

@@ -88,7 +88,8 @@ func read(mem callbacks.Memory, a callbacks.Address, low, high uint64) *Record {
 	r := &n.Record
 	r.err = &n.fault
 	if low > high || high > MaxRecord {
-		r.fail(fmt.Errorf("structure at %v: %d bytes is more than the bound of %d: %w", a, high, uint64(MaxRecord), callbacks.Incompatible))
+		r.fail(fmt.Errorf("structure at %v: %d bytes is more than the bound of %d: %w", a, high, uint64(MaxRecord),
+			callbacks.Incompatible))
 		return r
 	}
 	data := n.short[:min(high-low, shortRecord)]
@@ -200,7 +201,8 @@ func (r *Record) Bytes(f Field) []byte {
 	}
 	low := r.base.Offset + f.Offset - r.low.Offset
 	if n := uint64(len(r.data)); low > n || f.Size > n-low {
-		r.fail(fmt.Errorf("field %v at %v is not in the part of the structure that was read: %w", f, r.base, callbacks.Error))
+		r.fail(fmt.Errorf("field %v at %v is not in the part of the structure that was read: %w", f, r.base,
+			callbacks.Error))
 		return nil
 	}
 	if r.part != nil && !r.part.fetch(r, low, f.Size) {
@@ -246,5 +248,6 @@ func ReadString(mem callbacks.Memory, a callbacks.Address, limit int) (string, e
 		}
 		text = append(text, chunk...)
 	}
-	return string(text[:max(limit, 0)]), fmt.Errorf("string at %v has more than %d bytes: %w", a, limit, callbacks.Incomplete)
+	return string(text[:max(limit, 0)]), fmt.Errorf("string at %v has more than %d bytes: %w", a, limit,
+		callbacks.Incomplete)
 }

@@ -38,7 +38,8 @@ func TestRecord(t *testing.T) {
 		b    bool
 		name string
 	}{
-		{i8, 0xff, -1, true, "i8"}, {i16, 0xfeff, -257, true, "i16"}, {bit, 1, 1, true, "bit"}, {two, 3, 3, true, "two bits"}, {ptr, 0x2000, 0x2000, true, "ptr"},
+		{i8, 0xff, -1, true, "i8"}, {i16, 0xfeff, -257, true, "i16"}, {bit, 1, 1, true, "bit"},
+		{two, 3, 3, true, "two bits"}, {ptr, 0x2000, 0x2000, true, "ptr"},
 	} {
 		if r.Uint(c.f) != c.u || r.Int(c.f) != c.i || r.Bool(c.f) != c.b {
 			t.Errorf("%s: %#x %d %v", c.name, r.Uint(c.f), r.Int(c.f), r.Bool(c.f))
@@ -69,10 +70,13 @@ func TestRecordErrorSticks(t *testing.T) {
 		{"unmapped", ReadSize(mem, callbacks.At(0x9000), 8), ok, callbacks.DeviceReadError, "read 0x9000"},
 		{"wraps around", ReadSize(mem, callbacks.At(^uint64(3)), 8), ok, callbacks.ErrUnmapped, ""},
 		{"too large", ReadSize(mem, callbacks.At(0x1000), MaxRecord+1), ok, callbacks.Incompatible, "bound"},
-		{"field too far", Read(mem, callbacks.At(0x1000), Field{Offset: 1 << 40, Size: 8}), ok, callbacks.Incompatible, "bound"},
+		{"field too far", Read(mem, callbacks.At(0x1000), Field{Offset: 1 << 40, Size: 8}), ok, callbacks.Incompatible,
+			"bound"},
 		{"unknown field", ReadSize(mem, callbacks.At(0x1000), 8), Field{}, errUndeclared, "undeclared"},
-		{"not read", Read(mem, callbacks.At(0x1000), Field{Offset: 4, Size: 4}), ok, callbacks.Error, "not in the part"},
-		{"behind", ReadSize(mem, callbacks.At(0x1000), 8), Field{Offset: ^uint64(0), Size: 8}, callbacks.Error, "not in the part"},
+		{"not read", Read(mem, callbacks.At(0x1000), Field{Offset: 4, Size: 4}), ok, callbacks.Error,
+			"not in the part"},
+		{"behind", ReadSize(mem, callbacks.At(0x1000), 8), Field{Offset: ^uint64(0), Size: 8}, callbacks.Error,
+			"not in the part"},
 		{"aggregate", ReadSize(mem, callbacks.At(0x1000), 8), Field{Size: 7}, callbacks.Incompatible, "not an integer"},
 	} {
 		c.r.Uint(c.use)
@@ -92,7 +96,8 @@ func TestRecordErrorSticks(t *testing.T) {
 }
 
 func TestWithin(t *testing.T) {
-	if f := (Field{Offset: 4, Size: 4, Mask: 1}).Within(Field{Offset: 100, Size: 8}); !f.same(Field{Offset: 104, Size: 4, Mask: 1}) {
+	if f := (Field{Offset: 4, Size: 4, Mask: 1}).Within(Field{Offset: 100, Size: 8}); !f.same(Field{Offset: 104,
+		Size: 4, Mask: 1}) {
 		t.Errorf("nested field at %v", f)
 	}
 	if (Field{Size: 4}).Within(Field{}).Known() || (Field{}).Within(Field{Size: 4}).Known() {

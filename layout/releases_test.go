@@ -3,7 +3,8 @@ package layout
 import "testing"
 
 func TestReleases(t *testing.T) {
-	for r, want := range map[Releases]string{{}: "", {16, 16}: "16", {14, 15}: "14-15", {22, 0}: "22 or newer", {0, 14}: "14 or older"} {
+	for r, want := range map[Releases]string{{}: "", {16, 16}: "16", {14, 15}: "14-15", {22, 0}: "22 or newer",
+		{0, 14}: "14 or older"} {
 		if r.String() != want {
 			t.Errorf("%v is %q, want %q", [2]int{r.Low, r.High}, r, want)
 		}
@@ -12,7 +13,8 @@ func TestReleases(t *testing.T) {
 		a, b Releases
 		want bool
 	}{
-		{Releases{}, Releases{16, 16}, true}, {Releases{19, 21}, Releases{19, 0}, true}, {Releases{16, 18}, Releases{19, 19}, false},
+		{Releases{}, Releases{16, 16}, true}, {Releases{19, 21}, Releases{19, 0}, true},
+		{Releases{16, 18}, Releases{19, 19}, false},
 		{Releases{10, 0}, Releases{0, 8}, false}, {Releases{10, 0}, Releases{12, 0}, true},
 	} {
 		if got, back := c.a.Overlaps(c.b), c.b.Overlaps(c.a); got != c.want || back != c.want {

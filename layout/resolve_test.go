@@ -65,9 +65,11 @@ type declaration struct {
 }
 
 func TestResolve(t *testing.T) {
-	a := &fake{name: "a", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}}, types: map[string]uint64{"team": 64}}
+	a := &fake{name: "a", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}},
+		types: map[string]uint64{"team": 64}}
 	b := &fake{name: "b",
-		fields:  map[string]Field{"team.level": {Offset: 8, Size: 4}, "task.flags": {Offset: 4, Size: 4}, "task.flags.final": {Offset: 4, Size: 4, Mask: 2}},
+		fields: map[string]Field{"team.level": {Offset: 8, Size: 4}, "task.flags": {Offset: 4, Size: 4},
+			"task.flags.final": {Offset: 4, Size: 4, Mask: 2}},
 		types:   map[string]uint64{"task": 320},
 		globals: map[string]uint64{"threads": 0x1000}}
 	var d declaration
@@ -78,7 +80,8 @@ func TestResolve(t *testing.T) {
 	if len(rep.Entries) != 6 || len(rep.Missing()) != 0 {
 		t.Fatalf("entries %d, missing %v", len(rep.Entries), rep.Missing())
 	}
-	if d.Level.Offset != 8 || d.Team.Size != 64 || d.Threads.Address != callbacks.At(0x1000) || d.Task.Size.Size != 320 {
+	if d.Level.Offset != 8 || d.Team.Size != 64 || d.Threads.Address != callbacks.At(0x1000) ||
+		d.Task.Size.Size != 320 {
 		t.Errorf("resolved %+v", d)
 	}
 	if d.Task.Final.String() != "+4:4&0x2" {
@@ -94,7 +97,8 @@ func TestResolve(t *testing.T) {
 }
 
 func TestConflictIsRefused(t *testing.T) {
-	a := &fake{name: "a", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}}, types: map[string]uint64{"team": 1}}
+	a := &fake{name: "a", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}},
+		types: map[string]uint64{"team": 1}}
 	b := &fake{name: "b", fields: map[string]Field{"team.level": {Offset: 16, Size: 4}}}
 	c := &fake{name: "c", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}}}
 	var d declaration
@@ -145,11 +149,14 @@ func TestJudgeSettlesConflict(t *testing.T) {
 }
 
 func TestCostlySourcesAreSpared(t *testing.T) {
-	cheap := &fake{name: "cheap", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}, "task.flags": {Offset: 4, Size: 4}},
+	cheap := &fake{name: "cheap", fields: map[string]Field{"team.level": {Offset: 8, Size: 4},
+		"task.flags": {Offset: 4, Size: 4}},
 		types: map[string]uint64{"team": 1, "task": 1}}
-	costly := &fake{name: "costly", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}}, globals: map[string]uint64{"threads": 8}}
+	costly := &fake{name: "costly", fields: map[string]Field{"team.level": {Offset: 8, Size: 4}},
+		globals: map[string]uint64{"threads": 8}}
 	var d declaration
-	r := Resolver{Sources: []Source{costly, cheap}, Costly: []Source{costly}, Check: func(typ, name string) bool { return typ == "team" && name == "level" }}
+	r := Resolver{Sources: []Source{costly, cheap}, Costly: []Source{costly},
+		Check: func(typ, name string) bool { return typ == "team" && name == "level" }}
 	rep, err := r.Resolve(&d)
 	if err != nil {
 		t.Fatal(err)
@@ -181,12 +188,14 @@ func TestDamageIsReported(t *testing.T) {
 // TestReasonIsKept: of an unknown name the last reason is told that a source gave, not
 // that others gave none.
 func TestReasonIsKept(t *testing.T) {
-	code := &fake{name: "code", types: map[string]uint64{"team": 1}, err: fmt.Errorf("%w: 0 readings of the code of f", ErrUnknown)}
+	code := &fake{name: "code", types: map[string]uint64{"team": 1}, err: fmt.Errorf("%w: 0 readings of the code of f",
+		ErrUnknown)}
 	var d declaration
 	if _, err := Resolve(&d, code, &fake{name: "table"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Level.Err(); !errors.Is(err, ErrUnknown) || !strings.HasSuffix(err.Error(), ": 0 readings of the code of f") {
+	if err := d.Level.Err(); !errors.Is(err, ErrUnknown) ||
+		!strings.HasSuffix(err.Error(), ": 0 readings of the code of f") {
 		t.Errorf("error of an unknown field: %v", err)
 	}
 }

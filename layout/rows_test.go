@@ -24,7 +24,8 @@ func TestParseRows(t *testing.T) {
 	if r.Fits(0, map[FieldName]Field{{Type: "gone"}: {Size: 1}}) {
 		t.Error("what the table does not have fits")
 	}
-	for _, bad := range []string{"kmp 1", "releases 1\n f 0:8", "releases 1 2\nt 1 2 3", "releases 1\nt x", "releases 1\nt 4\n f 1:2&z", "releases 1\nt 99999"} {
+	for _, bad := range []string{"kmp 1", "releases 1\n f 0:8", "releases 1 2\nt 1 2 3", "releases 1\nt x",
+		"releases 1\nt 4\n f 1:2&z", "releases 1\nt 99999"} {
 		if got, err := ParseRows(bad); err == nil {
 			t.Errorf("%q is %+v", bad, got)
 		}

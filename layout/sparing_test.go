@@ -37,7 +37,8 @@ func (m *dearMemory) ReadLater(a callbacks.Address, p []byte) error {
 // TestSparingReadsWhatIsAskedFor holds a record of dear memory against one of ordinary
 // memory, and counts what was read.
 func TestSparingReadsWhatIsAskedFor(t *testing.T) {
-	first, near, second, last := Field{Offset: 16, Size: 4}, Field{Offset: 24, Size: 1}, Field{Offset: 48, Size: 8}, Field{Offset: 1000, Size: 2}
+	first, near, second, last := Field{Offset: 16, Size: 4}, Field{Offset: 24, Size: 1}, Field{Offset: 48, Size: 8},
+		Field{Offset: 1000, Size: 2}
 	m := &dearMemory{read: map[uint64]int{}, end: 1 << 20}
 	r := Read(m, callbacks.At(0x1000), last, second, Field{Offset: 100, Size: 400}, first, near)
 	if len(m.read) != 9+8+8+2 { // first and near together, second, a word of the long one, last
@@ -58,7 +59,8 @@ func TestSparingReadsWhatIsAskedFor(t *testing.T) {
 	if got, want := r.At(24).Uint(Field{Offset: 24, Size: 8}), plain.Uint(second); got != want || r.Err() != nil {
 		t.Errorf("as a nested structure: %#x, want %#x; %v", got, want, r.Err())
 	}
-	if whole := ReadSize(m, callbacks.At(0x2000), 64); fmt.Sprint(whole.Bytes(Field{Offset: 6, Size: 4})) != "[6 7 8 9]" {
+	if whole := ReadSize(m, callbacks.At(0x2000),
+		64); fmt.Sprint(whole.Bytes(Field{Offset: 6, Size: 4})) != "[6 7 8 9]" {
 		t.Errorf("%v", whole.Bytes(Field{Offset: 6, Size: 4}))
 	}
 }

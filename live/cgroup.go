@@ -67,7 +67,8 @@ func groupsOf(controller, mounts, membership string) []group {
 			continue
 		}
 		for range maxGroupDepth {
-			out = append(out, group{dir: point + rest, name: cmp.Or(strings.TrimSuffix(root, "/")+rest, "/"), unified: unified})
+			out = append(out, group{dir: point + rest, name: cmp.Or(strings.TrimSuffix(root, "/")+rest, "/"),
+				unified: unified})
 			if rest == "" {
 				break
 			}

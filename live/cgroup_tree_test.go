@@ -47,8 +47,9 @@ func treeCases() map[string]treeCase {
 	return map[string]treeCase{
 		"the outer group of version 2 is the tighter": {map[string]string{
 			"proc/self/mountinfo": unifiedMount, "proc/42/cgroup": "0::/batch.slice/job 7.scope\n",
-			"sys/fs/cgroup/batch.slice/cpu.max":                             "150000 100000\n",
-			"sys/fs/cgroup/batch.slice/cpu.stat":                            "nr_periods 30\nnr_throttled 12\nthrottled_usec 5\n",
+			"sys/fs/cgroup/batch.slice/cpu.max": "150000 100000\n",
+			"sys/fs/cgroup/batch.slice/cpu.stat": "nr_periods 30\nnr_throttled " +
+				"12\nthrottled_usec 5\n",
 			"sys/fs/cgroup/batch.slice/cpuset.cpus.effective":               "0-7\n",
 			"sys/fs/cgroup/batch.slice/job 7.scope/cpu.max":                 "400000 100000\n",
 			"sys/fs/cgroup/batch.slice/job 7.scope/cpuset.cpus.effective":   "2-3\n",
@@ -71,7 +72,8 @@ func treeCases() map[string]treeCase {
 		}, "", "0-1 cpuset.cpus.effective of control group /: 0-1"},
 		"version 1 has the controllers where both are mounted": {map[string]string{
 			"proc/self/mountinfo": splitMounts, "proc/42/cgroup": "5:cpuset:/set\n4:cpu:/half\n0::/x\n",
-			"sys/fs/cgroup/cpu/half/cpu.cfs_quota_us": "50000\n", "sys/fs/cgroup/cpu/half/cpu.cfs_period_us": "100000\n",
+			"sys/fs/cgroup/cpu/half/cpu.cfs_quota_us":        "50000\n",
+			"sys/fs/cgroup/cpu/half/cpu.cfs_period_us":       "100000\n",
 			"sys/fs/cgroup/cpuset/set/cpuset.effective_cpus": "3\n",
 		}, "0.5 0/0 cpu.cfs_quota_us of control group /half: 50ms in each 100ms",
 			"3 cpuset.effective_cpus of control group /set: 3"},
@@ -81,7 +83,8 @@ func treeCases() map[string]treeCase {
 			"sys/fs/cgroup/pod/cpu.max":              "1000 1000\n",
 			"proc/42/root/sys/fs/cgroup/pod/cpu.max": "200000 100000\n",
 		}, "2 0/0 cpu.max of control group /pod: 200ms in each 100ms", ""},
-		"no process": {map[string]string{"proc/self/mountinfo": unifiedMount, "sys/fs/cgroup/cpu.max": "1 1\n"}, "", ""},
+		"no process": {map[string]string{"proc/self/mountinfo": unifiedMount, "sys/fs/cgroup/cpu.max": "1 1\n"}, "",
+			""},
 	}
 }
 

@@ -130,7 +130,8 @@ func (t *tracer) threadContents() []corefile.ThreadContents {
 }
 
 func (o *opened) processContents() corefile.ProcessContents {
-	c := corefile.ProcessContents{PID: o.pid, UID: o.info.UID, State: o.info.State, Name: o.info.Name, Args: strings.Join(o.info.Command, " ")}
+	c := corefile.ProcessContents{PID: o.pid, UID: o.info.UID, State: o.info.State, Name: o.info.Name,
+		Args: strings.Join(o.info.Command, " ")}
 	if fields, err := statFields(procPath(o.mem.owner(), "stat")); err == nil {
 		const ppid = 4 - statState
 		c.PPID, c.PGID, c.SID = number(fields[ppid]), number(fields[ppid+1]), number(fields[ppid+2])

@@ -170,11 +170,14 @@ func (r refusal) explain() (cause, fix string) {
 		return "kernel.yama.ptrace_scope is 3, which forbids everybody to inspect processes until the next boot",
 			"let the program write a core when it aborts, and inspect that"
 	case r.me.capabilities&capSysPtrace != 0:
-		return "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or a user namespace makes it do",
-			"run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined"
+		return "the kernel refused although this user has CAP_SYS_PTRACE, as a seccomp filter, SELinux, AppArmor or " +
+				"a user namespace makes it do",
+			"run it on the host, or start the container by docker run --cap-add=SYS_PTRACE --security-opt " +
+				"seccomp=unconfined"
 	case user == 0:
 		return "root is without CAP_SYS_PTRACE here, as in containers that are not given it",
-			"start the container by docker run --cap-add=SYS_PTRACE, in Kubernetes with securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
+			"start the container by docker run --cap-add=SYS_PTRACE, in Kubernetes with " +
+				"securityContext.capabilities.add: [SYS_PTRACE], or run it on the host"
 	case slices.Max(r.it.uids[:3]) != user || slices.Min(r.it.uids[:3]) != user:
 		return fmt.Sprintf("it belongs to %s, you are %s", userName(r.it.uids[1]), userName(user)), sudo
 	case r.scope == 2:
@@ -217,7 +220,8 @@ func userName(uid int) string {
 func traced(pid, tracer int) error {
 	return &Error{PID: pid, Err: ErrTraced,
 		Cause: fmt.Sprintf("%s, process %d", tracerName(tracer), tracer),
-		Fix:   fmt.Sprintf("interrupt the program there and repeat the command, or leave it running and type: ompd-inspect --no-stop %d", pid),
+		Fix: fmt.Sprintf("interrupt the program there and repeat the command, or leave it running and type: "+
+			"ompd-inspect --no-stop %d", pid),
 	}
 }
 

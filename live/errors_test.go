@@ -22,10 +22,13 @@ func TestRefusals(t *testing.T) {
 		{refusal{scope: 3, me: user(0, capSysPtrace), it: user(0, 0)}, "ptrace_scope is 3", "write a core"},
 		{refusal{me: user(0, capSysPtrace), it: user(0, 0)}, "seccomp", "--security-opt seccomp=unconfined"},
 		{refusal{me: user(0, 0), it: user(0, 0)}, "root is without CAP_SYS_PTRACE", "--cap-add=SYS_PTRACE"},
-		{refusal{scope: 2, me: user(mine, 0), it: user(other, 0)}, "belongs to uid 4243, you are uid 4242", "sudo ompd-inspect 7"},
+		{refusal{scope: 2, me: user(mine, 0), it: user(other, 0)}, "belongs to uid 4243, you are uid 4242",
+			"sudo ompd-inspect 7"},
 		{refusal{scope: 2, me: user(mine, 0), it: user(mine, 0)}, "ptrace_scope is 2", "sudo ompd-inspect 7"},
-		{refusal{scope: 1, protected: true, me: user(mine, 0), it: user(mine, 0)}, "protects itself", "sudo ompd-inspect 7"},
-		{refusal{scope: 1, me: user(mine, 0), it: user(mine, 0)}, "ptrace_scope is 1", "sudo sysctl kernel.yama.ptrace_scope=0"},
+		{refusal{scope: 1, protected: true, me: user(mine, 0), it: user(mine, 0)}, "protects itself",
+			"sudo ompd-inspect 7"},
+		{refusal{scope: 1, me: user(mine, 0), it: user(mine, 0)}, "ptrace_scope is 1",
+			"sudo sysctl kernel.yama.ptrace_scope=0"},
 		{refusal{me: user(mine, 0), it: user(mine, 0)}, "the kernel refused", "sudo ompd-inspect 7"},
 	} {
 		c.r.typed = "7"
@@ -46,8 +49,10 @@ func TestRefusedRoot(t *testing.T) {
 		words []string
 		with  []string
 	}{
-		{[]string{"without CAP_SYS_PTRACE", "docker run --cap-add=SYS_PTRACE"}, []string{"setpriv", "--bounding-set", "-sys_ptrace"}},
-		{[]string{"although this user has CAP_SYS_PTRACE", "run it on the host"}, []string{"unshare", "--user", "--map-root-user"}},
+		{[]string{"without CAP_SYS_PTRACE", "docker run --cap-add=SYS_PTRACE"},
+			[]string{"setpriv", "--bounding-set", "-sys_ptrace"}},
+		{[]string{"although this user has CAP_SYS_PTRACE", "run it on the host"},
+			[]string{"unshare", "--user", "--map-root-user"}},
 	} {
 		cmd := exec.Command(c.with[0], append(c.with[1:], readlink("/proc/self/exe"))...)
 		cmd.Env = append(os.Environ(), childMode+"=open "+strconv.Itoa(prog.pid))

@@ -26,7 +26,8 @@ func FuzzProc(f *testing.F) {
 		b := []byte(text)
 		if list, err := parseMappings(b); err == nil {
 			for _, m := range list {
-				if m.Low.Offset >= m.High.Offset || strings.Contains(m.File, "\x00") && !strings.Contains(text, "\x00") {
+				if m.Low.Offset >= m.High.Offset || strings.Contains(m.File, "\x00") &&
+					!strings.Contains(text, "\x00") {
 					t.Fatalf("%+v", m)
 				}
 			}

@@ -18,7 +18,8 @@ import (
 // guardOptions make the kernel seize at birth what a guarded process makes:
 // threads and processes. A program goes on if its guard is killed, as
 // PTRACE_O_EXITKILL is not among them.
-const guardOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
+const guardOptions = unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK |
+	unix.PTRACE_O_TRACEEXEC
 
 // guard holds a program and its descendants from their first instruction on. It
 // passes on what happens to them, looks at them on request, and tells when one is
@@ -388,7 +389,8 @@ func (g *guard) begin(path string, l Launch) error {
 	}
 	_ = unix.Kill(pid, unix.SIGCONT)
 	const over = unix.PTRACE_EVENT_STOP<<8 | int32(unix.SIGTRAP) // that stop, which was not the program's
-	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.stopped() && info.status>>8 == over>>8 && info.status != over {
+	for waitID(pid, &info, stops|unix.WNOWAIT) == nil && info.stopped() && info.status>>8 == over>>8 &&
+		info.status != over {
 		_ = ptrace(unix.PTRACE_LISTEN, pid, 0, 0)
 	}
 	g.root = pid

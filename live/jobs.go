@@ -109,7 +109,8 @@ func (t *tracer) underWay(s unix.Signal) bool {
 func (p *Program) Continue() {
 	_ = p.guard.trace(p.guard.root, func(t *tracer) error {
 		var info childInfo
-		if err := waitID(t.pid, &info, unix.WCONTINUED|unix.WNOHANG|unix.WNOWAIT); err == nil && info.pid == 0 && t.listens() {
+		if err := waitID(t.pid, &info, unix.WCONTINUED|unix.WNOHANG|unix.WNOWAIT); err == nil && info.pid == 0 &&
+			t.listens() {
 			_ = unix.Kill(t.pid, unix.SIGCONT)
 		}
 		return nil

@@ -12,8 +12,10 @@ import (
 func TestHeard(t *testing.T) {
 	const s = unix.SIGINT
 	for _, c := range []struct {
-		name, order string // t: the program gets one that was typed, k: one that was sent to it; p: this process got one, u: the same while the program has one to come
-		sent        int    // that are passed on
+		// t: the program gets one that was typed, k: one that was sent to it; p: this process got one, u: the same
+		// while the program has one to come
+		name, order string
+		sent        int // that are passed on
 	}{
 		{"in turn", "tptptp", 0},
 		{"the program is faster", "tttppp", 0},

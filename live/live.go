@@ -147,12 +147,14 @@ func (p *Process) open() error {
 		}
 	}
 	if isKernelThread(p.pid) {
-		return &Error{PID: p.pid, Err: ErrKernelThread, Cause: st.name, Fix: "ompd-inspect ps lists the processes that can be inspected"}
+		return &Error{PID: p.pid, Err: ErrKernelThread, Cause: st.name,
+			Fix: "ompd-inspect ps lists the processes that can be inspected"}
 	}
 	id := p.pid
 	if st.state == 'Z' {
 		if id = survivor(p.pid); id == 0 {
-			return &Error{PID: p.pid, Err: ErrZombie, Cause: st.name + " only waits for its parent to fetch its exit status"}
+			return &Error{PID: p.pid, Err: ErrZombie, Cause: st.name + " only waits for its parent to fetch its exit " +
+				"status"}
 		}
 	}
 	if p.arch, err = archOf(id); err != nil { // first: there is none in the middle of an exec
@@ -211,13 +213,15 @@ func archOf(id int) (callbacks.Arch, error) {
 	f, closer, err := elfx.OpenPath(procPath(id, "exe"))
 	if err != nil {
 		if errors.Is(err, elfx.ErrClass) {
-			return 0, &Error{PID: id, Err: ErrArch, Cause: err.Error(), Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
+			return 0, &Error{PID: id, Err: ErrArch, Cause: err.Error(),
+				Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
 		}
 		return 0, fmt.Errorf("executable of process %d: %w", id, err)
 	}
 	defer closer.Close()
 	if f.Arch() == callbacks.ArchUnknown {
-		return 0, &Error{PID: id, Err: ErrArch, Cause: f.Machine().String(), Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
+		return 0, &Error{PID: id, Err: ErrArch, Cause: f.Machine().String(),
+			Fix: "only 64-bit programs of x86-64 and aarch64 can be inspected"}
 	}
 	return f.Arch(), nil
 }
@@ -225,8 +229,9 @@ func archOf(id int) (callbacks.Arch, error) {
 func (o *opened) fillInfo(id int, st *status) {
 	exe, _ := os.Readlink(procPath(id, "exe"))
 	o.info = Info{
-		PID: o.pid, Parent: st.parent, Executable: strings.TrimSuffix(exe, deletedSuffix), Command: readCmdline(id), Name: st.name,
-		UID: st.uids[1], User: userName(st.uids[1]), State: st.state, TracerPID: st.tracer, Threads: st.threads,
+		PID: o.pid, Parent: st.parent, Executable: strings.TrimSuffix(exe, deletedSuffix), Command: readCmdline(id),
+		Name: st.name,
+		UID:  st.uids[1], User: userName(st.uids[1]), State: st.state, TracerPID: st.tracer, Threads: st.threads,
 	}
 	if st.tracer != 0 {
 		o.info.Tracer = tracerName(st.tracer)
@@ -277,9 +282,10 @@ func (p *Process) refresh() error {
 		return nil
 	}
 	clear(p.fixed)
-	facts := modules.Facts{Memory: p.tableMemory, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps), Mapped: func(m callbacks.Mapping) string {
-		return mappedPath(p.mem.owner(), m)
-	}}
+	facts := modules.Facts{Memory: p.tableMemory, Arch: p.arch, Auxv: p.auxv, Files: filesOf(maps),
+		Mapped: func(m callbacks.Mapping) string {
+			return mappedPath(p.mem.owner(), m)
+		}}
 	const atSysinfoEHDR = 33
 	if m := mappingAt(maps, p.auxv[atSysinfoEHDR]); m != nil {
 		facts.VDSOEnd = m.High.Offset
@@ -337,7 +343,8 @@ func (o *opened) ended() error {
 	}
 	// A process that ends has no memory even before it is a zombie.
 	if maps, err := readMaps(o.pid); len(maps) > 0 || isDenied(err) {
-		return &Error{PID: o.pid, Err: ErrExec, Fix: fmt.Sprintf("repeat the command if you mean the program that it is now, %s", st.name)}
+		return &Error{PID: o.pid, Err: ErrExec, Fix: fmt.Sprintf("repeat the command if you mean the program that it "+
+			"is now, %s", st.name)}
 	}
 	return &Error{PID: o.pid, Err: ErrExited}
 }

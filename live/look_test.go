@@ -64,7 +64,8 @@ func TestCopyIsOfOneMoment(t *testing.T) {
 			second = progress(t, target)
 			return err
 		})
-		if err != nil || first != second || pause.Stops == 0 || pause.Held || pause.Duration < pause.Longest || pause.Longest <= 0 {
+		if err != nil || first != second || pause.Stops == 0 || pause.Held || pause.Duration < pause.Longest ||
+			pause.Longest <= 0 {
 			t.Fatalf("%d, then %d; %+v, %v", first, second, pause, err)
 		}
 		values = append(values, first)
@@ -108,7 +109,8 @@ func TestMorePages(t *testing.T) {
 			return nil
 		})
 		if err != nil || pause.Stops != c.stops || pause.Held != c.held {
-			t.Errorf("%d calls with another page: %+v, %v; want %d stops, held %v", c.calls, pause, err, c.stops, c.held)
+			t.Errorf("%d calls with another page: %+v, %v; want %d stops, held %v", c.calls, pause, err, c.stops,
+				c.held)
 		}
 	}
 	prog.finish()
@@ -224,7 +226,8 @@ func TestWithoutStopAsWithStop(t *testing.T) {
 		} else {
 			pointers++
 		}
-		if got.PC() != want.PC() || got.SP() != want.SP() || got.Syscall != want.Syscall || got.SyscallArgs != want.SyscallArgs {
+		if got.PC() != want.PC() || got.SP() != want.SP() || got.Syscall != want.Syscall ||
+			got.SyscallArgs != want.SyscallArgs {
 			t.Errorf("LWP %d: pc %#x sp %#x syscall %d%x, want %#x %#x %d%x", th.lwp,
 				got.PC(), got.SP(), got.Syscall, got.SyscallArgs, want.PC(), want.SP(), want.Syscall, want.SyscallArgs)
 		}
@@ -246,7 +249,8 @@ func TestDeepSleep(t *testing.T) {
 			for _, id := range ids {
 				regs, regsErr := target.(callbacks.RegisterReader).Registers(id)
 				if regsErr == nil && (regs.PC() == 0 || regs.SP() == 0 || regs.ThreadPointer == 0) {
-					regsErr = fmt.Errorf("%v: pc %#x, sp %#x, thread pointer %#x", id, regs.PC(), regs.SP(), regs.ThreadPointer)
+					regsErr = fmt.Errorf("%v: pc %#x, sp %#x, thread pointer %#x", id, regs.PC(), regs.SP(),
+						regs.ThreadPointer)
 				}
 				err = errors.Join(err, regsErr)
 			}

@@ -58,7 +58,8 @@ type Hidden struct {
 // statically, or if it is stripped, its texts.
 //
 // If sample is not 0, Processes takes that long to measure CPU.
-func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden Hidden, err error) {
+func Processes(ctx context.Context, classify Classify, sample time.Duration) (list []Candidate, hidden Hidden,
+	err error) {
 	if err := procThere(); err != nil {
 		return nil, hidden, err
 	}
@@ -193,7 +194,8 @@ func contains(f *elfx.File, text string) bool {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_W != 0 {
 			continue
 		}
-		if b, err := f.DataAt(p.Vaddr, int(min(p.Filesz, maxConstants))); err == nil && bytes.Contains(b, []byte(text)) {
+		if b, err := f.DataAt(p.Vaddr, int(min(p.Filesz, maxConstants))); err == nil &&
+			bytes.Contains(b, []byte(text)) {
 			return true
 		}
 	}

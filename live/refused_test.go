@@ -102,7 +102,8 @@ func TestSeizeRefused(t *testing.T) {
 				t.Errorf("%s: no %q in %q", name, w, got)
 			}
 		}
-		if st, err := readStatus(prog.pid); err != nil || st.tracer != 0 || strings.ContainsRune("tTZ", rune(st.state)) {
+		if st, err := readStatus(prog.pid); err != nil || st.tracer != 0 ||
+			strings.ContainsRune("tTZ", rune(st.state)) {
 			t.Errorf("%s: the process does not go on: %+v, %v", name, st, err)
 		}
 		if got := refusedTool(t, unix.PTRACE_SEIZE, as, "free "+pid); got != "" {

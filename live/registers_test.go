@@ -37,7 +37,8 @@ for t in gdb.selected_inferior().threads():
 	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-p", strconv.Itoa(prog.PID), "-x", script).CombinedOutput()
+	out, err := exec.Command("gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-p", strconv.Itoa(prog.PID),
+		"-x", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("gdb: %v: apt-get install gdb\n%s", err, out)
 	}

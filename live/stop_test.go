@@ -162,7 +162,8 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 		for state(t, prog.pid) != "T" {
 		}
 		var ws unix.WaitStatus
-		if pid, err := unix.Wait4(prog.pid, &ws, unix.WUNTRACED|unix.WCONTINUED|unix.WNOHANG, nil); pid != 0 || err != nil {
+		if pid, err := unix.Wait4(prog.pid, &ws, unix.WUNTRACED|unix.WCONTINUED|unix.WNOHANG, nil); pid != 0 ||
+			err != nil {
 			t.Errorf("the parent was told %v, %v", ws, err)
 		}
 		before := progress(t, p)
@@ -292,7 +293,8 @@ func TestContained(t *testing.T) {
 			t.Errorf("%s is lost", name)
 		}
 	}
-	if v := broken(func() { _, _ = (&Process{opened: opened{pid: prog.pid}}).peekAhead(nil)() }); v == nil { // it has no modules
+	// it has no modules
+	if v := broken(func() { _, _ = (&Process{opened: opened{pid: prog.pid}}).peekAhead(nil)() }); v == nil {
 		t.Error("the panic of a list is lost")
 	}
 	if err := p.Stop(background); err != nil {
@@ -342,7 +344,8 @@ func BenchmarkStop(b *testing.B) {
 				stops += pause.Stops
 				pauses = append(pauses, pause.Longest)
 				var alone Pause
-				if err := p.stopped(b.Context(), &alone, func(*tracer) error { return nil }); err != nil || alone.Threads < n {
+				if err := p.stopped(b.Context(), &alone, func(*tracer) error { return nil }); err != nil ||
+					alone.Threads < n {
 					b.Fatal(alone, err)
 				}
 				bare = append(bare, alone.Longest)

@@ -68,7 +68,8 @@ func (t *tracer) giveUp(ctx context.Context, waited time.Duration) error {
 		case err == nil && (fields[0] == "Z" || fields[0] == "X"): // the first thread ends before the others
 			k.state = ended
 		case waited > stopTime:
-			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v", k.tid, stopTime), Fix: "repeat the command, or do not stop it: --no-stop"}
+			return &Error{PID: t.pid, Err: ErrStuck, Cause: fmt.Sprintf("thread %d did not get a processor in %v",
+				k.tid, stopTime), Fix: "repeat the command, or do not stop it: --no-stop"}
 		}
 	}
 	return nil
@@ -138,7 +139,8 @@ func waitIDs(kind, id int, info *childInfo, options int) error {
 		call = unix.Syscall6
 	}
 	for {
-		_, _, e := call(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
+		_, _, e := call(unix.SYS_WAITID, uintptr(kind), uintptr(id), uintptr(unsafe.Pointer(info)), uintptr(options), 0,
+			0)
 		if e == 0 {
 			return nil
 		}

@@ -164,7 +164,8 @@ func TestControlVariables(t *testing.T) {
 		{ofTask, 2, 3, callbacks.Incomplete, "3,2", callbacks.OK},
 		{ofTask, 6, 0, callbacks.Incompatible, "monotonic:dynamic,8", callbacks.OK},
 		{ofTask, 1, 0, callbacks.Incompatible, "", callbacks.Incompatible}, // wrong scope
-		{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: explicit}, 2, 0, callbacks.Incompatible, "", callbacks.Incompatible},
+		{rtl.Subject{Scope: rtl.ScopeImplicitTask, Task: explicit}, 2, 0, callbacks.Incompatible, "",
+			callbacks.Incompatible},
 		{ofTask, 0, 0, callbacks.BadInput, "", callbacks.BadInput},
 		{ofTask, 10, 0, callbacks.BadInput, "", callbacks.BadInput},
 		{rtl.Subject{Scope: 7}, 1, 0, callbacks.BadInput, "", callbacks.BadInput},
@@ -252,7 +253,8 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	want(t, fail("ompd_get_state", threadA, fault).Error(), nil,
-		"ompd_get_state(thread@0xa0): team: read 0x10: memory is mapped but not in the core, and no matching file is at hand (ompd_rc_device_read_error)")
+		"ompd_get_state(thread@0xa0): team: read 0x10: memory is mapped but not in the core, and no matching file is "+
+			"at hand (ompd_rc_device_read_error)")
 	want(t, fail("ompd_finalize", nil, fmt.Errorf("not initialized: %w", callbacks.Unsupported)).Error(), nil,
 		"ompd_finalize: not initialized: ompd_rc_unsupported")
 }

@@ -19,7 +19,8 @@ func (b beyond) Breakpoints() ([]rtl.Breakpoint, error) {
 		if r, ok := rt.(rtl.BreakpointReader); ok {
 			return r.Breakpoints()
 		}
-		return nil, fmt.Errorf("%s has none of the standard's breakpoint locations: %w", rt.Identity().Name, callbacks.Unsupported)
+		return nil, fmt.Errorf("%s has none of the standard's breakpoint locations: %w", rt.Identity().Name,
+			callbacks.Unsupported)
 	})
 }
 

@@ -28,7 +28,8 @@ func TestBreakpoints(t *testing.T) {
 		{"task_pre_execute", "ompd_bp_task_begin"}, {"task_post_execute", "ompd_bp_task_end"},
 	} {
 		b := draft[i]
-		if b.Former != w.former || b.Name != w.name || b.Address.IsNull() || b.Address != at[w.name].Address || !b.Active {
+		if b.Former != w.former || b.Name != w.name || b.Address.IsNull() || b.Address != at[w.name].Address ||
+			!b.Active {
 			t.Errorf("%+v, want %+v", b, w)
 		}
 	}

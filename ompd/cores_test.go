@@ -36,7 +36,8 @@ func openCore(t *testing.T, program string, rt omptest.Runtime, env ...string) (
 // TestCores compares with what the programs' threads were told by omp_get_*.
 func TestCores(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
-		for _, c := range [][]string{{"nested"}, {"pthreads"}, {"serialized_nested"}, {"serialized_nested", "OMP_DEBUG=enabled"}, {"teams", "OMP_DEBUG=enabled"}} {
+		for _, c := range [][]string{{"nested"}, {"pthreads"}, {"serialized_nested"},
+			{"serialized_nested", "OMP_DEBUG=enabled"}, {"teams", "OMP_DEBUG=enabled"}} {
 			t.Run(strings.Join(append(c, rt.Name), "/"), func(t *testing.T) {
 				p, r := openCore(t, c[0], rt, c[1:]...)
 				inRegion := 0

@@ -34,13 +34,17 @@ const (
 // the runtime knows. Threads that could not be read are errors, joined, beside
 // the others.
 func (d draft) AllThreads() ([]handles.Thread, error) {
-	return query(d.p, "ompd_get_threads", d.p, func(rtl.Runtime, *Process) ([]handles.Thread, error) { return collect(d.p.Threads()) })
+	return query(d.p, "ompd_get_threads", d.p, func(rtl.Runtime, *Process) ([]handles.Thread,
+		error) {
+		return collect(d.p.Threads())
+	})
 }
 
 // ThreadsInParallel is ompd_get_thread_in_parallel of 2013 (section 8.2.1): all
 // threads of the region's team, by thread number.
 func (d draft) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
-	return query(d.p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Thread, error) {
+	return query(d.p, "ompd_get_thread_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Thread,
+		error) {
 		return collect(members(rt, h, rt.ThreadInParallel))
 	})
 }
@@ -48,17 +52,20 @@ func (d draft) ThreadsInParallel(h handles.Parallel) ([]handles.Thread, error) {
 // ImplicitTasks is ompd_get_implicit_task_in_parallel (2013 draft, section
 // 8.2.3): the implicit tasks of a region, by thread number.
 func (d draft) ImplicitTasks(h handles.Parallel) ([]handles.Task, error) {
-	return query(d.p, "ompd_get_implicit_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Task, error) {
+	return query(d.p, "ompd_get_implicit_task_in_parallel", h, func(rt rtl.Runtime, h handles.Parallel) ([]handles.Task,
+		error) {
 		return collect(members(rt, h, rt.TaskInParallel))
 	})
 }
 
 // members yields what get answers for every thread number of the region.
-func members[T any](rt rtl.Runtime, h handles.Parallel, get func(handles.Parallel, int) (T, error)) iter.Seq2[T, error] {
+func members[T any](rt rtl.Runtime, h handles.Parallel, get func(handles.Parallel, int) (T, error)) iter.Seq2[T,
+	error] {
 	return func(yield func(T, error) bool) {
 		info, err := rt.Parallel(h)
 		if err == nil && info.TeamSize > maxTeam {
-			err = fmt.Errorf("team of %d threads, more than the bound of %d: %w", info.TeamSize, maxTeam, callbacks.StaleHandle)
+			err = fmt.Errorf("team of %d threads, more than the bound of %d: %w", info.TeamSize, maxTeam,
+				callbacks.StaleHandle)
 		}
 		if err != nil {
 			var none T
@@ -91,7 +98,10 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 // the program could use, num-procs-var.
 func (d draft) NumProcs() (int64, error) {
 	return query(d.p, "ompd_get_num_procs", d.p, func(rt rtl.Runtime, _ *Process) (int64, error) {
-		v, err := namedICV(rt, "num-procs-var", func(s rtl.Scope) (rtl.Subject, error) { return rtl.Subject{Scope: s}, nil })
+		v, err := namedICV(rt, "num-procs-var", func(s rtl.Scope) (rtl.Subject, error) {
+			return rtl.Subject{Scope: s},
+				nil
+		})
 		return v.Int, err
 	})
 }
@@ -130,7 +140,8 @@ func (d draft) ParallelID(h handles.Parallel) (string, error) {
 // entry of the outlined function that is the region's body. A region for which
 // the runtime keeps none is callbacks.Unavailable.
 func (d draft) ParallelFunction(h handles.Parallel) (callbacks.Address, error) {
-	return query(d.p, "ompd_get_parallel_function", h, func(rt rtl.Runtime, h handles.Parallel) (callbacks.Address, error) {
+	return query(d.p, "ompd_get_parallel_function", h, func(rt rtl.Runtime, h handles.Parallel) (callbacks.Address,
+		error) {
 		info, err := rt.Parallel(h)
 		if err == nil && info.Function.IsNull() {
 			err = fmt.Errorf("the runtime keeps no function for this region: %w", callbacks.Unavailable)

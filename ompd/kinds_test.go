@@ -41,8 +41,10 @@ func TestRecognize(t *testing.T) {
 	}
 	// GNU's runtime is recognised by other names than LLVM's, which has some of
 	// them too.
-	gnu := map[string]bool{"GOMP_parallel": true, "GOMP_barrier": true, "omp_get_level": true, "omp_get_ancestor_thread_num": true}
-	if k, ok := Recognize(func(s string) bool { return gnu[s] }, "/usr/lib/libgomp.so.1"); !ok || k.Family != "libgomp" {
+	gnu := map[string]bool{"GOMP_parallel": true, "GOMP_barrier": true, "omp_get_level": true,
+		"omp_get_ancestor_thread_num": true}
+	if k, ok := Recognize(func(s string) bool { return gnu[s] }, "/usr/lib/libgomp.so.1"); !ok ||
+		k.Family != "libgomp" {
 		t.Errorf("GNU: %+v", k)
 	}
 	if k, ok := Recognize(func(s string) bool { return s == "main" || s == "omp_get_level" }, "/bin/x"); ok {
@@ -56,7 +58,8 @@ func TestProgress(t *testing.T) {
 	for _, rt := range omptest.Runtimes(t) {
 		t.Run(rt.Name, func(t *testing.T) {
 			p, _ := openCore(t, "barrier", rt)
-			if got := countersOf(t, p, "barriers"); fmt.Sprint(got) != "map[0:2 1:2]" { // the primary thread counts when all have come
+			// the primary thread counts when all have come
+			if got := countersOf(t, p, "barriers"); fmt.Sprint(got) != "map[0:2 1:2]" {
 				t.Errorf("threads by barriers: %v", got)
 			}
 			p, _ = openCore(t, "tasks_queued", rt)

@@ -113,7 +113,10 @@ func (p *Process) DeviceInitialize(kind uint64, id []byte) (*Process, error) {
 // ThreadDevice is ompd_get_device_from_thread: the address space that a thread
 // executes in, which is always this one, the host's.
 func (p *Process) ThreadDevice(h handles.Thread) (*Process, error) {
-	return query(p, "ompd_get_device_from_thread", h, func(rtl.Runtime, handles.Thread) (*Process, error) { return p, nil })
+	return query(p, "ompd_get_device_from_thread", h, func(rtl.Runtime, handles.Thread) (*Process, error) {
+		return p,
+			nil
+	})
 }
 
 // OMPVersion is ompd_get_omp_version: the version of the OpenMP API that the

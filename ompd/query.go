@@ -25,7 +25,8 @@ func query[H fmt.Stringer, R any](p *Process, routine string, h H, ask func(rtl.
 }
 
 // walk is query for a question that is answered by a list.
-func walk[H fmt.Stringer, T any](p *Process, routine string, h H, ask func(rtl.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func walk[H fmt.Stringer, T any](p *Process, routine string, h H,
+	ask func(rtl.Runtime, H) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if err := p.check(h); err != nil {
 			var none T

@@ -42,7 +42,8 @@ var drafted = map[string]string{
 	"ompd_get_num_procs": "8.3", "ompd_get_thread_limit": "8.3",
 	"ompd_get_num_threads": "8.4.1", "ompd_get_level": "8.4.1", "ompd_get_active_level": "8.4.1",
 	"ompd_get_parallel_id": "8.4.2", "ompd_get_parallel_function": "8.4.2",
-	"ompd_get_max_threads": "8.6.1", "ompd_get_thread_num": "8.6.1", "ompd_in_parallel": "8.6.1", "ompd_in_final": "8.6.1",
+	"ompd_get_max_threads": "8.6.1", "ompd_get_thread_num": "8.6.1", "ompd_in_parallel": "8.6.1",
+	"ompd_in_final":    "8.6.1",
 	"ompd_get_dynamic": "8.6.1", "ompd_get_nested": "8.6.1", "ompd_get_max_active_levels": "8.6.1",
 	"ompd_get_schedule": "8.6.1", "ompd_get_proc_bind": "8.6.1",
 	"ompd_get_version_compatibility": "8.7", "ompd_get_error_string": "8.8", "ompd_display_control_vars": "8.10",
@@ -95,7 +96,8 @@ func TestEverySpecifiedRoutine(t *testing.T) {
 		where := current
 		if m[2] != "" {
 			where = old
-			if s, ok := drafted[m[1]]; ok && !strings.Contains(strings.ReplaceAll(fn.Doc.Text(), "\n", " "), "section "+s) {
+			if s, ok := drafted[m[1]]; ok && !strings.Contains(strings.ReplaceAll(fn.Doc.Text(), "\n", " "), "section "+
+				s) {
 				t.Errorf("%s does not name section %s of the draft", name, s)
 			}
 		}
@@ -155,37 +157,116 @@ type things struct {
 // calls has one call of every routine that is asked of an address space or of a
 // handle. After a call with valid things there is no error but the one in wantRC.
 var calls = map[string]func(p *Process, x things) error{
-	"ompd_device_initialize":          func(p *Process, _ things) error { _, err := p.DeviceInitialize(2, []byte{0}); return err },
+	"ompd_device_initialize": func(p *Process, _ things) error {
+		_,
+			err := p.DeviceInitialize(2, []byte{0})
+		return err
+	},
 	"ompd_get_device_thread_id_kinds": func(p *Process, _ things) error { _, err := p.ThreadIDKinds(); return err },
 	"ompd_get_omp_version":            func(p *Process, _ things) error { _, err := p.OMPVersion(); return err },
 	"ompd_get_omp_version_string":     func(p *Process, _ things) error { _, err := p.OMPVersionString(); return err },
-	"ompd_get_thread_in_parallel":     func(p *Process, x things) error { _, err := p.ThreadInParallel(x.parallel, 0); return err },
-	"ompd_get_thread_handle":          func(p *Process, _ things) error { _, err := p.ThreadHandle(callbacks.LWP(101)); return err },
-	"ompd_rel_thread_handle":          func(p *Process, x things) error { return p.ReleaseThread(x.thread) },
-	"ompd_thread_handle_compare":      func(p *Process, x things) error { _, err := p.CompareThreads(threadA, x.thread); return err },
+	"ompd_get_thread_in_parallel": func(p *Process, x things) error {
+		_,
+			err := p.ThreadInParallel(x.parallel, 0)
+		return err
+	},
+	"ompd_get_thread_handle": func(p *Process, _ things) error {
+		_,
+			err := p.ThreadHandle(callbacks.LWP(101))
+		return err
+	},
+	"ompd_rel_thread_handle": func(p *Process, x things) error { return p.ReleaseThread(x.thread) },
+	"ompd_thread_handle_compare": func(p *Process, x things) error {
+		_,
+			err := p.CompareThreads(threadA, x.thread)
+		return err
+	},
 	"ompd_get_thread_id": func(p *Process, x things) error {
 		_, err := p.ThreadID(x.thread, callbacks.ThreadIDPthread)
 		return err
 	},
-	"ompd_get_device_from_thread":        func(p *Process, x things) error { _, err := p.ThreadDevice(x.thread); return err },
-	"ompd_get_curr_parallel_handle":      func(p *Process, x things) error { _, err := p.CurrentParallel(x.thread); return err },
-	"ompd_get_enclosing_parallel_handle": func(p *Process, x things) error { _, err := p.EnclosingParallel(x.parallel); return err },
-	"ompd_get_task_parallel_handle":      func(p *Process, x things) error { _, err := p.TaskParallel(x.task); return err },
-	"ompd_rel_parallel_handle":           func(p *Process, x things) error { return p.ReleaseParallel(x.parallel) },
-	"ompd_parallel_handle_compare":       func(p *Process, x things) error { _, err := p.CompareParallels(region0, x.parallel); return err },
-	"ompd_get_curr_task_handle":          func(p *Process, x things) error { _, err := p.CurrentTask(x.thread); return err },
-	"ompd_get_generating_task_handle":    func(p *Process, x things) error { _, err := p.GeneratingTask(x.task); return err },
-	"ompd_get_scheduling_task_handle":    func(p *Process, x things) error { _, err := p.SchedulingTask(x.task); return err },
-	"ompd_get_task_in_parallel":          func(p *Process, x things) error { _, err := p.TaskInParallel(x.parallel, 0); return err },
-	"ompd_rel_task_handle":               func(p *Process, x things) error { return p.ReleaseTask(x.task) },
-	"ompd_task_handle_compare":           func(p *Process, x things) error { _, err := p.CompareTasks(initial, x.task); return err },
-	"ompd_get_task_function":             func(p *Process, x things) error { _, err := p.TaskFunction(x.task); return err },
-	"ompd_get_task_frame":                func(p *Process, x things) error { _, err := p.TaskFrame(x.task); return err },
-	"ompd_enumerate_states":              func(p *Process, _ things) error { _, _, err := p.NextState(rtl.StateUndefined); return err },
-	"ompd_get_state":                     func(p *Process, x things) error { _, err := p.State(x.thread, &rtl.Evidence{}); return err },
-	"ompd_get_display_control_vars":      func(p *Process, _ things) error { _, err := p.DisplayControlVars(); return err },
-	"ompd_rel_display_control_vars":      func(p *Process, _ things) error { return p.ReleaseDisplayControlVars([]string{}) },
-	"ompd_enumerate_icvs":                func(p *Process, _ things) error { _, _, _, err := p.NextICV(0); return err },
+	"ompd_get_device_from_thread": func(p *Process, x things) error {
+		_,
+			err := p.ThreadDevice(x.thread)
+		return err
+	},
+	"ompd_get_curr_parallel_handle": func(p *Process, x things) error {
+		_,
+			err := p.CurrentParallel(x.thread)
+		return err
+	},
+	"ompd_get_enclosing_parallel_handle": func(p *Process, x things) error {
+		_,
+			err := p.EnclosingParallel(x.parallel)
+		return err
+	},
+	"ompd_get_task_parallel_handle": func(p *Process, x things) error {
+		_,
+			err := p.TaskParallel(x.task)
+		return err
+	},
+	"ompd_rel_parallel_handle": func(p *Process, x things) error { return p.ReleaseParallel(x.parallel) },
+	"ompd_parallel_handle_compare": func(p *Process, x things) error {
+		_,
+			err := p.CompareParallels(region0, x.parallel)
+		return err
+	},
+	"ompd_get_curr_task_handle": func(p *Process, x things) error {
+		_,
+			err := p.CurrentTask(x.thread)
+		return err
+	},
+	"ompd_get_generating_task_handle": func(p *Process, x things) error {
+		_,
+			err := p.GeneratingTask(x.task)
+		return err
+	},
+	"ompd_get_scheduling_task_handle": func(p *Process, x things) error {
+		_,
+			err := p.SchedulingTask(x.task)
+		return err
+	},
+	"ompd_get_task_in_parallel": func(p *Process, x things) error {
+		_,
+			err := p.TaskInParallel(x.parallel, 0)
+		return err
+	},
+	"ompd_rel_task_handle": func(p *Process, x things) error { return p.ReleaseTask(x.task) },
+	"ompd_task_handle_compare": func(p *Process, x things) error {
+		_,
+			err := p.CompareTasks(initial, x.task)
+		return err
+	},
+	"ompd_get_task_function": func(p *Process, x things) error {
+		_,
+			err := p.TaskFunction(x.task)
+		return err
+	},
+	"ompd_get_task_frame": func(p *Process, x things) error {
+		_,
+			err := p.TaskFrame(x.task)
+		return err
+	},
+	"ompd_enumerate_states": func(p *Process, _ things) error {
+		_, _,
+			err := p.NextState(rtl.StateUndefined)
+		return err
+	},
+	"ompd_get_state": func(p *Process, x things) error {
+		_,
+			err := p.State(x.thread, &rtl.Evidence{})
+		return err
+	},
+	"ompd_get_display_control_vars": func(p *Process, _ things) error {
+		_,
+			err := p.DisplayControlVars()
+		return err
+	},
+	"ompd_rel_display_control_vars": func(p *Process,
+		_ things) error {
+		return p.ReleaseDisplayControlVars([]string{})
+	},
+	"ompd_enumerate_icvs": func(p *Process, _ things) error { _, _, _, err := p.NextICV(0); return err },
 	"ompd_get_icv_from_scope": func(p *Process, x things) error {
 		_, err := p.ICVFromScope(rtl.Subject{Scope: rtl.ScopeTask, Task: x.task}, 3)
 		return err
@@ -211,10 +292,15 @@ func TestEveryRoutineChecksItsHandle(t *testing.T) {
 		t.Fatalf("%d routines are called, of %d", n, len(specified))
 	}
 	misused := map[string]things{
-		"null handle":              {},
-		"handle of address space":  {handles.Thread{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Info: threadA.Info}, handles.Parallel{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Team: region1.Team}, handles.Task{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Data: initial.Data}},
-		"handle of stop 6":         {handles.Thread{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Info: threadA.Info}, handles.Parallel{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Team: region1.Team}, handles.Task{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Data: initial.Data}},
-		"null handle: ompd_rc_sta": {handles.Thread{Stamp: stamp}, handles.Parallel{Stamp: stamp, Level: 1}, handles.Task{Stamp: stamp, Level: 1}},
+		"null handle": {},
+		"handle of address space": {handles.Thread{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Info: threadA.Info},
+			handles.Parallel{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Team: region1.Team},
+			handles.Task{Stamp: handles.Stamp{Space: 9, Epoch: 7}, Data: initial.Data}},
+		"handle of stop 6": {handles.Thread{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Info: threadA.Info},
+			handles.Parallel{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Team: region1.Team},
+			handles.Task{Stamp: handles.Stamp{Space: 3, Epoch: 6}, Data: initial.Data}},
+		"null handle: ompd_rc_sta": {handles.Thread{Stamp: stamp}, handles.Parallel{Stamp: stamp, Level: 1},
+			handles.Task{Stamp: stamp, Level: 1}},
 	}
 	asked := 0
 	for _, c := range slices.Sorted(maps.Keys(calls)) {

@@ -46,7 +46,10 @@ func (p *Process) NextICV(current int) (next int, icv rtl.ICV, more bool, err er
 // its forms. Another scope is callbacks.Incompatible, an unknown number
 // callbacks.BadInput.
 func (j joined) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
-	return query(j.p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue, error) { return readICV(rt, id, s) })
+	return query(j.p, "ICV", subject(s), func(rt rtl.Runtime, s subject) (rtl.ICVValue,
+		error) {
+		return readICV(rt, id, s)
+	})
 }
 
 // ICVFromScope is ompd_get_icv_from_scope: a variable as an integer. A variable
@@ -83,7 +86,8 @@ func readICV(rt rtl.Runtime, id int, s subject) (rtl.ICVValue, error) {
 		return rtl.ICVValue{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)
 	}
 	if v := all[id-1]; v.Scope != s.Scope {
-		return rtl.ICVValue{}, fmt.Errorf("%s has scope %v, not %v: %w", v.Name, v.Scope, s.Scope, callbacks.Incompatible)
+		return rtl.ICVValue{}, fmt.Errorf("%s has scope %v, not %v: %w", v.Name, v.Scope, s.Scope,
+			callbacks.Incompatible)
 	}
 	return rt.ICV(id, rtl.Subject(s))
 }
@@ -99,7 +103,10 @@ func (p *Process) ToolData(s rtl.Subject) (uint64, error) {
 // ControlVars are the control variables as they are in force, with where each was
 // read.
 func (j joined) ControlVars() ([]rtl.ControlVar, error) {
-	return query(j.p, "ControlVars", j.p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar, error) { return rt.ControlVars() })
+	return query(j.p, "ControlVars", j.p, func(rt rtl.Runtime, _ *Process) ([]rtl.ControlVar,
+		error) {
+		return rt.ControlVars()
+	})
 }
 
 // DisplayControlVars is ompd_get_display_control_vars: the control variables as

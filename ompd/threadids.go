@@ -166,7 +166,8 @@ func (n *targetThreads) add(t callbacks.Target) error {
 		return fmt.Errorf("LWPs of the target: %w", err)
 	}
 	if len(lwps) != len(pthreads) {
-		return fmt.Errorf("the target lists %d LWPs but %d pthreads: %w", len(lwps), len(pthreads), callbacks.CallbackError)
+		return fmt.Errorf("the target lists %d LWPs but %d pthreads: %w", len(lwps), len(pthreads),
+			callbacks.CallbackError)
 	}
 	for i, id := range pthreads {
 		if id.Value != 0 { // a thread that had no thread pointer yet, or no longer
@@ -187,7 +188,8 @@ func (n *nativeThreads) find(id callbacks.ThreadID) (handles.Thread, error) {
 	case id.Kind == callbacks.ThreadIDLWP && n.lwpErr != nil:
 		return h, fmt.Errorf("%v: %w: %w", id, callbacks.Unsupported, n.lwpErr)
 	case n.err != nil:
-		return h, fmt.Errorf("%v is none of the OpenMP threads that could be read: %w: %w", id, callbacks.Unavailable, n.err)
+		return h, fmt.Errorf("%v is none of the OpenMP threads that could be read: %w: %w", id, callbacks.Unavailable,
+			n.err)
 	}
 	return h, fmt.Errorf("%v is not an OpenMP thread: %w", id, callbacks.Unavailable)
 }
@@ -197,7 +199,8 @@ func (n *targetThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callback
 	switch kind {
 	case callbacks.ThreadIDPthread:
 		if info.Pthread.Value == 0 {
-			return callbacks.ThreadID{}, fmt.Errorf("the thread is being created, its pthread_t is not entered yet: %w", callbacks.Unavailable)
+			return callbacks.ThreadID{}, fmt.Errorf("the thread is being created, its pthread_t is not entered yet: %w",
+				callbacks.Unavailable)
 		}
 		return info.Pthread, nil
 	case callbacks.ThreadIDLWP:
@@ -210,7 +213,8 @@ func (n *targetThreads) id(info rtl.ThreadInfo, kind callbacks.IDKind) (callback
 		case n.lwpErr != nil:
 			return callbacks.ThreadID{}, fmt.Errorf("%w: %w", callbacks.Unsupported, n.lwpErr)
 		}
-		return callbacks.ThreadID{}, fmt.Errorf("%v is none of the target's threads: %w", info.Pthread, callbacks.Unavailable)
+		return callbacks.ThreadID{}, fmt.Errorf("%v is none of the target's threads: %w", info.Pthread,
+			callbacks.Unavailable)
 	}
 	return callbacks.ThreadID{}, fmt.Errorf("%v: %w", kind, callbacks.Unsupported)
 }

@@ -12,7 +12,10 @@ import (
 // Threads yields all threads that the runtime knows, idle ones too (2013 draft,
 // section 8.2.1). An error stands for a thread that could not be read.
 func (j joined) Threads() iter.Seq2[handles.Thread, error] {
-	return walk(j.p, "ompd_get_threads", j.p, func(rt rtl.Runtime, _ *Process) iter.Seq2[handles.Thread, error] { return rt.Threads() })
+	return walk(j.p, "ompd_get_threads", j.p, func(rt rtl.Runtime, _ *Process) iter.Seq2[handles.Thread,
+		error] {
+		return rt.Threads()
+	})
 }
 
 // Thread reads what the runtime keeps of a thread.

@@ -47,7 +47,8 @@ func TestUnread(t *testing.T) {
 				t.Fatal(err)
 			}
 			info, err := ps[0].Parallel(p)
-			if err != nil || info.Level != want.Level || info.ActiveLevel != want.ActiveLevel || info.TeamSize != want.TeamSize {
+			if err != nil || info.Level != want.Level || info.ActiveLevel != want.ActiveLevel ||
+				info.TeamSize != want.TeamSize {
 				t.Errorf("LWP %d: %+v (%v), the program says %+v", want.LWP, info, err, want)
 			}
 		}

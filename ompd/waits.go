@@ -15,7 +15,8 @@ func waits(rt rtl.Runtime) (rtl.WaitReader, error) {
 	if w, ok := rt.(rtl.WaitReader); ok {
 		return w, nil
 	}
-	return nil, fmt.Errorf("%s: who has what threads wait for is not read: %w", rt.Identity().Name, callbacks.Unsupported)
+	return nil, fmt.Errorf("%s: who has what threads wait for is not read: %w", rt.Identity().Name,
+		callbacks.Unsupported)
 }
 
 // WaitedLock describes the lock, critical section or atomic section that the

@@ -8,7 +8,8 @@ package picture
 // field says when. A fact that is missing is not known, and no verdict of a hang follows
 // from what is not known.
 type Facts struct {
-	Waits    []Wait    `json:"waits,omitempty"`    // by LWP order of the threads; a thread that waits for nothing that is known has none
+	// by LWP order of the threads; a thread that waits for nothing that is known has none
+	Waits    []Wait    `json:"waits,omitempty"`
 	Locks    []Lock    `json:"locks,omitempty"`    // those that threads wait for, each once
 	Barriers []Barrier `json:"barriers,omitempty"` // as the threads see them that wait, each view once
 	// Wakers may signal a condition variable; only if a thread waits on one.
@@ -118,8 +119,9 @@ type Lock struct {
 	Owner          int    `json:"owner,omitempty"`      // LWP that the lock itself names
 	OwnerGone      bool   `json:"owner_gone,omitempty"` // it names an owner that is no thread any more
 	Waiters        []int  `json:"waiters,omitempty"`    // LWPs in the order of its queue, if it has one
-	Waiting        *int   `json:"waiting,omitempty"`    // how many wait: by its own count, or as each of them is seen to
-	Evidence       string `json:"evidence,omitempty"`
+	// how many wait: by its own count, or as each of them is seen to
+	Waiting  *int   `json:"waiting,omitempty"`
+	Evidence string `json:"evidence,omitempty"`
 	// Gone says why it is no lock any more: its memory was freed, or the runtime has
 	// destroyed it. Missing if nothing proves that.
 	Gone        string `json:"gone,omitempty"`

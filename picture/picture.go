@@ -165,7 +165,8 @@ type Thread struct {
 // runtime: GCC gives the program's, clang counts iterations from 0. Of sections they
 // are their numbers.
 type Loop struct {
-	Schedule   string  `json:"schedule"`        // static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections
+	// static, dynamic, guided, trapezoidal, distribute, sections, dynamic or sections
+	Schedule   string  `json:"schedule"`
 	Chunk      *uint64 `json:"chunk,omitempty"` // iterations that a thread gets at once; of guided the least
 	Ordered    bool    `json:"ordered,omitempty"`
 	First      *int64  `json:"first,omitempty"` // value of the loop's variable
@@ -206,11 +207,12 @@ type Frame struct {
 	File     string    `json:"file,omitempty"`
 	Line     int       `json:"line,omitempty"`
 	PC       *Hex      `json:"pc,omitempty"`
-	Entry    *Hex      `json:"entry,omitempty"`  // of the native function; not on frames that are inlined in it
-	Offset   uint64    `json:"offset,omitempty"` // from the function's entry, bytes; without a name, in the module's file
-	Module   string    `json:"module,omitempty"`
-	Inlined  bool      `json:"inlined,omitempty"`
-	How      string    `json:"how,omitempty"` // set if the frame was guessed: by what
+	Entry    *Hex      `json:"entry,omitempty"` // of the native function; not on frames that are inlined in it
+	// from the function's entry, bytes; without a name, in the module's file
+	Offset  uint64 `json:"offset,omitempty"`
+	Module  string `json:"module,omitempty"`
+	Inlined bool   `json:"inlined,omitempty"`
+	How     string `json:"how,omitempty"` // set if the frame was guessed: by what
 	// LWP is set on the first frame that belongs to another thread: the one
 	// that forked the region in which the frames above run.
 	LWP int `json:"lwp,omitempty"`

@@ -41,7 +41,8 @@ func Answer(t callbacks.Target, q *ompdv1.Question) *ompdv1.Answer {
 	default:
 		err = fmt.Errorf("%T: %w", q, callbacks.Unsupported)
 	}
-	return &ompdv1.Answer{Answer: &ompdv1.Answer_Error{Error: &ompdv1.AnswerError{Code: codeOf(err), Message: err.Error()}}}
+	return &ompdv1.Answer{Answer: &ompdv1.Answer_Error{Error: &ompdv1.AnswerError{Code: codeOf(err),
+		Message: err.Error()}}}
 }
 
 // answerMemory reads as much as can be read.
@@ -130,7 +131,8 @@ func answerMappings(l callbacks.MappingLister) *ompdv1.MappingsAnswer {
 	for _, m := range l.Mappings() {
 		a.Mappings = append(a.Mappings, &ompdv1.Mapping{
 			Low: m.Low.Offset, High: m.High.Offset, File: m.File, FileOffset: m.FileOffset,
-			Read: m.Perm&callbacks.PermRead != 0, Write: m.Perm&callbacks.PermWrite != 0, Exec: m.Perm&callbacks.PermExec != 0,
+			Read: m.Perm&callbacks.PermRead != 0, Write: m.Perm&callbacks.PermWrite != 0,
+			Exec: m.Perm&callbacks.PermExec != 0,
 		})
 	}
 	return a

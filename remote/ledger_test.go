@@ -49,7 +49,8 @@ func TestLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := small.At(t.Context()).ReadMemory(callbacks.At(1<<30), make([]byte, 8)); !errors.Is(err, budget.ErrMemory) {
+	if err := small.At(t.Context()).ReadMemory(callbacks.At(1<<30), make([]byte, 8)); !errors.Is(err,
+		budget.ErrMemory) {
 		t.Errorf("within less than a page: %v", err)
 	}
 }

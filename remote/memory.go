@@ -184,7 +184,8 @@ func (b bound) fetch(spans ...span) error {
 }
 
 func memoryQuestion(at, size uint64) *ompdv1.Question {
-	return &ompdv1.Question{Question: &ompdv1.Question_Memory{Memory: &ompdv1.MemoryQuestion{Address: at, Size: uint32(size)}}}
+	return &ompdv1.Question{Question: &ompdv1.Question_Memory{Memory: &ompdv1.MemoryQuestion{Address: at,
+		Size: uint32(size)}}}
 }
 
 // keep remembers the whole pages of an answer, and which one could not be read

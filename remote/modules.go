@@ -65,7 +65,8 @@ func (b bound) table() *modules.Table {
 	if f.Auxv[atPHDR] == 0 && len(f.Files) == 0 {
 		f.Auxv = b.vector(exe)
 	}
-	o := modules.Options{Exe: exe, Sysroot: b.t.opts.Sysroot, DebugDirs: b.t.opts.DebugDirs, Open: b.t.opts.Open, Memory: b.t.taken}
+	o := modules.Options{Exe: exe, Sysroot: b.t.opts.Sysroot, DebugDirs: b.t.opts.DebugDirs, Open: b.t.opts.Open,
+		Memory: b.t.taken}
 	t := modules.Find(f, o)
 	if b.ctx.Err() != nil || b.s.over.Load() {
 		m.spoilt = append(m.spoilt, t)
@@ -140,7 +141,8 @@ func (b bound) mappings() []callbacks.Mapping {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.asked {
-		answers, err := b.ask(&ompdv1.Question{Question: &ompdv1.Question_Mappings{Mappings: &ompdv1.MappingsQuestion{}}})
+		answers, err := b.ask(
+			&ompdv1.Question{Question: &ompdv1.Question_Mappings{Mappings: &ompdv1.MappingsQuestion{}}})
 		if err != nil {
 			return nil
 		}
@@ -153,7 +155,8 @@ func (b bound) mappings() []callbacks.Mapping {
 }
 
 func mappingOf(m *ompdv1.Mapping) callbacks.Mapping {
-	out := callbacks.Mapping{Low: callbacks.At(m.GetLow()), High: callbacks.At(m.GetHigh()), File: m.GetFile(), FileOffset: m.GetFileOffset()}
+	out := callbacks.Mapping{Low: callbacks.At(m.GetLow()), High: callbacks.At(m.GetHigh()), File: m.GetFile(),
+		FileOffset: m.GetFileOffset()}
 	for _, p := range []struct {
 		has  bool
 		perm callbacks.Perm

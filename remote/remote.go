@@ -79,7 +79,8 @@ func New(hello *ompdv1.Hello, asker Asker, o Options) (*Target, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("the debugger's program is of architecture %q, not %v or %v", hello.GetAbout().GetArch(), callbacks.ArchX86_64, callbacks.ArchAArch64)
+	return nil, fmt.Errorf("the debugger's program is of architecture %q, not %v or %v", hello.GetAbout().GetArch(),
+		callbacks.ArchX86_64, callbacks.ArchAArch64)
 }
 
 func (t *Target) newStop() *stop {
@@ -129,7 +130,8 @@ func (t *Target) At(ctx context.Context) callbacks.Target {
 	t.mu.Unlock()
 	r, m, y := registers{b}, mappings{b}, types{b}
 	type with struct{ registers, mappings, types bool }
-	switch (with{t.has(ompdv1.Power_POWER_REGISTERS), t.has(ompdv1.Power_POWER_MAPPINGS), t.has(ompdv1.Power_POWER_TYPES)}) {
+	switch (with{t.has(ompdv1.Power_POWER_REGISTERS), t.has(ompdv1.Power_POWER_MAPPINGS),
+		t.has(ompdv1.Power_POWER_TYPES)}) {
 	case with{true, false, false}:
 		return struct {
 			bound
@@ -208,7 +210,8 @@ func (b bound) ask(questions ...*ompdv1.Question) ([]*ompdv1.Answer, error) {
 	case b.s.over.Load():
 		return nil, errRan
 	case len(answers) != len(questions):
-		return nil, fmt.Errorf("the debugger gave %d answers to %d questions: %w", len(answers), len(questions), callbacks.CallbackError)
+		return nil, fmt.Errorf("the debugger gave %d answers to %d questions: %w", len(answers), len(questions),
+			callbacks.CallbackError)
 	}
 	return answers, nil
 }

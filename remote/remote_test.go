@@ -48,7 +48,8 @@ func (d *debugger) Ask(ctx context.Context, questions []*ompdv1.Question) ([]*om
 func dump(t testing.TB, program string, major int, args ...string) (*omptest.Result, *corefile.Core) {
 	t.Helper()
 	r := omptest.Dump(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel, Args: args,
+		Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, major),
+		Mode: omptest.Kernel, Args: args,
 	})
 	c, err := corefile.Open(r.Core, corefile.Options{})
 	if err != nil {
@@ -61,7 +62,8 @@ func dump(t testing.TB, program string, major int, args ...string) (*omptest.Res
 // hello is what a debugger says that has those powers. One without any has the
 // callbacks of OMPD only, and the path of the program.
 func hello(c *corefile.Core, powers ...ompdv1.Power) *ompdv1.Hello {
-	return &ompdv1.Hello{About: &ompdv1.Target{Arch: c.Arch().String(), Executable: c.Info().Executable}, Powers: powers}
+	return &ompdv1.Hello{About: &ompdv1.Target{Arch: c.Arch().String(), Executable: c.Info().Executable},
+		Powers: powers}
 }
 
 func lend(t testing.TB, c *corefile.Core, powers ...ompdv1.Power) (*Target, *debugger) {
@@ -91,7 +93,8 @@ func TestLaws(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tg, _ := lend(t, c, powers...)
 			at := tg.At(t.Context())
-			callbackstest.Run(t, at, callbackstest.Known{Symbol: "__kmp_thread_pool", ThreadSymbol: "errno", Unmapped: callbacks.At(0x10000)})
+			callbackstest.Run(t, at, callbackstest.Known{Symbol: "__kmp_thread_pool", ThreadSymbol: "errno",
+				Unmapped: callbacks.At(0x10000)})
 			_, r := at.(callbacks.RegisterReader)
 			_, m := at.(callbacks.MappingLister)
 			_, y := at.(callbacks.Types)
@@ -151,7 +154,8 @@ func TestSamePicture(t *testing.T) {
 					got.Runtimes[i].Layout = want.Runtimes[i].Layout
 				}
 				same(t, got, want)
-				t.Logf("%v: %d round trips, %d questions, %d KiB", powers, tg.RoundTrips(), d.questions.Load(), d.bytes.Load()>>10)
+				t.Logf("%v: %d round trips, %d questions, %d KiB", powers, tg.RoundTrips(), d.questions.Load(),
+					d.bytes.Load()>>10)
 			}
 		})
 	}
@@ -167,7 +171,8 @@ func TestFewRoundTrips(t *testing.T) {
 	got.Runtimes[0].Layout = want.Runtimes[0].Layout
 	same(t, got, want)
 	first := tg.RoundTrips()
-	t.Logf("%d threads: %d round trips, %d questions, %d KiB", len(got.Threads), first, d.questions.Load(), d.bytes.Load()>>10)
+	t.Logf("%d threads: %d round trips, %d questions, %d KiB", len(got.Threads), first, d.questions.Load(),
+		d.bytes.Load()>>10)
 	if first > maxTrips {
 		t.Errorf("%d round trips, more than %d", first, maxTrips)
 	}
@@ -244,11 +249,13 @@ func TestWrongAnswers(t *testing.T) {
 	_, c := dump(t, "nested", 16)
 	other := &ompdv1.Answer{Answer: &ompdv1.Answer_Symbol{Symbol: &ompdv1.SymbolAnswer{}}}
 	much := &ompdv1.Answer{Answer: &ompdv1.Answer_Memory{Memory: &ompdv1.MemoryAnswer{Data: make([]byte, 8<<20)}}}
-	threads := &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: &ompdv1.ThreadsAnswer{Threads: []*ompdv1.NativeThread{
+	odd := []*ompdv1.NativeThread{
 		nil, {Lwp: 1, Registers: &ompdv1.Registers{Values: map[uint32]uint64{1 << 31: 1, 7: ^uint64(0)}}},
-	}}}}
+	}
+	threads := &ompdv1.Answer{Answer: &ompdv1.Answer_Threads{Threads: &ompdv1.ThreadsAnswer{Threads: odd}}}
 	for name, answers := range map[string][]*ompdv1.Answer{
-		"none": nil, "nil": {nil}, "empty": {{}}, "another": {other}, "two": {other, other}, "much memory": {much}, "odd threads": {threads},
+		"none": nil, "nil": {nil}, "empty": {{}}, "another": {other}, "two": {other, other}, "much memory": {much},
+		"odd threads": {threads},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tg, err := New(hello(c, withRegisters, withMappings, withTypes), wrong{answers}, Options{})
@@ -263,7 +270,8 @@ func TestWrongAnswers(t *testing.T) {
 			if ids, err := at.ThreadIDs(callbacks.ThreadIDPthread); err == nil && len(ids) > 0 {
 				t.Errorf("threads %v", ids)
 			}
-			if _, err := at.(callbacks.RegisterReader).Registers(callbacks.LWP(1)); err == nil && name != "odd threads" {
+			if _, err := at.(callbacks.RegisterReader).Registers(callbacks.LWP(1)); err == nil &&
+				name != "odd threads" {
 				t.Error("a thread has registers")
 			}
 			if m := at.(callbacks.MappingLister).Mappings(); len(m) > 0 {

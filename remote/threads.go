@@ -107,7 +107,8 @@ func (b bound) ThreadIDs(kind callbacks.IDKind) ([]callbacks.ThreadID, error) {
 		known = known || out[i].Value != 0
 	}
 	if !known {
-		return nil, fmt.Errorf("%v: the debugger gives no pthread_t and no thread pointer: %w", kind, callbacks.ErrUnsupportedKind)
+		return nil, fmt.Errorf("%v: the debugger gives no pthread_t and no thread pointer: %w", kind,
+			callbacks.ErrUnsupportedKind)
 	}
 	return out, nil
 }
@@ -160,7 +161,8 @@ func (r registers) Registers(id callbacks.ThreadID) (callbacks.Registers, error)
 	case err != nil:
 		return callbacks.Registers{}, fmt.Errorf("registers: %w", err)
 	case n.GetRegisters() == nil:
-		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger cannot read them: %w", id, callbacks.Unavailable)
+		return callbacks.Registers{}, fmt.Errorf("registers of %v: the debugger cannot read them: %w", id,
+			callbacks.Unavailable)
 	}
 	return r.of.t.registers(n), nil
 }

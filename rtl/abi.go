@@ -18,20 +18,32 @@ var lockCalls = map[string]LockCall{
 	"omp_unset_lock": {Unset: true, Family: FamilyLock}, "__kmpc_unset_lock": {Arg: 2, Unset: true, Family: FamilyLock},
 	"omp_test_lock": {Try: true, Family: FamilyLock}, "__kmpc_test_lock": {Arg: 2, Try: true, Family: FamilyLock},
 	"omp_destroy_lock": {Unset: true, Family: FamilyLock}, "omp_init_lock": {Unset: true, Family: FamilyLock},
-	"omp_set_nest_lock": {Set: true, Family: FamilyNest}, "__kmpc_set_nest_lock": {Arg: 2, Set: true, Family: FamilyNest},
-	"omp_unset_nest_lock": {Unset: true, Family: FamilyNest}, "__kmpc_unset_nest_lock": {Arg: 2, Unset: true, Family: FamilyNest},
-	"omp_test_nest_lock": {Try: true, Family: FamilyNest}, "__kmpc_test_nest_lock": {Arg: 2, Try: true, Family: FamilyNest},
-	"__kmpc_critical": {Arg: 2, Set: true, Family: FamilyCritical}, "__kmpc_critical_with_hint": {Arg: 2, Set: true, Family: FamilyCritical},
-	"__kmpc_end_critical": {Arg: 2, Unset: true, Family: FamilyCritical},
-	"GOMP_critical_start": {Arg: -1, Set: true, Family: FamilyCritical}, "GOMP_critical_end": {Arg: -1, Unset: true, Family: FamilyCritical},
-	"GOMP_critical_name_start": {Set: true, Family: FamilyCritical}, "GOMP_critical_name_end": {Unset: true, Family: FamilyCritical},
-	"__kmpc_reduce": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce": {Arg: 2, Unset: true, Family: FamilyReduction},
-	"__kmpc_reduce_nowait": {Arg: 6, Try: true, Family: FamilyReduction}, "__kmpc_end_reduce_nowait": {Arg: 2, Unset: true, Family: FamilyReduction},
-	"GOMP_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "GOMP_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
-	"__kmpc_atomic_start": {Arg: -1, Set: true, Family: FamilyAtomic}, "__kmpc_atomic_end": {Arg: -1, Unset: true, Family: FamilyAtomic},
-	"omp_fulfill_event":   {Unset: true, Family: FamilyEvent},
-	"__cxa_guard_acquire": {Set: true, Family: FamilyStatic}, "__cxa_guard_release": {Unset: true, Family: FamilyStatic},
-	"__cxa_guard_abort": {Unset: true, Family: FamilyStatic},
+	"omp_set_nest_lock":    {Set: true, Family: FamilyNest},
+	"__kmpc_set_nest_lock": {Arg: 2, Set: true, Family: FamilyNest},
+	"omp_unset_nest_lock":  {Unset: true, Family: FamilyNest}, "__kmpc_unset_nest_lock": {Arg: 2, Unset: true,
+		Family: FamilyNest},
+	"omp_test_nest_lock":    {Try: true, Family: FamilyNest},
+	"__kmpc_test_nest_lock": {Arg: 2, Try: true, Family: FamilyNest},
+	"__kmpc_critical":       {Arg: 2, Set: true, Family: FamilyCritical},
+	"__kmpc_critical_with_hint": {Arg: 2, Set: true,
+		Family: FamilyCritical},
+	"__kmpc_end_critical":      {Arg: 2, Unset: true, Family: FamilyCritical},
+	"GOMP_critical_start":      {Arg: -1, Set: true, Family: FamilyCritical},
+	"GOMP_critical_end":        {Arg: -1, Unset: true, Family: FamilyCritical},
+	"GOMP_critical_name_start": {Set: true, Family: FamilyCritical},
+	"GOMP_critical_name_end":   {Unset: true, Family: FamilyCritical},
+	"__kmpc_reduce":            {Arg: 6, Try: true, Family: FamilyReduction},
+	"__kmpc_end_reduce":        {Arg: 2, Unset: true, Family: FamilyReduction},
+	"__kmpc_reduce_nowait":     {Arg: 6, Try: true, Family: FamilyReduction},
+	"__kmpc_end_reduce_nowait": {Arg: 2, Unset: true, Family: FamilyReduction},
+	"GOMP_atomic_start":        {Arg: -1, Set: true, Family: FamilyAtomic},
+	"GOMP_atomic_end":          {Arg: -1, Unset: true, Family: FamilyAtomic},
+	"__kmpc_atomic_start":      {Arg: -1, Set: true, Family: FamilyAtomic},
+	"__kmpc_atomic_end":        {Arg: -1, Unset: true, Family: FamilyAtomic},
+	"omp_fulfill_event":        {Unset: true, Family: FamilyEvent},
+	"__cxa_guard_acquire":      {Set: true, Family: FamilyStatic},
+	"__cxa_guard_release":      {Unset: true, Family: FamilyStatic},
+	"__cxa_guard_abort":        {Unset: true, Family: FamilyStatic},
 }
 
 // libraryCalls are the functions of the C library for locks and conditions, as they are and
@@ -40,39 +52,56 @@ var lockCalls = map[string]LockCall{
 // table counts as one of which nothing is known (LockLike).
 var libraryCalls = map[string]LockCall{
 	"pthread_mutex_lock": {Set: true, Family: FamilyMutex}, "pthread_mutex_unlock": {Unset: true, Family: FamilyMutex},
-	"pthread_mutex_trylock": {Try: true, Family: FamilyMutex}, "pthread_mutex_timedlock": {Try: true, Family: FamilyMutex},
+	"pthread_mutex_trylock":   {Try: true, Family: FamilyMutex},
+	"pthread_mutex_timedlock": {Try: true, Family: FamilyMutex},
 	"pthread_mutex_clocklock": {Try: true, Family: FamilyMutex},
-	"pthread_mutex_init":      {Unset: true, Family: FamilyMutex}, "pthread_mutex_destroy": {Unset: true, Family: FamilyMutex},
-	"mtx_lock": {Set: true, Family: FamilyMutex}, "mtx_unlock": {Unset: true, Family: FamilyMutex},
+	"pthread_mutex_init":      {Unset: true, Family: FamilyMutex},
+	"pthread_mutex_destroy":   {Unset: true, Family: FamilyMutex},
+	"mtx_lock":                {Set: true, Family: FamilyMutex}, "mtx_unlock": {Unset: true, Family: FamilyMutex},
 	"mtx_trylock": {Try: true, Family: FamilyMutex}, "mtx_timedlock": {Try: true, Family: FamilyMutex},
 	"mtx_init": {Unset: true, Family: FamilyMutex}, "mtx_destroy": {Unset: true, Family: FamilyMutex},
 
-	"pthread_cond_wait": {Arg: 1, Lends: true, Family: FamilyMutex}, "pthread_cond_timedwait": {Arg: 1, Lends: true, Family: FamilyMutex},
+	"pthread_cond_wait": {Arg: 1, Lends: true, Family: FamilyMutex}, "pthread_cond_timedwait": {Arg: 1, Lends: true,
+		Family: FamilyMutex},
 	"pthread_cond_clockwait": {Arg: 1, Lends: true, Family: FamilyMutex},
-	"cnd_wait":               {Arg: 1, Lends: true, Family: FamilyMutex}, "cnd_timedwait": {Arg: 1, Lends: true, Family: FamilyMutex},
+	"cnd_wait":               {Arg: 1, Lends: true, Family: FamilyMutex},
+	"cnd_timedwait":          {Arg: 1, Lends: true, Family: FamilyMutex},
 
-	"pthread_cond_signal": {Unset: true, Family: FamilyCondition}, "pthread_cond_broadcast": {Unset: true, Family: FamilyCondition},
-	"cnd_signal": {Unset: true, Family: FamilyCondition}, "cnd_broadcast": {Unset: true, Family: FamilyCondition},
+	"pthread_cond_signal":                         {Unset: true, Family: FamilyCondition},
+	"pthread_cond_broadcast":                      {Unset: true, Family: FamilyCondition},
+	"cnd_signal":                                  {Unset: true, Family: FamilyCondition},
+	"cnd_broadcast":                               {Unset: true, Family: FamilyCondition},
 	"_ZNSt18condition_variable10notify_oneEv":     {Unset: true, Family: FamilyCondition},
 	"_ZNSt18condition_variable10notify_allEv":     {Unset: true, Family: FamilyCondition},
 	"_ZNSt3__118condition_variable10notify_oneEv": {Unset: true, Family: FamilyCondition},
 	"_ZNSt3__118condition_variable10notify_allEv": {Unset: true, Family: FamilyCondition},
 	// At the end of the thread, it unlocks the mutex and wakes who waits.
-	"_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE": {Unset: true, Family: FamilyCondition},
+	"_ZSt25notify_all_at_thread_exitRSt18condition_variableSt11unique_lockISt5mutexE": {Unset: true,
+		Family: FamilyCondition},
 
-	"pthread_rwlock_rdlock": {Set: true, Family: FamilyReadWrite}, "pthread_rwlock_wrlock": {Set: true, Family: FamilyReadWrite},
-	"pthread_rwlock_tryrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_trywrlock": {Try: true, Family: FamilyReadWrite},
-	"pthread_rwlock_timedrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_timedwrlock": {Try: true, Family: FamilyReadWrite},
-	"pthread_rwlock_clockrdlock": {Try: true, Family: FamilyReadWrite}, "pthread_rwlock_clockwrlock": {Try: true, Family: FamilyReadWrite},
-	"pthread_rwlock_unlock": {Unset: true, Family: FamilyReadWrite},
-	"pthread_rwlock_init":   {Unset: true, Family: FamilyReadWrite}, "pthread_rwlock_destroy": {Unset: true, Family: FamilyReadWrite},
-	"pthread_spin_lock": {Set: true, Family: FamilySpin}, "pthread_spin_trylock": {Try: true, Family: FamilySpin},
-	"pthread_spin_unlock": {Unset: true, Family: FamilySpin},
-	"pthread_spin_init":   {Unset: true, Family: FamilySpin}, "pthread_spin_destroy": {Unset: true, Family: FamilySpin},
-	"sem_wait": {Set: true, Family: FamilySemaphore}, "sem_trywait": {Try: true, Family: FamilySemaphore},
-	"sem_timedwait": {Try: true, Family: FamilySemaphore}, "sem_clockwait": {Try: true, Family: FamilySemaphore},
-	"sem_post": {Unset: true, Family: FamilySemaphore}, "sem_init": {Unset: true, Family: FamilySemaphore},
-	"sem_destroy": {Unset: true, Family: FamilySemaphore},
+	"pthread_rwlock_rdlock":      {Set: true, Family: FamilyReadWrite},
+	"pthread_rwlock_wrlock":      {Set: true, Family: FamilyReadWrite},
+	"pthread_rwlock_tryrdlock":   {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_trywrlock":   {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_timedrdlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_timedwrlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_clockrdlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_clockwrlock": {Try: true, Family: FamilyReadWrite},
+	"pthread_rwlock_unlock":      {Unset: true, Family: FamilyReadWrite},
+	"pthread_rwlock_init":        {Unset: true, Family: FamilyReadWrite},
+	"pthread_rwlock_destroy":     {Unset: true, Family: FamilyReadWrite},
+	"pthread_spin_lock":          {Set: true, Family: FamilySpin},
+	"pthread_spin_trylock":       {Try: true, Family: FamilySpin},
+	"pthread_spin_unlock":        {Unset: true, Family: FamilySpin},
+	"pthread_spin_init":          {Unset: true, Family: FamilySpin},
+	"pthread_spin_destroy":       {Unset: true, Family: FamilySpin},
+	"sem_wait":                   {Set: true, Family: FamilySemaphore},
+	"sem_trywait":                {Try: true, Family: FamilySemaphore},
+	"sem_timedwait":              {Try: true, Family: FamilySemaphore},
+	"sem_clockwait":              {Try: true, Family: FamilySemaphore},
+	"sem_post":                   {Unset: true, Family: FamilySemaphore},
+	"sem_init":                   {Unset: true, Family: FamilySemaphore},
+	"sem_destroy":                {Unset: true, Family: FamilySemaphore},
 }
 
 // lockPrefixes begin the names of functions that are for locks and conditions.
@@ -99,7 +128,8 @@ func RunsArgument(name string) (arg int, ok bool) {
 // by words of their own, of which inspect says who waits.
 var harmlessCalls = []string{
 	"pthread_mutex_consistent", "pthread_mutex_getprioceiling", "pthread_mutex_setprioceiling",
-	"pthread_cond_init", "pthread_cond_destroy", "cnd_init", "cnd_destroy", "sem_getvalue", "sem_open", "sem_close", "sem_unlink",
+	"pthread_cond_init", "pthread_cond_destroy", "cnd_init", "cnd_destroy", "sem_getvalue", "sem_open", "sem_close",
+	"sem_unlink",
 }
 
 // LockLike reports whether the name is that of a function of the C library for locks or
@@ -131,7 +161,8 @@ func LockCallOf(name string) (LockCall, bool) {
 // know none of its OpenMP locks.
 var opaqueModules = []string{
 	"libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "libpmpi", "libopen-rte.", "libopen-pal.", "libprrte.",
-	"libpmix.", "mca_", "libpmi.", "libpmi2.", "libucp.", "libuct.", "libuct_", "libucs.", "libucm.", "libucc.", "libfabric.", "libpsm2.",
+	"libpmix.", "mca_", "libpmi.", "libpmi2.", "libucp.", "libuct.", "libuct_", "libucs.", "libucm.", "libucc.",
+	"libfabric.", "libpsm2.",
 	"libpsm_infinipath.", "libibverbs.", "librdmacm.", "libmlx5.", "libmlx4.", "libhwloc.", "libevent", "libslurm",
 }
 
@@ -156,7 +187,8 @@ func OpaqueCall(name string) bool {
 
 // HandlerSetters are the functions of the C library that set handlers of signals.
 func HandlerSetters() []string {
-	return []string{"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset", "timer_create"}
+	return []string{"sigaction", "__sigaction", "signal", "__sysv_signal", "bsd_signal", "sysv_signal", "sigset",
+		"timer_create"}
 }
 
 // idleCalls are functions of the C library that do nothing but let time pass, and return 0.

@@ -23,7 +23,8 @@ func Constructs() []Construct { return constructs }
 
 var constructs = []Construct{
 	{
-		Name: "critical", Begins: []string{"__kmpc_critical", "__kmpc_critical_with_hint", "GOMP_critical_start", "GOMP_critical_name_start"},
+		Name: "critical", Begins: []string{"__kmpc_critical", "__kmpc_critical_with_hint", "GOMP_critical_start",
+			"GOMP_critical_name_start"},
 		Ends: []string{"__kmpc_end_critical", "GOMP_critical_end", "GOMP_critical_name_end"},
 	},
 	{

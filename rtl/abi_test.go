@@ -12,7 +12,8 @@ var standardCalls = []string{
 	"mtx_init", "mtx_lock", "mtx_timedlock", "mtx_trylock", "mtx_unlock", "mtx_destroy",
 	"cnd_init", "cnd_signal", "cnd_broadcast", "cnd_wait", "cnd_timedwait", "cnd_destroy",
 
-	"pthread_mutex_init", "pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock",
+	"pthread_mutex_init", "pthread_mutex_destroy", "pthread_mutex_lock", "pthread_mutex_trylock",
+	"pthread_mutex_unlock",
 	"pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_mutex_consistent", "pthread_mutex_getprioceiling",
 	"pthread_mutex_setprioceiling",
 	"pthread_cond_init", "pthread_cond_destroy", "pthread_cond_signal", "pthread_cond_broadcast", "pthread_cond_wait",

@@ -54,7 +54,8 @@ func (t ICVTable[R]) Value(r R, id int, s Subject) (ICVValue, error) {
 	}
 	v := t[id-1]
 	if s.Scope != v.Scope {
-		return ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope, callbacks.BadInput)
+		return ICVValue{}, fmt.Errorf("%s asked for scope %v, it has scope %v: %w", v.Name, s.Scope, v.Scope,
+			callbacks.BadInput)
 	}
 	value, err := v.value(r, s)
 	if err != nil {

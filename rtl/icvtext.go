@@ -53,7 +53,8 @@ func EnabledText(v int64) string {
 // allocators are the predefined values of the standard's omp_allocator_handle_t.
 var allocators = []string{
 	"omp_null_allocator", "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc",
-	"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc", "omp_thread_mem_alloc",
+	"omp_high_bw_mem_alloc", "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc", "omp_pteam_mem_alloc",
+	"omp_thread_mem_alloc",
 }
 
 // AllocatorText names values of omp_allocator_handle_t; any other than the

@@ -38,10 +38,12 @@ type ParallelInfo struct {
 	Serialized  bool              // executed by one thread only, inside another team's structure or its own
 	Function    callbacks.Address // outlined function; null if the runtime keeps none for this region
 	Source      SourceLocation    // of the construct, as the compiler told the runtime
-	Hint        bool              // Function and Source are of the region that the team forked last, which may be over: a frame of Function proves them
-	Return      callbacks.Address // address in user code to which the fork returns; null if not kept
-	PrimaryNum  int               // thread number of the primary thread in the enclosing team; -1 if unknown
-	League      int               // number of teams of the league, 0 outside a teams construct
+	// Function and Source are of the region that the team forked last, which may be over: a frame of Function proves
+	// them
+	Hint       bool
+	Return     callbacks.Address // address in user code to which the fork returns; null if not kept
+	PrimaryNum int               // thread number of the primary thread in the enclosing team; -1 if unknown
+	League     int               // number of teams of the league, 0 outside a teams construct
 }
 
 // SourceLocation is a place in the source as the compiler recorded it for the
@@ -78,9 +80,10 @@ const (
 
 // TaskInfo is what a runtime keeps of a task.
 type TaskInfo struct {
-	Kind               TaskKind
-	State              TaskState
-	Flags              []string          // tied, untied, final, merged, undeferred, detachable, proxy, …, in a fixed order
+	Kind  TaskKind
+	State TaskState
+	// tied, untied, final, merged, undeferred, detachable, proxy, …, in a fixed order
+	Flags              []string
 	Function           callbacks.Address // outlined function; null if none is kept
 	Source             SourceLocation    // of the construct, as the compiler told the runtime
 	IncompleteChildren int               // children that are not finished; -1 if the runtime does not keep the number
@@ -95,8 +98,9 @@ type TaskInfo struct {
 // TaskFrame has the frames by which a task was entered and left
 // (ompd_get_task_frame). A null address is absent.
 type TaskFrame struct {
-	Exit, Enter           callbacks.Address
-	ExitFlags, EnterFlags uint32 // ompt_frame_flag_t: runtime 0, application 1, cfa 0x10, framepointer 0x20, stackaddress 0x30
+	Exit, Enter callbacks.Address
+	// ompt_frame_flag_t: runtime 0, application 1, cfa 0x10, framepointer 0x20, stackaddress 0x30
+	ExitFlags, EnterFlags uint32
 }
 
 // Scope is the scope of an ICV or of a handle (ompd_scope_t).

@@ -50,9 +50,12 @@ func (ev *Evidence) Place() Place {
 // programCalls are the system calls that threads block in and no OpenMP runtime makes
 // while a program runs: runtimes wait in futex calls, or yield.
 var programCalls = []string{
-	"accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fsync", "fdatasync", "flock",
-	"io_getevents", "io_pgetevents", "io_uring_enter", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd", "nanosleep", "pause",
-	"poll", "ppoll", "pselect6", "recvfrom", "recvmmsg", "recvmsg", "rt_sigsuspend", "rt_sigtimedwait", "select", "semop",
+	"accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fsync",
+	"fdatasync", "flock",
+	"io_getevents", "io_pgetevents", "io_uring_enter", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd",
+	"nanosleep", "pause",
+	"poll", "ppoll", "pselect6", "recvfrom", "recvmmsg", "recvmsg", "rt_sigsuspend", "rt_sigtimedwait", "select",
+	"semop",
 	"semtimedop", "sendmmsg", "sendmsg", "sendto", "wait4", "waitid",
 }
 
@@ -63,7 +66,8 @@ func ProgramCall(name string) bool { return slices.Contains(programCalls, name) 
 // Working says why a thread at PlaceUser executes the program's code.
 func (ev *Evidence) Working() string {
 	if ev.TailCalled {
-		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task ended in a tail call to it", ev.Syscall)
+		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task "+
+			"ended in a tail call to it", ev.Syscall)
 	}
 	return "its innermost frame is user code"
 }

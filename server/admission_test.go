@@ -55,14 +55,16 @@ func TestTokenBeforeMessage(t *testing.T) {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
 	for _, h := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", ompdv1.DebuggerService_Attach_FullMethodName}, {":authority", "x"},
+		{":method", "POST"}, {":scheme", "http"}, {":path", ompdv1.DebuggerService_Attach_FullMethodName},
+		{":authority", "x"},
 		{"content-type", "application/grpc"}, {"te", "trailers"},
 	} {
 		if err := enc.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(), EndHeaders: true}); err != nil {
+	if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block.Bytes(),
+		EndHeaders: true}); err != nil {
 		t.Fatal(err)
 	}
 	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
@@ -104,7 +106,8 @@ func closes(t *testing.T, what string, f *http2.Framer) {
 // way, one that stays is closed in time, and who has the token is served beside them.
 func TestStrangers(t *testing.T) {
 	address := guarded(t, Limits{Strangers: 2, Patience: Patience{Admission: time.Second}, Connections: 4})
-	client := dial(t, address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(bearer("secret")))
+	client := dial(t, address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithPerRPCCredentials(bearer("secret")))
 	list := func() error {
 		_, err := ompdv1.NewInspectionServiceClient(client).ListTargets(t.Context(), &ompdv1.ListTargetsRequest{})
 		return err
@@ -130,7 +133,8 @@ func TestUserTargets(t *testing.T) {
 	path := core(t, "barrier").Core
 	_, socket := start(t, Config{Limits: Limits{User: Quota{Targets: 2}}})
 	open := func() error {
-		_, err := ompdv1.NewInspectionServiceClient(dial(t, socket)).OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(path)})
+		_, err := ompdv1.NewInspectionServiceClient(dial(t, socket)).OpenTarget(t.Context(),
+			&ompdv1.OpenTargetRequest{Spec: specOf(path)})
 		return err
 	}
 	codeOf(t, "the first", open(), codes.OK)

@@ -17,7 +17,8 @@ import (
 )
 
 // unary is around every call with one answer.
-func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Limits.Call)
 	defer cancel()
 	err = s.call(ctx, info.FullMethod, req, func() (err error) {
@@ -35,7 +36,8 @@ var endless = map[string]bool{
 }
 
 // stream is around every call with a stream.
-func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handler grpc.StreamHandler) error {
 	ctx := stream.Context()
 	if strings.HasPrefix(info.FullMethod, "/ompd.") && !endless[info.FullMethod] {
 		var cancel context.CancelFunc

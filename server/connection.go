@@ -48,8 +48,9 @@ var _ stats.Handler = connections{}
 // TagConn begins a session.
 func (c connections) TagConn(ctx context.Context, info *stats.ConnTagInfo) context.Context {
 	s := &connection{
-		server: c.server, began: time.Now(), address: addressOf(info.RemoteAddr), conn: c.server.conns.at(info.RemoteAddr),
-		key: []byte(rand.Text()), spaces: map[*target]*spaces{},
+		server: c.server, began: time.Now(), address: addressOf(info.RemoteAddr),
+		conn: c.server.conns.at(info.RemoteAddr),
+		key:  []byte(rand.Text()), spaces: map[*target]*spaces{},
 	}
 	c.server.mu.Lock()
 	c.server.sessions[s] = true
@@ -138,11 +139,14 @@ func (s *connection) add(t *target) error {
 	case s.ended:
 		return failure(codes.Canceled, "DISCONNECTED", "the connection ended")
 	case len(s.targets) >= limits.Targets:
-		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "this connection has %d targets open already: close some", len(s.targets))
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "this connection has %d targets open already: "+
+			"close some", len(s.targets))
 	case u.targets >= limits.User.Targets:
-		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "%s has %d targets open on all connections, with those that outlive theirs by a lease: close some", s.userName(), u.targets)
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "%s has %d targets open on all connections, with "+
+			"those that outlive theirs by a lease: close some", s.userName(), u.targets)
 	case srv.targets >= limits.All.Targets:
-		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "the server has %d targets open, which is all that it may", srv.targets)
+		return failure(codes.ResourceExhausted, "TOO_MANY_TARGETS", "the server has %d targets open, which is all "+
+			"that it may", srv.targets)
 	}
 	t.touch()
 	srv.targets++
@@ -170,7 +174,8 @@ func (s *connection) target(name string) (*target, error) {
 	if t := s.server.shared[name]; t != nil {
 		return t, nil
 	}
-	return nil, failure(codes.NotFound, "TARGET_NOT_FOUND", "no target %q: it was closed, or opened on another connection without a lease", name)
+	return nil, failure(codes.NotFound, "TARGET_NOT_FOUND", "no target %q: it was closed, or opened on another "+
+		"connection without a lease", name)
 }
 
 // remove takes t out of the session's list.

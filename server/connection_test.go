@@ -98,7 +98,8 @@ func leased(t *testing.T, limit time.Duration) (left *hooked, name string, other
 	a, b := connect(t, address, r.Core), connect(t, address, r.Core)
 	own := <-all
 	<-all
-	resp, err := a.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(r.Core), Lease: durationpb.New(2 * limit)})
+	resp, err := a.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(r.Core),
+		Lease: durationpb.New(2 * limit)})
 	if err != nil || resp.GetTarget().GetLease().AsDuration() != limit {
 		t.Fatalf("%v, %v", resp, err)
 	}
@@ -138,7 +139,8 @@ func TestIdle(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	_, address := start(t, Config{Limits: Limits{Targets: 2, All: Quota{Targets: 3}, Page: 2, Memory: 64}, Policy: Policy{Dirs: []string{"/"}, Memory: true}})
+	_, address := start(t, Config{Limits: Limits{Targets: 2, All: Quota{Targets: 3}, Page: 2, Memory: 64},
+		Policy: Policy{Dirs: []string{"/"}, Memory: true}})
 	r := core(t, "barrier")
 	a, b := connect(t, address, r.Core), connect(t, address, r.Core)
 	open := func(c *client) error {
@@ -214,7 +216,8 @@ func TestHandlesOutliveACall(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	list := must[*ompdv1.GetThreadsResponse](t)(c.GetThreads(t.Context(), &ompdv1.GetThreadsRequest{AddressSpaceHandle: space}))
+	list := must[*ompdv1.GetThreadsResponse](t)(c.GetThreads(t.Context(),
+		&ompdv1.GetThreadsRequest{AddressSpaceHandle: space}))
 	if len(list.GetThreadHandles()) < 4 || len(list.GetErrors()) > 0 {
 		t.Errorf("threads: %v", list)
 	}
@@ -262,7 +265,8 @@ func TestShutdownLeavesComputing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, served, called := New(Config{Open: open, Policy: Policy{Dirs: []string{"/"}}, Credentials: creds}), make(chan error, 1), make(chan error, 1)
+	s, served, called := New(Config{Open: open, Policy: Policy{Dirs: []string{"/"}}, Credentials: creds}),
+		make(chan error, 1), make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	c := connect(t, address, core(t, "taskwait").Core)
 	go func() {

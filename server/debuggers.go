@@ -56,7 +56,8 @@ func (d *debuggers) Attach(stream ompdv1.DebuggerService_AttachServer) error {
 	}
 	owner := sessionOf(stream.Context())
 	means, memory := d.server.means(owner.userName())
-	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{}), stops: make(chan *ompdv1.Stopped, 1)}
+	w := &link{stream: stream, waiting: map[uint64]chan []*ompdv1.Answer{}, ended: make(chan struct{}),
+		stops: make(chan *ompdv1.Stopped, 1)}
 	lent, err := d.server.cfg.Lend(hello, w, means)
 	if err != nil {
 		memory.Close()

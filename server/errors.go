@@ -101,7 +101,8 @@ func failure(c codes.Code, reason, format string, args ...any) error {
 
 // fail makes the error of a call: a code, an ErrorInfo and a message for people.
 func fail(c codes.Code, reason, message string, meta map[string]string) error {
-	s, err := status.New(c, strings.ToValidUTF8(message, "\ufffd")).WithDetails(&errdetails.ErrorInfo{Reason: reason, Domain: Domain, Metadata: meta})
+	s, err := status.New(c, strings.ToValidUTF8(message, "\ufffd")).WithDetails(&errdetails.ErrorInfo{Reason: reason,
+		Domain: Domain, Metadata: meta})
 	if err != nil {
 		return status.Error(c, message)
 	}

@@ -19,13 +19,15 @@ import (
 func core(t testing.TB, program string, args ...string) *omptest.Result {
 	t.Helper()
 	return omptest.Dump(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel, Args: args,
+		Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16),
+		Mode: omptest.Kernel, Args: args,
 	})
 }
 
 // openCore opens a core as the command does.
 func openCore(ctx context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
-	t, err := session.Open(ctx, spec.GetCore(), session.Options{Label: spec.GetLabel(), Open: means.Open, Memory: means.Memory})
+	t, err := session.Open(ctx, spec.GetCore(), session.Options{Label: spec.GetLabel(), Open: means.Open,
+		Memory: means.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,8 @@ func startOn(t testing.TB, cfg Config, l net.Listener) *Server {
 			t.Errorf("Serve: %v", err)
 		}
 		if s.targets != 0 || len(s.shared) != 0 || s.memory.Held() != 0 {
-			t.Errorf("%d targets are still open, %d shared, %d bytes are counted", s.targets, len(s.shared), s.memory.Held())
+			t.Errorf("%d targets are still open, %d shared, %d bytes are counted", s.targets, len(s.shared),
+				s.memory.Held())
 		}
 	})
 	return s

@@ -19,7 +19,8 @@ type inspection struct {
 }
 
 // OpenTarget opens a target.
-func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetRequest) (*ompdv1.OpenTargetResponse, error) {
+func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetRequest) (*ompdv1.OpenTargetResponse,
+	error) {
 	if name := req.GetSpec().GetDebugger(); name != "" { // who knows it may use it
 		info, err := s.GetTarget(ctx, &ompdv1.GetTargetRequest{Target: name})
 		return &ompdv1.OpenTargetResponse{Target: info.GetTarget()}, err
@@ -49,7 +50,8 @@ func (s *inspection) OpenTarget(ctx context.Context, req *ompdv1.OpenTargetReque
 
 // open opens what spec says. If ctx ends before that, the target is closed as
 // soon as it is open.
-func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Means, memory *budget.Ledger) (Opened, error) {
+func (s *inspection) open(ctx context.Context, spec *ompdv1.TargetSpec, means Means, memory *budget.Ledger) (Opened,
+	error) {
 	type result struct {
 		opened Opened
 		err    error
@@ -90,14 +92,16 @@ func (s *inspection) GetTarget(ctx context.Context, req *ompdv1.GetTargetRequest
 }
 
 // ListTargets lists the targets of the connection.
-func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsRequest) (*ompdv1.ListTargetsResponse, error) {
+func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsRequest) (*ompdv1.ListTargetsResponse,
+	error) {
 	session := sessionOf(ctx)
 	session.mu.Lock()
 	targets := slices.Clone(session.targets)
 	session.mu.Unlock()
 	infos := make([]*ompdv1.OpenTargetInfo, 0, len(targets))
 	for _, t := range targets {
-		if err := t.do(ctx, func() error { infos = append(infos, t.info()); return nil }); err != nil && !errors.Is(err, errGone()) {
+		if err := t.do(ctx, func() error { infos = append(infos, t.info()); return nil }); err != nil &&
+			!errors.Is(err, errGone()) {
 			return nil, err
 		}
 	}
@@ -106,7 +110,8 @@ func (s *inspection) ListTargets(ctx context.Context, req *ompdv1.ListTargetsReq
 }
 
 // RefreshTarget moves a target on to its present stop.
-func (s *inspection) RefreshTarget(ctx context.Context, req *ompdv1.RefreshTargetRequest) (*ompdv1.RefreshTargetResponse, error) {
+func (s *inspection) RefreshTarget(ctx context.Context,
+	req *ompdv1.RefreshTargetRequest) (*ompdv1.RefreshTargetResponse, error) {
 	resp := &ompdv1.RefreshTargetResponse{}
 	return resp, with(ctx, req, func(t *target) error {
 		t.refresh()
@@ -116,7 +121,8 @@ func (s *inspection) RefreshTarget(ctx context.Context, req *ompdv1.RefreshTarge
 }
 
 // CloseTarget frees a target.
-func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetRequest) (*ompdv1.CloseTargetResponse, error) {
+func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetRequest) (*ompdv1.CloseTargetResponse,
+	error) {
 	t, err := sessionOf(ctx).target(req.GetTarget())
 	if err != nil {
 		return nil, err
@@ -126,10 +132,12 @@ func (s *inspection) CloseTarget(ctx context.Context, req *ompdv1.CloseTargetReq
 }
 
 // ReadMemory reads memory of a target.
-func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryRequest) (*ompdv1.ReadMemoryResponse, error) {
+func (s *inspection) ReadMemory(ctx context.Context, req *ompdv1.ReadMemoryRequest) (*ompdv1.ReadMemoryResponse,
+	error) {
 	switch limit := s.server.cfg.Limits.Memory; {
 	case !s.server.cfg.Policy.Memory:
-		return nil, failure(codes.PermissionDenied, "MEMORY_NOT_ALLOWED", "this server does not return memory; it was started without --allow-memory")
+		return nil, failure(codes.PermissionDenied, "MEMORY_NOT_ALLOWED",
+			"this server does not return memory; it was started without --allow-memory")
 	case int64(req.GetSize()) > int64(limit):
 		return nil, failure(codes.InvalidArgument, "TOO_LARGE", "%d bytes at once, at most %d", req.GetSize(), limit)
 	}

@@ -16,7 +16,8 @@ type listed interface {
 }
 
 // listOf answers a request for a page of a list that the view of a target gives.
-func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed, list func(*view) ([]*M, error), keep func(*M) bool) (page []*M, next string, err error) {
+func listOf[M any, P message[M]](ctx context.Context, s *inspection, req listed, list func(*view) ([]*M, error),
+	keep func(*M) bool) (page []*M, next string, err error) {
 	err = with(ctx, req, func(t *target) error {
 		v, err := t.look()
 		if err != nil {
@@ -45,13 +46,17 @@ func (s *inspection) GetThread(ctx context.Context, req *ompdv1.GetThreadRequest
 	case *ompdv1.GetThreadRequest_Lwp:
 		id, is = fmt.Sprintf("LWP %d", by.Lwp), func(t *ompdv1.Thread) bool { return t.GetLwp() == by.Lwp }
 	case *ompdv1.GetThreadRequest_Pthread:
-		id, is = fmt.Sprintf("pthread %#x", by.Pthread), func(t *ompdv1.Thread) bool { return t.Pthread != nil && t.GetPthread() == by.Pthread }
+		id, is = fmt.Sprintf("pthread %#x", by.Pthread), func(t *ompdv1.Thread) bool {
+			return t.Pthread != nil &&
+				t.GetPthread() == by.Pthread
+		}
 	default:
 		return nil, failure(codes.InvalidArgument, "NO_ID", "which thread? lwp or pthread must be set")
 	}
 	resp := &ompdv1.GetThreadResponse{}
 	return resp, with(ctx, req, func(t *target) error {
-		th, err := find(t, func(v *view) ([]*ompdv1.Thread, error) { return v.threads(req.GetView()) }, "thread", id, is)
+		th, err := find(t, func(v *view) ([]*ompdv1.Thread, error) { return v.threads(req.GetView()) }, "thread", id,
+			is)
 		resp.Thread = th
 		return err
 	})
@@ -71,12 +76,14 @@ func find[M any](t *target, list func(*view) ([]*M, error), what, id string, is 
 }
 
 // ListThreads lists threads.
-func (s *inspection) ListThreads(ctx context.Context, req *ompdv1.ListThreadsRequest) (*ompdv1.ListThreadsResponse, error) {
+func (s *inspection) ListThreads(ctx context.Context, req *ompdv1.ListThreadsRequest) (*ompdv1.ListThreadsResponse,
+	error) {
 	f := req.GetFilter()
-	page, next, err := listOf(ctx, s, req, func(v *view) ([]*ompdv1.Thread, error) { return v.threads(req.GetView()) }, func(t *ompdv1.Thread) bool {
-		return among(f.GetRegions(), t.GetRegion()) && among(f.GetStates(), t.GetState().GetName()) &&
-			among(f.GetRoles(), t.GetRole()) && among(f.GetLwps(), t.GetLwp())
-	})
+	page, next, err := listOf(ctx, s, req, func(v *view) ([]*ompdv1.Thread, error) { return v.threads(req.GetView()) },
+		func(t *ompdv1.Thread) bool {
+			return among(f.GetRegions(), t.GetRegion()) && among(f.GetStates(), t.GetState().GetName()) &&
+				among(f.GetRoles(), t.GetRole()) && among(f.GetLwps(), t.GetLwp())
+		})
 	return &ompdv1.ListThreadsResponse{Threads: page, NextPageToken: next}, err
 }
 
@@ -84,13 +91,15 @@ func (s *inspection) ListThreads(ctx context.Context, req *ompdv1.ListThreadsReq
 func (s *inspection) GetRegion(ctx context.Context, req *ompdv1.GetRegionRequest) (*ompdv1.GetRegionResponse, error) {
 	resp := &ompdv1.GetRegionResponse{}
 	return resp, with(ctx, req, func(t *target) (err error) {
-		resp.Region, err = find(t, (*view).regions, "region", req.GetRegion(), func(r *ompdv1.Region) bool { return r.GetId() == req.GetRegion() })
+		resp.Region, err = find(t, (*view).regions, "region", req.GetRegion(),
+			func(r *ompdv1.Region) bool { return r.GetId() == req.GetRegion() })
 		return err
 	})
 }
 
 // ListRegions lists regions.
-func (s *inspection) ListRegions(ctx context.Context, req *ompdv1.ListRegionsRequest) (*ompdv1.ListRegionsResponse, error) {
+func (s *inspection) ListRegions(ctx context.Context, req *ompdv1.ListRegionsRequest) (*ompdv1.ListRegionsResponse,
+	error) {
 	f := req.GetFilter()
 	page, next, err := listOf(ctx, s, req, (*view).regions, func(r *ompdv1.Region) bool {
 		return among(f.GetParents(), r.GetParent()) && !(f.GetActive() && r.GetTeamSize() < 2)
@@ -99,7 +108,8 @@ func (s *inspection) ListRegions(ctx context.Context, req *ompdv1.ListRegionsReq
 }
 
 // ListStacks lists merged stacks.
-func (s *inspection) ListStacks(ctx context.Context, req *ompdv1.ListStacksRequest) (*ompdv1.ListStacksResponse, error) {
+func (s *inspection) ListStacks(ctx context.Context, req *ompdv1.ListStacksRequest) (*ompdv1.ListStacksResponse,
+	error) {
 	page, next, err := listOf(ctx, s, req, (*view).stacks, nil)
 	return &ompdv1.ListStacksResponse{Stacks: page, NextPageToken: next}, err
 }
@@ -108,38 +118,44 @@ func (s *inspection) ListStacks(ctx context.Context, req *ompdv1.ListStacksReque
 func (s *inspection) ListIcvs(ctx context.Context, req *ompdv1.ListIcvsRequest) (*ompdv1.ListIcvsResponse, error) {
 	f := req.GetFilter()
 	page, next, err := listOf(ctx, s, req, (*view).icvs, func(i *ompdv1.Icv) bool {
-		return among(f.GetNames(), i.GetName()) && among(f.GetScopes(), i.GetScope()) && among(f.GetRegions(), i.GetRegion()) &&
+		return among(f.GetNames(), i.GetName()) && among(f.GetScopes(), i.GetScope()) &&
+			among(f.GetRegions(), i.GetRegion()) &&
 			among(f.GetTasks(), i.GetTask()) && among(f.GetThreads(), i.GetThread())
 	})
 	return &ompdv1.ListIcvsResponse{Icvs: page, NextPageToken: next}, err
 }
 
 // ListControlVars lists control variables.
-func (s *inspection) ListControlVars(ctx context.Context, req *ompdv1.ListControlVarsRequest) (*ompdv1.ListControlVarsResponse, error) {
+func (s *inspection) ListControlVars(ctx context.Context,
+	req *ompdv1.ListControlVarsRequest) (*ompdv1.ListControlVarsResponse, error) {
 	page, next, err := listOf(ctx, s, req, (*view).controlVars, nil)
 	return &ompdv1.ListControlVarsResponse{ControlVars: page, NextPageToken: next}, err
 }
 
 // ListLayoutEntries lists the layout.
-func (s *inspection) ListLayoutEntries(ctx context.Context, req *ompdv1.ListLayoutEntriesRequest) (*ompdv1.ListLayoutEntriesResponse, error) {
+func (s *inspection) ListLayoutEntries(ctx context.Context,
+	req *ompdv1.ListLayoutEntriesRequest) (*ompdv1.ListLayoutEntriesResponse, error) {
 	page, next, err := listOf(ctx, s, req, (*view).layout, nil)
 	return &ompdv1.ListLayoutEntriesResponse{Layout: page, NextPageToken: next}, err
 }
 
 // ListVerdicts lists verdicts.
-func (s *inspection) ListVerdicts(ctx context.Context, req *ompdv1.ListVerdictsRequest) (*ompdv1.ListVerdictsResponse, error) {
+func (s *inspection) ListVerdicts(ctx context.Context, req *ompdv1.ListVerdictsRequest) (*ompdv1.ListVerdictsResponse,
+	error) {
 	page, next, err := listOf(ctx, s, req, (*view).verdicts, nil)
 	return &ompdv1.ListVerdictsResponse{Verdicts: page, NextPageToken: next}, err
 }
 
 // ListChecks lists what doctor finds.
-func (s *inspection) ListChecks(ctx context.Context, req *ompdv1.ListChecksRequest) (*ompdv1.ListChecksResponse, error) {
+func (s *inspection) ListChecks(ctx context.Context, req *ompdv1.ListChecksRequest) (*ompdv1.ListChecksResponse,
+	error) {
 	page, next, err := listOf(ctx, s, req, (*view).checks, nil)
 	return &ompdv1.ListChecksResponse{Checks: page, NextPageToken: next}, err
 }
 
 // ListBreakpoints lists breakpoint locations.
-func (s *inspection) ListBreakpoints(ctx context.Context, req *ompdv1.ListBreakpointsRequest) (*ompdv1.ListBreakpointsResponse, error) {
+func (s *inspection) ListBreakpoints(ctx context.Context,
+	req *ompdv1.ListBreakpointsRequest) (*ompdv1.ListBreakpointsResponse, error) {
 	page, next, err := listOf(ctx, s, req, (*view).breakpoints, nil)
 	return &ompdv1.ListBreakpointsResponse{Breakpoints: page, NextPageToken: next}, err
 }

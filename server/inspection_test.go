@@ -78,7 +78,8 @@ func TestReport(t *testing.T) {
 			got, _ := c.report(t, allParts()...)
 			want := direct(t, r.Core, allParts()...)
 			sameJSON(t, "picture", got, want)
-			if len(want.Threads) < len(r.Truth.Threads) || len(want.Layout) == 0 || len(want.Checks) == 0 || len(want.ICVs) == 0 {
+			if len(want.Threads) < len(r.Truth.Threads) || len(want.Layout) == 0 || len(want.Checks) == 0 ||
+				len(want.ICVs) == 0 {
 				t.Errorf("a poor picture: %d threads", len(want.Threads))
 			}
 			got, _ = c.report(t)
@@ -137,7 +138,8 @@ func TestLists(t *testing.T) {
 	ctx := t.Context()
 	const size = 3
 	threads := pages(t, func(tok string) ([]*ompdv1.Thread, string, error) {
-		p, err := c.ListThreads(ctx, &ompdv1.ListThreadsRequest{Target: c.target, PageSize: size, PageToken: tok, View: ompdv1.ThreadView_THREAD_VIEW_FULL})
+		p, err := c.ListThreads(ctx, &ompdv1.ListThreadsRequest{Target: c.target, PageSize: size, PageToken: tok,
+			View: ompdv1.ThreadView_THREAD_VIEW_FULL})
 		return p.GetThreads(), p.GetNextPageToken(), err
 	})
 	sameJSON(t, "threads", unpacked[picture.Thread](t, threads), want.Threads)
@@ -175,7 +177,8 @@ func TestListsOfSettings(t *testing.T) {
 	})
 	sameJSON(t, "control_vars", unpacked[picture.ControlVar](t, vars), want.ControlVars)
 	entries := pages(t, func(tok string) ([]*ompdv1.LayoutEntry, string, error) {
-		p, err := c.ListLayoutEntries(ctx, &ompdv1.ListLayoutEntriesRequest{Target: c.target, PageSize: 50, PageToken: tok})
+		p, err := c.ListLayoutEntries(ctx, &ompdv1.ListLayoutEntriesRequest{Target: c.target, PageSize: 50,
+			PageToken: tok})
 		return p.GetLayout(), p.GetNextPageToken(), err
 	})
 	sameJSON(t, "layout", unpacked[picture.LayoutEntry](t, entries), want.Layout)
@@ -185,7 +188,9 @@ func TestListsOfSettings(t *testing.T) {
 	})
 	sameJSON(t, "checks", unpacked[picture.Check](t, checks), want.Checks)
 	breaks, err := c.ListBreakpoints(ctx, &ompdv1.ListBreakpointsRequest{Target: c.target})
-	if err != nil || len(breaks.GetBreakpoints()) < 12 || breaks.GetBreakpoints()[0].GetName() != "ompd_bp_parallel_begin" || breaks.GetBreakpoints()[0].GetRuntime() != "libomp" {
+	if err != nil || len(breaks.GetBreakpoints()) < 12 ||
+		breaks.GetBreakpoints()[0].GetName() != "ompd_bp_parallel_begin" ||
+		breaks.GetBreakpoints()[0].GetRuntime() != "libomp" {
 		t.Errorf("%v, %v", breaks, err)
 	}
 }
@@ -197,7 +202,8 @@ func TestViewsAndFilters(t *testing.T) {
 	c := connect(t, address, r.Core)
 	for view, stacks := range map[ompdv1.ThreadView][2]bool{
 		ompdv1.ThreadView_THREAD_VIEW_UNSPECIFIED: {}, ompdv1.ThreadView_THREAD_VIEW_BASIC: {},
-		ompdv1.ThreadView_THREAD_VIEW_USER_STACK: {true, false}, ompdv1.ThreadView_THREAD_VIEW_FULL: {true, true}, 77: {},
+		ompdv1.ThreadView_THREAD_VIEW_USER_STACK: {true, false}, ompdv1.ThreadView_THREAD_VIEW_FULL: {true, true},
+		77: {},
 	} {
 		resp, err := c.ListThreads(t.Context(), &ompdv1.ListThreadsRequest{Target: c.target, View: view})
 		if err != nil || len(resp.GetThreads()) != len(want.Threads) {
@@ -213,11 +219,16 @@ func TestViewsAndFilters(t *testing.T) {
 		filter *ompdv1.ThreadFilter
 		keep   func(picture.Thread) bool
 	}{
-		"region": {&ompdv1.ThreadFilter{Regions: []string{string(one.Region)}}, func(t picture.Thread) bool { return t.Region == one.Region }},
-		"role":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}}, func(t picture.Thread) bool { return t.Role == "worker" }},
-		"state":  {&ompdv1.ThreadFilter{States: []string{string(one.State.Name), "idle"}}, func(t picture.Thread) bool { return t.State.Name == one.State.Name || t.State.Name == "idle" }},
-		"lwp":    {&ompdv1.ThreadFilter{Lwps: []int64{int64(one.LWP)}}, func(t picture.Thread) bool { return t.LWP == one.LWP }},
-		"none":   {&ompdv1.ThreadFilter{Roles: []string{"worker"}, States: []string{"no such"}}, func(t picture.Thread) bool { return false }},
+		"region": {&ompdv1.ThreadFilter{Regions: []string{string(one.Region)}},
+			func(t picture.Thread) bool { return t.Region == one.Region }},
+		"role": {&ompdv1.ThreadFilter{Roles: []string{"worker"}},
+			func(t picture.Thread) bool { return t.Role == "worker" }},
+		"state": {&ompdv1.ThreadFilter{States: []string{string(one.State.Name), "idle"}},
+			func(t picture.Thread) bool { return t.State.Name == one.State.Name || t.State.Name == "idle" }},
+		"lwp": {&ompdv1.ThreadFilter{Lwps: []int64{int64(one.LWP)}},
+			func(t picture.Thread) bool { return t.LWP == one.LWP }},
+		"none": {&ompdv1.ThreadFilter{Roles: []string{"worker"}, States: []string{"no such"}},
+			func(t picture.Thread) bool { return false }},
 	} {
 		var lwps []int
 		for _, th := range want.Threads {
@@ -226,7 +237,8 @@ func TestViewsAndFilters(t *testing.T) {
 			}
 		}
 		got := pages(t, func(tok string) ([]*ompdv1.Thread, string, error) {
-			p, err := c.ListThreads(t.Context(), &ompdv1.ListThreadsRequest{Target: c.target, PageSize: 2, PageToken: tok, Filter: f.filter})
+			p, err := c.ListThreads(t.Context(), &ompdv1.ListThreadsRequest{Target: c.target, PageSize: 2,
+				PageToken: tok, Filter: f.filter})
 			return p.GetThreads(), p.GetNextPageToken(), err
 		})
 		var have []int

@@ -9,21 +9,22 @@ import (
 
 // Limits bound what clients can use. A zero field means the default.
 type Limits struct {
-	Patience        Patience      // with clients
-	Connections     int           // at a time; more wait (1024)
-	UserConnections int           // at a time of one user, or one address over TCP (512)
-	Strangers       int           // connections at a time that no call was let in of; the oldest gives way (128)
-	Calls           int           // at a time on one connection; more wait (64)
-	Targets         int           // open at a time on one connection (32)
-	User            Quota         // of one user, or one address over TCP, on all connections (512 targets, 1536 calls)
-	All             Quota         // of all users (2048 targets, 3072 calls)
-	Page            int           // elements of one page of a list (1000)
-	Message         int           // bytes of one message (4 MiB)
-	Memory          int           // bytes that one ReadMemory gives (1 MiB)
-	Work            time.Duration // of a processor that one call may take; a part of the answer is then missing, and said to be (10 s)
-	Call            time.Duration // that one call may take; WatchTarget and Attach have no limit (2 min)
-	Idle            time.Duration // after which a target that nobody asked for is freed (1 h)
-	Lease           time.Duration // that a target may outlive its connection (1 h)
+	Patience        Patience // with clients
+	Connections     int      // at a time; more wait (1024)
+	UserConnections int      // at a time of one user, or one address over TCP (512)
+	Strangers       int      // connections at a time that no call was let in of; the oldest gives way (128)
+	Calls           int      // at a time on one connection; more wait (64)
+	Targets         int      // open at a time on one connection (32)
+	User            Quota    // of one user, or one address over TCP, on all connections (512 targets, 1536 calls)
+	All             Quota    // of all users (2048 targets, 3072 calls)
+	Page            int      // elements of one page of a list (1000)
+	Message         int      // bytes of one message (4 MiB)
+	Memory          int      // bytes that one ReadMemory gives (1 MiB)
+	// of a processor that one call may take; a part of the answer is then missing, and said to be (10 s)
+	Work  time.Duration
+	Call  time.Duration // that one call may take; WatchTarget and Attach have no limit (2 min)
+	Idle  time.Duration // after which a target that nobody asked for is freed (1 h)
+	Lease time.Duration // that a target may outlive its connection (1 h)
 }
 
 // Quota is how much there may be of something at a time.

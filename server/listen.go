@@ -29,7 +29,8 @@ func DefaultAddress() string {
 // that its connections must have. Over a unix socket, the peer must be one of the
 // users uids; over TCP, the credentials are secure, which may be nil only for a
 // loopback address.
-func Listen(address string, uids []int, secure credentials.TransportCredentials) (net.Listener, credentials.TransportCredentials, error) {
+func Listen(address string, uids []int, secure credentials.TransportCredentials) (net.Listener,
+	credentials.TransportCredentials, error) {
 	if path, ok := strings.CutPrefix(address, "unix://"); ok {
 		l, err := listenUnix(path)
 		return l, PeerCredentials(uids), err
@@ -43,7 +44,8 @@ func Listen(address string, uids []int, secure credentials.TransportCredentials)
 		return nil, nil, fmt.Errorf("address %q: %w", address, err)
 	}
 	if secure == nil && !loopback(host) {
-		return nil, nil, fmt.Errorf("address %q: over TCP and not on a loopback address, a token would be readable by others: give --tls-cert and --tls-key", address)
+		return nil, nil, fmt.Errorf("address %q: over TCP and not on a loopback address, a token would be readable "+
+			"by others: give --tls-cert and --tls-key", address)
 	}
 	l, err := net.Listen("tcp", hostport)
 	return l, secure, err
@@ -122,8 +124,10 @@ func ownDirectory(dir string) error {
 		return err
 	}
 	sys, ok := st.Sys().(*syscall.Stat_t)
-	if filepath.Dir(dir) == os.TempDir() && (!ok || int(sys.Uid) != os.Getuid() || st.Mode().Perm()&0o077 != 0 || !st.IsDir()) {
-		return fmt.Errorf("directory %s: it must be this user's own, with mode 0700; remove it or give another socket", dir)
+	if filepath.Dir(dir) == os.TempDir() && (!ok || int(sys.Uid) != os.Getuid() || st.Mode().Perm()&0o077 != 0 ||
+		!st.IsDir()) {
+		return fmt.Errorf("directory %s: it must be this user's own, with mode 0700; remove it or give another socket",
+			dir)
 	}
 	return nil
 }
@@ -192,7 +196,10 @@ func peerOf(u *net.UnixConn) (*unix.Ucred, error) {
 	}
 	var who *unix.Ucred
 	var optErr error
-	if err := raw.Control(func(fd uintptr) { who, optErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		who, optErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET,
+			unix.SO_PEERCRED)
+	}); err != nil {
 		return nil, err
 	}
 	return who, optErr

@@ -77,7 +77,8 @@ func (v *view) regions() ([]*ompdv1.Region, error) {
 }
 
 func (v *view) stacks() ([]*ompdv1.MergedStack, error) {
-	return packed(&v.lists.stacks, func() []picture.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
+	return packed(&v.lists.stacks,
+		func() []picture.MergedStack { return v.in.Picture(inspect.Parts{Stacks: true}).Stacks })
 }
 
 func (v *view) icvs() ([]*ompdv1.Icv, error) { return packed(&v.lists.icvs, v.in.ICVs) }
@@ -91,7 +92,8 @@ func (v *view) layout() ([]*ompdv1.LayoutEntry, error) { return packed(&v.lists.
 func (v *view) checks() ([]*ompdv1.Check, error) { return packed(&v.lists.checks, v.in.Doctor) }
 
 func (v *view) verdicts() ([]*ompdv1.Verdict, error) {
-	return packed(&v.lists.verdicts, func() []picture.Verdict { return v.moment.Ask(session.Question{Verdicts: true}).Picture.Verdicts })
+	return packed(&v.lists.verdicts,
+		func() []picture.Verdict { return v.moment.Ask(session.Question{Verdicts: true}).Picture.Verdicts })
 }
 
 func (v *view) breakpoints() ([]*ompdv1.Breakpoint, error) {

@@ -111,14 +111,18 @@ func TestReflection(t *testing.T) {
 		return resp
 	}
 	var names []string
-	listed := ask(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
+	listed := ask(
+		&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{}})
 	for _, svc := range listed.GetListServicesResponse().GetService() {
 		names = append(names, svc.GetName())
 	}
-	if fmt.Sprint(names) != "[grpc.health.v1.Health grpc.reflection.v1.ServerReflection grpc.reflection.v1alpha.ServerReflection ompd.v1.DebuggerService ompd.v1.InspectionService ompd.v1.OmpdService ompd.v1.TraceService]" {
+	if fmt.Sprint(names) != "[grpc.health.v1.Health grpc.reflection.v1.ServerReflection "+
+		"grpc.reflection.v1alpha.ServerReflection ompd.v1.DebuggerService ompd.v1.InspectionService "+
+		"ompd.v1.OmpdService ompd.v1.TraceService]" {
 		t.Errorf("services: %v", names)
 	}
-	resp := ask(&reflectionv1.ServerReflectionRequest{MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "ompd.v1.OmpdService"}})
+	file := &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: "ompd.v1.OmpdService"}
+	resp := ask(&reflectionv1.ServerReflectionRequest{MessageRequest: file})
 	set := new(descriptorpb.FileDescriptorSet)
 	for _, b := range resp.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		f := new(descriptorpb.FileDescriptorProto)
@@ -140,7 +144,8 @@ func TestReflection(t *testing.T) {
 }
 
 // dynamicCall makes a call of which only the description is known.
-func dynamicCall(t *testing.T, conn *grpc.ClientConn, set *descriptorpb.FileDescriptorSet, service, method string) protoreflect.Message {
+func dynamicCall(t *testing.T, conn *grpc.ClientConn, set *descriptorpb.FileDescriptorSet, service,
+	method string) protoreflect.Message {
 	t.Helper()
 	files, err := protodesc.FileOptions{AllowUnresolvable: true}.NewFiles(set)
 	if err != nil {

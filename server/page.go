@@ -24,7 +24,8 @@ type message[M any] interface {
 // pageOf cuts the page that req asks for out of a list of one stop. keep selects
 // elements; nil keeps all. A page ends early where its message would get too
 // large.
-func pageOf[M any, P message[M]](l Limits, req pager, stop uint32, list []*M, keep func(*M) bool) (page []*M, next string, err error) {
+func pageOf[M any, P message[M]](l Limits, req pager, stop uint32, list []*M, keep func(*M) bool) (page []*M,
+	next string, err error) {
 	at, err := position(req.GetPageToken(), stop)
 	if err != nil {
 		return nil, "", err
@@ -58,7 +59,8 @@ func position(tok string, stop uint32) (int, error) {
 	case err != nil || err2 != nil:
 		return 0, failure(codes.InvalidArgument, "BAD_PAGE_TOKEN", "%q is no page token", tok)
 	case uint32(n) != stop:
-		return 0, failure(codes.Aborted, "STALE_PAGE_TOKEN", "the page token is of stop %d, the target is at stop %d: start again from the first page", n, stop)
+		return 0, failure(codes.Aborted, "STALE_PAGE_TOKEN", "the page token is of stop %d, the target is at stop "+
+			"%d: start again from the first page", n, stop)
 	}
 	return int(at), nil
 }

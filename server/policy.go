@@ -84,7 +84,8 @@ const systemDebugDir = "/usr/lib/debug"
 func (p Policy) path(dir, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		if !filepath.IsAbs(dir) {
-			return "", failure(codes.InvalidArgument, "RELATIVE_PATH", "%s: a relative path needs the directory that it is relative to", name)
+			return "", failure(codes.InvalidArgument, "RELATIVE_PATH", "%s: a relative path needs the directory that "+
+				"it is relative to", name)
 		}
 		name = filepath.Join(dir, name)
 	}
@@ -124,7 +125,8 @@ func (p Policy) opener() OpenFile {
 }
 
 func notAllowed(name string) error {
-	return failure(codes.PermissionDenied, "DIRECTORY_NOT_ALLOWED", "%s: this server opens no files there; it was started with other directories (--allow-dir)", name)
+	return failure(codes.PermissionDenied, "DIRECTORY_NOT_ALLOWED", "%s: this server opens no files there; it was "+
+		"started with other directories (--allow-dir)", name)
 }
 
 // process checks whose process pid is.
@@ -138,7 +140,8 @@ func (p Policy) process(pid int64) error {
 	}
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok || !slices.Contains(p.UIDs, int(sys.Uid)) {
-		return failure(codes.PermissionDenied, "USER_NOT_ALLOWED", "process %d: this server looks at no processes of that user; it was started with others (--allow-uid)", pid)
+		return failure(codes.PermissionDenied, "USER_NOT_ALLOWED", "process %d: this server looks at no processes of "+
+			"that user; it was started with others (--allow-uid)", pid)
 	}
 	return nil
 }

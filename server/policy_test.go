@@ -30,7 +30,8 @@ func TestDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{in + "/link": in + "/core", in + "/escape": out + "/core", in + "/up": out, top + "/way": in} {
+	for link, to := range map[string]string{in + "/link": in + "/core", in + "/escape": out + "/core", in + "/up": out,
+		top + "/way": in} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
 		}
@@ -40,9 +41,12 @@ func TestDirectories(t *testing.T) {
 		dir, name string
 		want      codes.Code
 	}{
-		{"", in + "/core", codes.OK}, {in, "core", codes.OK}, {"", in + "/link", codes.OK}, {"", top + "/way/core", codes.OK},
+		{"", in + "/core", codes.OK}, {in, "core", codes.OK}, {"", in + "/link", codes.OK},
+		{"", top + "/way/core", codes.OK},
 		{out, "../in/core", codes.OK}, {"", in + "/none", codes.NotFound},
-		{"", out + "/core", codes.PermissionDenied}, {in, "../out/core", codes.PermissionDenied}, {"", in + "/escape", codes.NotFound}, {"", in + "/up/core", codes.NotFound}, {"", in + "/up/none", codes.NotFound},
+		{"", out + "/core", codes.PermissionDenied}, {in, "../out/core", codes.PermissionDenied},
+		{"", in + "/escape", codes.NotFound}, {"", in + "/up/core", codes.NotFound},
+		{"", in + "/up/none", codes.NotFound},
 		{"", in + "x", codes.PermissionDenied}, {"", out + "/none", codes.PermissionDenied},
 		{"", "/", codes.PermissionDenied}, {"", "/proc/self/root/etc/passwd", codes.PermissionDenied},
 		{"", "core", codes.InvalidArgument}, {"in", "core", codes.InvalidArgument},
@@ -55,7 +59,8 @@ func TestDirectories(t *testing.T) {
 			}
 		}
 		codeOf(t, tt.dir+" "+tt.name, statusOf(err), tt.want)
-		beside := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: in + "/core"}, Directory: tt.dir, Exe: tt.name, Sysroot: tt.name}
+		beside := &ompdv1.TargetSpec{Source: &ompdv1.TargetSpec_Core{Core: in + "/core"}, Directory: tt.dir,
+			Exe: tt.name, Sysroot: tt.name}
 		if _, err = p.allow(beside); tt.want != codes.NotFound { // that is found out when it is opened
 			codeOf(t, "beside: "+tt.dir+" "+tt.name, statusOf(err), tt.want)
 		}
@@ -129,20 +134,21 @@ func TestSwapped(t *testing.T) {
 		}
 	}
 	var read []string
-	_, address := start(t, Config{Policy: Policy{Dirs: []string{in}}, Open: func(_ context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
-		for range 2 {
-			f, err := means.Open(spec.GetCore())
-			if err != nil {
-				return nil, err
+	_, address := start(t, Config{Policy: Policy{Dirs: []string{in}},
+		Open: func(_ context.Context, spec *ompdv1.TargetSpec, means Means) (Opened, error) {
+			for range 2 {
+				f, err := means.Open(spec.GetCore())
+				if err != nil {
+					return nil, err
+				}
+				b, err := io.ReadAll(f)
+				read = append(read, string(b))
+				if err := errors.Join(err, f.Close(), os.Remove(path), os.Symlink(secret, path)); err != nil {
+					t.Error(err)
+				}
 			}
-			b, err := io.ReadAll(f)
-			read = append(read, string(b))
-			if err := errors.Join(err, f.Close(), os.Remove(path), os.Symlink(secret, path)); err != nil {
-				t.Error(err)
-			}
-		}
-		return nil, errors.New("both were opened")
-	}})
+			return nil, errors.New("both were opened")
+		}})
 	c := ompdv1.NewInspectionServiceClient(dial(t, address))
 	_, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(path)})
 	codeOf(t, "a link that came after the check", err, codes.NotFound)
@@ -156,12 +162,14 @@ func TestSwapped(t *testing.T) {
 func TestNoProbing(t *testing.T) {
 	top := t.TempDir()
 	in, out := filepath.Join(top, "in"), filepath.Join(top, "out")
-	if err := errors.Join(os.Mkdir(in, 0o700), os.Mkdir(out, 0o700), os.WriteFile(out+"/a", nil, 0o600), os.Symlink(out, in+"/link")); err != nil {
+	if err := errors.Join(os.Mkdir(in, 0o700), os.Mkdir(out, 0o700), os.WriteFile(out+"/a", nil, 0o600),
+		os.Symlink(out, in+"/link")); err != nil {
 		t.Fatal(err)
 	}
 	_, address := start(t, Config{Policy: Policy{Dirs: []string{in}}})
 	c := ompdv1.NewInspectionServiceClient(dial(t, address))
-	for _, dir := range []string{out, in + "/link", in + "/../out", "/proc/self/root" + out, fmt.Sprintf("/proc/%d/root%s", os.Getppid(), out)} {
+	for _, dir := range []string{out, in + "/link", in + "/../out", "/proc/self/root" + out,
+		fmt.Sprintf("/proc/%d/root%s", os.Getppid(), out)} {
 		var said [2]string
 		for i, name := range []string{"/a", "/b"} {
 			_, err := c.OpenTarget(t.Context(), &ompdv1.OpenTargetRequest{Spec: specOf(dir + name)})
@@ -183,12 +191,14 @@ func TestFindProcesses(t *testing.T) {
 	}
 	for uid, want := range map[int]int{ownUID(): 1, ownUID() + 1: 0} {
 		_, address := start(t, Config{Policy: Policy{UIDs: []int{uid}}, Processes: find})
-		stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(), &ompdv1.FindProcessesRequest{})
+		stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(),
+			&ompdv1.FindProcessesRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range want {
-			if resp, err := stream.Recv(); err != nil || resp.GetProcess().GetPid() != int64(os.Getpid()) || resp.GetProcess().GetCpu() != 1.5 {
+			if resp, err := stream.Recv(); err != nil || resp.GetProcess().GetPid() != int64(os.Getpid()) ||
+				resp.GetProcess().GetCpu() != 1.5 {
 				t.Errorf("%v, %v", resp, err)
 			}
 		}
@@ -197,7 +207,8 @@ func TestFindProcesses(t *testing.T) {
 		}
 	}
 	_, address := start(t, Config{})
-	stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(), &ompdv1.FindProcessesRequest{})
+	stream, err := ompdv1.NewInspectionServiceClient(dial(t, address)).FindProcesses(t.Context(),
+		&ompdv1.FindProcessesRequest{})
 	if err == nil {
 		_, err = stream.Recv()
 	}

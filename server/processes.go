@@ -13,7 +13,8 @@ import (
 const maxSample = 10 * time.Second
 
 // FindProcesses finds processes that clients may open.
-func (s *inspection) FindProcesses(req *ompdv1.FindProcessesRequest, stream ompdv1.InspectionService_FindProcessesServer) error {
+func (s *inspection) FindProcesses(req *ompdv1.FindProcessesRequest,
+	stream ompdv1.InspectionService_FindProcessesServer) error {
 	cfg := s.server.cfg
 	if cfg.Processes == nil {
 		return failure(codes.Unimplemented, "NO_PROCESSES", "this server does not list processes")

@@ -57,7 +57,8 @@ func (d *describer) ServerReflectionInfo(stream reflectionv1.ServerReflection_Se
 }
 
 // answer fills in the answer to one question. No message of ours has extensions.
-func (d *describer) answer(req *reflectionv1.ServerReflectionRequest, resp *reflectionv1.ServerReflectionResponse, sent map[string]bool) {
+func (d *describer) answer(req *reflectionv1.ServerReflectionRequest, resp *reflectionv1.ServerReflectionResponse,
+	sent map[string]bool) {
 	var f protoreflect.FileDescriptor
 	var err error
 	switch q := req.GetMessageRequest().(type) {

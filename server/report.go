@@ -15,7 +15,8 @@ import (
 
 // reportParts are the parts of a report.
 var reportParts = []ompdv1.PicturePart{
-	ompdv1.PicturePart_PICTURE_PART_THREADS, ompdv1.PicturePart_PICTURE_PART_REGIONS, ompdv1.PicturePart_PICTURE_PART_TASKS,
+	ompdv1.PicturePart_PICTURE_PART_THREADS, ompdv1.PicturePart_PICTURE_PART_REGIONS,
+	ompdv1.PicturePart_PICTURE_PART_TASKS,
 	ompdv1.PicturePart_PICTURE_PART_STACKS, ompdv1.PicturePart_PICTURE_PART_VERDICTS,
 }
 
@@ -30,7 +31,8 @@ func questionOf(wanted []ompdv1.PicturePart) session.Question {
 		Threads: has(ompdv1.PicturePart_PICTURE_PART_THREADS), Regions: has(ompdv1.PicturePart_PICTURE_PART_REGIONS),
 		Tasks: has(ompdv1.PicturePart_PICTURE_PART_TASKS), ICVs: has(ompdv1.PicturePart_PICTURE_PART_ICVS),
 		Stacks: has(ompdv1.PicturePart_PICTURE_PART_STACKS), Native: has(native),
-	}, Verdicts: has(ompdv1.PicturePart_PICTURE_PART_VERDICTS), Layout: has(ompdv1.PicturePart_PICTURE_PART_LAYOUT), Checks: has(ompdv1.PicturePart_PICTURE_PART_CHECKS)}
+	}, Verdicts: has(ompdv1.PicturePart_PICTURE_PART_VERDICTS), Layout: has(ompdv1.PicturePart_PICTURE_PART_LAYOUT),
+		Checks: has(ompdv1.PicturePart_PICTURE_PART_CHECKS)}
 }
 
 // picture makes the picture of a target's present stop as a message. Who asks for the same

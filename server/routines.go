@@ -20,12 +20,14 @@ func (r *routines) Initialize(ctx context.Context, req *ompdv1.InitializeRequest
 }
 
 // GetApiVersion is ompd_get_api_version.
-func (r *routines) GetApiVersion(ctx context.Context, _ *ompdv1.GetApiVersionRequest) (*ompdv1.GetApiVersionResponse, error) {
+func (r *routines) GetApiVersion(ctx context.Context, _ *ompdv1.GetApiVersionRequest) (*ompdv1.GetApiVersionResponse,
+	error) {
 	return &ompdv1.GetApiVersionResponse{Version: sessionOf(ctx).library.APIVersion()}, nil
 }
 
 // GetVersionString is ompd_get_version_string.
-func (r *routines) GetVersionString(ctx context.Context, _ *ompdv1.GetVersionStringRequest) (*ompdv1.GetVersionStringResponse, error) {
+func (r *routines) GetVersionString(ctx context.Context,
+	_ *ompdv1.GetVersionStringRequest) (*ompdv1.GetVersionStringResponse, error) {
 	return &ompdv1.GetVersionStringResponse{Version: sessionOf(ctx).library.VersionString()}, nil
 }
 
@@ -36,7 +38,8 @@ func (r *routines) Finalize(ctx context.Context, _ *ompdv1.FinalizeRequest) (*om
 
 // ProcessInitialize is ompd_process_initialize. Called again, it opens the same
 // address spaces anew.
-func (r *routines) ProcessInitialize(ctx context.Context, req *ompdv1.ProcessInitializeRequest) (*ompdv1.ProcessInitializeResponse, error) {
+func (r *routines) ProcessInitialize(ctx context.Context,
+	req *ompdv1.ProcessInitializeRequest) (*ompdv1.ProcessInitializeResponse, error) {
 	session := sessionOf(ctx)
 	resp := &ompdv1.ProcessInitializeResponse{}
 	err := with(ctx, req, func(t *target) error {
@@ -61,14 +64,16 @@ func (r *routines) ProcessInitialize(ctx context.Context, req *ompdv1.ProcessIni
 }
 
 // DeviceInitialize is ompd_device_initialize.
-func (r *routines) DeviceInitialize(ctx context.Context, req *ompdv1.DeviceInitializeRequest) (*ompdv1.DeviceInitializeResponse, error) {
-	return ask(ctx, "ompd_device_initialize", req.GetHostHandle(), kindSpace, func(s space, _ handle) (*ompdv1.DeviceInitializeResponse, error) {
-		p, err := s.DeviceInitialize(req.GetKind(), req.GetId())
-		if err != nil {
-			return nil, err
-		}
-		return &ompdv1.DeviceInitializeResponse{DeviceHandle: space{p, s.session, s.target, s.all}.itself()}, nil
-	})
+func (r *routines) DeviceInitialize(ctx context.Context,
+	req *ompdv1.DeviceInitializeRequest) (*ompdv1.DeviceInitializeResponse, error) {
+	return ask(ctx, "ompd_device_initialize", req.GetHostHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.DeviceInitializeResponse, error) {
+			p, err := s.DeviceInitialize(req.GetKind(), req.GetId())
+			if err != nil {
+				return nil, err
+			}
+			return &ompdv1.DeviceInitializeResponse{DeviceHandle: space{p, s.session, s.target, s.all}.itself()}, nil
+		})
 }
 
 // kinds are the kinds of native thread identifiers, by OMPD's values.
@@ -88,59 +93,68 @@ func kindOf(k ompdv1.ThreadIdKind) callbacks.IDKind {
 }
 
 // GetDeviceThreadIdKinds is ompd_get_device_thread_id_kinds.
-func (r *routines) GetDeviceThreadIdKinds(ctx context.Context, req *ompdv1.GetDeviceThreadIdKindsRequest) (*ompdv1.GetDeviceThreadIdKindsResponse, error) {
-	return ask(ctx, "ompd_get_device_thread_id_kinds", req.GetDeviceHandle(), kindSpace, func(s space, _ handle) (*ompdv1.GetDeviceThreadIdKindsResponse, error) {
-		list, err := s.ThreadIDKinds()
-		resp := &ompdv1.GetDeviceThreadIdKindsResponse{}
-		for _, k := range list {
-			resp.Kinds = append(resp.Kinds, &ompdv1.ThreadIdKindSize{Kind: kinds[k.Kind], Size: k.Size})
-		}
-		return resp, err
-	})
+func (r *routines) GetDeviceThreadIdKinds(ctx context.Context,
+	req *ompdv1.GetDeviceThreadIdKindsRequest) (*ompdv1.GetDeviceThreadIdKindsResponse, error) {
+	return ask(ctx, "ompd_get_device_thread_id_kinds", req.GetDeviceHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.GetDeviceThreadIdKindsResponse, error) {
+			list, err := s.ThreadIDKinds()
+			resp := &ompdv1.GetDeviceThreadIdKindsResponse{}
+			for _, k := range list {
+				resp.Kinds = append(resp.Kinds, &ompdv1.ThreadIdKindSize{Kind: kinds[k.Kind], Size: k.Size})
+			}
+			return resp, err
+		})
 }
 
 // RelAddressSpaceHandle is ompd_rel_address_space_handle.
-func (r *routines) RelAddressSpaceHandle(ctx context.Context, req *ompdv1.RelAddressSpaceHandleRequest) (*ompdv1.RelAddressSpaceHandleResponse, error) {
-	return ask(ctx, "ompd_rel_address_space_handle", req.GetHandle(), kindSpace, func(s space, _ handle) (*ompdv1.RelAddressSpaceHandleResponse, error) {
-		err := s.Release()
-		if err == nil {
-			s.all.released[s.Stamp()] = true
-		}
-		return &ompdv1.RelAddressSpaceHandleResponse{}, err
-	})
+func (r *routines) RelAddressSpaceHandle(ctx context.Context,
+	req *ompdv1.RelAddressSpaceHandleRequest) (*ompdv1.RelAddressSpaceHandleResponse, error) {
+	return ask(ctx, "ompd_rel_address_space_handle", req.GetHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.RelAddressSpaceHandleResponse, error) {
+			err := s.Release()
+			if err == nil {
+				s.all.released[s.Stamp()] = true
+			}
+			return &ompdv1.RelAddressSpaceHandleResponse{}, err
+		})
 }
 
 // GetOmpVersion is ompd_get_omp_version.
-func (r *routines) GetOmpVersion(ctx context.Context, req *ompdv1.GetOmpVersionRequest) (*ompdv1.GetOmpVersionResponse, error) {
-	return ask(ctx, "ompd_get_omp_version", req.GetAddressSpace(), kindSpace, func(s space, _ handle) (*ompdv1.GetOmpVersionResponse, error) {
-		v, err := s.OMPVersion()
-		return &ompdv1.GetOmpVersionResponse{OmpVersion: v}, err
-	})
+func (r *routines) GetOmpVersion(ctx context.Context, req *ompdv1.GetOmpVersionRequest) (*ompdv1.GetOmpVersionResponse,
+	error) {
+	return ask(ctx, "ompd_get_omp_version", req.GetAddressSpace(), kindSpace,
+		func(s space, _ handle) (*ompdv1.GetOmpVersionResponse, error) {
+			v, err := s.OMPVersion()
+			return &ompdv1.GetOmpVersionResponse{OmpVersion: v}, err
+		})
 }
 
 // GetOmpVersionString is ompd_get_omp_version_string.
-func (r *routines) GetOmpVersionString(ctx context.Context, req *ompdv1.GetOmpVersionStringRequest) (*ompdv1.GetOmpVersionStringResponse, error) {
-	return ask(ctx, "ompd_get_omp_version_string", req.GetAddressSpace(), kindSpace, func(s space, _ handle) (*ompdv1.GetOmpVersionStringResponse, error) {
-		v, err := s.OMPVersionString()
-		return &ompdv1.GetOmpVersionStringResponse{Version: v}, err
-	})
+func (r *routines) GetOmpVersionString(ctx context.Context,
+	req *ompdv1.GetOmpVersionStringRequest) (*ompdv1.GetOmpVersionStringResponse, error) {
+	return ask(ctx, "ompd_get_omp_version_string", req.GetAddressSpace(), kindSpace,
+		func(s space, _ handle) (*ompdv1.GetOmpVersionStringResponse, error) {
+			v, err := s.OMPVersionString()
+			return &ompdv1.GetOmpVersionStringResponse{Version: v}, err
+		})
 }
 
 // GetThreads is ompd_get_threads of the 2013 draft.
 func (r *routines) GetThreads(ctx context.Context, req *ompdv1.GetThreadsRequest) (*ompdv1.GetThreadsResponse, error) {
-	return ask(ctx, "ompd_get_threads", req.GetAddressSpaceHandle(), kindSpace, func(s space, _ handle) (*ompdv1.GetThreadsResponse, error) {
-		list, err := s.AllThreads()
-		if err != nil && len(list) == 0 {
-			return nil, err
-		}
-		resp := &ompdv1.GetThreadsResponse{}
-		for _, h := range list {
-			resp.ThreadHandles = append(resp.ThreadHandles, s.thread(h))
-		}
-		var of *ompd.Error
-		if errors.As(err, &of) {
-			resp.Errors = append(resp.Errors, of.Error())
-		}
-		return resp, nil
-	})
+	return ask(ctx, "ompd_get_threads", req.GetAddressSpaceHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.GetThreadsResponse, error) {
+			list, err := s.AllThreads()
+			if err != nil && len(list) == 0 {
+				return nil, err
+			}
+			resp := &ompdv1.GetThreadsResponse{}
+			for _, h := range list {
+				resp.ThreadHandles = append(resp.ThreadHandles, s.thread(h))
+			}
+			var of *ompd.Error
+			if errors.As(err, &of) {
+				resp.Errors = append(resp.Errors, of.Error())
+			}
+			return resp, nil
+		})
 }

@@ -11,58 +11,75 @@ import (
 )
 
 // EnumerateStates is ompd_enumerate_states.
-func (r *routines) EnumerateStates(ctx context.Context, req *ompdv1.EnumerateStatesRequest) (*ompdv1.EnumerateStatesResponse, error) {
-	return ask(ctx, "ompd_enumerate_states", req.GetAddressSpaceHandle(), kindSpace, func(s space, _ handle) (*ompdv1.EnumerateStatesResponse, error) {
-		next, more, err := s.NextState(rtl.State(req.GetCurrentState()))
-		return &ompdv1.EnumerateStatesResponse{NextState: uint32(next), NextStateName: next.String(), MoreEnums: more}, err
-	})
+func (r *routines) EnumerateStates(ctx context.Context,
+	req *ompdv1.EnumerateStatesRequest) (*ompdv1.EnumerateStatesResponse, error) {
+	return ask(ctx, "ompd_enumerate_states", req.GetAddressSpaceHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.EnumerateStatesResponse, error) {
+			next, more, err := s.NextState(rtl.State(req.GetCurrentState()))
+			return &ompdv1.EnumerateStatesResponse{NextState: uint32(next), NextStateName: next.String(),
+					MoreEnums: more},
+				err
+		})
 }
 
 // GetDisplayControlVars is ompd_get_display_control_vars.
-func (r *routines) GetDisplayControlVars(ctx context.Context, req *ompdv1.GetDisplayControlVarsRequest) (*ompdv1.GetDisplayControlVarsResponse, error) {
-	return ask(ctx, "ompd_get_display_control_vars", req.GetAddressSpaceHandle(), kindSpace, func(s space, _ handle) (*ompdv1.GetDisplayControlVarsResponse, error) {
-		vars, err := s.DisplayControlVars()
-		return &ompdv1.GetDisplayControlVarsResponse{ControlVars: vars}, err
-	})
+func (r *routines) GetDisplayControlVars(ctx context.Context,
+	req *ompdv1.GetDisplayControlVarsRequest) (*ompdv1.GetDisplayControlVarsResponse, error) {
+	return ask(ctx, "ompd_get_display_control_vars", req.GetAddressSpaceHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.GetDisplayControlVarsResponse, error) {
+			vars, err := s.DisplayControlVars()
+			return &ompdv1.GetDisplayControlVarsResponse{ControlVars: vars}, err
+		})
 }
 
 // RelDisplayControlVars is ompd_rel_display_control_vars.
-func (r *routines) RelDisplayControlVars(ctx context.Context, req *ompdv1.RelDisplayControlVarsRequest) (*ompdv1.RelDisplayControlVarsResponse, error) {
-	return ask(ctx, "ompd_rel_display_control_vars", req.GetAddressSpaceHandle(), kindSpace, func(s space, _ handle) (*ompdv1.RelDisplayControlVarsResponse, error) {
-		return &ompdv1.RelDisplayControlVarsResponse{}, s.ReleaseDisplayControlVars(req.GetControlVars())
-	})
+func (r *routines) RelDisplayControlVars(ctx context.Context,
+	req *ompdv1.RelDisplayControlVarsRequest) (*ompdv1.RelDisplayControlVarsResponse, error) {
+	return ask(ctx, "ompd_rel_display_control_vars", req.GetAddressSpaceHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.RelDisplayControlVarsResponse, error) {
+			return &ompdv1.RelDisplayControlVarsResponse{}, s.ReleaseDisplayControlVars(req.GetControlVars())
+		})
 }
 
 // EnumerateIcvs is ompd_enumerate_icvs.
-func (r *routines) EnumerateIcvs(ctx context.Context, req *ompdv1.EnumerateIcvsRequest) (*ompdv1.EnumerateIcvsResponse, error) {
-	return ask(ctx, "ompd_enumerate_icvs", req.GetHandle(), kindSpace, func(s space, _ handle) (*ompdv1.EnumerateIcvsResponse, error) {
-		next, icv, more, err := s.NextICV(int(req.GetCurrent()))
-		return &ompdv1.EnumerateIcvsResponse{NextId: int32(next), NextIcvName: icv.Name, NextScope: ompdv1.Scope(icv.Scope), More: more}, err
-	})
+func (r *routines) EnumerateIcvs(ctx context.Context, req *ompdv1.EnumerateIcvsRequest) (*ompdv1.EnumerateIcvsResponse,
+	error) {
+	return ask(ctx, "ompd_enumerate_icvs", req.GetHandle(), kindSpace,
+		func(s space, _ handle) (*ompdv1.EnumerateIcvsResponse, error) {
+			next, icv, more, err := s.NextICV(int(req.GetCurrent()))
+			return &ompdv1.EnumerateIcvsResponse{NextId: int32(next), NextIcvName: icv.Name,
+				NextScope: ompdv1.Scope(icv.Scope), More: more}, err
+		})
 }
 
 // GetIcvFromScope is ompd_get_icv_from_scope.
-func (r *routines) GetIcvFromScope(ctx context.Context, req *ompdv1.GetIcvFromScopeRequest) (*ompdv1.GetIcvFromScopeResponse, error) {
-	return askScope(ctx, "ompd_get_icv_from_scope", req, func(s space, sub rtl.Subject) (*ompdv1.GetIcvFromScopeResponse, error) {
-		v, err := s.ICVFromScope(sub, int(req.GetIcvId()))
-		if errors.Is(err, callbacks.Incomplete) {
-			return &ompdv1.GetIcvFromScopeResponse{IcvValue: v, Incomplete: true}, nil
-		}
-		return &ompdv1.GetIcvFromScopeResponse{IcvValue: v}, err
-	})
+func (r *routines) GetIcvFromScope(ctx context.Context,
+	req *ompdv1.GetIcvFromScopeRequest) (*ompdv1.GetIcvFromScopeResponse, error) {
+	return askScope(ctx, "ompd_get_icv_from_scope", req,
+		func(s space, sub rtl.Subject) (*ompdv1.GetIcvFromScopeResponse, error) {
+			v, err := s.ICVFromScope(sub, int(req.GetIcvId()))
+			if errors.Is(err, callbacks.Incomplete) {
+				return &ompdv1.GetIcvFromScopeResponse{IcvValue: v, Incomplete: true}, nil
+			}
+			return &ompdv1.GetIcvFromScopeResponse{IcvValue: v}, err
+		})
 }
 
 // GetIcvStringFromScope is ompd_get_icv_string_from_scope.
-func (r *routines) GetIcvStringFromScope(ctx context.Context, req *ompdv1.GetIcvStringFromScopeRequest) (*ompdv1.GetIcvStringFromScopeResponse, error) {
-	return askScope(ctx, "ompd_get_icv_string_from_scope", req, func(s space, sub rtl.Subject) (*ompdv1.GetIcvStringFromScopeResponse, error) {
-		v, err := s.ICVStringFromScope(sub, int(req.GetIcvId()))
-		return &ompdv1.GetIcvStringFromScopeResponse{IcvString: v}, err
-	})
+func (r *routines) GetIcvStringFromScope(ctx context.Context,
+	req *ompdv1.GetIcvStringFromScopeRequest) (*ompdv1.GetIcvStringFromScopeResponse, error) {
+	return askScope(ctx, "ompd_get_icv_string_from_scope", req,
+		func(s space, sub rtl.Subject) (*ompdv1.GetIcvStringFromScopeResponse, error) {
+			v, err := s.ICVStringFromScope(sub, int(req.GetIcvId()))
+			return &ompdv1.GetIcvStringFromScopeResponse{IcvString: v}, err
+		})
 }
 
 // GetToolData is ompd_get_tool_data.
-func (r *routines) GetToolData(ctx context.Context, req *ompdv1.GetToolDataRequest) (*ompdv1.GetToolDataResponse, error) {
-	return askScope(ctx, "ompd_get_tool_data", req, func(s space, sub rtl.Subject) (*ompdv1.GetToolDataResponse, error) {
+func (r *routines) GetToolData(ctx context.Context, req *ompdv1.GetToolDataRequest) (*ompdv1.GetToolDataResponse,
+	error) {
+	return askScope(ctx, "ompd_get_tool_data", req, func(s space, sub rtl.Subject) (*ompdv1.GetToolDataResponse,
+		error) {
 		v, err := s.ToolData(sub)
 		return &ompdv1.GetToolDataResponse{Value: v, Ptr: v}, err
 	})
@@ -76,10 +93,12 @@ type scoped interface {
 
 // kindOfScope are the kinds of handles that scopes have. Where a scope has none
 // of its own, the handle is that of the address space.
-var kindOfScope = map[rtl.Scope]string{rtl.ScopeThread: kindThread, rtl.ScopeParallel: kindParallel, rtl.ScopeImplicitTask: kindTask, rtl.ScopeTask: kindTask}
+var kindOfScope = map[rtl.Scope]string{rtl.ScopeThread: kindThread, rtl.ScopeParallel: kindParallel,
+	rtl.ScopeImplicitTask: kindTask, rtl.ScopeTask: kindTask}
 
 // askScope is ask for the handle of a scope.
-func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, rtl.Subject) (*R, error)) (*R, error) {
+func askScope[R any](ctx context.Context, routine string, req scoped, f func(space, rtl.Subject) (*R, error)) (*R,
+	error) {
 	scope := rtl.Scope(0) // of no handle
 	if ompdv1.Scope_name[int32(req.GetScope())] != "" {
 		scope = rtl.Scope(req.GetScope())

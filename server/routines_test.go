@@ -63,7 +63,8 @@ func must[R any](t testing.TB) func(R, error) R {
 func (c *client) initialize(t testing.TB) string {
 	t.Helper()
 	must[*ompdv1.InitializeResponse](t)(c.Initialize(t.Context(), &ompdv1.InitializeRequest{ApiVersion: 202111}))
-	resp := must[*ompdv1.ProcessInitializeResponse](t)(c.ProcessInitialize(t.Context(), &ompdv1.ProcessInitializeRequest{Target: c.target}))
+	resp := must[*ompdv1.ProcessInitializeResponse](t)(c.ProcessInitialize(t.Context(),
+		&ompdv1.ProcessInitializeRequest{Target: c.target}))
 	if len(resp.GetAddressSpaces()) != 1 || resp.GetAddressSpaces()[0].GetRuntime() != "libomp" {
 		t.Fatalf("address spaces: %v", resp)
 	}
@@ -82,16 +83,20 @@ func TestWalk(t *testing.T) {
 			continue
 		}
 		h := must[*ompdv1.GetThreadHandleResponse](t)(c.GetThreadHandle(ctx, &ompdv1.GetThreadHandleRequest{
-			Handle: space, ThreadId: &ompdv1.ThreadId{Kind: ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP, Value: uint64(th.LWP)},
+			Handle: space, ThreadId: &ompdv1.ThreadId{Kind: ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP,
+				Value: uint64(th.LWP)},
 		})).GetThreadHandle()
-		id := must[*ompdv1.GetThreadIdResponse](t)(c.GetThreadId(ctx, &ompdv1.GetThreadIdRequest{ThreadHandle: h, Kind: ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP}))
+		id := must[*ompdv1.GetThreadIdResponse](t)(c.GetThreadId(ctx,
+			&ompdv1.GetThreadIdRequest{ThreadHandle: h, Kind: ompdv1.ThreadIdKind_THREAD_ID_KIND_LWP}))
 		if id.GetThreadId().GetValue() != uint64(th.LWP) {
 			t.Errorf("LWP %d has the id %v", th.LWP, id)
 		}
-		region := must[*ompdv1.GetCurrParallelHandleResponse](t)(c.GetCurrParallelHandle(ctx, &ompdv1.GetCurrParallelHandleRequest{ThreadHandle: h})).GetParallelHandle()
+		region := must[*ompdv1.GetCurrParallelHandleResponse](t)(c.GetCurrParallelHandle(ctx,
+			&ompdv1.GetCurrParallelHandleRequest{ThreadHandle: h})).GetParallelHandle()
 		levels := 0
 		for ; ; levels++ {
-			up, err := c.GetEnclosingParallelHandle(ctx, &ompdv1.GetEnclosingParallelHandleRequest{ParallelHandle: region})
+			up, err := c.GetEnclosingParallelHandle(ctx,
+				&ompdv1.GetEnclosingParallelHandleRequest{ParallelHandle: region})
 			if err != nil {
 				checkCode(t, err, callbacks.Unavailable, codes.FailedPrecondition)
 				break
@@ -101,8 +106,10 @@ func TestWalk(t *testing.T) {
 		if levels != th.Level {
 			t.Errorf("LWP %d is at level %d, want %d", th.LWP, levels, th.Level)
 		}
-		task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(ctx, &ompdv1.GetCurrTaskHandleRequest{ThreadHandle: h})).GetTaskHandle()
-		cmp := must[*ompdv1.TaskHandleCompareResponse](t)(c.TaskHandleCompare(ctx, &ompdv1.TaskHandleCompareRequest{TaskHandle_1: task, TaskHandle_2: task}))
+		task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(ctx,
+			&ompdv1.GetCurrTaskHandleRequest{ThreadHandle: h})).GetTaskHandle()
+		cmp := must[*ompdv1.TaskHandleCompareResponse](t)(c.TaskHandleCompare(ctx,
+			&ompdv1.TaskHandleCompareRequest{TaskHandle_1: task, TaskHandle_2: task}))
 		if cmp.GetCmpValue() != 0 {
 			t.Errorf("a task compares to itself as %d", cmp.GetCmpValue())
 		}
@@ -120,7 +127,8 @@ func TestEnumerations(t *testing.T) {
 	space, ctx := c.initialize(t), t.Context()
 	state, states := uint32(0x102), 0
 	for more := true; more; states++ {
-		resp := must[*ompdv1.EnumerateStatesResponse](t)(c.EnumerateStates(ctx, &ompdv1.EnumerateStatesRequest{AddressSpaceHandle: space, CurrentState: state}))
+		resp := must[*ompdv1.EnumerateStatesResponse](t)(c.EnumerateStates(ctx,
+			&ompdv1.EnumerateStatesRequest{AddressSpaceHandle: space, CurrentState: state}))
 		state, more = resp.GetNextState(), resp.GetMoreEnums()
 	}
 	if states != 25 || state != 0x102 {
@@ -128,12 +136,14 @@ func TestEnumerations(t *testing.T) {
 	}
 	values := 0
 	for id, more := int32(0), true; more; {
-		resp := must[*ompdv1.EnumerateIcvsResponse](t)(c.EnumerateIcvs(ctx, &ompdv1.EnumerateIcvsRequest{Handle: space, Current: id}))
+		resp := must[*ompdv1.EnumerateIcvsResponse](t)(c.EnumerateIcvs(ctx,
+			&ompdv1.EnumerateIcvsRequest{Handle: space, Current: id}))
 		id, more = resp.GetNextId(), resp.GetMore()
 		if resp.GetNextScope() != ompdv1.Scope_SCOPE_ADDRESS_SPACE {
 			continue
 		}
-		v, err := c.GetIcvStringFromScope(ctx, &ompdv1.GetIcvStringFromScopeRequest{Handle: space, Scope: resp.GetNextScope(), IcvId: id})
+		v, err := c.GetIcvStringFromScope(ctx, &ompdv1.GetIcvStringFromScopeRequest{Handle: space,
+			Scope: resp.GetNextScope(), IcvId: id})
 		if err == nil && v.GetIcvString() != "" {
 			values++
 		}
@@ -141,7 +151,8 @@ func TestEnumerations(t *testing.T) {
 	if values < 5 {
 		t.Errorf("only %d variables of the address space have a value", values)
 	}
-	vars := must[*ompdv1.GetDisplayControlVarsResponse](t)(c.GetDisplayControlVars(ctx, &ompdv1.GetDisplayControlVarsRequest{AddressSpaceHandle: space}))
+	vars := must[*ompdv1.GetDisplayControlVarsResponse](t)(c.GetDisplayControlVars(ctx,
+		&ompdv1.GetDisplayControlVarsRequest{AddressSpaceHandle: space}))
 	if len(vars.GetControlVars()) < 5 || !strings.Contains(vars.GetControlVars()[0], "=") {
 		t.Errorf("control variables: %v", vars)
 	}
@@ -157,7 +168,8 @@ func checkCode(t testing.TB, err error, rc callbacks.RC, code codes.Code) {
 	}
 	info, ok := st.Details()[0].(*errdetails.ErrorInfo)
 	want := strings.ToUpper(strings.TrimPrefix(rc.String(), "ompd_rc_"))
-	if !ok || info.GetDomain() != Domain || info.GetReason() != want || info.GetMetadata()["ompd_rc_name"] != rc.String() || info.GetMetadata()["routine"] == "" {
+	if !ok || info.GetDomain() != Domain || info.GetReason() != want ||
+		info.GetMetadata()["ompd_rc_name"] != rc.String() || info.GetMetadata()["routine"] == "" {
 		t.Errorf("%v, want %v of %v", info, want, Domain)
 	}
 }
@@ -168,7 +180,8 @@ func TestReturnCodes(t *testing.T) {
 	r := core(t, "idle")
 	c, other := connect(t, address, r.Core), connect(t, address, r.Core)
 	space, theirs, ctx := c.initialize(t), other.initialize(t), t.Context()
-	list := must[*ompdv1.GetThreadsResponse](t)(c.GetThreads(ctx, &ompdv1.GetThreadsRequest{AddressSpaceHandle: space})).GetThreadHandles()
+	list := must[*ompdv1.GetThreadsResponse](t)(c.GetThreads(ctx,
+		&ompdv1.GetThreadsRequest{AddressSpaceHandle: space})).GetThreadHandles()
 	forged := list[0][:len(list[0])-1] + map[bool]string{true: "1", false: "0"}[strings.HasSuffix(list[0], "0")]
 	state := func(h string) error {
 		_, err := c.GetState(ctx, &ompdv1.GetStateRequest{ThreadHandle: h})
@@ -182,12 +195,14 @@ func TestReturnCodes(t *testing.T) {
 		_, err := c.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: h})
 		return err
 	}
-	task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(ctx, &ompdv1.GetCurrTaskHandleRequest{ThreadHandle: list[0]})).GetTaskHandle()
+	task := must[*ompdv1.GetCurrTaskHandleResponse](t)(c.GetCurrTaskHandle(ctx,
+		&ompdv1.GetCurrTaskHandleRequest{ThreadHandle: list[0]})).GetTaskHandle()
 	_, frame := c.GetTaskFrame(ctx, &ompdv1.GetTaskFrameRequest{TaskHandle: task})
 	_, initAgain := c.Initialize(ctx, &ompdv1.InitializeRequest{ApiVersion: 202111})
 	_, badVersion := c.Initialize(ctx, &ompdv1.InitializeRequest{ApiVersion: 7})
 	_, device := c.DeviceInitialize(ctx, &ompdv1.DeviceInitializeRequest{HostHandle: space, Kind: 2, Id: []byte{1}})
-	_, badState := c.EnumerateStates(ctx, &ompdv1.EnumerateStatesRequest{AddressSpaceHandle: space, CurrentState: 0x777})
+	_, badState := c.EnumerateStates(ctx, &ompdv1.EnumerateStatesRequest{AddressSpaceHandle: space,
+		CurrentState: 0x777})
 	_, badScope := c.GetToolData(ctx, &ompdv1.GetToolDataRequest{Handle: space, Scope: 256 + 2})
 	_, otherScope := c.GetToolData(ctx, &ompdv1.GetToolDataRequest{Handle: space, Scope: ompdv1.Scope_SCOPE_TASK})
 	_, badKind := c.GetThreadId(ctx, &ompdv1.GetThreadIdRequest{ThreadHandle: list[0], Kind: 9})
@@ -213,7 +228,8 @@ func TestReturnCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { checkCode(t, tt.err, tt.rc, tt.code) })
 	}
-	must[*ompdv1.RelAddressSpaceHandleResponse](t)(c.RelAddressSpaceHandle(ctx, &ompdv1.RelAddressSpaceHandleRequest{Handle: space}))
+	must[*ompdv1.RelAddressSpaceHandleResponse](t)(c.RelAddressSpaceHandle(ctx,
+		&ompdv1.RelAddressSpaceHandleRequest{Handle: space}))
 	checkCode(t, state(list[0]), callbacks.StaleHandle, codes.NotFound)
 	must[*ompdv1.FinalizeResponse](t)(other.Finalize(ctx, &ompdv1.FinalizeRequest{}))
 	_, err := other.GetOmpVersion(ctx, &ompdv1.GetOmpVersionRequest{AddressSpace: theirs})
@@ -227,5 +243,6 @@ func TestEveryCodeIsMapped(t *testing.T) {
 			t.Errorf("%v is %v", rc, c)
 		}
 	}
-	checkCode(t, routineStatus(routineError("ompd_get_state", callbacks.StaleHandle)), callbacks.StaleHandle, codes.NotFound)
+	checkCode(t, routineStatus(routineError("ompd_get_state", callbacks.StaleHandle)), callbacks.StaleHandle,
+		codes.NotFound)
 }

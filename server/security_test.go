@@ -73,7 +73,8 @@ func TestAddresses(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"tcp://0.0.0.0:0": "--tls-cert", "tcp://": "missing port",
-		"unix://s": "must be absolute", "/run/s": "unix:///path or tcp://host:port", "unix:///no/such/dir/s": "no such file",
+		"unix://s": "must be absolute", "/run/s": "unix:///path or tcp://host:port",
+		"unix:///no/such/dir/s": "no such file",
 	} {
 		if _, _, err := Listen(address, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
@@ -119,16 +120,19 @@ func TestToken(t *testing.T) {
 	startOn(t, Config{Open: openCore, Credentials: creds, Token: "secret"}, l)
 	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
 	list := func(options ...grpc.DialOption) error {
-		_, err := ompdv1.NewInspectionServiceClient(dial(t, l.Addr().String(), options...)).ListTargets(t.Context(), &ompdv1.ListTargetsRequest{})
+		_, err := ompdv1.NewInspectionServiceClient(dial(t, l.Addr().String(), options...)).ListTargets(t.Context(),
+			&ompdv1.ListTargetsRequest{})
 		return err
 	}
 	codeOf(t, "no token", list(plain), codes.Unauthenticated)
 	codeOf(t, "another token", list(plain, grpc.WithPerRPCCredentials(bearer("public"))), codes.Unauthenticated)
 	codeOf(t, "the token", list(plain, grpc.WithPerRPCCredentials(bearer("secret"))), codes.OK)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "secret")
-	_, err = ompdv1.NewOmpdServiceClient(dial(t, l.Addr().String(), plain)).GetApiVersion(ctx, &ompdv1.GetApiVersionRequest{})
+	_, err = ompdv1.NewOmpdServiceClient(dial(t, l.Addr().String(), plain)).GetApiVersion(ctx,
+		&ompdv1.GetApiVersionRequest{})
 	codeOf(t, "no Bearer", err, codes.Unauthenticated)
-	stream, err := ompdv1.NewInspectionServiceClient(dial(t, l.Addr().String(), plain)).GetReport(t.Context(), &ompdv1.GetReportRequest{})
+	stream, err := ompdv1.NewInspectionServiceClient(dial(t, l.Addr().String(), plain)).GetReport(t.Context(),
+		&ompdv1.GetReportRequest{})
 	if err == nil {
 		_, err = stream.Recv()
 	}
@@ -144,7 +148,8 @@ func certificate(t *testing.T, parent *tls.Certificate) *tls.Certificate {
 	}
 	tmpl := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA: parent == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		IsCA: parent == nil, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	signer, by := any(key), tmpl
 	if parent != nil {
@@ -168,7 +173,8 @@ func TestMutualTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.Leaf)
 	own, stranger := certificate(t, ca), certificate(t, nil)
-	secure := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{*certificate(t, ca)}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert})
+	secure := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{*certificate(t, ca)}, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert})
 	l, creds, err := Listen("tcp://0.0.0.0:0", nil, secure)
 	if err != nil {
 		t.Fatal(err)
@@ -178,8 +184,10 @@ func TestMutualTLS(t *testing.T) {
 	for name, tt := range map[string]struct {
 		certs []tls.Certificate
 		want  codes.Code
-	}{"ours": {[]tls.Certificate{*own}, codes.OK}, "a stranger's": {[]tls.Certificate{*stranger}, codes.Unavailable}, "none": {nil, codes.Unavailable}} {
-		conn := dial(t, "127.0.0.1:"+port, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: tt.certs})))
+	}{"ours": {[]tls.Certificate{*own}, codes.OK}, "a stranger's": {[]tls.Certificate{*stranger}, codes.Unavailable},
+		"none": {nil, codes.Unavailable}} {
+		conn := dial(t, "127.0.0.1:"+port,
+			grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: tt.certs})))
 		_, err := ompdv1.NewInspectionServiceClient(conn).ListTargets(t.Context(), &ompdv1.ListTargetsRequest{})
 		codeOf(t, "certificate: "+name, err, tt.want)
 	}

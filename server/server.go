@@ -103,7 +103,8 @@ type Server struct {
 // New returns a Server that Serve starts.
 func New(cfg Config) *Server {
 	cfg.Limits = cfg.Limits.orDefault()
-	s := &Server{cfg: cfg, log: cfg.Log, health: health.NewServer(), sessions: map[*connection]bool{}, shared: map[string]*target{}}
+	s := &Server{cfg: cfg, log: cfg.Log, health: health.NewServer(), sessions: map[*connection]bool{},
+		shared: map[string]*target{}}
 	s.users = users{all: map[string]*user{}, limit: cfg.Memory, memory: budget.NewLedger(cfg.Memory + cfg.Memory/2)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -122,7 +123,8 @@ func New(cfg Config) *Server {
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(connWindow),
 		grpc.ForceServerCodecV2(sized{encoding.GetCodecV2("proto")}),
 		// A client that vanished without a word is found by asking it.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: aliveWithin, MaxConnectionIdle: cfg.Limits.Idle}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: aliveWithin,
+			MaxConnectionIdle: cfg.Limits.Idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveWithin, PermitWithoutStream: true}),
 	}
 	if cfg.Credentials != nil {

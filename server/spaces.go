@@ -45,9 +45,11 @@ func (s *connection) spacesOf(t *target) (*spaces, error) {
 	s.mu.Unlock()
 	switch {
 	case sp == nil:
-		return nil, fmt.Errorf("no address space is open in this target: call ProcessInitialize first: %w", callbacks.StaleHandle)
+		return nil, fmt.Errorf("no address space is open in this target: call ProcessInitialize first: %w",
+			callbacks.StaleHandle)
 	case sp.stop != t.stop:
-		return nil, fmt.Errorf("the handle is of stop %d, the target is at stop %d: call ProcessInitialize again: %w", sp.stop, t.stop, callbacks.StaleHandle)
+		return nil, fmt.Errorf("the handle is of stop %d, the target is at stop %d: call ProcessInitialize again: %w",
+			sp.stop, t.stop, callbacks.StaleHandle)
 	case sp.view == t.view:
 		return sp, nil
 	}
@@ -94,7 +96,8 @@ func (s *connection) at(t *target, text, kind string) (handle, space, error) {
 			return h, space{p, s, t, sp}, nil
 		}
 	}
-	return h, space{}, fmt.Errorf("the handle is of an address space that was released, or of another stop than %d: %w", t.stop, callbacks.StaleHandle)
+	return h, space{}, fmt.Errorf("the handle is of an address space that was released, or of another stop than %d: %w",
+		t.stop, callbacks.StaleHandle)
 }
 
 // ask calls f with what a handle of that kind names, in the turn of its target. If

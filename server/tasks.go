@@ -76,7 +76,8 @@ func (c *cursor) task() (*ompdv1.Task, error) {
 
 // page takes the tasks that keep selects, up to size of them and room bytes. more
 // says that the walk is not over.
-func (c *cursor) page(ctx context.Context, size, room int, keep func(*ompdv1.Task) bool) (page []*ompdv1.Task, more bool, err error) {
+func (c *cursor) page(ctx context.Context, size, room int, keep func(*ompdv1.Task) bool) (page []*ompdv1.Task,
+	more bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
@@ -102,7 +103,8 @@ func (c *cursor) page(ctx context.Context, size, room int, keep func(*ompdv1.Tas
 func (s *inspection) ListTasks(ctx context.Context, req *ompdv1.ListTasksRequest) (*ompdv1.ListTasksResponse, error) {
 	f, limits := req.GetFilter(), s.server.cfg.Limits
 	keep := func(t *ompdv1.Task) bool {
-		return among(f.GetRegions(), t.GetRegion()) && among(f.GetStates(), t.GetState()) && among(f.GetKinds(), t.GetKind())
+		return among(f.GetRegions(), t.GetRegion()) && among(f.GetStates(), t.GetState()) &&
+			among(f.GetKinds(), t.GetKind())
 	}
 	resp := &ompdv1.ListTasksResponse{}
 	return resp, with(ctx, req, func(t *target) error {

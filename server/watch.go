@@ -29,7 +29,8 @@ type watching struct {
 }
 
 // WatchTarget sends a picture of each new stop.
-func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest, stream ompdv1.InspectionService_WatchTargetServer) error {
+func (s *inspection) WatchTarget(req *ompdv1.WatchTargetRequest,
+	stream ompdv1.InspectionService_WatchTargetServer) error {
 	w := &watching{inspection: s, req: req, stream: stream}
 	interval := max(req.GetInterval().AsDuration(), watch.Interval)
 	for n := int64(1); ; n++ {

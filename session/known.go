@@ -31,7 +31,8 @@ func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symb
 	if err := k.Close(); err != nil {
 		return nil, err
 	}
-	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: k.memory, NoDebug: o.NoDebug}
+	opts := symbolize.Options{DebugDirs: o.DebugDirs, Sysroot: o.Sysroot, Open: o.Open, Memory: k.memory,
+		NoDebug: o.NoDebug}
 	opts.Debuginfod.URLs = o.Debuginfod
 	opts.Debuginfod.Timeout = debuginfodTimeout
 	opts.Debuginfod.Disabled = len(o.Debuginfod) == 0

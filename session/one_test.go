@@ -35,7 +35,8 @@ func (c counted) Lend(a callbacks.Address, n uint64) []byte {
 // TestOneThread asks for each thread alone: the answer is what that of all has for it, its
 // stack in the forking thread too, and needs fewer reads.
 func TestOneThread(t *testing.T) {
-	for _, name := range []string{"gnu-nested", "llvm-nested", "llvm-deadlock", "gnu-barrier", "llvm-tasks-deps", "foreign"} {
+	for _, name := range []string{"gnu-nested", "llvm-nested", "llvm-deadlock", "gnu-barrier", "llvm-tasks-deps",
+		"foreign"} {
 		t.Run(name, func(t *testing.T) {
 			target, reads := counting(t, name)
 			q := session.Question{Parts: inspect.Parts{Threads: true, Stacks: true, Native: true}}

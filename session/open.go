@@ -111,7 +111,8 @@ type Asker interface {
 // Errors that say what a target is not.
 var (
 	// ErrNoTarget says that nothing has the name of a target.
-	ErrNoTarget = errors.New("give a core file or the number of a process; `ompd-inspect ps` lists the processes that use OpenMP")
+	ErrNoTarget = errors.New("give a core file or the number of a process; `ompd-inspect ps` lists the processes " +
+		"that use OpenMP")
 	// ErrCannotStop says that a target cannot be held at one moment.
 	ErrCannotStop = errors.New("this kind of target cannot be stopped")
 	// ErrExited says that a process has ended.
@@ -199,7 +200,8 @@ func OfAsker(a Asker) *Target { return &Target{asker: a} }
 // Live are the options as package live has them.
 func (o Options) Live() live.Options {
 	return live.Options{
-		Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, NoStop: o.NoStop, Open: o.Open, Memory: cmp.Or(o.memory, o.ledger()),
+		Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, NoStop: o.NoStop, Open: o.Open,
+		Memory: cmp.Or(o.memory, o.ledger()),
 	}
 }
 

@@ -50,7 +50,8 @@ func (l *process) Used() ([]watch.Use, error) {
 	}
 	list := make([]watch.Use, len(usage))
 	for i, u := range usage {
-		list[i] = watch.Use{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches, Runnable: u.State == 'R'}
+		list[i] = watch.Use{LWP: int(u.Thread.Value), CPU: u.User + u.System, Switches: u.Switches,
+			Runnable: u.State == 'R'}
 	}
 	return list, nil
 }
@@ -59,16 +60,20 @@ func (l *process) Used() ([]watch.Use, error) {
 func (l *process) Warnings() []error {
 	var out []error
 	if l.pause.Held {
-		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped while the answer was made, for a hundredth of the budget at most"))
+		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped "+
+			"while the answer was made, for a hundredth of the budget at most"))
 	}
 	if list := l.pause.Stranded; len(list) > 0 {
-		out = append(out, fmt.Errorf("it was not stopped: thread %d waits in a library that was unloaded, and the process would die of a stop, as of any signal to that thread", list[0].Value))
+		out = append(out, fmt.Errorf("it was not stopped: thread %d waits in a library that was unloaded, and the "+
+			"process would die of a stop, as of any signal to that thread", list[0].Value))
 	}
 	if n := len(l.pause.Running); n > 0 {
-		out = append(out, fmt.Errorf("%d threads ran during the look: their stacks and states are of different moments", n))
+		out = append(out, fmt.Errorf("%d threads ran during the look: their stacks and states are of different moments",
+			n))
 	}
 	if n := len(l.pause.Unsettled); n > 0 {
-		out = append(out, fmt.Errorf("%d words of memory changed while they were read, the first at %v: what depends on them is unsettled", n, l.pause.Unsettled[0]))
+		out = append(out, fmt.Errorf("%d words of memory changed while they were read, the first at %v: what depends "+
+			"on them is unsettled", n, l.pause.Unsettled[0]))
 	}
 	return out
 }

@@ -108,7 +108,8 @@ func heapOf(t *testing.T, core *corefile.Core) (low, high uint64) {
 	t.Helper()
 	const libraries = 0x7000_0000_0000 // are above
 	for _, m := range core.Mappings() {
-		if m.File == "" && m.Perm&callbacks.PermWrite != 0 && m.High.Offset < libraries && m.High.Offset-m.Low.Offset > high-low {
+		if m.File == "" && m.Perm&callbacks.PermWrite != 0 && m.High.Offset < libraries &&
+			m.High.Offset-m.Low.Offset > high-low {
 			low, high = m.Low.Offset, m.High.Offset
 		}
 	}

@@ -12,7 +12,8 @@ import (
 // Allocated names the data at addr by the allocatable array of Fortran that it lies
 // in, among the variables of a module: "locks(3)". Such an array has no gaps. word
 // reads 8 bytes of the target. It is not ok if addr lies in none.
-func (s *Symbolizer) Allocated(mod *callbacks.Module, addr uint64, word func(uint64) (uint64, bool)) (name string, ok bool) {
+func (s *Symbolizer) Allocated(mod *callbacks.Module, addr uint64, word func(uint64) (uint64, bool)) (name string,
+	ok bool) {
 	_ = s.locked(mod.Low.Offset, func(m *module, _ uint64) (err error) {
 		defer elfx.Recover("variables", &err)
 		for _, v := range m.variables().list {

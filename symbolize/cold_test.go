@@ -9,7 +9,8 @@ func TestColdPart(t *testing.T) {
 		file := compile(t, "shapes.cc", "g++", flag, "-O2")
 		cold := address(t, file, "main.cold")
 		f, err := open(t, file).Function(cold + 2)
-		if err != nil || f.Function != "main" || f.Linkage != "main.cold" || f.Offset != 2 || f.Low != address(t, file, "main") {
+		if err != nil || f.Function != "main" || f.Linkage != "main.cold" || f.Offset != 2 ||
+			f.Low != address(t, file, "main") {
 			t.Errorf("%s: Function in main.cold: %+v, %v", flag, f, err)
 		}
 		frames, err := open(t, file).Code(cold + 2)

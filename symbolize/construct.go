@@ -77,5 +77,6 @@ func offloadParent(name string) (parent string, ok bool) {
 // isDebugTwin tells the functions that clang makes with -g for the body of a
 // parallel region: another function, which the runtime calls, calls them.
 func isDebugTwin(linkage string) bool {
-	return strings.Contains(linkage, ".omp_outlined") && strings.Contains(linkage[strings.LastIndex(linkage, ".omp_outlined"):], "_debug__")
+	return strings.Contains(linkage, ".omp_outlined") &&
+		strings.Contains(linkage[strings.LastIndex(linkage, ".omp_outlined"):], "_debug__")
 }

@@ -22,14 +22,16 @@ func inMemory(m *callbacks.Module, b []byte) *callbacks.Module {
 // symbol table's name must be there all the same, and nothing may panic or hang.
 func TestDamagedDWARF(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, build := range [][]string{{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"}, {"clang++-16", "-gdwarf-4", "-gdwarf-aranges"}} {
+	for _, build := range [][]string{{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"},
+		{"clang++-16", "-gdwarf-4", "-gdwarf-aranges"}} {
 		file := compile(t, "small.cc", build[0], append(build[1:], "-O2")...)
 		m := load(t, file, bias)
 		good, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		pcs := []uint64{address(t, file, "main") + 4, address(t, file, "c_name") + 3, address(t, file, "_Z4walkPKii") + 12}
+		pcs := []uint64{address(t, file, "main") + 4, address(t, file, "c_name") + 3, address(t, file, "_Z4walkPKii") +
+			12}
 		errors := 0
 		for _, s := range debugSections(t, file) {
 			step := max(1, s.Size/300)
@@ -86,7 +88,8 @@ func TestTruncatedFile(t *testing.T) {
 	pc := address(t, file, "c_name")
 	for n := 0; n < len(good); n += 61 {
 		s := New([]*callbacks.Module{inMemory(m, good[:n])}, Options{DebugDirs: []string{t.TempDir()}})
-		if frames, err := s.Code(pc); len(frames) == 0 || err == nil && frames[0].Function == "" && len(s.Warnings()) == 0 {
+		if frames, err := s.Code(pc); len(frames) == 0 || err == nil && frames[0].Function == "" &&
+			len(s.Warnings()) == 0 {
 			t.Fatalf("cut at %d: %+v without a word", n, frames)
 		}
 		s.DeclLine(pc)

@@ -122,11 +122,13 @@ func (s *servers) spend(took time.Duration, n int64) {
 func (s *servers) get(url string, id []byte) (*debugFile, error) {
 	rest, most := s.left()
 	if rest <= 0 || most <= 0 {
-		return nil, fmt.Errorf("%s is not asked: downloading debug files took %v already; what arrived is in the cache, so repeat the command for more", url, s.Total)
+		return nil, fmt.Errorf("%s is not asked: downloading debug files took %v already; what arrived is in the "+
+			"cache, so repeat the command for more", url, s.Total)
 	}
 	began, body := time.Now(), &patient{}
 	defer func() { s.spend(time.Since(began), body.n) }()
-	ctx, cancel := context.WithTimeoutCause(context.Background(), rest, fmt.Errorf("all downloads together took %v, which is the limit", s.Total))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), rest,
+		fmt.Errorf("all downloads together took %v, which is the limit", s.Total))
 	defer cancel()
 	return s.download(ctx, url, id, body, most)
 }
@@ -151,7 +153,8 @@ func (s *servers) download(ctx context.Context, url string, id []byte, body *pat
 	resp, err := client.Do(req)
 	if err != nil {
 		s.setDown(url)
-		return nil, fmt.Errorf("%s does not answer (%w) and is not asked again; --no-debuginfod asks none", url, because(ctx, err))
+		return nil, fmt.Errorf("%s does not answer (%w) and is not asked again; --no-debuginfod asks none", url,
+			because(ctx, err))
 	}
 	defer resp.Body.Close()
 	switch {

@@ -16,7 +16,8 @@ func TestInside(t *testing.T) {
 		"10.0.0.1": true, "172.16.0.1": true, "172.31.255.255": true, "192.168.1.1": true, "::ffff:10.0.0.1": true,
 		"fd00::1": true, "169.254.169.254": true, "fe80::1": true, "224.0.0.1": true, "ff02::1": true,
 		"100.64.0.1": true, "100.127.255.255": true, "no address": true,
-		"172.32.0.1": false, "100.128.0.1": false, "100.63.255.255": false, "93.184.216.34": false, "2001:4860::1": false,
+		"172.32.0.1": false, "100.128.0.1": false, "100.63.255.255": false, "93.184.216.34": false,
+		"2001:4860::1": false,
 	} {
 		if got := isInside(net.ParseIP(address)); got != want {
 			t.Errorf("%s: inside %v, want %v", address, got, want)

@@ -33,7 +33,8 @@ func server(t *testing.T, id string, handle http.HandlerFunc) (url string, asked
 
 // debuginfod returns options that ask servers only.
 func debuginfod(t *testing.T, cache string, urls ...string) Options {
-	return Options{DebugDirs: []string{t.TempDir()}, Debuginfod: Debuginfod{URLs: urls, CacheDir: cache, Timeout: time.Minute}}
+	return Options{DebugDirs: []string{t.TempDir()}, Debuginfod: Debuginfod{URLs: urls, CacheDir: cache,
+		Timeout: time.Minute}}
 }
 
 // strippedAlone returns a program, its stripped copy, alone in its directory,
@@ -88,7 +89,8 @@ func TestDebuginfodForNames(t *testing.T) {
 	stripped := copyFile(t, made, filepath.Join(t.TempDir(), "small"))
 	url, asked := server(t, buildID(t, lib), http.NotFound)
 	s := openWith(t, debuginfod(t, "", url), load(t, stripped, bias))
-	if f, err := s.Function(address(t, lib, "c_name") + 1); err != nil || f.Function != "c_name" || f.Source != SourceDynsym {
+	if f, err := s.Function(address(t, lib, "c_name") + 1); err != nil || f.Function != "c_name" ||
+		f.Source != SourceDynsym {
 		t.Errorf("c_name: %+v, %v", f, err)
 	}
 	if _, ok := s.Lookup("no_such_symbol", ""); ok || asked.Load() != 0 {
@@ -129,7 +131,10 @@ func TestDebuginfodTroubles(t *testing.T) {
 			w.Header().Set("Content-Length", "99999999999")
 			w.WriteHeader(http.StatusOK)
 		}, "over the limit"},
-		"redirects to itself": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
+		"redirects to itself": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path,
+				http.StatusFound)
+		},
 			"more than 5 redirects"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,7 +266,8 @@ func TestRedirects(t *testing.T) {
 	}
 	defer l.Close()
 	here := l.Addr().String()
-	if _, err := (&dialer{server: "debuginfod.example:443"}).dial(t.Context(), "tcp", here); !errors.Is(err, errInside) {
+	if _, err := (&dialer{server: "debuginfod.example:443"}).dial(t.Context(), "tcp", here); !errors.Is(err,
+		errInside) {
 		t.Errorf("from a server elsewhere to this machine: %v", err)
 	}
 	own := &dialer{server: here}

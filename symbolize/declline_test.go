@@ -33,7 +33,8 @@ func directives(t *testing.T) map[int]string {
 func TestDeclLine(t *testing.T) {
 	lines := directives(t)
 	for _, compiler := range []string{"clang-14", "clang-16", "clang-19", "gcc"} {
-		for _, flags := range []string{"-g -O0", "-g -O2", "-g -O2 -fPIC -gdwarf-4", "-g -O1 -fno-inline", "-g -O0 -no-pie"} {
+		for _, flags := range []string{"-g -O0", "-g -O2", "-g -O2 -fPIC -gdwarf-4", "-g -O1 -fno-inline",
+			"-g -O0 -no-pie"} {
 			t.Run(compiler+flags, func(t *testing.T) {
 				checkDecls(t, openmp(t, compiler, strings.Fields(flags)...), lines)
 			})
@@ -44,7 +45,8 @@ func TestDeclLine(t *testing.T) {
 // TestDeclLineAArch64 does the same for the other architecture.
 func TestDeclLineAArch64(t *testing.T) {
 	for _, flags := range []string{"-g -O0", "-g -O2", "-g -O1 -fno-inline"} {
-		object := compile(t, "constructs.c", "clang-16", append(strings.Fields(flags), "--target=aarch64-linux-gnu", "-fPIC", "-fopenmp", "-c")...)
+		object := compile(t, "constructs.c", "clang-16", append(strings.Fields(flags), "--target=aarch64-linux-gnu",
+			"-fPIC", "-fopenmp", "-c")...)
 		file := filepath.Join(t.TempDir(), "constructs")
 		run(t, "ld.lld-16", "-shared", "-o", file, object)
 		checkDecls(t, file, directives(t))
@@ -103,7 +105,8 @@ func outlined(t *testing.T, file string) map[string]uint64 {
 	}
 	found := map[string]uint64{}
 	for _, s := range list {
-		if kind, _ := Construct(s.Name); kind != "" && elf.ST_TYPE(s.Info) == elf.STT_FUNC && !strings.Contains(s.Name, "privates_map") {
+		if kind, _ := Construct(s.Name); kind != "" && elf.ST_TYPE(s.Info) == elf.STT_FUNC &&
+			!strings.Contains(s.Name, "privates_map") {
 			found[s.Name] = s.Value + bias
 		}
 	}
@@ -113,7 +116,8 @@ func outlined(t *testing.T, file string) map[string]uint64 {
 func TestDeclLineOfPlainFunction(t *testing.T) {
 	for _, compiler := range []string{"clang-16", "gcc"} {
 		file := openmp(t, compiler, "-g", "-O1")
-		if path, line, err := open(t, file).DeclLine(address(t, file, "main")); err != nil || line != 6 || filepath.Base(path) != "constructs.c" {
+		if path, line, err := open(t, file).DeclLine(address(t, file, "main")); err != nil || line != 6 ||
+			filepath.Base(path) != "constructs.c" {
 			t.Errorf("%s: main is declared at %s:%d, %v; want constructs.c:6", compiler, path, line, err)
 		}
 	}

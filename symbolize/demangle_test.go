@@ -35,7 +35,8 @@ func TestConstruct(t *testing.T) {
 		if kind, parent := Construct(tt.linkage); kind != tt.kind || parent != tt.parent {
 			t.Errorf("Construct(%q) = %q, %q; want %q, %q", tt.linkage, kind, parent, tt.kind, tt.parent)
 		}
-		if want := tt.linkage == ".omp_task_entry." || tt.linkage == ".omp_task_entry..12"; IsTaskEntry(tt.linkage) != want {
+		if want := tt.linkage == ".omp_task_entry." ||
+			tt.linkage == ".omp_task_entry..12"; IsTaskEntry(tt.linkage) != want {
 			t.Errorf("IsTaskEntry(%q) is not %v", tt.linkage, want)
 		}
 	}

@@ -140,7 +140,8 @@ func (f *finder) alt(m *module, file, name string, id []byte) *debugFile {
 	if df, _ := f.servers.fetch(id); df != nil {
 		return df
 	}
-	m.note("%s: its debug information refers to %s, which is not here: some names of inlined functions are missing; install the debug package that has it", m.mod.Path, name)
+	m.note("%s: its debug information refers to %s, which is not here: some names of inlined functions are missing; "+
+		"install the debug package that has it", m.mod.Path, name)
 	return nil
 }
 

@@ -19,11 +19,17 @@ func TestSeparateDebugFile(t *testing.T) {
 	id := buildID(t, full)
 	want := open(t, full)
 	for name, place := range map[string]func(stripped, dirs string) string{
-		"build ID":         func(_, dirs string) string { return filepath.Join(dirs, ".build-id", id[:2], id[2:]+".debug") },
-		"same directory":   func(s, _ string) string { return filepath.Join(filepath.Dir(s), "small.debug") },
-		".debug":           func(s, _ string) string { return filepath.Join(filepath.Dir(s), ".debug", "small.debug") },
-		"debug directory":  func(s, dirs string) string { return filepath.Join(dirs, filepath.Dir(s), "small.debug") },
-		"sysroot build ID": func(_, dirs string) string { return filepath.Join(dirs, "root/dbg/.build-id", id[:2], id[2:]+".debug") },
+		"build ID": func(_, dirs string) string {
+			return filepath.Join(dirs, ".build-id", id[:2],
+				id[2:]+".debug")
+		},
+		"same directory":  func(s, _ string) string { return filepath.Join(filepath.Dir(s), "small.debug") },
+		".debug":          func(s, _ string) string { return filepath.Join(filepath.Dir(s), ".debug", "small.debug") },
+		"debug directory": func(s, dirs string) string { return filepath.Join(dirs, filepath.Dir(s), "small.debug") },
+		"sysroot build ID": func(_, dirs string) string {
+			return filepath.Join(dirs, "root/dbg/.build-id", id[:2],
+				id[2:]+".debug")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			made, debug := split(t, full)
@@ -227,7 +233,8 @@ func TestConfined(t *testing.T) {
 	stripped := copyFile(t, made, filepath.Join(t.TempDir(), "small"))
 	place := filepath.Join(filepath.Dir(stripped), ".debug", "small.debug")
 	copyFile(t, debug, place)
-	for name, o := range map[string]*files.Opener{"nothing": {}, "elsewhere": {Dirs: []string{t.TempDir()}}, "another build": {}} {
+	for name, o := range map[string]*files.Opener{"nothing": {}, "elsewhere": {Dirs: []string{t.TempDir()}},
+		"another build": {}} {
 		if name == "another build" {
 			copyFile(t, program(t, "-DOTHER"), place)
 		}
@@ -242,6 +249,7 @@ func TestConfined(t *testing.T) {
 		}
 	}
 	copyFile(t, debug, place)
-	s := openWith(t, Options{Open: (&files.Opener{Dirs: []string{filepath.Dir(stripped)}}).Open}, load(t, stripped, bias))
+	s := openWith(t, Options{Open: (&files.Opener{Dirs: []string{filepath.Dir(stripped)}}).Open},
+		load(t, stripped, bias))
 	sameFrames(t, full, s, open(t, full))
 }

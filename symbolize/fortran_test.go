@@ -16,16 +16,19 @@ func TestFortran(t *testing.T) {
 		line     int // of the directive, which flang does not record: there, of a variable of the region
 	}{
 		{"gfortran", []string{"-g", "-O0"}, map[string]string{
-			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one", "outside_": "outside", "MAIN__": "simulate", "main": "main",
+			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one", "outside_": "outside", "MAIN__": "simulate",
+			"main": "main",
 		}, "__heat_MOD_solve._omp_fn.0", 9},
 		{"gfortran", []string{"-g", "-O2", "-fno-inline"}, map[string]string{
 			"__heat_MOD_solve": "heat::solve", "outside_": "outside", "MAIN__": "simulate",
 		}, "__heat_MOD_solve._omp_fn.0", 9},
 		{"gfortran", []string{"-O0"}, map[string]string{ // no debug information: nothing says that it is Fortran
-			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one.0", "outside_": "outside_", "MAIN__": "main program",
+			"__heat_MOD_solve": "heat::solve", "add_one.0": "add_one.0", "outside_": "outside_",
+			"MAIN__": "main program",
 		}, "", 0},
 		{"flang-new-19", []string{"-g", "-O0"}, map[string]string{
-			"_QMheatPsolve": "heat::solve", "_QMheatFsolvePadd_one": "heat::solve::add_one", "outside_": "outside", "_QQmain": "main program",
+			"_QMheatPsolve": "heat::solve", "_QMheatFsolvePadd_one": "heat::solve::add_one", "outside_": "outside",
+			"_QQmain": "main program",
 		}, "_QMheatPsolve..omp_par", 7},
 	} {
 		t.Run(tt.compiler+tt.flags[0], func(t *testing.T) {

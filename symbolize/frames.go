@@ -162,7 +162,8 @@ func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
 		return Frame{}
 	}
 	n := fn.Names()
-	f := Frame{Linkage: n.Linkage, Low: fn.Low + m.mod.Bias, Offset: addr - fn.Low, Source: SourceDWARF, Artificial: n.Artificial}
+	f := Frame{Linkage: n.Linkage, Low: fn.Low + m.mod.Bias, Offset: addr - fn.Low, Source: SourceDWARF,
+		Artificial: n.Artificial}
 	if f.Linkage == "" {
 		f.Linkage = n.Name
 	}

@@ -177,7 +177,8 @@ func (l *locals) consider(e *dwarf.Entry, in scope) {
 	if name == "" || typ == 0 || !ok || l.addr-at >= size {
 		return
 	}
-	if p, ok := l.types.at(typ, l.addr-at, 0); ok && (l.found == 0 || l.name != name+p.path || l.function != in.function) {
+	if p, ok := l.types.at(typ, l.addr-at, 0); ok &&
+		(l.found == 0 || l.name != name+p.path || l.function != in.function) {
 		l.found++
 		l.name, l.function = name+p.path, in.function
 	}

@@ -24,7 +24,8 @@ type valuedAt struct {
 // LocalValue is the value that an integer variable of the function of a frame, or of
 // one that is inlined there, has now. read reads memory. It is not ok if debug
 // information does not tell, or there are several of that name.
-func (s *Symbolizer) LocalValue(f Activation, name string, read func(addr uint64, size int) (uint64, bool)) (v int64, ok bool) {
+func (s *Symbolizer) LocalValue(f Activation, name string, read func(addr uint64, size int) (uint64, bool)) (v int64,
+	ok bool) {
 	_ = s.locked(f.PC, func(m *module, pc uint64) (err error) {
 		defer elfx.Recover("variables", &err)
 		at := valuedAt{pc, name}

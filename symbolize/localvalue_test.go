@@ -37,13 +37,15 @@ func TestLocationLists(t *testing.T) {
 		l := locList{Cursor: binread.Cursor{Data: b}, vs: vs, base: random.Uint64()}
 		l.find(0x1018)
 		locationIn(b, 0, 0x1018)
-		(&locals{frame: Activation{Register: func(n int) (uint64, bool) { return uint64(n), n != 3 }}, base: b[:min(1, len(b))]}).evaluate(b)
+		(&locals{frame: Activation{Register: func(n int) (uint64, bool) { return uint64(n), n != 3 }},
+			base: b[:min(1, len(b))]}).evaluate(b)
 	}
 }
 
 // TestEvaluate holds values of expressions that compilers write for counters.
 func TestEvaluate(t *testing.T) {
-	l := locals{frame: Activation{CFA: 0x7000, Register: func(n int) (uint64, bool) { return uint64(100 * n), n != 9 }}, base: []byte{opCallFrameCFA}}
+	l := locals{frame: Activation{CFA: 0x7000, Register: func(n int) (uint64, bool) { return uint64(100 * n), n != 9 }},
+		base: []byte{opCallFrameCFA}}
 	for _, c := range []struct {
 		loc   []byte
 		want  uint64

@@ -173,7 +173,8 @@ func (m *module) slotSymbol(addr uint64) (string, bool) {
 		if f := m.elf(); f != nil {
 			list, _ := f.Relocations()
 			for _, r := range list {
-				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) && m.finder.memory.Take("relocations", slotCost) == nil {
+				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) &&
+					m.finder.memory.Take("relocations", slotCost) == nil {
 					name, _, _ := strings.Cut(r.Symbol, "@")
 					m.slots[r.Offset] = name
 				}

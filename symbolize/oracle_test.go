@@ -63,8 +63,10 @@ func TestAgainstLLVM(t *testing.T) {
 		{"g++", "-g -O0"}, {"g++", "-g -O2"}, {"g++", "-g -O2 -flto"}, {"g++", "-g -O2 -no-pie -gz=zlib"},
 		{"g++", "-gdwarf-4 -O3 -ffunction-sections -Wl,--gc-sections"}, {"g++", "-gdwarf-3 -gdwarf64 -O2"},
 		{"g++", "-g -O1 -fdebug-prefix-map=PWD=./mapped"}, {"g++", "-gdwarf-4 -O1 -fdebug-prefix-map=PWD=./mapped"},
-		{"clang++-16", "-g -O1 -fdebug-prefix-map=PWD=./mapped"}, {"clang++-16", "-g -O0"}, {"clang++-16", "-g -O2 -gz=zstd"}, {"clang++-16", "-gdwarf-4 -O2 -fdebug-types-section"},
-		{"clang++-16", "-g -O2 -gdwarf-aranges -ffunction-sections -Wl,--gc-sections"}, {"clang++-16", "-gline-tables-only -O2"},
+		{"clang++-16", "-g -O1 -fdebug-prefix-map=PWD=./mapped"}, {"clang++-16", "-g -O0"},
+		{"clang++-16", "-g -O2 -gz=zstd"}, {"clang++-16", "-gdwarf-4 -O2 -fdebug-types-section"},
+		{"clang++-16", "-g -O2 -gdwarf-aranges -ffunction-sections -Wl,--gc-sections"},
+		{"clang++-16", "-gline-tables-only -O2"},
 	} {
 		t.Run(tt.compiler+tt.flags, func(t *testing.T) {
 			file := compile(t, "shapes.cc", tt.compiler, strings.Fields(strings.ReplaceAll(tt.flags, "PWD", pwd))...)

@@ -56,8 +56,10 @@ type symbolKey struct {
 }
 
 // symbols is newSymbols within the limit of memory: if they do not fit, there are none.
-func (m *module) symbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool), tables ...table) *symbols {
-	const each = uint64(unsafe.Sizeof(symbol{}) + unsafe.Sizeof(symbolKey{}) + 2*unsafe.Sizeof(spans.Span[*symbol]{}) + 8)
+func (m *module) symbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint8, ok bool),
+	tables ...table) *symbols {
+	const each = uint64(unsafe.Sizeof(symbol{}) + unsafe.Sizeof(symbolKey{}) + 2*unsafe.Sizeof(spans.Span[*symbol]{}) +
+		8)
 	n := uint64(0)
 	for _, t := range tables {
 		n += uint64(len(t.list))
@@ -80,7 +82,8 @@ func newSymbols(sections []elf.SectionHeader, keep func(*elfx.Symbol) (rank uint
 			s := &t.list[i]
 			if rank, ok := keep(s); ok && s.Name != "" && s.Value+s.Size >= s.Value {
 				keys = append(keys, symbolKey{s.Value, len(all)})
-				all = append(all, symbol{name: s.Name, low: s.Value, high: s.Value + s.Size, sized: s.Size > 0, rank: rank, source: t.source})
+				all = append(all, symbol{name: s.Name, low: s.Value, high: s.Value + s.Size, sized: s.Size > 0,
+					rank: rank, source: t.source})
 			}
 		}
 	}
@@ -205,5 +208,6 @@ func mappingSymbol(name string) bool {
 	if strings.HasPrefix(name, ".L") {
 		return true
 	}
-	return len(name) >= 2 && name[0] == '$' && strings.IndexByte("xdat", name[1]) >= 0 && (len(name) == 2 || name[2] == '.')
+	return len(name) >= 2 && name[0] == '$' && strings.IndexByte("xdat", name[1]) >= 0 &&
+		(len(name) == 2 || name[2] == '.')
 }

@@ -101,7 +101,8 @@ func TestSlotSymbol(t *testing.T) {
 		found := map[string]bool{}
 		for line := range strings.Lines(run(t, "readelf", "-rW", file)) {
 			f := strings.Fields(line)
-			if len(f) < 5 || f[2] != "R_X86_64_JUMP_SLOT" && f[2] != "R_X86_64_JUMP_SLO" && f[2] != "R_X86_64_GLOB_DAT" {
+			if len(f) < 5 || f[2] != "R_X86_64_JUMP_SLOT" && f[2] != "R_X86_64_JUMP_SLO" &&
+				f[2] != "R_X86_64_GLOB_DAT" {
 				continue
 			}
 			var offset uint64
@@ -149,7 +150,8 @@ func TestExportedFew(t *testing.T) {
 			name, low, ok := s.Exported(pc)
 			wantName, wantLow, want := sorted.Exported(pc)
 			if name != wantName || low != wantLow || ok != want {
-				t.Fatalf("Exported(%#x) = %q at %#x, %v; when sorted %q at %#x, %v", pc-bias, name, low, ok, wantName, wantLow, want)
+				t.Fatalf("Exported(%#x) = %q at %#x, %v; when sorted %q at %#x, %v", pc-bias, name, low, ok, wantName,
+					wantLow, want)
 			}
 			if ok {
 				named++
@@ -213,7 +215,8 @@ func TestModules(t *testing.T) {
 	for _, tt := range []struct {
 		addr uint64
 		want *callbacks.Module
-	}{{0xfff, nil}, {0x1000, outer}, {0x3000, inner}, {0x3fff, inner}, {0x4000, outer}, {0x9000, nil}, {0xa000, other}, {0xb000, nil}} {
+	}{{0xfff, nil}, {0x1000, outer}, {0x3000, inner}, {0x3fff, inner}, {0x4000, outer}, {0x9000, nil}, {0xa000, other},
+		{0xb000, nil}} {
 		if got := s.Module(tt.addr); got != tt.want {
 			t.Errorf("Module(%#x) = %v, want %v", tt.addr, got, tt.want)
 		}

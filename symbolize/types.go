@@ -22,7 +22,8 @@ const (
 // lockTypes are the types that people know a lock by; what is in them is the
 // runtime's.
 var lockTypes = map[string]bool{
-	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true, "pthread_cond_t": true,
+	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true,
+	"pthread_cond_t": true,
 }
 
 // language is how a compilation unit writes the parts of variables, and what its

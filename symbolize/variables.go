@@ -139,13 +139,15 @@ func (vs *variables) types(lang language) types { return types{vs.data, lang} }
 func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
 	return func(yield func(variable) bool) {
 		list := m.variables().list
-		i, _ := slices.BinarySearchFunc(list, sym.low, func(v variable, low uint64) int { return cmp.Compare(v.addr, low) })
+		i, _ := slices.BinarySearchFunc(list, sym.low,
+			func(v variable, low uint64) int { return cmp.Compare(v.addr, low) })
 		for ; i < len(list) && list[i].addr < sym.high; i++ {
 			v := list[i]
 			if !v.member && v.addr != sym.low {
 				continue
 			}
-			if size, ok := m.vars.types(v.lang).size(v.typ); sym.sized && ok && (size > sym.high-v.addr || !v.member && size != sym.high-sym.low) {
+			if size, ok := m.vars.types(v.lang).size(v.typ); sym.sized && ok &&
+				(size > sym.high-v.addr || !v.member && size != sym.high-sym.low) {
 				continue
 			}
 			if !yield(v) {
@@ -190,7 +192,8 @@ func (m *module) information() *variables {
 		return m.vars
 	}
 	m.vars.data = data
-	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs, ".debug_loclists": &m.vars.loclists} {
+	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs,
+		".debug_loclists": &m.vars.loclists} {
 		*to, _, _ = file.Section(name)
 	}
 	return m.vars

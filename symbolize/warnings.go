@@ -16,7 +16,8 @@ func (s *Symbolizer) Warnings() []string {
 		m.mu.Lock()
 		list = append(list, m.notes...)
 		if err := m.damage(); err != nil {
-			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again", m.mod.Path, err))
+			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again",
+				m.mod.Path, err))
 		}
 		switch {
 		// The kernel's own library has no debug information anywhere.
@@ -24,14 +25,16 @@ func (s *Symbolizer) Warnings() []string {
 		case m.fileErr != nil:
 			list = append(list, fmt.Sprintf("%s: no functions and lines: %v", m.mod.Path, m.fileErr))
 		case m.mod.Main:
-			list = append(list, fmt.Sprintf("%s: no source lines: it has no debug information; compile it with -g", m.mod.Path))
+			list = append(list, fmt.Sprintf("%s: no source lines: it has no debug information; compile it with -g",
+				m.mod.Path))
 		default:
 			missing = append(missing, path.Base(m.mod.Path))
 		}
 		m.mu.Unlock()
 	}
 	if len(missing) > 0 {
-		list = append(list, fmt.Sprintf("%s: no source lines: no debug information, also not in %s; install the debug packages%s",
+		list = append(list, fmt.Sprintf("%s: no source lines: no debug information, also not in %s; install the "+
+			"debug packages%s",
 			strings.Join(missing, ", "), strings.Join(s.finder.dirs, ", "), s.finder.servers.advice()))
 	}
 	slices.Sort(list)

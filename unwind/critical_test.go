@@ -58,12 +58,14 @@ func (o *opened) criticals(t *testing.T) map[uint64]string {
 // the code before its call of __kmpc_critical, however that was compiled.
 func TestArgumentOfCall(t *testing.T) {
 	for name, flags := range map[string][]string{
-		"O0": {"-O0"}, "O1": {"-O1"}, "O3": {"-O3", "-fomit-frame-pointer"}, "no-plt": {"-O2", "-fno-plt"}, "no-pie": {"-O2", "-no-pie"},
-		"Os": {"-Os", "-fcf-protection=full"},
+		"O0": {"-O0"}, "O1": {"-O1"}, "O3": {"-O3", "-fomit-frame-pointer"}, "no-plt": {"-O2", "-fno-plt"},
+		"no-pie": {"-O2", "-no-pie"},
+		"Os":     {"-Os", "-fcf-protection=full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "critical", Flags: flags})
-			o := open(t, omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel}).Core)
+			o := open(t, omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16),
+				Mode: omptest.Kernel}).Core)
 			entry, err := o.Symbol("__kmpc_critical", "")
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +73,8 @@ func TestArgumentOfCall(t *testing.T) {
 			locks, found := o.criticals(t), map[string]bool{}
 			for _, lwp := range o.lwps {
 				frames, _ := o.stack(t, lwp)
-				i := slices.IndexFunc(frames, func(f unwind.Frame) bool { return o.calledFunction(f.PC) == entry.Offset })
+				i := slices.IndexFunc(frames,
+					func(f unwind.Frame) bool { return o.calledFunction(f.PC) == entry.Offset })
 				if i < 0 {
 					continue
 				}

@@ -22,7 +22,8 @@ func oneFunction(t *testing.T, a callbacks.Arch, insts []byte, stack ...uint64) 
 		ra = callbacks.AArch64LR
 	}
 	low, high := uint64(funcLow), uint64(funcLow+funcSize)
-	rules, err := (&fde{cie: &cie{codeAlign: 1, dataAlign: -8, ra: ra, insts: buf{b: insts}}, low: low, high: high}).row(low, a)
+	rules, err := (&fde{cie: &cie{codeAlign: 1, dataAlign: -8, ra: ra, insts: buf{b: insts}}, low: low,
+		high: high}).row(low, a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func FuzzTable(f *testing.F) {
 // FuzzInstructions runs bytes as call frame instructions.
 func FuzzInstructions(f *testing.F) {
 	f.Add([]byte{cfaRememberState, cfaAdvanceLoc | 3, cfaOffset | 6, 2, cfaRestoreState}, uint64(4))
-	f.Add([]byte{cfaDefCFAExpression, 2, opBreg0 + 6, 0, cfaValExpression, 3, 1, opLit0, cfaValOffsetSF, 7, 0x7f}, uint64(0))
+	f.Add([]byte{cfaDefCFAExpression, 2, opBreg0 + 6, 0, cfaValExpression, 3, 1, opLit0, cfaValOffsetSF, 7, 0x7f},
+		uint64(0))
 	f.Fuzz(func(t *testing.T, insts []byte, pc uint64) {
 		for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 			common := &cie{codeAlign: 1, dataAlign: -8, ra: 16, insts: buf{b: start}}
@@ -109,7 +110,8 @@ func FuzzStack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stack []byte, pc, sp, fp uint64) {
 		for _, a := range []callbacks.Arch{callbacks.ArchX86_64, callbacks.ArchAArch64} {
 			mem := &stackBytes{b: stack}
-			m := &module{Module: &callbacks.Module{Path: "m", Low: callbacks.At(funcLow), High: callbacks.At(funcLow + funcSize)}, mem: mem}
+			m := &module{Module: &callbacks.Module{Path: "m", Low: callbacks.At(funcLow),
+				High: callbacks.At(funcLow + funcSize)}, mem: mem}
 			m.eh = newTable(slice{tableAt, frame}, bases{})
 			m.eh.start, m.eh.end = tableAt, tableAt+uint64(len(frame))
 			m.load.Do(func() {})

@@ -37,7 +37,8 @@ func gdbStacks(t testing.TB, exe, core string) map[uint64]string {
 	if err := os.WriteFile(script, []byte(walker), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := omptest.Gdb(t, exe, core, "set width 0", "set backtrace past-main on", "set backtrace past-entry on", "source "+script)
+	out := omptest.Gdb(t, exe, core, "set width 0", "set backtrace past-main on", "set backtrace past-entry on",
+		"source "+script)
 	stacks := map[uint64]string{}
 	for line := range strings.Lines(out) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "STACK ")
@@ -123,7 +124,8 @@ func compare(t *testing.T, exe, core string) (frames int) {
 		fs, got := o.stack(t, lwp)
 		frames += len(fs)
 		// gdb does not see that a coroutine ends at its entry, and goes on to 0.
-		if astray, ok := strings.CutSuffix(want[lwp.Value], " 0x0"); ok && len(fs) >= 3 && strings.HasPrefix(astray, got+" ") {
+		if astray, ok := strings.CutSuffix(want[lwp.Value], " 0x0"); ok && len(fs) >= 3 &&
+			strings.HasPrefix(astray, got+" ") {
 			continue
 		}
 		if got != want[lwp.Value] {

@@ -41,7 +41,8 @@ func TestRegistersAsGdb(t *testing.T) {
 			if err := os.WriteFile(script, []byte(dumper), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out := omptest.Gdb(t, exe, core, "set backtrace past-main on", "set backtrace past-entry on", "source "+script)
+			out := omptest.Gdb(t, exe, core, "set backtrace past-main on", "set backtrace past-entry on", "source "+
+				script)
 			if n := compareRegisters(t, open(t, core), out); n < 300 {
 				t.Errorf("%d registers compared, want at least 300", n)
 			}
@@ -72,7 +73,8 @@ func compareRegisters(t *testing.T, o *opened, gdb string) (compared int) {
 				}
 			}
 			if i > 0 && !frames[i-1].Signal && frames[i-1].CFA != f.Registers.SP() {
-				t.Errorf("%v frame %d: CFA %#x, caller's stack pointer %#x", lwp, i-1, frames[i-1].CFA, f.Registers.SP())
+				t.Errorf("%v frame %d: CFA %#x, caller's stack pointer %#x", lwp, i-1, frames[i-1].CFA,
+					f.Registers.SP())
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func TestRowsAsReadelf(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: apt-get install binutils", err)
 	}
-	files := []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libgcc_s.so.1", "/lib/x86_64-linux-gnu/libm.so.6"}
+	files := []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libgcc_s.so.1",
+		"/lib/x86_64-linux-gnu/libm.so.6"}
 	for _, r := range omptest.Runtimes(t) {
 		files = append(files, r.Lib)
 	}

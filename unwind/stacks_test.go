@@ -44,9 +44,12 @@ func TestStacksAsGdb(t *testing.T) {
 		{"clang O2", "clang-16", "null", []string{"-O2", "-fomit-frame-pointer"}},
 		{"clang O3", "clang-16", "leaf", []string{"-O3", "-fomit-frame-pointer"}},
 		{"clang O1 frame pointer", "clang-16", "vdso", []string{"-O1", "-fno-omit-frame-pointer"}},
-		{"gcc debug_frame", "gcc", "abort", []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
-		{"clang debug_frame", "clang-16", "leaf", []string{"-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
-		{"clang zdebug_frame", "clang-16", "null", []string{"-O2", "-g", "-gz=zlib", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
+		{"gcc debug_frame", "gcc", "abort", []string{"-O2", "-g", "-fomit-frame-pointer",
+			"-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
+		{"clang debug_frame", "clang-16", "leaf", []string{"-O2", "-g", "-gdwarf-4", "-fomit-frame-pointer",
+			"-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
+		{"clang zdebug_frame", "clang-16", "null", []string{"-O2", "-g", "-gz=zlib", "-fomit-frame-pointer",
+			"-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			exe := compile(t, c.cc, "stacks.c", c.flags...)

@@ -117,7 +117,8 @@ func (t *table) scanAll() ([]span, error) {
 			// only its own function.
 			if f, err := t.parseFDE(&h); err == nil && f.low < f.high && f.low != 0 {
 				if len(all)%fdesCounted == 0 {
-					if t.memory.Take("index of unwind information", 2*fdesCounted*uint64(unsafe.Sizeof(span{}))) != nil {
+					if t.memory.Take("index of unwind information",
+						2*fdesCounted*uint64(unsafe.Sizeof(span{}))) != nil {
 						break // what was read serves
 					}
 				}

@@ -115,7 +115,8 @@ func TestEncodings(t *testing.T) {
 		{"old GCC", "eh", nil, peAbsolute, false},
 		{"gcc", "zR", []byte{pePCRel | peSData4}, pePCRel | peSData4, false},
 		{"large", "zR", []byte{pePCRel | peSData8}, pePCRel | peSData8, false},
-		{"c++", "zPLR", []byte{pePCRel | peSData4 | peIndirect, 1, 2, 3, 4, pePCRel | peSData4, pePCRel | peSData4}, pePCRel | peSData4, false},
+		{"c++", "zPLR", []byte{pePCRel | peSData4 | peIndirect, 1, 2, 3, 4, pePCRel | peSData4, pePCRel | peSData4},
+			pePCRel | peSData4, false},
 		{"pac", "zRB", []byte{pePCRel | peSData4}, pePCRel | peSData4, false},
 		{"mte", "zRG", []byte{pePCRel | peSData4}, pePCRel | peSData4, false},
 		{"unknown at the end", "zRX", []byte{pePCRel | peSData4, 9}, pePCRel | peSData4, false},
@@ -237,7 +238,8 @@ func ehHeader(frame []byte, format byte, more int) []byte {
 
 func TestHeader(t *testing.T) {
 	frame := ehTable("zR", []byte{peUData4}, peUData4, false)
-	for _, format := range []byte{peDataRel | peSData4, peDataRel | peSData8, peUData4, peUData8, peDataRel | peULEB, peOmit} {
+	for _, format := range []byte{peDataRel | peSData4, peDataRel | peSData8, peUData4, peUData8, peDataRel | peULEB,
+		peOmit} {
 		for _, more := range []int{0, 1, 4} {
 			data := ehHeader(frame, format, min(more, 4))
 			if formatSize(format&peFormat) == 0 {
@@ -272,7 +274,8 @@ func TestHeaderLies(t *testing.T) {
 	if _, err = ehFrame(slice{tableAt, data}, tableAt, 256); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("version 2: %v", err)
 	}
-	if _, err = ehFrame(slice{tableAt, data}, tableAt, 3); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrUnsupported) {
+	if _, err = ehFrame(slice{tableAt, data}, tableAt, 3); !errors.Is(err, ErrDamaged) &&
+		!errors.Is(err, ErrUnsupported) {
 		t.Errorf("3 bytes: %v", err)
 	}
 }

@@ -61,7 +61,8 @@ const (
 	HowCode                    // the code from the return address to the end of a function without table
 )
 
-var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf", "gopclntab", "code"}
+var howNames = [...]string{"registers", "eh_frame", "debug_frame", "signal", "frame pointer", "leaf", "gopclntab",
+	"code"}
 
 // String names the way as the tool prints it.
 func (h How) String() string {
@@ -188,7 +189,8 @@ func (u *Unwinder) FunctionBounds(pc uint64) (low, high uint64, ok bool) {
 
 // module returns the module that pc lies in, or nil.
 func (u *Unwinder) module(pc uint64) *module {
-	i, found := slices.BinarySearchFunc(u.mods, pc, func(m *module, pc uint64) int { return cmp.Compare(m.Low.Offset, pc) })
+	i, found := slices.BinarySearchFunc(u.mods, pc,
+		func(m *module, pc uint64) int { return cmp.Compare(m.Low.Offset, pc) })
 	if !found {
 		i--
 	}

@@ -67,7 +67,8 @@ func UsedSince(before, now []Use) []Use {
 	var list []Use
 	for _, u := range now {
 		if b, ok := old[u.LWP]; ok {
-			list = append(list, Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches, Runnable: u.Runnable})
+			list = append(list, Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches,
+				Runnable: u.Runnable})
 		}
 	}
 	return list

@@ -135,10 +135,12 @@ func (c *Change) judge() {
 		c.Verdict = Unknown
 		c.Reason = fmt.Sprintf("%s ran, but where could not be seen without stopping them", threads(count[Ran]))
 	case starved > 0: // on a busy machine, that is no hang
-		c.Verdict, c.Reason = Unknown, fmt.Sprintf("%s had something to do, and got no processor for it", threads(starved))
+		c.Verdict, c.Reason = Unknown, fmt.Sprintf("%s had something to do, and got no processor for it",
+			threads(starved))
 	case count[Spun] > 0:
 		c.Verdict = Spinning
-		c.Reason = fmt.Sprintf("%s used processors without progress, %d did not run", threads(count[Spun]), count[Still])
+		c.Reason = fmt.Sprintf("%s used processors without progress, %d did not run", threads(count[Spun]),
+			count[Still])
 	default:
 		c.Verdict, c.Reason = Stuck, "no thread made progress or ran"
 	}
@@ -155,7 +157,8 @@ func (c *Change) progress(count map[string]int) string {
 		}
 	}
 	var parts []string
-	for _, m := range []string{"barriers", "tasks", "loops", "taskwaits", "unfinished children", "region", "task", "stack", "registers"} {
+	for _, m := range []string{"barriers", "tasks", "loops", "taskwaits", "unfinished children", "region", "task",
+		"stack", "registers"} {
 		if what[m] > 0 {
 			parts = append(parts, fmt.Sprintf("%s of %d", m, what[m]))
 		}
@@ -205,7 +208,8 @@ func (c *Change) Raise(part *Change) {
 					t.Moved = append(t.Moved, m)
 				}
 			}
-			if did := []string{Still, Spun, Ran, Moved}; slices.Index(did, p.Did) > slices.Index(did, t.Did) && slices.Contains(did, t.Did) {
+			if did := []string{Still, Spun, Ran, Moved}; slices.Index(did, p.Did) > slices.Index(did, t.Did) &&
+				slices.Contains(did, t.Did) {
 				t.Did = p.Did
 			}
 			t.Aside = t.Aside && p.Aside

@@ -12,9 +12,10 @@ import (
 // Places of threads that the tests below compare.
 var (
 	computing = picture.ThreadTrace{Role: "initial", State: "work_serial", Stack: "a", Known: true, Registers: "1"}
-	waiting   = picture.ThreadTrace{Role: "worker", State: "wait_barrier_explicit", Stack: "a", Known: true, Inside: true, Counters: []picture.Counter{{Name: "barriers", Value: 7}}}
-	idle      = picture.ThreadTrace{Role: "idle", State: "idle", Known: true, Inside: true}
-	foreign   = picture.ThreadTrace{Role: "none", Stack: "b", Known: true, Registers: "1"}
+	waiting   = picture.ThreadTrace{Role: "worker", State: "wait_barrier_explicit", Stack: "a", Known: true,
+		Inside: true, Counters: []picture.Counter{{Name: "barriers", Value: 7}}}
+	idle    = picture.ThreadTrace{Role: "idle", State: "idle", Known: true, Inside: true}
+	foreign = picture.ThreadTrace{Role: "none", Stack: "b", Known: true, Registers: "1"}
 )
 
 func with(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.ThreadTrace {
@@ -35,23 +36,32 @@ func TestVerdicts(t *testing.T) {
 		{"asleep in a barrier", waiting, waiting, asleep, Stuck, Still},
 		{"woken by the look only", waiting, waiting, Use{LWP: 1, Switches: 2}, Stuck, Still},
 		{"spins in a barrier", waiting, waiting, busy, Spinning, Spun},
-		{"another barrier at the same place", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, Progress, Moved},
-		{"registers of a wait", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, Spinning, Spun},
-		{"computes in one loop", computing, with(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, Progress, Moved},
+		{"another barrier at the same place", waiting,
+			with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, Progress, Moved},
+		{"registers of a wait", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
+			Spinning, Spun},
+		{"computes in one loop", computing, with(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
+			Progress, Moved},
 		{"loops on a flag", computing, computing, busy, Spinning, Spun},
 		{"polls with sleeps", computing, computing, Use{LWP: 1, Switches: 900}, Spinning, Spun},
 		{"sleeps in the program's code", computing, computing, asleep, Stuck, Still},
 		{"computes, and gets no processor", computing, computing, Use{LWP: 1, Runnable: true}, Unknown, Still},
 		{"spins in a barrier, and gets no processor", waiting, waiting, Use{LWP: 1, Runnable: true}, Stuck, Still},
-		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep, Progress, Moved},
-		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep, Progress, Moved},
-		{"runs, not stopped", with(computing, func(p *picture.ThreadTrace) { p.Known = false }), with(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, Unknown, Ran},
-		{"spins, not stopped", with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, Spinning, Spun},
+		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,
+			Progress, Moved},
+		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep, Progress,
+			Moved},
+		{"runs, not stopped", with(computing, func(p *picture.ThreadTrace) { p.Known = false }),
+			with(computing, func(p *picture.ThreadTrace) { p.Known = false }), busy, Unknown, Ran},
+		{"spins, not stopped", with(waiting, func(p *picture.ThreadTrace) { p.Known = false }),
+			with(waiting, func(p *picture.ThreadTrace) { p.Known = false }), busy, Spinning, Spun},
 		{"spins in the pool", idle, idle, busy, Stuck, Spun},
 		{"called from the pool", idle, waiting, busy, Progress, Moved},
-		{"no thread of OpenMP", foreign, with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, Progress, Moved},
+		{"no thread of OpenMP", foreign, with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
+			Progress, Moved},
 	} {
-		a, b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.before}}, &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.now}}
+		a, b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.before}},
+			&picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.now}}
 		got := Since(a, b, time.Second, []Use{c.use})
 		if got.Verdict != c.want || len(got.Threads) != 1 || got.Threads[0].Did != c.did || got.Reason == "" {
 			t.Errorf("%s: %+v, want %s, %s", c.name, got, c.want, c.did)
@@ -82,10 +92,13 @@ func TestWatchdogs(t *testing.T) {
 // TestTurnover counts threads, regions and tasks that come and go, and keeps what
 // moved in the middle of a longer time.
 func TestTurnover(t *testing.T) {
-	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 2: waiting}, Regions: map[picture.ID]bool{"r": true, "s": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true}}
-	b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 3: waiting}, Regions: map[picture.ID]bool{"r": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true, {ID: "l"}: true}}
+	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 2: waiting},
+		Regions: map[picture.ID]bool{"r": true, "s": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true}}
+	b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting, 3: waiting},
+		Regions: map[picture.ID]bool{"r": true}, Tasks: map[picture.TaskTrace]bool{{ID: "k"}: true, {ID: "l"}: true}}
 	got := Since(a, b, time.Second, nil)
-	if got.Regions != (Turnover{Ended: 1, Same: 1}) || got.Tasks != (Turnover{New: 1, Same: 1}) || got.Verdict != Progress {
+	if got.Regions != (Turnover{Ended: 1, Same: 1}) || got.Tasks != (Turnover{New: 1, Same: 1}) ||
+		got.Verdict != Progress {
 		t.Errorf("%+v", got)
 	}
 	var did []string
@@ -99,10 +112,12 @@ func TestTurnover(t *testing.T) {
 	if whole.Verdict != Stuck {
 		t.Errorf("%+v", whole)
 	}
-	there := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), 2: waiting}, Regions: a.Regions, Tasks: a.Tasks}
+	there := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: with(waiting,
+		func(p *picture.ThreadTrace) { p.Task = "0x1" }), 2: waiting}, Regions: a.Regions, Tasks: a.Tasks}
 	whole.Raise(Since(a, there, time.Second, nil))
 	whole.Raise(Since(there, a, time.Second, nil))
-	if whole.Verdict != Progress || whole.Threads[0].Did != Moved || whole.Threads[1].Did != Still || !slices.Equal(whole.Threads[0].Moved, []string{"task"}) {
+	if whole.Verdict != Progress || whole.Threads[0].Did != Moved || whole.Threads[1].Did != Still ||
+		!slices.Equal(whole.Threads[0].Moved, []string{"task"}) {
 		t.Errorf("%+v", whole)
 	}
 }

@@ -243,7 +243,8 @@ func (f *Fake) Mappings() []callbacks.Mapping {
 	list := make([]callbacks.Mapping, len(f.blocks))
 	for i, b := range f.blocks {
 		low := callbacks.At(b.low)
-		list[i] = callbacks.Mapping{Low: low, High: low.Add(uint64(len(b.b))), Perm: callbacks.PermRead | callbacks.PermWrite}
+		list[i] = callbacks.Mapping{Low: low, High: low.Add(uint64(len(b.b))),
+			Perm: callbacks.PermRead | callbacks.PermWrite}
 	}
 	return list
 }

@@ -18,7 +18,8 @@ func small() *Fake {
 	f.Define("counter", "/bin/prog", callbacks.At(0x1010))
 	f.DefineThread(callbacks.LWP(11), "mine", "/bin/prog", callbacks.At(0x5000))
 	f.DefineThread(callbacks.Pthread(0x1200), "mine", "/bin/prog", callbacks.At(0x5008))
-	f.AddModule(&callbacks.Module{Path: "/bin/prog", Main: true, Low: callbacks.At(0x1000), High: callbacks.At(0x3000), Err: errors.New("made of bytes")})
+	f.AddModule(&callbacks.Module{Path: "/bin/prog", Main: true, Low: callbacks.At(0x1000), High: callbacks.At(0x3000),
+		Err: errors.New("made of bytes")})
 	return f
 }
 
@@ -41,7 +42,8 @@ func TestFakeMemory(t *testing.T) {
 	}
 	f.Map(callbacks.At(0x2000), []byte{0xaa, 0xbb}) // in the middle of the first block
 	p := make([]byte, 8)
-	if err := f.ReadMemory(callbacks.At(0x1ffe), p); err != nil || !bytes.Equal(p, []byte{1, 2, 0xaa, 0xbb, 5, 6, 7, 8}) {
+	if err := f.ReadMemory(callbacks.At(0x1ffe), p); err != nil ||
+		!bytes.Equal(p, []byte{1, 2, 0xaa, 0xbb, 5, 6, 7, 8}) {
 		t.Errorf("read %x, %v", p, err)
 	}
 	var fault *callbacks.FaultError
@@ -62,7 +64,8 @@ func TestFakeThreadStorage(t *testing.T) {
 	var r callbacks.Registers
 	r.SetPC(0x1234)
 	f.SetRegisters(12, r)
-	if got, err := f.Registers(callbacks.LWP(12)); err != nil || got.PC() != 0x1234 || got.Arch != callbacks.ArchX86_64 {
+	if got, err := f.Registers(callbacks.LWP(12)); err != nil || got.PC() != 0x1234 ||
+		got.Arch != callbacks.ArchX86_64 {
 		t.Errorf("registers %+v, %v", got, err)
 	}
 }

@@ -50,7 +50,8 @@ func Run(t *testing.T, target callbacks.Target, k Known) {
 
 // checkFaults reads where nothing is.
 func checkFaults(t *testing.T, m callbacks.Memory, k Known) {
-	for _, a := range []callbacks.Address{callbacks.At(0), k.Unmapped, callbacks.At(^uint64(0)), {Segment: 7, Offset: 64}} {
+	for _, a := range []callbacks.Address{callbacks.At(0), k.Unmapped, callbacks.At(^uint64(0)),
+		{Segment: 7, Offset: 64}} {
 		if err := m.ReadMemory(a, nil); err != nil {
 			t.Errorf("an empty read at %v: %v", a, err)
 		}
@@ -103,7 +104,8 @@ func checkMappings(t *testing.T, mem callbacks.Memory, list []callbacks.Mapping)
 		}
 		hole := i == len(list)-1 || list[i+1].Low.Offset > m.High.Offset
 		if last := m.High.Add(^uint64(0)); hole && m.High.Offset != 0 && mem.ReadMemory(last, make([]byte, 1)) == nil {
-			if err := mem.ReadMemory(last, make([]byte, 2)); faultOf(t, err) != m.High || !errors.Is(err, callbacks.ErrUnmapped) {
+			if err := mem.ReadMemory(last, make([]byte, 2)); faultOf(t, err) != m.High ||
+				!errors.Is(err, callbacks.ErrUnmapped) {
 				t.Errorf("read over the end of a mapping: %v, want ErrUnmapped at %v", err, m.High)
 			}
 		}
@@ -143,8 +145,10 @@ func checkPieces(t *testing.T, mem callbacks.Memory, a callbacks.Address, n int)
 		wg.Go(func() {
 			for at := 0; at < n; at += step {
 				part := make([]byte, min(step, n-at))
-				if err := mem.ReadMemory(a.Add(uint64(at)), part); err != nil || !bytes.Equal(part, whole[at:at+len(part)]) {
-					t.Errorf("read of %d at %v differs from the same bytes in one read (%v)", len(part), a.Add(uint64(at)), err)
+				if err := mem.ReadMemory(a.Add(uint64(at)), part); err != nil ||
+					!bytes.Equal(part, whole[at:at+len(part)]) {
+					t.Errorf("read of %d at %v differs from the same bytes in one read (%v)", len(part),
+						a.Add(uint64(at)), err)
 					return
 				}
 			}

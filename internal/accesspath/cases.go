@@ -15,7 +15,8 @@ func (x *explorer) cases(s *symbolic.State, to *symbolic.Expr) (symbolic.End, bo
 	targets := make([]uint64, count)
 	for i := range targets {
 		var err error
-		if targets[i], err = symbolic.Eval(to.Substitute(index, symbolic.Constant(uint64(i))), symbolic.Env{Mem: x.Mem}); err != nil {
+		if targets[i], err = symbolic.Eval(to.Substitute(index, symbolic.Constant(uint64(i))),
+			symbolic.Env{Mem: x.Mem}); err != nil {
 			return symbolic.EndUnknown, true
 		}
 	}

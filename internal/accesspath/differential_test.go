@@ -15,8 +15,10 @@ import (
 
 // builds are the ways that the differential test's program is compiled.
 var builds = []string{
-	"gcc -O2 -no-pie -fcf-protection", "gcc -O1 -fPIE -pie -fstack-protector-all", "gcc -Os -fPIE -pie", "gcc -O0 -no-pie",
-	"clang-16 -O2 -fPIE -pie", "clang-16 -O1 -no-pie", "clang-16 -O0 -fPIE -pie", "clang-16 -O3 -march=haswell -fno-plt -fPIE -pie",
+	"gcc -O2 -no-pie -fcf-protection", "gcc -O1 -fPIE -pie -fstack-protector-all", "gcc -Os -fPIE -pie",
+	"gcc -O0 -no-pie",
+	"clang-16 -O2 -fPIE -pie", "clang-16 -O1 -no-pie", "clang-16 -O0 -fPIE -pie",
+	"clang-16 -O3 -march=haswell -fno-plt -fPIE -pie",
 }
 
 // TestDifferential asks the processor and the executor the same: what functions
@@ -48,7 +50,8 @@ var crossBuilds = []string{"-O0", "-O1", "-O2 -mbranch-protection=standard", "-O
 func TestDifferentialAArch64(t *testing.T) {
 	omptest.Needs(t, "compilers")
 	exe := filepath.Join(t.TempDir(), "functions")
-	if out, err := exec.Command("gcc", "-O1", "-fwrapv", "-o", exe, "testdata/functions.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O1", "-fwrapv", "-o", exe,
+		"testdata/functions.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := exec.Command(exe).Output()
@@ -59,8 +62,10 @@ func TestDifferentialAArch64(t *testing.T) {
 		t.Run(build, func(t *testing.T) {
 			t.Parallel()
 			lib := filepath.Join(t.TempDir(), "functions")
-			args := append([]string{"--target=aarch64-linux-gnu", "-DFUNCTIONS_ONLY", "-ffreestanding", "-nostdlib", "-static",
-				"-Wl,--entry=helper", "-fuse-ld=lld", "-fwrapv", "-o", lib, "testdata/functions.c"}, strings.Fields(build)...)
+			args := append([]string{"--target=aarch64-linux-gnu", "-DFUNCTIONS_ONLY", "-ffreestanding", "-nostdlib",
+				"-static",
+				"-Wl,--entry=helper", "-fuse-ld=lld", "-fwrapv", "-o", lib, "testdata/functions.c"},
+				strings.Fields(build)...)
 			if msg, err := exec.Command("clang-16", args...).CombinedOutput(); err != nil {
 				t.Fatalf("clang-16 %v: %v\n%s", args, err, msg)
 			}

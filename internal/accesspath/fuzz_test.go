@@ -36,7 +36,8 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte("\xfd\x7b\xbf\xa9\x40\x00\x40\x7a\x41\x00\x00\x54\xc0\x03\x5f\xd6"), byte(33)) // stp; ccmp; b.ne; ret
 	f.Fuzz(func(t *testing.T, code []byte, mode byte) {
 		cfg := Config{Arch: callbacks.ArchX86_64, Mem: bytesAt{0x1000, code}}
-		cfg.Bounds = Bounds{Steps: 2000, Paths: 64, Visits: int(mode & 3), Depth: 4, Edges: int(mode >> 2 & 3), Cases: 16}
+		cfg.Bounds = Bounds{Steps: 2000, Paths: 64, Visits: int(mode & 3), Depth: 4, Edges: int(mode >> 2 & 3),
+			Cases: 16}
 		if mode&16 != 0 {
 			cfg.Follow = func(symbolic.Target) bool { return true }
 		}
@@ -44,7 +45,10 @@ func FuzzRun(f *testing.F) {
 			cfg.Arch = callbacks.ArchAArch64
 		}
 		if mode&64 != 0 {
-			cfg.Resolve = func(a uint64) (symbolic.Target, bool) { return symbolic.Target{Name: "abort", Entry: a}, a&1 != 0 }
+			cfg.Resolve = func(a uint64) (symbolic.Target, bool) {
+				return symbolic.Target{Name: "abort", Entry: a},
+					a&1 != 0
+			}
 		}
 		paths, err := Run(cfg, 0x1000)
 		if (err == nil) != (len(paths) > 0) || len(paths) > cfg.Bounds.Paths {

@@ -12,9 +12,12 @@ import (
 
 // guardBuilds are the ways in which testdata/guards.c is compiled.
 var guardBuilds = []string{
-	"gcc -O2 -fPIC", "gcc -O2 -fPIC -fno-omit-frame-pointer -fcf-protection", "gcc -O1 -fPIC -mno-direct-extern-access", "gcc -O0 -fPIC",
-	"clang-16 -O2 -fPIC", "clang-16 -O3 -fPIC -Wl,--no-relax", "clang-16 -Os -fPIC -fno-omit-frame-pointer", "clang-16 -O2 -fvisibility=hidden",
-	"clang-16 --target=aarch64-linux-gnu -O2 -fPIC -fuse-ld=lld", "clang-16 --target=aarch64-linux-gnu -O1 -fPIC -fvisibility=hidden -fuse-ld=lld",
+	"gcc -O2 -fPIC", "gcc -O2 -fPIC -fno-omit-frame-pointer -fcf-protection", "gcc -O1 -fPIC -mno-direct-extern-access",
+	"gcc -O0 -fPIC",
+	"clang-16 -O2 -fPIC", "clang-16 -O3 -fPIC -Wl,--no-relax", "clang-16 -Os -fPIC -fno-omit-frame-pointer",
+	"clang-16 -O2 -fvisibility=hidden",
+	"clang-16 --target=aarch64-linux-gnu -O2 -fPIC -fuse-ld=lld", "clang-16 --target=aarch64-linux-gnu -O1 -fPIC " +
+		"-fvisibility=hidden -fuse-ld=lld",
 	"clang-16 --target=aarch64-linux-gnu -O2 -fPIC -mbranch-protection=standard -fuse-ld=lld -Wl,--no-relax",
 }
 
@@ -85,7 +88,8 @@ func (l *library) checkBody(all []Guard) {
 	for _, w := range []struct {
 		from, to uint64
 		want     bool
-	}{{first, second, true}, {second, first, false}, {l.symbol("around"), second, true}, {l.symbol("plain"), second, false}} {
+	}{{first, second, true}, {second, first, false}, {l.symbol("around"), second, true},
+		{l.symbol("plain"), second, false}} {
 		b, err := NewBody(l.config(), w.from)
 		if err != nil {
 			l.tb.Fatal(err)
@@ -93,7 +97,8 @@ func (l *library) checkBody(all []Guard) {
 		if got := b.Has(w.to); got != w.want {
 			l.tb.Errorf("from %#x in %s to %#x: %v", w.from, l.function(w.from), w.to, got)
 		}
-		if l.function(w.from) == "around" && !slices.ContainsFunc(b.Calls(), func(c BodyCall) bool { return l.function(c.Entry) == "work" }) {
+		if l.function(w.from) == "around" &&
+			!slices.ContainsFunc(b.Calls(), func(c BodyCall) bool { return l.function(c.Entry) == "work" }) {
 			l.tb.Errorf("from %#x: no call of work in %+v", w.from, b.Calls())
 		}
 	}

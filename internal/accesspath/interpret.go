@@ -21,7 +21,8 @@ type Interpreter struct{ x explorer }
 // NewInterpreter makes an interpreter of code in mem, which also answers what the
 // functions read.
 func NewInterpreter(arch callbacks.Arch, mem callbacks.Memory) (*Interpreter, error) {
-	x, err := newExplorer(Config{Arch: arch, Mem: mem, Bounds: callBounds, Follow: func(symbolic.Target) bool { return true }})
+	x, err := newExplorer(Config{Arch: arch, Mem: mem, Bounds: callBounds,
+		Follow: func(symbolic.Target) bool { return true }})
 	if err != nil {
 		return nil, err
 	}

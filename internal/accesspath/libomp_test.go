@@ -64,7 +64,8 @@ func TestLibomp(t *testing.T) {
 			cfg.Bounds.Edges = 3
 			for name, want := range accessors(libompOffsets[r.Major]) {
 				got := results(l.run(cfg, name), threads)
-				if name != "omp_get_team_num" && name != "omp_get_num_teams" { // only these call a function of the runtime
+				// only these call a function of the runtime
+				if name != "omp_get_team_num" && name != "omp_get_num_teams" {
 					got = results(l.run(l.config(), name), threads)
 				}
 				if !slices.Contains(got, want) {
@@ -95,7 +96,8 @@ func threadsOf(t *testing.T, l *library) (threads, gtid uint64) {
 // fields is a chain from a thread's descriptor as "64.848:4"; "" if it is none.
 func fields(e *symbolic.Expr, threads uint64) string {
 	c, ok := e.Chain()
-	if !ok || len(c.Steps) < 3 || c.Root.Kind != symbolic.RootGlobal || c.Root.Address != threads || c.Steps[1].Index == nil {
+	if !ok || len(c.Steps) < 3 || c.Root.Kind != symbolic.RootGlobal || c.Root.Address != threads ||
+		c.Steps[1].Index == nil {
 		return ""
 	}
 	var s []string
@@ -217,11 +219,13 @@ func TestLibompTLS(t *testing.T) {
 			for _, p := range l.run(cfg, "omp_get_thread_num") {
 				for _, e := range p.Loads {
 					c, ok := e.Chain()
-					found = found || ok && c.Root.Kind == symbolic.RootTLSVar && len(c.Steps) == 1 && l.slots[c.Root.Address+8].Name == "__kmp_gtid"
+					found = found || ok && c.Root.Kind == symbolic.RootTLSVar && len(c.Steps) == 1 &&
+						l.slots[c.Root.Address+8].Name == "__kmp_gtid"
 				}
 			}
 			if !found {
-				t.Errorf("%s: omp_get_thread_num does not read __kmp_gtid (names for calls: %v)", r.Name, resolve != nil)
+				t.Errorf("%s: omp_get_thread_num does not read __kmp_gtid (names for calls: %v)", r.Name,
+					resolve != nil)
 			}
 		}
 	}

@@ -31,46 +31,58 @@ func show(p symbolic.Path) string {
 	return strings.Join(s, "; ")
 }
 
-// TestSnippets runs a few instructions that compilers seldom put in accessors.
+// snippets are a few instructions that compilers seldom put in accessors, and what they do.
+var snippets = []struct {
+	name, code string
+	want       []string
+}{
+	{"byte registers", "\x88\xf8\xc3", // mov %bh,%al; ret
+		[]string{"returned; ((unknown&0xffffffffffffff00)|ext1((unknown>>8)))"}},
+	{"trap", "\x85\xff\x74\x02\x0f\x0b\x31\xc0\xc3", // test %edi,%edi; je +2; ud2; xor %eax,%eax; ret
+		[]string{"if ext4(arg0) != 0; does not return", "if ext4(arg0) == 0; returned; 0"}},
+	{"no return", "\xff\x15\xfa\x0f\x00\x00\xc3", // call *0x2000(%rip); ret
+		[]string{"does not return"}},
+	// jmp *0x2008; lea 5(%rdi),%eax; ret
+	{"tail call known", "\xff\x25\x02\x10\x00\x00" + strings.Repeat("\xcc", 26) + "\x8d\x47\x05\xc3",
+		[]string{"returned; ext4(arg0+5)"}},
+	{"tail call unknown", "\xff\x25\x0a\x10\x00\x00", // jmp *0x2010
+		[]string{"far(); returned; call far()"}},
+	{"call", "\x50\xff\x15\x09\x10\x00\x00\x5a\xc3", // push %rax; call *0x2010; pop %rdx; ret
+		[]string{"far(); returned; call far()"}},
+	{"runs on into the next function", "\x50\xe8\x1a\x10\x00\x00" + strings.Repeat("\x90", 10) +
+		"\x50\x31\xc0\x5a\xc3",
+		[]string{"0x2020(); does not return"}}, // push; call; nops; push; xor; pop; ret
+	// push %rax; xor %eax,%eax; ret
+	{"unbalanced stack", "\x50\x31\xc0\xc3", []string{"does not return"}},
+	{"unknown jump", "\xff\xe7", []string{"unknown code"}}, // jmp *%rdi
+	// jmp *0x1000(,%rdi,8)
+	{"unlimited table", "\xff\x24\xfd\x00\x10\x00\x00", []string{"unknown code"}},
+	{"end of memory", "\x31\xc0", []string{"unknown code"}},      // xor %eax,%eax
+	{"not an instruction", "\x0f\xff", []string{"unknown code"}}, //
+	{"loop", "\xeb\xfe", []string{"loops"}},                      // jmp .
+	// movl $3,(%rdi); mov (%rdi),%eax; ret
+	{"stores", "\xc7\x07\x03\x00\x00\x00\x8b\x07\xc3", []string{"*4(arg0) = 3; returned; 3"}},
+	// mov %fs:0,%rax; mov -8(%rax),%eax; ret
+	{"thread pointer", "\x64\x48\x8b\x04\x25\x00\x00\x00\x00\x8b\x40\xf8\xc3",
+		[]string{"returned; load4(tp-8)"}},
+	// mov %fs:-160,%eax; ret
+	{"local-exec", "\x64\x8b\x04\x25\x60\xff\xff\xff\xc3", []string{"returned; load4(tp-160)"}},
+	{"address before", "\x48\x8d\x05\xf0\xff\xff\xff\xc3", // lea -16(%rip),%rax; ret
+		[]string{"returned; global 0xff7"}},
+	// lea 0x2010,%rax; call *(%rax); mov %fs:(%rax),%eax; ret
+	{"tls descriptor", "\x48\x8d\x05\x09\x10\x00\x00\xff\x10\x64\x8b\x00\xc3",
+		[]string{"returned; load4(tp+tlsdesc 0x2010)"}},
+	{"parity", "\x39\xf7\x7a\x03\x31\xc0\xc3\xb0\x01\xc3", // cmp; jp; xor; ret; mov $1,%al; ret
+		[]string{"if unknown; returned; 0", "if unknown; returned; ((unknown&0xffffffffffffff00)|1)"}},
+	{"same branch twice", "\x85\xff\x74\x00\x85\xff\x74\x01\xc3\x31\xc0\xc3", // test; je; test; je; ret; xor; ret
+		[]string{"if ext4(arg0) != 0; returned; unknown", "if ext4(arg0) == 0; returned; 0"}},
+}
+
+// TestSnippets runs them.
 func TestSnippets(t *testing.T) {
-	plt := map[uint64]symbolic.Target{0x2000: {Name: "abort"}, 0x2008: {Name: "near", Entry: 0x1020}, 0x2010: {Name: "far"}}
-	for _, tt := range []struct {
-		name, code string
-		want       []string
-	}{
-		{"byte registers", "\x88\xf8\xc3", // mov %bh,%al; ret
-			[]string{"returned; ((unknown&0xffffffffffffff00)|ext1((unknown>>8)))"}},
-		{"trap", "\x85\xff\x74\x02\x0f\x0b\x31\xc0\xc3", // test %edi,%edi; je +2; ud2; xor %eax,%eax; ret
-			[]string{"if ext4(arg0) != 0; does not return", "if ext4(arg0) == 0; returned; 0"}},
-		{"no return", "\xff\x15\xfa\x0f\x00\x00\xc3", // call *0x2000(%rip); ret
-			[]string{"does not return"}},
-		{"tail call known", "\xff\x25\x02\x10\x00\x00" + strings.Repeat("\xcc", 26) + "\x8d\x47\x05\xc3", // jmp *0x2008; lea 5(%rdi),%eax; ret
-			[]string{"returned; ext4(arg0+5)"}},
-		{"tail call unknown", "\xff\x25\x0a\x10\x00\x00", // jmp *0x2010
-			[]string{"far(); returned; call far()"}},
-		{"call", "\x50\xff\x15\x09\x10\x00\x00\x5a\xc3", // push %rax; call *0x2010; pop %rdx; ret
-			[]string{"far(); returned; call far()"}},
-		{"runs on into the next function", "\x50\xe8\x1a\x10\x00\x00" + strings.Repeat("\x90", 10) + "\x50\x31\xc0\x5a\xc3",
-			[]string{"0x2020(); does not return"}}, // push; call; nops; push; xor; pop; ret
-		{"unbalanced stack", "\x50\x31\xc0\xc3", []string{"does not return"}},                     // push %rax; xor %eax,%eax; ret
-		{"unknown jump", "\xff\xe7", []string{"unknown code"}},                                    // jmp *%rdi
-		{"unlimited table", "\xff\x24\xfd\x00\x10\x00\x00", []string{"unknown code"}},             // jmp *0x1000(,%rdi,8)
-		{"end of memory", "\x31\xc0", []string{"unknown code"}},                                   // xor %eax,%eax
-		{"not an instruction", "\x0f\xff", []string{"unknown code"}},                              //
-		{"loop", "\xeb\xfe", []string{"loops"}},                                                   // jmp .
-		{"stores", "\xc7\x07\x03\x00\x00\x00\x8b\x07\xc3", []string{"*4(arg0) = 3; returned; 3"}}, // movl $3,(%rdi); mov (%rdi),%eax; ret
-		{"thread pointer", "\x64\x48\x8b\x04\x25\x00\x00\x00\x00\x8b\x40\xf8\xc3", // mov %fs:0,%rax; mov -8(%rax),%eax; ret
-			[]string{"returned; load4(tp-8)"}},
-		{"local-exec", "\x64\x8b\x04\x25\x60\xff\xff\xff\xc3", []string{"returned; load4(tp-160)"}}, // mov %fs:-160,%eax; ret
-		{"address before", "\x48\x8d\x05\xf0\xff\xff\xff\xc3", // lea -16(%rip),%rax; ret
-			[]string{"returned; global 0xff7"}},
-		{"tls descriptor", "\x48\x8d\x05\x09\x10\x00\x00\xff\x10\x64\x8b\x00\xc3", // lea 0x2010,%rax; call *(%rax); mov %fs:(%rax),%eax; ret
-			[]string{"returned; load4(tp+tlsdesc 0x2010)"}},
-		{"parity", "\x39\xf7\x7a\x03\x31\xc0\xc3\xb0\x01\xc3", // cmp; jp; xor; ret; mov $1,%al; ret
-			[]string{"if unknown; returned; 0", "if unknown; returned; ((unknown&0xffffffffffffff00)|1)"}},
-		{"same branch twice", "\x85\xff\x74\x00\x85\xff\x74\x01\xc3\x31\xc0\xc3", // test; je; test; je; ret; xor; ret
-			[]string{"if ext4(arg0) != 0; returned; unknown", "if ext4(arg0) == 0; returned; 0"}},
-	} {
+	plt := map[uint64]symbolic.Target{0x2000: {Name: "abort"}, 0x2008: {Name: "near", Entry: 0x1020},
+		0x2010: {Name: "far"}}
+	for _, tt := range snippets {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := Config{Arch: callbacks.ArchX86_64, Mem: bytesAt{0x1000, []byte(tt.code)}}
 			cfg.Resolve = func(a uint64) (symbolic.Target, bool) { r, ok := plt[a]; return r, ok }
@@ -134,7 +146,8 @@ func TestRunErrors(t *testing.T) {
 		t.Errorf("unknown architecture: %v", err)
 	}
 	var fault *callbacks.FaultError
-	if _, err := Run(Config{Arch: callbacks.ArchX86_64, Mem: mem}, 0x5000); !errors.As(err, &fault) || fault.Address.Offset != 0x5000 {
+	if _, err := Run(Config{Arch: callbacks.ArchX86_64, Mem: mem}, 0x5000); !errors.As(err, &fault) ||
+		fault.Address.Offset != 0x5000 {
 		t.Errorf("code that is not there: %v", err)
 	}
 }
@@ -156,7 +169,8 @@ func TestEvalPaths(t *testing.T) {
 	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x1004}}); !errors.Is(err, symbolic.ErrOpaque) {
 		t.Errorf("no second argument: %v", err)
 	}
-	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err, callbacks.ErrUnmapped) {
+	if _, err := evalPaths(paths, symbolic.Env{Mem: mem, Args: []uint64{0x3000, 0}}); !errors.Is(err,
+		callbacks.ErrUnmapped) {
 		t.Errorf("no memory: %v", err)
 	}
 }

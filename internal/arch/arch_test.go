@@ -57,7 +57,8 @@ func TestX86Registers(t *testing.T) {
 }
 
 func TestARM64Registers(t *testing.T) {
-	r, err := arch.FromUserRegs(callbacks.ArchAArch64, userRegs(map[int]uint64{0: 7, 30: 30, 31: 31, 32: 0x32, 33: 1}, 34))
+	r, err := arch.FromUserRegs(callbacks.ArchAArch64, userRegs(map[int]uint64{0: 7, 30: 30, 31: 31, 32: 0x32, 33: 1},
+		34))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ func checkArgs(t *testing.T, p program, flags string) {
 	if _, v := value(t, p, "global", 0); v.Kind != arch.ValueMemory || v.N != p.got["elsewhere"] {
 		t.Errorf("argument of global is %+v, want memory at %#x", v, p.got["elsewhere"])
 	}
-	if n, v := value(t, p, "local", 0); v.Kind != arch.ValueRegister && (v.Kind != arch.ValueFrameAddress || n < 0xf00 || n > 0x2000) {
+	if n, v := value(t, p, "local", 0); v.Kind != arch.ValueRegister &&
+		(v.Kind != arch.ValueFrameAddress || n < 0xf00 || n > 0x2000) {
 		t.Errorf("argument of local is %#x (%+v), want an address in the frame", n, v)
 	}
 	if flags == "no-plt" { // clang keeps the function's address in a register there

@@ -35,7 +35,8 @@ func VectorOnly(a callbacks.Arch, code []byte) bool {
 	if a != callbacks.ArchX86_64 {
 		return false
 	}
-	for len(code) > 0 && (code[0] == 0x66 || code[0] == 0x67 || code[0] == 0x64 || code[0] == 0x65 || code[0]&^0x18 == 0x26) {
+	for len(code) > 0 && (code[0] == 0x66 || code[0] == 0x67 || code[0] == 0x64 || code[0] == 0x65 ||
+		code[0]&^0x18 == 0x26) {
 		code = code[1:]
 	}
 	var table, op byte

@@ -17,34 +17,58 @@ var ends = map[string]struct {
 	sp   uint64
 	more func(*Machine) bool
 }{
-	"pops":           {"\x5d\xc3", true, stack + 16, func(m *Machine) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }}, // pop %rbp; ret
-	"another stack":  {"\x48\x8b\x24\x24\xc3", false, 0, nil},                                                                       // mov (%rsp),%rsp: 7 is nowhere
-	"by a register":  {"\x48\x89\xdc\xc3", true, other + 8, nil},                                                                    // mov %rbx,%rsp; ret
-	"unknown":        {"\x48\x89\xcc\xc3", false, 0, nil},                                                                           // mov %rcx,%rsp
-	"branch":         {"\x48\x83\xfb\x00\x74\x01\x5d\xc3", true, stack + 16, nil},                                                   // cmp $0,%rbx; je 1f; pop %rbp; 1: ret
-	"unknown branch": {"\x48\x83\xf9\x00\x74\x01\x5d\xc3", false, 0, nil},                                                           // cmp $0,%rcx
-	"endless":        {"\xeb\xfe", false, 0, nil},                                                                                   // jmp .
-	"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Machine) bool { // mov %rbx,%fs:-16
+	// pop %rbp; ret
+	"pops": {"\x5d\xc3", true, stack + 16,
+		func(m *Machine) bool { v, _ := m.Regs.Get(callbacks.X86RBP); return v == 7 }},
+	// mov (%rsp),%rsp: 7 is nowhere
+	"another stack": {"\x48\x8b\x24\x24\xc3", false, 0, nil},
+	// mov %rbx,%rsp; ret
+	"by a register": {"\x48\x89\xdc\xc3", true, other + 8, nil},
+	// mov %rcx,%rsp
+	"unknown": {"\x48\x89\xcc\xc3", false, 0, nil},
+	// cmp $0,%rbx; je 1f; pop %rbp; 1: ret
+	"branch": {"\x48\x83\xfb\x00\x74\x01\x5d\xc3", true, stack + 16, nil},
+	// cmp $0,%rcx
+	"unknown branch": {"\x48\x83\xf9\x00\x74\x01\x5d\xc3", false, 0, nil},
+	// jmp .
+	"endless": {"\xeb\xfe", false, 0, nil},
+	// mov %rbx,%fs:-16
+	"thread word": {"\x64\x48\x89\x1c\x25\xf0\xff\xff\xff\x5d\xc3", true, stack + 16, func(m *Machine) bool {
 		v, ok := m.Load(thread-16, 8)
 		return m.ThreadWord == thread-16 && v == other && ok
 	}},
-	"what it wrote": {"\x48\x89\x5c\x24\x08\x48\x8b\x64\x24\x08\xc3", true, other + 8, nil}, // mov %rbx,8(%rsp); mov 8(%rsp),%rsp; ret
+	// mov %rbx,8(%rsp); mov 8(%rsp),%rsp; ret
+	"what it wrote": {"\x48\x89\x5c\x24\x08\x48\x8b\x64\x24\x08\xc3", true, other + 8, nil},
 	"call":          {"\xe8\x00\x00\x00\x00\x5d\xc3", true, stack + 16, func(m *Machine) bool { return m.Calls == 1 }},
 	"no code":       {"", false, 0, nil},
 
-	"a stack in memory": {"\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                                           // mov 24(%rsp),%rsp; ret
-	"hidden":            {"\x48\x89\x4c\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // mov %rcx,24(%rsp); mov 24(%rsp),%rsp
-	"hidden byte":       {"\x48\x89\x5c\x24\x08\x88\x4c\x24\x08\x48\x8b\x64\x24\x08\xc3", false, 0, nil},                              // mov %rbx,8(%rsp); mov %cl,8(%rsp); mov 8(%rsp),%rsp
-	"byte":              {"\x48\x89\x5c\x24\x08\xc6\x44\x24\x08\x10\x48\x8b\x64\x24\x08\xc3", true, other + 24, nil},                  // mov %rbx,8(%rsp); movb $16,8(%rsp); mov 8(%rsp),%rsp; ret
-	"two words":         {"\x48\x89\x5c\x24\x18\x48\x89\x5c\x24\x20\x48\x8b\x44\x24\x1c\x5d\xc3", true, stack + 16, rax(other << 32)}, // mov %rbx,24(%rsp); mov %rbx,32(%rsp); mov 28(%rsp),%rax
-	"with memory":       {"\x89\x5c\x24\x20\x48\x8b\x44\x24\x20\x5d\xc3", true, stack + 16, rax(other | 5<<32)},                       // mov %ebx,32(%rsp); mov 32(%rsp),%rax
-	"vector":            {"\x0f\x11\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // movups %xmm0,24(%rsp); mov 24(%rsp),%rsp
-	"its second half":   {"\x0f\x11\x44\x24\x10\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // movups %xmm0,16(%rsp)
-	"before it":         {"\x0f\x11\x44\x24\x20\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                       // movups %xmm0,32(%rsp)
-	"added to":          {"\x48\xff\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},                                              // incq 24(%rsp)
-	"to nobody knows":   {"\x48\x89\x19\x5d\xc3", false, 0, nil},                                                                      // mov %rbx,(%rcx)
-	"exchanged":         {"\x48\x87\xcb\x48\x89\xdc\xc3", false, 0, nil},                                                              // xchg %rcx,%rbx; mov %rbx,%rsp
-	"only read":         {"\x0f\x18\x0b\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},                                               // prefetcht0 (%rbx)
+	// mov 24(%rsp),%rsp; ret
+	"a stack in memory": {"\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},
+	// mov %rcx,24(%rsp); mov 24(%rsp),%rsp
+	"hidden": {"\x48\x89\x4c\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// mov %rbx,8(%rsp); mov %cl,8(%rsp); mov 8(%rsp),%rsp
+	"hidden byte": {"\x48\x89\x5c\x24\x08\x88\x4c\x24\x08\x48\x8b\x64\x24\x08\xc3", false, 0, nil},
+	// mov %rbx,8(%rsp); movb $16,8(%rsp); mov 8(%rsp),%rsp; ret
+	"byte": {"\x48\x89\x5c\x24\x08\xc6\x44\x24\x08\x10\x48\x8b\x64\x24\x08\xc3", true, other + 24, nil},
+	// mov %rbx,24(%rsp); mov %rbx,32(%rsp); mov 28(%rsp),%rax
+	"two words": {"\x48\x89\x5c\x24\x18\x48\x89\x5c\x24\x20\x48\x8b\x44\x24\x1c\x5d\xc3", true, stack + 16,
+		rax(other << 32)},
+	// mov %ebx,32(%rsp); mov 32(%rsp),%rax
+	"with memory": {"\x89\x5c\x24\x20\x48\x8b\x44\x24\x20\x5d\xc3", true, stack + 16, rax(other | 5<<32)},
+	// movups %xmm0,24(%rsp); mov 24(%rsp),%rsp
+	"vector": {"\x0f\x11\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// movups %xmm0,16(%rsp)
+	"its second half": {"\x0f\x11\x44\x24\x10\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// movups %xmm0,32(%rsp)
+	"before it": {"\x0f\x11\x44\x24\x20\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},
+	// incq 24(%rsp)
+	"added to": {"\x48\xff\x44\x24\x18\x48\x8b\x64\x24\x18\xc3", false, 0, nil},
+	// mov %rbx,(%rcx)
+	"to nobody knows": {"\x48\x89\x19\x5d\xc3", false, 0, nil},
+	// xchg %rcx,%rbx; mov %rbx,%rsp
+	"exchanged": {"\x48\x87\xcb\x48\x89\xdc\xc3", false, 0, nil},
+	// prefetcht0 (%rbx)
+	"only read": {"\x0f\x18\x0b\x48\x8b\x64\x24\x18\xc3", true, other + 8, nil},
 }
 
 // TestMachine runs ends of functions.

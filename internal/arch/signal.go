@@ -148,7 +148,8 @@ func divides(code []byte) bool {
 // in the memory below the stack pointer: the registers saved there are those of r.
 func Returned(r *callbacks.Registers, below []byte) (saved []byte, ok bool) {
 	for at := len(below) - SavedSize; at >= 0 && r.Arch == callbacks.ArchX86_64; at -= 8 {
-		if b := below[at : at+SavedSize]; callbacks.Word(b[savedSP:savedSP+8]) == r.SP() && callbacks.Word(b[savedPC:savedPC+8]) == r.PC() {
+		if b := below[at : at+SavedSize]; callbacks.Word(b[savedSP:savedSP+8]) == r.SP() &&
+			callbacks.Word(b[savedPC:savedPC+8]) == r.PC() {
 			return b, true
 		}
 	}

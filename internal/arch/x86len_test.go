@@ -16,7 +16,8 @@ import (
 // every extension of the processor.
 func TestLengthsAsObjdump(t *testing.T) {
 	omptest.Needs(t, "objdump")
-	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6", "/lib/x86_64-linux-gnu/libgcc_s.so.1"} {
+	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6",
+		"/lib/x86_64-linux-gnu/libgcc_s.so.1"} {
 		t.Run(path, func(t *testing.T) {
 			f, err := elf.Open(path)
 			if err != nil {

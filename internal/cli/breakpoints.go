@@ -9,7 +9,8 @@ import (
 // breakpointsVerb lists the standard's breakpoint locations.
 func (a *app) breakpointsVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "breakpoints CORE|PID", Short: "Where a debugger can stop the runtime, by the standard's names", Args: oneTarget,
+		Use: "breakpoints CORE|PID", Short: "Where a debugger can stop the runtime, by the standard's names",
+		Args: oneTarget,
 		Long: `The breakpoint locations of the runtime by the standard's names, such as
 ompd_bp_parallel_begin, with the address and how it was found: by its symbol, by
 the code of a stripped runtime, or an equivalent that all such events pass.

@@ -180,4 +180,5 @@ func withDefaultVerb(root *cobra.Command, args []string) []string {
 }
 
 // builtin are the verbs that cobra adds when it executes.
-var builtin = []*cobra.Command{{Use: "help"}, {Use: "completion"}, {Use: cobra.ShellCompRequestCmd}, {Use: cobra.ShellCompNoDescRequestCmd}}
+var builtin = []*cobra.Command{{Use: "help"}, {Use: "completion"}, {Use: cobra.ShellCompRequestCmd},
+	{Use: cobra.ShellCompNoDescRequestCmd}}

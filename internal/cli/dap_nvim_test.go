@@ -13,7 +13,8 @@ import (
 )
 
 // nvimScript attaches, waits for the stop, and prints threads, the stack, what the console shows for a verb, and what
-// is asked beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with CONFIGURATION's values.
+// is asked beyond the protocol. A configuration of type ompd is the first one of docs/dap.md, with CONFIGURATION's
+// values.
 // A question to the user, which nobody would answer here, is an error.
 const nvimScript = `
 vim.opt.runtimepath:prepend(vim.env.NVIM_DAP)

@@ -48,7 +48,8 @@ func (a *app) openDelve(ctx context.Context, name string, o session.Options) (*s
 // Look calls f with the program halted.
 func (d *delveTarget) Look(ctx context.Context, _, f func(callbacks.Target) error) (err error) {
 	announce := func() {
-		fmt.Fprintf(d.app.Stderr, "ompd-inspect: the program at %s is running: it is halted, and resumed afterwards\n", d.name)
+		fmt.Fprintf(d.app.Stderr, "ompd-inspect: the program at %s is running: it is halted, and resumed afterwards\n",
+			d.name)
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP) // it must not stay halted
 	defer stop()
@@ -68,7 +69,8 @@ func (d *delveTarget) Warnings() []error { return nil }
 // About describes the program, and what the last look cost it.
 func (d *delveTarget) About() picture.Target {
 	info := d.Info()
-	t := picture.Target{Kind: "process", Path: d.name, PID: info.PID, Executable: info.Executable, Arch: d.arch.String(), Command: info.Command}
+	t := picture.Target{Kind: "process", Path: d.name, PID: info.PID, Executable: info.Executable,
+		Arch: d.arch.String(), Command: info.Command}
 	if d.pause.Halted {
 		t.Pause = &picture.Pause{Threads: d.pause.Threads, Stops: 1, Microseconds: d.pause.Duration.Microseconds()}
 	}

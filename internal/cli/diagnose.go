@@ -23,7 +23,8 @@ const failOnHang = "hang"
 
 // reportVerb shows everything, the verdicts first.
 func (a *app) reportVerb() *cobra.Command {
-	return a.pictureVerb("report", "What is wrong, threads, regions, tasks and stacks (the default)", session.Report(), report.Whole)
+	return a.pictureVerb("report", "What is wrong, threads, regions, tasks and stacks (the default)", session.Report(),
+		report.Whole)
 }
 
 // diagnoseVerb prints only the verdicts and tells by the exit status whether
@@ -31,7 +32,8 @@ func (a *app) reportVerb() *cobra.Command {
 func (a *app) diagnoseVerb() *cobra.Command {
 	var failOn []string
 	cmd := &cobra.Command{
-		Use: "diagnose CORE|PID|PICTURE.json", Short: "Only what is wrong: deadlocks, who is missing at a barrier, why it died", Args: oneTarget,
+		Use: "diagnose CORE|PID|PICTURE.json", Short: "Only what is wrong: deadlocks, who is missing at a barrier, " +
+			"why it died", Args: oneTarget,
 	}
 	cmd.Long = `Prints only the verdicts: what blocks the program, or killed it,
 and how that is known. docs/verdicts.md says what each kind means. Of a picture that
@@ -40,11 +42,14 @@ and how that is known. docs/verdicts.md says what each kind means. Of a picture 
 Exit status: 0 nothing found, 3 a verdict of the kinds of --fail-on was found (with
 certainty certain or likely), 1 the target could not be read, or not enough of it to
 tell, 2 wrong usage.`
-	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang}, "exit with status 3 on verdicts of these kinds: hang for all that say so, or "+strings.Join(diagnose.Names(), ", ")+", or none")
+	cmd.Flags().StringSliceVar(&failOn, "fail-on", []string{failOnHang},
+		"exit with status 3 on verdicts of these kinds: hang for all that say so, or "+
+			strings.Join(diagnose.Names(), ", ")+", or none")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, k := range failOn {
 			if k != failOnHang && k != "none" && !slices.Contains(diagnose.Names(), k) {
-				return usageError{fmt.Errorf("--fail-on %q: it is hang, none, or one of %s", k, strings.Join(diagnose.Names(), ", "))}
+				return usageError{fmt.Errorf("--fail-on %q: it is hang, none, or one of %s", k,
+					strings.Join(diagnose.Names(), ", "))}
 			}
 		}
 		// Whether the threads could be read says what it means that there is no verdict.

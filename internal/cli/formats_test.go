@@ -54,7 +54,8 @@ func TestOutput(t *testing.T) {
 	if err := os.WriteFile(foreign, []byte("# ompd-inspect\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if status, msg := ran(t, "report", savedDeadlock, "-o", foreign); status != ExitError || !strings.Contains(msg, "--force") {
+	if status, msg := ran(t, "report", savedDeadlock, "-o", foreign); status != ExitError ||
+		!strings.Contains(msg, "--force") {
 		t.Errorf("a file of others: exit status %d, %s", status, msg)
 	}
 }

@@ -38,7 +38,8 @@ func FuzzSaved(f *testing.F) {
 		}
 		defer w.Close()
 		args := [][]string{
-			{"report", name}, {"report", "--json", name}, {"report", "--all", "--width", "40", name}, {"diagnose", name},
+			{"report", name}, {"report", "--json", name}, {"report", "--all", "--width", "40", name},
+			{"diagnose", name},
 			{"diagnose", "--json", name},
 		}[how%5]
 		status := Command{Stdin: os.Stdin, Stdout: w, Stderr: w}.Run(t.Context(), args)

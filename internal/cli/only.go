@@ -13,8 +13,10 @@ import (
 func onlyFlags(cmd *cobra.Command, o *inspect.Only) {
 	f := cmd.Flags()
 	f.IntVar(&o.LWP, "lwp", 0, "show only this thread, and read only what that needs")
-	f.StringVar((*string)(&o.Region), "region", "", "show only the region by this ID (regions --all shows them), its threads and tasks")
-	f.StringVar((*string)(&o.Task), "task", "", "show only the task by this ID (tasks --all shows them), its region and the thread that executes it")
+	f.StringVar((*string)(&o.Region), "region", "", "show only the region by this ID (regions --all shows them), its "+
+		"threads and tasks")
+	f.StringVar((*string)(&o.Task), "task", "", "show only the task by this ID (tasks --all shows them), its region "+
+		"and the thread that executes it")
 }
 
 // errTwoParts says that two parts of a target were named.

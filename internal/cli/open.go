@@ -27,8 +27,9 @@ type openOptions struct {
 // session are the flags as package session has them.
 func (o openOptions) session() session.Options {
 	out := session.Options{
-		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources, FullLayout: o.fullLayout,
-		MaxMemory: o.maxMemory.within(addressSpace()),
+		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
+		FullLayout: o.fullLayout,
+		MaxMemory:  o.maxMemory.within(addressSpace()),
 	}
 	if !o.noDebuginfod {
 		out.Debuginfod = strings.Fields(os.Getenv("DEBUGINFOD_URLS"))

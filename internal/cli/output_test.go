@@ -22,7 +22,8 @@ func TestFullOutput(t *testing.T) {
 	}
 	core := cores[0]
 	for _, args := range [][]string{
-		{"version"}, {"version", "--json"}, {"report", core}, {"report", "--json", core}, {"tasks", "--json", core}, {"ps"}, {"--help"},
+		{"version"}, {"version", "--json"}, {"report", core}, {"report", "--json", core}, {"tasks", "--json", core},
+		{"ps"}, {"--help"},
 	} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -31,7 +32,8 @@ func TestFullOutput(t *testing.T) {
 		status := Command{Stdin: os.Stdin, Stdout: full, Stderr: w}.Run(t.Context(), args)
 		w.Close()
 		said, _ := io.ReadAll(r)
-		if status != ExitOutput || strings.Count(string(said), "\n") != 1 || !strings.Contains(string(said), "no space left") {
+		if status != ExitOutput || strings.Count(string(said), "\n") != 1 ||
+			!strings.Contains(string(said), "no space left") {
 			t.Errorf("%v: exit status %d, %q", args, status, said)
 		}
 	}

@@ -24,7 +24,8 @@ func TestProgress(t *testing.T) {
 		}
 	})
 	got, err := os.ReadFile(stderr.Name())
-	if want := "ompd-inspect: unpacking core.zst: 10 MiB\nompd-inspect: unpacking core.zst: 20 MiB\n"; err != nil || string(got) != want {
+	if want := "ompd-inspect: unpacking core.zst: 10 MiB\nompd-inspect: unpacking core.zst: 20 MiB\n"; err != nil ||
+		string(got) != want {
 		t.Errorf("%q, want %q; %v", got, want, err)
 	}
 }

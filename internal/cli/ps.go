@@ -22,10 +22,12 @@ const defaultSample = 200 * time.Millisecond
 func (a *app) psVerb() *cobra.Command {
 	sample := defaultSample
 	cmd := &cobra.Command{
-		Use: "ps", Short: "The processes of this machine that use OpenMP (the default without a target)", Args: cobra.NoArgs,
+		Use: "ps", Short: "The processes of this machine that use OpenMP (the default without a target)",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), sample) },
 	}
-	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure processor use for; 0 gives the average since each process started")
+	cmd.Flags().DurationVar(&sample, "sample", defaultSample, "time to measure processor use for; 0 gives the "+
+		"average since each process started")
 	return cmd
 }
 
@@ -100,7 +102,8 @@ func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool
 	if kind, ok = ompd.RecognizeStripped(contains); ok {
 		key = kind.Family + " stripped"
 		k[key] = func(string) picture.ProcessCode {
-			return picture.ProcessCode{Family: kind.Family, Name: kind.Name, InferredFrom: "texts of its own, as the executable is stripped"}
+			return picture.ProcessCode{Family: kind.Family, Name: kind.Name,
+				InferredFrom: "texts of its own, as the executable is stripped"}
 		}
 	}
 	return key, ok
@@ -109,7 +112,8 @@ func (k moduleKinds) classify(defines, contains func(string) bool) (string, bool
 // process describes a candidate.
 func (k moduleKinds) process(c live.Candidate) picture.Process {
 	p := picture.Process{
-		PID: c.PID, User: c.User, Executable: c.Executable, Command: c.Command, State: processState(c.State), Threads: c.Threads,
+		PID: c.PID, User: c.User, Executable: c.Executable, Command: c.Command, State: processState(c.State),
+		Threads: c.Threads,
 		Started: c.Started.Format(time.RFC3339), CPU: c.CPU,
 	}
 	for _, m := range c.Runtimes {
@@ -123,7 +127,8 @@ func (k moduleKinds) process(c live.Candidate) picture.Process {
 // processState is a state of ps(1) in a word.
 func processState(s byte) string {
 	words := map[byte]string{
-		'R': "running", 'S': "sleeping", 'D': "waiting for I/O", 'T': "stopped", 't': "held by a debugger", 'Z': "ended", 'X': "ended", 'I': "idle",
+		'R': "running", 'S': "sleeping", 'D': "waiting for I/O", 'T': "stopped", 't': "held by a debugger",
+		'Z': "ended", 'X': "ended", 'I': "idle",
 	}
 	return cmp.Or(words[s], string(s))
 }

@@ -33,7 +33,8 @@ type recorder struct {
 func (a *app) recordVerb() *cobra.Command {
 	r, rec := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}, &recorder{memory: 64 << 20}
 	cmd := &cobra.Command{
-		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its memory",
+		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its " +
+			"memory",
 		Long: `Runs a program as run does, with the recorder: a library that keeps the last OpenMP
 events of each thread in the program's memory, with what each thread is doing and which
 locks it has. They are read from outside, in a core of it or while it runs.
@@ -91,7 +92,8 @@ func (rec *recorder) flags(cmd *cobra.Command, save *string) {
 	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
 	cmd.Flags().StringVar(&rec.events, "events", "default",
 		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
-	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+" beside this command")
+	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+
+		" beside this command")
 	cmd.Flags().StringVar(&rec.runtime, "runtime", "",
 		"libomp, or its file: run a program of GCC on LLVM's runtime, if that has all that it calls")
 	cmd.Flags().StringVar(save, "save", "",
@@ -169,7 +171,8 @@ func (rec *recorder) find() (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("the recorder: %w; `make libompd-recorder.so` builds it, --library names another", err)
 	case strings.ContainsAny(path, ": "):
-		return "", fmt.Errorf("the recorder: %s: the loader takes no path with a space or a colon; copy it, and name it by --library", path)
+		return "", fmt.Errorf("the recorder: %s: the loader takes no path with a space or a colon; copy it, and name "+
+			"it by --library", path)
 	}
 	return path, nil
 }

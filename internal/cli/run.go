@@ -87,7 +87,8 @@ func (r *runner) usable(verb string) error {
 func (r *runner) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that makes no progress for this time, such as 30s; 0: never")
+	f.DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that makes no progress for this time, "+
+		"such as 30s; 0: never")
 	f.StringVar(&r.core, "core", "", "write the process that is reported to this core file, too")
 	f.StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
 	r.forceFlag(cmd)
@@ -256,7 +257,8 @@ func (r *runner) reportOptions() outfile.Options {
 func ourReport(f *os.File) bool {
 	b := make([]byte, 64)
 	n, _ := f.ReadAt(b, 0)
-	return bytes.HasPrefix(b[:n], []byte("process ")) || bytes.Contains(b[:n], []byte(`"schema": "`+picture.SchemaName+"/"))
+	return bytes.HasPrefix(b[:n], []byte("process ")) ||
+		bytes.Contains(b[:n], []byte(`"schema": "`+picture.SchemaName+"/"))
 }
 
 // check says at the start what of a report could not be written at its end.

@@ -55,7 +55,9 @@ func sandboxCheck(r sandbox.Report) picture.Check {
 		c.Detail, c.Fix = "this process kept its rights: --sandbox=off", "leave --sandbox=off out"
 		return c
 	}
-	c.Detail = "not all rights were given up that reading a core does not need; " + strings.ReplaceAll(r.Missing.Error(), "\n", "; ")
-	c.Fix = "look at cores that nobody vouches for as a user who may do little, or in a container; --sandbox=require refuses to go on without"
+	c.Detail = "not all rights were given up that reading a core does not need; " +
+		strings.ReplaceAll(r.Missing.Error(), "\n", "; ")
+	c.Fix = "look at cores that nobody vouches for as a user who may do little, or in a container; --sandbox=require " +
+		"refuses to go on without"
 	return c
 }

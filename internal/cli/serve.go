@@ -68,14 +68,17 @@ and the files that a process which may be looked at has mapped.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", server.DefaultAddress(), "unix:///path or tcp://host:port")
-	f.StringArrayVar(&o.dirs, "allow-dir", nil, "directory below which files may be opened for clients: cores, programs, debug files (may be repeated; unix socket: default /)")
-	f.IntSliceVar(&o.uids, "allow-uid", nil, "users who may connect to the unix socket, and whose processes may be looked at (unix socket: default this user)")
+	f.StringArrayVar(&o.dirs, "allow-dir", nil, "directory below which files may be opened for clients: cores, "+
+		"programs, debug files (may be repeated; unix socket: default /)")
+	f.IntSliceVar(&o.uids, "allow-uid", nil, "users who may connect to the unix socket, and whose processes may be "+
+		"looked at (unix socket: default this user)")
 	f.BoolVar(&o.memory, "allow-memory", false, "let clients read any memory of their targets")
 	f.StringVar(&o.tokenFile, "token-file", "", "file with the token that clients must show")
 	f.StringVar(&o.cert, "tls-cert", "", "file with the server's certificate, PEM")
 	f.StringVar(&o.key, "tls-key", "", "file with its key, PEM")
 	f.StringVar(&o.clientCA, "tls-client-ca", "", "file with the authorities whose certificates clients must show, PEM")
-	f.BoolVar(&o.stdio, "stdio", false, "serve only the process that started this one, over its pipes, in frames of JSON (gdb/ompd_inspect.py)")
+	f.BoolVar(&o.stdio, "stdio", false, "serve only the process that started this one, over its pipes, in frames of "+
+		"JSON (gdb/ompd_inspect.py)")
 	f.BoolVar(&o.logJSON, "log-json", false, "log JSON, not text")
 	f.IntVar(&o.limits.Connections, "max-connections", 0, "connections at a time; more wait (default 1024)")
 	f.IntVar(&o.limits.Targets, "max-targets", 0, "targets that one connection may have open (default 32)")
@@ -159,7 +162,8 @@ func (c Command) serverConfig(o *serveOptions) (*server.Config, error) {
 	}
 	if isTCP(o.listen) {
 		if cfg.Token == "" && o.clientCA == "" {
-			return nil, usageError{errors.New("serve: over TCP clients must show a token (--token-file) or a certificate (--tls-cert, --tls-key and --tls-client-ca)")}
+			return nil, usageError{errors.New("serve: over TCP clients must show a token (--token-file) or a " +
+				"certificate (--tls-cert, --tls-key and --tls-client-ca)")}
 		}
 		return cfg, nil
 	}
@@ -194,8 +198,9 @@ func (l servedTarget) open(ctx context.Context, spec *ompdv1.TargetSpec, means s
 // optionsOf are the flags that a client gave, within the limit of memory of the server.
 func (l servedTarget) optionsOf(spec *ompdv1.TargetSpec) session.Options {
 	o := openOptions{
-		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(), noDebuginfod: spec.GetNoDebuginfod(),
-		sources: spec.GetSources(), noStop: spec.GetNoStop(), fullLayout: spec.GetFullLayout(),
+		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(),
+		noDebuginfod: spec.GetNoDebuginfod(),
+		sources:      spec.GetSources(), noStop: spec.GetNoStop(), fullLayout: spec.GetFullLayout(),
 		maxMemory: l.maxMemory,
 	}.session()
 	o.Label, o.Work = spec.GetLabel(), session.DefaultBudget

@@ -45,7 +45,8 @@ func readToken(name string) (string, error) {
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < minToken {
-		return "", fmt.Errorf("token: %s has less than %d characters: head -c 32 /dev/urandom | base64 > %s", name, minToken, name)
+		return "", fmt.Errorf("token: %s has less than %d characters: head -c 32 /dev/urandom | base64 > %s", name,
+			minToken, name)
 	}
 	return token, nil
 }
@@ -69,7 +70,8 @@ func serverTLS(o *serveOptions) (*tls.Config, error) {
 		return nil, nil
 	}
 	if o.cert == "" || o.key == "" {
-		return nil, usageError{errors.New("serve: --tls-cert and --tls-key go together, and --tls-client-ca needs both")}
+		return nil, usageError{errors.New("serve: --tls-cert and --tls-key go together, and --tls-client-ca needs " +
+			"both")}
 	}
 	cert, err := tls.LoadX509KeyPair(o.cert, o.key)
 	if err != nil {

@@ -36,7 +36,8 @@ func (c Command) serveStdio(ctx context.Context, each servedTarget) (err error) 
 	s := server.New(server.Config{
 		Open: each.open, Lend: each.lend, Processes: processes, Credentials: server.PeerCredentials(user),
 		Memory: uint64(each.maxMemory),
-		Policy: server.Policy{Dirs: []string{"/"}, UIDs: user}, Limits: server.Limits{Call: forever, Idle: forever, Patience: server.Patience{Admission: forever}},
+		Policy: server.Policy{Dirs: []string{"/"}, UIDs: user}, Limits: server.Limits{Call: forever, Idle: forever,
+			Patience: server.Patience{Admission: forever}},
 		Log: slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	l := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
@@ -47,7 +48,8 @@ func (c Command) serveStdio(ctx context.Context, each servedTarget) (err error) 
 	if err != nil {
 		return err
 	}
-	err = piped.Serve(ctx, c.Stdin, c.Stdout, piped.Config{Conn: conn.Conn(), Verb: verbAt(conn, c.Version), Version: c.Version})
+	err = piped.Serve(ctx, c.Stdin, c.Stdout, piped.Config{Conn: conn.Conn(), Verb: verbAt(conn, c.Version),
+		Version: c.Version})
 	ending, cancel := context.WithCancel(context.Background())
 	cancel() // nobody waits for what is under way
 	err = errors.Join(err, conn.Close())

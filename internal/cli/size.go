@@ -78,7 +78,8 @@ func addressSpace() int64 {
 // checkAddressSpace refuses to begin what would end in the middle.
 func (c Command) checkAddressSpace() error {
 	if left := addressSpace(); c.Alone && left < leastMemory {
-		return fmt.Errorf("the address space is limited to %d MiB (ulimit -v): this program needs %d; bound its memory by --max-memory",
+		return fmt.Errorf("the address space is limited to %d MiB (ulimit -v): this program needs %d; bound its "+
+			"memory by --max-memory",
 			(left+reservedSpace)>>20, (reservedSpace+leastMemory)>>20)
 	}
 	return nil

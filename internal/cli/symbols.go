@@ -25,7 +25,8 @@ import (
 func (a *app) symbolsVerb() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
-		Use: "symbols LIBRARY|CORE|PID", Short: "Write a symbol file that restores the OMPD symbols of a stripped runtime", Args: oneTarget,
+		Use: "symbols LIBRARY|CORE|PID", Short: "Write a symbol file that restores the OMPD symbols of a stripped " +
+			"runtime", Args: oneTarget,
 		Long: `Finds the symbols that OMPD libraries and debuggers ask for in a stripped runtime
 (ompd_dll_locations, ompd_access__…, ompd_bp_…, __kmp_threads and more) and writes
 an ELF file with them, which debuggers take for the runtime's symbol table:
@@ -42,7 +43,8 @@ an ELF file with them, which debuggers take for the runtime's symbol table:
 			return symbolWriter{a, out}.symbols(args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, or directory of debug files in which the build ID gives the name; a name without an extension is a directory, which is made if it is not there")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, or directory of debug files in which the build "+
+		"ID gives the name; a name without an extension is a directory, which is made if it is not there")
 	a.forceFlag(cmd)
 	return cmd
 }
@@ -97,7 +99,8 @@ func (w symbolWriter) writeSymbols(all []ompd.ModuleSymbols, err error, running 
 		fmt.Fprintf(w.Stderr, "ompd-inspect: %v\n", err)
 	}
 	out := w.out
-	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) && (strings.HasSuffix(out, "/") || filepath.Ext(out) == "") {
+	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) &&
+		(strings.HasSuffix(out, "/") || filepath.Ext(out) == "") {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
 		}
@@ -164,7 +167,8 @@ func (w symbolWriter) writeModule(m ompd.ModuleSymbols, running bool) error {
 	if err := symfile.Write(&content, f, list); err != nil {
 		return fmt.Errorf("%s: %w", m.Module.Path, err)
 	}
-	if err := writeFile(out, content.Bytes(), outfile.Options{Mode: 0o644, Force: w.force, Ours: symfile.Ours}); err != nil {
+	if err := writeFile(out, content.Bytes(),
+		outfile.Options{Mode: 0o644, Force: w.force, Ours: symfile.Ours}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w.Stdout, "%s: %d symbols of %s\n", out, len(list), m.Module.Path)

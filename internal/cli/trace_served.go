@@ -45,7 +45,8 @@ func (t *tracing) served(name string, f func(*servedTrace) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	s := &servedTrace{tracing: t, ctx: ctx, trace: target.Trace(), target: target.Name, places: map[uint64]picture.Frame{}}
+	s := &servedTrace{tracing: t, ctx: ctx, trace: target.Trace(), target: target.Name,
+		places: map[uint64]picture.Frame{}}
 	if t.isJSON() {
 		s.json = json.NewEncoder(t.Stdout)
 	} else if t.out == "" {

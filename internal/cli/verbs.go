@@ -88,17 +88,24 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	f := root.PersistentFlags()
 	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not where the core says")
 	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
-	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "directory of separate debug files (may be repeated)")
+	f.StringArrayVar(&a.open.debugDirs, "debug-dir", []string{"/usr/lib/debug"},
+		"directory of separate debug files (may be repeated)")
 	f.BoolVar(&a.open.noDebuginfod, "no-debuginfod", false, "ask no debuginfod server, even if DEBUGINFOD_URLS is set")
-	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be unsettled")
-	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "processor time that a look may take, 0 for any; what was not reached is said (a server has its own)")
+	f.BoolVar(&a.open.noStop, "no-stop", false, "stop no thread of a process; what changes meanwhile is said to be "+
+		"unsettled")
+	f.DurationVar(&a.budget, "budget", session.DefaultBudget, "processor time that a look may take, 0 for any; what "+
+		"was not reached is said (a server has its own)")
 	a.open.maxMemory = budget.DefaultMemory
-	f.Var(&a.open.maxMemory, "max-memory", "memory that a target may make this process hold, 0 for any; what was left out is said (a server has its own: for all targets of one user)")
-	f.StringVar(&a.sandboxMode, "sandbox", string(sandbox.Auto), "auto, require or off: give up all rights that reading a core does not need")
+	f.Var(&a.open.maxMemory, "max-memory", "memory that a target may make this process hold, 0 for any; what was "+
+		"left out is said (a server has its own: for all targets of one user)")
+	f.StringVar(&a.sandboxMode, "sandbox", string(sandbox.Auto), "auto, require or off: give up all rights that "+
+		"reading a core does not need")
 	f.BoolVar(&a.json, "json", false, "print JSON (proto/picture.schema.json): as --format json")
-	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope (the merged stacks)")
+	f.StringVar(&a.form, "format", "", "text, json, html (a page), dot (the wait-for graph), folded or speedscope "+
+		"(the merged stacks)")
 	f.StringVar(&a.color, "color", "auto", "auto, always or never")
-	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the terminal")
+	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the "+
+		"terminal")
 	a.server.flags(root)
 	for _, v := range a.verbs() {
 		root.AddCommand(v)
@@ -112,9 +119,11 @@ func (a *app) verbs() []*cobra.Command {
 	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	a.htmlFlag(whole)
 	regions := a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
-	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on", inspect.Parts{Threads: true, Regions: true}, report.Threads)
+	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on",
+		inspect.Parts{Threads: true, Regions: true}, report.Threads)
 	for _, v := range []*cobra.Command{threads, regions} {
-		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, such as 2.1")
+		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
+			"such as 2.1")
 	}
 	stacks := a.verb("stacks", "User-model stacks, merged", inspect.Parts{Threads: true, Stacks: true}, report.Stacks)
 	stacks.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
@@ -123,11 +132,13 @@ func (a *app) verbs() []*cobra.Command {
 	}
 	for _, v := range []*cobra.Command{whole, threads, regions, stacks} {
 		onlyFlags(v, &a.only)
-		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where many are alike")
+		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where "+
+			"many are alike")
 	}
 	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, dlvVerb(a),
-		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
+		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
+		traceVerb(a),
 		a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(),
 		jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(), a.versionVerb(),
 	}
@@ -185,11 +196,13 @@ func oneTarget(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) icvsVerb() *cobra.Command {
-	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read", session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
+	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read",
+		session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
 }
 
 func (a *app) layoutVerb() *cobra.Command {
-	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed", session.Question{Layout: true}, report.Layout)
+	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed",
+		session.Question{Layout: true}, report.Layout)
 	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
 	list := strings.Join(names, ", ")
 	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
@@ -206,7 +219,8 @@ func (a *app) layoutVerb() *cobra.Command {
 }
 
 func (a *app) doctorVerb() *cobra.Command {
-	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the fix", session.Question{Checks: true}, report.Doctor)
+	return a.pictureVerb("doctor", "What this target allows; for what is missing, the cause and the fix",
+		session.Question{Checks: true}, report.Doctor)
 }
 
 func (a *app) versionVerb() *cobra.Command {
@@ -225,7 +239,8 @@ func (a *app) versionVerb() *cobra.Command {
 			if a.isJSON() {
 				return report.WriteJSON(a.Stdout, v)
 			}
-			_, err := fmt.Fprintf(a.Stdout, "ompd-inspect %s (%s)\nschema %s\nreads %s\n", v.Version, v.Go, v.Schema, v.Reads)
+			_, err := fmt.Fprintf(a.Stdout, "ompd-inspect %s (%s)\nschema %s\nreads %s\n", v.Version, v.Go, v.Schema,
+				v.Reads)
 			return err
 		},
 	}

@@ -23,7 +23,8 @@ func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e
 func (a *app) watchVerb() *cobra.Command {
 	interval, count := time.Second, 3
 	cmd := &cobra.Command{
-		Use: "watch PID", Short: "Several looks at a process: which threads, regions and tasks make progress", Args: oneTarget,
+		Use: "watch PID", Short: "Several looks at a process: which threads, regions and tasks make progress",
+		Args: oneTarget,
 		Long: `Looks at a process several times and shows what changed in between: which threads
 moved, spun or did not run, what they used, which regions and tasks came and went.
 

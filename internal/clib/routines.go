@@ -65,17 +65,23 @@ var routines = map[kind]func(query) (result, error){
 		s, err := q.OMPVersionString()
 		return text(s), err
 	},
-	kindThreadIDKinds:     threadIDKinds,
-	kindThreadHandle:      threadHandle,
-	kindThreadID:          threadID,
-	kindThreadInParallel:  func(q query) (result, error) { return threadResult(q.ThreadInParallel(q.parallel(), q.number())) },
+	kindThreadIDKinds: threadIDKinds,
+	kindThreadHandle:  threadHandle,
+	kindThreadID:      threadID,
+	kindThreadInParallel: func(q query) (result,
+		error) {
+		return threadResult(q.ThreadInParallel(q.parallel(), q.number()))
+	},
 	kindCurrParallel:      func(q query) (result, error) { return parallelResult(q.CurrentParallel(q.thread())) },
 	kindEnclosingParallel: func(q query) (result, error) { return parallelResult(q.EnclosingParallel(q.parallel())) },
 	kindTaskParallel:      func(q query) (result, error) { return parallelResult(q.TaskParallel(q.task())) },
 	kindCurrTask:          func(q query) (result, error) { return taskResult(q.CurrentTask(q.thread())) },
 	kindGeneratingTask:    func(q query) (result, error) { return taskResult(q.GeneratingTask(q.task())) },
 	kindSchedulingTask:    func(q query) (result, error) { return taskResult(q.SchedulingTask(q.task())) },
-	kindTaskInParallel:    func(q query) (result, error) { return taskResult(q.TaskInParallel(q.parallel(), q.number())) },
+	kindTaskInParallel: func(q query) (result,
+		error) {
+		return taskResult(q.TaskInParallel(q.parallel(), q.number()))
+	},
 	kindTaskFunction: func(q query) (result, error) {
 		a, err := q.TaskFunction(q.task())
 		return words(a.Segment, a.Offset), err

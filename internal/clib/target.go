@@ -20,7 +20,8 @@ var debugDirs = []string{"/usr/lib/debug"}
 const maxQuestions = 1 << 17
 
 // errTooMuch ends a routine that asks too much.
-var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program's data makes no sense: %w", maxQuestions, callbacks.Error)
+var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program's data makes no sense: %w",
+	maxQuestions, callbacks.Error)
 
 // target is the program that the tool holds, seen through the tool's callbacks.
 //

@@ -17,7 +17,8 @@ func enumerated(t *testing.T) map[string]uint64 {
 	}
 	text := regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAllString(string(b), "")
 	out, next := map[string]uint64{}, uint64(0)
-	for _, m := range regexp.MustCompile(`\b(WIRE_\w+)(?: = (\d+)(?: << (\d+))?)?\s*[,}\n]`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`\b(WIRE_\w+)(?: = (\d+)(?: << (\d+))?)?\s*[,}\n]`).FindAllStringSubmatch(text,
+		-1) {
 		if m[2] != "" {
 			next, _ = strconv.ParseUint(m[2], 10, 64)
 			shift, _ := strconv.ParseUint(m[3], 10, 64)
@@ -38,12 +39,17 @@ func TestWireNumbers(t *testing.T) {
 	want := map[string]uint64{"VERSION": wireVersion, "WORDS": wireWords, "BYTES": wireBytes}
 	for name, k := range map[string]kind{
 		"HELLO": kindHello, "RETURN": kindReturn, "READ": kindRead, "SYMBOL": kindSymbol, "ANSWER": kindAnswer,
-		"PROCESS": kindProcess, "RELEASE": kindRelease, "OMP_VERSION": kindOMPVersion, "OMP_VERSION_STRING": kindOMPVersionString,
-		"THREAD_ID_KINDS": kindThreadIDKinds, "THREAD_HANDLE": kindThreadHandle, "THREAD_ID": kindThreadID, "THREAD_IN_PARALLEL": kindThreadInParallel,
-		"CURR_PARALLEL": kindCurrParallel, "ENCLOSING_PARALLEL": kindEnclosingParallel, "TASK_PARALLEL": kindTaskParallel,
-		"CURR_TASK": kindCurrTask, "GENERATING_TASK": kindGeneratingTask, "SCHEDULING_TASK": kindSchedulingTask,
-		"TASK_IN_PARALLEL": kindTaskInParallel, "TASK_FUNCTION": kindTaskFunction, "TASK_FRAME": kindTaskFrame, "NEXT_STATE": kindNextState,
-		"STATE": kindState, "CONTROL_VARS": kindControlVars, "NEXT_ICV": kindNextICV, "ICV": kindICV, "ICV_STRING": kindICVString, "TOOL_DATA": kindToolData,
+		"PROCESS": kindProcess, "RELEASE": kindRelease, "OMP_VERSION": kindOMPVersion,
+		"OMP_VERSION_STRING": kindOMPVersionString,
+		"THREAD_ID_KINDS":    kindThreadIDKinds, "THREAD_HANDLE": kindThreadHandle, "THREAD_ID": kindThreadID,
+		"THREAD_IN_PARALLEL": kindThreadInParallel,
+		"CURR_PARALLEL":      kindCurrParallel, "ENCLOSING_PARALLEL": kindEnclosingParallel,
+		"TASK_PARALLEL": kindTaskParallel,
+		"CURR_TASK":     kindCurrTask, "GENERATING_TASK": kindGeneratingTask, "SCHEDULING_TASK": kindSchedulingTask,
+		"TASK_IN_PARALLEL": kindTaskInParallel, "TASK_FUNCTION": kindTaskFunction, "TASK_FRAME": kindTaskFrame,
+		"NEXT_STATE": kindNextState,
+		"STATE":      kindState, "CONTROL_VARS": kindControlVars, "NEXT_ICV": kindNextICV, "ICV": kindICV,
+		"ICV_STRING": kindICVString, "TOOL_DATA": kindToolData,
 	} {
 		want[name] = uint64(k)
 		if _, routine := routines[k]; k > kindRelease && !routine {

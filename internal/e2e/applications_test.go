@@ -28,8 +28,10 @@ type application struct {
 
 func applications() []application {
 	return []application{
-		{pkg: "fasttree", file: "usr/bin/fasttreeMP", forks: []int{1, 2, 5}, args: func(s string) []string { return []string{"-nt", s} }},
-		{pkg: "muscle", file: "usr/bin/muscle", forks: []int{1, 2, 3}, args: func(s string) []string { return []string{"-align", s, "-output", "/dev/null", "-threads", "4"} }},
+		{pkg: "fasttree", file: "usr/bin/fasttreeMP", forks: []int{1, 2, 5},
+			args: func(s string) []string { return []string{"-nt", s} }},
+		{pkg: "muscle", file: "usr/bin/muscle", forks: []int{1, 2, 3},
+			args: func(s string) []string { return []string{"-align", s, "-output", "/dev/null", "-threads", "4"} }},
 	}
 }
 
@@ -68,7 +70,8 @@ func sequences(t *testing.T) string {
 		fmt.Fprintf(&text, ">s%d\n%s\n", n, one)
 	}
 	fresh, path := filepath.Join(t.TempDir(), "fasta"), filepath.Join(os.TempDir(), "ompd-inspect-sequences.fasta")
-	if err := errors.Join(os.WriteFile(fresh, text.Bytes(), 0o644), os.Rename(fresh, path)); err != nil { // another test may read it
+	// another test may read it
+	if err := errors.Join(os.WriteFile(fresh, text.Bytes(), 0o644), os.Rename(fresh, path)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -103,7 +106,8 @@ func TestLibraryDies(t *testing.T) {
 	r := omptest.Dump(t, blas(t, omptest.Segv))
 	pic := pictureOf(t, r.Core)
 	at := pic.Target.Place
-	if pic.Target.Signal != "SIGSEGV" || len(pic.Threads) != teamOf || at == nil || at.State != "work_parallel" || opt(at.TeamSize) != teamOf || opt(at.Level) != 1 {
+	if pic.Target.Signal != "SIGSEGV" || len(pic.Threads) != teamOf || at == nil || at.State != "work_parallel" ||
+		opt(at.TeamSize) != teamOf || opt(at.Level) != 1 {
 		t.Fatalf("%s at %+v, %d threads", pic.Target.Signal, at, len(pic.Threads))
 	}
 	if len(pic.Target.Frames) == 0 || !strings.HasPrefix(pic.Target.Frames[0].Module, "libopenblas") {
@@ -127,7 +131,8 @@ func checkEntered(t *testing.T, e *omptest.Entered) *picture.Picture {
 	t.Helper()
 	pic := pictureOf(t, e.Core, "--native")
 	if len(pic.Runtimes) != 1 || len(e.Threads) != teamOf || len(pic.Threads) != teamOf || pic.Target.PID != e.PID {
-		t.Fatalf("%d runtimes, %d of %d threads of process %d, %v", len(pic.Runtimes), len(pic.Threads), len(e.Threads), pic.Target.PID, pic.Warnings)
+		t.Fatalf("%d runtimes, %d of %d threads of process %d, %v", len(pic.Runtimes), len(pic.Threads), len(e.Threads),
+			pic.Target.PID, pic.Warnings)
 	}
 	for _, want := range e.Threads {
 		got := threadOf(pic, want.LWP)
@@ -155,7 +160,8 @@ func checkEntered(t *testing.T, e *omptest.Entered) *picture.Picture {
 func checkEnteredState(t *testing.T, e *omptest.Entered, want omptest.EnteredThread, got *picture.Thread) {
 	t.Helper()
 	impossible := []picture.StateName{"idle", "undefined", "work_serial", "wait_barrier_explicit"}
-	if got.State == nil || slices.Contains(impossible, got.State.Name) || want.LWP == e.Last && got.State.Name != "work_parallel" {
+	if got.State == nil || slices.Contains(impossible, got.State.Name) || want.LWP == e.Last &&
+		got.State.Name != "work_parallel" {
 		t.Errorf("LWP %d: state %+v", want.LWP, got.State)
 	}
 	if want.LWP == e.Last && (len(got.UserStack) == 0 || uint64(*got.UserStack[0].PC) != e.Function) {
@@ -194,7 +200,10 @@ func checkEnteredRegion(t *testing.T, e *omptest.Entered, pic *picture.Picture) 
 			t.Errorf("members %v, number %d is LWP %d", r.Threads, want.Member, want.LWP)
 		}
 		th := threadOf(pic, want.LWP)
-		if !slices.ContainsFunc(th.UserStack, func(f picture.Frame) bool { return f.PC != nil && uint64(*f.PC) == e.Return }) {
+		if !slices.ContainsFunc(th.UserStack, func(f picture.Frame) bool {
+			return f.PC != nil &&
+				uint64(*f.PC) == e.Return
+		}) {
 			t.Errorf("LWP %d: its frames do not lead to the call at %#x: %+v", want.LWP, e.Return, th.UserStack)
 		}
 	}

@@ -52,8 +52,10 @@ func TestRefused(t *testing.T) {
 		{"one byte", file("\x7f"), "not a core", fix},
 		{"32 bit", header(func(b []byte) { b[elf.EI_CLASS] = byte(elf.ELFCLASS32) }), "32-bit", "x86-64"},
 		{"big endian", header(func(b []byte) { b[elf.EI_DATA] = byte(elf.ELFDATA2MSB) }), "big-endian", "x86-64"},
-		{"s390", header(func(b []byte) { binary.LittleEndian.PutUint16(b[18:], uint16(elf.EM_S390)) }), "s390", "x86-64"},
-		{"riscv", header(func(b []byte) { binary.LittleEndian.PutUint16(b[18:], uint16(elf.EM_RISCV)) }), "riscv", "x86-64"},
+		{"s390", header(func(b []byte) { binary.LittleEndian.PutUint16(b[18:], uint16(elf.EM_S390)) }), "s390",
+			"x86-64"},
+		{"riscv", header(func(b []byte) { binary.LittleEndian.PutUint16(b[18:], uint16(elf.EM_RISCV)) }), "riscv",
+			"x86-64"},
 		{"zstd of nothing", file("\x28\xb5\x2f\xfd\x00"), "decompress", ""},
 		{"gzip of nothing", file("\x1f\x8b\x08\x00"), "decompress", ""},
 		{"xz of nothing", file("\xfd7zXZ\x00"), "decompress", ""},
@@ -110,7 +112,8 @@ func TestTruncated(t *testing.T) {
 		switch {
 		case a.status == cli.ExitOK && strings.Contains(a.stdout, "truncated") && a.errs == "":
 			pictures++
-		case a.status == cli.ExitError && a.stdout == "" && strings.Contains(a.errs, path) && strings.Contains(a.errs, "ulimit -c unlimited"):
+		case a.status == cli.ExitError && a.stdout == "" && strings.Contains(a.errs, path) &&
+			strings.Contains(a.errs, "ulimit -c unlimited"):
 			refusals++
 		default:
 			t.Errorf("cut at %d of %d: exit status %d, %s\n%.400s", n, len(e.data), a.status, a.errs, a.stdout)
@@ -133,7 +136,9 @@ func TestFilesMissing(t *testing.T) {
 	}
 	rt := built.Runtime
 	copyFile(t, rt.Lib, filepath.Join(lib, "libomp.so.5"))
-	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.Runtime{Name: rt.Name, Lib: filepath.Join(lib, "libomp.so.5"), Dir: lib}, Mode: omptest.Kernel})
+	r := omptest.Dump(t, omptest.Run{Exe: exe,
+		Runtime: omptest.Runtime{Name: rt.Name, Lib: filepath.Join(lib, "libomp.so.5"), Dir: lib},
+		Mode:    omptest.Kernel})
 	whole := partial(t, r.Core)
 	if s := complaints(whole); s != "" || len(whole.Regions) < 2 {
 		t.Fatalf("whole: %s", s)

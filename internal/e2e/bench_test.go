@@ -35,7 +35,8 @@ func eachRuntime(b *testing.B, sizes []int, f func(*testing.B, omptest.Run)) {
 		exe := omptest.Compile(b, omptest.Build{Program: "many", Compiler: on.compiler})
 		for _, threads := range sizes {
 			b.Run(fmt.Sprintf("%s/%d", on.runtime.Name, threads), func(b *testing.B) {
-				f(b, omptest.Run{Exe: exe, Runtime: on.runtime, Args: []string{strconv.Itoa(threads)}, Mode: omptest.Kernel})
+				f(b, omptest.Run{Exe: exe, Runtime: on.runtime, Args: []string{strconv.Itoa(threads)},
+					Mode: omptest.Kernel})
 			})
 		}
 	}

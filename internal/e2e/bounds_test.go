@@ -56,7 +56,8 @@ func spender(tb testing.TB) string {
 	tb.Helper()
 	omptest.Needs(tb, "compilers")
 	exe := filepath.Join(tb.TempDir(), "spent")
-	if out, err := exec.Command("gcc", "-O1", "-o", exe, filepath.Join("testdata", "spent.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O1", "-o", exe,
+		filepath.Join("testdata", "spent.c")).CombinedOutput(); err != nil {
 		tb.Fatalf("%v: apt-get install gcc\n%s", err, out)
 	}
 	return exe

@@ -19,21 +19,24 @@ func TestGompBreakpointsAreHit(t *testing.T) {
 		inside bool // the names of functions that are not exported are known
 	}{
 		{name: runtimes[0].Name, flags: []string{"-O1", "-g"}, env: []string{"LD_LIBRARY_PATH=" + runtimes[0].Dir}},
-		{name: runtimes[1].Name, flags: []string{"-O2", "-g", "-no-pie"}, env: []string{"LD_LIBRARY_PATH=" + runtimes[1].Dir}},
+		{name: runtimes[1].Name, flags: []string{"-O2", "-g", "-no-pie"},
+			env: []string{"LD_LIBRARY_PATH=" + runtimes[1].Dir}},
 		{name: "static", flags: []string{"-O1", "-g", "-static"}, inside: true},
 		{name: "static-pie", flags: []string{"-O1", "-g", "-static-pie"}, inside: true},
 		{name: "static-11", flags: []string{"-O1", "-g", "-static", "-L" + omptest.StaticLibgomp(t)}, inside: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := underGdb(t, omptest.Compile(t, omptest.Build{Program: "events", Compiler: omptest.GCC, Flags: c.flags}), c.env...)
+			s := underGdb(t, omptest.Compile(t, omptest.Build{Program: "events", Compiler: omptest.GCC,
+				Flags: c.flags}), c.env...)
 			defer s.quit()
 			number := map[string][]int{} // of the breakpoints of each location
 			for _, l := range locationsOf(t, s.pid).Locations {
 				if l.Address == nil {
 					continue
 				}
-				if l.How != "equivalent" || !l.Active || l.Function == "" || len(l.Sites) == 0 || l.Sites[0] != *l.Address {
+				if l.How != "equivalent" || !l.Active || l.Function == "" || len(l.Sites) == 0 ||
+					l.Sites[0] != *l.Address {
 					t.Errorf("%+v", l)
 				}
 				for _, site := range l.Sites {

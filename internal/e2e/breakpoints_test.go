@@ -38,7 +38,8 @@ func TestBreakpointsAreHit(t *testing.T) {
 					if l.Active != (env == "enabled" || l.Name == "ompd_dll_locations_valid") {
 						t.Errorf("%s: active %v", l.Name, l.Active)
 					}
-					if number[l.Name] = append(number[l.Name], s.stopAt(l.Address.String())); l.Name == "ompd_dll_locations_valid" {
+					if number[l.Name] = append(number[l.Name],
+						s.stopAt(l.Address.String())); l.Name == "ompd_dll_locations_valid" {
 						continue
 					}
 					for _, site := range l.Sites {
@@ -105,7 +106,8 @@ type session struct {
 
 func underGdb(t *testing.T, exe string, env ...string) *session {
 	t.Helper()
-	args := []string{"-q", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set pagination off", "-iex", "set confirm off"}
+	args := []string{"-q", "-nx", "-iex", "set debuginfod enabled off", "-iex", "set pagination off", "-iex",
+		"set confirm off"}
 	for _, e := range env {
 		args = append(args, "-ex", "set environment "+strings.Replace(e, "=", " ", 1))
 	}
@@ -143,7 +145,8 @@ func (s *session) finish() (n counted) {
 	if at < 0 || !strings.Contains(text, "exited normally") {
 		s.t.Fatalf("the program: %s", text)
 	}
-	if _, err := fmt.Sscanf(text[at:], "regions %d serialized %d tasks %d workers %d", &n.regions, &n.serialized, &n.tasks, &n.workers); err != nil {
+	if _, err := fmt.Sscanf(text[at:], "regions %d serialized %d tasks %d workers %d", &n.regions, &n.serialized,
+		&n.tasks, &n.workers); err != nil {
 		s.t.Fatal(err)
 	}
 	return n
@@ -196,11 +199,13 @@ func TestBreakpointsOfCore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range list.Locations {
-		if l.Address != nil && !strings.Contains(text, l.Address.String()) || len(l.Sites) > 0 && !strings.Contains(text, l.Sites[0].String()) {
+		if l.Address != nil && !strings.Contains(text, l.Address.String()) || len(l.Sites) > 0 &&
+			!strings.Contains(text, l.Sites[0].String()) {
 			t.Errorf("the text lacks %+v:\n%s", l, text)
 		}
 	}
-	for _, w := range []string{"parallel_pre_execute", "not started with OMP_DEBUG=enabled", "8 of 13 locations", "__kmp_fork_call", "equivalent"} {
+	for _, w := range []string{"parallel_pre_execute", "not started with OMP_DEBUG=enabled", "8 of 13 locations",
+		"__kmp_fork_call", "equivalent"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("no %q in\n%s", w, text)
 		}

@@ -14,7 +14,8 @@ func TestConstructsOfGCC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.Program, b.Compiler = "taskwait", omptest.GCC
-			core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: omptest.Libgomp(t), Mode: omptest.Kernel})
+			core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: omptest.Libgomp(t),
+				Mode: omptest.Kernel})
 			seen := map[string]int{}
 			for _, th := range pictureOf(t, core.Core).Threads {
 				for _, f := range th.UserStack {
@@ -23,7 +24,8 @@ func TestConstructsOfGCC(t *testing.T) {
 					}
 				}
 			}
-			if seen["task"] != 1 || seen["parallel"] != 1 || len(seen) != 2 { // two threads have left the region's function
+			// two threads have left the region's function
+			if seen["task"] != 1 || seen["parallel"] != 1 || len(seen) != 2 {
 				t.Errorf("constructs of the stacks: %v, want a task and a region", seen)
 			}
 		})

@@ -16,7 +16,8 @@ import (
 func gompCoreOf(tb testing.TB, program string) *omptest.Result {
 	tb.Helper()
 	exe := omptest.Compile(tb, omptest.Build{Program: program, Compiler: omptest.GCC})
-	return omptest.Dump(tb, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(tb), Env: []string{"OMP_MAX_TASK_PRIORITY=9"}, Mode: omptest.Kernel})
+	return omptest.Dump(tb, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(tb),
+		Env: []string{"OMP_MAX_TASK_PRIORITY=9"}, Mode: omptest.Kernel})
 }
 
 // gompCoreFor is editCore of such a core.
@@ -152,20 +153,30 @@ func gompCounts() []damage {
 		{name: "team size of 4 Mi", program: "nested", do: put32("gomp_team.nthreads", 4<<20, inner)},
 		{name: "level around", program: "nested", do: put32("gomp_team.prev_ts.level", huge-1, inner)},
 		{name: "number around", program: "nested", do: put32("gomp_team.prev_ts.team_id", huge-1, inner)},
-		{name: "thread number", program: "barrier", do: put32("gomp_thread.ts.team_id", huge-1, worker), silent: true}, // as one that idles
-		{name: "thread number of another", program: "barrier", do: put32("gomp_thread.ts.team_id", 2, worker), silent: true},
-		{name: "thread number of the primary", program: "barrier", do: put32("gomp_thread.ts.team_id", 0, worker), silent: true},
-		{name: "thread number -1", program: "barrier", do: put32("gomp_thread.ts.team_id", 1<<32-1, worker), silent: true},
-		{name: "level of a thread", program: "barrier", do: put32("gomp_thread.ts.level", huge-1, worker), silent: true},
-		{name: "active level of a thread", program: "barrier", do: put32("gomp_thread.ts.active_level", huge-1, worker), silent: true},
+		// as one that idles
+		{name: "thread number", program: "barrier", do: put32("gomp_thread.ts.team_id", huge-1, worker), silent: true},
+		{name: "thread number of another", program: "barrier", do: put32("gomp_thread.ts.team_id", 2, worker),
+			silent: true},
+		{name: "thread number of the primary", program: "barrier", do: put32("gomp_thread.ts.team_id", 0, worker),
+			silent: true},
+		{name: "thread number -1", program: "barrier", do: put32("gomp_thread.ts.team_id", 1<<32-1, worker),
+			silent: true},
+		{name: "level of a thread", program: "barrier", do: put32("gomp_thread.ts.level", huge-1, worker),
+			silent: true},
+		{name: "active level of a thread", program: "barrier", do: put32("gomp_thread.ts.active_level", huge-1, worker),
+			silent: true},
 		{name: "awaited", program: "barrier", do: put32("gomp_team.barrier.awaited", huge, outer), silent: true},
-		{name: "waiting tasks", program: "tasks_deps", do: put32("gomp_dependers_vec.n_elem", huge-1, (*edit).dependers)},
-		{name: "16 Mi waiting tasks", program: "tasks_deps", do: put32("gomp_dependers_vec.n_elem", 1<<24, (*edit).dependers)},
+		{name: "waiting tasks", program: "tasks_deps", do: put32("gomp_dependers_vec.n_elem", huge-1,
+			(*edit).dependers)},
+		{name: "16 Mi waiting tasks", program: "tasks_deps", do: put32("gomp_dependers_vec.n_elem", 1<<24,
+			(*edit).dependers)},
 		{name: "dependences", program: "tasks_deps", do: func(e *edit) {
 			e.put64(e.field(e.taskIn("explicit", "blocked"), "gomp_task.num_dependees"), huge-1)
 		}, silent: true},
-		{name: "kind of a task", program: "tasks_deps", do: put32("gomp_task.kind", huge-1, func(e *edit) uint64 { return e.taskIn("explicit", "running") })},
-		{name: "queued tasks", program: "tasks_queued", do: put32("gomp_team.task_queued_count", huge-1, outer), silent: true},
+		{name: "kind of a task", program: "tasks_deps",
+			do: put32("gomp_task.kind", huge-1, func(e *edit) uint64 { return e.taskIn("explicit", "running") })},
+		{name: "queued tasks", program: "tasks_queued", do: put32("gomp_team.task_queued_count", huge-1, outer),
+			silent: true},
 		{name: "tasks of a taskgroup", program: "taskgroup", do: func(e *edit) {
 			group := e.follow(e.taskIn("implicit", "waiting"), "gomp_task.taskgroup")
 			e.put64(e.field(group, "gomp_taskgroup.num_children"), huge-1)
@@ -200,9 +211,11 @@ func TestGompPointers(t *testing.T) {
 	task, blocked := e.taskIn("explicit", "running"), e.taskIn("explicit", "blocked")
 	places := map[string]uint64{}
 	for base, names := range map[uint64][]string{
-		thread:  {"gomp_thread.ts.team", "gomp_thread.task", "gomp_thread.thread_pool", "gomp_thread.ts.work_share"},
-		team:    {"gomp_team.prev_ts.team", "gomp_team.ordered_release", "gomp_team.task_queue.l.tasks", "gomp_team.task_queue.t.root"},
-		task:    {"gomp_task.parent", "gomp_task.dependers", "gomp_task.taskgroup", "gomp_task.taskwait", "gomp_task.children_queue.l.tasks", "gomp_task.fn"},
+		thread: {"gomp_thread.ts.team", "gomp_thread.task", "gomp_thread.thread_pool", "gomp_thread.ts.work_share"},
+		team: {"gomp_team.prev_ts.team", "gomp_team.ordered_release", "gomp_team.task_queue.l.tasks",
+			"gomp_team.task_queue.t.root"},
+		task: {"gomp_task.parent", "gomp_task.dependers", "gomp_task.taskgroup", "gomp_task.taskwait",
+			"gomp_task.children_queue.l.tasks", "gomp_task.fn"},
 		blocked: {"gomp_task.pnode", "gomp_task.children_queue.t.root"},
 	} {
 		for _, n := range names {

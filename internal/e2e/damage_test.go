@@ -132,7 +132,8 @@ func circles() []damage {
 		}},
 		{name: "lock queue", program: "lock_cycle", do: func(e *edit) {
 			for n := range 3 {
-				e.put32(e.field(e.thread(n), "kmp_base_info_t.th_next_waiting"), uint32(n+1)) // numbers are one higher in queues
+				// numbers are one higher in queues
+				e.put32(e.field(e.thread(n), "kmp_base_info_t.th_next_waiting"), uint32(n+1))
 			}
 		}, silent: true},
 	}
@@ -249,16 +250,21 @@ func TestPointers(t *testing.T) {
 	node := e.follow(task, "kmp_taskdata_t.td_depnode")
 	tt := e.follow(thread, "kmp_base_info_t.th_task_team")
 	places := map[string]uint64{
-		"__kmp_threads": e.global("__kmp_threads"), "__kmp_root": e.global("__kmp_root"), "__kmp_thread_pool": e.global("__kmp_thread_pool"),
-		"a thread": e.word(e.global("__kmp_threads")), "a root": e.word(e.global("__kmp_root")),
+		"__kmp_threads": e.global("__kmp_threads"), "__kmp_root": e.global("__kmp_root"),
+		"__kmp_thread_pool": e.global("__kmp_thread_pool"),
+		"a thread":          e.word(e.global("__kmp_threads")), "a root": e.word(e.global("__kmp_root")),
 	}
 	for base, names := range map[uint64][]string{
-		thread: {"kmp_base_info_t.th_info.ds.ds_thread", "kmp_base_info_t.th_team", "kmp_base_info_t.th_root", "kmp_base_info_t.th_current_task", "kmp_base_info_t.th_task_team", "kmp_base_info_t.th_serial_team", "kmp_base_info_t.th_dispatch"},
-		team:   {"kmp_base_team_t.t_parent", "kmp_base_team_t.t_threads", "kmp_base_team_t.t_implicit_task_taskdata", "kmp_base_team_t.t_pkfn", "kmp_base_team_t.t_ident", "kmp_base_team_t.t_dispatch"},
-		root:   {"kmp_base_root_t.r_root_team", "kmp_base_root_t.r_hot_team", "kmp_base_root_t.r_uber_thread"},
-		task:   {"kmp_taskdata_t.td_team", "kmp_taskdata_t.td_parent", "kmp_taskdata_t.td_alloc_thread", "kmp_taskdata_t.td_depnode", "kmp_taskdata_t.td_ident"},
-		node:   {"kmp_base_depnode_t.successors", "kmp_base_depnode_t.task"},
-		tt:     {"kmp_base_task_team_t.tt_threads_data", "kmp_base_task_team_t.tt_task_pri_list"},
+		thread: {"kmp_base_info_t.th_info.ds.ds_thread", "kmp_base_info_t.th_team", "kmp_base_info_t.th_root",
+			"kmp_base_info_t.th_current_task", "kmp_base_info_t.th_task_team", "kmp_base_info_t.th_serial_team",
+			"kmp_base_info_t.th_dispatch"},
+		team: {"kmp_base_team_t.t_parent", "kmp_base_team_t.t_threads", "kmp_base_team_t.t_implicit_task_taskdata",
+			"kmp_base_team_t.t_pkfn", "kmp_base_team_t.t_ident", "kmp_base_team_t.t_dispatch"},
+		root: {"kmp_base_root_t.r_root_team", "kmp_base_root_t.r_hot_team", "kmp_base_root_t.r_uber_thread"},
+		task: {"kmp_taskdata_t.td_team", "kmp_taskdata_t.td_parent", "kmp_taskdata_t.td_alloc_thread",
+			"kmp_taskdata_t.td_depnode", "kmp_taskdata_t.td_ident"},
+		node: {"kmp_base_depnode_t.successors", "kmp_base_depnode_t.task"},
+		tt:   {"kmp_base_task_team_t.tt_threads_data", "kmp_base_task_team_t.tt_task_pri_list"},
 	} {
 		for _, n := range names {
 			places[n] = e.field(base, n)

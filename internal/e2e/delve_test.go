@@ -91,7 +91,8 @@ func TestDelveGo(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			h := omptest.StartUnderDelve(t, l.run(t, omptest.Live))
 			for pauses := false; !pauses; { // behind the line that says READY
-				call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", h.Truth.Program.PID, h.Truth.Threads[triggers(h.Truth)].LWP))
+				call, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", h.Truth.Program.PID,
+					h.Truth.Threads[triggers(h.Truth)].LWP))
 				if pauses = strings.HasPrefix(string(call), "34 "); err != nil {
 					t.Fatal(err)
 				}
@@ -206,7 +207,8 @@ func TestDelveRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, process(delve.Scheme+tt.target), tt.words...) })
 	}
-	if a := inTime(t, "--server", "unix:///nowhere", "delve://127.0.0.1:2345"); a.status != cli.ExitUsage || !strings.Contains(a.errs, "leave --server out") {
+	if a := inTime(t, "--server", "unix:///nowhere", "delve://127.0.0.1:2345"); a.status != cli.ExitUsage ||
+		!strings.Contains(a.errs, "leave --server out") {
 		t.Errorf("at a server: status %d: %s", a.status, a.errs)
 	}
 	for _, bad := range []string{"delve://", "delve://host", "delve://host:"} {

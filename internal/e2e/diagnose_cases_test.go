@@ -19,7 +19,8 @@ var distributed = []string{
 
 // expectations are the programs with the verdicts on them.
 func expectations() []expectation {
-	return slices.Concat(deadlocks(), lockKinds(), freedLocks(), otherVerdicts(), faultVerdicts(), hangs(),
+	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), runtimeVerdicts(), teamVerdicts(),
+		faultVerdicts(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), tailLocks(),
 		readWriteLocks(), spins(), outside(), libraryWaits(), detachedTasks())
 }
@@ -27,26 +28,55 @@ func expectations() []expectation {
 // deadlocks are threads that wait for each other, and those that only seem to.
 func deadlocks() []expectation {
 	return []expectation{
-		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
-		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
-		{program: "verdict_critical_barrier", kind: "illegal_barrier", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}, says: []string{"in the critical construct at verdict_critical_barrier.c:24", "out of the construct"}},
-		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "illegal_barrier", certainty: "certain", threads: 2, waits: []string{"barrier", "critical room"}},
-		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"}, gcc: []string{"held 2 times by"}},
-		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3, waits: []string{"lock table[0].fork", "lock table[1].fork", "lock table[2].fork"}, says: []string{"omp_set_lock in dine"}},
-		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
-		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
-		{program: "verdict_join", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"join end of LWP", "lock results"}, says: []string{"waits for the end of LWP", "omp_set_lock in gather"}},
+		{program: "lock_cycle", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock first", "lock second"},
+			says:  []string{"Found 1 OpenMP deadlock", "omp_set_lock in deposit"}},
+		{program: "verdict_critical_cycle", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"critical audit", "critical ledger"}, says: []string{"critical section ledger"}},
+		{program: "verdict_critical_barrier", kind: "illegal_barrier", certainty: "certain", threads: 2,
+			waits: []string{"barrier", "critical room"}, says: []string{"in the critical construct at " +
+				"verdict_critical_barrier.c:24", "out of the construct"}},
+		{program: "verdict_critical_barrier", args: []string{"0"}, kind: "illegal_barrier", certainty: "certain",
+			threads: 2, waits: []string{"barrier", "critical room"}},
+		{program: "verdict_nest_cycle", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"nest_lock leaf", "nest_lock tree"}, llvm: []string{"owner_id"},
+			gcc: []string{"held 2 times by"}},
+		{program: "verdict_lock_array", kind: "deadlock", certainty: "certain", threads: 3,
+			waits: []string{"lock table[0].fork", "lock table[1].fork", "lock table[2].fork"},
+			says:  []string{"omp_set_lock in dine"}},
+		{program: "verdict_mutex_lock", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock queue", "mutex journal"}, says: []string{"__owner of the mutex"}},
+		{program: "verdict_task_lock", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock table", "taskwait"}, says: []string{"runs the task"}},
+		{program: "verdict_join", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"join end of LWP", "lock results"},
+			says:  []string{"waits for the end of LWP", "omp_set_lock in gather"}},
 		{program: "verdict_join", args: []string{"1"}},
-		{program: "verdict_condition", kind: "deadlock", certainty: "likely", threads: 2, waits: []string{"condition filled", "lock table"}, says: []string{"condition variable filled", "no code that another thread may still reach signals a condition variable"}},
+		{program: "verdict_condition", kind: "deadlock", certainty: "likely", threads: 2,
+			waits: []string{"condition filled", "lock table"},
+			says: []string{"condition variable filled", "no code that another thread may still reach signals a " +
+				"condition variable"}},
 		{program: "verdict_condition", args: []string{"1"}},
-		{program: "verdict_depend", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
-		{program: "verdict_depend", only: "libomp-16-O1", args: []string{"0", "0", "15000"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
-		{program: "verdict_depend", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskgroup"}, says: []string{"a task that it depends on is not finished"}},
-		{program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"}, says: []string{"the task is not finished (verdict_depend.c:26)"}},
-		{program: "verdict_depend", args: []string{"0", "1"}}, {program: "verdict_depend", args: []string{"1", "1"}}, {program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2", "1"}},
-		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
-		{program: "verdict_ordered_lock", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, says: []string{"waiting for the turn in an ordered loop"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"is the one that is posted"}},
-		{program: "verdict_ordered_lock", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock log_lock", "ordered"}, llvm: []string{"ordered_iteration is 0"}, gcc: []string{"ordered_owner of the loop"}},
+		{program: "verdict_depend", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock table", "taskwait"}, says: []string{"it runs the task"}},
+		{program: "verdict_depend", only: "libomp-16-O1", args: []string{"0", "0", "15000"}, kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"},
+			says: []string{"it runs the task"}},
+		{program: "verdict_depend", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock table", "taskgroup"}, says: []string{"a task that it depends on is not finished"}},
+		{program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2"}, kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock table", "taskwait"},
+			says: []string{"the task is not finished (verdict_depend.c:26)"}},
+		{program: "verdict_depend", args: []string{"0", "1"}}, {program: "verdict_depend", args: []string{"1", "1"}},
+		{program: "verdict_depend", never: "libomp-14 libomp-15", args: []string{"2", "1"}},
+		{program: "verdict_wrapped", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock", "lock"}, says: []string{"account_open in transfer"}},
+		{program: "verdict_ordered_lock", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock log_lock", "ordered"}, says: []string{"waiting for the turn in an ordered loop"},
+			llvm: []string{"ordered_iteration is 0"}, gcc: []string{"is the one that is posted"}},
+		{program: "verdict_ordered_lock", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock log_lock", "ordered"}, llvm: []string{"ordered_iteration is 0"},
+			gcc: []string{"ordered_owner of the loop"}},
 		{program: "verdict_ordered_lock", args: []string{"2"}},
 		{program: "verdict_ordered_lock", args: []string{"4"}},
 		{
@@ -54,16 +84,33 @@ func deadlocks() []expectation {
 			waits: []string{"lock log_lock", "ordered"},
 			llvm:  []string{"ordered_iteration is 0"}, gcc: []string{"is not in the loop"},
 		},
-		{program: "verdict_atomic", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"atomic", "critical (unnamed)"}, says: []string{"GOMP_atomic_start in add", "the lock of atomic constructs"}},
+	}
+}
+
+// namedLocks are deadlocks by the names of their locks: members of arrays and structures,
+// variables of a function, those of a library.
+func namedLocks() []expectation {
+	return []expectation{
+		{program: "verdict_atomic", kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"atomic", "critical (unnamed)"},
+			says:  []string{"GOMP_atomic_start in add", "the lock of atomic constructs"}},
 		{program: "verdict_atomic", args: []string{"1"}},
-		{program: "verdict_lock_names", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts[1].lock", "lock accts[2].lock"}},
-		{program: "verdict_lock_names", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock table[2].left.fork", "lock table[3].left.fork"}},
-		{program: "verdict_lock_names", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock inner[1].lock", "lock inner[2].lock"}},
-		{program: "verdict_lock_names", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock grid[2][3]", "lock grid[2][4]"}},
-		{program: "verdict_lock_names", args: []string{"0"}, bare: true, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock accts+0x18", "lock accts+0x28"}},
-		{program: "verdict_lock_local", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock credit in plain", "lock debit in plain"}},
-		{program: "verdict_lock_local", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock forks[2] in array", "lock forks[3] in array"}},
-		{program: "verdict_lock_local", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock books[0].lock in members", "lock books[1].lock in members"}},
+		{program: "verdict_lock_names", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock accts[1].lock", "lock accts[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock table[2].left.fork", "lock table[3].left.fork"}},
+		{program: "verdict_lock_names", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock inner[1].lock", "lock inner[2].lock"}},
+		{program: "verdict_lock_names", args: []string{"3"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock grid[2][3]", "lock grid[2][4]"}},
+		{program: "verdict_lock_names", args: []string{"0"}, bare: true, kind: "deadlock", certainty: "certain",
+			threads: 2, waits: []string{"lock accts+0x18", "lock accts+0x28"}},
+		{program: "verdict_lock_local", args: []string{"0"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock credit in plain", "lock debit in plain"}},
+		{program: "verdict_lock_local", args: []string{"1"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock forks[2] in array", "lock forks[3] in array"}},
+		{program: "verdict_lock_local", args: []string{"2"}, kind: "deadlock", certainty: "certain", threads: 2,
+			waits: []string{"lock books[0].lock in members", "lock books[1].lock in members"}},
 		{program: "verdict_guard", kind: "deadlock", threads: 2, waits: []string{"lock", "lock"}},
 		{program: "verdict_callee_lock", kind: "self_deadlock", certainty: "certain", threads: 1,
 			waits: []string{"critical books"}, says: []string{"which it holds itself"}},
@@ -81,7 +128,8 @@ func deadlocks() []expectation {
 		{program: "verdict_self_lock", args: []string{"1"}, kind: "self_deadlock", certainty: "certain",
 			threads: 1, waits: []string{"lock once"},
 			says: []string{"was given another task there", "release it before the task", "a nestable lock would hang"}},
-		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}, says: []string{"which it holds itself", "make it a nestable lock"}},
+		{program: "verdict_self_lock", kind: "self_deadlock", certainty: "certain", threads: 1,
+			waits: []string{"lock once"}, says: []string{"which it holds itself", "make it a nestable lock"}},
 	}
 }
 
@@ -105,13 +153,22 @@ func lockKinds() []expectation {
 			program: "verdict_lock_path", only: "libomp-19-O2", args: []string{"1"}, kind: "self_deadlock",
 			certainty: "certain", threads: 1, waits: []string{"lock stat"},
 		},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the test-and-set lock"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}, says: []string{"the word of the futex lock"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
-		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16 libomp-19", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
-		{program: "verdict_self_lock", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "self_deadlock", certainty: "certain", threads: 1, waits: []string{"lock once"}},
-		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
-		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock", certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16 libomp-19", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"},
+			says: []string{"the word of the test-and-set lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=futex"}, only: "libomp-16", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"},
+			says: []string{"the word of the futex lock"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=ticket"}, only: "libomp-16", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "lock_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16 libomp-19", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"lock first", "lock second"}},
+		{program: "verdict_self_lock", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "self_deadlock",
+			certainty: "certain", threads: 1, waits: []string{"lock once"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=tas"}, only: "libomp-16", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
+		{program: "verdict_nest_cycle", env: []string{"KMP_LOCK_KIND=drdpa"}, only: "libomp-16", kind: "deadlock",
+			certainty: "certain", threads: 2, waits: []string{"nest_lock leaf", "nest_lock tree"}},
 	}
 }
 
@@ -120,10 +177,15 @@ func lockKinds() []expectation {
 // is there now.
 func freedLocks() []expectation {
 	out := []expectation{
-		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain", threads: 1, says: []string{"lock fixed.lock, which has been destroyed", "nothing will wake them"}},
-		{program: "verdict_lock_freed", args: []string{"4"}, crash: true, kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"no memory is mapped"}},
-		{program: "verdict_lock_freed", args: []string{"9"}, only: "libgomp", crash: true, kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"whose memory has been reused", "is 0x5a5a5a5a, which is no state of a lock"}},
-		{program: "verdict_lock_freed", args: []string{"3"}, only: "libgomp", kind: "lock_freed", certainty: "possible", threads: 1, says: []string{"malloc has not allocated"}},
+		{program: "verdict_lock_freed", args: []string{"0"}, only: "libomp", kind: "lock_freed", certainty: "certain",
+			threads: 1, says: []string{"lock fixed.lock, which has been destroyed", "nothing will wake them"}},
+		{program: "verdict_lock_freed", args: []string{"4"}, crash: true, kind: "lock_freed", certainty: "possible",
+			threads: 1, says: []string{"no memory is mapped"}},
+		{program: "verdict_lock_freed", args: []string{"9"}, only: "libgomp", crash: true, kind: "lock_freed",
+			certainty: "possible", threads: 1, says: []string{"whose memory has been reused",
+				"is 0x5a5a5a5a, which is no state of a lock"}},
+		{program: "verdict_lock_freed", args: []string{"3"}, only: "libgomp", kind: "lock_freed", certainty: "possible",
+			threads: 1, says: []string{"malloc has not allocated"}},
 	}
 	for how, says := range map[string][]string{
 		"1": {"lock shared[0].lock, whose memory has been freed", "a block of 264 bytes", "cache of free blocks"},
@@ -131,13 +193,18 @@ func freedLocks() []expectation {
 		"5": {"in the stack of LWP", "has returned"},
 		"6": {"in the stack of a thread that has ended"},
 	} {
-		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "possible", threads: 1, says: says})
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed",
+			certainty: "possible", threads: 1, says: says})
 	}
 	for _, how := range []string{"1", "2"} { // nobody may have it
-		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how, "2"}, kind: "lock_freed", certainty: "likely", threads: 1, says: []string{"no thread's stack shows that it holds the lock", "which was freed"}})
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how, "2"}, kind: "lock_freed",
+			certainty: "likely", threads: 1, says: []string{"no thread's stack shows that it holds the lock",
+				"which was freed"}})
 	}
 	for how, what := range map[string]string{"7": "mutex shared[0].mutex", "8": "nestable lock shared[0].nest"} {
-		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed", certainty: "certain", threads: 1, says: []string{what + ", whose memory has been freed", "holds the lock and may still release it"}})
+		out = append(out, expectation{program: "verdict_lock_freed", args: []string{how}, kind: "lock_freed",
+			certainty: "certain", threads: 1, says: []string{what + ", whose memory has been freed",
+				"holds the lock and may still release it"}})
 	}
 	for how := range 10 {
 		out = append(out, expectation{program: "verdict_lock_freed", args: []string{strconv.Itoa(how), "1"}})
@@ -151,7 +218,9 @@ func freedLocks() []expectation {
 // faultVerdicts are programs that die of other signals than that of a null pointer.
 func faultVerdicts() []expectation {
 	died := func(what string, says ...string) expectation {
-		return expectation{program: "verdict_fault", args: []string{what}, only: "libomp-16-O1 libgomp-bookworm-O2 libgomp-bookworm-O0", crash: true, kind: "crash", certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
+		return expectation{program: "verdict_fault", args: []string{what},
+			only: "libomp-16-O1 libgomp-bookworm-O2 libgomp-bookworm-O0", crash: true, kind: "crash",
+			certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
 	}
 	return []expectation{
 		died("0", "wrote to read-only memory in fail verdict_fault.c:40", "r-- of"),
@@ -195,60 +264,6 @@ func betweenTasks(how, never string) expectation {
 	}
 }
 
-// otherVerdicts are all that is no deadlock.
-func otherVerdicts() []expectation {
-	return []expectation{
-		{program: "verdict_stack_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"OMP_STACKSIZE=", "deeper", "recursion"}},
-		{program: "task_recursion", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, says: []string{"stack of 8M", "task_recursion.c:1", "the recursion is endless", "in an explicit task"}},
-		{program: "verdict_stack_array", crash: true, kind: "stack_overflow", certainty: "certain", threads: 1, env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "mean", "large arrays"}},
-		{program: "verdict_assert", crash: true, kind: "crash", certainty: "certain", threads: 1, says: []string{"the C library ended the program, called in check", "verdict_assert.c:6", "Assertion `balance >= 0' failed", "__abort_msg"}},
-		{program: "verdict_runtime_error", crash: true, only: "libomp", kind: "crash", certainty: "certain", threads: 1, says: []string{"the LLVM OpenMP runtime ended the program, called in close_ledger", "Its message: OMP: Error #", "what is left on the stack"}},
-		{program: "verdict_crash_lock", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 2, says: []string{"dereferenced a null pointer in drain verdict_crash_lock.c:16", "it holds lock queue, which thread 2", "it holds critical section journal, which thread 0", "It died while it held a lock"}},
-		{program: "verdict_crash_joined", crash: true, kind: "crash", certainty: "certain", threads: 1, behind: 1, says: []string{"dereferenced a null pointer in drain verdict_crash_joined.c:14", "it holds lock queue, which thread 1", "It died while it held a lock"}},
-		betweenTasks("0", ""), betweenTasks("1", ""), betweenTasks("2", "libomp-14 libomp-15"),
-		{program: "verdict_barrier_left", kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}, says: []string{"at the end of the parallel region", "verdict_barrier_left.c:20"}},
-		{program: "verdict_barrier_left", args: []string{"0"}, kind: "barrier_divergent", certainty: "certain", threads: 2, waits: []string{"barrier", "barrier"}},
-		{program: "verdict_barrier_two", only: "O0 libgomp-O1", kind: "barrier_divergent", certainty: "certain", threads: 3, says: []string{"verdict_barrier_two.c:22", "verdict_barrier_two.c:26"}},
-		{program: "verdict_lock_kept", env: asleep, kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"lock cache", "nobody will release"}},
-		{program: "verdict_lock_path", env: asleep, kind: "lock_orphaned", certainty: "likely", threads: 3, says: []string{"lock stat", "nobody will release"}},
-		{program: "verdict_lock_path", env: asleep, never: "libomp-19 libomp-O2 libomp-O3", args: []string{"1"}, kind: "lock_orphaned", certainty: "likely", threads: 3, says: []string{"lock stat", "nobody will release"}},
-		{program: "verdict_lock_path", env: asleep, args: []string{"2"}},
-		{program: "verdict_owner_gone", args: []string{"0"}, kind: "lock_orphaned", certainty: "certain", threads: 2, says: []string{"mutex mutex", "is no thread of the process"}},
-		{program: "verdict_owner_gone", env: asleep, args: []string{"1"}, only: "libgomp", kind: "lock_orphaned", certainty: "likely", threads: 2, says: []string{"nestable lock nest", "nobody will release"}},
-		{program: "verdict_tied", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 2, says: []string{"none of them may run it", "verdict_tied.c:50 is queued", "1 unfinished child", "descendants of that task"}},
-		{program: "verdict_tied", never: "libgomp-bullseye", args: []string{"1"}},
-		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and max-active-levels-var allows 1 active level"}},
-		{program: "verdict_one_thread", args: []string{"1", "2"}, kind: "one_thread", info: true, certainty: "certain", only: "libgomp-bullseye", threads: 2, says: []string{"it is nested, and nest-var is false"}},
-		{program: "verdict_one_thread", args: []string{"2", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"num_threads"}},
-		{program: "verdict_one_thread", args: []string{"3", "1"}, kind: "one_thread", info: true, certainty: "certain", threads: 1, says: []string{"if clause was false"}},
-		{program: "verdict_one_thread", args: []string{"4", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"called omp_set_num_threads(1)"}},
-		{program: "verdict_one_thread", args: []string{"5", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"one processor only"}},
-		{program: "verdict_one_thread", args: []string{"7", "1"}, env: []string{"OMP_NUM_THREADS=1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"OMP_NUM_THREADS is 1"}},
-		{program: "verdict_one_thread", args: []string{"7", "2"}, env: []string{"OMP_NUM_THREADS=4", "OMP_THREAD_LIMIT=2"}, kind: "one_thread", certainty: "certain", threads: 2, says: []string{"4 threads were requested", "thread-limit-var is 2"}},
-		{program: "verdict_one_thread", args: []string{"1", "2"}, env: []string{"OMP_MAX_ACTIVE_LEVELS=1"}, kind: "one_thread", info: true, certainty: "certain", never: "libgomp-bullseye", threads: 2},
-		{program: "verdict_one_thread", args: []string{"8", "0"}, kind: "one_thread", certainty: "certain", threads: anyNumber, says: []string{"64 threads were requested by num_threads(64)", "dyn-var lets the runtime use fewer"}},
-		{program: "verdict_fork_child", args: []string{"1"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", threads: 1, says: []string{"expects 2 threads", "waits for threads that do not exist", "call fork before"}},
-		{program: "verdict_fork_child", args: []string{"2"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", threads: 1, says: []string{"thread 1", "expects 2 threads"}},
-		{program: "verdict_fork_child", args: []string{"4"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child",
-			certainty: "certain", threads: 1,
-			says: []string{"expects 2 threads", "waits for threads that do not exist"}},
-		{program: "verdict_fork_child", args: []string{"3"}, only: "libgomp", never: "libgomp-sid", kind: "fork_child", certainty: "certain", says: []string{"the next parallel region will wait"}},
-		{program: "verdict_thread_ended", kind: "thread_ended", threads: 2,
-			says: []string{"thread 2 of the team of 3 ended inside"}},
-		{program: "verdict_thread_ended", args: []string{"1"}},
-		{program: "healthy_fork_child", args: []string{"0"}, never: "libgomp-sid"}, {program: "healthy_fork_child", args: []string{"1"}, only: "libomp"},
-		{program: "verdict_oversubscribed", args: []string{"0"}, kind: "oversubscribed", info: true, certainty: "certain", threads: anyNumber},
-		{program: "verdict_oversubscribed", args: []string{"1"}, env: []string{"OMP_WAIT_POLICY=active"}, only: "libomp", kind: "oversubscribed", certainty: "certain", threads: anyNumber, says: []string{"wait-policy-var: active", "take processor time from the threads", "OMP_WAIT_POLICY=passive"}},
-		{program: "verdict_oversubscribed", args: []string{"2"}},
-		{program: "verdict_oversubscribed", args: []string{"4"}, env: spinForEver, only: "libomp",
-			kind: "oversubscribed", certainty: "certain", threads: anyNumber,
-			says: []string{"take processor time from the threads", "OMP_WAIT_POLICY=passive KMP_BLOCKTIME=0"}},
-		{program: "verdict_two_runtimes", kind: "two_runtimes", certainty: "certain", says: []string{"libgomp.so.1", "libomp.so.5"}},
-		{program: "healthy_lock_held"}, {program: "healthy_mutual"}, {program: "healthy_released"}, {program: "healthy_slow_member"},
-		{program: "healthy_unlikely"},
-	}
-}
-
 // exceptionVerdicts are programs that an exception ends, and those that end alike without one.
 func exceptionVerdicts() []expectation {
 	const lanes = "libomp-16-O0 libomp-19-O2 libgomp-bookworm-O2 libgomp-trixie-O2"
@@ -279,7 +294,8 @@ func exceptionVerdicts() []expectation {
 // a barrier at which the runtime counts nobody.
 func detachedTasks() []expectation {
 	return []expectation{
-		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1, says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
+		{program: "verdict_detached", never: "libgomp-bullseye", kind: "task_starved", certainty: "likely", threads: 1,
+			says: []string{"detached task", "event is not fulfilled", "calls omp_fulfill_event"}},
 		{
 			program: "verdict_detached", never: "libgomp-bullseye", args: []string{"0", "1"},
 			kind: "task_starved", certainty: "likely", threads: 1,

@@ -164,7 +164,8 @@ func (l lane) verdicts(t *testing.T, es []expectation) {
 		if !l.runs(e) || e.crash && l.mode == omptest.Live {
 			continue
 		}
-		name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env, map[bool][]string{true: {"bare"}}[e.bare]), "-")
+		name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
+			map[bool][]string{true: {"bare"}}[e.bare]), "-")
 		if !l.turn(name) {
 			continue
 		}
@@ -190,7 +191,8 @@ func verdictsOf(t testing.TB, target string, flags ...string) (int, *picture.Pic
 // the program called abort to leave a core is none.
 func (e expectation) faults(vs []picture.Verdict) []picture.Verdict {
 	return slices.DeleteFunc(slices.Clone(vs), func(v picture.Verdict) bool {
-		return v.Severity == picture.SeverityInfo || strings.Contains(v.Summary, " called abort in truth_end") || v.Kind != e.kind && (v.Kind == picture.VerdictBarrierMissing || v.Kind == picture.VerdictOversubscribed)
+		return v.Severity == picture.SeverityInfo || strings.Contains(v.Summary, " called abort in truth_end") ||
+			v.Kind != e.kind && (v.Kind == picture.VerdictBarrierMissing || v.Kind == picture.VerdictOversubscribed)
 	})
 }
 
@@ -226,8 +228,10 @@ func (e expectation) judge(t *testing.T, l lane, status int, pic *picture.Pictur
 		t.Fatalf("verdicts %+v, want one %s\ntarget %s", found, e.kind, target)
 	}
 	v := found[0]
-	if e.certainty != "" && v.Certainty != e.certainty || e.certainty == "" && v.Certainty == picture.Possible || e.threads != anyNumber && len(v.Threads) != e.threads {
-		t.Errorf("%s with %d threads, want %s with %d\ntarget %s\n%v", v.Certainty, len(v.Threads), e.certainty, e.threads, target, v.Evidence)
+	if e.certainty != "" && v.Certainty != e.certainty || e.certainty == "" && v.Certainty == picture.Possible ||
+		e.threads != anyNumber && len(v.Threads) != e.threads {
+		t.Errorf("%s with %d threads, want %s with %d\ntarget %s\n%v", v.Certainty, len(v.Threads), e.certainty,
+			e.threads, target, v.Evidence)
 	}
 	if e.behind != 0 && len(v.Behind) != e.behind {
 		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Behind, e.behind, target, v.Evidence)
@@ -269,7 +273,8 @@ func TestLockNames(t *testing.T) {
 			continue
 		}
 		t.Run(l.String(), func(t *testing.T) {
-			for _, e := range []expectation{{program: "verdict_lock_names", args: []string{"1"}}, {program: "verdict_critical_cycle"}, {program: "verdict_atomic"}} {
+			for _, e := range []expectation{{program: "verdict_lock_names", args: []string{"1"}},
+				{program: "verdict_critical_cycle"}, {program: "verdict_atomic"}} {
 				status, out, errs := output(t, "--json", l.look(t, e))
 				if status != cli.ExitOK {
 					t.Fatalf("exit status %d: %s", status, errs)
@@ -283,7 +288,8 @@ func TestLockNames(t *testing.T) {
 				}
 				for _, s := range pic.Verdicts[0].Cycle {
 					if names[s.Thread] != s.WaitsFor.Name {
-						t.Errorf("LWP %d waits for %q in the table of threads, for %q in the verdict", s.Thread, names[s.Thread], s.WaitsFor.Name)
+						t.Errorf("LWP %d waits for %q in the table of threads, for %q in the verdict", s.Thread,
+							names[s.Thread], s.WaitsFor.Name)
 					}
 				}
 			}
@@ -303,8 +309,9 @@ func TestNoFalseVerdicts(t *testing.T) {
 				}
 				t.Run(s.program, func(t *testing.T) {
 					run := omptest.Run{
-						Exe: omptest.Compile(t, omptest.Build{Program: s.program}), Runtime: omptest.RuntimeOf(t, major),
-						Args: s.args, Mode: omptest.Kernel,
+						Exe:     omptest.Compile(t, omptest.Build{Program: s.program}),
+						Runtime: omptest.RuntimeOf(t, major),
+						Args:    s.args, Mode: omptest.Kernel,
 					}
 					if s.segv {
 						run.Mode = omptest.Segv

@@ -31,7 +31,10 @@ func checkForeign(t *testing.T, pic *picture.Picture, truth omptest.Truth) {
 	if len(pic.Runtimes) != 1 || !strings.Contains(pic.Runtimes[0].Layout, "running the runtime's own functions") {
 		t.Fatalf("runtimes %+v", pic.Runtimes)
 	}
-	if !slices.ContainsFunc(pic.Warnings, func(w string) bool { return strings.Contains(w, "tasks") && strings.Contains(w, "not known") }) {
+	if !slices.ContainsFunc(pic.Warnings, func(w string) bool {
+		return strings.Contains(w, "tasks") &&
+			strings.Contains(w, "not known")
+	}) {
 		t.Errorf("warnings %q do not say what is not known", pic.Warnings)
 	}
 	if len(truth.Threads) < 5 || len(pic.Tasks) != 0 {
@@ -58,7 +61,8 @@ func TestForeignLinkedIn(t *testing.T) {
 func TestForeignPrinted(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Mode: omptest.Kernel})
 	for verb, lines := range map[string][]string{
-		"report": {"runtime OpenMP runtime of another kind, ", "layout: derived by running the runtime's own functions on the target's memory", "1/3 > 0/2  wait_lock",
+		"report": {"runtime OpenMP runtime of another kind, ", "layout: derived by running the runtime's own " +
+			"functions on the target's memory", "1/3 > 0/2  wait_lock",
 			"lock lock", "team of 2", "which threads outside of parallel regions are its own are not known"},
 		"threads": {"initial     0/3        work_parallel", "2/3        undefined"},
 		"icvs":    {"nthreads-var", "omp_get_max_threads()"},

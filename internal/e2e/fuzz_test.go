@@ -74,7 +74,8 @@ func newPatient(f *testing.F, r *omptest.Result) *patient {
 	if err != nil {
 		f.Fatal(err)
 	}
-	cfg := inspect.Config{Target: tr, Unwinder: unwind.New(tr, core.Arch(), mods), Symbolizer: symbolize.New(mods, symbolize.Options{})}
+	cfg := inspect.Config{Target: tr, Unwinder: unwind.New(tr, core.Arch(), mods),
+		Symbolizer: symbolize.New(mods, symbolize.Options{})}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
 	}

@@ -64,7 +64,8 @@ func checkGo(t *testing.T, pic *picture.Picture, r *omptest.Result, symbols bool
 			}
 		}
 	}
-	callIn := []string{"main.goMember", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "goMember", outlined}
+	callIn := []string{"main.goMember", "runtime.cgocallbackg", "runtime.cgocallback", "crosscall2", "goMember",
+		outlined}
 	fork := []string{"runtime.asmcgocall", "runtime.cgocall", "main.solve", "main.solve", "runtime.goexit"}
 	toC := []string{"truth_end|truth_hold", "runtime.asmcgocall", "runtime.cgocall"}
 	want := map[int][]string{
@@ -84,7 +85,8 @@ func checkGo(t *testing.T, pic *picture.Picture, r *omptest.Result, symbols bool
 		checkOrder(t, th.LWP, th.Stack, want[tt.ThreadNum], symbols)
 		last := th.UserStack[len(th.UserStack)-1]
 		if last.Function != "main.solve" || last.Goroutine != forker {
-			t.Errorf("LWP %d: its user stack ends in %s of goroutine %d, want main.solve of %d", th.LWP, last.Function, last.Goroutine, forker)
+			t.Errorf("LWP %d: its user stack ends in %s of goroutine %d, want main.solve of %d", th.LWP, last.Function,
+				last.Goroutine, forker)
 		}
 	}
 }
@@ -103,7 +105,8 @@ func checkOrder(t *testing.T, lwp int, stack []picture.Frame, want []string, sym
 	}
 	i := 0
 	for _, f := range stack {
-		if i < len(want) && slices.ContainsFunc(strings.Split(want[i], "|"), func(w string) bool { return f.Function == w || f.In == w }) {
+		if i < len(want) && slices.ContainsFunc(strings.Split(want[i], "|"),
+			func(w string) bool { return f.Function == w || f.In == w }) {
 			i++
 		}
 	}

@@ -47,7 +47,8 @@ func goldenCases() []goldenCase {
 		{name: "llvm-taskwait", program: "taskwait", runtime: "libomp-16", flags: o2, mode: omptest.Kernel},
 		{name: "llvm-tasks-deps", program: "tasks_deps", runtime: "libomp-16", flags: o1, mode: omptest.Kernel},
 		{name: "llvm-nested", program: "nested", runtime: "libomp-19", flags: o2, mode: omptest.Kernel},
-		{name: "llvm-stripped", program: "critical", runtime: "libomp-19", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel},
+		{name: "llvm-stripped", program: "critical", runtime: "libomp-19", flags: []string{"-O2"}, strip: true,
+			mode: omptest.Kernel},
 		{name: "llvm-crash", program: "crash_task", runtime: "libomp-16", flags: o1, mode: omptest.Segv},
 		{name: "llvm-deadlock", program: "lock_cycle", runtime: "libomp-16", flags: o1},
 		{name: "llvm-deadlock-barrier", program: "verdict_critical_barrier", runtime: "libomp-16", flags: o0},
@@ -60,14 +61,18 @@ func goldenCases() []goldenCase {
 		{name: "gnu-ordered", program: "ordered", runtime: "libgomp-12", flags: o2, mode: omptest.Kernel},
 		{name: "gnu-nested", program: "nested", runtime: "libgomp-12", flags: o2, mode: omptest.Kernel},
 		{name: "gnu-tasks-queued", program: "tasks_queued", runtime: "libgomp-12", flags: o0, mode: omptest.Kernel},
-		{name: "gnu-stripped", program: "reduction", runtime: "libgomp-12", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel},
-		{name: "gnu-stack-overflow", program: "verdict_stack_array", runtime: "libgomp-12", flags: o2, env: []string{"OMP_STACKSIZE=2M"}, mode: omptest.Kernel},
+		{name: "gnu-stripped", program: "reduction", runtime: "libgomp-12", flags: []string{"-O2"}, strip: true,
+			mode: omptest.Kernel},
+		{name: "gnu-stack-overflow", program: "verdict_stack_array", runtime: "libgomp-12", flags: o2,
+			env: []string{"OMP_STACKSIZE=2M"}, mode: omptest.Kernel},
 		{name: "gnu-deadlock", program: "verdict_critical_cycle", runtime: "libgomp-12", flags: o2},
 		{name: "gnu-deadlock-depend", program: "verdict_depend", runtime: "libgomp-12", flags: o2, args: []string{"1"}},
 		{name: "gnu-deadlock-join", program: "verdict_join", runtime: "libgomp-12", flags: o1},
 		{name: "gnu-old-nest-lock", program: "verdict_nest_cycle", runtime: "libgomp-10", flags: o1, env: small},
-		{name: "gnu-lock-freed", program: "verdict_lock_freed", runtime: "libgomp-12", flags: o1, args: []string{"1"}, env: []string{"GOMP_SPINCOUNT=0"}},
-		{name: "gnu-one-thread", program: "verdict_one_thread", runtime: "libgomp-12", flags: o1, args: []string{"4", "1"}},
+		{name: "gnu-lock-freed", program: "verdict_lock_freed", runtime: "libgomp-12", flags: o1, args: []string{"1"},
+			env: []string{"GOMP_SPINCOUNT=0"}},
+		{name: "gnu-one-thread", program: "verdict_one_thread", runtime: "libgomp-12", flags: o1,
+			args: []string{"4", "1"}},
 		{name: "foreign", program: "foreign", flags: o1, mode: omptest.Kernel},
 	}
 }
@@ -121,7 +126,8 @@ func (c goldenCase) run(t *testing.T) omptest.Run {
 	case "libgomp":
 		all := omptest.Libgomps(t)
 		r.Runtime = all[slices.IndexFunc(all, func(r omptest.Runtime) bool { return r.Major == major })]
-		r.Exe = omptest.Compile(t, omptest.Build{Program: c.program, Compiler: omptest.GCC, Flags: flags, Strip: c.strip})
+		r.Exe = omptest.Compile(t, omptest.Build{Program: c.program, Compiler: omptest.GCC, Flags: flags,
+			Strip: c.strip})
 	default:
 		exe := omptest.Foreign(t, false, flags...)
 		r.Runtime.Lib = filepath.Join(filepath.Dir(exe), "libcrew.so")

@@ -17,10 +17,12 @@ func TestJumped(t *testing.T) {
 		compiler omptest.Compiler
 		runtime  omptest.Runtime
 	}{
-		{omptest.LLVM, omptest.RuntimeOf(t, 16)}, {omptest.LLVM, omptest.RuntimeOf(t, 19)}, {omptest.GCC, omptest.Libgomp(t)},
+		{omptest.LLVM, omptest.RuntimeOf(t, 16)}, {omptest.LLVM, omptest.RuntimeOf(t, 19)},
+		{omptest.GCC, omptest.Libgomp(t)},
 	} {
 		run := omptest.Run{
-			Exe:     omptest.Compile(t, omptest.Build{Program: "jumped", Compiler: c.compiler, Flags: []string{"-O2", "-g"}}),
+			Exe: omptest.Compile(t, omptest.Build{Program: "jumped", Compiler: c.compiler,
+				Flags: []string{"-O2", "-g"}}),
 			Runtime: c.runtime, Mode: omptest.Kernel,
 		}
 		t.Run(c.runtime.Name+"/core", func(t *testing.T) { checkJumped(t, pictureOf(t, omptest.Dump(t, run).Core)) })
@@ -46,11 +48,13 @@ func checkJumped(t *testing.T, pic *picture.Picture) {
 		}
 		jumped++
 		call, from := th.UserStack[0], th.UserStack[1]
-		if call.Function != "pause" || from.Construct != "parallel" || from.In != "main" || !strings.Contains(from.How, "it ended in a tail call") {
+		if call.Function != "pause" || from.Construct != "parallel" || from.In != "main" ||
+			!strings.Contains(from.How, "it ended in a tail call") {
 			t.Errorf("LWP %d: %+v called by %+v", th.LWP, call, from)
 		}
 	}
-	hang := slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind != picture.VerdictCrash }) // a core's
+	// a core's
+	hang := slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind != picture.VerdictCrash })
 	if jumped != 2 || hang {
 		t.Errorf("%d threads in a call, %+v", jumped, pic.Verdicts)
 	}
@@ -63,12 +67,14 @@ func TestJumpedToBarrier(t *testing.T) {
 		omptest.LLVM: omptest.RuntimeOf(t, 19), omptest.GCC: omptest.Libgomp(t),
 	} {
 		t.Run(rt.Name, func(t *testing.T) {
-			exe := omptest.Compile(t, omptest.Build{Program: "barrier_last", Compiler: compiler, Flags: []string{"-O2", "-g"}})
+			exe := omptest.Compile(t, omptest.Build{Program: "barrier_last", Compiler: compiler,
+				Flags: []string{"-O2", "-g"}})
 			p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live})
 			pic := livePicture(t, p.PID)
 			for _, th := range pic.Threads {
 				late := *th.ThreadNum == 3
-				if th.State == nil || !late && th.State.Name != "wait_barrier" && th.State.Name != "wait_barrier_explicit" {
+				if th.State == nil || !late && th.State.Name != "wait_barrier" &&
+					th.State.Name != "wait_barrier_explicit" {
 					t.Errorf("LWP %d: %+v", th.LWP, th.State)
 				}
 			}

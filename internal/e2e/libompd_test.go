@@ -44,7 +44,8 @@ func TestLibompdServesThePlugin(t *testing.T) {
 			core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
 			p.args = []string{exe, core.Core}
 			checkPlugin(t, p)
-			if loaded := p.run(t, "python print(open('/proc/self/maps').read())"); !strings.Contains(loaded, filepath.Join(library, "libompd.so")) {
+			if loaded := p.run(t, "python print(open('/proc/self/maps').read())"); !strings.Contains(loaded,
+				filepath.Join(library, "libompd.so")) {
 				t.Error("gdb has not loaded our library")
 			}
 		})
@@ -68,10 +69,13 @@ func TestLibompdStepsWithThePlugin(t *testing.T) {
 			dir, _ := symbolFile(t, rt.Lib)
 			t.Setenv("OMP_DEBUG", "enabled")
 			out := plugin{major: major, library: library, symbols: dir, runtime: rt, args: []string{exe}}.run(t,
-				"break work", "continue", "ompd threads", "ompd icvs", "ompd parallel", "ompd bt on", "bt", "ompd bt off", "ompd taskframes", "continue", "ompd icvs", "ompd step", "delete", "continue")
+				"break work", "continue", "ompd threads", "ompd icvs", "ompd parallel", "ompd bt on", "bt",
+				"ompd bt off", "ompd taskframes", "continue", "ompd icvs", "ompd step", "delete", "continue")
 			for _, want := range []string{
-				"Loaded OMPD lib successfully!", "is an OpenMP thread; state: ompt_state_", "Parallel Region: Nesting Level 1: Team Size: 3",
-				"ompt_state_work_parallel", `work "#pragma omp task" (n=7)`, "team-size-var                   parallel                   3", "exited normally",
+				"Loaded OMPD lib successfully!", "is an OpenMP thread; state: ompt_state_",
+				"Parallel Region: Nesting Level 1: Team Size: 3",
+				"ompt_state_work_parallel", `work "#pragma omp task" (n=7)`,
+				"team-size-var                   parallel                   3", "exited normally",
 				"implicit-task-var               task                       0", // at the first stop
 				"implicit-task-var               task                       1", // at the second, in the same function
 			} {
@@ -97,7 +101,8 @@ func TestLibompdOnIdleThread(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
 	rt := omptest.RuntimeOf(t, 19)
 	dir, _ := symbolFile(t, rt.Lib)
-	core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: []string{"OMP_DEBUG=enabled"}})
+	core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
+		Env: []string{"OMP_DEBUG=enabled"}})
 	out := plugin{major: 19, library: buildLibompd(t), symbols: dir, runtime: rt, args: []string{exe, core.Core}}.run(t,
 		"thread 2", "ompd icvs", "ompd parallel", "echo still here\\n")
 	if !strings.Contains(out, "still here") {

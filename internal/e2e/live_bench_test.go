@@ -29,7 +29,8 @@ func BenchmarkPause(b *testing.B) {
 				pause := livePicture(b, p.PID).Target.Pause
 				ours = append(ours, time.Duration(pause.Microseconds)*time.Microsecond)
 			}
-			gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex", "detach"))
+			gdbs = append(gdbs, standstill(b, p.PID, "gdb", "-nx", "-batch", "-p", strconv.Itoa(p.PID), "-ex",
+				"detach"))
 		}
 		reportSpread(b, "ours", ours)
 		reportSpread(b, "gdb", gdbs)

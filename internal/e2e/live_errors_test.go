@@ -79,7 +79,8 @@ func TestWordSize(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("clang-16", "--target=i386-linux-gnu", "-nostdlib", "-static", "-fuse-ld=lld", "-o", exe, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("clang-16", "--target=i386-linux-gnu", "-nostdlib", "-static", "-fuse-ld=lld", "-o",
+		exe, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(exe)
@@ -117,7 +118,8 @@ func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 
 // TestOtherUser asks, as nobody, for a process of root.
 func TestOtherUser(t *testing.T) {
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	pid := strconv.Itoa(p.PID)
 	refused(t, asNobody(t, process(pid)), "belongs to root", "you are nobody", "sudo ompd-inspect "+pid)
 	out, err := asNobody(t, process("ps", "--sample", "0")).Output()
@@ -158,7 +160,8 @@ func TestNumberInContainer(t *testing.T) {
 		}
 	}
 	const script = `echo $(($0 - 1)) > /proc/sys/kernel/ns_last_pid; sleep 60 & echo $!; wait`
-	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, strconv.Itoa(inside))
+	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script,
+		strconv.Itoa(inside))
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatalf("%v: apt-get install util-linux", err)
@@ -168,7 +171,8 @@ func TestNumberInContainer(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	here := childOf(t, childOf(t, cmd.Process.Pid))
-	refused(t, process(strconv.Itoa(inside)), "no such process", "the number that a process has in its container", fmt.Sprint("type: ompd-inspect ", here))
+	refused(t, process(strconv.Itoa(inside)), "no such process", "the number that a process has in its container",
+		fmt.Sprint("type: ompd-inspect ", here))
 }
 
 // TestRootWithoutRights asks, as root who may not look into processes, for those of
@@ -177,12 +181,15 @@ func TestRootWithoutRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up rights of root")
 	}
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	for _, args := range [][]string{{strconv.Itoa(p.PID)}, {"ps", "--sample", "0"}} {
-		cmd := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "ompd-inspect"}, args...)...)
+		cmd := exec.Command("setpriv", append([]string{"--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace",
+			"ompd-inspect"}, args...)...)
 		out, _ := cmd.CombinedOutput()
 		text := strings.Join(strings.Fields(string(out)), " ")
-		for _, w := range []string{"permission denied: root is without CAP_SYS_PTRACE here", "docker run --cap-add=SYS_PTRACE", "Kubernetes"} {
+		for _, w := range []string{"permission denied: root is without CAP_SYS_PTRACE here",
+			"docker run --cap-add=SYS_PTRACE", "Kubernetes"} {
 			if !strings.Contains(text, w) {
 				t.Errorf("%v: no %q in\n%s", args, w, out)
 			}
@@ -219,7 +226,8 @@ func startGdb(t *testing.T, args ...string) *debugger {
 // hold attaches gdb to a process and returns when it has.
 func hold(t *testing.T, pid int) *debugger {
 	t.Helper()
-	d := startGdb(t, "-q", "-nx", "-iex", "set pagination off", "-iex", "set debuginfod enabled off", "-p", strconv.Itoa(pid))
+	d := startGdb(t, "-q", "-nx", "-iex", "set pagination off", "-iex", "set debuginfod enabled off", "-p",
+		strconv.Itoa(pid))
 	fmt.Fprintln(d.input, `echo HELD\n`)
 	d.await(t, "HELD")
 	return d
@@ -242,7 +250,8 @@ func (d *debugger) await(t *testing.T, text string) string {
 // TestHeldByDebugger looks at a process that gdb holds: stopped, it can be read
 // without a stop; running, it says who holds it.
 func TestHeldByDebugger(t *testing.T) {
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	d := hold(t, p.PID)
 	pic := livePicture(t, p.PID)
 	if k := pic.Target.Pause; k.Stops != 0 || k.Threads != 0 {
@@ -254,7 +263,8 @@ func TestHeldByDebugger(t *testing.T) {
 	for strings.Contains(states(t, p.PID), "t") { // gdb says it before it does it
 	}
 	refused(t, process(strconv.Itoa(p.PID)), "another debugger holds it", fmt.Sprint(d.Process.Pid), "gdb")
-	if status, out, errs := output(t, "--no-stop", strconv.Itoa(p.PID)); status != cli.ExitOK || !strings.Contains(out, "no thread was stopped") {
+	if status, out, errs := output(t, "--no-stop", strconv.Itoa(p.PID)); status != cli.ExitOK ||
+		!strings.Contains(out, "no thread was stopped") {
 		t.Errorf("--no-stop: exit status %d\n%s%s", status, out, errs)
 	}
 }

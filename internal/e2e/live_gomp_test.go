@@ -29,13 +29,18 @@ func gompLives(t *testing.T) []gompLive {
 	debian := omptest.Libgomp(t)
 	return append(all,
 		gompLive{name: "O0", build: omptest.Build{Flags: []string{"-O0", "-g"}}, runtime: debian},
-		gompLive{name: "O3-no-pie", build: omptest.Build{Flags: []string{"-O3", "-g", "-no-pie"}}, runtime: debian, without: []string{"fortran_barrier"}},
-		gompLive{name: "stripped", build: omptest.Build{Flags: []string{"-O2"}, Strip: true}, runtime: debian, without: []string{"fortran_barrier"}},
-		gompLive{name: "spinning", runtime: debian, env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}, only: spinnable()},
+		gompLive{name: "O3-no-pie", build: omptest.Build{Flags: []string{"-O3", "-g", "-no-pie"}}, runtime: debian,
+			without: []string{"fortran_barrier"}},
+		gompLive{name: "stripped", build: omptest.Build{Flags: []string{"-O2"}, Strip: true}, runtime: debian,
+			without: []string{"fortran_barrier"}},
+		gompLive{name: "spinning", runtime: debian, env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"},
+			only: spinnable()},
 		gompLive{name: "sleeping", runtime: debian, env: []string{"OMP_WAIT_POLICY=passive"}},
 		gompLive{name: "static", build: omptest.Build{Flags: []string{"-O1", "-g", "-static"}}},
-		gompLive{name: "static-pie", build: omptest.Build{Flags: []string{"-O2", "-g", "-static-pie"}}, without: []string{"fortran_barrier"}},
-		gompLive{name: "static-11", build: omptest.Build{Flags: []string{"-O1", "-g", "-static", "-L" + omptest.StaticLibgomp(t)}}, only: fewSituations()},
+		gompLive{name: "static-pie", build: omptest.Build{Flags: []string{"-O2", "-g", "-static-pie"}},
+			without: []string{"fortran_barrier"}},
+		gompLive{name: "static-11", build: omptest.Build{Flags: []string{"-O1", "-g", "-static",
+			"-L" + omptest.StaticLibgomp(t)}}, only: fewSituations()},
 	)
 }
 
@@ -56,7 +61,8 @@ func nesting(rt omptest.Runtime) []string {
 // spinnable are programs that know when their threads are in place even if none of
 // them sleeps.
 func spinnable() []string {
-	return []string{"spinning", "serialized_nested", "lock", "lock_cycle", "critical", "nest_lock", "ordered", "reduction", "taskwait", "taskgroup", "tasks_deps", "cxx_lambda"}
+	return []string{"spinning", "serialized_nested", "lock", "lock_cycle", "critical", "nest_lock", "ordered",
+		"reduction", "taskwait", "taskgroup", "tasks_deps", "cxx_lambda"}
 }
 
 // TestGompLiveMatrix compares the picture of a running process of GCC's with what its
@@ -73,7 +79,8 @@ func TestGompLiveMatrix(t *testing.T) {
 				if i > 0 && !omptest.Turn(rest, "live", v.name, program) {
 					continue
 				}
-				if strings.HasPrefix(program, "crash_") || slices.Contains(v.without, program) || v.only != nil && !slices.Contains(v.only, program) {
+				if strings.HasPrefix(program, "crash_") || slices.Contains(v.without, program) || v.only != nil &&
+					!slices.Contains(v.only, program) {
 					continue
 				}
 				t.Run(program, func(t *testing.T) {

@@ -49,7 +49,8 @@ func TestReplacedFiles(t *testing.T) {
 	weak := filepath.Join(r.Dir, "ompd-inspect")
 	copyFile(t, process().Path, weak)
 	cmd := exec.Command("setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore", weak, strconv.Itoa(p.PID))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "replaced while the program ran; root can still read it") {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "replaced while the program "+
+		"ran; root can still read it") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -127,7 +127,8 @@ func checkRuns(t *testing.T, pid int) {
 			continue // it has ended
 		}
 		status := string(b)
-		if !strings.Contains(status, "TracerPid:\t0\n") || strings.Contains(status, "State:\tt") || strings.Contains(status, "State:\tT") {
+		if !strings.Contains(status, "TracerPid:\t0\n") || strings.Contains(status, "State:\tt") ||
+			strings.Contains(status, "State:\tT") {
 			t.Fatalf("thread %s after the tool was killed:\n%.200s", task.Name(), status)
 		}
 	}

@@ -44,7 +44,8 @@ func TestLiveMatrix(t *testing.T) {
 				}
 				t.Run(s.program, func(t *testing.T) {
 					checkLive(t, omptest.Run{
-						Exe: omptest.Compile(t, omptest.Build{Program: s.program}), Runtime: omptest.RuntimeOf(t, major), Args: s.args,
+						Exe:     omptest.Compile(t, omptest.Build{Program: s.program}),
+						Runtime: omptest.RuntimeOf(t, major), Args: s.args,
 					}, func(*omptest.Truth) {}, true)
 				})
 			}
@@ -63,7 +64,8 @@ func checkLive(t *testing.T, run omptest.Run, adapt func(*omptest.Truth), lines 
 	ran := spinning(p.Truth)
 	live := livePicture(t, p.PID)
 	checkPicture(t, live, &omptest.Result{Truth: p.Truth, Exe: p.Exe}, lines)
-	if k := live.Target.Pause; k == nil || k.Stops == 0 || k.Threads < len(p.Truth.Program.LWPs) || k.Microseconds <= 0 {
+	if k := live.Target.Pause; k == nil || k.Stops == 0 || k.Threads < len(p.Truth.Program.LWPs) ||
+		k.Microseconds <= 0 {
 		t.Errorf("pause %+v of %d threads", k, len(p.Truth.Program.LWPs))
 	}
 	const many = 100 // threads, of which gcore takes long to write a core
@@ -106,10 +108,12 @@ func gcore(t *testing.T, pid int) string {
 func compareLive(t *testing.T, live, core *picture.Picture, run map[int]bool) {
 	t.Helper()
 	for _, p := range []*picture.Picture{live, core} {
-		p.Target = picture.Target{PID: p.Target.PID, Threads: p.Target.Threads, Executable: p.Target.Executable, Arch: p.Target.Arch}
+		p.Target = picture.Target{PID: p.Target.PID, Threads: p.Target.Threads, Executable: p.Target.Executable,
+			Arch: p.Target.Arch}
 		p.Warnings = nil
 		if ps := p.Facts.Processors; ps != nil && len(ps.Running) > 0 {
-			p.Facts.Processors = &picture.Processors{Running: ps.Running} // the rest is asked of the kernel, not of a core
+			// the rest is asked of the kernel, not of a core
+			p.Facts.Processors = &picture.Processors{Running: ps.Running}
 		} else {
 			p.Facts.Processors = nil
 		}
@@ -133,7 +137,8 @@ func compareLive(t *testing.T, live, core *picture.Picture, run map[int]bool) {
 	a, b := lines(t, live), lines(t, core)
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			t.Errorf("the picture of the process differs from that of its core:\n%s\n%s", strings.Join(a[max(0, i-12):min(len(a), i+4)], "\n"), b[i])
+			t.Errorf("the picture of the process differs from that of its core:\n%s\n%s",
+				strings.Join(a[max(0, i-12):min(len(a), i+4)], "\n"), b[i])
 			return
 		}
 	}
@@ -172,7 +177,8 @@ type loop struct {
 // loopOn is fork_loop on libomp of a major version of LLVM.
 func loopOn(t testing.TB, major int) omptest.Run {
 	t.Helper()
-	return omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "fork_loop"}), Runtime: omptest.RuntimeOf(t, major)}
+	return omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "fork_loop"}),
+		Runtime: omptest.RuntimeOf(t, major)}
 }
 
 // loopSeconds bounds the life of a fork_loop that is forgotten.
@@ -265,7 +271,8 @@ func checkMoment(t *testing.T, pic *picture.Picture, seen map[string]int, stoppe
 		t.Errorf(format+"\n%s", append(args, describe(pic))...)
 	}
 	for _, r := range pic.Regions {
-		if r.Level > 0 && (r.TeamSize != 4 && r.TeamSize != 2 || r.Level > 2 || r.Serialized || r.Level == 2 && r.TeamSize != 2) {
+		if r.Level > 0 && (r.TeamSize != 4 && r.TeamSize != 2 || r.Level > 2 || r.Serialized || r.Level == 2 &&
+			r.TeamSize != 2) {
 			bad("region %+v", r)
 		}
 		for _, e := range r.Errors {
@@ -290,7 +297,8 @@ func checkMoment(t *testing.T, pic *picture.Picture, seen map[string]int, stoppe
 			bad("LWP %d waits at the end of its region, and is in its function: %+v", th.LWP, th.UserStack)
 		}
 		i := slices.IndexFunc(pic.Regions, func(r picture.Region) bool { return r.ID == th.Region })
-		if i < 0 || th.ThreadNum == nil || th.TeamSize == nil || *th.TeamSize != pic.Regions[i].TeamSize || *th.ThreadNum >= *th.TeamSize || !slices.Contains(pic.Regions[i].Threads, th.LWP) {
+		if i < 0 || th.ThreadNum == nil || th.TeamSize == nil || *th.TeamSize != pic.Regions[i].TeamSize ||
+			*th.ThreadNum >= *th.TeamSize || !slices.Contains(pic.Regions[i].Threads, th.LWP) {
 			bad("LWP %d in region %s, number %s", th.LWP, th.Region, fmt.Sprint(opt(th.ThreadNum)))
 			continue
 		}
@@ -310,7 +318,8 @@ func checkMoment(t *testing.T, pic *picture.Picture, seen map[string]int, stoppe
 // insideOwnRegion reports whether a thread is said to wait at the end of a region that
 // it forked from serial code, although its stack has a frame of a region.
 func insideOwnRegion(th *picture.Thread) bool {
-	if th.State == nil || th.State.Name != "wait_barrier_implicit_parallel" || opt(th.ThreadNum) != 0 || opt(th.Level) != 1 {
+	if th.State == nil || th.State.Name != "wait_barrier_implicit_parallel" || opt(th.ThreadNum) != 0 ||
+		opt(th.Level) != 1 {
 		return false
 	}
 	return slices.ContainsFunc(th.UserStack, func(f picture.Frame) bool { return f.Construct != "" })
@@ -320,10 +329,12 @@ func insideOwnRegion(th *picture.Thread) bool {
 func describe(pic *picture.Picture) string {
 	var b strings.Builder
 	for _, th := range pic.Threads {
-		fmt.Fprintf(&b, "  LWP %d %s region %s %d/%d state %+v %v\n", th.LWP, th.Role, th.Region, opt(th.ThreadNum), opt(th.TeamSize), th.State, th.Errors)
+		fmt.Fprintf(&b, "  LWP %d %s region %s %d/%d state %+v %v\n", th.LWP, th.Role, th.Region, opt(th.ThreadNum),
+			opt(th.TeamSize), th.State, th.Errors)
 	}
 	for _, r := range pic.Regions {
-		fmt.Fprintf(&b, "  region %s parent %s level %d team %d %v %v\n", r.ID, r.Parent, r.Level, r.TeamSize, r.Threads, r.Errors)
+		fmt.Fprintf(&b, "  region %s parent %s level %d team %d %v %v\n", r.ID, r.Parent, r.Level, r.TeamSize,
+			r.Threads, r.Errors)
 	}
 	return fmt.Sprintf("%s  pause %+v\n  %s", b.String(), *pic.Target.Pause, strings.Join(pic.Warnings, "\n  "))
 }

@@ -63,7 +63,8 @@ func TestLoopForms(t *testing.T) {
 			t.Parallel()
 			for _, f := range loopForms() {
 				t.Run(strings.TrimSuffix(f.kind+"-"+f.env, "-"), func(t *testing.T) {
-					r := l.run(t, expectation{program: "loop_forms", args: []string{f.kind, f.before}, env: []string{"OMP_SCHEDULE=" + cmp.Or(f.env, "static")}})
+					r := l.run(t, expectation{program: "loop_forms", args: []string{f.kind, f.before},
+						env: []string{"OMP_SCHEDULE=" + cmp.Or(f.env, "static")}})
 					if l.mode == omptest.Live {
 						p := omptest.Start(t, r)
 						defer p.Stop()
@@ -86,13 +87,15 @@ func TestLoopFormsServed(t *testing.T) {
 	if err := os.Symlink(rt.Lib, filepath.Join(rt.Dir, "libgomp.so.1")); err != nil {
 		t.Fatal(err)
 	}
-	gnu := lane{name: "served", family: "libgomp", build: "O1", runtime: func(testing.TB) omptest.Runtime { return rt }, mode: omptest.Live}
+	gnu := lane{name: "served", family: "libgomp", build: "O1", runtime: func(testing.TB) omptest.Runtime { return rt },
+		mode: omptest.Live}
 	for _, f := range loopForms() {
 		if f.gcc == "" || f.ordered || f.env == "static,6" {
 			continue
 		}
 		t.Run(strings.TrimSuffix(f.kind+"-"+f.env, "-"), func(t *testing.T) {
-			r := gnu.run(t, expectation{program: "loop_forms", args: []string{f.kind, f.before}, env: []string{"OMP_SCHEDULE=" + cmp.Or(f.env, "static")}})
+			r := gnu.run(t, expectation{program: "loop_forms", args: []string{f.kind, f.before},
+				env: []string{"OMP_SCHEDULE=" + cmp.Or(f.env, "static")}})
 			r.Env = slices.DeleteFunc(r.Env, func(v string) bool { return strings.HasPrefix(v, "OMPD_OTHER=") })
 			p := omptest.Start(t, r)
 			defer p.Stop()
@@ -107,7 +110,8 @@ func (f loopForm) check(t *testing.T, l lane, pic *picture.Picture, truth omptes
 	if n := len(truth.Loops); n != 3 && (f.kind != "distributed" || n < 1) {
 		t.Fatalf("%d threads are in the loop, want 3", n)
 	}
-	sort.Slice(truth.Loops, func(i, j int) bool { return f.number(truth.Loops[i].First) < f.number(truth.Loops[j].First) })
+	sort.Slice(truth.Loops,
+		func(i, j int) bool { return f.number(truth.Loops[i].First) < f.number(truth.Loops[j].First) })
 	left, given := uint64(100), uint64(0)
 	for i, want := range truth.Loops {
 		th := threadOf(pic, want.LWP)
@@ -165,13 +169,15 @@ func (f loopForm) checkThread(t *testing.T, l lane, schedule string, want [3]int
 		b, _ := json.Marshal(got)
 		t.Errorf("LWP %d is in %d, from %d: %s: %s", th.LWP, now, first, what, b)
 	}
-	if got.Schedule != schedule || got.Ordered != f.ordered || (got.Chunk == nil) != (f.chunk == 0) || got.Chunk != nil && *got.Chunk != f.chunk {
+	if got.Schedule != schedule || got.Ordered != f.ordered || (got.Chunk == nil) != (f.chunk == 0) ||
+		got.Chunk != nil && *got.Chunk != f.chunk {
 		bad("not the loop")
 	}
 	if got.Iterations != nil && *got.Iterations != 100 || got.Evidence == "" {
 		bad("not the iterations")
 	}
-	if at := got.At; at != nil && (l.family != "libomp" || *at != f.number(now)) || at == nil && l.family == "libomp" && f.llvm == "static" && f.env == "" {
+	if at := got.At; at != nil && (l.family != "libomp" || *at != f.number(now)) || at == nil && l.family == "libomp" &&
+		f.llvm == "static" && f.env == "" {
 		bad("not where it is")
 	}
 	if f.norange {

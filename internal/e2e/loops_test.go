@@ -24,7 +24,8 @@ func TestLoops(t *testing.T) {
 					}
 					checkLoopOf(t, l, kind, schedule, *th.Loop)
 				}
-				if _, out, _ := output(t, "threads", target); !strings.Contains(out, "LOOPS") || !strings.Contains(out, schedule) || !strings.Contains(out, "left") {
+				if _, out, _ := output(t, "threads", target); !strings.Contains(out, "LOOPS") ||
+					!strings.Contains(out, schedule) || !strings.Contains(out, "left") {
 					t.Errorf("the text does not tell of the loops:\n%s", out)
 				}
 			}
@@ -42,10 +43,12 @@ func TestSections(t *testing.T) {
 			for _, th := range pic.Threads {
 				got := th.Loop
 				switch {
-				case got != nil && l.family+l.build == "libgompO2" && got.Schedule == "dynamic or sections": // code of a loop and of sections is one
+				// Code of a loop and of sections is one.
+				case got != nil && l.family+l.build == "libgompO2" && got.Schedule == "dynamic or sections":
 				case got == nil || got.Schedule != "sections":
 					t.Errorf("LWP %d: %+v, want sections", th.LWP, got)
-				case l.family == "libomp" && (got.From == nil || got.To == nil || *got.To != *got.From && *got.To != *got.From+1):
+				case l.family == "libomp" && (got.From == nil || got.To == nil || *got.To != *got.From &&
+					*got.To != *got.From+1):
 					t.Errorf("LWP %d: %+v, want one or two of three sections", th.LWP, got)
 				case l.family == "libgomp" && (got.Left == nil || *got.Left != 1):
 					t.Errorf("LWP %d: %+v, want 1 left", th.LWP, got)
@@ -74,7 +77,8 @@ func checkLoopOf(t *testing.T, l lane, kind, schedule string, got picture.Loop) 
 	if kind == "2" {
 		chunk = 3
 	}
-	if got.Chunk == nil || *got.Chunk != chunk || got.Left == nil || kind != "2" && *got.Left != left || *got.Left == 0 || *got.Left >= 97 {
+	if got.Chunk == nil || *got.Chunk != chunk || got.Left == nil || kind != "2" && *got.Left != left ||
+		*got.Left == 0 || *got.Left >= 97 {
 		t.Errorf("kind %s: %+v, want a chunk of %d and %d left", kind, got, chunk, left)
 	}
 	if l.family != "libomp" {

@@ -36,7 +36,8 @@ func gompVariants(t *testing.T) []gompVariant {
 	t.Helper()
 	var all []gompVariant
 	for _, rt := range omptest.Libgomps(t) {
-		all = append(all, gompVariant{name: rt.Name, runtime: rt, env: nesting(rt), flags: []string{"-O1", "-g"}, mode: omptest.Kernel, lines: true})
+		all = append(all, gompVariant{name: rt.Name, runtime: rt, env: nesting(rt), flags: []string{"-O1", "-g"},
+			mode: omptest.Kernel, lines: true})
 	}
 	return append(all, []gompVariant{
 		{name: "gcore", flags: []string{"-O0", "-g"}, mode: omptest.Gcore, lines: true},
@@ -44,12 +45,15 @@ func gompVariants(t *testing.T) []gompVariant {
 		{name: "no-pie", flags: []string{"-O1", "-g", "-no-pie"}, mode: omptest.Kernel, lines: true},
 		{name: "O2", flags: []string{"-O2", "-g"}, mode: omptest.Kernel, lines: true},
 		{name: "O3", flags: []string{"-O3", "-g"}, mode: omptest.Kernel, lines: true},
-		{name: "passive", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=0", "OMP_WAIT_POLICY=passive"}, mode: omptest.Kernel, lines: true},
+		{name: "passive", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=0", "OMP_WAIT_POLICY=passive"},
+			mode: omptest.Kernel, lines: true},
 		// Those left out wait for threads to sleep, or would have hundreds spin.
-		{name: "active", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=infinite", "OMP_WAIT_POLICY=active"}, mode: omptest.Kernel, lines: true,
+		{name: "active", flags: []string{"-O2", "-g"},
+			env: []string{"GOMP_SPINCOUNT=infinite", "OMP_WAIT_POLICY=active"}, mode: omptest.Kernel, lines: true,
 			without: []string{"many", "crash_forming", "idle"}},
 		// The program's own pthread_create needs a C library beside it.
-		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel, without: []string{"crash_forming"}},
+		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel,
+			without: []string{"crash_forming"}},
 	}...)
 }
 
@@ -65,7 +69,8 @@ func TestGompMatrix(t *testing.T) {
 				}
 				t.Run(program, func(t *testing.T) {
 					run := omptest.Run{
-						Exe:  omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags, Strip: v.strip}),
+						Exe: omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: v.flags,
+							Strip: v.strip}),
 						Mode: v.mode, Runtime: v.runtime, Env: v.env,
 					}
 					if !v.static && run.Runtime.Lib == "" {
@@ -89,7 +94,8 @@ func TestGompMatrix(t *testing.T) {
 // adds by itself the line of a statement near by, and its runtime puts a thread into
 // the region for which it forms a team.
 func asGCC(program string, truth *omptest.Truth) {
-	added := slices.Contains([]string{"barrier_for", "barrier_single", "ordered", "reduction", "taskgroup", "serialized_nested"}, program)
+	added := slices.Contains([]string{"barrier_for", "barrier_single", "ordered", "reduction", "taskgroup",
+		"serialized_nested"}, program)
 	for i := range truth.Threads {
 		th := &truth.Threads[i]
 		if added && th.State != "work_parallel" {

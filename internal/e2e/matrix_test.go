@@ -26,9 +26,11 @@ var situations = []struct {
 	{program: "many"}, {program: "lock"}, {program: "nest_lock"}, {program: "lock_cycle"}, {program: "critical"},
 	{program: "ordered"}, {program: "reduction"}, {program: "taskwait"}, {program: "taskgroup"},
 	{program: "tasks_queued"}, {program: "tasks_deps"}, {program: "nested"}, {program: "serialized_nested"},
-	{program: "roots"}, {program: "jumped"}, {program: "pthreads"}, {program: "teams"}, {program: "idle"}, {program: "hidden_helper"},
+	{program: "roots"}, {program: "jumped"}, {program: "pthreads"}, {program: "teams"}, {program: "idle"},
+	{program: "hidden_helper"},
 	{program: "crash_task", segv: true}, {program: "crash_before"}, {program: "crash_forming"},
-	{program: "cxx_lambda"}, {program: "fortran_barrier"}, {program: "cxx_locks"}, {program: "fortran_nested", debug: true},
+	{program: "cxx_lambda"}, {program: "fortran_barrier"}, {program: "cxx_locks"},
+	{program: "fortran_nested", debug: true},
 }
 
 // variant is one way to build, run and dump a program.
@@ -53,18 +55,23 @@ func variants(t *testing.T) []variant {
 	return []variant{
 		{name: "kernel", mode: omptest.Kernel, lines: true, majors: all},
 		{name: "others", mode: omptest.Kernel, lines: true, majors: others},
-		{name: "tracked", mode: omptest.Kernel, lines: true, env: []string{"OMP_DEBUG=enabled"}, majors: some(14, 16, 19)},
+		{name: "tracked", mode: omptest.Kernel, lines: true, env: []string{"OMP_DEBUG=enabled"},
+			majors: some(14, 16, 19)},
 		{name: "gcore", mode: omptest.Gcore, lines: true, majors: some(16)},
-		{name: "stripped", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O2"}, Strip: true}, majors: some(16, 19)},
-		{name: "O0", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O0", "-g"}}, lines: true, majors: some(14)},
-		{name: "no-pie", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O2", "-g", "-no-pie"}}, lines: true, majors: some(15)},
+		{name: "stripped", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O2"}, Strip: true},
+			majors: some(16, 19)},
+		{name: "O0", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O0", "-g"}}, lines: true,
+			majors: some(14)},
+		{name: "no-pie", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O2", "-g", "-no-pie"}},
+			lines: true, majors: some(15)},
 	}
 }
 
 // turn reports whether a case runs today: those of one variant, of the releases
 // that the date has chosen, and a part of the rest.
 func (v variant) turn(major int, program string) bool {
-	return v.name == "kernel" && major == 16 || v.name == "others" || omptest.Turn(rest, v.name, fmt.Sprint(major), program)
+	return v.name == "kernel" && major == 16 || v.name == "others" || omptest.Turn(rest, v.name, fmt.Sprint(major),
+		program)
 }
 
 // rest is in how many days each case of a matrix comes once that is not in its part of
@@ -144,10 +151,12 @@ func checkPicture(t *testing.T, pic *picture.Picture, r *omptest.Result, lines b
 	t.Helper()
 	truth := r.Truth
 	if pic.Target.PID != truth.Program.PID || len(pic.Threads) < len(truth.Program.LWPs) {
-		t.Errorf("pid %d with %d threads, want %d with %d", pic.Target.PID, len(pic.Threads), truth.Program.PID, len(truth.Program.LWPs))
+		t.Errorf("pid %d with %d threads, want %d with %d", pic.Target.PID, len(pic.Threads), truth.Program.PID,
+			len(truth.Program.LWPs))
 	}
 	if truth.Program.Signal != 0 && (pic.Target.Signal == "" || pic.Target.CrashedLWP != truth.Program.CrashedLWP) {
-		t.Errorf("%s in LWP %d, want a signal in %d", pic.Target.Signal, pic.Target.CrashedLWP, truth.Program.CrashedLWP)
+		t.Errorf("%s in LWP %d, want a signal in %d", pic.Target.Signal, pic.Target.CrashedLWP,
+			truth.Program.CrashedLWP)
 	}
 	if len(pic.Runtimes) != 1 && len(truth.Threads) > 0 && truth.Threads[0].Role != "other" {
 		t.Fatalf("%d runtimes: %v", len(pic.Runtimes), pic.Warnings)
@@ -251,8 +260,10 @@ func checkWhere(t *testing.T, got *picture.Thread, want omptest.ThreadTruth) {
 		if f.Kind != picture.FrameUser || base != want.File && base != "truth.h" && base != "truth_fortran.c" {
 			continue
 		}
-		if base != want.File || want.Line != 0 && f.Line != want.Line || !strings.Contains(f.In+" "+f.Function, want.Function) {
-			t.Errorf("LWP %d is in %s %s:%d, want %s %s:%d", want.LWP, f.Function, base, f.Line, want.Function, want.File, want.Line)
+		if base != want.File || want.Line != 0 && f.Line != want.Line ||
+			!strings.Contains(f.In+" "+f.Function, want.Function) {
+			t.Errorf("LWP %d is in %s %s:%d, want %s %s:%d", want.LWP, f.Function, base, f.Line, want.Function,
+				want.File, want.Line)
 		}
 		return
 	}
@@ -292,9 +303,11 @@ func checkRegions(t *testing.T, pic *picture.Picture, truth omptest.Truth, lines
 
 func checkRegion(t *testing.T, name string, got picture.Region, want omptest.RegionTruth, lines bool) {
 	t.Helper()
-	if got.Level != want.Level || got.TeamSize != want.TeamSize || got.ActiveLevel != want.ActiveLevel || got.Serialized != want.Serialized {
+	if got.Level != want.Level || got.TeamSize != want.TeamSize || got.ActiveLevel != want.ActiveLevel ||
+		got.Serialized != want.Serialized {
 		t.Errorf("%s: level %d active %d team %d serialized %v, want %d %d %d %v", name,
-			got.Level, got.ActiveLevel, got.TeamSize, got.Serialized, want.Level, want.ActiveLevel, want.TeamSize, want.Serialized)
+			got.Level, got.ActiveLevel, got.TeamSize, got.Serialized, want.Level, want.ActiveLevel, want.TeamSize,
+			want.Serialized)
 	}
 	if lines && want.Line != 0 && !(want.Serialized && got.Function == nil) { // its function may have no frame
 		if got.Function == nil || got.Function.Line != want.Line {
@@ -322,7 +335,8 @@ func checkTasks(t *testing.T, pic *picture.Picture, truth omptest.Truth, lines b
 	for want, count := range wants {
 		n := 0
 		for _, task := range pic.Tasks {
-			if string(task.Kind) != want.Kind || string(task.State) != want.State || want.LWP != 0 && task.Thread != want.LWP {
+			if string(task.Kind) != want.Kind || string(task.State) != want.State || want.LWP != 0 &&
+				task.Thread != want.LWP {
 				continue
 			}
 			if want.Line != 0 && (task.Function == nil || task.Function.Line != want.Line) {
@@ -331,7 +345,8 @@ func checkTasks(t *testing.T, pic *picture.Picture, truth omptest.Truth, lines b
 			n++
 		}
 		if n != count {
-			t.Errorf("%d %s tasks are %s at line %d in LWP %d, want %d", n, want.Kind, want.State, want.Line, want.LWP, count)
+			t.Errorf("%d %s tasks are %s at line %d in LWP %d, want %d", n, want.Kind, want.State, want.Line, want.LWP,
+				count)
 		}
 	}
 }

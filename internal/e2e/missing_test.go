@@ -30,8 +30,10 @@ func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
 // what the runtime's memory shows is right, and a state is that which the program
 // says, or one that leaves open what cannot be told.
 func TestRuntimeFileMissing(t *testing.T) {
-	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{omptest.LLVM: omptest.RuntimeOf(t, 16), omptest.GCC: omptest.Libgomp(t)} {
-		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested", "tasks_deps", "idle"} {
+	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{omptest.LLVM: omptest.RuntimeOf(t, 16),
+		omptest.GCC: omptest.Libgomp(t)} {
+		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested",
+			"tasks_deps", "idle"} {
 			t.Run(rt.Name+"/"+program, func(t *testing.T) {
 				private := privately(t, rt)
 				copyFile(t, rt.Lib, private.Lib)
@@ -53,7 +55,8 @@ func TestRuntimeFileMissing(t *testing.T) {
 					want.State, want.WaitID = "", 0
 					checkThread(t, pic, want, false)
 					if state != "" && !slices.Contains(vaguer(state), string(got.State.Name)) {
-						t.Errorf("LWP %d: %s (%s), the program says %s", want.LWP, got.State.Name, got.State.Evidence, state)
+						t.Errorf("LWP %d: %s (%s), the program says %s", want.LWP, got.State.Name, got.State.Evidence,
+							state)
 					}
 				}
 				checkTasks(t, pic, r.Truth, true)

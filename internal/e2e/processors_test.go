@@ -62,13 +62,18 @@ func TestBound(t *testing.T) {
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
 	cases := []expectation{
 		{args: []string{"0", "4"}, env: one, kind: "oversubscribed", threads: 4, says: []string{
-			fmt.Sprintf("4 threads of parallel regions compete for 1 processor, all that their affinity masks allow: %d", cpus[0]), strings.Join(one, " ")}},
-		{args: []string{"1", "4"}, env: slices.Concat(one, spinForEver), only: "libomp", kind: "shared_processor", threads: 4, says: []string{
-			fmt.Sprintf("3 threads spin on processor %d, where thread 1", cpus[0]), "spins, waiting for the other threads at a barrier", mask, "OMP_WAIT_POLICY=passive"}},
+			fmt.Sprintf("4 threads of parallel regions compete for 1 processor, all that their affinity masks allow: "+
+				"%d", cpus[0]), strings.Join(one, " ")}},
+		{args: []string{"1", "4"}, env: slices.Concat(one, spinForEver), only: "libomp", kind: "shared_processor",
+			threads: 4, says: []string{
+				fmt.Sprintf("3 threads spin on processor %d, where thread 1", cpus[0]),
+				"spins, waiting for the other threads at a barrier", mask, "OMP_WAIT_POLICY=passive"}},
 		{args: []string{"2", "2"}, env: slices.Concat(one, spinForEver)},
 	}
-	own := slices.Concat(spinForEver, []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d},{%d}", cpus[0], cpus[1])})
-	cases = append(cases, expectation{args: []string{"1", "2"}, env: own}, expectation{args: []string{"3", "2"}, env: own})
+	own := slices.Concat(spinForEver, []string{"OMP_PROC_BIND=true",
+		fmt.Sprintf("OMP_PLACES={%d},{%d}", cpus[0], cpus[1])})
+	cases = append(cases, expectation{args: []string{"1", "2"}, env: own},
+		expectation{args: []string{"3", "2"}, env: own})
 	eachLiveLane(t, func(t *testing.T, l lane) {
 		for _, e := range cases {
 			if !l.runs(e) {
@@ -88,11 +93,14 @@ func TestTaskset(t *testing.T) {
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
 	eachLiveLane(t, func(t *testing.T, l lane) {
 		for _, e := range []expectation{
-			{args: []string{"0", "4"}, kind: "oversubscribed", threads: 4, says: []string{fmt.Sprintf("their affinity masks allow: %d", cpus[0]), "not bound by the cpuset"}},
+			{args: []string{"0", "4"}, kind: "oversubscribed", threads: 4,
+				says: []string{fmt.Sprintf("their affinity masks allow: %d", cpus[0]), "not bound by the cpuset"}},
 			{args: []string{"1", "2"}, env: spinForEver, kind: "shared_processor", threads: 2, says: []string{
-				fmt.Sprintf("spins on processor %d, where thread 1", cpus[0]), "spins, waiting for the other threads at a barrier", mask, "OMP_WAIT_POLICY=active"}},
+				fmt.Sprintf("spins on processor %d, where thread 1", cpus[0]),
+				"spins, waiting for the other threads at a barrier", mask, "OMP_WAIT_POLICY=active"}},
 			{args: []string{"3", "2"}, env: spinForEver, kind: "shared_processor", threads: 2, says: []string{
-				fmt.Sprintf("spins on processor %d, where thread 0", cpus[0]), "spins, waiting for lock lock", "for which it waits", mask}},
+				fmt.Sprintf("spins on processor %d, where thread 0", cpus[0]), "spins, waiting for lock lock",
+				"for which it waits", mask}},
 		} {
 			t.Run(strings.Join(e.args, "-"), func(t *testing.T) {
 				e.program, e.certainty = "verdict_oversubscribed", "certain"
@@ -132,11 +140,13 @@ func TestBoundCore(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			env := []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d}", cpus[0])}
 			_, pic := verdictsOf(t, l.look(t, expectation{program: "verdict_oversubscribed", env: env}))
-			i := slices.IndexFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind == picture.VerdictOversubscribed })
+			i := slices.IndexFunc(pic.Verdicts,
+				func(v picture.Verdict) bool { return v.Kind == picture.VerdictOversubscribed })
 			if i < 0 {
 				t.Fatalf("%+v, want oversubscribed", pic.Verdicts)
 			}
-			if all := fmt.Sprint(pic.Verdicts[i]); strings.Contains(all, "mask") || !strings.Contains(all, "num-procs-var") {
+			if all := fmt.Sprint(pic.Verdicts[i]); strings.Contains(all, "mask") ||
+				!strings.Contains(all, "num-procs-var") {
 				t.Errorf("of a core: %s", all)
 			}
 		})
@@ -234,7 +244,8 @@ func TestQuota(t *testing.T) {
 		}
 		for _, e := range []expectation{
 			{args: []string{"0", "8"}, says: quota},
-			{args: []string{"1", "8"}, only: "libomp", env: spinForEver, says: append(quota, "7 of them spin while they wait")},
+			{args: []string{"1", "8"}, only: "libomp", env: spinForEver,
+				says: append(quota, "7 of them spin while they wait")},
 		} {
 			if !l.runs(e) {
 				continue
@@ -256,13 +267,16 @@ func TestCpuset(t *testing.T) {
 	eachLiveLane(t, func(t *testing.T, l lane) {
 		group := newGroup(t, "cpuset")
 		source := "they are those of its cpuset: " + group.bind(t, cpu)
-		e := expectation{program: "verdict_oversubscribed", args: []string{"0", "4"}, kind: "oversubscribed", certainty: "certain", threads: 4, says: []string{source}}
+		e := expectation{program: "verdict_oversubscribed", args: []string{"0", "4"}, kind: "oversubscribed",
+			certainty: "certain", threads: 4, says: []string{source}}
 		e.info = len(processors(t)) == 1
 		target := l.look(t, e)
 		put(t, group.dir, "cgroup.procs", target)
 		e.check(t, l, target)
 
-		e = expectation{program: "verdict_one_thread", args: []string{"7", "1"}, kind: "one_thread", certainty: "certain", threads: 1, says: []string{"the program may use one processor only", "allows processor " + cpu, source}}
+		e = expectation{program: "verdict_one_thread", args: []string{"7", "1"}, kind: "one_thread",
+			certainty: "certain", threads: 1, says: []string{"the program may use one processor only",
+				"allows processor " + cpu, source}}
 		run := l.run(t, e)
 		command := run.Exe
 		if r := &run.Runtime; r.Loader != "" {

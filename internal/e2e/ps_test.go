@@ -71,17 +71,21 @@ func TestPs(t *testing.T) {
 	started := map[int]picture.ProcessCode{}
 	for _, rt := range omptest.Runtimes(t) {
 		p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live})
-		started[p.PID] = picture.ProcessCode{Family: "libomp", Name: "LLVM OpenMP runtime", Version: strconv.Itoa(rt.Major), Path: rt.Lib}
+		started[p.PID] = picture.ProcessCode{Family: "libomp", Name: "LLVM OpenMP runtime",
+			Version: strconv.Itoa(rt.Major), Path: rt.Lib}
 	}
 	const inferred = "texts of its own, as the executable is stripped"
-	for from, flags := range map[string][]string{"": {"-static"}, inferred: {"-static", "-s"}, inferred + ".": {"-static-pie", "-s"}} {
+	for from, flags := range map[string][]string{"": {"-static"}, inferred: {"-static", "-s"}, inferred +
+		".": {"-static-pie", "-s"}} {
 		p := staticProgram(t, staticText, append(flags, "-fopenmp")...)
 		started[p.Process.Pid] = picture.ProcessCode{
-			Family: "libgomp", Name: "GNU OpenMP runtime", Path: p.Path, Static: true, InferredFrom: strings.TrimSuffix(from, "."),
+			Family: "libgomp", Name: "GNU OpenMP runtime", Path: p.Path, Static: true,
+			InferredFrom: strings.TrimSuffix(from, "."),
 		}
 	}
 	// Who has a text that the runtime has, has not the runtime.
-	plain := staticProgram(t, `#include <unistd.h>`+"\nint main(int n, char **v) { return write(n, \"\\nlibgomp: \", 10) - pause(); }\n", "-static", "-s")
+	plain := staticProgram(t, `#include <unistd.h>`+"\nint main(int n, char **v) { return write(n, \"\\nlibgomp: \", "+
+		"10) - pause(); }\n", "-static", "-s")
 	list := listed(t)
 	found := 0
 	for _, p := range list.Processes {
@@ -105,15 +109,18 @@ func TestPs(t *testing.T) {
 	}
 	address := serving(t)
 	for pid := range started {
-		for _, args := range [][]string{{"ps", "--sample", "0"}, {}, {"--server", address, "ps"}, {"--server", address}} {
+		for _, args := range [][]string{{"ps", "--sample", "0"}, {}, {"--server", address, "ps"},
+			{"--server", address}} {
 			status, out, errs := output(t, args...)
-			if status != cli.ExitOK || !strings.Contains(out, strconv.Itoa(pid)) || !strings.Contains(out, "next: ompd-inspect ") {
+			if status != cli.ExitOK || !strings.Contains(out, strconv.Itoa(pid)) ||
+				!strings.Contains(out, "next: ompd-inspect ") {
 				t.Errorf("%v: exit status %d\n%s%s", args, status, out, errs)
 			}
 		}
 		break
 	}
-	if status, _, errs := output(t, "ps", "--sample", "-1s"); status != cli.ExitUsage || !strings.Contains(errs, "--sample") {
+	if status, _, errs := output(t, "ps", "--sample", "-1s"); status != cli.ExitUsage ||
+		!strings.Contains(errs, "--sample") {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
 }
@@ -137,13 +144,15 @@ func checkProcess(t *testing.T, p picture.Process, want picture.ProcessCode, exe
 		if p.Threads != 1 {
 			t.Errorf("%+v", p)
 		}
-	} else if p.Threads != 3 || p.User != "root" && os.Getuid() == 0 || p.Executable != exe || !slices.Equal(p.Command, []string{exe, "wait"}) {
+	} else if p.Threads != 3 || p.User != "root" && os.Getuid() == 0 || p.Executable != exe ||
+		!slices.Equal(p.Command, []string{exe, "wait"}) {
 		t.Errorf("%+v", p)
 	}
 }
 
 // staticText is a program with a region of one thread.
-const staticText = "#include <omp.h>\n#include <unistd.h>\nint main(void) {\n#pragma omp parallel num_threads(1)\n  pause();\n  return omp_get_ancestor_thread_num(0);\n}\n"
+const staticText = "#include <omp.h>\n#include <unistd.h>\nint main(void) {\n#pragma omp parallel num_threads(1)\n  " +
+	"pause();\n  return omp_get_ancestor_thread_num(0);\n}\n"
 
 // staticProgram starts a program that has its runtime linked in, as GCC can do.
 func staticProgram(t *testing.T, text string, flags ...string) *exec.Cmd {
@@ -168,7 +177,8 @@ func staticProgram(t *testing.T, text string, flags ...string) *exec.Cmd {
 // if their users' processes may not be opened.
 func TestPsAtServer(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+		Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16),
+		Mode: omptest.Live,
 	})
 	own := func(list *picture.Processes) *picture.Process {
 		for i := range list.Processes {
@@ -189,7 +199,8 @@ func TestPsAtServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if list, err := c.Processes(t.Context(), 0); err != nil || own(list) == nil || list.Schema != picture.ProcessSchema {
+	if list, err := c.Processes(t.Context(), 0); err != nil || own(list) == nil ||
+		list.Schema != picture.ProcessSchema {
 		t.Errorf("%v, %v", list, err)
 	}
 }

@@ -77,15 +77,18 @@ func TestServedOverTCP(t *testing.T) {
 		{"wrong token", []string{"--server", byToken, "--server-token-file", other}, "token"},
 		{"certificate", append([]string{"--server", byCert}, ours...), ""},
 		{"no certificate", []string{"--server", byCert, "--server-ca", serverCert}, "certificate"},
-		{"strange certificate", []string{"--server", byCert, "--server-ca", serverCert, "--server-cert", strangeCert, "--server-key", strangeKey}, "certificate"},
-		{"strange server", []string{"--server", byCert, "--server-ca", strangeCert, "--server-cert", ownCert, "--server-key", ownKey}, "certificate"},
+		{"strange certificate", []string{"--server", byCert, "--server-ca", serverCert, "--server-cert", strangeCert,
+			"--server-key", strangeKey}, "certificate"},
+		{"strange server", []string{"--server", byCert, "--server-ca", strangeCert, "--server-cert", ownCert,
+			"--server-key", ownKey}, "certificate"},
 		{"no encryption", []string{"--server", byCert}, "server"},
 		{"both", append([]string{"--server", byBoth, "--server-token-file", token}, ours...), ""},
 		{"certificate without token", append([]string{"--server", byBoth}, ours...), "token"},
 		{"token in clear", []string{"--server", "tcp://192.0.2.1:1", "--server-token-file", token}, "--server-ca"},
 	} {
 		status, out, errs := output(t, append(tt.flags, "threads", core)...)
-		if tt.wanted == "" && (status != cli.ExitOK || out != want || errs != "") || tt.wanted != "" && (status != cli.ExitError || out != "" || !strings.Contains(errs, tt.wanted)) {
+		if tt.wanted == "" && (status != cli.ExitOK || out != want || errs != "") || tt.wanted != "" &&
+			(status != cli.ExitError || out != "" || !strings.Contains(errs, tt.wanted)) {
 			t.Errorf("%s: exit status %d: %s%s", tt.name, status, errs, out)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 func serving(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	args := append([]string{"serve", "--listen", "unix://" + filepath.Join(dir, "s")}, flags...) // the last --listen counts
+	// the last --listen counts
+	args := append([]string{"serve", "--listen", "unix://" + filepath.Join(dir, "s")}, flags...)
 	out, err := os.Create(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,8 @@ func TestSameBytes(t *testing.T) {
 	}{{"nested", 16}, {"lock_cycle", 19}, {"tasks_deps", 14}, {"crash_task", 15}, {"pthreads", 16}} {
 		t.Run(s.program, func(t *testing.T) {
 			r := omptest.Dump(t, omptest.Run{
-				Exe: omptest.Compile(t, omptest.Build{Program: s.program}), Runtime: omptest.RuntimeOf(t, s.major), Mode: omptest.Kernel,
+				Exe: omptest.Compile(t, omptest.Build{Program: s.program}), Runtime: omptest.RuntimeOf(t, s.major),
+				Mode: omptest.Kernel,
 			})
 			t.Chdir(filepath.Dir(r.Core))
 			for _, verb := range targetVerbs {
@@ -78,7 +80,8 @@ func TestSameBytes(t *testing.T) {
 						status, want, _ := output(t, line...)
 						gotStatus, got, errs := output(t, append([]string{"--server", address}, line...)...)
 						if got != want || gotStatus != status {
-							t.Errorf("%v: at a server, exit status %d, not %d: %s\n%s", line, gotStatus, status, errs, firstDifference(got, want))
+							t.Errorf("%v: at a server, exit status %d, not %d: %s\n%s", line, gotStatus, status, errs,
+								firstDifference(got, want))
 						}
 						if len(want) < 100 && verb[0] != "diagnose" {
 							t.Errorf("%v prints only %q", line, want)
@@ -105,7 +108,8 @@ func firstDifference(got, want string) string {
 func TestServedProcess(t *testing.T) {
 	address := serving(t)
 	p := omptest.Start(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16),
+		Mode: omptest.Live,
 	})
 	c, err := client.Dial(address, client.Options{})
 	if err != nil {
@@ -121,8 +125,10 @@ func TestServedProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if pic.Target.Kind != "process" || pic.Target.Pause == nil || len(pic.Threads) != len(p.Truth.Threads) || len(pic.Regions) < 3 {
-			t.Errorf("look %d: %+v with %d threads and %d regions", looks, pic.Target, len(pic.Threads), len(pic.Regions))
+		if pic.Target.Kind != "process" || pic.Target.Pause == nil || len(pic.Threads) != len(p.Truth.Threads) ||
+			len(pic.Regions) < 3 {
+			t.Errorf("look %d: %+v with %d threads and %d regions", looks, pic.Target, len(pic.Threads),
+				len(pic.Regions))
 		}
 		if looks++; looks == 3 {
 			break

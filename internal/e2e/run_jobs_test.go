@@ -140,13 +140,16 @@ func TestRunStops(t *testing.T) {
 		name, program, end, says string
 		with, args               []string
 	}{
-		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"600"}},                                          // its input ends
-		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"600"}}, // the same of a shell's
+		// its input ends
+		{"busy", "fork_loop", "\x04", "ended=0", nil, []string{"600"}},
+		// the same of a shell's
+		{"child", "fork_loop", "\x04", "ended=0", []string{"sh", "-c", `"$@"; exit $?`, "sh"}, []string{"600"}},
 		{"hangs", "idle", "\x03", "ended=130", nil, []string{"wait"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: c.program}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
+			r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: c.program}),
+				Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
 			argv := append([]string{"ompd-inspect", "run", "--hang-after", "2s", "--"}, c.with...)
 			argv = append(append(argv, "env", "LD_LIBRARY_PATH="+r.Runtime.Dir, r.Exe), c.args...)
 			s := startShell(t, script, argv...)
@@ -178,7 +181,8 @@ func TestRunStops(t *testing.T) {
 // hang, and run does not stop with it.
 func TestRunStopsAlone(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
-	s := startShell(t, `"$@"; echo ended=$?`, "ompd-inspect", "run", "--hang-after", "1s", "--", "env", "LD_LIBRARY_PATH="+omptest.RuntimeOf(t, 16).Dir, exe, "wait")
+	s := startShell(t, `"$@"; echo ended=$?`, "ompd-inspect", "run", "--hang-after", "1s", "--", "env",
+		"LD_LIBRARY_PATH="+omptest.RuntimeOf(t, 16).Dir, exe, "wait")
 	s.expect("READY")
 	tool := childOf(t, s.cmd.Process.Pid)
 	program := childOf(t, tool)
@@ -197,7 +201,8 @@ func TestRunStopsAlone(t *testing.T) {
 // TestRunTold stops and continues run alone, which passes both on. The program ends
 // when it is continued; bash takes run for stopped until it is told otherwise.
 func TestRunTold(t *testing.T) {
-	s := startShell(t, `set -m; "$@"; echo status $?; kill -CONT $(jobs -p); s=147; while [ $s = 147 ]; do wait %1; s=$?; done; echo ended=$s`,
+	s := startShell(t,
+		`set -m; "$@"; echo status $?; kill -CONT $(jobs -p); s=147; while [ $s = 147 ]; do wait %1; s=$?; done; echo ended=$s`,
 		"ompd-inspect", "run", "--", "sh", "-c", `trap 'exit 9' CONT; kill -TSTP $PPID; while :; do sleep 0.01; done`)
 	s.expect("status 147")
 	if got := s.expect("ended="); got != "ended=9" {
@@ -207,7 +212,8 @@ func TestRunTold(t *testing.T) {
 
 // TestRunInput reads what is typed, as the program is in the foreground.
 func TestRunInput(t *testing.T) {
-	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c", `echo READY; read x; echo "got $x"; exit 4`)
+	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",
+		`echo READY; read x; echo "got $x"; exit 4`)
 	s.expect("READY")
 	s.key("hello\n")
 	s.expect("got hello")
@@ -250,7 +256,8 @@ func TestRunKeys(t *testing.T) {
 
 // TestRunSignals sends signals to run alone: the program gets them, handled or not.
 func TestRunSignals(t *testing.T) {
-	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
+	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1,
+		unix.SIGUSR2} {
 		heard := make(chan os.Signal, 1)
 		signal.Notify(heard, sig) // what this process was told to ignore, run would, too
 		defer signal.Stop(heard)
@@ -279,7 +286,8 @@ func TestRunSignals(t *testing.T) {
 			if got := cmd.ProcessState.ExitCode(); got != want {
 				t.Errorf("%v, %s: exit status %d, want %d: %s", sig, script, got, want, errs.String())
 			}
-			if report := strings.Contains(errs.String(), "SIGQUIT in LWP"); report != (sig == unix.SIGQUIT && want > cli.ExitSignal) {
+			if report := strings.Contains(errs.String(), "SIGQUIT in LWP"); report != (sig == unix.SIGQUIT &&
+				want > cli.ExitSignal) {
 				t.Errorf("%v, %s: a report: %v\n%s", sig, script, report, errs.String())
 			}
 		}
@@ -292,9 +300,12 @@ func TestRunKills(t *testing.T) {
 	t.Parallel()
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	script := `trap '' TERM; echo $$ > ` + pidFile + `; exec env OMPD_READY_FD=1 OMPD_TRUTH=/dev/null LD_LIBRARY_PATH=` + omptest.RuntimeOf(t, 16).Dir + " " + exe + " wait >/dev/null"
+	script := `trap '' TERM; echo $$ > ` + pidFile +
+		`; exec env OMPD_READY_FD=1 OMPD_TRUTH=/dev/null LD_LIBRARY_PATH=` + omptest.RuntimeOf(t, 16).Dir + " " + exe +
+		" wait >/dev/null"
 	status, _, errs := output(t, "run", "--hang-after", "1s", "--", "sh", "-c", script)
-	if status != cli.ExitHang || strings.Count(errs, "made no progress") != 1 || strings.Count(errs, "Found 1 OpenMP deadlock") != 1 {
+	if status != cli.ExitHang || strings.Count(errs, "made no progress") != 1 ||
+		strings.Count(errs, "Found 1 OpenMP deadlock") != 1 {
 		t.Errorf("exit status %d, want %d, and one report:\n%s", status, cli.ExitHang, errs)
 	}
 	b, _ := os.ReadFile(pidFile)

@@ -22,7 +22,8 @@ func TestRunCoreNames(t *testing.T) {
 	dir := t.TempDir()
 	core := filepath.Join(dir, "core")
 	for range 2 { // that of the first run is replaced
-		if status, _, errs := output(t, "run", "--core", core, "--", "sh", "-c", "exec 2>/dev/null; ulimit -c 0; kill -ABRT $$"); status != cli.ExitSignal+int(unix.SIGABRT) {
+		if status, _, errs := output(t, "run", "--core", core, "--", "sh", "-c",
+			"exec 2>/dev/null; ulimit -c 0; kill -ABRT $$"); status != cli.ExitSignal+int(unix.SIGABRT) {
 			t.Fatalf("exit status %d: %s", status, errs)
 		}
 	}
@@ -45,7 +46,8 @@ func TestRunCoreNames(t *testing.T) {
 	for _, name := range []string{dir, filepath.Join(dir, "link")} {
 		os.Symlink("/dev/null", filepath.Join(dir, "link"))
 		_, _, errs := output(t, "run", "--core", name, "--", "sh", "-c", "ulimit -c 0; kill -ABRT $$")
-		if _, err := os.Lstat(name); err != nil || !strings.Contains(errs, name+": what is there is not a regular file") {
+		if _, err := os.Lstat(name); err != nil || !strings.Contains(errs, name+": what is there is not a regular "+
+			"file") {
 			t.Errorf("%s: %v: %s", name, err, errs)
 		}
 	}
@@ -61,7 +63,8 @@ func TestRunOutput(t *testing.T) {
 	}
 	const abort = "exec 2>/dev/null; ulimit -c 0; touch started; kill -ABRT $$"
 	for _, flag := range []string{"--report", "--core"} {
-		for name, want := range map[string]string{precious: "--force replaces it", filepath.Join(dir, "no", "file"): "no such file or directory"} {
+		for name, want := range map[string]string{precious: "--force replaces it",
+			filepath.Join(dir, "no", "file"): "no such file or directory"} {
 			status, _, errs := output(t, "run", flag, name, "--", "sh", "-c", "cd "+dir+"; "+abort)
 			if _, err := os.Stat(started); err == nil {
 				t.Fatalf("%s %s: the program was started", flag, name)
@@ -82,7 +85,8 @@ func TestRunOutput(t *testing.T) {
 	if err := os.Mkdir(gone, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, _, errs := output(t, "run", "--report", filepath.Join(gone, "report"), "--", "sh", "-c", "rmdir "+gone+"; cd "+dir+"; "+abort)
+	_, _, errs := output(t, "run", "--report", filepath.Join(gone, "report"), "--", "sh", "-c", "rmdir "+gone+"; cd "+
+		dir+"; "+abort)
 	if !strings.Contains(errs, "it follows here") || !strings.Contains(errs, "SIGABRT") {
 		t.Errorf("a report whose directory is gone: %s", errs)
 	}
@@ -103,7 +107,8 @@ func TestSymbolsOutput(t *testing.T) {
 	if err := os.WriteFile(precious, []byte("notes"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errs := output(t, "symbols", lib, "-o", precious); status != cli.ExitError || !strings.Contains(errs, "--force replaces it") {
+	if status, _, errs := output(t, "symbols", lib, "-o", precious); status != cli.ExitError ||
+		!strings.Contains(errs, "--force replaces it") {
 		t.Errorf("a file of somebody else: exit status %d: %s", status, errs)
 	}
 	if b, _ := os.ReadFile(precious); string(b) != "notes" {
@@ -120,7 +125,8 @@ func TestClosedOutput(t *testing.T) {
 	bin := buildTool(t)
 	core := filepath.Join("..", "..", "testdata", "golden", "gnu-barrier", "core.zst")
 	for _, args := range [][]string{{"version"}, {"report", core}, {"diagnose", "--json", core}, {"--help"}} {
-		for to, want := range map[string]int{">&-": cli.ExitOutput, ">/dev/null": cli.ExitOK, "1<>/dev/null": cli.ExitOK} {
+		for to, want := range map[string]int{">&-": cli.ExitOutput, ">/dev/null": cli.ExitOK,
+			"1<>/dev/null": cli.ExitOK} {
 			var said bytes.Buffer
 			cmd := exec.Command("sh", append([]string{"-c", `exec "$@" ` + to, "sh", bin}, args...)...)
 			cmd.Stderr = &said

@@ -54,7 +54,8 @@ func TestRunCrashes(t *testing.T) {
 					r.Mode = omptest.Kernel
 					dir := t.TempDir()
 					status, pic := reported(t, r.CommandLine(dir))
-					if want := cli.ExitSignal + int(unix.SignalNum(pic.Target.Signal)); status != want || want == cli.ExitSignal {
+					if want := cli.ExitSignal + int(unix.SignalNum(pic.Target.Signal)); status != want ||
+						want == cli.ExitSignal {
 						t.Errorf("exit status %d after %s", status, pic.Target.Signal)
 					}
 					e.judge(t, l, cli.ExitOK, pic, "of run")
@@ -73,7 +74,8 @@ func TestRunHangs(t *testing.T) {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
 			for _, e := range expectations() {
-				if !l.runs(e) || !l.turn(e.program) || !slices.Contains([]string{"lock_cycle", "verdict_self_lock", "verdict_task_lock"}, e.program) {
+				if !l.runs(e) || !l.turn(e.program) ||
+					!slices.Contains([]string{"lock_cycle", "verdict_self_lock", "verdict_task_lock"}, e.program) {
 					continue
 				}
 				t.Run(e.program, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestRunHangs(t *testing.T) {
 func TestRunProgress(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "fork_loop"})
 	for script, want := range map[string]int{
-		"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero": cli.ExitSignal + int(unix.SIGALRM),
+		"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero": cli.ExitSignal +
+			int(unix.SIGALRM),
 		"sleep 3; exit 4": 4,
 	} {
 		t.Run(fmt.Sprint(want), func(t *testing.T) {
@@ -109,8 +112,10 @@ func TestRunProgress(t *testing.T) {
 			}
 		})
 	}
-	for flag, want := range map[string]string{"--hang-after=10ms": "it is at least 400ms", "--no-stop": "always stopped"} {
-		if status, _, errs := output(t, "run", flag, "--", "true"); status != cli.ExitUsage || !strings.Contains(errs, want) {
+	for flag, want := range map[string]string{"--hang-after=10ms": "it is at least 400ms",
+		"--no-stop": "always stopped"} {
+		if status, _, errs := output(t, "run", flag, "--", "true"); status != cli.ExitUsage ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: exit status %d: %s", flag, status, errs)
 		}
 	}
@@ -127,7 +132,8 @@ func TestRunMatrix(t *testing.T) {
 					continue
 				}
 				dir := t.TempDir()
-				r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
+				r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}),
+					Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
 				status, pic := reported(t, r.CommandLine(dir))
 				truth, err := omptest.ReadTruth(filepath.Join(dir, "truth.jsonl"))
 				if err != nil {
@@ -160,7 +166,8 @@ func TestRunCore(t *testing.T) {
 			_, pic := reported(t, argv, "--core", core)
 			sameAsCore(t, pic, core, "SIGSEGV")
 			sameMemory(t, core, filepath.Join(dir, "core"))
-			out := omptest.Gdb(t, r.Exe, core, "info threads", "print $_siginfo.si_signo", "print $_siginfo._sifields._sigfault.si_addr")
+			out := omptest.Gdb(t, r.Exe, core, "info threads", "print $_siginfo.si_signo",
+				"print $_siginfo._sifields._sigfault.si_addr")
 			if r.Runtime.Loader == "" && !strings.Contains(out, "truth_end") {
 				t.Errorf("gdb does not say where it died:\n%s", out)
 			}
@@ -183,7 +190,8 @@ func TestRunCore(t *testing.T) {
 func sameAsCore(t *testing.T, pic *picture.Picture, core, signal string) {
 	t.Helper()
 	other := pictureOf(t, core)
-	if other.Target.Signal != signal || other.Target.CrashedLWP != pic.Target.CrashedLWP || other.Target.Producer != "ompd-inspect" {
+	if other.Target.Signal != signal || other.Target.CrashedLWP != pic.Target.CrashedLWP ||
+		other.Target.Producer != "ompd-inspect" {
 		t.Errorf("target %+v, of the process %+v", other.Target, pic.Target)
 	}
 	for _, p := range []*picture.Picture{pic, other} {
@@ -227,7 +235,8 @@ func sameMemory(t *testing.T, core, kernels string) {
 				continue
 			}
 			pages++
-			if err := cores[0].ReadMemory(a, b[0][:]); err != nil && b[1] != [4096]byte{} || err == nil && b[0] != b[1] {
+			if err := cores[0].ReadMemory(a, b[0][:]); err != nil && b[1] != [4096]byte{} || err == nil &&
+				b[0] != b[1] {
 				t.Fatalf("memory at %v differs from that of the kernel's core: %v", a, err)
 			}
 		}
@@ -247,7 +256,8 @@ func TestRunEnds(t *testing.T) {
 		{"exit 0", 0, nil},
 		{"exit 7", 7, nil},
 		{"kill -TERM $$", cli.ExitSignal + 15, nil},
-		{"ulimit -c 0; kill -ABRT $$", cli.ExitSignal + 6, []string{"SIGABRT in LWP", "none known in this process\n", "no verdict: nothing shows why SIGABRT came"}},
+		{"ulimit -c 0; kill -ABRT $$", cli.ExitSignal + 6, []string{"SIGABRT in LWP", "none known in this process\n",
+			"no verdict: nothing shows why SIGABRT came"}},
 		{"trap 'exit 3' SEGV; kill -SEGV $$; sleep 60", 3, nil},
 		{"ulimit -c 0; sh -c 'kill -BUS $$'; exit 9", 9, []string{"SIGBUS in LWP"}},
 	} {
@@ -261,7 +271,8 @@ func TestRunEnds(t *testing.T) {
 			}
 		}
 	}
-	for path, want := range map[string]int{"/nowhere/program": cli.ExitNotFound, "no-such-program": cli.ExitNotFound, "/etc/passwd": cli.ExitNoExec, "/": cli.ExitNoExec} {
+	for path, want := range map[string]int{"/nowhere/program": cli.ExitNotFound, "no-such-program": cli.ExitNotFound,
+		"/etc/passwd": cli.ExitNoExec, "/": cli.ExitNoExec} {
 		if status, _, errs := output(t, "run", "--", path); status != want || !strings.Contains(errs, path) {
 			t.Errorf("%s: exit status %d, want %d: %s", path, status, want, errs)
 		}

@@ -29,16 +29,20 @@ func pairs() []pair {
 	twice := []string{"KMP_DUPLICATE_LIB_OK=TRUE"} // without it LLVM's runtime ends the program
 	return []pair{
 		{name: "libgomp in libomp", runtime: llvm, other: omptest.Libgomp, own: "libomp", others: "libgomp"},
-		{name: "libomp in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, other: llvm, own: "libgomp", others: "libomp"},
-		{name: "bundled libgomp in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, other: wheel, own: "libgomp", others: "libgomp-2"},
+		{name: "libomp in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, other: llvm, own: "libgomp",
+			others: "libomp"},
+		{name: "bundled libgomp in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, other: wheel,
+			own: "libgomp", others: "libgomp-2"},
 		{name: "bundled libgomp in libomp", runtime: llvm, other: wheel, own: "libomp", others: "libgomp"},
-		{name: "releases of libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, own: "libgomp", others: "libgomp-2",
-			other: func(t testing.TB) omptest.Runtime { return omptest.Libgomps(t)[1] }},
+		{name: "releases of libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, own: "libgomp",
+			others: "libgomp-2",
+			other:  func(t testing.TB) omptest.Runtime { return omptest.Libgomps(t)[1] }},
 		{name: "libomp by libgomp's name in libomp", runtime: llvm, own: "libomp", others: "libomp-2", env: twice,
 			other: func(t testing.TB) omptest.Runtime {
 				return omptest.Renamed(t, omptest.RuntimeOf(t, 19), "libgomp.so.1")
 			}},
-		{name: "libomp by libgomp's name in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, own: "libgomp", others: "libomp",
+		{name: "libomp by libgomp's name in libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, own: "libgomp",
+			others: "libomp",
 			other: func(t testing.TB) omptest.Runtime {
 				return omptest.Renamed(t, omptest.RuntimeOf(t, 16), "libgomp.so.1")
 			}},
@@ -76,7 +80,8 @@ func (p pair) check(t *testing.T, target string, truth omptest.Truth, lib string
 			t.Errorf("%s is %s, want %s", rt.ID, rt.Path, lib)
 		}
 	}
-	if want := []string{p.own, p.others}; len(ids) != 2 || !slices.Contains(ids, want[0]) || !slices.Contains(ids, want[1]) {
+	if want := []string{p.own, p.others}; len(ids) != 2 || !slices.Contains(ids, want[0]) ||
+		!slices.Contains(ids, want[1]) {
 		t.Fatalf("runtimes %v, want %v: %v", ids, want, pic.Warnings)
 	}
 	own := 0
@@ -100,7 +105,8 @@ func (p pair) check(t *testing.T, target string, truth omptest.Truth, lib string
 		t.Errorf("%d threads of the program's own team, numbers %v in the other's", own, nums)
 	}
 	i := slices.IndexFunc(pic.Verdicts, func(v picture.Verdict) bool { return v.Kind == picture.VerdictTwoRuntimes })
-	if i < 0 || pic.Verdicts[i].Severity != picture.SeverityWarning || !slices.ContainsFunc(pic.Verdicts[i].Evidence, func(e string) bool { return strings.Contains(e, lib) }) {
+	if i < 0 || pic.Verdicts[i].Severity != picture.SeverityWarning || !slices.ContainsFunc(pic.Verdicts[i].Evidence,
+		func(e string) bool { return strings.Contains(e, lib) }) {
 		t.Errorf("verdicts %+v", pic.Verdicts)
 	}
 }
@@ -113,14 +119,17 @@ func TestNames(t *testing.T) {
 		lib                   omptest.Runtime
 		preload               bool
 	}{
-		{"bundled libgomp", "nested", "libgomp", omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0"), true},
+		{"bundled libgomp", "nested", "libgomp", omptest.Renamed(t, omptest.Libgomp(t), "libgomp-a34b3233.so.1.0.0"),
+			true},
 		{"libomp as a copy", "lock", "libomp", omptest.Renamed(t, omptest.RuntimeOf(t, 16), "libgomp.so.1"), false},
 		{"libomp as a link", "lock", "libomp", omptest.LibgompAlias(t), false},
-		{"libomp 19 as a copy", "nest_lock", "libomp", omptest.Renamed(t, omptest.RuntimeOf(t, 19), "libgomp.so.1"), false},
+		{"libomp 19 as a copy", "nest_lock", "libomp", omptest.Renamed(t, omptest.RuntimeOf(t, 19), "libgomp.so.1"),
+			false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: c.program, Compiler: omptest.GCC}), Runtime: c.lib, Mode: omptest.Kernel}
+			run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: c.program, Compiler: omptest.GCC}),
+				Runtime: c.lib, Mode: omptest.Kernel}
 			if c.preload {
 				run.Env = []string{"LD_PRELOAD=" + c.lib.Lib}
 			}

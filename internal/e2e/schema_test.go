@@ -66,7 +66,8 @@ var parts = map[string][]string{
 // TestSchemaOfEveryVerb runs every verb on every program and holds its JSON
 // against the schema.
 func TestSchemaOfEveryVerb(t *testing.T) {
-	few := map[string]bool{"nested": true, "tasks_deps": true, "crash_task": true, "hidden_helper": true, "serialized_nested": true}
+	few := map[string]bool{"nested": true, "tasks_deps": true, "crash_task": true, "hidden_helper": true,
+		"serialized_nested": true}
 	for _, major := range []int{14, 15, 16, 19} {
 		for _, s := range situations {
 			if major != 16 && !few[s.program] {
@@ -128,7 +129,8 @@ func topKeys(t *testing.T, text string) map[string]bool {
 // never null, an address of 0 or an empty name.
 func checkAbsent(t *testing.T, verb, text string) {
 	t.Helper()
-	for _, bad := range []string{"null", `"0x0"`, `"pthread": 0`, `"address": ""`, `"id": ""`, `"lwp": 0`, `"task": ""`, `"region": ""`} {
+	for _, bad := range []string{"null", `"0x0"`, `"pthread": 0`, `"address": ""`, `"id": ""`, `"lwp": 0`, `"task": ""`,
+		`"region": ""`} {
 		if strings.Contains(text, ": "+bad) || strings.Contains(text, bad) && bad != "null" {
 			t.Errorf("%s: JSON has %s", verb, bad)
 		}

@@ -30,7 +30,8 @@ func tool() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the tool in this process and returns the exit status.
 func run(args []string, stdout, stderr *os.File) int {
-	return cli.Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr}.Run(context.Background(), args)
+	return cli.Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr}.Run(context.Background(),
+		args)
 }
 
 // TestScripts runs the command lines of testdata/script. Set UPDATE=1 to take
@@ -56,7 +57,10 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"terminal": terminal,
-			"plain":    func(ts *testscript.TestScript, neg bool, args []string) { plain(ts, cores[args[0]], args[1:]) },
+			"plain": func(ts *testscript.TestScript, neg bool,
+				args []string) {
+				plain(ts, cores[args[0]], args[1:])
+			},
 		},
 	})
 }
@@ -131,7 +135,8 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	cmd.Dir = ts.Getenv("WORK")
-	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=/no-home", "TERM=" + ts.Getenv("TERM"), "NO_COLOR=" + ts.Getenv("NO_COLOR")}
+	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "HOME=/no-home", "TERM=" + ts.Getenv("TERM"), "NO_COLOR=" +
+		ts.Getenv("NO_COLOR")}
 	cmd.Stdout, cmd.Stderr = slave, ts.Stderr()
 	ts.Check(cmd.Start())
 	slave.Close()

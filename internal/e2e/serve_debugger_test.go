@@ -19,7 +19,8 @@ import (
 
 // attach is a debugger that holds a core and lends it: it returns what the server
 // says of the target, each time that it does.
-func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.Core, path string) (ompdv1.DebuggerService_AttachClient, chan *ompdv1.OpenTargetInfo) {
+func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.Core,
+	path string) (ompdv1.DebuggerService_AttachClient, chan *ompdv1.OpenTargetInfo) {
 	t.Helper()
 	stream, err := c.Debugger.Attach(ctx)
 	if err != nil {
@@ -50,7 +51,8 @@ func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.
 			for _, q := range resp.GetQuestions().GetQuestions() {
 				a.Answers = append(a.Answers, remote.Answer(core, q))
 			}
-			if err := stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Answers{Answers: a}}); err != nil {
+			if err := stream.Send(
+				&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Answers{Answers: a}}); err != nil {
 				return
 			}
 		}
@@ -61,7 +63,9 @@ func attach(ctx context.Context, t *testing.T, c *client.Client, core *corefile.
 // merged gets a report by the name of a target.
 func merged(t *testing.T, c *client.Client, name string) *picture.Picture {
 	t.Helper()
-	stream, err := c.Inspection.GetReport(t.Context(), &ompdv1.GetReportRequest{Target: name, Parts: []ompdv1.PicturePart{ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS}})
+	stream, err := c.Inspection.GetReport(t.Context(),
+		&ompdv1.GetReportRequest{Target: name,
+			Parts: []ompdv1.PicturePart{ompdv1.PicturePart_PICTURE_PART_NATIVE_STACKS}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +89,10 @@ func verbsOfLent(t *testing.T, address, name, core string) {
 	t.Helper()
 	for _, verb := range []string{"report", "threads", "stacks", "doctor"} {
 		_, want, _ := output(t, verb, core)
-		if status, got, errs := output(t, "--server", address, verb, "debugger:"+name); status != cli.ExitOK || got != want {
-			t.Errorf("%s of what a debugger lends: exit status %d: %s\n%s", verb, status, errs, firstDifference(got, want))
+		if status, got, errs := output(t, "--server", address, verb, "debugger:"+name); status != cli.ExitOK ||
+			got != want {
+			t.Errorf("%s of what a debugger lends: exit status %d: %s\n%s", verb, status, errs,
+				firstDifference(got, want))
 		}
 	}
 }
@@ -95,9 +101,8 @@ func verbsOfLent(t *testing.T, address, name, core string) {
 // routines answer, a new stop makes handles stale, and leaving frees the target.
 func TestDebugger(t *testing.T) {
 	address := serving(t)
-	r := omptest.Dump(t, omptest.Run{
-		Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel,
-	})
+	exe := omptest.Compile(t, omptest.Build{Program: "nested"})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 	core, err := corefile.Open(r.Core, corefile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +122,8 @@ func TestDebugger(t *testing.T) {
 	if err := json.Unmarshal([]byte(direct), want); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := json.Marshal(merged(t, c, name))
 	expected, _ := json.Marshal(want)
-	if string(got) != string(expected) {
+	if got, _ := json.Marshal(merged(t, c, name)); string(got) != string(expected) {
 		t.Errorf("the report through the debugger differs:\n%s\nnot\n%s", got, expected)
 	}
 	verbsOfLent(t, address, name, r.Core)
@@ -131,12 +135,14 @@ func TestDebugger(t *testing.T) {
 		t.Fatalf("%v, %v", spaces, err)
 	}
 	threads := func() (*ompdv1.GetThreadsResponse, error) {
-		return c.Ompd.GetThreads(t.Context(), &ompdv1.GetThreadsRequest{AddressSpaceHandle: spaces.GetAddressSpaces()[0].GetHandle()})
+		return c.Ompd.GetThreads(t.Context(),
+			&ompdv1.GetThreadsRequest{AddressSpaceHandle: spaces.GetAddressSpaces()[0].GetHandle()})
 	}
 	if list, err := threads(); err != nil || len(list.GetThreadHandles()) < 4 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if err := stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Stopped{Stopped: &ompdv1.Stopped{}}}); err != nil {
+	stopped := &ompdv1.AttachRequest_Stopped{Stopped: &ompdv1.Stopped{}}
+	if err := stream.Send(&ompdv1.AttachRequest{Message: stopped}); err != nil {
 		t.Fatal(err)
 	}
 	info := <-infos

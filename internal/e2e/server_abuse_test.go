@@ -203,7 +203,8 @@ func specOf(core string) *ompdv1.TargetSpec {
 // oddNames asks for what is no core, and for what is not there.
 func oddNames(ctx context.Context, s *soaked, rng *rand.Rand) {
 	names := []string{
-		"/dev/zero", "/proc/self/mem", "/", "/dev/null", "relative", "/proc/kcore", "/dev/tty", strings.Repeat("/x", 30000),
+		"/dev/zero", "/proc/self/mem", "/", "/dev/null", "relative", "/proc/kcore", "/dev/tty",
+		strings.Repeat("/x", 30000),
 		"\x00\xff", s.core + "/..",
 	}
 	s.with(ctx, func(ctx context.Context, c *client.Client) {

@@ -102,8 +102,10 @@ func TestStdioEnds(t *testing.T) {
 	for name, in := range map[string]string{
 		"nothing": "", "garbage": "garbage, and more of it\n", "a frame cut short": frame('V', "{}")[:3],
 		"an unknown frame": frame('?', "{}"), "a huge frame": "\xff\xff\xff\xff\x00\x00\x00\x01C",
-		"a verb": frame('V', `["version"]`), "a verb that is none": frame('V', `["nonsense"]`), "half of a call": frame('C', list),
-		"a call": frame('C', list) + frame('M', "{}") + frame('E', ""), "a debugger": frame('C', "ompd.v1.DebuggerService/Attach"),
+		"a verb": frame('V', `["version"]`), "a verb that is none": frame('V', `["nonsense"]`),
+		"half of a call": frame('C', list),
+		"a call":         frame('C', list) + frame('M', "{}") + frame('E', ""),
+		"a debugger":     frame('C', "ompd.v1.DebuggerService/Attach"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "in")

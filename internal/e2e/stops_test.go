@@ -13,8 +13,10 @@ import (
 func sleepers() []expectation {
 	return []expectation{
 		{program: "barrier"}, {program: "barrier_for"}, {program: "barrier_single"}, {program: "verdict_barrier_left"},
-		{program: "nested"}, {program: "serialized_nested"}, {program: "roots"}, {program: "pthreads"}, {program: "idle"},
-		{program: "lock"}, {program: "nest_lock"}, {program: "lock_cycle"}, {program: "critical"}, {program: "verdict_mutex_lock"},
+		{program: "nested"}, {program: "serialized_nested"}, {program: "roots"}, {program: "pthreads"},
+		{program: "idle"},
+		{program: "lock"}, {program: "nest_lock"}, {program: "lock_cycle"}, {program: "critical"},
+		{program: "verdict_mutex_lock"},
 		{program: "verdict_condition"}, {program: "verdict_join"}, {program: "verdict_lock_names", args: []string{"1"}},
 		{program: "tasks_queued"}, {program: "tasks_deps"},
 		{program: "loop_kinds", args: []string{"1"}}, {program: "loop_kinds", args: []string{"2"}},
@@ -27,7 +29,8 @@ func sleepers() []expectation {
 // spins.
 func gompSleepers() []expectation {
 	return []expectation{
-		{program: "reduction"}, {program: "verdict_atomic"}, {program: "ordered"}, {program: "verdict_ordered_lock"}, {program: "taskwait"},
+		{program: "reduction"}, {program: "verdict_atomic"}, {program: "ordered"}, {program: "verdict_ordered_lock"},
+		{program: "taskwait"},
 		{program: "taskgroup"}, {program: "verdict_depend"}, {program: "verdict_tied"}, {program: "verdict_detached"},
 	}
 }
@@ -54,7 +57,8 @@ func TestOneStop(t *testing.T) {
 					e.env = []string{"KMP_LOCK_KIND=futex"} // others spin
 					p := omptest.Start(t, l.run(t, e))
 					defer p.Stop()
-					for _, verb := range []string{"report", "threads", "regions", "tasks", "stacks", "icvs", "diagnose"} {
+					for _, verb := range []string{"report", "threads", "regions", "tasks", "stacks", "icvs",
+						"diagnose"} {
 						p.AwaitSleep(t)
 						checkStops(t, verb, p.PID)
 					}

@@ -74,7 +74,8 @@ func TestSymbolsOfFileAndCore(t *testing.T) {
 			}
 			words := 0
 			for name, s := range file {
-				if strings.HasPrefix(name, "ompd_access__") || strings.HasPrefix(name, "ompd_sizeof__") || strings.HasPrefix(name, "ompd_bitfield__") {
+				if strings.HasPrefix(name, "ompd_access__") || strings.HasPrefix(name, "ompd_sizeof__") ||
+					strings.HasPrefix(name, "ompd_bitfield__") {
 					words++
 				}
 				if m, ok := memory[name]; ok && m.Value != s.Value {
@@ -82,7 +83,8 @@ func TestSymbolsOfFileAndCore(t *testing.T) {
 				}
 			}
 			if words != described || len(memory) < len(file) {
-				t.Errorf("%d words of the description, want %d; %d symbols by the file, %d by the memory", words, described, len(file), len(memory))
+				t.Errorf("%d words of the description, want %d; %d symbols by the file, %d by the memory", words,
+					described, len(file), len(memory))
 			}
 		})
 	}
@@ -114,10 +116,12 @@ type plugin struct {
 // run runs commands behind "ompd init" and returns what gdb printed.
 func (p plugin) run(t *testing.T, commands ...string) string {
 	t.Helper()
-	args := []string{"-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set pagination off", "-iex", "set auto-load safe-path /",
+	args := []string{"-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set pagination off", "-iex",
+		"set auto-load safe-path /",
 		"-iex", "set debug-file-directory " + p.symbols}
 	args = append(args, p.args...)
-	for _, c := range append([]string{"source " + filepath.Join(pluginDir(t, p.major), "__init__.py"), "ompd init"}, commands...) {
+	for _, c := range append([]string{"source " + filepath.Join(pluginDir(t, p.major), "__init__.py"), "ompd init"},
+		commands...) {
 		args = append(args, "-ex", c)
 	}
 	cmd := exec.Command("gdb", args...)
@@ -162,7 +166,8 @@ func TestSymbolsServeThePlugin(t *testing.T) {
 		t.Run(rt.Name+"/core", func(t *testing.T) {
 			core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
 			p.args = []string{exe, core.Core}
-			if out := (plugin{major, p.library, t.TempDir(), rt, p.args, ""}).run(t); !strings.Contains(out, "No ompd_dll_locations symbol") {
+			if out := (plugin{major, p.library, t.TempDir(), rt, p.args, ""}).run(t); !strings.Contains(out,
+				"No ompd_dll_locations symbol") {
 				t.Errorf("without the symbol file the plugin says:\n%s", out)
 			}
 			checkPlugin(t, p)
@@ -185,7 +190,8 @@ func checkPlugin(t *testing.T, p plugin) {
 			t.Errorf("started with %s, the plugin shows %q", s.env, line)
 		}
 	}
-	for _, want := range []string{"Loaded OMPD lib successfully!", "Parallel Region: Nesting Level 1: Team Size: 4", "ompt_state_wait_barrier", "ompd_bp_parallel_begin in section .text of "} {
+	for _, want := range []string{"Loaded OMPD lib successfully!", "Parallel Region: Nesting Level 1: Team Size: 4",
+		"ompt_state_wait_barrier", "ompd_bp_parallel_begin in section .text of "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the plugin does not say %q", want)
 		}

@@ -15,7 +15,8 @@ import (
 // with threads that sleep and threads that spin, and with several kinds of locks.
 func busyRuns(t *testing.T) []omptest.Run {
 	t.Helper()
-	gnu := omptest.Compile(t, omptest.Build{Program: "healthy_busy", Compiler: omptest.GCC, Flags: []string{"-O2", "-g"}})
+	gnu := omptest.Compile(t, omptest.Build{Program: "healthy_busy", Compiler: omptest.GCC,
+		Flags: []string{"-O2", "-g"}})
 	llvm := omptest.Compile(t, omptest.Build{Program: "healthy_busy"})
 	return []omptest.Run{
 		{Exe: llvm, Runtime: omptest.RuntimeOf(t, 16)},
@@ -42,8 +43,11 @@ func TestNoFalseAlarms(t *testing.T) {
 			for range share {
 				status, pic := verdictsOf(t, strconv.Itoa(l.Process.Pid))
 				for _, v := range pic.Verdicts {
-					if diagnose.Hangs(v) || v.Kind == picture.VerdictLockFreed || v.Kind == picture.VerdictSharedProcessor || v.Severity == picture.SeverityHang || v.Severity == picture.SeverityCrash || status != cli.ExitOK {
-						t.Fatalf("exit status %d, %s of a healthy program: %s\n%q\n%+v", status, v.Kind, v.Summary, v.Evidence, v.Cycle)
+					if diagnose.Hangs(v) || v.Kind == picture.VerdictLockFreed ||
+						v.Kind == picture.VerdictSharedProcessor || v.Severity == picture.SeverityHang ||
+						v.Severity == picture.SeverityCrash || status != cli.ExitOK {
+						t.Fatalf("exit status %d, %s of a healthy program: %s\n%q\n%+v", status, v.Kind, v.Summary,
+							v.Evidence, v.Cycle)
 					}
 					hints++
 				}

@@ -120,7 +120,8 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 func checkLooks(t *testing.T, looks []watch.Look, want string) {
 	t.Helper()
 	for i, l := range looks {
-		if l.Number != i+1 || (l.Change == nil) != (i == 0) || (l.Result == nil) != (i < len(looks)-1) || len(l.Picture.Threads) == 0 {
+		if l.Number != i+1 || (l.Change == nil) != (i == 0) || (l.Result == nil) != (i < len(looks)-1) ||
+			len(l.Picture.Threads) == 0 {
 			t.Errorf("look %d: %+v", i, l)
 		}
 		if l.Change != nil && len(l.Change.Threads) < len(l.Picture.Threads) {
@@ -128,7 +129,8 @@ func checkLooks(t *testing.T, looks []watch.Look, want string) {
 		}
 	}
 	last := looks[len(looks)-1]
-	if last.Result.Verdict != want || last.Result.Reason == "" || last.Result.Seconds < 0.5 || last.Seconds != last.Result.Seconds {
+	if last.Result.Verdict != want || last.Result.Reason == "" || last.Result.Seconds < 0.5 ||
+		last.Seconds != last.Result.Seconds {
 		t.Errorf("%+v, want %s", last.Result, want)
 	}
 }
@@ -136,7 +138,8 @@ func checkLooks(t *testing.T, looks []watch.Look, want string) {
 // startLoops starts the program loops in a mode.
 func startLoops(t *testing.T, mode string) int {
 	t.Helper()
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "loops"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live, Args: []string{mode}})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "loops"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live, Args: []string{mode}})
 	return p.PID
 }
 
@@ -144,9 +147,12 @@ func startLoops(t *testing.T, mode string) int {
 func TestWatchAtServer(t *testing.T) {
 	address := serving(t)
 	for program, want := range map[string]string{"barrier": watch.Stuck, "spinning": watch.Spinning} {
-		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live}
-		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server", address)
-		if len(looks) != 3 || status != map[string]int{watch.Stuck: cli.ExitStuck, watch.Spinning: cli.ExitSpinning}[want] {
+		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16),
+			Mode: omptest.Live}
+		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server",
+			address)
+		if len(looks) != 3 || status != map[string]int{watch.Stuck: cli.ExitStuck,
+			watch.Spinning: cli.ExitSpinning}[want] {
 			t.Fatalf("%s: %d looks, exit status %d: %+v", program, len(looks), status, looks[len(looks)-1].Result)
 		}
 		checkLooks(t, looks, want)
@@ -165,7 +171,8 @@ func TestWatchAtServer(t *testing.T) {
 // TestWatchText prints a header, the changes and the verdict with what to type
 // next.
 func TestWatchText(t *testing.T) {
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Live})
 	pid := strconv.Itoa(p.PID)
 	status, out, errs := output(t, "watch", pid, "--interval", "100ms", "--count", "2")
 	if status != cli.ExitStuck || errs != "" {
@@ -201,7 +208,8 @@ func TestWatchNoStop(t *testing.T) {
 		t.Errorf("pause %+v", k)
 	}
 	// A hang is told without a stop too.
-	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	if _, status := watched(t, p.PID, "--no-stop", "--interval", "200ms", "--count", "2"); status != cli.ExitStuck {
 		t.Errorf("a hang: exit status %d, want %d", status, cli.ExitStuck)
 	}

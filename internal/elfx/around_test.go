@@ -74,8 +74,10 @@ func TestAround(t *testing.T) {
 		var entries []entry
 		for range random.IntN(40) {
 			entries = append(entries, entry{
-				name: "\x00xabcdefgh"[random.IntN(10)], typ: []elf.SymType{elf.STT_FUNC, elf.STT_FUNC, elf.STT_OBJECT, elf.STT_SECTION}[random.IntN(4)],
-				section: uint16(min(random.IntN(5), 1)), low: random.Uint64N(60), size: random.Uint64N(4) * random.Uint64N(10),
+				name: "\x00xabcdefgh"[random.IntN(10)], typ: []elf.SymType{elf.STT_FUNC, elf.STT_FUNC, elf.STT_OBJECT,
+					elf.STT_SECTION}[random.IntN(4)],
+				section: uint16(min(random.IntN(5), 1)), low: random.Uint64N(60),
+				size: random.Uint64N(4) * random.Uint64N(10),
 			})
 		}
 		table := tableOf(entries)

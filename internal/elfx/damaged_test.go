@@ -22,7 +22,8 @@ func smallELF(n int) []byte {
 	binary.Write(&b, binary.LittleEndian, h)
 	binary.Write(&b, binary.LittleEndian, elf.Section64{Info: uint32(n)})
 	for i := range n {
-		binary.Write(&b, binary.LittleEndian, elf.Prog64{Type: uint32(elf.PT_LOAD), Vaddr: uint64(i) << 12, Memsz: 4096})
+		binary.Write(&b, binary.LittleEndian, elf.Prog64{Type: uint32(elf.PT_LOAD), Vaddr: uint64(i) << 12,
+			Memsz: 4096})
 	}
 	return b.Bytes()
 }
@@ -56,11 +57,14 @@ func TestOpenRefuses(t *testing.T) {
 		{"magic only", []byte(elf.ELFMAG), ErrNotELF, "not an ELF"},
 		{"half a header", smallELF(3)[:40], ErrTruncated, "its header needs 64"},
 		{"headers cut", smallELF(3)[:ehdrSize+shdrSize+phdrSize], ErrTruncated, "program headers"},
-		{"32-bit", edit(func(b []byte) { b[4] = 1; b[18] = byte(elf.EM_386) }), ErrClass, "32-bit little-endian for 386"},
-		{"big-endian", edit(func(b []byte) { b[5] = 2; b[18], b[19] = 0, byte(elf.EM_S390) }), ErrClass, "64-bit big-endian for s390"},
+		{"32-bit", edit(func(b []byte) { b[4] = 1; b[18] = byte(elf.EM_386) }), ErrClass,
+			"32-bit little-endian for 386"},
+		{"big-endian", edit(func(b []byte) { b[5] = 2; b[18], b[19] = 0, byte(elf.EM_S390) }), ErrClass,
+			"64-bit big-endian for s390"},
 		{"riscv", edit(func(b []byte) { b[18] = byte(elf.EM_RISCV) }), ErrClass, "riscv"},
 		{"odd entry size", edit(func(b []byte) { b[54] = 32 }), ErrDamaged, "32 bytes"},
-		{"XNUM without section", edit(func(b []byte) { b[56], b[57] = 0xff, 0xff; clear(b[40:48]) }), ErrDamaged, "section header 0"},
+		{"XNUM without section", edit(func(b []byte) { b[56], b[57] = 0xff, 0xff; clear(b[40:48]) }), ErrDamaged,
+			"section header 0"},
 	} {
 		for kind, img := range images(tt.b) {
 			f, err := Open(img)
@@ -122,7 +126,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add(smallELF(2))
 	if !testing.Short() {
 		for _, flags := range [][]string{{"-s"}, {"-shared", "-fPIC", "-DLIB"}} {
-			if b, err := os.ReadFile(build(f, append(flags, "-Wl,-z,noseparate-code", "-nostartfiles", "-Wl,-e,0")...)); err == nil {
+			if b, err := os.ReadFile(build(f, append(flags, "-Wl,-z,noseparate-code", "-nostartfiles",
+				"-Wl,-e,0")...)); err == nil {
 				f.Add(b)
 			}
 		}

@@ -220,7 +220,8 @@ func checkIdent(b []byte) error {
 		if len(b) >= 20 {
 			machine = machineName(elf.Machine(bo.Uint16(b[18:])))
 		}
-		return fmt.Errorf("%w: it is %s %s for %s; 64-bit little-endian files for x86-64 and aarch64 are read", ErrClass, bits, order, machine)
+		return fmt.Errorf("%w: it is %s %s for %s; 64-bit little-endian files for x86-64 and aarch64 are read",
+			ErrClass, bits, order, machine)
 	}
 	return nil
 }

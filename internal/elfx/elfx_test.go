@@ -118,7 +118,8 @@ func compareSymbols(t *testing.T, got []Symbol, want []elf.Symbol) {
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Name != w.Name || g.Value != w.Value || g.Size != w.Size || g.Section != w.Section || g.Type != elf.ST_TYPE(w.Info) {
+		if g.Name != w.Name || g.Value != w.Value || g.Size != w.Size || g.Section != w.Section ||
+			g.Type != elf.ST_TYPE(w.Info) {
 			t.Fatalf("symbol %d = %+v, want %+v", i, g, w)
 		}
 		if w.Version != "" && g.Version != w.Version {
@@ -191,7 +192,8 @@ func TestCompressedDebugSections(t *testing.T) {
 func TestDebugLinkAndInterp(t *testing.T) {
 	path := build(t, "-g")
 	debug := path + ".debug"
-	for _, args := range [][]string{{"--only-keep-debug", path, debug}, {"--strip-all", "--add-gnu-debuglink=" + debug, path}} {
+	for _, args := range [][]string{{"--only-keep-debug", path, debug}, {"--strip-all", "--add-gnu-debuglink=" + debug,
+		path}} {
 		if b, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
 			t.Fatalf("objcopy %v: %v\n%s", args, err, b)
 		}

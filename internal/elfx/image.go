@@ -118,7 +118,8 @@ func (c *contents) bytesAt(off, n uint64) ([]byte, error) {
 	}
 	if c.data != nil {
 		if off+n > uint64(len(c.data)) {
-			return nil, fmt.Errorf("%w: %d bytes are at hand, offset %#x needs %d more", ErrTruncated, len(c.data), off, n)
+			return nil, fmt.Errorf("%w: %d bytes are at hand, offset %#x needs %d more", ErrTruncated, len(c.data), off,
+				n)
 		}
 		return c.data[off : off+n : off+n], nil
 	}

@@ -134,7 +134,8 @@ func (f *File) gnuHeader(addr uint64) (gnuHash, error) {
 		return gnuHash{}, err
 	}
 	le := binary.LittleEndian
-	h := gnuHash{buckets: le.Uint32(b), symOffset: le.Uint32(b[4:]), bloomSize: le.Uint32(b[8:]), bloomShift: le.Uint32(b[12:])}
+	h := gnuHash{buckets: le.Uint32(b), symOffset: le.Uint32(b[4:]), bloomSize: le.Uint32(b[8:]),
+		bloomShift: le.Uint32(b[12:])}
 	h.bloom = addr + 16
 	h.bucket = h.bloom + 8*uint64(h.bloomSize)
 	h.chain = h.bucket + 4*uint64(h.buckets)

@@ -111,7 +111,8 @@ func unpack(raw []byte, gnu bool, c counted) ([]byte, error) {
 // What is decompressed is counted as it arrives: what is announced is not believed.
 func inflate(kind elf.CompressionType, packed []byte, size uint64, c counted) ([]byte, error) {
 	if size > maxUnpacked {
-		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size, uint64(maxUnpacked))
+		return nil, fmt.Errorf("%w: a section of %d bytes is over the limit of %d", ErrDamaged, size,
+			uint64(maxUnpacked))
 	}
 	var r io.Reader
 	switch kind {
@@ -123,7 +124,8 @@ func inflate(kind elf.CompressionType, packed []byte, size uint64, c counted) ([
 		defer z.Close()
 		r = z
 	case elf.COMPRESS_ZSTD:
-		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}

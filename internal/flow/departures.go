@@ -112,7 +112,8 @@ func (br *branches) against(way edge) map[edge]change {
 
 // endsInJump reports whether block b ends in a jump, as the code of continue, goto and return.
 func (f *Function) endsInJump(b int) bool {
-	return slices.ContainsFunc(f.insts[f.blocks[b].last-1].Uops, func(u lift.Uop) bool { return u.Code == lift.UopJump })
+	return slices.ContainsFunc(f.insts[f.blocks[b].last-1].Uops,
+		func(u lift.Uop) bool { return u.Code == lift.UopJump })
 }
 
 // closes reports of each block whether some path from its start comes to a call that may

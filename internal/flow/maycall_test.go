@@ -26,7 +26,8 @@ func TestMayCall(t *testing.T) {
 		}
 	}
 	if functions < 200 || open > functions/4 || named < 100 {
-		t.Errorf("%d functions, %d with calls to what is not known, %d calls of functions with a name", functions, open, named)
+		t.Errorf("%d functions, %d with calls to what is not known, %d calls of functions with a name", functions, open,
+			named)
 	}
 }
 

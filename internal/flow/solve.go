@@ -12,7 +12,8 @@ import (
 // then its head joins that, and everything is followed anew. What was found before would
 // otherwise count as another value in the loops inside.
 func (f *Function) solve() {
-	w := &sweeper{f: f, order: f.reversePostorder(), place: make([]int, len(f.blocks)), joins: make([]join, len(f.blocks))}
+	w := &sweeper{f: f, order: f.reversePostorder(), place: make([]int, len(f.blocks)),
+		joins: make([]join, len(f.blocks))}
 	for i, b := range w.order {
 		w.place[b] = i
 	}
@@ -291,7 +292,8 @@ func (f *Function) nameValues(s *symbolic.State, in *inst) {
 	for k := range in.Uops {
 		u := &in.Uops[k]
 		switch u.Code {
-		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn, lift.UopStop, lift.UopSkip, lift.UopEnd:
+		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn,
+			lift.UopStop, lift.UopSkip, lift.UopEnd:
 		default:
 			if e := s.Regs[u.Dst]; u.Dst < lift.Temp0 && (e == nil || e.Nameless()) {
 				s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
@@ -367,7 +369,8 @@ func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
 			}
 		}
 		to := t.Value(u.A)
-		site := CallSite{Target: f.x.Target(to), PC: in.pc, Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
+		site := CallSite{Target: f.x.Target(to), PC: in.pc,
+			Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
 		if _, inside := f.index[site.Entry]; u.Code != lift.UopCall && (inside || site.Entry == 0 && site.Slot == 0) {
 			return CallSite{}, false
 		}

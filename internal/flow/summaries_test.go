@@ -28,11 +28,14 @@ func TestSummariesInAnyOrder(t *testing.T) {
 		itself []uint64
 		want   map[uint64]bool
 	}{
-		{"mutual recursion, released by the first", map[uint64][]uint64{1: {2}, 2: {1}}, []uint64{1}, map[uint64]bool{1: true, 2: true}},
+		{"mutual recursion, released by the first", map[uint64][]uint64{1: {2}, 2: {1}}, []uint64{1},
+			map[uint64]bool{1: true, 2: true}},
 		{"mutual recursion, no release", map[uint64][]uint64{1: {2}, 2: {1}}, nil, map[uint64]bool{1: false, 2: false}},
 		{"a function that calls itself", map[uint64][]uint64{1: {1}}, []uint64{1}, map[uint64]bool{1: true}},
-		{"released below a circle", map[uint64][]uint64{1: {2}, 2: {3, 1}, 3: {4}}, []uint64{4}, map[uint64]bool{1: true, 2: true, 3: true, 4: true}},
-		{"released above a circle", map[uint64][]uint64{1: {2}, 2: {3}, 3: {2}}, []uint64{1}, map[uint64]bool{1: true, 2: false, 3: false}},
+		{"released below a circle", map[uint64][]uint64{1: {2}, 2: {3, 1}, 3: {4}}, []uint64{4},
+			map[uint64]bool{1: true, 2: true, 3: true, 4: true}},
+		{"released above a circle", map[uint64][]uint64{1: {2}, 2: {3}, 3: {2}}, []uint64{1},
+			map[uint64]bool{1: true, 2: false, 3: false}},
 		{
 			"two circles that share a function", map[uint64][]uint64{1: {2}, 2: {1, 3}, 3: {4}, 4: {2}}, []uint64{4},
 			map[uint64]bool{1: true, 2: true, 3: true, 4: true},

@@ -127,7 +127,8 @@ func textOf(f *elfx.File, at, bias uint64, data []byte, mem Memory) (uint64, err
 	if word(h.Addr) == at+bias {
 		return word(h.Addr+moduleText) - bias, nil
 	}
-	return 0, errors.New("where Go functions begin is not known: the runtime's description of the module is another one")
+	return 0, errors.New("where Go functions begin is not known: the runtime's description of the module is another " +
+		"one")
 }
 
 // Func is one function of Go's table. The compiler's inlined functions are not told

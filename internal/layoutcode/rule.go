@@ -74,12 +74,14 @@ func (s *Code) read(i int, through bool) codeResult {
 		if steps == nil {
 			continue
 		}
-		if f, ok := s.match(i, steps, c.Mask); ok && !slices.ContainsFunc(found, func(g []layout.Field) bool { return slices.Equal(f, g) }) {
+		if f, ok := s.match(i, steps, c.Mask); ok &&
+			!slices.ContainsFunc(found, func(g []layout.Field) bool { return slices.Equal(f, g) }) {
 			found = append(found, f)
 		}
 	}
 	if len(found) != 1 {
-		return codeResult{err: fmt.Errorf("%w: %d readings of the code of %s", layout.ErrUnknown, len(found), r.Function)}
+		return codeResult{err: fmt.Errorf("%w: %d readings of the code of %s", layout.ErrUnknown, len(found),
+			r.Function)}
 	}
 	return codeResult{fields: found[0]}
 }

@@ -82,7 +82,8 @@ func (l *Library) listed(addr uint64) error {
 	case r.err != nil:
 		return fmt.Errorf("list of the thread control block at %#x: %w", addr, r.err)
 	case back != node || forth != node:
-		return fmt.Errorf("thread control block at %#x: its neighbours in the list lead to %#x and %#x", addr, back, forth)
+		return fmt.Errorf("thread control block at %#x: its neighbours in the list lead to %#x and %#x", addr, back,
+			forth)
 	}
 	return nil
 }

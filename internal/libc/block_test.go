@@ -132,7 +132,8 @@ func TestThreadLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := l.Threads(m)
-	if want := []libc.Thread{{Pthread: 0x2000, LWP: 21}, {Pthread: 0x2200, LWP: 23}}; err != nil || !slices.Equal(got, want) {
+	if want := []libc.Thread{{Pthread: 0x2000, LWP: 21}, {Pthread: 0x2200, LWP: 23}}; err != nil ||
+		!slices.Equal(got, want) {
 		t.Errorf("threads %v, %v, want %v", got, err, want)
 	}
 	if tid, err := l.ThreadID(m, 0x2200); tid != 23 || err != nil {

@@ -54,7 +54,8 @@ func TestCaches(t *testing.T) {
 			m.put(first-8, 8, 0x41, next)
 			m.put(second-8, 8, 0x41, end)
 			for _, at := range []uint64{first, second} {
-				if b, err := m.freed(at + 20); err != nil || b != (libc.Block{Low: at, High: at + 0x38, Place: libc.InCache}) {
+				if b, err := m.freed(at + 20); err != nil ||
+					b != (libc.Block{Low: at, High: at + 0x38, Place: libc.InCache}) {
 					t.Errorf("block at %#x: %+v, %v", at, b, err)
 				}
 			}
@@ -85,7 +86,8 @@ func TestLists(t *testing.T) {
 	const at, head = heapAt + 0x400, heapAt + 0x1800
 	m := newHeap(t)
 	m.addFree(at, head)
-	if b, err := m.freed(at + 0x100); err != nil || b != (libc.Block{Low: at + 16, High: at + 0x200, Place: libc.InList}) {
+	if b, err := m.freed(at + 0x100); err != nil ||
+		b != (libc.Block{Low: at + 16, High: at + 0x200, Place: libc.InList}) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	for _, header := range []uint64{at, at + 8} { // the end of the block before, which is in use; the size
@@ -149,7 +151,8 @@ func TestBlockAt(t *testing.T) {
 	if b, err := l.BlockAt(heapAt + 0x10); err != nil || b != (libc.Block{Low: heapAt + 0x10, High: heapAt + 0x58}) {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for addr, want := range map[uint64]string{heapAt + 0x20: "0x0 bytes", heapAt + 0x11: "aligned", 0x9000: "not mapped"} {
+	for addr, want := range map[uint64]string{heapAt + 0x20: "0x0 bytes", heapAt + 0x11: "aligned",
+		0x9000: "not mapped"} {
 		_, err := l.BlockAt(addr)
 		says(t, "no block", err, want)
 	}

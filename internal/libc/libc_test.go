@@ -72,7 +72,8 @@ func TestIsSystem(t *testing.T) {
 		"/lib/libc.so.6": true, "/lib/libm.so.6": true, "/lib/libpthread.so.0": true, "/lib/librt.so.1": true,
 		"/lib/libdl.so.2": true, "/lib64/ld-linux-x86-64.so.2": true, "/lib/ld-linux-aarch64.so.1": true,
 		// Before glibc 2.34.
-		"/lib/libc-2.31.so": true, "/lib/libpthread-2.31.so": true, "/lib/librt-2.31.so": true, "/lib/libdl-2.31.so": true,
+		"/lib/libc-2.31.so": true, "/lib/libpthread-2.31.so": true, "/lib/librt-2.31.so": true,
+		"/lib/libdl-2.31.so":         true,
 		"/lib/ld-2.31.so":            true,
 		"/lib/ld-musl-x86_64.so.1":   true,
 		"/lib/libc.musl-x86_64.so.1": true,

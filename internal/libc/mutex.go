@@ -57,7 +57,8 @@ func (l *Library) StreamOwner(addr uint64) (uint64, error) {
 	}
 	word, count := callbacks.Word(b[:streamCount]), callbacks.Word(b[streamCount:streamOwner])
 	if word != lockContended || count > maxStreamCount {
-		return 0, fmt.Errorf("no lock of a stream that somebody waits for is at %#x: %d, taken %d times", addr, word, count)
+		return 0, fmt.Errorf("no lock of a stream that somebody waits for is at %#x: %d, taken %d times", addr, word,
+			count)
 	}
 	return callbacks.Word(b[streamOwner:]), nil
 }

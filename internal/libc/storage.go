@@ -78,7 +78,8 @@ func (s *Storage) Block(mem callbacks.Memory, a callbacks.Arch, linkMap, tp uint
 		return 0, fmt.Errorf("l_tls_modid: %w", r.err)
 	}
 	if id == 0 || id > maxStorageModule {
-		return 0, fmt.Errorf("%w: l_tls_modid at %#x is %d", callbacks.ErrNoThreadStorage, linkMap+s.moduleID.offset, id)
+		return 0, fmt.Errorf("%w: l_tls_modid at %#x is %d", callbacks.ErrNoThreadStorage, linkMap+s.moduleID.offset,
+			id)
 	}
 	block := s.slot(r, s.threadBlock(a, tp), id)
 	if r.err != nil {

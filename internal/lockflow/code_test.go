@@ -43,8 +43,9 @@ const (
 // library, or of MPI's if they begin with opaque.
 func assemble(tb testing.TB, functions map[string]string) *program {
 	p := &program{
-		tb: tb, code: make([]byte, functionGap*(len(functions)+1)), entries: map[string]uint64{}, names: map[uint64]string{},
-		ends: map[uint64]uint64{}, lines: map[string][]uint64{},
+		tb: tb, code: make([]byte, functionGap*(len(functions)+1)), entries: map[string]uint64{},
+		names: map[uint64]string{},
+		ends:  map[uint64]uint64{}, lines: map[string][]uint64{},
 	}
 	at := uint64(codeBase)
 	for name := range functions {

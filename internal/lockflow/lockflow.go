@@ -103,7 +103,8 @@ func NewProgram(cfg Config) *Program {
 
 func (p *Program) reset(cfg Config) {
 	*p = Program{
-		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{}, classes: map[uint64]Class{},
+		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
+		classes: map[uint64]Class{},
 	}
 	p.effects = flow.Summaries[effects]{
 		Callees: p.callees, Compute: p.computeEffects, Equal: effects.equal, Unknown: effects{unclean: allFamilies},

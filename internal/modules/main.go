@@ -71,7 +71,8 @@ func (t *Table) findMain() *entry {
 	t.complete(e)
 	if e.file != nil && !e.setMainBias(e.file, base, t.facts.Auxv[atENTRY]) {
 		e.file, e.mod.File, e.mod.Image = nil, "", nil
-		e.mod.Err = &Error{e.mod.Path, errors.New("where it is mapped is not known"), "the target has neither auxiliary vector nor list of files"}
+		e.mod.Err = &Error{e.mod.Path, errors.New("where it is mapped is not known"),
+			"the target has neither auxiliary vector nor list of files"}
 	}
 	e.setBounds()
 	return e
@@ -86,7 +87,8 @@ func (t *Table) mainBase(e *entry, name string) uint64 {
 	if m == nil {
 		m = t.mappingAt(t.facts.Auxv[atENTRY])
 	}
-	if i := slices.IndexFunc(t.facts.Files, func(f callbacks.Mapping) bool { return f.File == name }); m == nil && i >= 0 {
+	if i := slices.IndexFunc(t.facts.Files, func(f callbacks.Mapping) bool { return f.File == name }); m == nil &&
+		i >= 0 {
 		m = &t.facts.Files[i]
 	}
 	if m != nil {
@@ -150,7 +152,8 @@ func (t *Table) addVDSO() {
 		e.file, err = elfx.OpenWithin(t.taken, img)
 	}
 	if err != nil {
-		e.mod.Err = &Error{vdsoPath, err, "the kernel's coredump_filter may have left it out; backtraces through system calls may end there"}
+		e.mod.Err = &Error{vdsoPath, err, "the kernel's coredump_filter may have left it out; backtraces through " +
+			"system calls may end there"}
 	} else {
 		e.mod.Image = img
 		e.mod.BuildID = e.file.BuildID()

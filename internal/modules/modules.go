@@ -183,7 +183,8 @@ func (e *entry) segments() []callbacks.Mapping {
 			continue
 		}
 		low, high := p.Vaddr&^(pageSize-1), (p.Vaddr+p.Memsz+pageSize-1)&^(pageSize-1)
-		m := callbacks.Mapping{Low: callbacks.At(low + e.mod.Bias), High: callbacks.At(high + e.mod.Bias), Perm: callbacks.Perm(p.Flags), File: e.mod.Path, FileOffset: p.Off &^ (pageSize - 1)}
+		m := callbacks.Mapping{Low: callbacks.At(low + e.mod.Bias), High: callbacks.At(high + e.mod.Bias),
+			Perm: callbacks.Perm(p.Flags), File: e.mod.Path, FileOffset: p.Off &^ (pageSize - 1)}
 		if m.Perm&callbacks.PermWrite != 0 && relro > low && relro < high {
 			fixed := m
 			fixed.High, fixed.Perm = callbacks.At(relro+e.mod.Bias), m.Perm&^callbacks.PermWrite
@@ -347,7 +348,8 @@ func (t *Table) at(a callbacks.Address) *entry {
 // named reports whether file names the module: by path or by base name. An empty
 // file names every module.
 func (e *entry) named(file string) bool {
-	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" && file == path.Base(e.mod.File) {
+	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" &&
+		file == path.Base(e.mod.File) {
 		return true
 	}
 	if slices.ContainsFunc(e.names, func(n string) bool { return file == n || file == path.Base(n) }) {

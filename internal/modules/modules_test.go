@@ -63,7 +63,8 @@ func start(t *testing.T, command ...string) (Facts, []callbacks.Mapping) {
 		var m callbacks.Mapping
 		var perm, dev string
 		var inode int
-		fmt.Sscanf(line, "%x-%x %s %x %s %d %s", &m.Low.Offset, &m.High.Offset, &perm, &m.FileOffset, &dev, &inode, &m.File)
+		fmt.Sscanf(line, "%x-%x %s %x %s %d %s", &m.Low.Offset, &m.High.Offset, &perm, &m.FileOffset, &dev, &inode,
+			&m.File)
 		if inode != 0 {
 			f.Files = append(f.Files, m)
 		}
@@ -97,8 +98,10 @@ func TestLivingProcess(t *testing.T) {
 				continue
 			}
 			var b [16]byte
-			if err := facts.Memory.ReadMemory(m.Low, b[:]); err != nil || !ok || string(piece.Data[:16]) != string(b[:]) || piece.Offset != m.FileOffset {
-				t.Errorf("%s at %v: file has %x at %#x, memory %x (%v)", m.File, m.Low, piece.Data[:16], piece.Offset, b, err)
+			if err := facts.Memory.ReadMemory(m.Low, b[:]); err != nil || !ok ||
+				string(piece.Data[:16]) != string(b[:]) || piece.Offset != m.FileOffset {
+				t.Errorf("%s at %v: file has %x at %#x, memory %x (%v)", m.File, m.Low, piece.Data[:16], piece.Offset,
+					b, err)
 			}
 		}
 		a, err := table.Symbol("malloc", "libc.so.6")

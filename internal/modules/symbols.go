@@ -59,7 +59,8 @@ func noSymbol(name, file string, unread int) error {
 		in = " in " + file
 	}
 	if unread > 0 {
-		return fmt.Errorf("%w: %s%s (%d modules could not be searched, because their files are not at hand)", callbacks.ErrNoSymbol, name, in, unread)
+		return fmt.Errorf("%w: %s%s (%d modules could not be searched, because their files are not at hand)",
+			callbacks.ErrNoSymbol, name, in, unread)
 	}
 	return fmt.Errorf("%w: %s%s", callbacks.ErrNoSymbol, name, in)
 }

@@ -21,7 +21,8 @@ func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, e
 		return callbacks.Address{}, err
 	}
 	if tp == 0 {
-		return callbacks.Address{}, fmt.Errorf("%s: %w: the thread has no thread pointer", name, callbacks.ErrNoThreadStorage)
+		return callbacks.Address{}, fmt.Errorf("%s: %w: the thread has no thread pointer", name,
+			callbacks.ErrNoThreadStorage)
 	}
 	block, err := uint64(0), error(nil)
 	if e.mod.Main {

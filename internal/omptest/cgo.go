@@ -19,7 +19,8 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 	programs := Programs(tb)
 	source := filepath.Join(programs, "cgo")
 	cc := compiler.forSource(tb, "team.c")
-	inputs := []any{source, flags, cc, versionOf(tb, cc), runtime.Version(), hashFile(tb, filepath.Join(programs, "truth.h"))}
+	inputs := []any{source, flags, cc, versionOf(tb, cc), runtime.Version(),
+		hashFile(tb, filepath.Join(programs, "truth.h"))}
 	files, _ := filepath.Glob(filepath.Join(source, "*"))
 	for _, file := range files {
 		inputs = append(inputs, hashFile(tb, file))
@@ -46,7 +47,8 @@ func delveTool(tb testing.TB) string {
 	tools := filepath.Join(filepath.Dir(filepath.Dir(Programs(tb))), "tools")
 	key := keyOf("dlv", hashFile(tb, filepath.Join(tools, "go.mod")), runtime.Version())
 	dir := cached(tb, "tools", key, func(dir string) {
-		command(tb, tools, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "dlv"), "github.com/go-delve/delve/cmd/dlv")
+		command(tb, tools, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "dlv"),
+			"github.com/go-delve/delve/cmd/dlv")
 	})
 	return filepath.Join(dir, "dlv")
 }

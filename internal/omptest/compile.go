@@ -130,7 +130,8 @@ func build(tb testing.TB, programs, compiler, source, exe string, flags []string
 		dir := filepath.Dir(exe)
 		object := filepath.Join(dir, "truth.o")
 		clang := compilerFor(tb, "truth_fortran.c")
-		command(tb, programs, clang, append(slices.Clone(args), sourceName(source), "-c", "truth_fortran.c", "-o", object)...)
+		command(tb, programs, clang, append(slices.Clone(args), sourceName(source), "-c", "truth_fortran.c", "-o",
+			object)...)
 		must(tb, os.Symlink(RuntimeOf(tb, 16).Lib, filepath.Join(dir, "libomp.so")))
 		args = append(args, "-J", dir, "-L", dir, object)
 	} else {

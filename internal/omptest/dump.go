@@ -119,7 +119,8 @@ func result(tb testing.TB, r Run, dir string) *Result {
 	path := filepath.Join(dir, "truth.jsonl")
 	truth, err := ReadTruth(path)
 	must(tb, err)
-	return &Result{Core: filepath.Join(dir, "core"), TruthFile: path, Truth: truth, PID: truth.Program.PID, Exe: r.Exe, Runtime: r.Runtime}
+	return &Result{Core: filepath.Join(dir, "core"), TruthFile: path, Truth: truth, PID: truth.Program.PID, Exe: r.Exe,
+		Runtime: r.Runtime}
 }
 
 // moveTo moves the core out of the cache. The truth stays as the mark that it was too big.

@@ -68,7 +68,8 @@ func enter(tb testing.TB, r Run, fork, team int, dir string) {
 	tb.Helper()
 	script := filepath.Join(dir, "enter.py")
 	must(tb, os.WriteFile(script, enterScript, 0o644))
-	args := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load safe-path /", "-iex", "set startup-with-shell off"}
+	args := []string{"-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load safe-path /", "-iex",
+		"set startup-with-shell off"}
 	for _, set := range append(r.Env, "LD_LIBRARY_PATH="+r.Runtime.Dir, fmt.Sprintf("OMP_NUM_THREADS=%d", team)) {
 		args = append(args, "-iex", "set environment "+set)
 	}

@@ -14,15 +14,18 @@ func Foreign(tb testing.TB, linkedIn bool, flags ...string) string {
 	programs := Programs(tb)
 	source, library := filepath.Join(programs, "foreign.c"), filepath.Join(programs, "foreign_runtime.c")
 	gcc := GCC.forSource(tb, source)
-	key := keyOf(source, flags, linkedIn, versionOf(tb, gcc), hashFile(tb, source), hashFile(tb, library), hashFile(tb, filepath.Join(programs, "truth.h")))
+	key := keyOf(source, flags, linkedIn, versionOf(tb, gcc), hashFile(tb, source), hashFile(tb, library),
+		hashFile(tb, filepath.Join(programs, "truth.h")))
 	dir := cached(tb, "executables", key, func(dir string) {
-		args := slices.Concat([]string{"-g", "-pthread"}, flags, gccMacros, []string{"-o", filepath.Join(dir, "foreign"), "foreign.c"})
+		args := slices.Concat([]string{"-g", "-pthread"}, flags, gccMacros,
+			[]string{"-o", filepath.Join(dir, "foreign"), "foreign.c"})
 		if linkedIn {
 			command(tb, programs, gcc, append(args, "foreign_runtime.c")...)
 			return
 		}
 		so := filepath.Join(dir, "libcrew.so")
-		command(tb, programs, gcc, slices.Concat([]string{"-shared", "-fPIC", "-s", "-pthread", "-Wl,-soname,libcrew.so"}, flags, []string{"-o", so, "foreign_runtime.c"})...)
+		command(tb, programs, gcc, slices.Concat([]string{"-shared", "-fPIC", "-s", "-pthread",
+			"-Wl,-soname,libcrew.so"}, flags, []string{"-o", so, "foreign_runtime.c"})...)
 		command(tb, programs, gcc, append(args, "-L", dir, "-l:libcrew.so", "-Wl,-rpath,$ORIGIN")...)
 	})
 	return filepath.Join(dir, "foreign")

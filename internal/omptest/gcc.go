@@ -41,7 +41,8 @@ func buildGCC(tb testing.TB, programs, compiler, source, exe string, flags []str
 	if filepath.Ext(source) == ".f90" {
 		object := filepath.Join(filepath.Dir(exe), "truth.o")
 		c := append(append([]string{}, args...), gccMacros...)
-		command(tb, programs, GCC.forSource(tb, "truth_fortran.c"), append(c, sourceName(source), "-c", "truth_fortran.c", "-o", object)...)
+		command(tb, programs, GCC.forSource(tb, "truth_fortran.c"),
+			append(c, sourceName(source), "-c", "truth_fortran.c", "-o", object)...)
 		args = append(args, "-J", filepath.Dir(exe), object)
 	} else {
 		args = append(append(args, gccMacros...), "-pthread")

@@ -107,7 +107,8 @@ func (m MPI) Env() []string {
 	return append(env,
 		"LD_LIBRARY_PATH="+strings.Join(m.libraries(), ":"),
 		"PATH="+filepath.Join(m.root, "usr/bin")+":"+os.Getenv("PATH"),
-		"OMPI_MCA_plm_rsh_agent=false", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
+		"OMPI_MCA_plm_rsh_agent=false", "OMPI_MCA_rmaps_base_oversubscribe=1",
+		"OMPI_MCA_hwloc_base_binding_policy=none",
 		"OMPI_MCA_btl=self,vader", "OMPI_MCA_btl_base_warn_component_unused=0",
 		"OMPI_MCA_mca_base_component_show_load_errors=0")
 }

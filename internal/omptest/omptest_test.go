@@ -110,7 +110,8 @@ func checkFrames(t *testing.T, r *Result) {
 			got = regexp.MustCompile(`:\d+$`).ReplaceAllString(got, ":0")
 		}
 		if got != want {
-			t.Errorf("thread %d of %d, %s: gdb's user frame at %q, want %q", th.ThreadNum, th.TeamSize, th.State, got, want)
+			t.Errorf("thread %d of %d, %s: gdb's user frame at %q, want %q", th.ThreadNum, th.TeamSize, th.State, got,
+				want)
 		}
 	}
 }
@@ -144,7 +145,8 @@ func TestRuntimes(t *testing.T) {
 				if r.Truth.Program.Signal != 11 || r.Truth.Program.FaultAddress != 0x10 {
 					t.Errorf("signal %d at %#x, want 11 at 0x10", r.Truth.Program.Signal, r.Truth.Program.FaultAddress)
 				}
-				if maps := Gdb(t, exe, r.Core, "info sharedlibrary"); !regexp.MustCompile(regexp.QuoteMeta(rt.Lib)).MatchString(maps) {
+				if maps := Gdb(t, exe, r.Core,
+					"info sharedlibrary"); !regexp.MustCompile(regexp.QuoteMeta(rt.Lib)).MatchString(maps) {
 					t.Errorf("the core does not have %s:\n%s", rt.Lib, maps)
 				}
 			})
@@ -222,7 +224,8 @@ func TestNoStaticRuntime(t *testing.T) {
 			lib := filepath.Join(debianPackage(t, fmt.Sprintf(name, major)), llvmLib(major))
 			shared, _ := filepath.Glob(filepath.Join(lib, "libomp*.so*"))
 			static, _ := filepath.Glob(filepath.Join(lib, "lib*omp*.a"))
-			static = slices.DeleteFunc(static, func(path string) bool { return filepath.Base(path) == "libomptarget.devicertl.a" })
+			static = slices.DeleteFunc(static,
+				func(path string) bool { return filepath.Base(path) == "libomptarget.devicertl.a" })
 			if len(shared) == 0 || len(static) > 0 {
 				t.Errorf("LLVM %d: shared %q, static %q; a static one belongs into TestBuilds", major, shared, static)
 			}

@@ -80,7 +80,8 @@ func start(tb testing.TB, r Run, dir string) *Process {
 	tb.Cleanup(p.Stop)
 	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "READY\n" {
 		p.Stop()
-		tb.Fatalf("%s on %s ended before it was ready: %v, %v\n%s", r.Exe, r.Runtime.Name, err, cmd.ProcessState, output.Bytes())
+		tb.Fatalf("%s on %s ended before it was ready: %v, %v\n%s", r.Exe, r.Runtime.Name, err, cmd.ProcessState,
+			output.Bytes())
 	}
 	p.Truth, err = ReadTruth(filepath.Join(dir, "truth.jsonl"))
 	must(tb, err)

@@ -122,8 +122,10 @@ func aptLists(tb testing.TB, suite string) func(dir string, args ...string) ([]b
 	tb.Helper()
 	var state string
 	run := func(dir string, args ...string) ([]byte, error) {
-		all := append(args[:1:1], "-o", "Dir::State="+state, "-o", "Dir::Cache="+state, "-o", "Dir::State::status=/dev/null", "-o", "Dir::Etc::sourcelist="+filepath.Join(state, "sources.list"),
-			"-o", "Dir::Etc::sourceparts=/nonexistent", "-o", "Acquire::Languages=none", "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false")
+		all := append(args[:1:1], "-o", "Dir::State="+state, "-o", "Dir::Cache="+state, "-o",
+			"Dir::State::status=/dev/null", "-o", "Dir::Etc::sourcelist="+filepath.Join(state, "sources.list"),
+			"-o", "Dir::Etc::sourceparts=/nonexistent", "-o", "Acquire::Languages=none", "-o",
+			"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false")
 		cmd := exec.Command(all[0], append(all[1:], args[1:]...)...)
 		cmd.Dir = dir
 		return cmd.CombinedOutput()
@@ -133,10 +135,12 @@ func aptLists(tb testing.TB, suite string) func(dir string, args ...string) ([]b
 		for _, sub := range []string{"lists/partial", "archives/partial"} {
 			must(tb, os.MkdirAll(filepath.Join(dir, sub), 0o755))
 		}
-		line := fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", mirror(tb), suite)
+		line := fmt.Sprintf("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n", mirror(tb),
+			suite)
 		must(tb, os.WriteFile(filepath.Join(dir, "sources.list"), []byte(line), 0o644))
 		if out, err := run(dir, "apt-get", "-q", "update"); err != nil {
-			tb.Fatalf("package lists of Debian's %s: %v\n%s\nthis needs network and the package debian-archive-keyring", suite, err, out)
+			tb.Fatalf("package lists of Debian's %s: %v\n%s\nthis needs network and the package debian-archive-keyring",
+				suite, err, out)
 		}
 	})
 	return run

@@ -230,7 +230,8 @@ func (t Truth) Regions() []RegionTruth {
 
 // newRegion is the region that th is in at a level, without members. A team of one is not active.
 func newRegion(th ThreadTruth, level int) *RegionTruth {
-	r := &RegionTruth{Root: th.Root, TeamNum: th.TeamNum, Path: th.Ancestors[:level], Level: level, TeamSize: th.Sizes[level]}
+	r := &RegionTruth{Root: th.Root, TeamNum: th.TeamNum, Path: th.Ancestors[:level], Level: level,
+		TeamSize: th.Sizes[level]}
 	for _, size := range th.Sizes[1 : level+1] {
 		if size > 1 {
 			r.ActiveLevel++

@@ -27,7 +27,8 @@ func makeLibraries(t testing.TB, cflags string) string {
 	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "ompd-inspect"), "../../cmd/ompd-inspect"},
+		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "ompd-inspect"),
+			"../../cmd/ompd-inspect"},
 		{"make", "-s", "-C", "../..", "-o", "build", "libompd.so", "ompd-conform", "CFLAGS=" + cflags,
 			"LIBOMPD=" + filepath.Join(dir, "libompd.so"), "CONFORM=" + filepath.Join(dir, "ompd-conform")},
 	} {
@@ -174,7 +175,8 @@ func flag(b bool) int {
 // sayThread says what one thread is.
 func sayThread(say func(string, ...any), p *omptest.Process, th omptest.ThreadTruth, inTask bool) {
 	idle := th.Role == "idle"
-	say("thread %d %#x %d %d %d %d %d %d", th.LWP, uint64(th.Pthread), flag(th.OpenMP), flag(idle), flag(inTask), th.Level, th.ThreadNum, stateOf(th.State))
+	say("thread %d %#x %d %d %d %d %d %d", th.LWP, uint64(th.Pthread), flag(th.OpenMP), flag(idle), flag(inTask),
+		th.Level, th.ThreadNum, stateOf(th.State))
 	if !th.OpenMP {
 		say("sizes 1")
 		say("ancestors 0")
@@ -197,8 +199,10 @@ func sayThread(say func(string, ...any), p *omptest.Process, th omptest.ThreadTr
 		value int
 	}{
 		{"dyn-var", th.Dynamic}, {"nthreads-var", th.MaxThreads}, {"default-device-var", th.DefaultDevice},
-		{"max-active-levels-var", th.MaxActiveLevels}, {"thread-limit-var", th.ThreadLimit}, {"final-task-var", th.InFinal},
-		{"thread-num-var", th.ThreadNum}, {"active-levels-var", th.ActiveLevel}, {"levels-var", th.Level}, {"team-size-var", th.TeamSize},
+		{"max-active-levels-var", th.MaxActiveLevels}, {"thread-limit-var", th.ThreadLimit},
+		{"final-task-var", th.InFinal},
+		{"thread-num-var", th.ThreadNum}, {"active-levels-var", th.ActiveLevel}, {"levels-var", th.Level},
+		{"team-size-var", th.TeamSize},
 		{"implicit-task-var", flag(!inTask)}, {"num-procs-var", th.NumProcs}, {"cancel-var", th.Cancellation},
 		{"max-task-priority-var", th.MaxTaskPriority}, {"bind-var", th.ProcBind},
 	} {
@@ -235,7 +239,8 @@ func conform(t testing.TB, dir, library, libs string, total map[string]tally, ar
 
 // conformed are the programs on which OMPD libraries are tested.
 var conformed = []situation{
-	{"nested", debugOn}, {"serialized_nested", debugOn}, {"barrier", debugOn}, {"lock", debugOn}, {"idle", debugOn}, {"taskwait", debugOn},
+	{"nested", debugOn}, {"serialized_nested", debugOn}, {"barrier", debugOn}, {"lock", debugOn}, {"idle", debugOn},
+	{"taskwait", debugOn},
 	{"roots", debugOn}, {"tool", debugOn}, {"nested", ""}, {"serialized_nested", ""},
 }
 
@@ -269,7 +274,8 @@ func TestConformance(t *testing.T) {
 				p := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live, Env: env})
 				path := facts(t, p, env)
 				for _, version := range []string{"201811", "202011", "202111", "202411"} {
-					if failures := conform(t, dir, filepath.Join(dir, "libompd.so"), "", ours, path, version); strings.Contains(failures, "FAIL") {
+					if failures := conform(t, dir, filepath.Join(dir, "libompd.so"), "", ours, path,
+						version); strings.Contains(failures, "FAIL") {
 						t.Errorf("version %s:\n%s", version, failures)
 					}
 				}
@@ -323,7 +329,8 @@ func showTallies(t *testing.T, ours, theirs map[string]tally) {
 	}
 	t.Logf("%-38s %8d %6d   %8d %6d", "all", all.held, all.failed, llvm.held, llvm.failed)
 	if all.failed > 0 || all.held < enoughHeld || len(ours) != routines {
-		t.Errorf("our library met %d assertions of %d routines and failed %d; want at least %d, %d and none", all.held, len(ours), all.failed, enoughHeld, routines)
+		t.Errorf("our library met %d assertions of %d routines and failed %d; want at least %d, %d and none", all.held,
+			len(ours), all.failed, enoughHeld, routines)
 	}
 }
 

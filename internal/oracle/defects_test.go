@@ -62,7 +62,8 @@ func (q question) routine() string {
 // explain is why libompd answers otherwise, or empty.
 func (q question) explain() string {
 	for _, d := range defects {
-		if d.key.MatchString(q.key) && d.theirs.MatchString(q.theirs) && d.ours.MatchString(q.ours) && (d.when == nil || d.when(q)) {
+		if d.key.MatchString(q.key) && d.theirs.MatchString(q.theirs) && d.ours.MatchString(q.ours) &&
+			(d.when == nil || d.when(q)) {
 			return d.why
 		}
 	}
@@ -131,12 +132,14 @@ var defects = []difference{
 	differs("libompd takes nested serialized regions that share a team for one",
 		`thread \d+/(region|task) of level .*`, `not asked`, `.*`).given(shared),
 	differs("libompd takes nested serialized regions that share a team for one, whose parent is further out",
-		`thread \d+/(region|task) of level .*/ompd_get_(enclosing_parallel|generating_task)_handle`, `0x.*`, `0x.*`).given(shared),
+		`thread \d+/(region|task) of level .*/ompd_get_(enclosing_parallel|generating_task)_handle`, `0x.*`,
+		`0x.*`).given(shared),
 	differs("libompd needs OMP_DEBUG for states",
 		`.*/ompd_get_state`, `needs_state_tracking`, `(idle|work_|wait_).*`),
 	differs("the runtime tracks no wait identifier for barriers, and before LLVM 17 less exact states",
 		`.*/ompd_get_state`, `wait_barrier(_explicit)? wait 0x0`, `wait_barrier_explicit wait 0x.+`),
-	differs("the runtime tracks no wait identifier for the barrier at a region's end, and before LLVM 17 less exact states",
+	differs("the runtime tracks no wait identifier for the barrier at a region's end, and before LLVM 17 less exact "+
+		"states",
 		`.*/ompd_get_state`, `wait_barrier_implicit(_parallel)? wait 0x0`, `wait_barrier_implicit_parallel wait 0x.+`),
 	differs("the runtime tracks no taskwait",
 		`.*/ompd_get_state`, `work_parallel wait 0x0`, `wait_taskwait wait 0x.+`),

@@ -19,7 +19,8 @@ func dormantProgram(t *testing.T, rt omptest.Runtime) string {
 	t.Helper()
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "dormant")
-	if out, err := exec.Command("cc", "-Wall", "-Werror", "-o", exe, "testdata/dormant.c", rt.Lib, "-Wl,-rpath,"+rt.Dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-Wall", "-Werror", "-o", exe, "testdata/dormant.c", rt.Lib, "-Wl,-rpath,"+
+		rt.Dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(exe)

@@ -51,5 +51,6 @@ func TestLibraryInAProcess(t *testing.T) {
 // run at a fault or a leak.
 func TestLibraryIsClean(t *testing.T) {
 	t.Setenv("ASAN_OPTIONS", "detect_leaks=1:handle_segv=0:handle_sigbus=0:handle_abort=0")
-	mustHold(t, makeLibraries(t, "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer"), someProgram(t), "201811")
+	mustHold(t, makeLibraries(t, "-fsanitize=address,undefined -fno-sanitize-recover=undefined "+
+		"-fno-omit-frame-pointer"), someProgram(t), "201811")
 }

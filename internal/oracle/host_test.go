@@ -30,7 +30,8 @@ func compileHost(t *testing.T) string {
 	t.Helper()
 	omptest.Needs(t, "a C compiler")
 	exe := filepath.Join(t.TempDir(), "ompdhost")
-	out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", exe, "testdata/ompdhost.c", "-ldl").CombinedOutput()
+	out, err := exec.Command("cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", exe, "testdata/ompdhost.c",
+		"-ldl").CombinedOutput()
 	if err != nil {
 		t.Fatalf("cc: %v: apt-get install gcc\n%s", err, out)
 	}

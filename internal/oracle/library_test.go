@@ -183,7 +183,8 @@ func (p *peer) handleAnswer(routine string, rc callbacks.RC, out [][]byte) answe
 	if strings.HasPrefix(routine, "ompd_get_thread_") {
 		off = 24
 	}
-	return answer{value: fmt.Sprintf("%#x", p.peek(h, off)), handle: peerHandle{h}, light: off == 16 && p.peek(h, 32) != 0}
+	return answer{value: fmt.Sprintf("%#x", p.peek(h, off)), handle: peerHandle{h}, light: off == 16 &&
+		p.peek(h, 32) != 0}
 }
 
 func (p *peer) ask(routine string, h any, n int64) answer {
@@ -193,7 +194,8 @@ func (p *peer) ask(routine string, h any, n int64) answer {
 	}
 	switch routine {
 	case "ompd_get_thread_handle":
-		rc, res := p.call(routine, of, uint64(callbacks.ThreadIDLWP), 8, binary.LittleEndian.AppendUint64(nil, uint64(n)), out)
+		rc, res := p.call(routine, of, uint64(callbacks.ThreadIDLWP), 8,
+			binary.LittleEndian.AppendUint64(nil, uint64(n)), out)
 		return p.handleAnswer(routine, rc, res)
 	case "ompd_get_thread_in_parallel", "ompd_get_task_in_parallel":
 		rc, res := p.call(routine, of, n, out)

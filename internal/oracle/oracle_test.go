@@ -62,7 +62,8 @@ func TestAgainstLibompd(t *testing.T) {
 		exe := omptest.Compile(t, omptest.Build{Program: c.program})
 		for _, rt := range omptest.Runtimes(t) {
 			t.Run(fmt.Sprintf("%s/%s/%s", c.program, c.env, rt.Name), func(t *testing.T) {
-				theirs, own := pictures(t, host, omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: c.environ()}))
+				theirs, own := pictures(t, host,
+					omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: c.environ()}))
 				compare(t, theirs, own, equal, used)
 			})
 		}

@@ -142,7 +142,8 @@ func (p picture) region(lib library, variables []icv, of string, h any) any {
 func (p picture) task(lib library, variables []icv, of string, h any) any {
 	p.variables(lib, variables, of, rtl.ScopeTask, h)
 	p.ask(lib, of, "ompd_get_tool_data", h, int64(rtl.ScopeTask))
-	for _, routine := range []string{"ompd_get_task_parallel_handle", "ompd_get_scheduling_task_handle", "ompd_get_task_function", "ompd_get_task_frame"} {
+	for _, routine := range []string{"ompd_get_task_parallel_handle", "ompd_get_scheduling_task_handle",
+		"ompd_get_task_function", "ompd_get_task_frame"} {
 		p.ask(lib, of, routine, h, 0)
 	}
 	return p.ask(lib, of, "ompd_get_generating_task_handle", h, 0)

@@ -1,6 +1,7 @@
 // Package outfile writes files to places that people named, without harm to what is
 // there: a new file is written without a name, or beside where the file system knows no
-// files without one, and takes its name when it is whole. Until then the old one stays. A link is not followed, and a file that this program did not make is
+// files without one, and takes its name when it is whole. Until then the old one stays. A link is not followed, and a
+// file that this program did not make is
 // not replaced unless that is asked for.
 package outfile
 

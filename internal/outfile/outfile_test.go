@@ -111,7 +111,8 @@ func TestNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "dir", "pipe"} {
-		if err := write(t, filepath.Join(dir, name), "x", Options{Mode: 0o600, Ours: ours, Force: true}); !errors.Is(err, ErrNotFile) {
+		if err := write(t, filepath.Join(dir, name), "x",
+			Options{Mode: 0o600, Ours: ours, Force: true}); !errors.Is(err, ErrNotFile) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -168,7 +169,8 @@ func TestRace(t *testing.T) {
 // TestUnwritable says at once that there is no such directory.
 func TestUnwritable(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "no", "f")
-	if err := Check(name, Options{Mode: 0o600}); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), name+": ") {
+	if err := Check(name, Options{Mode: 0o600}); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), name+": ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -262,7 +264,8 @@ func TestBeside(t *testing.T) {
 		}
 		_, err = f.WriteString("new")
 		err = errors.Join(err, (&File{f, name, f.Name(), c.replace}).Commit())
-		if got := content(t, name) + " in " + names(t, dir); got != c.want+" in f" || (err == nil) != (c.want == "new") {
+		if got := content(t, name) + " in " + names(t, dir); got != c.want+" in f" ||
+			(err == nil) != (c.want == "new") {
 			t.Errorf("%+v: %s, %v", c, got, err)
 		}
 	}

@@ -57,7 +57,8 @@ func TestReadsAreRememberedAndRight(t *testing.T) {
 	} {
 		before := r.reads
 		p := make([]byte, tt.n)
-		if err := c.ReadMemory(callbacks.At(0x10000+uint64(tt.off)), p); err != nil || !bytes.Equal(p, r.b[tt.off:tt.off+tt.n]) {
+		if err := c.ReadMemory(callbacks.At(0x10000+uint64(tt.off)), p); err != nil ||
+			!bytes.Equal(p, r.b[tt.off:tt.off+tt.n]) {
 			t.Errorf("read of %d at %#x: wrong, %v", tt.n, tt.off, err)
 		}
 		if got := r.reads - before; got != tt.reads {
@@ -133,7 +134,8 @@ func TestBounded(t *testing.T) {
 	c := New(l, r)
 	var p [1]byte
 	for i := range uint64(3 * maxBlocks) {
-		if err := c.ReadMemory(callbacks.At((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil { // every second one: nothing is read ahead
+		// every second one: nothing is read ahead
+		if err := c.ReadMemory(callbacks.At((6*maxBlocks-2*i)*BlockSize), p[:]); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.ReadMemory(callbacks.At(BlockSize), p[:]); err != nil { // a block that is used again stays
@@ -159,7 +161,8 @@ func TestNoMemory(t *testing.T) {
 	for range 2 {
 		for i := range uint64(16) {
 			var p [8]byte
-			if err := c.ReadMemory(callbacks.At((1+i)*BlockSize), p[:]); err != nil || !bytes.Equal(p[:], r.b[i*BlockSize:][:8]) {
+			if err := c.ReadMemory(callbacks.At((1+i)*BlockSize), p[:]); err != nil ||
+				!bytes.Equal(p[:], r.b[i*BlockSize:][:8]) {
 				t.Errorf("block %d: % x, %v", i, p, err)
 			}
 		}
@@ -183,7 +186,8 @@ func TestReadsAhead(t *testing.T) {
 		for n := range uint64(words) {
 			var p [8]byte
 			i := order(n)
-			if err := c.ReadMemory(callbacks.At(BlockSize+8*i), p[:]); err != nil || !bytes.Equal(p[:], r.b[8*i:8*i+8]) {
+			if err := c.ReadMemory(callbacks.At(BlockSize+8*i), p[:]); err != nil ||
+				!bytes.Equal(p[:], r.b[8*i:8*i+8]) {
 				t.Fatalf("%s: word %d: % x, %v", name, i, p, err)
 			}
 		}
@@ -205,7 +209,8 @@ func TestConcurrent(t *testing.T) {
 			p := make([]byte, 300)
 			for i := range 500 {
 				off := (i*7919 + g*104729) % (63 * BlockSize)
-				if err := c.ReadMemory(callbacks.At(BlockSize+uint64(off)), p); err != nil || !bytes.Equal(p, r.b[off:off+300]) {
+				if err := c.ReadMemory(callbacks.At(BlockSize+uint64(off)), p); err != nil ||
+					!bytes.Equal(p, r.b[off:off+300]) {
 					t.Errorf("wrong bytes at %#x, %v", off, err)
 					return
 				}

@@ -46,7 +46,8 @@ func wrong(format string, args ...any) error {
 
 // method makes a call: what the client says goes to the server, and what that
 // says to the client.
-func (c *carrier) method(ctx context.Context, cancel context.CancelFunc, id uint32, name string, in <-chan frame) status {
+func (c *carrier) method(ctx context.Context, cancel context.CancelFunc, id uint32, name string,
+	in <-chan frame) status {
 	m, err := find(name)
 	if err != nil {
 		return statusOf(err)

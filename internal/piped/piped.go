@@ -135,7 +135,8 @@ func read(r io.Reader) (frame, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > MaxPayload {
-		return frame{}, fmt.Errorf("a frame of %d bytes, more than %d: the pipe does not carry frames", size, MaxPayload)
+		return frame{}, fmt.Errorf("a frame of %d bytes, more than %d: the pipe does not carry frames", size,
+			MaxPayload)
 	}
 	f := frame{binary.BigEndian.Uint32(head[4:]), head[8], make([]byte, size)}
 	if _, err := io.ReadFull(r, f.payload); err != nil {

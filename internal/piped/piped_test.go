@@ -126,7 +126,8 @@ func TestCalls(t *testing.T) {
 		p.say(id, tt.kind, tt.message)
 		p.say(id, kindEnd, "")
 		messages, st := p.ended(id)
-		if st.Code != tt.code || (tt.answer != "") != (len(messages) == 1) || tt.answer != "" && !strings.Contains(strings.ReplaceAll(messages[0], ": ", ":"), tt.answer) {
+		if st.Code != tt.code || (tt.answer != "") != (len(messages) == 1) || tt.answer != "" &&
+			!strings.Contains(strings.ReplaceAll(messages[0], ": ", ":"), tt.answer) {
 			t.Errorf("%s %q: %v, %+v", tt.method, tt.message, messages, st)
 		}
 	}
@@ -172,7 +173,8 @@ func TestVerb(t *testing.T) {
 	})
 	p.say(5, kindVerb, `["threads","core file"]`)
 	messages, st := p.ended(5)
-	if strings.Join(messages, " ") != "Othreads+core file Dcareful" || st.Code != "OK" || st.Exit == nil || *st.Exit != 3 {
+	if strings.Join(messages, " ") != "Othreads+core file Dcareful" || st.Code != "OK" || st.Exit == nil ||
+		*st.Exit != 3 {
 		t.Errorf("%v, %+v", messages, st)
 	}
 	p.say(6, kindVerb, `"threads"`)
@@ -190,12 +192,21 @@ func TestVerb(t *testing.T) {
 // understood.
 func TestBadFrames(t *testing.T) {
 	for name, say := range map[string]func(*pipe){
-		"too long":       func(p *pipe) { _, _ = p.out.Write([]byte("\xff\xff\xff\xff12345")) },
-		"cut short":      func(p *pipe) { _, _ = p.out.Write([]byte("\x00\x00\x00\x09\x00\x00\x00\x01C12")); p.out.Close() },
+		"too long": func(p *pipe) { _, _ = p.out.Write([]byte("\xff\xff\xff\xff12345")) },
+		"cut short": func(p *pipe) {
+			_,
+				_ = p.out.Write([]byte("\x00\x00\x00\x09\x00\x00\x00\x01C12"))
+			p.out.Close()
+		},
 		"a number twice": func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindCall, watch) },
 		"number 0":       func(p *pipe) { p.say(0, kindCall, check) },
-		"after the end":  func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindEnd, ""); p.say(1, kindMessage, "{}") },
-		"a wrong kind":   func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindStatus, "") },
+		"after the end": func(p *pipe) {
+			p.say(1, kindCall, watch)
+			p.say(1, kindEnd, "")
+			p.say(1, kindMessage,
+				"{}")
+		},
+		"a wrong kind": func(p *pipe) { p.say(1, kindCall, watch); p.say(1, kindStatus, "") },
 		"too many": func(p *pipe) {
 			for id := range uint32(maxCalls + 1) {
 				p.say(id+1, kindCall, watch)

@@ -17,8 +17,10 @@ var small = picture.Picture{
 	Target:   picture.Target{Kind: "core", Path: "core.7", Signal: "SIGABRT"},
 	Runtimes: []picture.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Layout: "9 from memory"}},
 	Layout:   []picture.LayoutEntry{{Runtime: "libomp", Name: "__kmp_threads", Size: 8, Source: "memory"}},
-	Threads:  []picture.Thread{{LWP: 7, Role: "initial", Runtime: "libomp", Stack: []picture.Frame{{Kind: picture.FrameUser, Function: "native_one"}}}},
-	Stacks:   []picture.MergedStack{{Count: 1, Threads: []int{7}, Frames: []picture.Frame{{Kind: picture.FrameUser, Function: "user_one"}}}},
+	Threads: []picture.Thread{{LWP: 7, Role: "initial", Runtime: "libomp",
+		Stack: []picture.Frame{{Kind: picture.FrameUser, Function: "native_one"}}}},
+	Stacks: []picture.MergedStack{{Count: 1, Threads: []int{7},
+		Frames: []picture.Frame{{Kind: picture.FrameUser, Function: "user_one"}}}},
 	Warnings: []string{"something was not read"},
 }
 
@@ -40,17 +42,21 @@ func TestFormats(t *testing.T) {
 		text  []string
 		json  []string
 	}{
-		"picture": {func(p report.Printer) error { return p.Picture(&small, report.Whole) }, []string{"THREADS", "user_one", "! something"}, []string{`"lwp": 7`, `"user_one"`}},
+		"picture": {func(p report.Printer) error { return p.Picture(&small, report.Whole) },
+			[]string{"THREADS", "user_one", "! something"}, []string{`"lwp": 7`, `"user_one"`}},
 		"breakpoints": {func(p report.Printer) error {
 			return p.Breakpoints(&picture.Breakpoints{Schema: "b", Warnings: warn.Warnings})
 		}, []string{"! something"}, []string{`"schema": "b"`}},
-		"processes": {func(p report.Printer) error { return p.Processes(&picture.Processes{Hidden: 3}) }, []string{"3 processes"}, []string{`"hidden": 3`}},
-		"look":      {func(p report.Printer) error { return p.Look(&watch.Look{Picture: &small}) }, []string{"core of core.7"}, []string{`"path":"core.7"`}},
+		"processes": {func(p report.Printer) error { return p.Processes(&picture.Processes{Hidden: 3}) },
+			[]string{"3 processes"}, []string{`"hidden": 3`}},
+		"look": {func(p report.Printer) error { return p.Look(&watch.Look{Picture: &small}) },
+			[]string{"core of core.7"}, []string{`"path":"core.7"`}},
 		"tasks": {func(p report.Printer) error {
 			pic := small
 			pic.Warnings = nil
 			tasks := []picture.Task{{ID: "0x1", Kind: "explicit", State: "queued"}}
-			return p.Tasks(&pic, slices.Values(tasks), func() error { pic.Warnings = []string{"a late one"}; return nil })
+			return p.Tasks(&pic, slices.Values(tasks),
+				func() error { pic.Warnings = []string{"a late one"}; return nil })
 		}, []string{"queued", "! a late one"}, []string{`"state":"queued"`, `"a late one"`}},
 	}
 	for name, a := range answers {
@@ -74,8 +80,9 @@ func TestFormats(t *testing.T) {
 // TestViews: each view has its part, and the warnings once.
 func TestViews(t *testing.T) {
 	for v, want := range map[report.View]string{
-		report.Whole: "REGIONS", report.Verdicts: "core of core.7", report.Threads: "THREADS", report.Regions: "REGIONS",
-		report.Stacks: "user_one", report.ICVs: "WARNINGS", report.Layout: "FIELD", report.Doctor: "core.7",
+		report.Whole: "REGIONS", report.Verdicts: "core of core.7", report.Threads: "THREADS",
+		report.Regions: "REGIONS",
+		report.Stacks:  "user_one", report.ICVs: "WARNINGS", report.Layout: "FIELD", report.Doctor: "core.7",
 	} {
 		p, b := printer(t, report.Text, report.Options{})
 		if err := p.Picture(&small, v); err != nil {
@@ -105,11 +112,13 @@ func TestErrors(t *testing.T) {
 	errLate := errors.New("late")
 	for _, f := range []report.Format{report.Text, report.JSON} {
 		p, _ := printer(t, f, report.Options{})
-		if err := p.Tasks(&small, slices.Values([]picture.Task{{}}), func() error { return errLate }); !errors.Is(err, errLate) {
+		if err := p.Tasks(&small, slices.Values([]picture.Task{{}}), func() error { return errLate }); !errors.Is(err,
+			errLate) {
 			t.Errorf("%s: %v", f, err)
 		}
 	}
-	if _, err := report.New("pdf", nil, report.Options{}); err == nil || !strings.Contains(err.Error(), "text, json, html, dot") {
+	if _, err := report.New("pdf", nil, report.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "text, json, html, dot") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }

@@ -69,7 +69,8 @@ func install(prog []unix.SockFilter) error {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	other, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, filterFlags, uintptr(unsafe.Pointer(&fprog)))
+	other, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, filterFlags,
+		uintptr(unsafe.Pointer(&fprog)))
 	switch {
 	case errno != 0:
 		return fmt.Errorf("seccomp: %w", errno)

@@ -3,7 +3,8 @@
 // file could lead astray can then write nowhere, start nothing and reach nobody.
 //
 // System calls are bounded by seccomp, and with them files if nothing is to be written; else
-// files are by Landlock, as far as the kernel has them. Neither is given back: Enter is for a process that does one thing and ends.
+// files are by Landlock, as far as the kernel has them. Neither is given back: Enter is for a process that does one
+// thing and ends.
 package sandbox
 
 import (

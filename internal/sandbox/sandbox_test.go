@@ -127,7 +127,8 @@ func TestLocked(t *testing.T) {
 	for _, policy := range []string{"plain", "network", "reading"} {
 		t.Run(policy, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.WriteFile(filepath.Join(dir, "in"), []byte("in"), 0o600)); err != nil {
+			if err := errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700),
+				os.WriteFile(filepath.Join(dir, "in"), []byte("in"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(os.Args[0])
@@ -147,10 +148,12 @@ func TestLocked(t *testing.T) {
 			}
 			writes := policy != "reading"
 			allowed := map[string]bool{
-				"read": true, "tmp": writes, "rename": writes, "chmod": writes, "unix": true, "tcp": policy == "network",
+				"read": true, "tmp": writes, "rename": writes, "chmod": writes, "unix": true,
+				"tcp": policy == "network",
 			}
 			for _, name := range []string{
-				"read", "write", "overwrite", "truncate", "remove", "tmp", "rename", "mkdir", "link", "chmod", "exec", "tcp", "unix",
+				"read", "write", "overwrite", "truncate", "remove", "tmp", "rename", "mkdir", "link", "chmod", "exec",
+				"tcp", "unix",
 				"ptrace", "kill",
 			} {
 				switch what, ok := got[name]; {

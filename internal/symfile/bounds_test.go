@@ -23,7 +23,8 @@ func library(t *testing.T, segments []elf.Prog64, list []byte) string {
 		Version: 1, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: uint16(len(segments) + 1),
 	}
 	dynamic := []uint64{36, listAt, 35, uint64(len(list)), 0, 0} // DT_RELR, DT_RELRSZ
-	segments = append(segments, elf.Prog64{Type: uint32(elf.PT_DYNAMIC), Off: dynAt, Vaddr: dynAt, Filesz: 48, Memsz: 48})
+	segments = append(segments, elf.Prog64{Type: uint32(elf.PT_DYNAMIC), Off: dynAt, Vaddr: dynAt, Filesz: 48,
+		Memsz: 48})
 	b := make([]byte, listAt, listAt+len(list))
 	for at, v := range map[int]any{0: h, 64: segments, dynAt: dynamic} {
 		part, err := binary.Append(nil, binary.LittleEndian, v)
@@ -62,7 +63,8 @@ func TestBounds(t *testing.T) {
 		{"a small one", []elf.Prog64{load(listAt, 1<<20)}, nil, true, nil},
 		{"64 MiB of the 64 that are left", []elf.Prog64{load(listAt, 64<<20)}, nil, false, budget.ErrMemory},
 		{"a segment of 4 EiB", []elf.Prog64{load(listAt, 1<<62)}, nil, false, nil},
-		{"two that are too large together", []elf.Prog64{load(0, 40<<20), load(0, 40<<20)}, nil, false, budget.ErrMemory},
+		{"two that are too large together", []elf.Prog64{load(0, 40<<20), load(0, 40<<20)}, nil, false,
+			budget.ErrMemory},
 		{"1,025 segments", many, nil, false, nil},
 		{"132 million relocations", []elf.Prog64{load(listAt+16<<20, 32<<20)}, ones, false, budget.ErrSpent},
 	} {

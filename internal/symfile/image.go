@@ -91,11 +91,13 @@ func (m *Image) load() error {
 			return err
 		}
 		data := make([]byte, p.Memsz)
-		if _, err := io.ReadFull(io.NewSectionReader(m.file.Image(), int64(p.Off), int64(p.Filesz)), data[:p.Filesz]); err != nil {
+		if _, err := io.ReadFull(io.NewSectionReader(m.file.Image(), int64(p.Off), int64(p.Filesz)),
+			data[:p.Filesz]); err != nil {
 			return fmt.Errorf("segment at %#x: %w", p.Vaddr, err)
 		}
 		low := callbacks.At(m.module.Bias + p.Vaddr)
-		one := part{callbacks.Mapping{Low: low, High: low.Add(p.Memsz), Perm: callbacks.Perm(p.Flags), File: m.module.Path, FileOffset: p.Off}, data}
+		one := part{callbacks.Mapping{Low: low, High: low.Add(p.Memsz), Perm: callbacks.Perm(p.Flags),
+			File: m.module.Path, FileOffset: p.Off}, data}
 		if len(m.parts) == 0 {
 			m.module.Low = low
 		}

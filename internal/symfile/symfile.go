@@ -87,15 +87,17 @@ func Write(w io.Writer, of *elfx.File, symbols []Symbol) error {
 		return err
 	}
 	out.section(elf.Section64{
-		Name: out.names.add(commentSection), Type: uint32(elf.SHT_PROGBITS), Flags: uint64(elf.SHF_MERGE | elf.SHF_STRINGS),
+		Name: out.names.add(commentSection), Type: uint32(elf.SHT_PROGBITS),
+		Flags:     uint64(elf.SHF_MERGE | elf.SHF_STRINGS),
 		Addralign: 1, Entsize: 1,
 	}, []byte(maker+"\x00"))
 	name := out.names.add(".shstrtab") // before the table is written
 	out.section(elf.Section64{Name: name, Type: uint32(elf.SHT_STRTAB), Addralign: 1}, out.names.bytes)
 	pad(&out.body, 8)
 	h := elf.Header64{
-		Ident: [elf.EI_NIDENT]byte{'\x7f', 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
-		Type:  uint16(of.Type()), Machine: uint16(of.Machine()), Version: uint32(elf.EV_CURRENT), Entry: of.Entry(),
+		Ident: [elf.EI_NIDENT]byte{'\x7f', 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+			byte(elf.EV_CURRENT)},
+		Type: uint16(of.Type()), Machine: uint16(of.Machine()), Version: uint32(elf.EV_CURRENT), Entry: of.Entry(),
 		Shoff: headerSize + uint64(out.body.Len()), Ehsize: headerSize, Shentsize: sectionSize,
 		Shnum: uint16(len(out.sections)), Shstrndx: uint16(len(out.sections) - 1),
 	}
@@ -158,7 +160,8 @@ func (f *file) symbols(in []placed, symbols []Symbol) error {
 			return fmt.Errorf("symbol %s at %#x lies in no section of the file", s.Name, s.Value)
 		}
 		table = append(table, elf.Sym64{
-			Name: names.add(s.Name), Info: elf.ST_INFO(elf.STB_GLOBAL, s.Type), Shndx: uint16(in[i].index), Value: s.Value, Size: s.Size,
+			Name: names.add(s.Name), Info: elf.ST_INFO(elf.STB_GLOBAL, s.Type), Shndx: uint16(in[i].index),
+			Value: s.Value, Size: s.Size,
 		})
 	}
 	var content bytes.Buffer
@@ -167,7 +170,8 @@ func (f *file) symbols(in []placed, symbols []Symbol) error {
 	}
 	link := uint32(len(f.sections) + 1)
 	f.section(elf.Section64{
-		Name: f.names.add(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: link, Info: 1, Addralign: 8, Entsize: symbolSize,
+		Name: f.names.add(".symtab"), Type: uint32(elf.SHT_SYMTAB), Link: link, Info: 1, Addralign: 8,
+		Entsize: symbolSize,
 	}, content.Bytes())
 	f.section(elf.Section64{Name: f.names.add(".strtab"), Type: uint32(elf.SHT_STRTAB), Addralign: 1}, names.bytes)
 	return nil

@@ -61,7 +61,8 @@ func TestWrite(t *testing.T) {
 	}
 	for i, in := range []string{text.Name, bss.Name, tdata.Name} {
 		s, w := symbols[i], want[i]
-		if s.Name != w.Name || s.Value != w.Value || s.Size != w.Size || elf.ST_TYPE(s.Info) != w.Type || elf.ST_BIND(s.Info) != elf.STB_GLOBAL {
+		if s.Name != w.Name || s.Value != w.Value || s.Size != w.Size || elf.ST_TYPE(s.Info) != w.Type ||
+			elf.ST_BIND(s.Info) != elf.STB_GLOBAL {
 			t.Errorf("%+v was written as %+v", w, s)
 		}
 		if got := f.Sections[s.Section].Name; got != in {
@@ -150,7 +151,8 @@ func TestLoad(t *testing.T) {
 
 // TestLoadRefuses refuses what is no program.
 func TestLoadRefuses(t *testing.T) {
-	core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}), Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
+	core := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
 	for path, says := range map[string]string{core.Core: "but ET_CORE", "symfile.go": "not an ELF file"} {
 		img, err := symfile.Load(path, nil, nil)
 		if err == nil {

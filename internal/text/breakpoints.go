@@ -31,7 +31,8 @@ func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 		p.breakpointTable(list, sites)
 		if named && !active {
 			p.line("")
-			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not reach these functions; they do reach the sites (--sites), at every event")
+			p.wrapped("  "+p.note("!")+" ", "the program was not started with OMP_DEBUG=enabled: its threads do not "+
+				"reach these functions; they do reach the sites (--sites), at every event")
 		}
 	}
 	p.nextBreak(b)

@@ -48,7 +48,8 @@ func TestExtent(t *testing.T) {
 		ns   []int
 		want string
 	}{
-		{nil, ""}, {[]int{3}, "3"}, {[]int{4, 4}, "4"}, {[]int{7, 0, 3}, "0..7"}, {[]int{2, 0, 1}, "0-2"}, {[]int{0}, "0"},
+		{nil, ""}, {[]int{3}, "3"}, {[]int{4, 4}, "4"}, {[]int{7, 0, 3}, "0..7"}, {[]int{2, 0, 1}, "0-2"},
+		{[]int{0}, "0"},
 	} {
 		var e extent
 		for _, n := range tt.ns {
@@ -84,7 +85,9 @@ func TestFold(t *testing.T) {
 		{"abab", "a b a b"},
 		{"aaaabbbb", "4*a 4*b"},
 		{"abcdefghabcdefghabcdefghabcdefgh", "4*abcdefgh"},
-		{"abcdefghiabcdefghiabcdefghiabcdefghi", "a b c d e f g h i a b c d e f g h i a b c d e f g h i a b c d e f g h i"}, // too long a turn
+		// too long a turn
+		{"abcdefghiabcdefghiabcdefghiabcdefghi", "a b c d e f g h i a b c d e f g h i a b c d e f g h i a b c d e f " +
+			"g h i"},
 	} {
 		var got []string
 		end := 0
@@ -119,13 +122,14 @@ func TestFrameKey(t *testing.T) {
 		a, b picture.Frame
 		same bool
 	}{
-		"another line":                   {base, with(func(f *picture.Frame) { f.Line = 9 }), true},
-		"another address":                {base, with(func(f *picture.Frame) { f.PC = &other }), true},
-		"another function":               {base, with(func(f *picture.Frame) { f.Function = "g" }), false},
-		"another file":                   {base, with(func(f *picture.Frame) { f.File = "b.c" }), false},
-		"a construct in it":              {base, with(func(f *picture.Frame) { f.Construct = "task" }), false},
-		"another goroutine":              {base, with(func(f *picture.Frame) { f.Goroutine = 7 }), false},
-		"stripped, one function":         {stripped, picture.Frame{Kind: picture.FrameUser, Module: "a.out", PC: &other, Entry: &entry}, true},
+		"another line":      {base, with(func(f *picture.Frame) { f.Line = 9 }), true},
+		"another address":   {base, with(func(f *picture.Frame) { f.PC = &other }), true},
+		"another function":  {base, with(func(f *picture.Frame) { f.Function = "g" }), false},
+		"another file":      {base, with(func(f *picture.Frame) { f.File = "b.c" }), false},
+		"a construct in it": {base, with(func(f *picture.Frame) { f.Construct = "task" }), false},
+		"another goroutine": {base, with(func(f *picture.Frame) { f.Goroutine = 7 }), false},
+		"stripped, one function": {stripped, picture.Frame{Kind: picture.FrameUser, Module: "a.out", PC: &other,
+			Entry: &entry}, true},
 		"stripped, entry not known":      {picture.Frame{PC: &pc}, picture.Frame{PC: &other}, false},
 		"stripped, the same instruction": {picture.Frame{PC: &pc}, picture.Frame{PC: &pc}, true},
 	} {
@@ -139,8 +143,10 @@ func TestFrameKey(t *testing.T) {
 func worker(lwp, num, size int, state picture.StateName, f picture.Frame) picture.Thread {
 	level := 1
 	return picture.Thread{
-		LWP: lwp, Runtime: "libomp", Role: picture.RoleWorker, ThreadNum: &num, TeamSize: &size, Level: &level, Region: "0x1",
-		Levels:    []picture.LevelInfo{{Level: 0, ThreadNum: new(int), TeamSize: ref(1), Region: "0x0"}, {Level: 1, ThreadNum: &num, TeamSize: &size, Region: "0x1"}},
+		LWP: lwp, Runtime: "libomp", Role: picture.RoleWorker, ThreadNum: &num, TeamSize: &size, Level: &level,
+		Region: "0x1",
+		Levels: []picture.LevelInfo{{Level: 0, ThreadNum: new(int), TeamSize: ref(1), Region: "0x0"},
+			{Level: 1, ThreadNum: &num, TeamSize: &size, Region: "0x1"}},
 		State:     &picture.State{Name: state, Source: picture.StateInferred},
 		UserStack: []picture.Frame{f},
 	}
@@ -173,15 +179,16 @@ func TestGroupThreads(t *testing.T) {
 		all     bool
 		want    string // LWPs of each group
 	}{
-		"none":                        {nil, false, ""},
-		"alike":                       {team(f, f, f), false, "100-102"},
-		"alike, but all are wanted":   {team(f, f, f), true, "100 101 102"},
-		"in two functions":            {team(f, f, g), false, "100, 101 102"},
-		"apart":                       {team(f, g, f), false, "100 101 102"},
-		"one has crashed":             {crashed, false, "100 101 102"},
-		"one is gone":                 {gone, false, "100 0"},
-		"in two states":               {states, false, "100 101"},
-		"apart, and many":             {team(mixed...), false, phrase.Ranges(each(100, 2, 20), 0) + " " + phrase.Ranges(each(101, 2, 20), 0)},
+		"none":                      {nil, false, ""},
+		"alike":                     {team(f, f, f), false, "100-102"},
+		"alike, but all are wanted": {team(f, f, f), true, "100 101 102"},
+		"in two functions":          {team(f, f, g), false, "100, 101 102"},
+		"apart":                     {team(f, g, f), false, "100 101 102"},
+		"one has crashed":           {crashed, false, "100 101 102"},
+		"one is gone":               {gone, false, "100 0"},
+		"in two states":             {states, false, "100 101"},
+		"apart, and many": {team(mixed...), false, phrase.Ranges(each(100, 2, 20), 0) + " " +
+			phrase.Ranges(each(101, 2, 20), 0)},
 		"apart and many, all of them": {team(mixed...), true, strings.Trim(fmt.Sprint(each(100, 1, 40)), "[]")},
 	} {
 		var got []string
@@ -206,10 +213,12 @@ func each(first, step, n int) []int {
 func TestGroupNumbers(t *testing.T) {
 	f := picture.Frame{Kind: picture.FrameUser, Function: "f"}
 	one := []picture.Thread{worker(1, 2, 4, "work_parallel", f)}
-	three := []picture.Thread{worker(1, 1, 4, "work_parallel", f), worker(2, 3, 4, "work_parallel", f), worker(3, 2, 4, "work_parallel", f)}
+	three := []picture.Thread{worker(1, 1, 4, "work_parallel", f), worker(2, 3, 4, "work_parallel", f),
+		worker(3, 2, 4, "work_parallel", f)}
 	nested := slices.Clone(three)
 	for i := range nested {
-		nested[i].Levels = append(slices.Clone(nested[i].Levels), picture.LevelInfo{Level: 2, ThreadNum: ref(0), TeamSize: ref(2)})
+		nested[i].Levels = append(slices.Clone(nested[i].Levels), picture.LevelInfo{Level: 2, ThreadNum: ref(0),
+			TeamSize: ref(2)})
 	}
 	for want, ts := range map[string][]picture.Thread{"2/4": one, "1-3/4": three, "1-3/4 > 0/2": nested} {
 		if got := groupNumbers(ts); got != want {
@@ -237,22 +246,29 @@ func TestNoVerdict(t *testing.T) {
 	live := picture.Target{Kind: "process", PID: 7, Pause: &picture.Pause{Threads: 4, Stops: 1}}
 	core := picture.Target{Kind: "core", Path: "core.7", PID: 7}
 	died := picture.Target{Kind: "core", Path: "core.7", Signal: "SIGTERM"}
-	const next, later = "; next: `ompd-inspect watch 7` shows whether it makes progress", "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes progress"
+	const next, later = "; next: `ompd-inspect watch 7` shows whether it makes progress",
+		"; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes progress"
 	for _, tt := range []struct {
 		target  picture.Target
 		threads []picture.Thread
 		want    string
 	}{
 		{live, nil, "no verdict: no cause of a hang was found" + next},
-		{picture.Target{Kind: "process", PID: 7, Pause: &picture.Pause{Threads: 4}}, nil, "no verdict: no cause of a hang was found"}, // held
+		// held
+		{picture.Target{Kind: "process", PID: 7, Pause: &picture.Pause{Threads: 4}}, nil,
+			"no verdict: no cause of a hang was found"},
 		{live, locks, "not known whether it hangs: all 4 threads wait: for lock table" + next},
 		{core, locks, "not known whether it hangs: all 4 threads wait: for lock table" + later},
 		{core, slices.Concat(locks, idle), "not known whether it hangs: all 4 threads wait: for lock table" + later},
 		{core, locks[:1], "not known whether it hangs: its one thread waits: for lock table" + later},
-		{core, waits(2, "wait_lock", picture.WaitLock, ""), "not known whether it hangs: all 2 threads wait: for lock (0x1000)" + later},
-		{live, slices.Concat(locks[:1], waits(3, "wait_barrier_explicit", picture.WaitBarrier, "")), "not known whether it hangs: all 4 threads wait: 3 at a barrier, 1 for lock table" + next},
-		{live, waits(2, "wait_taskwait", "", ""), "not known whether it hangs: all 2 threads wait: in a taskwait" + next},
-		{live, slices.Concat(works, locks), "no sign of a hang: 2 of 6 threads are at work; the others wait: for lock table" + next},
+		{core, waits(2, "wait_lock", picture.WaitLock, ""), "not known whether it hangs: all 2 threads wait: for " +
+			"lock (0x1000)" + later},
+		{live, slices.Concat(locks[:1], waits(3, "wait_barrier_explicit", picture.WaitBarrier, "")),
+			"not known whether it hangs: all 4 threads wait: 3 at a barrier, 1 for lock table" + next},
+		{live, waits(2, "wait_taskwait", "", ""), "not known whether it hangs: all 2 threads wait: in a taskwait" +
+			next},
+		{live, slices.Concat(works, locks), "no sign of a hang: 2 of 6 threads are at work; the others wait: for " +
+			"lock table" + next},
 		{core, works, "no sign of a hang: all 2 threads are at work"},
 		{died, works, "no verdict: nothing shows why SIGTERM came"},
 		{died, locks, "not known whether it hangs: all 4 threads wait: for lock table"},
@@ -280,7 +296,8 @@ func TestWaitList(t *testing.T) {
 
 // TestCounts: statistics of a layout are not for the first page, other words are.
 func TestCounts(t *testing.T) {
-	for layout, want := range map[string]bool{"": true, "249 from table 16, 70 from memory": true, "derived by running the runtime's own functions": false} {
+	for layout, want := range map[string]bool{"": true, "249 from table 16, 70 from memory": true,
+		"derived by running the runtime's own functions": false} {
 		if counts(layout) != want {
 			t.Errorf("counts(%q) is %v", layout, !want)
 		}
@@ -291,10 +308,12 @@ func TestCounts(t *testing.T) {
 func TestTaskKey(t *testing.T) {
 	fn := &picture.Code{Name: "walk", File: "t.c", Line: 5}
 	chain := func(kids *int) []picture.Task {
-		tasks := []picture.Task{{ID: "0x1", Kind: picture.TaskImplicit, State: picture.TaskRunning, Thread: 1, ThreadNum: ref(0), IncompleteChildren: kids}}
+		tasks := []picture.Task{{ID: "0x1", Kind: picture.TaskImplicit, State: picture.TaskRunning, Thread: 1,
+			ThreadNum: ref(0), IncompleteChildren: kids}}
 		for i := range 2000 {
 			tasks = append(tasks, picture.Task{
-				ID: picture.ID(fmt.Sprintf("0x%x", i+2)), Parent: picture.ID(fmt.Sprintf("0x%x", i+1)), Kind: picture.TaskExplicit,
+				ID: picture.ID(fmt.Sprintf("0x%x", i+2)), Parent: picture.ID(fmt.Sprintf("0x%x", i+1)),
+				Kind:  picture.TaskExplicit,
 				State: picture.TaskWaiting, Thread: 1 + i%3, Function: fn, IncompleteChildren: kids,
 			})
 		}
@@ -304,8 +323,10 @@ func TestTaskKey(t *testing.T) {
 		tasks []picture.Task
 		rows  []string
 	}{
-		"nested":                           {chain(ref(1)), []string{"1 implicit 0 | ", "1 explicit | implicit 0", "1999 explicit | task t.c:5  walk"}},
-		"nested, children are not counted": {chain(nil), []string{"1 implicit 0 | ", "1 explicit | implicit 0", "1999 explicit | 1000 tasks or more"}},
+		"nested": {chain(ref(1)), []string{"1 implicit 0 | ", "1 explicit | implicit 0",
+			"1999 explicit | task t.c:5  walk"}},
+		"nested, children are not counted": {chain(nil), []string{"1 implicit 0 | ", "1 explicit | implicit 0",
+			"1999 explicit | 1000 tasks or more"}},
 	} {
 		g := newTaskGroups(false)
 		for _, task := range tt.tasks {
@@ -325,7 +346,8 @@ func TestTaskKey(t *testing.T) {
 func TestTaskMemory(t *testing.T) {
 	g := newTaskGroups(false)
 	for i := range 3 * maxParents {
-		g.add(picture.Task{ID: "0x1", Parent: picture.ID(fmt.Sprint("p", i)), Kind: picture.TaskExplicit, State: picture.TaskQueued})
+		g.add(picture.Task{ID: "0x1", Parent: picture.ID(fmt.Sprint("p", i)), Kind: picture.TaskExplicit,
+			State: picture.TaskQueued})
 	}
 	if n := len(g.rows[0].parents); len(g.rows) != 1 || n != maxParents {
 		t.Errorf("%d rows, %d parents", len(g.rows), n)
@@ -337,7 +359,8 @@ func BenchmarkTaskStream(b *testing.B) {
 	for b.Loop() {
 		TaskStream(New(io.Discard, false, NoLimit), func(yield func(picture.Task) bool) {
 			for i := range 1_000_000 {
-				if !yield(picture.Task{ID: "0x1", Parent: "0x2", Kind: picture.TaskExplicit, State: picture.TaskQueued, Function: &picture.Code{Name: "f", Line: i % 3}}) {
+				if !yield(picture.Task{ID: "0x1", Parent: "0x2", Kind: picture.TaskExplicit, State: picture.TaskQueued,
+					Function: &picture.Code{Name: "f", Line: i % 3}}) {
 					return
 				}
 			}

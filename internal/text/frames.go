@@ -84,9 +84,11 @@ func (p *Printer) stack(indent string, fs []picture.Frame, pc bool) {
 		parts = eachFrame(len(fs))
 	}
 	for i, s := range parts {
-		if skip := len(parts) - maxStackLines; !p.all && skip > 0 && i >= maxStackLines-stackTail && i < len(parts)-stackTail {
+		if skip := len(parts) - maxStackLines; !p.all && skip > 0 && i >= maxStackLines-stackTail &&
+			i < len(parts)-stackTail {
 			if i == maxStackLines-stackTail {
-				p.linef("%s… frames #%d to #%d are left out; --all shows them", indent, s.at, parts[len(parts)-stackTail].at-1)
+				p.linef("%s… frames #%d to #%d are left out; --all shows them", indent, s.at,
+					parts[len(parts)-stackTail].at-1)
 			}
 			continue
 		}

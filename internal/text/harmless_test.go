@@ -34,7 +34,8 @@ func TestHarmless(t *testing.T) {
 	var out bytes.Buffer
 	p := New(&out, true, NoLimit)
 	p.line(p.bold("CRASH") + " " + p.name("\x1b[1mf"))
-	if want := ansiBold + "CRASH" + ansiReset + " " + ansiCyan + ansiBold + "f" + ansiReset + "\n"; out.String() != want {
+	if want := ansiBold + "CRASH" + ansiReset + " " + ansiCyan + ansiBold + "f" + ansiReset +
+		"\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }

@@ -220,7 +220,8 @@ func (p *Printer) jobTail(r *job.Report) (out []string) {
 
 // progressLine says how many ranks made progress.
 func progressLine(r *job.Report) string {
-	s := fmt.Sprintf("PROGRESS  two looks: %s made progress, %d did not", phrase.Count(r.Moved.Len(), "rank"), r.Still.Len())
+	s := fmt.Sprintf("PROGRESS  two looks: %s made progress, %d did not", phrase.Count(r.Moved.Len(), "rank"),
+		r.Still.Len())
 	if rest := r.Answered.Len() - r.Moved.Len() - r.Still.Len(); rest > 0 {
 		s += fmt.Sprintf(", of %d it is not known", rest)
 	}

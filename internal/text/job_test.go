@@ -54,7 +54,8 @@ func TestJobPage(t *testing.T) {
 		text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 		for _, want := range []string{
 			"job 123456 10000 ranks on 1250 hosts", "9990 answered", "for rank 4217, which is stopped by a signal",
-			"next: ompd-inspect job 123456 --rank 4217", "solve hang.c:36 > MPI_Allreduce(MPI_COMM_WORLD)", "more classes of 1 to 1 ranks", "no answer: node1 and 9 more (ranks 9,1009,2009,",
+			"next: ompd-inspect job 123456 --rank 4217", "solve hang.c:36 > MPI_Allreduce(MPI_COMM_WORLD)",
+			"more classes of 1 to 1 ranks", "no answer: node1 and 9 more (ranks 9,1009,2009,",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d columns: no %q in\n%s", width, want, strings.Join(lines, "\n"))

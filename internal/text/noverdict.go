@@ -32,7 +32,8 @@ func NoVerdict(pic *picture.Picture) string {
 	case len(waits) == 0:
 		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
 	default:
-		known = fmt.Sprintf("no sign of a hang: %d of %s at work; the others wait: %s", busy, are(len(waits)+busy), waitList(waits))
+		known = fmt.Sprintf("no sign of a hang: %d of %s at work; the others wait: %s", busy, are(len(waits)+busy),
+			waitList(waits))
 	}
 	switch {
 	case t.Pause != nil && t.Pause.Standstill != nil && busy > 0:
@@ -44,7 +45,8 @@ func NoVerdict(pic *picture.Picture) string {
 	case t.Pause != nil && runs(*t.Pause):
 		known += fmt.Sprintf("; next: `ompd-inspect watch %d` shows whether it makes progress", t.PID)
 	case len(waits) > 0 && busy == 0 && t.Kind == "core":
-		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes progress"
+		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes " +
+			"progress"
 	}
 	return known
 }
@@ -74,7 +76,8 @@ func are(n int) string {
 // that do not wait. Idle threads and helpers are neither.
 func waiting(ts []picture.Thread) (waits []string, busy int) {
 	for _, t := range ts {
-		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle || t.Role == picture.RoleIdle || t.Hidden {
+		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle ||
+			t.Role == picture.RoleIdle || t.Hidden {
 			continue
 		}
 		if !strings.HasPrefix(string(t.State.Name), "wait_") {
@@ -115,7 +118,8 @@ func waitPhrase(t picture.Thread) string {
 	case strings.HasPrefix(what, "barrier"):
 		return "at a barrier"
 	case t.WaitID != nil || t.WaitName != "":
-		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)), Name: t.WaitName, Address: unnamed(t)})
+		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)),
+			Name: t.WaitName, Address: unnamed(t)})
 	case what == "taskwait" || what == "taskgroup":
 		return "in a " + what
 	}

@@ -18,7 +18,8 @@ func Processes(p *Printer, list *picture.Processes) {
 	} else {
 		t := &table{head: []string{"PID", "USER", "STATE", "THREADS", "CPU", "RUNTIME", "COMMAND"}}
 		for _, c := range list.Processes {
-			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU), runtimeNames(c.Runtimes), commandLine(c))
+			t.add(fmt.Sprint(c.PID), c.User, c.State, fmt.Sprint(c.Threads), fmt.Sprintf("%.0f%%", 100*c.CPU),
+				runtimeNames(c.Runtimes), commandLine(c))
 		}
 		p.table(t)
 		busiest := slices.MaxFunc(list.Processes, func(a, b picture.Process) int { return int(100 * (a.CPU - b.CPU)) })
@@ -26,7 +27,8 @@ func Processes(p *Printer, list *picture.Processes) {
 		p.linef("next: ompd-inspect %d", busiest.PID)
 	}
 	if list.Hidden > 0 {
-		p.wrapped("", processCount(list.Hidden)+" could not be inspected; "+cmp.Or(list.HiddenBecause, "for lack of permission"))
+		p.wrapped("", processCount(list.Hidden)+" could not be inspected; "+
+			cmp.Or(list.HiddenBecause, "for lack of permission"))
 	}
 }
 

@@ -113,7 +113,8 @@ func pause(s picture.Pause) string {
 	if !runs(s) {
 		return "stopped, with " + phrase.Count(s.Threads, "thread")
 	}
-	out := fmt.Sprintf("running, stopped %s for %.1f ms", phrase.Count(s.Threads, "thread"), float64(s.Microseconds)/1000)
+	out := fmt.Sprintf("running, stopped %s for %.1f ms", phrase.Count(s.Threads, "thread"),
+		float64(s.Microseconds)/1000)
 	if s.Stops > 1 {
 		out += fmt.Sprintf(" in %d stops", s.Stops)
 	}
@@ -152,7 +153,8 @@ func openMPPlace(pic *picture.Picture, t picture.Thread) string {
 	}
 	s := string(t.Role) + " thread in serial code"
 	if t.Level != nil && *t.Level > 0 {
-		s = fmt.Sprintf("thread %s of %s (%s) of the parallel region", phrase.Number(t.ThreadNum), phrase.Number(t.TeamSize), t.Role)
+		s = fmt.Sprintf("thread %s of %s (%s) of the parallel region", phrase.Number(t.ThreadNum),
+			phrase.Number(t.TeamSize), t.Role)
 		if r := findRegion(pic, t.Region); r != nil && r.Function != nil {
 			s += " " + phrase.CodeName(r.Function)
 		}
@@ -193,7 +195,8 @@ func runtimes(p *Printer, pic *picture.Picture) {
 	}
 	for _, r := range pic.Runtimes {
 		if strings.HasPrefix(r.Layout, "none") {
-			p.wrapped(p.bold("runtime")+" ", fmt.Sprintf("%s, %s: %s", r.Name, r.Path, strings.TrimPrefix(r.Layout, "none: ")))
+			p.wrapped(p.bold("runtime")+" ",
+				fmt.Sprintf("%s, %s: %s", r.Name, r.Path, strings.TrimPrefix(r.Layout, "none: ")))
 			continue
 		}
 		name := r.Name

@@ -95,7 +95,8 @@ type taskGroups struct {
 }
 
 func newTaskGroups(all bool) *taskGroups {
-	return &taskGroups{all: all, at: map[taskKey]*taskRow{}, names: map[picture.ID]taskName{}, kinds: map[picture.TaskKind]int{}, states: map[picture.TaskState]int{}}
+	return &taskGroups{all: all, at: map[taskKey]*taskRow{}, names: map[picture.ID]taskName{},
+		kinds: map[picture.TaskKind]int{}, states: map[picture.TaskState]int{}}
 }
 
 func (g *taskGroups) add(t picture.Task) {
@@ -152,8 +153,9 @@ type taskKey struct {
 
 func (g *taskGroups) key(t picture.Task) taskKey {
 	k := taskKey{
-		kind: t.Kind, state: t.State, parent: g.names[t.Parent].name, waitsFor: len(t.WaitsFor), predecessors: t.Predecessors,
-		children: children(t) > 0, flags: strings.Join(t.Flags, " "),
+		kind: t.Kind, state: t.State, parent: g.names[t.Parent].name, waitsFor: len(t.WaitsFor),
+		predecessors: t.Predecessors,
+		children:     children(t) > 0, flags: strings.Join(t.Flags, " "),
 	}
 	if c := t.Function; c != nil {
 		k.construct = *c
@@ -186,7 +188,8 @@ func (g *taskGroups) print(p *Printer) {
 		if r.n > 1 {
 			n = fmt.Sprintf("%d×", r.n)
 		}
-		t.add(n, r.kind(), taskState(p, r.Task), phrase.Ranges(r.lwps, maxInCell), r.children(), phrase.CodeName(r.Function),
+		t.add(n, r.kind(), taskState(p, r.Task), phrase.Ranges(r.lwps, maxInCell), r.children(),
+			phrase.CodeName(r.Function),
 			g.parents(r), taskNotes(r.Task), id)
 	}
 	p.table(t)
@@ -254,10 +257,12 @@ func taskNotes(t picture.Task) string {
 }
 
 func (g *taskGroups) counts() string {
-	s := fmt.Sprintf("%d: %s", g.total, counted(g.kinds, []picture.TaskKind{picture.TaskInitial, picture.TaskImplicit, picture.TaskExplicit, picture.TaskTarget}))
+	s := fmt.Sprintf("%d: %s", g.total, counted(g.kinds, []picture.TaskKind{picture.TaskInitial, picture.TaskImplicit,
+		picture.TaskExplicit, picture.TaskTarget}))
 	if g.kinds[picture.TaskExplicit] > 0 {
 		s += " (" + counted(g.states, []picture.TaskState{
-			picture.TaskRunning, picture.TaskWaiting, picture.TaskQueued, picture.TaskBlocked, picture.TaskCreated, picture.TaskCompleted,
+			picture.TaskRunning, picture.TaskWaiting, picture.TaskQueued, picture.TaskBlocked, picture.TaskCreated,
+			picture.TaskCompleted,
 		}) + ")"
 	}
 	return s

@@ -20,67 +20,86 @@ func ptr[T any](v T) *T { return &v }
 // letter, many threads, deep nesting, errors.
 func nasty() *picture.Picture {
 	long := strings.Repeat("std::vector<std::pair<größe, 幅>>::", 5) + "operator()"
-	code := &picture.Code{Address: ptr(picture.Hex(0x5555_5555_4321)), Name: long, File: "/src/" + strings.Repeat("deep/", 40) + "file.cc", Line: 12345, LineFrom: "call site"}
-	stack := []picture.Frame{
-		{Kind: picture.FramePseudo, Function: "<OMP-lock_wait>"},
-		{Kind: picture.FrameUser, Function: long, File: "/src/f.cc", Line: 7, Inlined: true},
-		{Kind: picture.FrameUser, Function: "f", In: long, Construct: "parallel", File: "/src/f.cc", Line: 7, PC: ptr(picture.Hex(1)), How: "frame pointer"},
-		{Kind: picture.FrameSystem, PC: ptr(picture.Hex(0x7fff_0000_1234)), Module: "libc.so.6"},
-	}
+	deep := "/src/" + strings.Repeat("deep/", 40) + "file.cc"
+	at, stack := ptr(picture.Hex(0x5555_5555_4321)), nastyStack(long)
+	code := &picture.Code{Address: at, Name: long, File: deep, Line: 12345, LineFrom: "call site"}
 	pic := &picture.Picture{
 		Schema: picture.Schema,
 		Target: picture.Target{
-			Kind: "core", Path: "core.1234", PID: 1234, Executable: "/usr/bin/" + long, Signal: "SIGSEGV", CrashedLWP: 1234,
-			FaultAddress: ptr(picture.Hex(16)), Frames: stack, Place: &picture.Place{Role: "worker"},
+			Kind: "core", Path: "core.1234", PID: 1234, Executable: "/usr/bin/" + long, Signal: "SIGSEGV",
+			CrashedLWP: 1234, FaultAddress: ptr(picture.Hex(16)), Frames: stack,
+			Place: &picture.Place{Role: "worker"},
 		},
-		Runtimes: []picture.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Version: "16", Path: "/" + strings.Repeat("lib/", 30), Layout: "1 from memory", Tracking: true}},
+		Runtimes: []picture.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Version: "16", Path: "/" +
+			strings.Repeat("lib/", 30), Layout: "1 from memory", Tracking: true}},
 		Warnings: []string{long, strings.Repeat("many short words ", 50)},
 	}
 	for i := range 50 {
 		th := picture.Thread{
 			LWP: 1234 + i, Role: "worker", Runtime: "libomp", Crashed: i == 0, Region: "0x1/3", Task: "0x2/3",
-			ThreadNum: ptr(i), TeamSize: ptr(50), Level: ptr(3), State: &picture.State{Name: "wait_lock", Source: "tracked", Evidence: "x"},
-			WaitID: ptr(picture.Hex(0x7fff_1234_5678)), WaitKind: "lock", WaitName: long, UserStack: stack, Stack: stack, Errors: []string{long},
+			ThreadNum: ptr(i), TeamSize: ptr(50), Level: ptr(3),
+			State:  &picture.State{Name: "wait_lock", Source: "tracked", Evidence: "x"},
+			WaitID: ptr(picture.Hex(0x7fff_1234_5678)), WaitKind: "lock", WaitName: long, UserStack: stack,
+			Stack: stack, Errors: []string{long},
 		}
 		for l := range 4 {
 			th.Levels = append(th.Levels, picture.LevelInfo{Level: l, ThreadNum: ptr(i), TeamSize: ptr(50)})
 		}
 		pic.Threads = append(pic.Threads, th)
 		pic.Tasks = append(pic.Tasks, picture.Task{
-			ID: picture.ID(fmt.Sprint("0x", i)), Kind: "explicit", State: "blocked", Parent: "0x7", Function: code, Thread: 1234 + i,
-			WaitsFor: []picture.ID{"0x1", "0x2"}, Flags: []string{"untied", "detachable"}, IncompleteChildren: ptr(3), Errors: []string{long},
+			ID: picture.ID(fmt.Sprint("0x", i)), Kind: "explicit", State: "blocked", Parent: "0x7", Function: code,
+			Thread: 1234 + i, WaitsFor: []picture.ID{"0x1", "0x2"}, Flags: []string{"untied", "detachable"},
+			IncompleteChildren: ptr(3),
+			Errors:             []string{long},
 		})
 	}
-	lwps := []int{}
-	for i := range 50 {
-		lwps = append(lwps, 1234+i)
+	var lwps []int
+	for _, th := range pic.Threads {
+		lwps = append(lwps, th.LWP)
 	}
 	for l := range 4 {
-		r := picture.Region{ID: picture.ID(fmt.Sprintf("0x1/%d", l)), Level: l, TeamSize: 50, Function: code, Threads: lwps, League: 2, Serialized: true, Errors: []string{long}}
+		r := picture.Region{ID: picture.ID(fmt.Sprintf("0x1/%d", l)), Level: l, TeamSize: 50, Function: code,
+			Threads: lwps, League: 2, Serialized: true, Errors: []string{long}}
 		if l > 0 {
 			r.Parent = picture.ID(fmt.Sprintf("0x1/%d", l-1))
 		}
 		pic.Regions = append(pic.Regions, r)
 	}
 	pic.Stacks = []picture.MergedStack{{Count: 50, Threads: lwps, Frames: stack}}
-	pic.ICVs = []picture.ICV{{Name: "nthreads-var", Scope: "task", Task: "0x2/3", Value: long, Source: long}, {Name: "run-sched-var", Scope: "thread", Thread: 1, Error: long}}
+	pic.ICVs = []picture.ICV{{Name: "nthreads-var", Scope: "task", Task: "0x2/3", Value: long, Source: long},
+		{Name: "run-sched-var", Scope: "thread", Thread: 1, Error: long}}
 	pic.ControlVars = []picture.ControlVar{{Name: "OMP_PLACES", Value: long, Source: long}}
 	pic.Layout = []picture.LayoutEntry{
-		{Runtime: "libomp", Type: "kmp_base_info_t", Name: "th_team", Claims: []picture.Claim{{Source: "memory", Value: "64"}, {Source: "code", Value: "72"}}},
-		{Runtime: "libomp", Name: "__kmp_threads", Address: ptr(picture.Hex(4096)), Size: 8, Source: "memory", Agreed: []string{"code", "table 16"}},
+		{Runtime: "libomp", Type: "kmp_base_info_t", Name: "th_team",
+			Claims: []picture.Claim{{Source: "memory", Value: "64"}, {Source: "code", Value: "72"}}},
+		{Runtime: "libomp", Name: "__kmp_threads", Address: ptr(picture.Hex(4096)), Size: 8, Source: "memory",
+			Agreed: []string{"code", "table 16"}},
 	}
 	pic.Checks = []picture.Check{{Name: "files", Status: picture.CheckMissing, Detail: long, Fix: long}}
 	return pic
 }
 
+// nastyStack is a stack with frames of each kind.
+func nastyStack(long string) []picture.Frame {
+	return []picture.Frame{
+		{Kind: picture.FramePseudo, Function: "<OMP-lock_wait>"},
+		{Kind: picture.FrameUser, Function: long, File: "/src/f.cc", Line: 7, Inlined: true},
+		{Kind: picture.FrameUser, Function: "f", In: long, Construct: "parallel", File: "/src/f.cc", Line: 7,
+			PC: ptr(picture.Hex(1)), How: "frame pointer"},
+		{Kind: picture.FrameSystem, PC: ptr(picture.Hex(0x7fff_0000_1234)), Module: "libc.so.6"},
+	}
+}
+
 // printers are all the ways to print a picture.
 var printers = map[string]func(*text.Printer, *picture.Picture){
 	"report": text.Report, "threads": text.Threads, "regions": text.Regions, "tasks": text.Tasks, "stacks": text.Stacks,
-	"native": text.NativeStacks, "icvs": text.ICVs, "layout": text.Layout, "doctor": text.Doctor, "warnings": text.Warnings,
-	"stream": func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) },
+	"native": text.NativeStacks, "icvs": text.ICVs, "layout": text.Layout, "doctor": text.Doctor,
+	"warnings": text.Warnings,
+	"stream":   func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) },
 }
 
-func printed(t *testing.T, show func(*text.Printer, *picture.Picture), pic *picture.Picture, color bool, width int) string {
+func printed(t *testing.T, show func(*text.Printer, *picture.Picture), pic *picture.Picture, color bool,
+	width int) string {
 	t.Helper()
 	var b strings.Builder
 	p := text.New(&b, color, width)
@@ -178,17 +197,23 @@ func TestWriter(t *testing.T) {
 func TestTasksAlike(t *testing.T) {
 	var tasks []picture.Task
 	for i := range 30000 {
-		tasks = append(tasks, picture.Task{ID: picture.ID(fmt.Sprintf("%#x", i+1)), Kind: "explicit", State: "queued", Parent: "0x1", Function: &picture.Code{Name: "f", File: "f.c", Line: 3}})
+		tasks = append(tasks, picture.Task{ID: picture.ID(fmt.Sprintf("%#x", i+1)), Kind: "explicit", State: "queued",
+			Parent: "0x1", Function: &picture.Code{Name: "f", File: "f.c", Line: 3}})
 	}
 	tasks[7].State, tasks[7].Thread = "running", 12
 	tasks[8].Predecessors, tasks[8].State = 1, "blocked"
-	out := printed(t, func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), false) }, &picture.Picture{Tasks: tasks}, false, 0)
-	for _, want := range []string{"29998×  explicit  queued", "explicit  running  12", "1 unfinished predecessor", "TASKS 30000: 30000 explicit (1 running, 29998 queued, 1 blocked)"} {
+	out := printed(t, func(p *text.Printer, pic *picture.Picture) {
+		text.TaskStream(p, slices.Values(pic.Tasks),
+			false)
+	}, &picture.Picture{Tasks: tasks}, false, 0)
+	for _, want := range []string{"29998×  explicit  queued", "explicit  running  12", "1 unfinished predecessor",
+		"TASKS 30000: 30000 explicit (1 running, 29998 queued, 1 blocked)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	out = printed(t, func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) }, &picture.Picture{Tasks: tasks}, false, 0)
+	out = printed(t, func(p *text.Printer, pic *picture.Picture) { text.TaskStream(p, slices.Values(pic.Tasks), true) },
+		&picture.Picture{Tasks: tasks}, false, 0)
 	if n := strings.Count(out, "\n"); n < 30000 || n > 30020 || strings.Contains(out, "×") {
 		t.Errorf("%d lines", n)
 	}
@@ -198,10 +223,12 @@ func TestTasksAlike(t *testing.T) {
 func TestICVsAlike(t *testing.T) {
 	pic := &picture.Picture{}
 	for i := range 6 {
-		pic.ICVs = append(pic.ICVs, picture.ICV{Name: "dyn-var", Scope: "task", Task: picture.ID(fmt.Sprint("t", i)), Value: fmt.Sprint(i == 5), Source: "td_icvs"})
+		pic.ICVs = append(pic.ICVs, picture.ICV{Name: "dyn-var", Scope: "task", Task: picture.ID(fmt.Sprint("t", i)),
+			Value: fmt.Sprint(i == 5), Source: "td_icvs"})
 	}
 	out := printed(t, text.ICVs, pic, false, 0)
-	for _, want := range []string{"dyn-var  false  task t0, task t1, task t2, task t3 and 1 more  td_icvs", "dyn-var  true   task t5"} {
+	for _, want := range []string{"dyn-var  false  task t0, task t1, task t2, task t3 and 1 more  td_icvs",
+		"dyn-var  true   task t5"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -124,7 +124,8 @@ func (p *Printer) threadRow(pic *picture.Picture, g threadGroup) []string {
 	case len(g.threads) > 1:
 		mark, lwp = fmt.Sprintf("%d×", len(g.threads)), phrase.Ranges(threadIDs(g.threads), maxInCell)
 	}
-	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutine(first.Goroutine), stateName(first), groupWait(g.threads), groupPlace(g.threads)}
+	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutine(first.Goroutine),
+		stateName(first), groupWait(g.threads), groupPlace(g.threads)}
 	if p.numbers {
 		cells = slices.Insert(cells, nameColumn, groupName(pic, g.threads))
 	}

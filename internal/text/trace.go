@@ -148,7 +148,8 @@ func (p *Events) Statistics(s *picture.Statistics) {
 		p.linef("and %d more, which took less: --all", more)
 	}
 	if s.Unpaired > 0 {
-		p.line(p.dim(fmt.Sprintf("%d events have no counterpart: it is older, or the runtime leaves it out", s.Unpaired)))
+		p.line(p.dim(fmt.Sprintf("%d events have no counterpart: it is older, or the runtime leaves it out",
+			s.Unpaired)))
 	}
 	p.lockOrders(s.LockOrders)
 }

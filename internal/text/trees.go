@@ -64,7 +64,8 @@ func (t tree) print(parent picture.ID, indent string) {
 		case n > 1:
 			t.p.wrapped(indent+branch, t.p.bold(fmt.Sprintf("%d× ", n))+regionLine(t.p, merged(list[i:i+n]), ""))
 		case last.ID != r.ID:
-			t.p.wrapped(indent+branch, regionLine(t.p, r, fmt.Sprintf("levels %d-%d (active %d)", r.Level, last.Level, last.ActiveLevel)))
+			t.p.wrapped(indent+branch, regionLine(t.p, r, fmt.Sprintf("levels %d-%d (active %d)", r.Level, last.Level,
+				last.ActiveLevel)))
 		default:
 			t.p.wrapped(indent+branch, regionLine(t.p, r, ""))
 		}
@@ -81,7 +82,8 @@ func (t tree) print(parent picture.ID, indent string) {
 // same reports whether two regions differ in nothing but their members and levels.
 func same(a, b picture.Region) bool {
 	return len(a.Errors) == 0 && len(b.Errors) == 0 && a.Serialized == b.Serialized && a.TeamSize == b.TeamSize &&
-		a.League == b.League && phrase.CodeName(a.Function) == phrase.CodeName(b.Function) && (a.Level > 0) == (b.Level > 0)
+		a.League == b.League && phrase.CodeName(a.Function) == phrase.CodeName(b.Function) &&
+		(a.Level > 0) == (b.Level > 0)
 }
 
 // alike is how many regions from the first on are alike and have none within them.
@@ -118,7 +120,8 @@ func (t tree) innermost(r picture.Region) picture.Region {
 	last, n := r, 1
 	for n < len(t.pic.Regions) {
 		within := t.children[last.ID]
-		if last.ID == "" || len(within) != 1 || !same(last, within[0]) || !slices.Equal(last.Threads, within[0].Threads) {
+		if last.ID == "" || len(within) != 1 || !same(last, within[0]) ||
+			!slices.Equal(last.Threads, within[0].Threads) {
 			break
 		}
 		last, n = within[0], n+1

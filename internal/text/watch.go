@@ -57,7 +57,10 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 	var groups []*changeGroup
 	for _, t := range c.Threads {
 		at := threadPlace(pic, t.LWP)
-		i := slices.IndexFunc(groups, func(g *changeGroup) bool { return g.did == t.Did && g.where == at && g.aside == t.Aside })
+		i := slices.IndexFunc(groups, func(g *changeGroup) bool {
+			return g.did == t.Did && g.where == at &&
+				g.aside == t.Aside
+		})
 		if i < 0 {
 			groups = append(groups, &changeGroup{did: t.Did, where: at, aside: t.Aside})
 			i = len(groups) - 1

@@ -38,7 +38,8 @@ type plan struct {
 // plans has the plan of each struct that is carried. It is made on first use: most commands
 // never carry one.
 var plans = sync.OnceValue(func() map[reflect.Type]plan {
-	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](), (&ompdv1.Picture{}).ProtoReflect().Descriptor())
+	all := planAll(map[reflect.Type]plan{}, reflect.TypeFor[picture.Picture](),
+		(&ompdv1.Picture{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Breakpoint](), (&ompdv1.Breakpoint{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[watch.Look](), (&ompdv1.Look{}).ProtoReflect().Descriptor())
 	planAll(all, reflect.TypeFor[picture.Event](), (&ompdv1.Event{}).ProtoReflect().Descriptor())
@@ -81,7 +82,8 @@ func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
 		p.fields = append(p.fields, field{i, !strings.Contains(options, "omitempty"), d})
 	}
 	if len(p.fields) < md.Fields().Len() {
-		p.err = errors.Join(p.err, fmt.Errorf("%v has no keys for %d fields of %s", t, md.Fields().Len()-len(p.fields), md.FullName()))
+		p.err = errors.Join(p.err, fmt.Errorf("%v has no keys for %d fields of %s", t, md.Fields().Len()-len(p.fields),
+			md.FullName()))
 	}
 	return p
 }

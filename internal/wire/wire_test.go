@@ -36,7 +36,8 @@ func TestSameWords(t *testing.T) {
 				got = got.Elem()
 			}
 			if list != f.desc.IsList() || optional && !f.desc.HasPresence() || !alike(got.Kind(), want) {
-				t.Errorf("%v.%s is %v, %s is %v", of, of.Field(f.index).Name, of.Field(f.index).Type, f.desc.FullName(), f.desc.Kind())
+				t.Errorf("%v.%s is %v, %s is %v", of, of.Field(f.index).Name, of.Field(f.index).Type, f.desc.FullName(),
+					f.desc.Kind())
 			}
 		}
 	}
@@ -44,7 +45,8 @@ func TestSameWords(t *testing.T) {
 
 var kinds = map[protoreflect.Kind]reflect.Kind{
 	protoreflect.StringKind: reflect.String, protoreflect.Int64Kind: reflect.Int,
-	protoreflect.Uint64Kind: reflect.Uint64, protoreflect.BoolKind: reflect.Bool, protoreflect.DoubleKind: reflect.Float64, protoreflect.MessageKind: reflect.Struct,
+	protoreflect.Uint64Kind: reflect.Uint64, protoreflect.BoolKind: reflect.Bool,
+	protoreflect.DoubleKind: reflect.Float64, protoreflect.MessageKind: reflect.Struct,
 }
 
 func alike(a, b reflect.Kind) bool {

@@ -79,7 +79,8 @@ func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 		t.Run(program+"/"+rt.Name, func(t *testing.T) { test(t, open(t, run)) })
 	}
 	for _, link := range []string{"-static", "-static-pie"} {
-		exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC, Flags: []string{"-O1", "-g", link}})
+		exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC,
+			Flags: []string{"-O1", "-g", link}})
 		t.Run(program+"/libgomp"+link, func(t *testing.T) { test(t, open(t, omptest.Run{Exe: exe})) })
 	}
 }
@@ -88,11 +89,14 @@ func each(t *testing.T, program string, test func(*testing.T, *subject)) {
 func told(w omptest.ThreadTruth) map[string]int {
 	want := map[string]int{
 		"omp_get_thread_num()": w.ThreadNum, "omp_get_num_threads()": w.TeamSize, "omp_get_level()": w.Level,
-		"omp_get_active_level()": w.ActiveLevel, "omp_in_parallel()": w.InParallel, "omp_get_max_threads()": w.MaxThreads,
-		"omp_get_dynamic()": w.Dynamic, "omp_get_max_active_levels()": w.MaxActiveLevels, "omp_get_thread_limit()": w.ThreadLimit,
+		"omp_get_active_level()": w.ActiveLevel, "omp_in_parallel()": w.InParallel,
+		"omp_get_max_threads()": w.MaxThreads,
+		"omp_get_dynamic()":     w.Dynamic, "omp_get_max_active_levels()": w.MaxActiveLevels,
+		"omp_get_thread_limit()": w.ThreadLimit,
 		"omp_get_cancellation()": w.Cancellation, "omp_get_proc_bind()": w.ProcBind, "omp_get_place_num()": w.PlaceNum,
-		"omp_in_final()": w.InFinal, "omp_get_max_task_priority()": w.MaxTaskPriority, "omp_get_default_device()": w.DefaultDevice,
-		"omp_get_team_num()": w.TeamNum, "omp_get_num_teams()": w.NumTeams,
+		"omp_in_final()": w.InFinal, "omp_get_max_task_priority()": w.MaxTaskPriority,
+		"omp_get_default_device()": w.DefaultDevice,
+		"omp_get_team_num()":       w.TeamNum, "omp_get_num_teams()": w.NumTeams,
 	}
 	for l := range w.Sizes {
 		want[fmt.Sprintf("omp_get_team_size(%d)", l)] = w.Sizes[l]
@@ -132,14 +136,16 @@ func (s *subject) checkAnswers(t *testing.T, w omptest.ThreadTruth) {
 	}
 	kind, err := s.call.Ints(tp, "omp_get_schedule", 2)
 	if err != nil || !slices.Equal(kind, []int{int(int32(w.ScheduleKind)), w.ScheduleChunk}) {
-		t.Errorf("LWP %d: schedule %v, %v; the program was told %#x, %d", w.LWP, kind, err, w.ScheduleKind, w.ScheduleChunk)
+		t.Errorf("LWP %d: schedule %v, %v; the program was told %#x, %d", w.LWP, kind, err, w.ScheduleKind,
+			w.ScheduleChunk)
 	}
 }
 
 // TestReadersAgree holds what the readers take from fields against the answers:
 // all are the same.
 func TestReadersAgree(t *testing.T) {
-	for _, program := range []string{"nested", "serialized_nested", "crash_task", "roots", "idle", "tasks_queued", "teams"} {
+	for _, program := range []string{"nested", "serialized_nested", "crash_task", "roots", "idle", "tasks_queued",
+		"teams"} {
 		each(t, program, func(t *testing.T, s *subject) {
 			inRegion := 0
 			for tp, h := range s.threads {
@@ -178,7 +184,8 @@ func TestDifferencesAreFound(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp, h := range s.threads {
 			got, err := s.call.Check(lying{s.Runtime}, h, tp)
-			if err != nil || len(got.Differ) < 2 || !strings.HasPrefix(got.Differ[0].String(), "omp_get_num_threads() would return ") ||
+			if err != nil || len(got.Differ) < 2 ||
+				!strings.HasPrefix(got.Differ[0].String(), "omp_get_num_threads() would return ") ||
 				got.Differ[0].Read != got.Differ[0].Told+100 {
 				t.Errorf("%v: %v, %v", h, got.Differ, err)
 			}
@@ -191,14 +198,16 @@ func TestDifferencesAreFound(t *testing.T) {
 func TestRefused(t *testing.T) {
 	each(t, "barrier", func(t *testing.T, s *subject) {
 		for tp := range s.threads {
-			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
+			if _, err := s.call.Int(tp, "omp_set_num_threads", 3); !errors.Is(err, symbolic.ErrWrites) &&
+				!errors.Is(err, symbolic.ErrOpaque) {
 				t.Errorf("omp_set_num_threads: %v", err)
 			}
 			if _, err := s.call.Int(tp, "omp_get_nothing"); !errors.Is(err, callbacks.ErrNoSymbol) {
 				t.Errorf("omp_get_nothing: %v", err)
 			}
 			var fault *callbacks.FaultError
-			if _, err := s.call.Int(8, "omp_get_level"); !errors.As(err, &fault) && !errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
+			if _, err := s.call.Int(8, "omp_get_level"); !errors.As(err, &fault) &&
+				!errors.Is(err, symbolic.ErrWrites) && !errors.Is(err, symbolic.ErrOpaque) {
 				t.Errorf("a thread pointer of 8: %v", err)
 			}
 		}

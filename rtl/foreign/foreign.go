@@ -29,15 +29,19 @@ const (
 // required are the functions that a runtime must export to be read: all that is
 // told of a thread's place. They have been in the standard since 2008.
 func required() []string {
-	return []string{"omp_get_thread_num", "omp_get_num_threads", "omp_get_level", "omp_get_ancestor_thread_num", "omp_get_team_size"}
+	return []string{"omp_get_thread_num", "omp_get_num_threads", "omp_get_level", "omp_get_ancestor_thread_num",
+		"omp_get_team_size"}
 }
 
 // errUnknown is why most questions have no answer.
-var errUnknown = fmt.Errorf("the structures of this runtime are not known, only what its omp_get_ functions tell: %w", callbacks.Unsupported)
+var errUnknown = fmt.Errorf("the structures of this runtime are not known, only what its omp_get_ functions tell: %w",
+	callbacks.Unsupported)
 
 // warning says once what is missing of a runtime of this kind.
-const warning = "its structures are not known: numbers are what its own omp_get_ functions would return to each thread; " +
-	"tasks, the functions of regions, what a thread waits for, and which threads outside of parallel regions are its own are not known"
+const warning = "its structures are not known: numbers are what its own omp_get_ functions would return to each " +
+	"thread; " +
+	"tasks, the functions of regions, what a thread waits for, and which threads outside of parallel regions are its " +
+	"own are not known"
 
 // runtime is one such runtime of a target at one stop. What it keeps is read once
 // and does not change.

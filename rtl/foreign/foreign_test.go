@@ -53,7 +53,8 @@ func open(t *testing.T, linkedIn bool, args []string, flags ...string) *subject 
 func TestThreads(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"O0": {"-O0"}, "O2": {"-O2"}, "O3": {"-O3"}, "descriptors": {"-O2", "-mtls-dialect=gnu2"},
-		"initial exec": {"-O2", "-ftls-model=initial-exec"}, "bound at start": {"-O1", "-Wl,-z,now"}, "protected": {"-O2", "-fcf-protection"},
+		"initial exec": {"-O2", "-ftls-model=initial-exec"}, "bound at start": {"-O1", "-Wl,-z,now"},
+		"protected": {"-O2", "-fcf-protection"},
 	} {
 		for _, args := range [][]string{nil, {"2"}} {
 			for _, linkedIn := range []bool{false, true} {
@@ -83,13 +84,15 @@ func TestThreads(t *testing.T) {
 func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.ThreadTruth) {
 	t.Helper()
 	info, err := s.Thread(h)
-	if err != nil || string(info.Role) != want.Role || info.ThreadNum != want.ThreadNum || uint64(want.Pthread) != info.Pthread.Value {
+	if err != nil || string(info.Role) != want.Role || info.ThreadNum != want.ThreadNum ||
+		uint64(want.Pthread) != info.Pthread.Value {
 		t.Errorf("LWP %d: %+v, %v; the program says %s %d", want.LWP, info, err, want.Role, want.ThreadNum)
 	}
 	p, err := s.CurrentParallel(h)
 	for level := want.Level; level >= 0; level-- {
 		got, e := s.Parallel(p)
-		if err != nil || e != nil || got.Level != level || got.TeamSize != want.Sizes[level] || level > 0 && got.PrimaryNum != want.Ancestors[level-1] ||
+		if err != nil || e != nil || got.Level != level || got.TeamSize != want.Sizes[level] || level > 0 &&
+			got.PrimaryNum != want.Ancestors[level-1] ||
 			level == want.Level && got.ActiveLevel != want.ActiveLevel {
 			t.Errorf("LWP %d at level %d: %+v, %v %v; the program says %+v", want.LWP, level, got, err, e, want)
 		}
@@ -98,7 +101,8 @@ func (s *subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 	if !errors.Is(err, callbacks.Unavailable) {
 		t.Errorf("around level 0: %v", err)
 	}
-	values := map[string]int{"nthreads-var": want.MaxThreads, "max-active-levels-var": want.MaxActiveLevels, "thread-limit-var": want.ThreadLimit, "dyn-var": want.Dynamic}
+	values := map[string]int{"nthreads-var": want.MaxThreads, "max-active-levels-var": want.MaxActiveLevels,
+		"thread-limit-var": want.ThreadLimit, "dyn-var": want.Dynamic}
 	for i, v := range s.ICVs() {
 		got, err := s.ICV(i+1, rtl.Subject{Scope: rtl.ScopeThread, Thread: h})
 		if n, known := values[v.Name]; err != nil || known && got.Int != int64(n) || got.Source == "" {
@@ -188,7 +192,8 @@ func TestKnownOnesAreLeft(t *testing.T) {
 	defer c.Close()
 	var asked []string
 	rts, err := foreign.Open(c, stamp, func(m *callbacks.Module) bool { asked = append(asked, m.Path); return true })
-	if err != nil || len(rts) != 0 || !slices.ContainsFunc(asked, func(p string) bool { return strings.Contains(p, "libgomp") }) {
+	if err != nil || len(rts) != 0 || !slices.ContainsFunc(asked,
+		func(p string) bool { return strings.Contains(p, "libgomp") }) {
 		t.Errorf("%d runtimes, %v; asked of %v", len(rts), err, asked)
 	}
 }
@@ -222,7 +227,8 @@ func TestDamage(t *testing.T) {
 	defer c.Close()
 	refused, read := 0, 0
 	for seed := range uint64(200) {
-		rts, err := foreign.Open(noisy{c, rand.New(rand.NewPCG(seed, 0))}, stamp, func(*callbacks.Module) bool { return false })
+		rts, err := foreign.Open(noisy{c, rand.New(rand.NewPCG(seed, 0))}, stamp,
+			func(*callbacks.Module) bool { return false })
 		if err != nil || len(rts) != 1 {
 			t.Fatal(len(rts), err)
 		}

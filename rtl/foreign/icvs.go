@@ -33,11 +33,13 @@ func (rt *runtime) ICVs() []rtl.ICV {
 // ICV is what a thread would be told of a variable, as a number.
 func (rt *runtime) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) {
 	if id < 1 || id > len(rt.icvs) {
-		return rtl.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(rt.icvs), callbacks.BadInput)
+		return rtl.ICVValue{}, fmt.Errorf("internal control variable number %d of %d: %w", id, len(rt.icvs),
+			callbacks.BadInput)
 	}
 	f := rt.icvs[id-1]
 	if s.Scope != rtl.ScopeThread {
-		return rtl.ICVValue{}, fmt.Errorf("%s asked for scope %v, it is told to threads: %w", f.ICV, s.Scope, callbacks.BadInput)
+		return rtl.ICVValue{}, fmt.Errorf("%s asked for scope %v, it is told to threads: %w", f.ICV, s.Scope,
+			callbacks.BadInput)
 	}
 	th, err := rt.thread(s.Thread)
 	if err != nil {

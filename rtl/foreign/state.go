@@ -18,7 +18,8 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 	case err != nil || ev == nil:
 		return undefined, err
 	case rt.id.Module.Main:
-		undefined.Evidence = "the runtime is linked into the executable, and nothing distinguishes its code from the program's"
+		undefined.Evidence = "the runtime is linked into the executable, and nothing distinguishes its code from the " +
+			"program's"
 		return undefined, nil
 	case len(ev.Frames) == 0:
 		return undefined, nil
@@ -29,15 +30,18 @@ func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, e
 		}
 	}
 	if !ev.Futex.IsNull() {
-		undefined.Evidence = fmt.Sprintf("it is asleep on a futex at %v: called by the program's code, or by code of the runtime that ended in a tail call", ev.Futex)
+		undefined.Evidence = fmt.Sprintf("it is asleep on a futex at %v: called by the program's code, or by code of "+
+			"the runtime that ended in a tail call", ev.Futex)
 		return undefined, nil
 	}
-	return rtl.ThreadState{State: rtl.StateWorkParallel, Evidence: "no code of the runtime is between it and the program's code"}, nil
+	return rtl.ThreadState{State: rtl.StateWorkParallel, Evidence: "no code of the runtime is between it and the " +
+		"program's code"}, nil
 }
 
 // within is the state of a thread in the runtime's code.
 func within(ev *rtl.Evidence) rtl.ThreadState {
-	st := rtl.ThreadState{State: rtl.StateUndefined, Evidence: "it is in code of the runtime, whose entry point is not known"}
+	st := rtl.ThreadState{State: rtl.StateUndefined, Evidence: "it is in code of the runtime, whose entry point is " +
+		"not known"}
 	if ev.Entry == nil {
 		return st
 	}

@@ -120,5 +120,6 @@ func (rt *runtime) ThreadInParallel(p handles.Parallel, n int) (handles.Thread, 
 	if n == at.num && th.first(l+1) {
 		return rt.handle(th), nil
 	}
-	return handles.Thread{}, fmt.Errorf("several teams look alike to the runtime's functions: which threads are in that of LWP %d is not known: %w", th.lwp, callbacks.Unavailable)
+	return handles.Thread{}, fmt.Errorf("several teams look alike to the runtime's functions: which threads are in "+
+		"that of LWP %d is not known: %w", th.lwp, callbacks.Unavailable)
 }

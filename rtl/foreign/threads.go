@@ -96,7 +96,8 @@ func (rt *runtime) ask(th *thread) error {
 		return err
 	}
 	if level < 0 || level >= maxLevels {
-		return fmt.Errorf("omp_get_level() would return %d, not 0 to %d: %w", level, maxLevels-1, callbacks.Incompatible)
+		return fmt.Errorf("omp_get_level() would return %d, not 0 to %d: %w", level, maxLevels-1,
+			callbacks.Incompatible)
 	}
 	for l := range level + 1 {
 		num, err := rt.call.Int(th.tp, "omp_get_ancestor_thread_num", l)
@@ -123,7 +124,8 @@ func (rt *runtime) confirm(th *thread) error {
 	}
 	size, err := rt.call.Int(th.tp, "omp_get_num_threads")
 	if err == nil && (place{num, size} != th.top()) {
-		return fmt.Errorf("omp_get_thread_num() and omp_get_num_threads() would return %d and %d, the functions with a level %d and %d: %w",
+		return fmt.Errorf("omp_get_thread_num() and omp_get_num_threads() would return %d and %d, the functions with "+
+			"a level %d and %d: %w",
 			num, size, th.top().num, th.top().size, callbacks.Incompatible)
 	}
 	return err
@@ -153,7 +155,8 @@ func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 	if err != nil {
 		return rtl.ThreadInfo{}, err
 	}
-	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp, Role: rtl.RoleWorker, ThreadNum: th.top().num}
+	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
+		Role: rtl.RoleWorker, ThreadNum: th.top().num}
 	switch {
 	case th.first(0):
 		info.Role = rtl.RoleInitial

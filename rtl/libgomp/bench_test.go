@@ -14,7 +14,8 @@ import (
 func BenchmarkOpen(b *testing.B) {
 	for name, flags := range map[string][]string{"dynamic": {"-O1", "-g"}, "static": {"-O1", "-g", "-static"}} {
 		b.Run(name, func(b *testing.B) {
-			run := omptest.Run{Exe: omptest.Compile(b, omptest.Build{Program: "many", Compiler: omptest.GCC, Flags: flags}), Mode: omptest.Kernel}
+			run := omptest.Run{Exe: omptest.Compile(b, omptest.Build{Program: "many", Compiler: omptest.GCC,
+				Flags: flags}), Mode: omptest.Kernel}
 			if name == "dynamic" {
 				run.Runtime = omptest.Libgomp(b)
 			}

@@ -23,13 +23,18 @@ type equivalent struct {
 func equivalents() map[string][]equivalent {
 	return map[string][]equivalent{
 		"ompd_bp_parallel_begin": {
-			{[]string{"gomp_team_start"}, "the thread that meets a parallel construct has a team for it, and starts its threads"},
-			{append(forkFunctions(), "GOMP_parallel_start", "GOMP_parallel_loop_static_start", "GOMP_parallel_loop_dynamic_start",
+			{[]string{"gomp_team_start"}, "the thread that meets a parallel construct has a team for it, and starts " +
+				"its threads"},
+			{append(forkFunctions(), "GOMP_parallel_start", "GOMP_parallel_loop_static_start",
+				"GOMP_parallel_loop_dynamic_start",
 				"GOMP_parallel_loop_guided_start", "GOMP_parallel_loop_runtime_start", "GOMP_parallel_sections_start"),
-				"the thread that meets a parallel construct enters it, before it has a team; the compiler chooses one of these functions"},
+				"the thread that meets a parallel construct enters it, before it has a team; the compiler chooses " +
+					"one of these functions"},
 		},
-		"ompd_bp_parallel_end": {{[]string{"gomp_team_end"}, "the primary thread has executed the region and waits for the others"}},
-		"ompd_bp_teams_begin":  {{[]string{"GOMP_teams_reg"}, "the thread that meets a teams construct on the host enters it, before it has a league"}},
+		"ompd_bp_parallel_end": {{[]string{"gomp_team_end"}, "the primary thread has executed the region and waits " +
+			"for the others"}},
+		"ompd_bp_teams_begin": {{[]string{"GOMP_teams_reg"}, "the thread that meets a teams construct on the host " +
+			"enters it, before it has a league"}},
 		"ompd_bp_task_begin": {{[]string{"GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"},
 			"a thread meets a task construct: the task is made, and may begin later"}},
 		"ompd_bp_thread_begin": {{[]string{"gomp_thread_start"}, "a thread of the runtime begins"}},
@@ -42,7 +47,8 @@ func (rt *base) bodyEntries(location string) []rtl.BodyEntry {
 	var out []rtl.BodyEntry
 	for _, e := range equivalents()[location] {
 		for _, name := range e.functions {
-			if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil && strings.HasPrefix(name, "GOMP_") {
+			if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil &&
+				strings.HasPrefix(name, "GOMP_") {
 				out = append(out, rtl.BodyEntry{Function: name, Address: a})
 			}
 		}
@@ -63,7 +69,8 @@ func (rt *base) Breakpoints() ([]rtl.Breakpoint, error) {
 			}
 		}
 		if b.How == "" {
-			b.Err = fmt.Errorf("%s: this runtime has neither this location nor a function that is known to stand for it: %w", name.Name, callbacks.Unsupported)
+			b.Err = fmt.Errorf("%s: this runtime has neither this location nor a function that is known to stand for "+
+				"it: %w", name.Name, callbacks.Unsupported)
 		}
 		out = append(out, b)
 	}

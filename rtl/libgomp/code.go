@@ -42,7 +42,8 @@ func findTLS(t callbacks.Target, s *layoutcode.Code) (layoutcode.Start, error) {
 			}
 		}
 	}
-	return layoutcode.Start{}, fmt.Errorf("%w: omp_get_num_threads reads no thread-local variable at a fixed distance from the thread pointer", layout.ErrUnknown)
+	return layoutcode.Start{}, fmt.Errorf("%w: omp_get_num_threads reads no thread-local variable at a fixed "+
+		"distance from the thread pointer", layout.ErrUnknown)
 }
 
 // startFrom takes the root of a path to ts.team for gomp_tls_data, if it can be:
@@ -63,7 +64,8 @@ func startFrom(t callbacks.Target, team symbolic.Chain) (start layoutcode.Start,
 	case symbolic.RootTLSSlot:
 		start.Value, err = layout.ReadUint(t, callbacks.At(root.Address), 8)
 		if err == nil && start.Value == 0 {
-			err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown, root.Address)
+			err = fmt.Errorf("%w: the loader has not filled the word for gomp_tls_data at %#x", layout.ErrUnknown,
+				root.Address)
 		}
 		start.Steps = func(c symbolic.Chain) []symbolic.Step {
 			if c.Root.Kind != root.Kind || c.Root.Address != root.Address {

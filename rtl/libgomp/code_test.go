@@ -106,7 +106,8 @@ func codeFiles(t *testing.T) map[string]int {
 		files[path] = major
 	}
 	for _, flags := range [][]string{{"-static"}, {"-static-pie"}} {
-		files[omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC, Flags: append(flags, "-O1")})] = 12
+		files[omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC,
+			Flags: append(flags, "-O1")})] = 12
 		flags = append(flags, "-O1", "-L"+omptest.StaticLibgomp(t))
 		files[omptest.Compile(t, omptest.Build{Program: "nested", Compiler: omptest.GCC, Flags: flags})] = 11
 	}
@@ -146,7 +147,8 @@ func TestCodeAgainstTable(t *testing.T) {
 		}
 		_, lockErr := s.Global("default_lock")
 		_, icvErr := s.Global("gomp_global_icv")
-		t.Logf("GCC %d %v: %d fields derived, 0 wrong, missing %v; locks %v, ICVs %v (%s)", major, l.Arch(), derived, missing, lockErr, icvErr, path)
+		t.Logf("GCC %d %v: %d fields derived, 0 wrong, missing %v; locks %v, ICVs %v (%s)", major, l.Arch(), derived,
+			missing, lockErr, icvErr, path)
 		if derived < 25 || icvErr != nil {
 			t.Errorf("%s: %d fields derived, want 25 or more; gomp_global_icv: %v", path, derived, icvErr)
 		}

@@ -64,7 +64,8 @@ func (rs *records) dependers(t *task) ([]callbacks.Address, error) {
 	for left := n; left > 0; {
 		block := make([]byte, 8*min(left, dependersBlock))
 		if err := rs.mem.ReadMemory(a.Add(f.Elem.Offset+8*(n-left)), block); err != nil {
-			return out, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, errors.Join(err, callbacks.DeviceReadError))
+			return out, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr,
+				errors.Join(err, callbacks.DeviceReadError))
 		}
 		for ; len(block) > 0; block = block[8:] {
 			out = append(out, callbacks.At(callbacks.Word(block[:8])))

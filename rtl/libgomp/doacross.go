@@ -41,7 +41,8 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iterat
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if st.State != rtl.StateWaitOrdered || !strings.HasPrefix(o.function(), "GOMP_doacross_wait") || ev.Entry == nil || ev.Entry.Arg == nil {
+	if st.State != rtl.StateWaitOrdered || !strings.HasPrefix(o.function(), "GOMP_doacross_wait") || ev.Entry == nil ||
+		ev.Entry.Arg == nil {
 		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration of signed numbers: %w", h, callbacks.Unavailable)
 	}
 	first, ok := ev.Entry.Arg(0)
@@ -87,7 +88,8 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 	d := doacross{at: callbacks.At(at)}
 	words := map[uint64]int64{}
 	for _, w := range []struct{ at, size uint64 }{
-		{doacrossChunk, 8}, {doacrossElement, 8}, {doacrossCounts, 4}, {doacrossFlattened, 1}, {doacrossArray, 8}, {doacrossT, 8}, {doacrossBoundary, 8},
+		{doacrossChunk, 8}, {doacrossElement, 8}, {doacrossCounts, 4}, {doacrossFlattened, 1}, {doacrossArray, 8},
+		{doacrossT, 8}, {doacrossBoundary, 8},
 	} {
 		v, err := layout.ReadUint(wr.mem, callbacks.At(at+w.at), w.size)
 		if err != nil {
@@ -96,8 +98,10 @@ func (wr *waits) doacross(o *observer, first int64) (doacross, error) {
 		words[w.at] = int64(v)
 	}
 	d.counts, d.flattened = uint64(words[doacrossCounts]), uint64(words[doacrossFlattened])
-	part, ok := partOf(first, words, r.Uint(f.Sched)&^schedMonotonic, int64(r.Uint(f.ChunkSize)), int64(o.region.size()))
-	if !ok || first < 0 || part < 0 || d.counts == 0 || d.counts > rtl.MaxDoacrossLoops || d.flattened > 1 || words[doacrossArray] == 0 {
+	part, ok := partOf(first, words, r.Uint(f.Sched)&^schedMonotonic, int64(r.Uint(f.ChunkSize)),
+		int64(o.region.size()))
+	if !ok || first < 0 || part < 0 || d.counts == 0 || d.counts > rtl.MaxDoacrossLoops || d.flattened > 1 ||
+		words[doacrossArray] == 0 {
 		return d, fmt.Errorf("the loop with dependences at %#x: %w", at, callbacks.Unavailable)
 	}
 	d.element = uint64(words[doacrossArray]) + uint64(part)*uint64(words[doacrossElement])

@@ -31,7 +31,8 @@ func TestBeginningMember(t *testing.T) {
 		workers++
 		regs.Syscall = -1
 		spins := rtl.Evidence{Registers: &regs, Frames: []rtl.EvidenceFrame{{PC: code.Offset + 1, Owned: true}}}
-		if st, err := s.State(h, &spins); err != nil || st.State != rtl.StateOverhead || !strings.Contains(st.Evidence, "no thread has arrived") {
+		if st, err := s.State(h, &spins); err != nil || st.State != rtl.StateOverhead ||
+			!strings.Contains(st.Evidence, "no thread has arrived") {
 			t.Errorf("LWP %d: %+v, %v", lwp, st, err)
 		}
 	}

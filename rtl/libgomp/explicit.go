@@ -330,7 +330,8 @@ func (rs *records) list(first callbacks.Address, q queueKind, backwards bool, f 
 			return fmt.Errorf("queue of tasks: %w", err)
 		}
 		if !before.IsNull() && t.rec.Address(prev) != before {
-			return fmt.Errorf("queue of tasks: the node at %v does not point back to %v: %w", node, before, callbacks.Incomplete)
+			return fmt.Errorf("queue of tasks: the node at %v does not point back to %v: %w", node, before,
+				callbacks.Incomplete)
 		}
 		if err := f(t); errors.Is(err, errEnd) {
 			return nil

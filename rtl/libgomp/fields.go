@@ -68,14 +68,15 @@ type threadFields struct {
 // teamFields are those of a team. Behind a gomp_team lie its nthreads implicit
 // tasks, and behind these the array ordered_release.
 type teamFields struct {
-	Size               layout.Type
-	Nthreads           layout.Field `layout:"nthreads"`
-	PrevTeam           layout.Field `layout:"prev_ts.team"` // of the thread that forked, as it was before
-	PrevTeamID         layout.Field `layout:"prev_ts.team_id"`
-	PrevLevel          layout.Field `layout:"prev_ts.level"`
-	PrevActiveLevel    layout.Field `layout:"prev_ts.active_level"`
-	MasterRelease      layout.Field `layout:"master_release"`
-	OrderedRelease     layout.Field `layout:"ordered_release"` // by thread number: master_release, or the member's gomp_thread.release
+	Size            layout.Type
+	Nthreads        layout.Field `layout:"nthreads"`
+	PrevTeam        layout.Field `layout:"prev_ts.team"` // of the thread that forked, as it was before
+	PrevTeamID      layout.Field `layout:"prev_ts.team_id"`
+	PrevLevel       layout.Field `layout:"prev_ts.level"`
+	PrevActiveLevel layout.Field `layout:"prev_ts.active_level"`
+	MasterRelease   layout.Field `layout:"master_release"`
+	// by thread number: master_release, or the member's gomp_thread.release
+	OrderedRelease     layout.Field `layout:"ordered_release"`
 	Total              layout.Field `layout:"barrier.total"`
 	Generation         layout.Field `layout:"barrier.generation"`
 	Awaited            layout.Field `layout:"barrier.awaited"`

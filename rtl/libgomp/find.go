@@ -67,7 +67,10 @@ func nameless(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
 		}
 	}
 	if len(lost) > 1 {
-		lost = slices.DeleteFunc(lost, func(m *callbacks.Module) bool { return !strings.Contains(path.Base(m.Path), "gomp") })
+		lost = slices.DeleteFunc(lost, func(m *callbacks.Module) bool {
+			return !strings.Contains(path.Base(m.Path),
+				"gomp")
+		})
 	}
 	if len(lost) != 1 {
 		return nil
@@ -118,7 +121,8 @@ type marker struct {
 // markers are in ascending order of releases.
 func markers() []marker {
 	return []marker{
-		{7, "GOMP_1.0", ""}, {9, "GOMP_5.0", "GOMP_parallel_reductions"}, {10, "OACC_2.6", ""}, {11, "GOMP_5.0.1", "omp_fulfill_event"},
+		{7, "GOMP_1.0", ""}, {9, "GOMP_5.0", "GOMP_parallel_reductions"}, {10, "OACC_2.6", ""},
+		{11, "GOMP_5.0.1", "omp_fulfill_event"},
 		{12, "GOMP_5.1", "omp_display_env"}, {13, "GOMP_5.1.1", "omp_in_explicit_task"}, {14, "GOMP_5.1.2", ""},
 		{15, "GOMP_6.0", ""}, {16, "GOMP_6.0.1", ""},
 	}

@@ -51,7 +51,8 @@ type fork struct {
 func forkFunctions() []string {
 	names := []string{"GOMP_parallel", "GOMP_parallel_sections", "GOMP_parallel_reductions"}
 	for _, s := range []string{
-		"static", "dynamic", "guided", "runtime", "nonmonotonic_dynamic", "nonmonotonic_guided", "nonmonotonic_runtime", "maybe_nonmonotonic_runtime",
+		"static", "dynamic", "guided", "runtime", "nonmonotonic_dynamic", "nonmonotonic_guided", "nonmonotonic_runtime",
+		"maybe_nonmonotonic_runtime",
 	} {
 		names = append(names, "GOMP_parallel_loop_"+s)
 	}

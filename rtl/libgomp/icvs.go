@@ -16,35 +16,45 @@ type icv = rtl.ICVReading[*settings]
 // those of other versions. Scopes are those in which this runtime keeps them.
 var icvs = sync.OnceValue(func() rtl.ICVTable[*settings] {
 	return rtl.ICVTable[*settings]{
-		regionICV("active-levels-var", "ts.active_level", func(_ *settings, r *region) int64 { return int64(r.active) }),
+		regionICV("active-levels-var", "ts.active_level",
+			func(_ *settings, r *region) int64 { return int64(r.active) }),
 		spaceValue("affinity-format-var", (*settings).affinityFormat).AsText(),
 		taskValue("bind-var", (*settings).bindVar),
 		globalICV("cancel-var", "gomp_cancel_var", 1, rtl.BoolText, func(g *globals) layout.Global { return g.Cancel }),
 		globalICV("debug-var", "gomp_debug_var", 1, rtl.EnabledText, func(g *globals) layout.Global { return g.Debug }),
 		threadValue("def-allocator-var", (*settings).defAllocator),
-		rtl.MissingICV[*settings]("def-sched-var", "the runtime has no variable for it: an unspecified schedule is static, fixed by the compiler"),
-		taskICV("default-device-var", "icv.default_device_var", nil, func(l *Layout) layout.Field { return l.Task.DefaultDevice }),
-		rtl.MissingICV[*settings]("device-num-var", "the host's number is the number of devices, which offloading plugins know"),
-		globalICV("display-affinity-var", "gomp_display_affinity_var", 1, rtl.BoolText, func(g *globals) layout.Global { return g.DisplayAffinity }),
+		rtl.MissingICV[*settings]("def-sched-var", "the runtime has no variable for it: an unspecified schedule is "+
+			"static, fixed by the compiler"),
+		taskICV("default-device-var", "icv.default_device_var", nil,
+			func(l *Layout) layout.Field { return l.Task.DefaultDevice }),
+		rtl.MissingICV[*settings]("device-num-var", "the host's number is the number of devices, which offloading "+
+			"plugins know"),
+		globalICV("display-affinity-var", "gomp_display_affinity_var", 1, rtl.BoolText,
+			func(g *globals) layout.Global { return g.DisplayAffinity }),
 		taskICV("dyn-var", "icv.dyn_var", rtl.BoolText, func(l *Layout) layout.Field { return l.Task.Dyn }),
 		taskValue("explicit-task-var", (*settings).explicitVar),
 		taskValue("final-task-var", (*settings).finalVar),
-		regionICV("league-size-var", "num_teams", func(st *settings, r *region) int64 { return int64(max(1, st.records.league(r))) }),
+		regionICV("league-size-var", "num_teams",
+			func(st *settings, r *region) int64 { return int64(max(1, st.records.league(r))) }),
 		regionICV("levels-var", "ts.level", func(_ *settings, r *region) int64 { return int64(r.level()) }),
 		taskValue("max-active-levels-var", (*settings).maxActiveLevels),
-		globalICV("max-task-priority-var", "gomp_max_task_priority_var", 4, nil, func(g *globals) layout.Global { return g.MaxTaskPriority }),
+		globalICV("max-task-priority-var", "gomp_max_task_priority_var", 4, nil,
+			func(g *globals) layout.Global { return g.MaxTaskPriority }),
 		globalICV("nteams-var", "gomp_num_teams_var", 4, nil, func(g *globals) layout.Global { return g.NumTeams }),
 		taskValue("nthreads-var", (*settings).nthreadsVar),
 		rtl.MissingICV[*settings]("num-devices-var", "offloading plugins know it"),
-		globalICV("num-procs-var", "gomp_available_cpus", 4, nil, func(g *globals) layout.Global { return g.AvailableCPUs }),
+		globalICV("num-procs-var", "gomp_available_cpus", 4, nil,
+			func(g *globals) layout.Global { return g.AvailableCPUs }),
 		threadValue("place-assignment-var", (*settings).placeAssignment),
 		threadValue("place-partition-var", (*settings).placePartition),
 		taskValue("run-sched-var", (*settings).runSched).AsText(),
 		rtl.MissingICV[*settings]("stacksize-var", "the runtime keeps it only in the attributes for new threads"),
-		globalICV("target-offload-var", "gomp_target_offload_var", 4, offloadText, func(g *globals) layout.Global { return g.TargetOffload }),
+		globalICV("target-offload-var", "gomp_target_offload_var", 4, offloadText,
+			func(g *globals) layout.Global { return g.TargetOffload }),
 		parallelValue("team-num-var", (*settings).teamNum),
 		regionICV("team-size-var", "nthreads", func(_ *settings, r *region) int64 { return int64(r.size()) }),
-		globalICV("teams-thread-limit-var", "gomp_teams_thread_limit_var", 4, nil, func(g *globals) layout.Global { return g.TeamsThreadLimit }),
+		globalICV("teams-thread-limit-var", "gomp_teams_thread_limit_var", 4, nil,
+			func(g *globals) layout.Global { return g.TeamsThreadLimit }),
 		taskValue("thread-limit-var", (*settings).threadLimit),
 		threadValue("thread-num-var", (*settings).threadNum),
 		rtl.MissingICV[*settings]("tool-libraries-var", "the runtime has no interface for tools"),
@@ -65,14 +75,16 @@ func (st *settings) ICV(id int, s rtl.Subject) (rtl.ICVValue, error) { return ic
 
 // spaceValue is a variable of the address space.
 func spaceValue(name string, get func(*settings) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace}, Read: func(st *settings, _ rtl.Subject) (rtl.ICVValue, error) {
-		return get(st)
-	}}
+	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeAddressSpace},
+		Read: func(st *settings, _ rtl.Subject) (rtl.ICVValue, error) {
+			return get(st)
+		}}
 }
 
 // threadValue is a variable of a thread.
 func threadValue(name string, get func(*settings, *thread) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeThread}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue, error) {
+	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeThread}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue,
+		error) {
 		_, th, err := st.threads.regionOf(s.Thread)
 		if err != nil {
 			return rtl.ICVValue{}, err
@@ -83,19 +95,21 @@ func threadValue(name string, get func(*settings, *thread) (rtl.ICVValue, error)
 
 // parallelValue is a variable of a region.
 func parallelValue(name string, get func(*settings, *region) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue, error) {
-		r, err := st.threads.find(s.Parallel)
-		if err != nil {
-			return rtl.ICVValue{}, err
-		}
-		return get(st, r)
-	}}
+	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeParallel},
+		Read: func(st *settings, s rtl.Subject) (rtl.ICVValue, error) {
+			r, err := st.threads.find(s.Parallel)
+			if err != nil {
+				return rtl.ICVValue{}, err
+			}
+			return get(st, r)
+		}}
 }
 
 // taskValue is a variable of a task. A program whose threads have not used the runtime
 // has no initial task yet, but has its variables: they are those of no task.
 func taskValue(name string, get func(*settings, found) (rtl.ICVValue, error)) icv {
-	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue, error) {
+	return icv{ICV: rtl.ICV{Name: name, Scope: rtl.ScopeTask}, Read: func(st *settings, s rtl.Subject) (rtl.ICVValue,
+		error) {
 		if s.Task.IsZero() {
 			return get(st, found{region: &region{}})
 		}

@@ -16,9 +16,11 @@ var sinceGCC = map[string]int{"team-num-var": 12}
 func settings() map[string][]string {
 	return map[string][]string{
 		"roots none": nil,
-		"roots list": {"OMP_NUM_THREADS=4,3,2", "OMP_SCHEDULE=dynamic,7", "OMP_CANCELLATION=true", "OMP_MAX_TASK_PRIORITY=9",
+		"roots list": {"OMP_NUM_THREADS=4,3,2", "OMP_SCHEDULE=dynamic,7", "OMP_CANCELLATION=true",
+			"OMP_MAX_TASK_PRIORITY=9",
 			"OMP_DYNAMIC=false"},
-		"barrier bind": {"OMP_PROC_BIND=spread,close", "OMP_PLACES=cores", "OMP_SCHEDULE=monotonic:guided,3", "OMP_THREAD_LIMIT=40"},
+		"barrier bind": {"OMP_PROC_BIND=spread,close", "OMP_PLACES=cores", "OMP_SCHEDULE=monotonic:guided,3",
+			"OMP_THREAD_LIMIT=40"},
 		"barrier auto": {"OMP_SCHEDULE=auto", "OMP_NUM_THREADS=3"},
 	}
 }

@@ -214,7 +214,8 @@ func (st *settings) placePartition(th *thread) (rtl.ICVValue, error) {
 		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
 	}
 	return rtl.ICVValue{
-		Int: first, Text: fmt.Sprintf("%d-%d", first, first+n-1), Whole: n == 1, Source: "ts.place_partition_off, ts.place_partition_len",
+		Int: first, Text: fmt.Sprintf("%d-%d", first, first+n-1), Whole: n == 1,
+		Source: "ts.place_partition_off, ts.place_partition_len",
 	}, th.rec.Err()
 }
 
@@ -239,5 +240,6 @@ func (st *settings) waitPolicy() (rtl.ICVValue, error) {
 	if uint64(v) >= activeSpins {
 		policy = 0
 	}
-	return rtl.IntegerICV(policy, func(v int64) string { return rtl.NameOf(v, "active", "passive") }, "gomp_spin_count_var"), err
+	return rtl.IntegerICV(policy, func(v int64) string { return rtl.NameOf(v, "active", "passive") },
+		"gomp_spin_count_var"), err
 }

@@ -154,7 +154,8 @@ func TestStalePlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, bad := range []handles.Parallel{{Stamp: p.Stamp}, {Stamp: p.Stamp, Team: p.Team, Level: p.Level + 1}, {Team: p.Team, Level: p.Level}} {
+		for _, bad := range []handles.Parallel{{Stamp: p.Stamp}, {Stamp: p.Stamp, Team: p.Team, Level: p.Level + 1},
+			{Team: p.Team, Level: p.Level}} {
 			if _, err := rt.Parallel(bad); !isStale(err) {
 				t.Errorf("%v: %v", bad, err)
 			}

@@ -57,13 +57,15 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 	if err != nil {
 		return nil, err
 	}
-	found := &base{target: t, mem: t, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity, code: codeOf(t, mod)}
+	found := &base{target: t, mem: t, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity,
+		code: codeOf(t, mod)}
 	rt, err := newRuntime(found, newForks(found))
 	if err != nil {
 		return nil, err
 	}
 	if !rt.anyPointer() {
-		found.id.Warnings = append(found.id.Warnings, "the target does not provide thread pointers: threads cannot be found")
+		found.id.Warnings = append(found.id.Warnings, "the target does not provide thread pointers: threads cannot "+
+			"be found")
 	}
 	return rt, nil
 }

@@ -63,7 +63,8 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 		err = loc.Layout.keysKnown()
 	}
 	if err != nil {
-		return nil, &rtl.Unread{Module: mod, Err: fmt.Errorf("libgomp layout: %w", errors.Join(err, callbacks.Incompatible))}
+		return nil, &rtl.Unread{Module: mod,
+			Err: fmt.Errorf("libgomp layout: %w", errors.Join(err, callbacks.Incompatible))}
 	}
 	if table.name == "derived" {
 		loc.Identity.Warnings = append(loc.Identity.Warnings,
@@ -89,8 +90,10 @@ func believeMemory(memory *memorySource, candidates []layout.Entry) int {
 
 // keysKnown is the error of a name without which nothing can be read.
 func (l *Layout) keysKnown() error {
-	return errors.Join(l.Globals.TLS.Err(), l.Thread.Team.Err(), l.Thread.TeamID.Err(), l.Thread.Level.Err(), l.Thread.Task.Err(),
-		l.Thread.ThreadPool.Err(), l.Team.Nthreads.Err(), l.Team.PrevTeam.Err(), l.Team.PrevTeamID.Err(), l.Team.Size.Err(), l.Task.Size.Err())
+	return errors.Join(l.Globals.TLS.Err(), l.Thread.Team.Err(), l.Thread.TeamID.Err(), l.Thread.Level.Err(),
+		l.Thread.Task.Err(),
+		l.Thread.ThreadPool.Err(), l.Team.Nthreads.Err(), l.Team.PrevTeam.Err(), l.Team.PrevTeamID.Err(),
+		l.Team.Size.Err(), l.Task.Size.Err())
 }
 
 // symbolSource answers from the symbols of a runtime that is not stripped, as one

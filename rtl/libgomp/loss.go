@@ -78,7 +78,8 @@ func (s *states) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
 			continue
 		}
 		out.Count += l.count
-		out.Evidence = fmt.Sprintf("the pool at %v has %d threads (threads_used); %d of them are not in the process", callbacks.At(pool), l.of, l.count)
+		out.Evidence = fmt.Sprintf("the pool at %v has %d threads (threads_used); %d of them are not in the process",
+			callbacks.At(pool), l.of, l.count)
 	}
 	if out.Count == 0 {
 		return out

@@ -49,12 +49,16 @@ func variants() []variant {
 		{name: "O1", flags: []string{"-O1", "-g"}, mode: omptest.Kernel},
 		{name: "O0", flags: []string{"-O0", "-g"}, mode: omptest.Gcore},
 		{name: "O2-stripped", flags: []string{"-O2"}, strip: true, mode: omptest.Kernel, nolines: true},
-		{name: "active", flags: []string{"-O3", "-g", "-no-pie"}, env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}, mode: omptest.Kernel,
-			only: []string{"spinning", "lock", "lock_cycle", "critical", "nest_lock", "ordered", "reduction", "taskwait", "taskgroup",
+		{name: "active", flags: []string{"-O3", "-g", "-no-pie"},
+			env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}, mode: omptest.Kernel,
+			only: []string{"spinning", "lock", "lock_cycle", "critical", "nest_lock", "ordered", "reduction",
+				"taskwait", "taskgroup",
 				"tasks_deps", "crash_task", "cxx_lambda"}},
 		{name: "static", flags: []string{"-O1", "-g", "-static"}, static: true, mode: omptest.Kernel},
-		{name: "static-stripped", flags: []string{"-O1", "-static"}, strip: true, static: true, mode: omptest.Kernel, nolines: true, nocode: true},
-		{name: "archive-stripped", flags: []string{"-O1", "-Wl,--as-needed,--whole-archive,-l:libgomp.a,--no-whole-archive"},
+		{name: "static-stripped", flags: []string{"-O1", "-static"}, strip: true, static: true, mode: omptest.Kernel,
+			nolines: true, nocode: true},
+		{name: "archive-stripped", flags: []string{"-O1",
+			"-Wl,--as-needed,--whole-archive,-l:libgomp.a,--no-whole-archive"},
 			strip: true, static: true, mode: omptest.Kernel, nolines: true, nocode: true,
 			only: []string{"barrier", "nested", "lock", "critical", "tasks_deps", "idle"}},
 		{name: "static-pie", flags: []string{"-O2", "-g", "-static-pie"}, static: true, mode: omptest.Kernel},
@@ -63,8 +67,10 @@ func variants() []variant {
 
 func programs() []string {
 	return []string{
-		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
-		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
+		"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
+		"nest_lock",
+		"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup",
+		"tasks_deps",
 		"tasks_queued", "taskwait", "cxx_lambda", "fortran_barrier", "cxx_locks", "fortran_nested",
 	}
 }
@@ -135,7 +141,8 @@ func (s *subject) checkRelease(t *testing.T, major int) {
 	low, high, ranged := strings.Cut(strings.TrimSuffix(id.Version, " or newer"), "-")
 	first, _ := strconv.Atoi(low)
 	last, _ := strconv.Atoi(high)
-	if open := strings.HasSuffix(id.Version, " or newer"); major < first || ranged && major > last || !open && !ranged && major != first {
+	if open := strings.HasSuffix(id.Version, " or newer"); major < first || ranged && major > last || !open &&
+		!ranged && major != first {
 		t.Errorf("version %q by %s, it is %d", id.Version, id.VersionBy, major)
 	}
 	agreed := 0

@@ -53,8 +53,10 @@ func (s *memorySource) Name() string { return "memory" }
 // testedFields are the fields that an invariant is about.
 func testedFields() []fieldName {
 	return []fieldName{
-		fieldOf("gomp_thread", "ts.team"), fieldOf("gomp_thread", "ts.team_id"), fieldOf("gomp_thread", "ts.level"), fieldOf("gomp_thread", "release"),
-		fieldOf("gomp_team", ""), fieldOf("gomp_team", "nthreads"), fieldOf("gomp_team", "barrier.total"), fieldOf("gomp_team", "master_release"),
+		fieldOf("gomp_thread", "ts.team"), fieldOf("gomp_thread", "ts.team_id"), fieldOf("gomp_thread", "ts.level"),
+		fieldOf("gomp_thread", "release"),
+		fieldOf("gomp_team", ""), fieldOf("gomp_team", "nthreads"), fieldOf("gomp_team", "barrier.total"),
+		fieldOf("gomp_team", "master_release"),
 		fieldOf("gomp_team", "ordered_release"), fieldOf("gomp_task", ""), fieldOf("gomp_task", "kind"),
 	}
 }
@@ -216,7 +218,8 @@ func (s *memorySource) shows(a uint64, data []byte, row int) bool {
 		return false
 	}
 	of := func(typ, field string) layout.Field { return s.table.Places[fieldOf(typ, field)][row] }
-	r := layout.Read(s.target, callbacks.At(team), of("gomp_team", "nthreads"), of("gomp_team", "barrier.total"), of("gomp_team", "ordered_release"))
+	r := layout.Read(s.target, callbacks.At(team), of("gomp_team", "nthreads"), of("gomp_team", "barrier.total"),
+		of("gomp_team", "ordered_release"))
 	n, ordered := r.Uint(of("gomp_team", "nthreads")), r.Address(of("gomp_team", "ordered_release"))
 	tasks := team + of("gomp_team", "").Size
 	size := of("gomp_task", "").Size

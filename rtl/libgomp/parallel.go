@@ -53,7 +53,8 @@ func (ths *threads) EnclosingParallel(h handles.Parallel) (handles.Parallel, err
 	case r.level() == 0:
 		return handles.Parallel{}, errOutermost
 	default:
-		return handles.Parallel{}, fmt.Errorf("%v lies in a region whose threads are unknown: %w", h, callbacks.Unavailable)
+		return handles.Parallel{}, fmt.Errorf("%v lies in a region whose threads are unknown: %w", h,
+			callbacks.Unavailable)
 	}
 	return ths.parallelHandle(r.around), nil
 }
@@ -69,7 +70,8 @@ func (ths *threads) ThreadInParallel(h handles.Parallel, n int) (handles.Thread,
 	}
 	th := r.members[n]
 	if th == nil {
-		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: the team is being formed, or the thread has left it at its end: %w", n, h, callbacks.Unavailable)
+		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: the team is being formed, or the thread "+
+			"has left it at its end: %w", n, h, callbacks.Unavailable)
 	}
 	return ths.threadHandle(th), nil
 }
@@ -81,7 +83,8 @@ func (ths *threads) TaskInParallel(h handles.Parallel, n int) (handles.Task, err
 		return handles.Task{}, err
 	}
 	if n < 0 || n >= r.size() {
-		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.size(), callbacks.BadInput)
+		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.size(),
+			callbacks.BadInput)
 	}
 	return ths.implicitHandle(r, n), nil
 }

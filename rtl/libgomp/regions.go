@@ -251,7 +251,8 @@ func (w *world) at(th *thread, i int) *region {
 // holding is the region of the team that the address a lies in, behind whose
 // fields its implicit tasks are; nil if there is none.
 func (w *world) holding(a callbacks.Address) *region {
-	i, found := slices.BinarySearchFunc(w.order, a.Offset, func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })
+	i, found := slices.BinarySearchFunc(w.order, a.Offset,
+		func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })
 	if !found {
 		i--
 	}

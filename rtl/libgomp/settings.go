@@ -11,10 +11,13 @@ import (
 // each one sets.
 func controls() [][2]string {
 	return [][2]string{
-		{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"}, {"OMP_CANCELLATION", "cancel-var"},
-		{"OMP_DEFAULT_DEVICE", "default-device-var"}, {"OMP_DISPLAY_AFFINITY", "display-affinity-var"}, {"OMP_DYNAMIC", "dyn-var"},
+		{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
+		{"OMP_CANCELLATION", "cancel-var"},
+		{"OMP_DEFAULT_DEVICE", "default-device-var"}, {"OMP_DISPLAY_AFFINITY", "display-affinity-var"},
+		{"OMP_DYNAMIC", "dyn-var"},
 		{"OMP_MAX_ACTIVE_LEVELS", "max-active-levels-var"}, {"OMP_MAX_TASK_PRIORITY", "max-task-priority-var"},
-		{"OMP_NUM_TEAMS", "nteams-var"}, {"OMP_NUM_THREADS", "nthreads-var"}, {"OMP_PROC_BIND", "bind-var"}, {"OMP_SCHEDULE", "run-sched-var"},
+		{"OMP_NUM_TEAMS", "nteams-var"}, {"OMP_NUM_THREADS", "nthreads-var"}, {"OMP_PROC_BIND", "bind-var"},
+		{"OMP_SCHEDULE", "run-sched-var"},
 		{"OMP_TARGET_OFFLOAD", "target-offload-var"}, {"OMP_TEAMS_THREAD_LIMIT", "teams-thread-limit-var"},
 		{"OMP_THREAD_LIMIT", "thread-limit-var"}, {"OMP_WAIT_POLICY", "wait-policy-var"},
 	}
@@ -36,12 +39,14 @@ func (st *settings) initial() (rtl.Subject, error) {
 			continue
 		}
 		r := st.threads.world().regions[regionKey{th.addr.Offset, 0}]
-		return rtl.Subject{Thread: st.threadHandle(th), Parallel: st.parallelHandle(r), Task: st.threads.implicitHandle(r, 0)}, nil
+		return rtl.Subject{Thread: st.threadHandle(th), Parallel: st.parallelHandle(r),
+			Task: st.threads.implicitHandle(r, 0)}, nil
 	}
 	return rtl.Subject{}, fmt.Errorf("no initial thread has used the runtime: %w", callbacks.Unavailable)
 }
 
 // ToolData is ompd_get_tool_data. The runtime has no interface for tools.
 func (st *settings) ToolData(rtl.Subject) (uint64, error) {
-	return 0, fmt.Errorf("this runtime has no interface for tools, and keeps no data for them: %w", callbacks.Unsupported)
+	return 0, fmt.Errorf("this runtime has no interface for tools, and keeps no data for them: %w",
+		callbacks.Unsupported)
 }

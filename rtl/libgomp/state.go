@@ -184,11 +184,14 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 	case o.th.addr.Add(o.states.l.Thread.Release.Offset):
 		return o.ordered(), true
 	case o.states.dock(o.th):
-		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()), true
+		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()),
+			true
 	case g.DefaultLock.Address:
-		return rtl.WaitingState(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections (default_lock)", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections "+
+			"(default_lock)", o.call(), o.sleeping()), true
 	case g.AtomicLock.Address:
-		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)",
+			o.call(), o.sleeping()), true
 	}
 	return o.marked()
 }
@@ -203,13 +206,16 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 		if depend {
 			return o.dependWait(), true
 		}
-		return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task",
+			o.call(), o.sleeping()), true
 	}
 	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
 		f := o.states.l.Taskgroup.NumChildren
 		n := layout.Read(o.states.mem, group, f).Uint(f)
 		return rtl.WaitingState(rtl.StateWaitTaskgroup, "taskgroup", group,
-			fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(), o.sleeping()), true
+				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(),
+				o.sleeping()),
+			true
 	}
 	return rtl.ThreadState{}, false
 }
@@ -248,11 +254,13 @@ func (o *observer) inCall() rtl.ThreadState {
 		if id.IsNull() {
 			id = o.ev.Futex
 		}
-		return rtl.WaitingState(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(), o.sleeping())
+		return rtl.WaitingState(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(),
+			o.sleeping())
 	case entryCriticalName:
 		return o.lock("critical")
 	case entryAtomic:
-		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.states.l.Globals.AtomicLock.Address, o.call(), o.sleeping())
+		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.states.l.Globals.AtomicLock.Address, o.call(),
+			o.sleeping())
 	case entryOrdered:
 		return o.ordered()
 	}
@@ -284,7 +292,8 @@ func (o *observer) fieldsOnly() rtl.ThreadState {
 	}
 	if o.ev != nil && !o.ev.Futex.IsNull() {
 		return rtl.ThreadState{State: rtl.StateUndefined,
-			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a lock, of the runtime or the program", o.ev.Futex)}
+			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a "+
+				"lock, of the runtime or the program", o.ev.Futex)}
 	}
 	if o.at == rtl.PlaceCut {
 		return rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(

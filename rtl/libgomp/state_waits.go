@@ -30,17 +30,20 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		return state(rtl.StateWaitBarrierImplicitWorkshare, awaited, "")
 	case entryBarrier:
 		if e := o.ev.Entry; e != nil && e.Shares != nil && !e.Shares() {
-			return state(rtl.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing construct")
+			return state(rtl.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing "+
+				"construct")
 		}
 		return state(rtl.StateWaitBarrier, awaited,
-			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: unknown which")
+			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: "+
+				"unknown which")
 	case entryFork:
 		if final == n && awaited < n && o.region.level() > 1 {
 			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
 		}
 		if r.Err() == nil && final == n && awaited < n {
 			return state(rtl.StateWaitBarrier, awaited,
-				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, unknown which")
+				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, "+
+					"unknown which")
 		}
 		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
 	}
@@ -55,9 +58,11 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		return state(rtl.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
 	}
 	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
-		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: it is about to start its part, or to leave", o.sleeping())
+		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: "+
+			"it is about to start its part, or to leave", o.sleeping())
 	}
-	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its region is alive")
+	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
+		"region is alive")
 }
 
 // blind reports whether no stack says what the thread was called by.
@@ -77,7 +82,8 @@ func (o *observer) forked() rtl.ThreadState {
 		return overhead(o.call(), "sleeps on no word of its team: it disbands a nested team", o.sleeping())
 	}
 	if f, _ := o.states.forks.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
-		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or disbands one", o.sleeping())
+		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or disbands "+
+			"one", o.sleeping())
 	}
 	f := o.states.l.Team.AwaitedFinal
 	r := layout.Read(o.states.mem, t.addr, f)
@@ -221,7 +227,8 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 // act, so that only the word tells.
 func (o *observer) unknownLock() rtl.ThreadState {
 	a := o.lockWord()
-	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "tail-called from user code: a lock or a named critical section, unknown which",
+	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "tail-called from user code: a lock or a named critical "+
+		"section, unknown which",
 		lockText(o.states.mem, a), o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st

@@ -149,7 +149,8 @@ func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
 	f := all[fp.rows[0]]
 	for _, row := range fp.rows[1:] {
 		if all[row] != f {
-			return layout.Field{}, fmt.Errorf("releases %v and %v differ: %w", fp.table.rows[fp.rows[0]], fp.table.rows[row], layout.ErrUnknown)
+			return layout.Field{}, fmt.Errorf("releases %v and %v differ: %w", fp.table.rows[fp.rows[0]],
+				fp.table.rows[row], layout.ErrUnknown)
 		}
 	}
 	if f.Size == 0 {
@@ -178,11 +179,14 @@ func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
 			derived = append(derived, f)
 		}
 	}
-	if newest := all[len(all)-recentRows:]; !known && !slices.ContainsFunc(newest, func(f layout.Field) bool { return f != newest[0] }) {
+	if newest := all[len(all)-recentRows:]; !known &&
+		!slices.ContainsFunc(newest, func(f layout.Field) bool { return f != newest[0] }) {
 		derived = newest[:1]
 	}
-	if len(derived) == 0 || derived[0].Size == 0 || slices.ContainsFunc(derived, func(f layout.Field) bool { return f != derived[0] }) {
-		return layout.Field{}, fmt.Errorf("no release of the table fits, and the place does not follow from known ones: %w", layout.ErrUnknown)
+	if len(derived) == 0 || derived[0].Size == 0 ||
+		slices.ContainsFunc(derived, func(f layout.Field) bool { return f != derived[0] }) {
+		return layout.Field{}, fmt.Errorf("no release of the table fits, and the place does not follow from known "+
+			"ones: %w", layout.ErrUnknown)
 	}
 	return derived[0], nil
 }

@@ -39,7 +39,8 @@ func TestPriorities(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "tasks_priority", Compiler: omptest.GCC})
 	for _, rt := range omptest.Libgomps(t) {
 		t.Run(rt.Name, func(t *testing.T) {
-			s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: []string{"OMP_MAX_TASK_PRIORITY=9"}})
+			s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
+				Env: []string{"OMP_MAX_TASK_PRIORITY=9"}})
 			s.Check(t)
 			byPriority, orphans := map[int]int{}, 0
 			for task, info := range s.tasksOf(t) {
@@ -51,7 +52,8 @@ func TestPriorities(t *testing.T) {
 					orphans++
 				}
 			}
-			if byPriority[0] != 3 || byPriority[1] != 4 || byPriority[2] != 4 || byPriority[3] != 4 || byPriority[9] != 1 {
+			if byPriority[0] != 3 || byPriority[1] != 4 || byPriority[2] != 4 || byPriority[3] != 4 ||
+				byPriority[9] != 1 {
 				t.Errorf("tasks by priority: %v", byPriority)
 			}
 			if orphans != 2 {
@@ -64,7 +66,8 @@ func TestPriorities(t *testing.T) {
 // TestSchedulingTask tells which task the thread of a running one has put aside.
 func TestSchedulingTask(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "tasks_priority", Compiler: omptest.GCC})
-	s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel, Env: []string{"OMP_MAX_TASK_PRIORITY=9"}})
+	s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.Libgomp(t), Mode: omptest.Kernel,
+		Env: []string{"OMP_MAX_TASK_PRIORITY=9"}})
 	var running, waiting handles.Task
 	for task, info := range s.tasksOf(t) {
 		switch info.State {
@@ -95,8 +98,10 @@ func TestDependences(t *testing.T) {
 			edges := map[int]int{} // tasks by the number of those that they wait for
 			for task, info := range s.tasksOf(t) {
 				waits, err := s.WaitsFor(task)
-				if err != nil || len(waits) != info.Predecessors || (info.State == rtl.TaskBlocked) != (len(waits) > 0) {
-					t.Errorf("%v is %s, waits for %v (%v), has %d predecessors", task, info.State, waits, err, info.Predecessors)
+				if err != nil || len(waits) != info.Predecessors ||
+					(info.State == rtl.TaskBlocked) != (len(waits) > 0) {
+					t.Errorf("%v is %s, waits for %v (%v), has %d predecessors", task, info.State, waits, err,
+						info.Predecessors)
 				}
 				edges[len(waits)]++
 			}

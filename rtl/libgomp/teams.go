@@ -41,7 +41,8 @@ func (rs *records) team(a callbacks.Address) (*team, error) {
 		return nil, fmt.Errorf("team at %v: %w", a, err)
 	}
 	if t.nthreads < 1 || t.nthreads > maxTeamSize || r.Uint(f.Total) != uint64(t.nthreads) {
-		return nil, fmt.Errorf("team at %v: nthreads is %d, its barrier's total %d: %w", a, t.nthreads, r.Uint(f.Total), callbacks.StaleHandle)
+		return nil, fmt.Errorf("team at %v: nthreads is %d, its barrier's total %d: %w", a, t.nthreads, r.Uint(f.Total),
+			callbacks.StaleHandle)
 	}
 	rs.teams.Put(a.Offset, t)
 	return t, nil

@@ -58,7 +58,8 @@ func (th *thread) worksIn() int {
 func (ths *threads) readThread(n native) (*thread, error) {
 	f := &ths.l.Thread
 	a := callbacks.At(n.tp).Add(ths.l.Globals.TLS.Address.Offset)
-	r := layout.Read(ths.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release, f.Place, f.WorkShare,
+	r := layout.Read(ths.mem, a, f.Fn, f.Team, f.TeamID, f.Level, f.ActiveLevel, f.Task, f.ThreadPool, f.Release,
+		f.Place, f.WorkShare,
 		f.PlacePartitionOff, f.PlacePartitionLen, f.DefAllocator, f.NumTeams, f.TeamNum)
 	th := &thread{
 		native: n, addr: a, rec: r,
@@ -95,12 +96,14 @@ func (ths *threads) readFrames(th *thread) error {
 		}
 		f.team = t
 		if f.id >= t.nthreads || f.level < 1 || f.level > maxNesting || f.active > f.level {
-			return fmt.Errorf("team at %v: number %d of %d at level %d, active level %d: %w", at, f.id, t.nthreads, f.level, f.active, callbacks.StaleHandle)
+			return fmt.Errorf("team at %v: number %d of %d at level %d, active level %d: %w", at, f.id, t.nthreads,
+				f.level, f.active, callbacks.StaleHandle)
 		}
 		th.frames = append(th.frames, f)
 		f = frame{id: t.prevID, level: t.prevLevel, active: t.prevActive}
 		if want := th.frames[len(th.frames)-1].level - 1; f.level != want {
-			return fmt.Errorf("team at %v: the level around level %d is %d: %w", at, want+1, f.level, callbacks.StaleHandle)
+			return fmt.Errorf("team at %v: the level around level %d is %d: %w", at, want+1, f.level,
+				callbacks.StaleHandle)
 		}
 		at = t.prev
 	}
@@ -154,7 +157,8 @@ func (ths *threads) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 	if err != nil {
 		return rtl.ThreadInfo{}, err
 	}
-	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp, Role: rtl.RoleIdle, ThreadNum: -1}
+	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
+		Role: rtl.RoleIdle, ThreadNum: -1}
 	switch {
 	case th.err != nil:
 		return info, th.err

@@ -16,7 +16,8 @@ func TestEndedThreads(t *testing.T) {
 	for _, of := range omptest.Libgomps(t) {
 		t.Run(of.Name, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: "ended", Compiler: omptest.GCC})
-			c := openTestCore(t, omptest.Run{Exe: exe, Runtime: of, Mode: omptest.Kernel, Env: []string{"OMP_NESTED=true"}})
+			c := openTestCore(t, omptest.Run{Exe: exe, Runtime: of, Mode: omptest.Kernel,
+				Env: []string{"OMP_NESTED=true"}})
 			rts, err := Open(c, handles.Stamp{Space: 1}, layout.Options{})
 			if err != nil || len(rts) != 1 {
 				t.Fatalf("%d runtimes, %v", len(rts), err)

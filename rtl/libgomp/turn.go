@@ -31,10 +31,12 @@ func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
 		case err != nil:
 			return info, fmt.Errorf("ordered loop at %v: %w", ws, err)
 		case n < 0:
-			info.Evidence = fmt.Sprintf("no semaphore (ordered_release) is posted; ordered_owner of the loop at %v is %d", ws, owner)
+			info.Evidence = fmt.Sprintf("no semaphore (ordered_release) is posted; ordered_owner of the loop at %v "+
+				"is %d", ws, owner)
 			return info, nil
 		}
-		owner, info.Evidence = n, fmt.Sprintf("its semaphore (ordered_release) is the one that is posted; ordered_owner is %d", owner)
+		owner, info.Evidence = n, fmt.Sprintf("its semaphore (ordered_release) is the one that is posted; "+
+			"ordered_owner is %d", owner)
 	}
 	if owner >= o.region.size() || o.region.members[owner] == nil || owner == o.th.id {
 		return info, fmt.Errorf("ordered loop at %v: its owner is %d: %w", ws, owner, callbacks.Unavailable)

@@ -28,7 +28,8 @@ func (wr *waits) WaitedDependences(h handles.Thread, _ *rtl.Evidence) ([]handles
 			return tasks, err
 		}
 		child, err := wr.records.task(t.Data)
-		if err == nil && child.parent == cur.addr && child.rec.Bool(wr.l.Task.ParentDependsOn) && child.rec.Err() == nil {
+		if err == nil && child.parent == cur.addr && child.rec.Bool(wr.l.Task.ParentDependsOn) &&
+			child.rec.Err() == nil {
 			tasks = append(tasks, t)
 		}
 	}

@@ -32,7 +32,8 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, e
 	switch st.State {
 	case rtl.StateWaitOrdered:
 		if strings.Contains(o.function(), "doacross") {
-			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h, callbacks.Unsupported)
+			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h,
+				callbacks.Unsupported)
 		}
 		return wr.turn(o)
 	case rtl.StateWaitLock, rtl.StateWaitCritical, rtl.StateWaitAtomic, rtl.StateWaitMutex:
@@ -43,7 +44,8 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, e
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{
-		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable), Nested: o.kind == entryNestLock,
+		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable),
+		Nested:      o.kind == entryNestLock,
 		OwnerNumber: -1, Evidence: lockText(wr.mem, callbacks.At(st.WaitID)),
 	}
 	word, err := layout.ReadUint(wr.mem, info.Lock, 4)
@@ -51,7 +53,8 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, e
 		return info, err
 	}
 	if info.Overwritten = overwritten(o.ev, info.Lock, word); info.Overwritten {
-		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has slept since it was %d", info.Lock, word, lockContended)
+		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has "+
+			"slept since it was %d", info.Lock, word, lockContended)
 		return info, nil
 	}
 	info.Held = word != 0
@@ -119,7 +122,8 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 	}
 	n := r.size()
 	if err := rec.Err(); err != nil || awaited < 1 || awaited > uint64(n) {
-		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr, awaited, n, err, callbacks.Unavailable)
+		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr,
+			awaited, n, err, callbacks.Unavailable)
 	}
 	info := rtl.BarrierInfo{Counter: callbacks.At(st.WaitID), TeamSize: n, Tasks: generation&barWaitingForTask != 0}
 	if info.Tasks {
@@ -128,7 +132,8 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 	}
 	s := wr.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
 	arrived := n - int(awaited)
-	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation %#x", arrived, n, len(s.inside), len(s.asleep), generation)
+	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation "+
+		"%#x", arrived, n, len(s.inside), len(s.asleep), generation)
 	switch {
 	case len(s.inside) == arrived && !s.elsewhere:
 		info.Arrived = s.inside
@@ -178,7 +183,8 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)
 			}
-		case wr.states.observe(m, ev).blind(), st.State == rtl.StateUndefined, wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
+		case wr.states.observe(m, ev).blind(), st.State == rtl.StateUndefined,
+			wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
 			s.elsewhere = true
 		}
 	}

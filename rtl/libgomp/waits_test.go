@@ -68,15 +68,18 @@ func TestWaitedBarrier(t *testing.T) {
 			s := openProgram(t, c.program)
 			for _, th := range s.Truth.Threads {
 				h := s.ByLWP[th.LWP]
-				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h, func(h handles.Thread) *rtl.Evidence { return s.Evidence(t, s.lwp(h)) })
+				info, err := s.Runtime.(rtl.WaitReader).WaitedBarrier(h,
+					func(h handles.Thread) *rtl.Evidence { return s.Evidence(t, s.lwp(h)) })
 				if th.State == "work_parallel" {
 					if rtltest.RC(err) != callbacks.Unavailable {
 						t.Errorf("LWP %d works: %+v, %v", th.LWP, info, err)
 					}
 					continue
 				}
-				if err != nil || info.Tasks || !slices.Equal(s.numbers(info.Arrived), c.arrived) || !slices.Equal(s.numbers(info.Missing), c.missing) {
-					t.Errorf("LWP %d: %v arrived, %v missing, tasks %v (%s, %v)", th.LWP, s.numbers(info.Arrived), s.numbers(info.Missing), info.Tasks, info.Evidence, err)
+				if err != nil || info.Tasks || !slices.Equal(s.numbers(info.Arrived), c.arrived) ||
+					!slices.Equal(s.numbers(info.Missing), c.missing) {
+					t.Errorf("LWP %d: %v arrived, %v missing, tasks %v (%s, %v)", th.LWP, s.numbers(info.Arrived),
+						s.numbers(info.Missing), info.Tasks, info.Evidence, err)
 				}
 			}
 		})
@@ -102,7 +105,8 @@ func TestWaitedLock(t *testing.T) {
 				if err != nil || !info.Held || info.Nested != c.nested || info.Lock.IsNull() {
 					t.Errorf("LWP %d: %+v, %v", th.LWP, info, err)
 				}
-				if owner, _ := s.Thread(info.Owner); c.nested && (info.Owner.IsZero() || int64(info.OwnerNumber) != owner.Number || owner.LWP == uint64(th.LWP)) ||
+				if owner, _ := s.Thread(info.Owner); c.nested &&
+					(info.Owner.IsZero() || int64(info.OwnerNumber) != owner.Number || owner.LWP == uint64(th.LWP)) ||
 					!c.nested && (!info.Owner.IsZero() || info.OwnerNumber != -1) {
 					t.Errorf("LWP %d: owner %v, number %d", th.LWP, info.Owner, info.OwnerNumber)
 				}
@@ -152,7 +156,8 @@ func TestBreakpoints(t *testing.T) {
 		}
 		found++
 		want, err := s.Core.Symbol(b.Function, "libgomp.so.1")
-		if err != nil || want != b.Address || !s.Owns(b.Address.Offset) || !slices.Contains(b.Sites, b.Address) || !b.Active || b.Evidence == "" {
+		if err != nil || want != b.Address || !s.Owns(b.Address.Offset) || !slices.Contains(b.Sites, b.Address) ||
+			!b.Active || b.Evidence == "" {
 			t.Errorf("%+v, symbol at %v (%v)", b, want, err)
 		}
 	}

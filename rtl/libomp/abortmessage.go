@@ -37,7 +37,10 @@ func (rt *base) AbortMessage(stack []byte) string {
 // newline and a zero.
 func text(b []byte) string {
 	end := bytes.IndexByte(b, 0)
-	if end < 1 || b[end-1] != '\n' || bytes.ContainsFunc(b[:end], func(r rune) bool { return r < ' ' && r != '\n' || r == 0xfffd }) {
+	if end < 1 || b[end-1] != '\n' || bytes.ContainsFunc(b[:end], func(r rune) bool {
+		return r < ' ' && r != '\n' ||
+			r == 0xfffd
+	}) {
 		return ""
 	}
 	return string(b[:end])

@@ -47,7 +47,8 @@ func (bs *barriers) distributed(t *team) ([]reached, error) {
 		return nil, err
 	}
 	if n != uint64(t.nproc) {
-		return nil, fmt.Errorf("num_threads of the team's barrier is %d, t_nproc %d: %w", n, t.nproc, callbacks.Incomplete)
+		return nil, fmt.Errorf("num_threads of the team's barrier is %d, t_nproc %d: %w", n, t.nproc,
+			callbacks.Incomplete)
 	}
 	list := make([]reached, t.nproc)
 	for i := range list {

@@ -74,7 +74,8 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 
 // judgeBarrier tells which of the members that are not counted o's thread waits
 // for: all of them, if it is proven to be in a barrier that is not complete.
-func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo, missing []handles.Thread) rtl.BarrierInfo {
+func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo,
+	missing []handles.Thread) rtl.BarrierInfo {
 	info.Evidence = fmt.Sprintf("%d of %d counted in b_arrived of %v", len(info.Arrived), info.TeamSize, kind)
 	own := handles.Thread{Stamp: wr.stamp, Info: o.th.addr}
 	gathers := false
@@ -128,7 +129,8 @@ func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
 	}
 	for i, w := range ws {
 		base, ok := wr.threads.within(w)
-		if !ok || base == o.th.addr.Offset || w != base+wr.l.Thread.Bar.Offset+uint64(kind)*wr.l.Bar.Size.Size+wr.l.Bar.Arrived.Offset {
+		if !ok || base == o.th.addr.Offset || w != base+wr.l.Thread.Bar.Offset+uint64(kind)*wr.l.Bar.Size.Size+
+			wr.l.Bar.Arrived.Offset {
 			continue
 		}
 		th, err := wr.threads.thread(callbacks.At(base))
@@ -158,7 +160,8 @@ func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
 	if r.Err() != nil || tt.IsNull() {
 		return false
 	}
-	if released := r.At(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 && released&^3 != 0 {
+	if released := r.At(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 &&
+		released&^3 != 0 {
 		return false
 	}
 	tr := layout.Read(wr.mem, tt, tf.UnfinishedThreads, tf.Active)

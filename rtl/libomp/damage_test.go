@@ -70,7 +70,8 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			exe := omptest.Compile(t, omptest.Build{Program: program})
-			s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Kernel, Env: []string{"OMP_DEBUG=enabled"}})
+			s := openCore(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Kernel,
+				Env: []string{"OMP_DEBUG=enabled"}})
 			seen := map[handles.Thread]*rtl.Evidence{}
 			for lwp, h := range s.ByLWP {
 				seen[h] = s.Evidence(t, lwp)

@@ -26,8 +26,10 @@ func (o *observer) destroyed() (rtl.LockInfo, bool) {
 		return rtl.LockInfo{}, false
 	}
 	return rtl.LockInfo{
-		Kind: "queuing", Lock: found[0], Variable: callbacks.At(lockArgument(o.th, o.ev, o.kind)), OwnerNumber: -1, Destroyed: true,
-		Evidence: fmt.Sprintf("the lock at %v was destroyed: it has no queue and no mark of being initialized, while th_spin_here of gtid %d, which waits in its code, is set", found[0], o.th.gtid),
+		Kind: "queuing", Lock: found[0], Variable: callbacks.At(lockArgument(o.th, o.ev, o.kind)), OwnerNumber: -1,
+		Destroyed: true,
+		Evidence: fmt.Sprintf("the lock at %v was destroyed: it has no queue and no mark of being initialized, while "+
+			"th_spin_here of gtid %d, which waits in its code, is set", found[0], o.th.gtid),
 	}, true
 }
 
@@ -38,7 +40,8 @@ func (lk *locks) forgotten(a callbacks.Address) bool {
 	f := &lk.l.Queuing
 	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId, f.OwnerId, f.DepthLocked)
 	link := r.Address(f.Initialized)
-	if r.Err() != nil || link == a || r.Int(f.HeadId) != 0 || r.Int(f.TailId) != 0 || r.Int(f.OwnerId) != 0 || r.Int(f.DepthLocked) != -1 {
+	if r.Err() != nil || link == a || r.Int(f.HeadId) != 0 || r.Int(f.TailId) != 0 || r.Int(f.OwnerId) != 0 ||
+		r.Int(f.DepthLocked) != -1 {
 		return false
 	}
 	if link.IsNull() {

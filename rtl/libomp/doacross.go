@@ -32,7 +32,8 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iterat
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if in.State != rtl.StateWaitOrdered || ev == nil || ev.Entry == nil || ev.Entry.Arg == nil || ev.Entry.Function != "__kmpc_doacross_wait" {
+	if in.State != rtl.StateWaitOrdered || ev == nil || ev.Entry == nil || ev.Entry.Arg == nil ||
+		ev.Entry.Function != "__kmpc_doacross_wait" {
 		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration: %w", h, callbacks.Unavailable)
 	}
 	vec, ok := ev.Entry.Arg(waitedVector)
@@ -73,8 +74,10 @@ func (wr *waits) unposted(info, flags, vec uint64) (rtl.Iteration, error) {
 	for i, v := range values {
 		loop := loops[doacrossFirst+doacrossNext*i:]
 		first, last, step := loop[0], loop[1], loop[2]
-		if step == 0 || (v-first)/step < 0 || (last-v)/step < 0 || v != first && (v > first) != (step > 0) || v != last && (v < last) != (step > 0) {
-			return rtl.Iteration{}, fmt.Errorf("%v is no iteration, and not waited for: %w", values, callbacks.Unavailable)
+		if step == 0 || (v-first)/step < 0 || (last-v)/step < 0 || v != first && (v > first) != (step > 0) ||
+			v != last && (v < last) != (step > 0) {
+			return rtl.Iteration{}, fmt.Errorf("%v is no iteration, and not waited for: %w", values,
+				callbacks.Unavailable)
 		}
 		if i > 0 {
 			flat *= loops[doacrossFirst+doacrossNext*i-1]
@@ -91,7 +94,8 @@ func (wr *waits) unposted(info, flags, vec uint64) (rtl.Iteration, error) {
 	case flag>>(flat%8)&1 != 0:
 		return rtl.Iteration{}, fmt.Errorf("iteration %d was posted: %w", flat, callbacks.Unavailable)
 	}
-	return rtl.Iteration{Values: values, Evidence: fmt.Sprintf("bit %d of th_doacross_flags at %#x is 0", flat, flags)}, nil
+	return rtl.Iteration{Values: values, Evidence: fmt.Sprintf("bit %d of th_doacross_flags at %#x is 0", flat, flags)},
+		nil
 }
 
 // numbers reads n numbers of 8 bytes.

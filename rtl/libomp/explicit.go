@@ -58,7 +58,8 @@ type walk struct {
 }
 
 func (tk *tasks) newWalk(g region, yield func(handles.Task, error) bool) *walk {
-	return &walk{tasks: tk, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{}, followed: map[uint64]bool{}}
+	return &walk{tasks: tk, region: g, yield: yield, begun: map[uint64]bool{}, blocked: map[uint64]bool{},
+		followed: map[uint64]bool{}}
 }
 
 func (w *walk) run() {
@@ -225,7 +226,8 @@ func (w *walk) threadData(a callbacks.Address) error {
 		return nil
 	}
 	if size > maxDeque || n > size || head >= size || size&(size-1) != 0 {
-		return fmt.Errorf("task queue at %v has %d tasks from element %d on in a ring of %d: %w", a, n, head, size, callbacks.Incomplete)
+		return fmt.Errorf("task queue at %v has %d tasks from element %d on in a ring of %d: %w", a, n, head, size,
+			callbacks.Incomplete)
 	}
 	for n > 0 {
 		count := min(n, size-head, dequeBlock)

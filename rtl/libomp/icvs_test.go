@@ -15,7 +15,8 @@ func environments() map[string][]string {
 		"nested none": nil,
 		"nested list": {"OMP_NUM_THREADS=4,3,2", "OMP_SCHEDULE=dynamic,7", "OMP_STACKSIZE=16M", "OMP_CANCELLATION=true",
 			"OMP_MAX_TASK_PRIORITY=9", "OMP_DEFAULT_DEVICE=2"},
-		"nested bind":     {"OMP_PROC_BIND=spread,close", "OMP_PLACES=cores", "OMP_SCHEDULE=monotonic:guided,3", "OMP_THREAD_LIMIT=40"},
+		"nested bind": {"OMP_PROC_BIND=spread,close", "OMP_PLACES=cores", "OMP_SCHEDULE=monotonic:guided,3",
+			"OMP_THREAD_LIMIT=40"},
 		"nested auto":     {"OMP_SCHEDULE=auto", "OMP_NUM_THREADS=3"},
 		"spinning active": {"KMP_BLOCKTIME=infinite", "OMP_WAIT_POLICY=active"},
 	}
@@ -48,7 +49,8 @@ func TestEnvBlock(t *testing.T) {
 			t.Fatal("no EnvBlock")
 		}
 		lines, err := block.EnvBlock()
-		if err != nil || !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "OMP_NUM_THREADS") }) {
+		if err != nil || !slices.ContainsFunc(lines,
+			func(l string) bool { return strings.Contains(l, "OMP_NUM_THREADS") }) {
 			t.Errorf("%s: %q, %v", rt.Name, lines, err)
 		}
 	}

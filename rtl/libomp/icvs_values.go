@@ -85,11 +85,13 @@ func (se *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
 		a, from = se.vars().NestedNth.Address, "__kmp_nested_nth"
 	}
 	if a.IsNull() {
-		return rtl.ListICV(first, nil, false, nil, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not found"), nil
+		return rtl.ListICV(first, nil, false, nil, "td_icvs.nproc; deeper levels unknown: __kmp_nested_nth was not "+
+			"found"), nil
 	}
 	rest, err := se.deeper(a, se.l.NestedNth.Nth, se.l.NestedNth.Used, g.level)
 	if err != nil {
-		return rtl.ListICV(first, nil, false, nil, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from, err)), nil
+		return rtl.ListICV(first, nil, false, nil, fmt.Sprintf("td_icvs.nproc; deeper levels unknown: %s: %v", from,
+			err)), nil
 	}
 	return rtl.ListICV(first, rest, true, nil, "td_icvs.nproc, "+from), nil
 }
@@ -103,11 +105,13 @@ func (se *settings) bindVar(fd found) (rtl.ICVValue, error) {
 	}
 	g := se.vars().NestedProcBind
 	if !g.Known() {
-		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: __kmp_nested_proc_bind was not found"), nil
+		return rtl.ListICV(first, nil, false, bindText, "td_icvs.proc_bind; deeper levels unknown: "+
+			"__kmp_nested_proc_bind was not found"), nil
 	}
 	rest, err := se.deeper(g.Address, se.l.NestedBind.BindTypes, se.l.NestedBind.Used, fd.regions[0].level)
 	if err != nil {
-		return rtl.ListICV(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v", err)), nil
+		return rtl.ListICV(first, nil, false, bindText, fmt.Sprintf("td_icvs.proc_bind; deeper levels unknown: %v",
+			err)), nil
 	}
 	return rtl.ListICV(first, rest, true, bindText, "td_icvs.proc_bind, __kmp_nested_proc_bind"), nil
 }
@@ -198,7 +202,8 @@ func (se *settings) placeAssignment(th *thread, _ []region) (rtl.ICVValue, error
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	v := r.Int(se.l.Thread.CurrentPlace)
 	if r.Err() == nil && v < 0 {
-		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v, callbacks.Unavailable)
+		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place (th_current_place is %d): %w", v,
+			callbacks.Unavailable)
 	}
 	return rtl.IntegerICV(v, nil, "th_current_place"), r.Err()
 }
@@ -209,9 +214,11 @@ func (se *settings) placePartition(th *thread, _ []region) (rtl.ICVValue, error)
 	r := layout.ReadSize(se.mem, th.addr, se.l.Thread.Size.Size)
 	first, last := r.Int(se.l.Thread.FirstPlace), r.Int(se.l.Thread.LastPlace)
 	if r.Err() == nil && (first < 0 || last < 0) {
-		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first, callbacks.Unavailable)
+		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition (th_first_place is %d): %w", first,
+			callbacks.Unavailable)
 	}
 	return rtl.ICVValue{
-		Int: first, Text: fmt.Sprintf("%d-%d", first, last), Whole: first == last, Source: "th_first_place, th_last_place",
+		Int: first, Text: fmt.Sprintf("%d-%d", first, last), Whole: first == last,
+		Source: "th_first_place, th_last_place",
 	}, r.Err()
 }

@@ -13,7 +13,8 @@ import (
 var _ rtl.WaitReader = (*runtime)(nil)
 
 // lockStates are the states in which a thread waits for a lock of the runtime.
-var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true, rtl.StateWaitMutex: true}
+var lockStates = map[rtl.State]bool{rtl.StateWaitLock: true, rtl.StateWaitCritical: true, rtl.StateWaitAtomic: true,
+	rtl.StateWaitMutex: true}
 
 // WaitedLock describes the lock that the thread waits for.
 func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
@@ -35,8 +36,10 @@ func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, e
 		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
 	}
 	info := rtl.LockInfo{Lock: w.lock, Variable: w.variable, OwnerNumber: -1, Evidence: w.text}
-	info.Nested = o.kind == entryLock && !w.variable.IsNull() && w.variable != w.lock // of one word, only these have a lock elsewhere
-	for _, describe := range []func(*rtl.LockInfo) bool{wr.locks.queuingInfo, wr.locks.ticketInfo, wr.locks.drdpaInfo, wr.locks.wordInfo} {
+	// of one word, only these have a lock elsewhere
+	info.Nested = o.kind == entryLock && !w.variable.IsNull() && w.variable != w.lock
+	for _, describe := range []func(*rtl.LockInfo) bool{wr.locks.queuingInfo, wr.locks.ticketInfo, wr.locks.drdpaInfo,
+		wr.locks.wordInfo} {
 		if describe(&info) {
 			wr.locks.nameOwner(&info)
 			return info, nil

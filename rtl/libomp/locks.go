@@ -153,7 +153,8 @@ func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
 	if !waits {
 		return "", false
 	}
-	return fmt.Sprintf("queue of the lock at %v: gtid %d is number %d, head_id %d, tail_id %d", a, th.gtid, n, head, tail), true
+	return fmt.Sprintf("queue of the lock at %v: gtid %d is number %d, head_id %d, tail_id %d", a, th.gtid, n, head,
+		tail), true
 }
 
 // queueEnds reports whether head and tail can be those of a queuing lock: it is free,
@@ -183,7 +184,8 @@ func (lk *locks) drdpa(a callbacks.Address) (string, bool) {
 	f := &lk.l.Drdpa
 	r := layout.Read(lk.mem, a, f.Initialized, f.NextTicket, f.NowServing, f.NumPolls)
 	self, next, serving := r.Address(f.Initialized), r.Uint(f.NextTicket), r.Uint(f.NowServing)
-	if polls := r.Uint(f.NumPolls); r.Err() != nil || self != a || int64(next-serving) < 1 || polls == 0 || polls > uint64(maxSlots) {
+	if polls := r.Uint(f.NumPolls); r.Err() != nil || self != a || int64(next-serving) < 1 || polls == 0 ||
+		polls > uint64(maxSlots) {
 		return "", false
 	}
 	return fmt.Sprintf("drdpa lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
@@ -235,5 +237,6 @@ func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
 	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || lk.threads.slots[l.owner].IsNull()):
 		return lockWait{}, false
 	}
-	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w, l.owner)}, true
+	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w,
+		l.owner)}, true
 }

@@ -39,9 +39,11 @@ type loopFields struct {
 func (rt *base) loopFields(size uint64) loopFields {
 	p, s := &rt.l.DispPrivate, &rt.l.DispShared
 	if size <= 4 {
-		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32, s.Given32, s.Ordered32}
+		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32,
+			s.Given32, s.Ordered32}
 	}
-	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64, s.Ordered64}
+	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64,
+		s.Ordered64}
 }
 
 // maxIterations bounds what is believed of a loop: more cannot be counted in 64
@@ -62,7 +64,8 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	case err != nil:
 		return rtl.LoopInfo{}, err
 	case static:
-		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: static by its code, and with a dispatch buffer at %v: %w", th.gtid, own, callbacks.Unavailable)
+		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: static by its code, and with a dispatch buffer at %v: %w",
+			th.gtid, own, callbacks.Unavailable)
 	}
 	d, err := lp.handed(own)
 	info := rtl.LoopInfo{
@@ -72,7 +75,8 @@ func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error
 	if err != nil {
 		return info, fmt.Errorf("loop of gtid %d: %w", th.gtid, err)
 	}
-	if d.kind != schStaticGreedy && d.kind != schStaticBalanced && d.kind != schTrapezoidal && d.chunk > 0 && d.chunk <= maxIterations {
+	if d.kind != schStaticGreedy && d.kind != schStaticBalanced && d.kind != schTrapezoidal && d.chunk > 0 &&
+		d.chunk <= maxIterations {
 		info.Chunk = &d.chunk
 	}
 	switch from, to := code.Range(d.step); {

@@ -39,7 +39,8 @@ func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
 	case schDistributeChunked:
 		info.Schedule, chunked = "distribute", true
 	default:
-		return info, fmt.Errorf("schedule %d of %s in %s: %w", *code.Schedule, code.Function, code.Where, callbacks.Unavailable)
+		return info, fmt.Errorf("schedule %d of %s in %s: %w", *code.Schedule, code.Function, code.Where,
+			callbacks.Unavailable)
 	}
 	if lp.sections(code) {
 		info.Schedule = "sections"

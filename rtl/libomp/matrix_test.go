@@ -31,7 +31,8 @@ func openCore(t *testing.T, run omptest.Run) *subject {
 
 // programs are those whose threads tell what they were told.
 var programs = []string{
-	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many", "nest_lock",
+	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
+	"nest_lock",
 	"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
 	"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
 }

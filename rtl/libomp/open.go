@@ -47,7 +47,8 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 		rt, err := open(t, mod, stamp, o)
 		switch {
 		case errors.Is(err, locate.ErrNotInitialized):
-			id := rtl.Identity{Family: locate.Family, Name: locate.FullName, Module: mod, OMPVersion: locate.OpenMPVersion(t, mod)}
+			id := rtl.Identity{Family: locate.Family, Name: locate.FullName, Module: mod,
+				OMPVersion: locate.OpenMPVersion(t, mod)}
 			errs = append(errs, &rtl.Dormant{Identity: id, ICVs: icvs().ICVs()})
 			continue
 		case err != nil:

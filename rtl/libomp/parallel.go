@@ -129,13 +129,15 @@ func (rg *regions) implicitHandle(g region, n int) handles.Task {
 func (rt *base) lightweight(g region) (*layout.Record, error) {
 	depth := g.team.level - g.level
 	if !rt.id.Tracking || depth < 1 {
-		return nil, fmt.Errorf("no record of level %d of the team at %v: %w", g.level, g.team.addr, callbacks.NeedsStateTracking)
+		return nil, fmt.Errorf("no record of level %d of the team at %v: %w", g.level, g.team.addr,
+			callbacks.NeedsStateTracking)
 	}
 	f := &rt.l.Lwt
 	a := g.team.lwt
 	for ; ; depth-- {
 		if a.IsNull() {
-			return nil, fmt.Errorf("level %d of the team at %v has no record: %w", g.level, g.team.addr, callbacks.Unavailable)
+			return nil, fmt.Errorf("level %d of the team at %v has no record: %w", g.level, g.team.addr,
+				callbacks.Unavailable)
 		}
 		r := layout.Read(rt.mem, a, f.OmptParallelData, f.OmptMasterReturnAddress, f.OmptExitFrame, f.OmptEnterFrame,
 			f.OmptExitFrameFlags, f.OmptEnterFrameFlags, f.OmptTaskData, f.OmptSchedulingParent, f.Parent)

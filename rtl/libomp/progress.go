@@ -57,7 +57,8 @@ func (lp *loops) barriersPassed(th *thread) (uint64, error) {
 }
 
 // arrivedAt adds up the counters in the array of barriers of a thread or a team.
-func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Type, arrived layout.Field) (uint64, error) {
+func (lp *loops) arrivedAt(a callbacks.Address, bar layout.Field, size layout.Type, arrived layout.Field) (uint64,
+	error) {
 	if err := errors.Join(bar.Err(), size.Err()); err != nil {
 		return 0, err
 	}

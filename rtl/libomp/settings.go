@@ -13,14 +13,18 @@ import (
 // controls are the environment variables and the internal control variable that
 // each one sets.
 var controls = [][2]string{
-	{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"}, {"OMP_CANCELLATION", "cancel-var"},
-	{"OMP_DEBUG", "debug-var"}, {"OMP_DEFAULT_DEVICE", "default-device-var"}, {"OMP_DISPLAY_AFFINITY", "display-affinity-var"},
-	{"OMP_DYNAMIC", "dyn-var"}, {"OMP_MAX_ACTIVE_LEVELS", "max-active-levels-var"}, {"OMP_MAX_TASK_PRIORITY", "max-task-priority-var"},
+	{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
+	{"OMP_CANCELLATION", "cancel-var"},
+	{"OMP_DEBUG", "debug-var"}, {"OMP_DEFAULT_DEVICE", "default-device-var"},
+	{"OMP_DISPLAY_AFFINITY", "display-affinity-var"},
+	{"OMP_DYNAMIC", "dyn-var"}, {"OMP_MAX_ACTIVE_LEVELS", "max-active-levels-var"},
+	{"OMP_MAX_TASK_PRIORITY", "max-task-priority-var"},
 	{"OMP_NUM_TEAMS", "nteams-var"}, {"OMP_NUM_THREADS", "nthreads-var"}, {"OMP_PROC_BIND", "bind-var"},
 	{"OMP_SCHEDULE", "run-sched-var"}, {"OMP_STACKSIZE", "stacksize-var"},
 	{"OMP_TARGET_OFFLOAD", "target-offload-var"}, {"OMP_TEAMS_THREAD_LIMIT", "teams-thread-limit-var"},
 	{"OMP_THREAD_LIMIT", "thread-limit-var"}, {"OMP_TOOL", "tool-var"}, {"OMP_TOOL_LIBRARIES", "tool-libraries-var"},
-	{"OMP_TOOL_VERBOSE_INIT", "tool-verbose-init-var"}, {"OMP_WAIT_POLICY", "wait-policy-var"}, {"KMP_BLOCKTIME", "kmp-blocktime-var"},
+	{"OMP_TOOL_VERBOSE_INIT", "tool-verbose-init-var"}, {"OMP_WAIT_POLICY", "wait-policy-var"},
+	{"KMP_BLOCKTIME", "kmp-blocktime-var"},
 }
 
 // ControlVars are the control variables as they are in force: those of the

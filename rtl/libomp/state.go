@@ -95,12 +95,14 @@ func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
 		}
 		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
 	case !in.sure && word.Known():
-		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v", word)}
+		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v",
+			word)}
 		if word.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(word)
 		}
 	default:
-		st.Evidence = rtl.JoinEvidence(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or not kept for this wait", word))
+		st.Evidence = rtl.JoinEvidence(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or "+
+			"not kept for this wait", word))
 		if word == rtl.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
 			st.WaitID, st.WaitKind = wait, waitKind(st.State)
 		}

@@ -120,7 +120,8 @@ func (o *observer) marked() (inference, bool) {
 		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
 			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
 	}
-	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, fmt.Sprintf("%d children unfinished", children), o.call()), true
+	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, fmt.Sprintf("%d children unfinished", children),
+		o.call()), true
 }
 
 // unmarkedWait is for a thread in a call that waits for tasks, whose current task has no mark
@@ -271,7 +272,8 @@ func (o *observer) locked(s rtl.State, kind string) inference {
 
 // orderedID is what a thread in an ordered loop waits for.
 func (o *observer) orderedID() callbacks.Address {
-	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch, o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
+	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch,
+		o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
 		return callbacks.At(shared)
 	}
 	return o.gs[0].team.addr.Add(o.states.l.Team.Ordered.Offset)
@@ -300,7 +302,8 @@ func (o *observer) withoutCall() inference {
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
 		in := o.locked(rtl.StateWaitMutex, "mutex")
-		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical section, unknown which", in.Evidence)
+		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical "+
+			"section, unknown which", in.Evidence)
 		return in
 	}
 	if o.cur != nil && o.cur.explicit && o.at != rtl.PlaceCut {
@@ -333,7 +336,8 @@ func (o *observer) fieldsOnly() inference {
 func (o *observer) unmarked() inference {
 	if o.at == rtl.PlaceCut {
 		return inference{rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
-			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}, false}
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits",
+			o.sleeping())}, false}
 	}
 	return o.working("nothing in the runtime's fields says that it waits", false)
 }

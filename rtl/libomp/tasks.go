@@ -229,7 +229,8 @@ func (tk *tasks) parentOutside(t *task, around region) (handles.Task, error) {
 		}
 		a = p.parent
 	}
-	return handles.Task{}, fmt.Errorf("no task of team at %v around the task at %v: %w", around.team.addr, t.addr, callbacks.StaleHandle)
+	return handles.Task{}, fmt.Errorf("no task of team at %v around the task at %v: %w", around.team.addr, t.addr,
+		callbacks.StaleHandle)
 }
 
 // TaskParallel is ompd_get_task_parallel_handle.
@@ -337,8 +338,10 @@ func (rs *records) flags(t *task) []string {
 		name string
 		bit  layout.Field
 	}{
-		{"final", f.FlagFinal}, {"merged", f.FlagMergedIf0}, {"undeferred", f.FlagTaskSerial}, {"detachable", f.FlagDetachable},
-		{"proxy", f.FlagProxy}, {"priority", f.FlagPrioritySpecified}, {"hidden_helper", f.FlagHiddenHelper}, {"native", f.FlagNative},
+		{"final", f.FlagFinal}, {"merged", f.FlagMergedIf0}, {"undeferred", f.FlagTaskSerial},
+		{"detachable", f.FlagDetachable},
+		{"proxy", f.FlagProxy}, {"priority", f.FlagPrioritySpecified}, {"hidden_helper", f.FlagHiddenHelper},
+		{"native", f.FlagNative},
 		{"free_agent_eligible", f.FlagFreeAgentEligible}, {"transparent", f.FlagTransparent},
 	} {
 		if x.bit.Known() && r.Bool(x.bit) {
@@ -372,7 +375,8 @@ func (tk *tasks) frame(fd found) rtl.TaskFrame {
 			return rtl.TaskFrame{}
 		}
 		l := &tk.l.Lwt
-		r, exit, enter, exitFlags, enterFlags = *lwt, l.OmptExitFrame, l.OmptEnterFrame, l.OmptExitFrameFlags, l.OmptEnterFrameFlags
+		r, exit, enter, exitFlags, enterFlags = *lwt, l.OmptExitFrame, l.OmptEnterFrame, l.OmptExitFrameFlags,
+			l.OmptEnterFrameFlags
 	}
 	fr := rtl.TaskFrame{
 		Exit: r.Address(exit), Enter: r.Address(enter),

@@ -151,7 +151,8 @@ func (ths *threads) ancestors(a callbacks.Address) ([]*team, error) {
 				a, ts[n-1].addr, t.level, ts[n-1].level, callbacks.StaleHandle)
 		}
 		if len(ts) == maxNesting {
-			return ts, fmt.Errorf("more than %d teams around the team at %v: %w", maxNesting, ts[0].addr, callbacks.StaleHandle)
+			return ts, fmt.Errorf("more than %d teams around the team at %v: %w", maxNesting, ts[0].addr,
+				callbacks.StaleHandle)
 		}
 		ts = append(ts, t)
 		a = t.parent

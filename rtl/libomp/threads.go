@@ -111,7 +111,8 @@ func (ths *threads) readThread(a callbacks.Address, gtid int) (*thread, error) {
 	if err := f.Size.Err(); err != nil {
 		return nil, err
 	}
-	r := layout.Read(ths.mem, a, f.Gtid, f.Tid, f.Team, f.CurrentTask, f.InPool, f.TeamsMicrotask, f.TeamsLevel, f.TeamsSizeNteams, f.TaskTeam)
+	r := layout.Read(ths.mem, a, f.Gtid, f.Tid, f.Team, f.CurrentTask, f.InPool, f.TeamsMicrotask, f.TeamsLevel,
+		f.TeamsSizeNteams, f.TaskTeam)
 	th := &thread{
 		addr:       a,
 		gtid:       int(r.Int(f.Gtid)),
@@ -153,7 +154,8 @@ func (rg *regions) idle(th *thread, ts []*team, outer int) string {
 	case th.tid == 0:
 		return ""
 	case th.tid >= ts[0].nproc:
-		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d: the team is being formed, or has become smaller", th.tid, ts[0].nproc)
+		return fmt.Sprintf("ds_tid %d is not below its team's t_nproc %d: the team is being formed, or has become "+
+			"smaller", th.tid, ts[0].nproc)
 	case outer >= 2 && outer < len(ts) && ts[0].level == th.teamsLevel:
 		return "its team of the league is in no parallel region"
 	}
@@ -218,9 +220,11 @@ func (ths *threads) NativeThread(t callbacks.Symbols, id callbacks.ThreadID) (ha
 	case err != nil:
 		return handles.Thread{}, fmt.Errorf("__kmp_gtid of %v: %w", id, err)
 	case gtid < 0:
-		return handles.Thread{}, fmt.Errorf("%v is not an OpenMP thread: __kmp_gtid is %d: %w", id, gtid, callbacks.Unavailable)
+		return handles.Thread{}, fmt.Errorf("%v is not an OpenMP thread: __kmp_gtid is %d: %w", id, gtid,
+			callbacks.Unavailable)
 	case int(gtid) >= len(ths.slots) || ths.slots[gtid].IsNull():
-		return handles.Thread{}, fmt.Errorf("%v has gtid %d, which is none of __kmp_threads: %w", id, gtid, callbacks.StaleHandle)
+		return handles.Thread{}, fmt.Errorf("%v has gtid %d, which is none of __kmp_threads: %w", id, gtid,
+			callbacks.StaleHandle)
 	}
 	return handles.Thread{Stamp: ths.stamp, Info: ths.slots[gtid]}, nil
 }

@@ -51,7 +51,8 @@ func (s *subject) with(t *testing.T, a uint64, typ, field string, value uint64) 
 // out of it, not yet or no longer those of the team that they are in.
 func TestTransit(t *testing.T) {
 	for _, major := range []int{14, 15, 16, 19} {
-		s := openCore(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}), Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
+		s := openCore(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "nested"}),
+			Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel})
 		checked := 0
 		for _, h := range s.ByLWP {
 			info, err := s.Thread(h)
@@ -67,14 +68,16 @@ func TestTransit(t *testing.T) {
 			// The number is that in the team around already.
 			rt := s.with(t, h.Info.Offset, "kmp_base_info_t", "th_info.ds.ds_tid", uint64(1-outer.PrimaryNum))
 			if got, err := rt.Thread(h); err != nil || got.ThreadNum != 0 || got.Role != info.Role {
-				t.Errorf("libomp %d: number %d, role %s, %v; want 0, %s", major, got.ThreadNum, got.Role, err, info.Role)
+				t.Errorf("libomp %d: number %d, role %s, %v; want 0, %s", major, got.ThreadNum, got.Role, err,
+					info.Role)
 			}
 			// The region is over, and the team is still there.
 			rt = s.with(t, regions[2].Team.Offset, "kmp_base_team_t", "t_pkfn", 0)
 			p, err := rt.CurrentParallel(h)
 			got, err2 := rt.Thread(h)
 			if err != nil || err2 != nil || p != regions[1] || got.ThreadNum != outer.PrimaryNum {
-				t.Errorf("libomp %d: %v number %d, %v, %v; want %v number %d", major, p, got.ThreadNum, err, err2, regions[1], outer.PrimaryNum)
+				t.Errorf("libomp %d: %v number %d, %v, %v; want %v number %d", major, p, got.ThreadNum, err, err2,
+					regions[1], outer.PrimaryNum)
 			}
 			s.checkFreed(t, rt, regions[2])
 			s.checkForming(t, regions[2], regions[1])
@@ -121,7 +124,8 @@ func (s *subject) checkForming(t *testing.T, p, around handles.Parallel) {
 		if got, err := rt.CurrentParallel(h); err != nil || got != want {
 			t.Errorf("the primary thread of a team that is being formed is in %v, %v; want %v", got, err, want)
 		}
-		if _, err := rt.ThreadInParallel(p, 1); want == p && (rtltest.RC(err) != callbacks.Unavailable || !strings.Contains(err.Error(), "being formed")) {
+		if _, err := rt.ThreadInParallel(p, 1); want == p &&
+			(rtltest.RC(err) != callbacks.Unavailable || !strings.Contains(err.Error(), "being formed")) {
 			t.Errorf("a thread that is not there yet: %v", err)
 		}
 		d.Put(threads, 0, 8)

@@ -61,13 +61,16 @@ func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
 			continue
 		}
 		if info.OwnerNumber >= 0 || m == o.th {
-			return info, fmt.Errorf("ordered loop at %v: several threads have the turn: %w", mine.loop, callbacks.Unavailable)
+			return info, fmt.Errorf("ordered loop at %v: several threads have the turn: %w", mine.loop,
+				callbacks.Unavailable)
 		}
 		info.Owner, info.OwnerNumber = handles.Thread{Stamp: wr.stamp, Info: m.addr}, int64(m.gtid)
-		info.Evidence = fmt.Sprintf("ordered_iteration is %d, and its iterations are %d to %d", c.next, c.lower, c.upper)
+		info.Evidence = fmt.Sprintf("ordered_iteration is %d, and its iterations are %d to %d", c.next, c.lower,
+			c.upper)
 	}
 	if info.OwnerNumber < 0 {
-		info.Evidence = fmt.Sprintf("ordered_iteration is %d, its iterations are %d to %d, and no thread has that one", mine.next, mine.lower, mine.upper)
+		info.Evidence = fmt.Sprintf("ordered_iteration is %d, its iterations are %d to %d, and no thread has that one",
+			mine.next, mine.lower, mine.upper)
 	}
 	return info, nil
 }

@@ -29,7 +29,8 @@ func TestSchedule(t *testing.T) {
 		kind, chunk int64
 		want        string
 	}{
-		{33, 8, "static,8"}, {34, 0, "static"}, {34, 5, "static"}, {35, 1, "dynamic,1"}, {36, 3, "guided,3"}, {38, 4, "auto"},
+		{33, 8, "static,8"}, {34, 0, "static"}, {34, 5, "static"}, {35, 1, "dynamic,1"}, {36, 3, "guided,3"},
+		{38, 4, "auto"},
 		{39, 2, "trapezoidal,2"}, {44, 1, "static_steal,1"}, {35 | 1<<29, 4, "monotonic:dynamic,4"},
 		{35 | 1<<30, 4, "nonmonotonic:dynamic,4"}, {99, -1, "kind 99"},
 	} {
@@ -44,7 +45,8 @@ func TestFrameFlags(t *testing.T) {
 		a           uint64
 		flags, want uint32
 	}{
-		{0, 0x20, 0}, {0x7ff0, 0x20, 0x20}, {0x7ff0, 0x11, 0x11}, {0x7ff0, 0, 0x20}, {0x7ff0, 0xdd7e37c0, 0x20}, {0x7ff0, 0x511, 0x20},
+		{0, 0x20, 0}, {0x7ff0, 0x20, 0x20}, {0x7ff0, 0x11, 0x11}, {0x7ff0, 0, 0x20}, {0x7ff0, 0xdd7e37c0, 0x20},
+		{0x7ff0, 0x511, 0x20},
 	} {
 		if got := frameFlags(callbacks.At(c.a), c.flags); got != c.want {
 			t.Errorf("flags %#x at %#x are %#x, want %#x", c.flags, c.a, got, c.want)
@@ -54,9 +56,12 @@ func TestFrameFlags(t *testing.T) {
 
 func TestKindOfEntry(t *testing.T) {
 	for name, want := range map[string]entryKind{
-		"__kmpc_barrier": entryBarrier, "__kmpc_barrier@@VERSION": entryBarrier, "omp_set_lock_": entryLock, "OMP_SET_NEST_LOCK": entryLock,
-		"GOMP_parallel_loop_dynamic": entryFork, "__kmpc_atomic_float8_add": entryAtomic, "GOMP_critical_start": entryCritical,
-		"__kmpc_end_critical": entryOther, "omp_get_level": entryOther, "": entryOther, "__kmpc_dispatch_next_4": entryOther,
+		"__kmpc_barrier": entryBarrier, "__kmpc_barrier@@VERSION": entryBarrier, "omp_set_lock_": entryLock,
+		"OMP_SET_NEST_LOCK":          entryLock,
+		"GOMP_parallel_loop_dynamic": entryFork, "__kmpc_atomic_float8_add": entryAtomic,
+		"GOMP_critical_start": entryCritical,
+		"__kmpc_end_critical": entryOther, "omp_get_level": entryOther, "": entryOther,
+		"__kmpc_dispatch_next_4": entryOther,
 	} {
 		if got := kindOfEntry(name); got != want {
 			t.Errorf("%q is %d, want %d", name, got, want)
@@ -76,7 +81,8 @@ func TestEntered(t *testing.T) {
 		kind   entryKind
 		name   string
 	}{
-		{[]string{"", "__kmpc_barrier", "__kmp_invoke_microtask", "__kmpc_fork_call"}, "__kmpc_fork_call", entryBarrier, "__kmpc_barrier (symbol of the frame)"},
+		{[]string{"", "__kmpc_barrier", "__kmp_invoke_microtask", "__kmpc_fork_call"}, "__kmpc_fork_call", entryBarrier,
+			"__kmpc_barrier (symbol of the frame)"},
 		{[]string{"", "__kmpc_fork_call"}, "__kmpc_fork_call", entryFork, "__kmpc_fork_call (call)"},
 		{[]string{"", ""}, "omp_set_lock", entryLock, "omp_set_lock (call)"},
 		{[]string{"", "__kmpc_omp_taskwait"}, "", entryTaskwait, "__kmpc_omp_taskwait (symbol of the frame)"},
@@ -113,7 +119,8 @@ func TestGeneralizes(t *testing.T) {
 }
 
 func TestTexts(t *testing.T) {
-	for got, want := range map[string]string{bindText(3): "close", bindText(7): "7", policyText(2): "active", offloadText(2): "mandatory"} {
+	for got, want := range map[string]string{bindText(3): "close", bindText(7): "7", policyText(2): "active",
+		offloadText(2): "mandatory"} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

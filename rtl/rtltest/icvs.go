@@ -54,8 +54,9 @@ func (s *Subject) checkICVs(t *testing.T, h handles.Thread, want omptest.ThreadT
 		"bind-var": want.ProcBind, "thread-limit-var": want.ThreadLimit, "default-device-var": want.DefaultDevice,
 		"cancel-var": want.Cancellation, "num-procs-var": want.NumProcs,
 		"team-num-var": want.TeamNum, "league-size-var": want.NumTeams,
-		"max-task-priority-var": want.MaxTaskPriority, "stacksize-var": int(want.StackSize), "final-task-var": want.InFinal,
-		"levels-var": want.Level, "active-levels-var": want.ActiveLevel,
+		"max-task-priority-var": want.MaxTaskPriority, "stacksize-var": int(want.StackSize),
+		"final-task-var": want.InFinal,
+		"levels-var":     want.Level, "active-levels-var": want.ActiveLevel,
 		"team-size-var": want.TeamSize, "thread-num-var": want.ThreadNum,
 		"place-assignment-var": want.PlaceNum,
 	} {

@@ -35,7 +35,8 @@ func (s *Subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 		_, taskErr := s.CurrentTask(h)
 		if info.Role != rtl.RoleIdle || info.ThreadNum != -1 ||
 			RC(err) != callbacks.Unavailable || RC(taskErr) != callbacks.Unavailable {
-			t.Errorf("LWP %d is idle: role %s, number %d, region %v, task %v", want.LWP, info.Role, info.ThreadNum, err, taskErr)
+			t.Errorf("LWP %d is idle: role %s, number %d, region %v, task %v", want.LWP, info.Role, info.ThreadNum, err,
+				taskErr)
 		}
 		return
 	}
@@ -81,7 +82,8 @@ func (s *Subject) checkFunction(t *testing.T, want omptest.ThreadTruth, p rtl.Pa
 	case p.Level == 0 || want.Role == "helper":
 	case s.Expect.Sources:
 		if got := p.Source.Line; got == 0 && !p.Serialized || got != 0 && line != 0 && got != line {
-			t.Errorf("LWP %d: the region of level %d is from %+v; the program says line %d", want.LWP, p.Level, p.Source, line)
+			t.Errorf("LWP %d: the region of level %d is from %+v; the program says line %d", want.LWP, p.Level,
+				p.Source, line)
 		}
 		if p.Level == want.Level && p.Function.IsNull() {
 			t.Errorf("LWP %d: its region has no function", want.LWP)
@@ -112,7 +114,8 @@ func (s *Subject) checkMembership(t *testing.T, h handles.Thread, p handles.Para
 	task, err := s.CurrentTask(h)
 	for n := 0; err == nil && n < 10; n++ {
 		of, e := s.TaskParallel(task)
-		if kind, _ := s.Task(task); e == nil && of == p && kind.Kind == rtl.TaskImplicit || kind.Kind == rtl.TaskInitial {
+		if kind, _ := s.Task(task); e == nil && of == p && kind.Kind == rtl.TaskImplicit ||
+			kind.Kind == rtl.TaskInitial {
 			break
 		}
 		task, err = s.GeneratingTask(task)

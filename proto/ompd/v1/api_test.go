@@ -35,7 +35,8 @@ func TestNothingBreaks(t *testing.T) {
 	switch {
 	case t.Failed() || len(was) == len(is):
 	case !*update:
-		t.Errorf("the API has %d elements, api.txt %d; if all are meant: go test ./proto/ompd/v1 -update", len(is), len(was))
+		t.Errorf("the API has %d elements, api.txt %d; if all are meant: go test ./proto/ompd/v1 -update", len(is),
+			len(was))
 	default:
 		if err := os.WriteFile("api.txt", []byte(strings.Join(is, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
@@ -64,7 +65,8 @@ func lines() []string {
 		}
 		for _, s := range list(f.Services()) {
 			for _, m := range list(s.Methods()) {
-				add(m, "%v(%s) %v(%s)", m.IsStreamingClient(), m.Input().FullName(), m.IsStreamingServer(), m.Output().FullName())
+				add(m, "%v(%s) %v(%s)", m.IsStreamingClient(), m.Input().FullName(), m.IsStreamingServer(),
+					m.Output().FullName())
 			}
 		}
 	}
@@ -115,7 +117,8 @@ func TestGeneratedIsCurrent(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Base(name))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the .proto file gives; run `go generate ./proto/ompd/v1` (%v)", filepath.Base(name), err)
+			t.Errorf("%s is not what the .proto file gives; run `go generate ./proto/ompd/v1` (%v)",
+				filepath.Base(name), err)
 		}
 	}
 }

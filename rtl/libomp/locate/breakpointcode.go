@@ -101,7 +101,8 @@ func (s *stubSearch) scan(t callbacks.Target, state callbacks.Address) error {
 	s.guards = slices.DeleteFunc(s.guards, func(g accesspath.Guard) bool { return !accesspath.Empty(s.cfg, g.Entry) })
 	s.dropJumps()
 	if len(s.guards) == 0 {
-		return fmt.Errorf("nothing in the runtime's code is called after a test of ompd_state, it was built without OMPD: %w", callbacks.Unsupported)
+		return fmt.Errorf("nothing in the runtime's code is called after a test of ompd_state, it was built without "+
+			"OMPD: %w", callbacks.Unsupported)
 	}
 	s.locationsValid(valid, callbacks.At(set.Address))
 	return nil
@@ -130,7 +131,8 @@ func (s *stubSearch) locationsValid(calls []accesspath.BodyCall, variable callba
 		}
 	}
 	if len(entries) != 1 {
-		s.found[validLocations] = stubProof{err: fmt.Errorf("%d functions are called behind the place where ompd_dll_locations is set: %w", len(entries), callbacks.Incompatible)}
+		s.found[validLocations] = stubProof{err: fmt.Errorf("%d functions are called behind the place where "+
+			"ompd_dll_locations is set: %w", len(entries), callbacks.Incompatible)}
 		return
 	}
 	if err := s.namesLibrary(variable); err != nil {
@@ -161,7 +163,8 @@ func (s *stubSearch) namesLibrary(variable callbacks.Address) error {
 	}
 	name, err := layout.ReadString(s.locations.mem, callbacks.At(first), maxPath)
 	if err != nil || !strings.Contains(name, "ompd") {
-		return fmt.Errorf("ompd_dll_locations names %q, not an OMPD library: %w", name, errors.Join(err, callbacks.Incompatible))
+		return fmt.Errorf("ompd_dll_locations names %q, not an OMPD library: %w", name,
+			errors.Join(err, callbacks.Incompatible))
 	}
 	return nil
 }

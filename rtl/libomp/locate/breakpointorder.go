@@ -102,7 +102,8 @@ func (s *stubSearch) byOrder() {
 		return slices.Contains(tasks, p) || !s.leads([]string{"__kmpc_global_thread_num"}, p.first)
 	})
 	s.namePair("task", tasks, "that __kmpc_omp_task leads to")
-	s.namePair("thread", threads, "that new threads start in; the first also where __kmpc_global_thread_num makes a thread known")
+	s.namePair("thread", threads, "that new threads start in; the first also where __kmpc_global_thread_num makes a "+
+		"thread known")
 }
 
 func (s *stubSearch) namePair(what string, pairs []stubPair, who string) {
@@ -130,7 +131,8 @@ func (s *stubSearch) pairs() []stubPair {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(out), func(p stubPair) bool { return slices.Contains(out, stubPair{p.second, p.first}) })
+	return slices.DeleteFunc(slices.Clone(out),
+		func(p stubPair) bool { return slices.Contains(out, stubPair{p.second, p.first}) })
 }
 
 // named reports whether a location has its name.
@@ -191,7 +193,8 @@ func (s *stubSearch) distinct() {
 		}
 		slices.Sort(names)
 		for _, n := range names {
-			s.found[n] = stubProof{err: fmt.Errorf("%s are one function, at %v: %w", strings.Join(names, " and "), a, callbacks.Incompatible)}
+			s.found[n] = stubProof{err: fmt.Errorf("%s are one function, at %v: %w", strings.Join(names, " and "), a,
+				callbacks.Incompatible)}
 		}
 	}
 }

@@ -12,8 +12,10 @@ import (
 // equivalents are exported functions that stand for a location where the runtime
 // itself has none.
 var equivalents = map[string]struct{ function, event string }{
-	"ompd_bp_parallel_begin": {"__kmp_fork_call", "the thread that meets a parallel construct enters it, before it has a team; regions that are serialized by an if clause do not come here"},
-	"ompd_bp_teams_begin":    {"__kmpc_fork_teams", "the thread that meets a teams construct on the host enters it, before it has a league"},
+	"ompd_bp_parallel_begin": {"__kmp_fork_call", "the thread that meets a parallel construct enters it, before it " +
+		"has a team; regions that are serialized by an if clause do not come here"},
+	"ompd_bp_teams_begin": {"__kmpc_fork_teams", "the thread that meets a teams construct on the host enters it, " +
+		"before it has a league"},
 }
 
 // Locations finds where a debugger can stop a runtime. It needs the code alone.
@@ -41,7 +43,8 @@ func (ls *Locations) Breakpoints() ([]rtl.Breakpoint, error) {
 		b.Sites, b.Entries = proof.sites, ls.bodyEntries(name.Name)
 		switch {
 		case symbol != "" && proven && proof.err == nil && proof.entry != a:
-			b.Err = fmt.Errorf("%s: the symbol says %v, the runtime's code calls %v: %w", name.Name, a, proof.entry, callbacks.Incompatible)
+			b.Err = fmt.Errorf("%s: the symbol says %v, the runtime's code calls %v: %w", name.Name, a, proof.entry,
+				callbacks.Incompatible)
 			b.Sites = nil
 		case symbol != "":
 			b.Address, b.How, b.Function, b.Evidence = a, rtl.BreakpointSymbol, symbol, "symbol of the runtime"
@@ -82,7 +85,8 @@ func (ls *Locations) equivalent(b rtl.Breakpoint, why error) rtl.Breakpoint {
 	if err != nil {
 		return b
 	}
-	b.Address, b.How, b.Function, b.Evidence, b.Sites = a, rtl.BreakpointEquivalent, e.function, e.event, []callbacks.Address{a}
+	b.Address, b.How, b.Function, b.Evidence, b.Sites = a, rtl.BreakpointEquivalent, e.function, e.event,
+		[]callbacks.Address{a}
 	return b
 }
 

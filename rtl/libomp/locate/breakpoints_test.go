@@ -14,7 +14,8 @@ import (
 // sourceOrder are the runtime's locations as its source has them, one after the
 // other (ompd-specific.cpp); the compiler keeps that order.
 var sourceOrder = []string{
-	"ompd_dll_locations_valid", "ompd_bp_parallel_begin", "ompd_bp_parallel_end", "ompd_bp_task_begin", "ompd_bp_task_end",
+	"ompd_dll_locations_valid", "ompd_bp_parallel_begin", "ompd_bp_parallel_end", "ompd_bp_task_begin",
+	"ompd_bp_task_end",
 	"ompd_bp_thread_begin", "ompd_bp_thread_end",
 }
 
@@ -53,7 +54,8 @@ func TestProvenLocations(t *testing.T) {
 			last := uint64(0)
 			for _, name := range sourceOrder {
 				b := all[name]
-				if b.How != rtl.BreakpointCode || b.Err != nil || len(b.Sites) == 0 || b.Evidence == "" || b.Address.Offset <= last {
+				if b.How != rtl.BreakpointCode || b.Err != nil || len(b.Sites) == 0 || b.Evidence == "" ||
+					b.Address.Offset <= last {
 					t.Errorf("%s: %+v, behind %#x", name, b, last)
 				}
 				if b.Active != (name == validLocations) {
@@ -67,7 +69,8 @@ func TestProvenLocations(t *testing.T) {
 				}
 			}
 			checkEntries(t, all)
-			if b := all["ompd_bp_teams_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmpc_fork_teams" || b.Err == nil {
+			if b := all["ompd_bp_teams_begin"]; b.How != rtl.BreakpointEquivalent ||
+				b.Function != "__kmpc_fork_teams" || b.Err == nil {
 				t.Errorf("teams: %+v", b)
 			}
 		})
@@ -79,8 +82,9 @@ func checkEntries(t *testing.T, all map[string]rtl.Breakpoint) {
 	t.Helper()
 	for name, want := range map[string]rtl.BodyEntry{
 		"ompd_bp_parallel_begin": {Function: "__kmpc_fork_call", Argument: 2},
-		"ompd_bp_task_begin":     {Function: "__kmpc_omp_task", Argument: 2, Task: true, BodyOffset: 8, TaskArgument: 1},
-		"ompd_bp_teams_begin":    {Function: "__kmpc_fork_teams", Argument: 2},
+		"ompd_bp_task_begin": {Function: "__kmpc_omp_task", Argument: 2, Task: true, BodyOffset: 8,
+			TaskArgument: 1},
+		"ompd_bp_teams_begin": {Function: "__kmpc_fork_teams", Argument: 2},
 	} {
 		list := all[name].Entries
 		if len(list) == 0 || list[0].Address.IsNull() {
@@ -110,8 +114,10 @@ func TestNamedLocations(t *testing.T) {
 		"ompd_bp_device_begin":          proven[task].Address.Add(0x40),
 		"_Z24ompd_dll_locations_validv": proven[validLocations].Address,
 	}})
-	for name, symbol := range map[string]string{task: task, thread: "_Z20ompd_bp_thread_beginv", validLocations: "_Z24ompd_dll_locations_validv"} {
-		if b := named[name]; b.How != rtl.BreakpointSymbol || b.Function != symbol || b.Address != proven[name].Address || !strings.Contains(b.Evidence, "code agrees") {
+	for name, symbol := range map[string]string{task: task, thread: "_Z20ompd_bp_thread_beginv",
+		validLocations: "_Z24ompd_dll_locations_validv"} {
+		if b := named[name]; b.How != rtl.BreakpointSymbol || b.Function != symbol ||
+			b.Address != proven[name].Address || !strings.Contains(b.Evidence, "code agrees") {
 			t.Errorf("%s: %+v", name, b)
 		}
 	}
@@ -148,7 +154,8 @@ func TestFoldedLocations(t *testing.T) {
 		folded.poke(proven[name].Address, 0x0b0f, 2) // ud2
 	}
 	all = locationsOf(t, folded)
-	if b := all["ompd_bp_parallel_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmp_fork_call" || !b.Active || !mod.Contains(b.Address) {
+	if b := all["ompd_bp_parallel_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmp_fork_call" ||
+		!b.Active || !mod.Contains(b.Address) {
 		t.Errorf("equivalent: %+v", b)
 	}
 	if b := all["ompd_bp_task_begin"]; !b.Address.IsNull() || !strings.Contains(b.Err.Error(), "without OMPD") {

@@ -20,7 +20,8 @@ type codeSource struct {
 // __kmp_threads.
 func newCodeSource(t callbacks.Target, mod *callbacks.Module) codeSource {
 	code := layoutcode.New(t, mod, &layoutcode.Rules{
-		Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees, Elements: []string{"t_threads"}, Start: findThreads,
+		Rules: codeRules, Root: "kmp_base_info_t", Pointees: pointees, Elements: []string{"t_threads"},
+		Start: findThreads,
 	})
 	return codeSource{code, newSettingSource(t, mod, code)}
 }
@@ -53,12 +54,13 @@ func findThreads(s *layoutcode.Code) (layoutcode.Start, error) {
 }
 
 func startFrom(threads, gtid uint64) layoutcode.Start {
-	return layoutcode.Start{Global: "__kmp_threads", Value: threads, Opaque: gtid, Steps: func(c symbolic.Chain) []symbolic.Step {
-		if c.Root.Address != threads || !ofThread(c) {
-			return nil
-		}
-		return c.Steps[2:]
-	}}
+	return layoutcode.Start{Global: "__kmp_threads", Value: threads, Opaque: gtid,
+		Steps: func(c symbolic.Chain) []symbolic.Step {
+			if c.Root.Address != threads || !ofThread(c) {
+				return nil
+			}
+			return c.Steps[2:]
+		}}
 }
 
 // ofThread reports whether a chain starts from an element of an array of pointers

@@ -80,12 +80,14 @@ func (l *loadedFile) Arch() callbacks.Arch                                     {
 func TestCodeOtherLayout(t *testing.T) {
 	omptest.Needs(t, "a C compiler")
 	for _, build := range []string{
-		"--target=x86_64-linux-gnu -O2", "--target=x86_64-linux-gnu -O0", "--target=x86_64-linux-gnu -O2 -fvisibility=hidden -Wl,-Bsymbolic",
+		"--target=x86_64-linux-gnu -O2", "--target=x86_64-linux-gnu -O0",
+		"--target=x86_64-linux-gnu -O2 -fvisibility=hidden -Wl,-Bsymbolic",
 		"--target=aarch64-linux-gnu -O2", "--target=aarch64-linux-gnu -O1 -mbranch-protection=standard",
 	} {
 		t.Run(build, func(t *testing.T) {
 			lib := filepath.Join(t.TempDir(), "libomp.so")
-			args := append(strings.Fields(build), "-shared", "-fPIC", "-ffreestanding", "-nostdlib", "-fuse-ld=lld", "-o", lib, "testdata/accessors.c")
+			args := append(strings.Fields(build), "-shared", "-fPIC", "-ffreestanding", "-nostdlib", "-fuse-ld=lld",
+				"-o", lib, "testdata/accessors.c")
 			if out, err := exec.Command("clang-16", args...).CombinedOutput(); err != nil {
 				t.Fatalf("clang-16 %v: %v\n%s", args, err, out)
 			}

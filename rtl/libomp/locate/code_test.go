@@ -96,7 +96,8 @@ func TestCodeGlobals(t *testing.T) {
 			if n := value("__kmp_all_nth", 4); n != int64(len(truth.Threads)) {
 				t.Errorf("__kmp_all_nth is %d, the program has %d threads", n, len(truth.Threads))
 			}
-			for name, v := range map[string]int64{"__kmp_omp_cancellation": 0, "__kmp_max_task_priority": 0, "__kmp_library": 3} {
+			for name, v := range map[string]int64{"__kmp_omp_cancellation": 0, "__kmp_max_task_priority": 0,
+				"__kmp_library": 3} {
 				if got := value(name, 4); got != v {
 					t.Errorf("%s is %d, want %d", name, got, v)
 				}

@@ -63,7 +63,8 @@ func (s *memorySource) describedByCode() error {
 		}
 		level = next
 	}
-	return fmt.Errorf("none of %d functions that set the runtime up fills an OMPD description: %w", len(seen), layout.ErrUnknown)
+	return fmt.Errorf("none of %d functions that set the runtime up fills an OMPD description: %w", len(seen),
+		layout.ErrUnknown)
 }
 
 // filledBy takes the description from the function at entry, if that fills it.
@@ -91,7 +92,8 @@ func (s *memorySource) constants(p symbolic.Path) map[uint64]uint64 {
 	for _, st := range p.Stores {
 		c, ok := code.Chain(st.Cell())
 		value, fixed := st.Value.Number()
-		if ok && fixed && st.Size == wordBytes && c.Root.Kind == symbolic.RootGlobal && len(c.Steps) == 1 && c.Steps[0].Index == nil {
+		if ok && fixed && st.Size == wordBytes && c.Root.Kind == symbolic.RootGlobal && len(c.Steps) == 1 &&
+			c.Steps[0].Index == nil {
 			out[c.Root.Address+c.Steps[0].Offset] = value
 		}
 	}

@@ -23,14 +23,16 @@ var entries = map[string][]rtl.BodyEntry{
 	"ompd_bp_task_begin": {
 		taskEntry("__kmpc_omp_task", taskArgument), taskEntry("__kmpc_omp_task_parts", taskArgument),
 		taskEntry("__kmpc_omp_task_with_deps", taskArgument), taskEntry("__kmpc_omp_task_begin_if0", taskArgument),
-		taskEntry("__kmpc_taskloop", -1), taskEntry("__kmpc_taskloop_5", -1), // which make tasks like the one that they get
+		// which make tasks like the one that they get
+		taskEntry("__kmpc_taskloop", -1), taskEntry("__kmpc_taskloop_5", -1),
 		{Function: "GOMP_task"}, {Function: "GOMP_taskloop"},
 	},
 }
 
 // taskEntry is a function that gets a task.
 func taskEntry(function string, taskArgument int) rtl.BodyEntry {
-	return rtl.BodyEntry{Function: function, Argument: 2, Task: true, BodyOffset: taskBodyOffset, TaskArgument: taskArgument}
+	return rtl.BodyEntry{Function: function, Argument: 2, Task: true, BodyOffset: taskBodyOffset,
+		TaskArgument: taskArgument}
 }
 
 // bodyEntries are those entries of a location that this runtime has.

@@ -76,7 +76,8 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 		err = loc.Layout.keysKnown()
 	}
 	if err != nil {
-		return nil, &rtl.Unread{Module: mod, Err: fmt.Errorf("libomp layout: %w", errors.Join(err, callbacks.Incompatible))}
+		return nil, &rtl.Unread{Module: mod,
+			Err: fmt.Errorf("libomp layout: %w", errors.Join(err, callbacks.Incompatible))}
 	}
 	loc.Identity = identify(t, mod, table.take())
 	if memory.confirmed() && loc.Report.Undisputed() {

@@ -180,7 +180,8 @@ func (j *judge) taskTeamOf(info callbacks.Address, taskTeam, team layout.Field) 
 		return true
 	}
 	const pair = 424 // t_task_team, in all releases so far
-	return mine == j.pointer(home, layout.Field{Offset: pair, Size: 8}) || mine == j.pointer(home, layout.Field{Offset: pair + 8, Size: 8})
+	return mine == j.pointer(home, layout.Field{Offset: pair, Size: 8}) ||
+		mine == j.pointer(home, layout.Field{Offset: pair + 8, Size: 8})
 }
 
 // field is what the most trusted source says, or else the releases in the table.

@@ -39,22 +39,28 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %d fields and types are known", rt.Name, known)
 		}
 		l := &loc.Layout.Globals
-		for name, g := range map[string]layout.Global{"Threads": l.Threads, "Root": l.Root, "ThreadPool": l.ThreadPool, "TeamPool": l.TeamPool,
-			"Nth": l.Nth, "AllNth": l.AllNth, "OmpdState": l.OmpdState, "OmpdEnvBlock": l.OmpdEnvBlock, "OmpdEnvBlockSize": l.OmpdEnvBlockSize} {
+		for name, g := range map[string]layout.Global{"Threads": l.Threads, "Root": l.Root, "ThreadPool": l.ThreadPool,
+			"TeamPool": l.TeamPool,
+			"Nth":      l.Nth, "AllNth": l.AllNth, "OmpdState": l.OmpdState, "OmpdEnvBlock": l.OmpdEnvBlock,
+			"OmpdEnvBlockSize": l.OmpdEnvBlockSize} {
 			if !g.Known() {
 				t.Errorf("%s: global %s: %v", rt.Name, name, g.Err())
 			}
 		}
-		if id := loc.Identity; id.Version != strconv.Itoa(rt.Major) || id.Family != "libomp" || id.Module != mod || id.VersionBy == "" {
+		if id := loc.Identity; id.Version != strconv.Itoa(rt.Major) || id.Family != "libomp" || id.Module != mod ||
+			id.VersionBy == "" {
 			t.Errorf("%s: identity %+v", rt.Name, id)
 		}
-		for _, key := range []fieldName{fieldOf("kmp_base_info_t", "th_team"), fieldOf("kmp_base_info_t", "th_current_task"), fieldOf("kmp_base_team_t", "t_level")} {
+		for _, key := range []fieldName{fieldOf("kmp_base_info_t", "th_team"),
+			fieldOf("kmp_base_info_t", "th_current_task"), fieldOf("kmp_base_team_t", "t_level")} {
 			e, _ := loc.Report.Lookup(key.Type, key.Field)
-			if e.Source != "memory" || len(e.Agreed) != 2 || e.Agreed[0] != "code" || !strings.HasPrefix(e.Agreed[1], "table ") {
+			if e.Source != "memory" || len(e.Agreed) != 2 || e.Agreed[0] != "code" ||
+				!strings.HasPrefix(e.Agreed[1], "table ") {
 				t.Errorf("%s: %s is from %q, agreed %q", rt.Name, e, e.Source, e.Agreed)
 			}
 		}
-		if e, _ := loc.Report.Lookup("", "__kmp_threads"); e.Source != "memory" || !slices.Equal(e.Agreed, []string{"code"}) {
+		if e, _ := loc.Report.Lookup("", "__kmp_threads"); e.Source != "memory" ||
+			!slices.Equal(e.Agreed, []string{"code"}) {
 			t.Errorf("%s: __kmp_threads is from %q, agreed %q", rt.Name, e.Source, e.Agreed)
 		}
 	}
@@ -77,7 +83,8 @@ func TestEachSourceAlone(t *testing.T) {
 				continue
 			}
 			given++
-			if by, _, _ := strings.Cut(e.Source, " "); by != source || len(e.Agreed) != 0 || e.Field != r.field(e.Type, e.Name) {
+			if by, _, _ := strings.Cut(e.Source, " "); by != source || len(e.Agreed) != 0 ||
+				e.Field != r.field(e.Type, e.Name) {
 				t.Errorf("%s alone: %s at %v from %s", source, e, e.Field, e.Source)
 			}
 		}
@@ -95,7 +102,8 @@ func TestSourcesThatDisagree(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	symbols := described(t, c, mod)
 	other := symbols["ompd_access__kmp_desc_base_t__ds_thread"] // has 24
-	for _, settled := range []string{"ompd_access__kmp_base_info_t__th_team", "ompd_access__kmp_base_info_t__th_current_task", "ompd_access__kmp_base_team_t__t_threads"} {
+	for _, settled := range []string{"ompd_access__kmp_base_info_t__th_team",
+		"ompd_access__kmp_base_info_t__th_current_task", "ompd_access__kmp_base_team_t__t_threads"} {
 		a := &altered{Core: c, symbols: map[string]callbacks.Address{}}
 		for name, at := range symbols {
 			a.symbols[name] = at
@@ -118,7 +126,8 @@ func TestSourcesThatDisagree(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := loc.Layout.Task.Routine
-	if f.Known() || !errors.Is(f.Err(), layout.ErrConflict) || !strings.Contains(f.Err().Error(), "symbols says +24:8, memory says +8:8") {
+	if f.Known() || !errors.Is(f.Err(), layout.ErrConflict) ||
+		!strings.Contains(f.Err().Error(), "symbols says +24:8, memory says +8:8") {
 		t.Errorf("kmp_task_t.routine is %v, %v", f, f.Err())
 	}
 }
@@ -134,7 +143,8 @@ func TestNotInitialized(t *testing.T) {
 		fresh.poke(at[name], 0, 4)
 		fresh.poke(at[name].Add(4), 0, 4)
 	}
-	if _, err := Locate(fresh, mod, layout.Options{}); !errors.Is(err, ErrNotInitialized) || !errors.Is(err, callbacks.Unavailable) {
+	if _, err := Locate(fresh, mod, layout.Options{}); !errors.Is(err, ErrNotInitialized) ||
+		!errors.Is(err, callbacks.Unavailable) {
 		t.Errorf("stripped: %v", err)
 	}
 	fresh.symbols = at
@@ -209,7 +219,8 @@ func TestUnknownRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, r := &loc.Layout, rowOf(t, 16)
-	for name, f := range map[string]layout.Field{"th_task_team": l.Thread.TaskTeam, "th_serial_team": l.Thread.SerialTeam, "th_info.ds.ds_gtid": l.Thread.Gtid, "th_cg_roots": l.Thread.CgRoots} {
+	for name, f := range map[string]layout.Field{"th_task_team": l.Thread.TaskTeam,
+		"th_serial_team": l.Thread.SerialTeam, "th_info.ds.ds_gtid": l.Thread.Gtid, "th_cg_roots": l.Thread.CgRoots} {
 		if f != r.field("kmp_base_info_t", name) {
 			t.Errorf("%s is %v, %v; want %v", name, f, f.Err(), r.field("kmp_base_info_t", name))
 		}
@@ -270,7 +281,8 @@ func TestFind(t *testing.T) {
 				continue // the functions are found by their symbols
 			}
 			if (e.Err == nil) != (want.Err == nil) || e.Field != want.Field || e.Global != want.Global {
-				t.Errorf("%s: %s is %v %#x, %v; want %v %#x", name, e, e.Field, e.Global, e.Err, want.Field, want.Global)
+				t.Errorf("%s: %s is %v %#x, %v; want %v %#x", name, e, e.Field, e.Global, e.Err, want.Field,
+					want.Global)
 			}
 		}
 		if loc.Identity.Version != "15" {
@@ -298,7 +310,8 @@ func TestUnlistedBounds(t *testing.T) {
 	c, mod := coreOf(t, "nested", omptest.RuntimeOf(t, 16))
 	everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
 	parts := writable(struct{ callbacks.Target }{c}, everywhere)
-	if len(parts) != 1 || parts[0].High.Sub(parts[0].Low) != 2*aroundPool || !mod.Contains(parts[0].Low.Add(aroundPool)) {
+	if len(parts) != 1 || parts[0].High.Sub(parts[0].Low) != 2*aroundPool ||
+		!mod.Contains(parts[0].Low.Add(aroundPool)) {
 		t.Errorf("searched are %v", parts)
 	}
 }
@@ -335,8 +348,10 @@ func TestMayHold(t *testing.T) {
 	for _, filler := range []int{0, 10, searchChunk - 5, searchChunk, 3*searchChunk - len(setting)} {
 		with := partImage{strings.Repeat("x", filler) + setting + "yy"}
 		without := partImage{strings.Repeat("x", filler) + setting[1:] + "yy"}
-		if !mayHold(with, nil) || !mayHold(wholeImage{with}, nil) || mayHold(without, nil) || mayHold(wholeImage{without}, nil) {
-			t.Errorf("behind %d bytes: %v %v %v %v", filler, mayHold(with, nil), mayHold(wholeImage{with}, nil), mayHold(without, nil), mayHold(wholeImage{without}, nil))
+		if !mayHold(with, nil) || !mayHold(wholeImage{with}, nil) || mayHold(without, nil) ||
+			mayHold(wholeImage{without}, nil) {
+			t.Errorf("behind %d bytes: %v %v %v %v", filler, mayHold(with, nil), mayHold(wholeImage{with}, nil),
+				mayHold(without, nil), mayHold(wholeImage{without}, nil))
 		}
 	}
 	if mayHold(partImage{}, nil) {

@@ -96,7 +96,10 @@ func (fp *fingerprint) points(typ string, row int) []point {
 			add(fp.in(n, row).Size, at.Size)
 		}
 	}
-	slices.SortFunc(all, func(a, b point) int { return cmp.Or(cmp.Compare(a.there, b.there), cmp.Compare(a.here, b.here)) })
+	slices.SortFunc(all, func(a, b point) int {
+		return cmp.Or(cmp.Compare(a.there, b.there),
+			cmp.Compare(a.here, b.here))
+	})
 	fp.fixed[key] = all
 	return all
 }
@@ -215,7 +218,8 @@ func (fp *fingerprint) derive(n fieldName, rows []int, pick func(places) int) (l
 	switch {
 	case ok && (!alsoBack || front == back):
 		return front, true
-	case isConstant(fp.table.Places[n]) && (slices.Contains(fronts, fp.in(n, 0)) || slices.Contains(backs, fp.in(n, 0))):
+	case isConstant(fp.table.Places[n]) &&
+		(slices.Contains(fronts, fp.in(n, 0)) || slices.Contains(backs, fp.in(n, 0))):
 		return fp.in(n, 0), true // behind what is aligned
 	case alsoBack && !ok && len(backs) == len(fronts):
 		return back, true

@@ -209,7 +209,8 @@ func (s *settingSource) apply(r settingRule) (uint64, error) {
 		candidates = slices.DeleteFunc(candidates, func(a uint64) bool { return slices.Contains(shared, a) })
 	}
 	if len(candidates) != 1 {
-		return 0, fmt.Errorf("%w: what prints %s reads %d variables of its own", layout.ErrUnknown, r.setting, len(candidates))
+		return 0, fmt.Errorf("%w: what prints %s reads %d variables of its own", layout.ErrUnknown, r.setting,
+			len(candidates))
 	}
 	return candidates[0], nil
 }
@@ -251,7 +252,8 @@ func (s *settingSource) printing(setting string) ([]symbolic.Path, error) {
 	if len(printers) != 1 {
 		return nil, fmt.Errorf("%d functions print %s", len(printers), setting)
 	}
-	paths, err := accesspath.Run(accesspath.Config{Arch: s.target.Arch(), Mem: s.target, Bounds: printBounds}, printers[0])
+	paths, err := accesspath.Run(accesspath.Config{Arch: s.target.Arch(), Mem: s.target, Bounds: printBounds},
+		printers[0])
 	s.paths[setting] = paths
 	return paths, err
 }

@@ -145,7 +145,8 @@ func (t ompdTable) member(typ, field string) (layout.Field, error) {
 		return layout.Field{}, layout.ErrUnknown
 	}
 	if offset > layout.MaxRecord || size > layout.MaxRecord {
-		return layout.Field{}, fmt.Errorf("%s.%s at %d with %d bytes is beyond the bound of %d", typ, field, offset, size, layout.MaxRecord)
+		return layout.Field{}, fmt.Errorf("%s.%s at %d with %d bytes is beyond the bound of %d", typ, field, offset,
+			size, layout.MaxRecord)
 	}
 	return layout.Field{Offset: offset, Size: size}, nil
 }

@@ -174,7 +174,8 @@ func checkDescription(words map[ompdWord]uint64) error {
 			return fmt.Errorf("%s.%s at %v is not inside of %d bytes: %w", n.typ, n.field, f, whole.Size, errGarbage)
 		}
 	}
-	for _, start := range []ompdWord{{"access", "kmp_info_t", "th"}, {"access", "kmp_root_t", "r"}, {"access", "kmp_team_p", "t"}} {
+	for _, start := range []ompdWord{{"access", "kmp_info_t", "th"}, {"access", "kmp_root_t", "r"},
+		{"access", "kmp_team_p", "t"}} {
 		if words[start] != 0 {
 			return fmt.Errorf("%s is %d: %w", start.symbol(), words[start], errGarbage)
 		}

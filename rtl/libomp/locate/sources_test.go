@@ -60,7 +60,8 @@ func TestMemorySource(t *testing.T) {
 			t.Errorf("%s: %d words, %d compared", rt.Name, words, compared)
 		}
 		for path, want := range map[string]layout.Field{
-			"th_info.ds.ds_thread": {Offset: 24, Size: 8}, "th_info.ds.ds_tid": {Offset: 32, Size: 4}, "th_team": {Offset: 64, Size: 8},
+			"th_info.ds.ds_thread": {Offset: 24, Size: 8}, "th_info.ds.ds_tid": {Offset: 32, Size: 4},
+			"th_team":                {Offset: 64, Size: 8},
 			"ompt_thread_info.state": r.field("kmp_base_info_t", "ompt_thread_info.state"),
 		} {
 			if got, err := s.Field("kmp_base_info_t", path); err != nil || got != want {
@@ -148,7 +149,8 @@ func TestDamagedDescription(t *testing.T) {
 	for i, b := range needle() {
 		twice.poke(other.Add(uint64(i)), uint64(b), 1)
 	}
-	if _, err := newMemorySource(twice, mod).Field("kmp_base_info_t", "th_team"); err == nil || !strings.Contains(err.Error(), "2 OMPD descriptions") {
+	if _, err := newMemorySource(twice, mod).Field("kmp_base_info_t", "th_team"); err == nil ||
+		!strings.Contains(err.Error(), "2 OMPD descriptions") {
 		t.Errorf("two descriptions: %v", err)
 	}
 }
@@ -185,7 +187,8 @@ func TestThreadsAreConfirmed(t *testing.T) {
 			size = 4
 		}
 		a.poke(d.at, d.v, size)
-		if x, err := newMemorySource(a, mod).Global("__kmp_threads"); err == nil || !strings.Contains(err.Error(), d.says) {
+		if x, err := newMemorySource(a, mod).Global("__kmp_threads"); err == nil ||
+			!strings.Contains(err.Error(), d.says) {
 			t.Errorf("%s: %#x, %v; want %q", d.name, x, err, d.says)
 		}
 	}
@@ -239,13 +242,14 @@ func TestSearch(t *testing.T) {
 			h := holed{low, low + hole, make([]byte, 2*searchChunk)}
 			copy(h.data[start:], needle())
 			hits := 0
-			search(h, []callbacks.Mapping{{Low: callbacks.At(low), High: callbacks.At(low + 2*searchChunk)}}, int(n), func(at callbacks.Address, data []byte) {
-				for i := bytes.Index(data, needle()); i >= 0; i = -1 {
-					if hits++; at.Add(uint64(i)).Offset != low+start {
-						t.Errorf("found at %v, want %#x", at.Add(uint64(i)), low+start)
+			search(h, []callbacks.Mapping{{Low: callbacks.At(low), High: callbacks.At(low + 2*searchChunk)}}, int(n),
+				func(at callbacks.Address, data []byte) {
+					for i := bytes.Index(data, needle()); i >= 0; i = -1 {
+						if hits++; at.Add(uint64(i)).Offset != low+start {
+							t.Errorf("found at %v, want %#x", at.Add(uint64(i)), low+start)
+						}
 					}
-				}
-			})
+				})
 			if hits != 1 {
 				t.Errorf("needle at %#x, hole at %#x: %d hits", start, hole, hits)
 			}

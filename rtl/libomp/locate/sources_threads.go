@@ -9,7 +9,8 @@ import (
 
 // ErrNotInitialized says that the runtime is loaded, but that the program has
 // made no OpenMP call yet: there is nothing to read.
-var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialized: the program has made no OpenMP call yet: %w", callbacks.Unavailable)
+var ErrNotInitialized = fmt.Errorf("the OpenMP runtime is not initialized: the program has made no OpenMP call yet: %w",
+	callbacks.Unavailable)
 
 // maxThreads bounds the length of __kmp_threads. The runtime itself refuses more
 // than 32,768 threads by default (KMP_MAX_NTH).
@@ -57,7 +58,8 @@ func (s *memorySource) confirm(pool callbacks.Address) ([]callbacks.Address, err
 	}
 	capacity, ok := arrayLength(threads, root)
 	if !ok || count < 0 || uint64(count) > capacity {
-		return nil, fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are not plausible", count, threads, root)
+		return nil, fmt.Errorf("%d threads, and __kmp_threads %#x and __kmp_root %#x around __kmp_thread_pool, are "+
+			"not plausible", count, threads, root)
 	}
 	return s.confirmArray(callbacks.At(threads), capacity)
 }
@@ -145,7 +147,8 @@ func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.
 	search(s.target, parts, 16, func(low callbacks.Address, data []byte) {
 		for i := -low.Offset % 8; i+16 <= uint64(len(data)); i += 8 {
 			threads := callbacks.Word(data[i : i+8])
-			if _, ok := arrayLength(threads, callbacks.Word(data[i+8:i+16])); !ok || s.module.Contains(callbacks.At(threads)) {
+			if _, ok := arrayLength(threads, callbacks.Word(data[i+8:i+16])); !ok ||
+				s.module.Contains(callbacks.At(threads)) {
 				continue // in the module are pointers to the two variables themselves
 			}
 			at := low.Add(i - uint64(poolRelation()["__kmp_threads"]))
@@ -156,7 +159,8 @@ func (s *memorySource) searchThreads(parts []callbacks.Mapping) (pool callbacks.
 		}
 	})
 	if found != 1 {
-		return pool, fmt.Errorf("%d places in the runtime's memory look like __kmp_threads: %w", found, layout.ErrUnknown)
+		return pool, fmt.Errorf("%d places in the runtime's memory look like __kmp_threads: %w", found,
+			layout.ErrUnknown)
 	}
 	return pool, nil
 }

@@ -59,10 +59,12 @@ func (r *recovery) description() error {
 	words := ompdWords()
 	low := r.memory.globals[ompdGlobals()[0]].Add(-uint64(len(words)) * wordBytes)
 	for i, w := range words {
-		r.add(rtl.Symbol{Name: w.symbol(), Address: low.Add(uint64(i) * wordBytes), Size: wordBytes, Evidence: evidence})
+		r.add(rtl.Symbol{Name: w.symbol(), Address: low.Add(uint64(i) * wordBytes), Size: wordBytes,
+			Evidence: evidence})
 	}
 	for i, name := range ompdGlobals() {
-		r.add(rtl.Symbol{Name: name, Address: low.Add(uint64(len(words)+i) * wordBytes), Size: wordBytes, Evidence: evidence})
+		r.add(rtl.Symbol{Name: name, Address: low.Add(uint64(len(words)+i) * wordBytes), Size: wordBytes,
+			Evidence: evidence})
 	}
 	return nil
 }
@@ -145,10 +147,12 @@ func (r *recovery) threadNumber() {
 		}
 	}
 	if len(offsets) != 1 {
-		r.fail(name, fmt.Errorf("omp_get_thread_num reads %d thread-local variables: %w", len(offsets), layout.ErrUnknown))
+		r.fail(name, fmt.Errorf("omp_get_thread_num reads %d thread-local variables: %w", len(offsets),
+			layout.ErrUnknown))
 	}
 	for off := range offsets {
-		r.add(rtl.Symbol{Name: name, Address: callbacks.At(off), Size: r.sizeOf(name), Kind: rtl.SymbolThread, Evidence: "read by omp_get_thread_num"})
+		r.add(rtl.Symbol{Name: name, Address: callbacks.At(off), Size: r.sizeOf(name), Kind: rtl.SymbolThread,
+			Evidence: "read by omp_get_thread_num"})
 		return
 	}
 }

@@ -76,7 +76,8 @@ func (s *tableSource) take() *fingerprint {
 }
 
 func (s *tableSource) compare() *fingerprint {
-	fp := &fingerprint{known: make(map[fieldName]layout.Field, knownNames), fixed: map[pointsOf][]point{}, name: "table"}
+	fp := &fingerprint{known: make(map[fieldName]layout.Field, knownNames), fixed: map[pointsOf][]point{},
+		name: "table"}
 	if s.arch != callbacks.ArchX86_64 {
 		fp.err = fmt.Errorf("no table for %v: %w", s.arch, layout.ErrUnknown)
 		return fp
@@ -207,7 +208,8 @@ func (s *tableSource) place(n fieldName) (layout.Field, error) {
 		return layout.Field{}, fmt.Errorf("releases %s differ: %w", fp.releases(" and "), layout.ErrUnknown)
 	}
 	if !fp.exact && s.confirm != nil && !s.confirm(n, f) {
-		return layout.Field{}, fmt.Errorf("the place in releases %s does not fit the target's memory: %w", fp.releases(" and "), layout.ErrUnknown)
+		return layout.Field{}, fmt.Errorf("the place in releases %s does not fit the target's memory: %w",
+			fp.releases(" and "), layout.ErrUnknown)
 	}
 	return f, nil
 }

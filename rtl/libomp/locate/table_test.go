@@ -41,7 +41,8 @@ func (s *rowSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown
 
 // tableOf is a table source for a target of which evidence and costly tell.
 func tableOf(arch callbacks.Arch, evidence, costly []layout.Source) *tableSource {
-	return &tableSource{arch: arch, evidence: evidence, costly: costly, bounds: func() layout.Releases { return layout.Releases{} }}
+	return &tableSource{arch: arch, evidence: evidence, costly: costly,
+		bounds: func() layout.Releases { return layout.Releases{} }}
 }
 
 // ompdOnly are the names that a runtime describes itself.
@@ -56,11 +57,16 @@ func ompdOnly() []fieldName {
 // TestTable takes a few integers of each release that were read elsewhere.
 func TestTable(t *testing.T) {
 	for release, want := range map[int]map[fieldName]uint64{
-		14: {fieldOf("kmp_base_info_t", "th_current_task"): 440, fieldOf("kmp_base_info_t", "th_bar"): 512, fieldOf("kmp_base_task_team_t", "tt_threads_data"): 72, fieldOf("ompt_lw_taskteam_t", "parent"): 72},
-		15: {fieldOf("kmp_base_info_t", "th_current_task"): 440, fieldOf("kmp_base_info_t", "th_bar"): 512, fieldOf("kmp_base_task_team_t", "tt_threads_data"): 144, fieldOf("ompt_lw_taskteam_t", "parent"): 88},
-		16: {fieldOf("kmp_base_info_t", "th_current_task"): 504, fieldOf("kmp_base_info_t", "th_bar"): 576, fieldOf("kmp_bstate_t", "b_go"): 48, fieldOf("kmp_taskdata_t", "td_icvs.max_active_levels"): 84},
-		19: {fieldOf("kmp_base_info_t", "th_current_task"): 576, fieldOf("kmp_base_info_t", "th_bar"): 640, fieldOf("kmp_bstate_t", "b_go"): 56, fieldOf("kmp_taskdata_t", "td_icvs.max_active_levels"): 88},
-		22: {fieldOf("kmp_base_info_t", "th_current_task"): 576, fieldOf("kmp_base_team_t", "t_serialized"): 904, fieldOf("kmp_base_team_t", "t_id"): 920, fieldOf("kmp_base_info_t", "th_cg_roots"): 1488},
+		14: {fieldOf("kmp_base_info_t", "th_current_task"): 440, fieldOf("kmp_base_info_t", "th_bar"): 512,
+			fieldOf("kmp_base_task_team_t", "tt_threads_data"): 72, fieldOf("ompt_lw_taskteam_t", "parent"): 72},
+		15: {fieldOf("kmp_base_info_t", "th_current_task"): 440, fieldOf("kmp_base_info_t", "th_bar"): 512,
+			fieldOf("kmp_base_task_team_t", "tt_threads_data"): 144, fieldOf("ompt_lw_taskteam_t", "parent"): 88},
+		16: {fieldOf("kmp_base_info_t", "th_current_task"): 504, fieldOf("kmp_base_info_t", "th_bar"): 576,
+			fieldOf("kmp_bstate_t", "b_go"): 48, fieldOf("kmp_taskdata_t", "td_icvs.max_active_levels"): 84},
+		19: {fieldOf("kmp_base_info_t", "th_current_task"): 576, fieldOf("kmp_base_info_t", "th_bar"): 640,
+			fieldOf("kmp_bstate_t", "b_go"): 56, fieldOf("kmp_taskdata_t", "td_icvs.max_active_levels"): 88},
+		22: {fieldOf("kmp_base_info_t", "th_current_task"): 576, fieldOf("kmp_base_team_t", "t_serialized"): 904,
+			fieldOf("kmp_base_team_t", "t_id"): 920, fieldOf("kmp_base_info_t", "th_cg_roots"): 1488},
 	} {
 		r := rowOf(t, release)
 		for n, offset := range want {
@@ -68,7 +74,8 @@ func TestTable(t *testing.T) {
 				t.Errorf("release %d: %v at %v, want %d", release, n, f, offset)
 			}
 		}
-		if got := r.field("kmp_taskdata_t", "td_flags.tasktype"); got != (layout.Field{Offset: 4, Size: 4, Mask: 1 << 16}) {
+		if got := r.field("kmp_taskdata_t", "td_flags.tasktype"); got != (layout.Field{Offset: 4, Size: 4,
+			Mask: 1 << 16}) {
 			t.Errorf("release %d: tasktype is %v", release, got)
 		}
 	}
@@ -104,7 +111,8 @@ func TestTableHasAllThatIsDeclared(t *testing.T) {
 
 // TestFingerprint chooses rows by what the runtime describes itself.
 func TestFingerprint(t *testing.T) {
-	for release, want := range map[int]string{14: "table 14", 15: "table 15", 16: "table 16", 19: "table 19/21/22/23", 22: "table 19/21/22/23"} {
+	for release, want := range map[int]string{14: "table 14", 15: "table 15", 16: "table 16", 19: "table 19/21/22/23",
+		22: "table 19/21/22/23"} {
 		r := rowOf(t, release)
 		s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: r, only: ompdOnly()}}, nil)
 		if s.Name() != want {
@@ -129,14 +137,16 @@ func TestFingerprint(t *testing.T) {
 // TestFingerprintOfTwoReleases leaves open what they do not agree on.
 func TestFingerprintOfTwoReleases(t *testing.T) {
 	s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: rowOf(t, 22), only: ompdOnly()}}, nil)
-	if f, err := s.Field("kmp_taskdata_t", "td_flags.hidden_helper"); !errors.Is(err, layout.ErrUnknown) || !strings.Contains(err.Error(), "19 and 21 and 22 and 23 differ") {
+	if f, err := s.Field("kmp_taskdata_t", "td_flags.hidden_helper"); !errors.Is(err, layout.ErrUnknown) ||
+		!strings.Contains(err.Error(), "19 and 21 and 22 and 23 differ") {
 		t.Errorf("hidden_helper is %v, %v", f, err)
 	}
 	if f, err := s.Field("kmp_taskdata_t", "td_flags.target"); err != nil || f.Mask != 1<<25 {
 		t.Errorf("target is %v, %v", f, err)
 	}
 	// The accessors' few fields do not tell 14 and 15 apart.
-	few := []fieldName{fieldOf("kmp_base_info_t", "th_team"), fieldOf("kmp_base_info_t", "th_current_task"), fieldOf("kmp_base_team_t", "t_level"), fieldOf("kmp_taskdata_t", "td_icvs.nproc")}
+	few := []fieldName{fieldOf("kmp_base_info_t", "th_team"), fieldOf("kmp_base_info_t", "th_current_task"),
+		fieldOf("kmp_base_team_t", "t_level"), fieldOf("kmp_taskdata_t", "td_icvs.nproc")}
 	s = tableOf(callbacks.ArchX86_64, nil, []layout.Source{&rowSource{row: rowOf(t, 14), only: few}})
 	if s.Name() != "table 14/15" {
 		t.Errorf("source %q", s.Name())
@@ -153,7 +163,8 @@ func TestFingerprintOfUnknownRelease(t *testing.T) {
 	n := fieldOf("kmp_base_info_t", "th_current_task")
 	moved := r.field(n.Type, n.Field)
 	moved.Offset += 24
-	s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: r, only: ompdOnly(), changed: map[fieldName]layout.Field{n: moved}}}, nil)
+	s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: r, only: ompdOnly(),
+		changed: map[fieldName]layout.Field{n: moved}}}, nil)
 	if s.Name() != "table near 9/11/13/14/15/16/17/18/19/21/22/23" {
 		t.Errorf("source %q", s.Name())
 	}
@@ -178,8 +189,10 @@ func TestNeighbours(t *testing.T) {
 	moved := r.field(n.Type, n.Field)
 	moved.Offset += 24
 	const all = "9/11/13/14/15/16/17/18/19/21/22/23"
-	for bounds, want := range map[[2]int]string{{16, 17}: "16/17/18", {19, 20}: "19/21", {0, 8}: all, {24, 0}: all, {15, 15}: "15/16"} {
-		s := tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: r, only: ompdOnly(), changed: map[fieldName]layout.Field{n: moved}}}, nil)
+	for bounds, want := range map[[2]int]string{{16, 17}: "16/17/18", {19, 20}: "19/21", {0, 8}: all, {24, 0}: all,
+		{15, 15}: "15/16"} {
+		s := tableOf(callbacks.ArchX86_64,
+			[]layout.Source{&rowSource{row: r, only: ompdOnly(), changed: map[fieldName]layout.Field{n: moved}}}, nil)
 		s.bounds = func() layout.Releases { return layout.Releases{Low: bounds[0], High: bounds[1]} }
 		if s.Name() != "table near "+want {
 			t.Errorf("bounds %v: %q, want %s", bounds, s.Name(), want)
@@ -200,7 +213,8 @@ func TestTableRefuses(t *testing.T) {
 	for name, s := range map[string]*tableSource{
 		"another architecture": tableOf(callbacks.ArchAArch64, []layout.Source{all}, nil),
 		"no evidence":          tableOf(callbacks.ArchX86_64, nil, nil),
-		"too little evidence":  tableOf(callbacks.ArchX86_64, []layout.Source{&rowSource{row: all.row, only: ompdOnly()[:2]}}, nil),
+		"too little evidence": tableOf(callbacks.ArchX86_64,
+			[]layout.Source{&rowSource{row: all.row, only: ompdOnly()[:2]}}, nil),
 	} {
 		if f, err := s.Field("kmp_base_team_t", "t_id"); !errors.Is(err, layout.ErrUnknown) {
 			t.Errorf("%s: %v, %v", name, f, err)

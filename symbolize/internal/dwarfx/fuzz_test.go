@@ -83,7 +83,8 @@ func ask(d *Data, pc uint64) (p Position, f Func, calls []Inline) {
 func FuzzData(f *testing.F) {
 	if !testing.Short() {
 		for _, build := range [][]string{
-			{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"}, {"clang++-16", "-gdwarf-4", "-gdwarf-aranges"},
+			{"g++", "-gdwarf-5"}, {"g++", "-gdwarf-4"}, {"clang++-16", "-gdwarf-5"},
+			{"clang++-16", "-gdwarf-4", "-gdwarf-aranges"},
 			{"clang++-16", "-gdwarf-5", "-gsplit-dwarf"},
 		} {
 			s, pc := sections(f, build[0], build[1:]...)

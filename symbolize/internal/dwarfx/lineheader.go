@@ -121,7 +121,8 @@ func (t *lineTable) list5(c *cursor, f format) []lineFile {
 		columns[i] = column{c.Uleb(), uint16(c.Uleb())}
 	}
 	n := c.Uleb()
-	if n > maxFiles || n > uint64(len(c.Data)) || n > 0 && len(columns) == 0 || !t.u.d.take(uintptr(n)*unsafe.Sizeof(lineFile{})) {
+	if n > maxFiles || n > uint64(len(c.Data)) || n > 0 && len(columns) == 0 ||
+		!t.u.d.take(uintptr(n)*unsafe.Sizeof(lineFile{})) {
 		c.Fail()
 		return nil
 	}

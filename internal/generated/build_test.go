@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -43,6 +44,7 @@ type common struct {
 	dir     string
 	mu      sync.Mutex
 	objects map[string]string // gen.o by compiler and flags
+	headers map[string]string // directories of gen.h, precompiled, the same way
 }
 
 // newCommon writes what programs share into dir.
@@ -52,7 +54,7 @@ func newCommon(dir string) (*common, error) {
 			return nil, err
 		}
 	}
-	return &common{dir: dir, objects: map[string]string{}}, nil
+	return &common{dir: dir, objects: map[string]string{}, headers: map[string]string{}}, nil
 }
 
 // flags are those of all sources.
@@ -76,10 +78,41 @@ func (m *common) object(c Config) (string, error) {
 	return path, err
 }
 
+// header is the directory of gen.h, which for C++ is compiled once: most of a small program's cost.
+func (m *common) header(c Config) (dir string, err error) {
+	if c.Plus == "" {
+		return m.dir, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := fmt.Sprint(c.Plus, c.Flags)
+	if dir := m.headers[key]; dir != "" {
+		return dir, nil
+	}
+	dir = filepath.Join(m.dir, fmt.Sprintf("header%d", len(m.headers)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gen.h"), []byte(genH), 0o644); err != nil {
+		return "", err
+	}
+	args := append(c.flags(dir), "-x", "c++-header", "gen.h", "-o", filepath.Join(dir, precompiled))
+	if err := c.command(dir, c.Plus, args); err != nil {
+		return "", err
+	}
+	m.headers[key] = dir
+	return dir, nil
+}
+
+// precompiled is the header's name as GCC finds it by itself.
+const precompiled = "gen.h.gch"
+
 func (c Config) command(dir, name string, args []string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := cmd.CombinedOutput()
+	spent.compilers.Add(int64(cpu(cmd.ProcessState)))
+	if err != nil {
 		return fmt.Errorf("%s: %w\n%s", c, err, out)
 	}
 	return nil
@@ -103,7 +136,14 @@ func (m *common) build(dir string, c Config, programs []*Program) (exe string, e
 	if err != nil {
 		return "", err
 	}
+	include, err := m.header(c)
+	if err != nil {
+		return "", err
+	}
 	exe = filepath.Join(dir, "programs")
-	args := append(c.flags(m.dir), object, "-L", dir, "-o", exe)
+	args := append(c.flags(include), object, "-L", dir, "-o", exe)
+	if strings.Contains(c.Plus, "clang") {
+		args = append(args, "-include-pch", filepath.Join(include, precompiled))
+	}
 	return exe, c.command(dir, cmp.Or(c.Plus, c.Compiler), append(args, c.sources()...))
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // batch is how many programs are built into one executable, at most.
-const batch = 24
+const batch = 8
 
 // ordinary is how many programs an ordinary run of the tests has.
 const ordinary = 6
@@ -132,6 +132,7 @@ func TestGenerated(t *testing.T) {
 	}
 	close(batches)
 	workers.Wait()
+	t.Log(&spent)
 	for _, what := range slices.Sorted(maps.Keys(k.counts)) {
 		t.Logf("%6d %s", k.counts[what], what)
 	}

@@ -114,7 +114,9 @@ func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
 	}
 	done := make(chan struct{})
 	go func() {
-		r.ended <- cmd.Wait()
+		err := cmd.Wait()
+		spent.programs.Add(int64(cpu(cmd.ProcessState)))
+		r.ended <- err
 		close(done)
 	}()
 	defer r.close()
@@ -268,11 +270,12 @@ func (r *run) atRest() error {
 	if err != nil {
 		return err
 	}
-	if again, err := r.standstill(); err != nil || !again {
-		return err // it was only slow
+	now, err := r.truth()
+	if err != nil || len(same(truth, now)) != len(truth) {
+		return err // it was only slow, and has moved since
 	}
-	if now, err := r.truth(); err != nil || len(same(truth, now)) != len(truth) {
-		return err // and has moved since
+	if _, waits := r.stuck(now); !waits {
+		return nil
 	}
 	r.Looks++
 	r.Hang = true

@@ -1,0 +1,34 @@
+package generated
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// spent is the time of processors that a campaign has used.
+var spent spending
+
+// spending is what compilers and programs have used, in nanoseconds.
+type spending struct{ compilers, programs atomic.Int64 }
+
+// String adds what this process, in which the tool is, has used itself.
+func (s *spending) String() string {
+	var own syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	tool := time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	return fmt.Sprintf("processor time: compilers %v, programs %v, tool and judge %v",
+		rounded(s.compilers.Load()), rounded(s.programs.Load()), rounded(int64(tool)))
+}
+
+func rounded(n int64) time.Duration { return time.Duration(n).Round(10 * time.Millisecond) }
+
+// cpu is what a process that was waited for has used, with those that it has waited for.
+func cpu(p *os.ProcessState) time.Duration {
+	if p == nil {
+		return 0
+	}
+	return p.UserTime() + p.SystemTime()
+}

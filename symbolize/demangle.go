@@ -14,8 +14,8 @@ const maxMangled = 1 << 14
 const maxDemangledPow = 16
 
 // Demangle returns the name of a symbol for people: C++ and Rust names
-// demangled, and what Fortran modules have as module::procedure. Any other
-// name is returned as it is.
+// demangled, without what the C++ library's templates have by default, and what
+// Fortran modules have as module::procedure. Any other name is returned as it is.
 func Demangle(name string) string {
 	if len(name) > maxMangled {
 		return name
@@ -26,7 +26,7 @@ func Demangle(name string) string {
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") && !strings.HasPrefix(name, "__Z") {
 		return name
 	}
-	return demangle.Filter(name, demangle.MaxLength(maxDemangledPow))
+	return shortName(demangle.Filter(name, demangle.MaxLength(maxDemangledPow)))
 }
 
 // TypeName is the name for people of a type, of the name that its type_info has in C++.

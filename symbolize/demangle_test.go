@@ -1,6 +1,9 @@
 package symbolize
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestConstruct(t *testing.T) {
 	for _, tt := range []struct{ linkage, kind, parent string }{
@@ -46,7 +49,7 @@ func TestDemangle(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"main", "main"},
 		{"_Z3fooi", "foo(int)"},
-		{"_ZNSt6vectorIiSaIiEED4Ev", "std::vector<int, std::allocator<int> >::~vector()"},
+		{"_ZNSt6vectorIiSaIiEED4Ev", "std::vector<int>::~vector()"},
 		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"},
 		{"_RNvC6_123foo3bar", "123foo::bar"},
 		{"__heat_MOD_solve", "heat::solve"},
@@ -67,4 +70,49 @@ func TestDemangle(t *testing.T) {
 			t.Errorf("Demangle(%q) = %q, want %q", tt.name, got, tt.want)
 		}
 	}
+}
+
+// TestShortName writes names of both C++ libraries as people do, and leaves what it cannot.
+func TestShortName(t *testing.T) {
+	const str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+	const llvm = "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char> >"
+	for _, tt := range []struct{ name, want string }{
+		{"f(" + str + " const&, int)", "f(std::string const&, int)"},
+		{"f(" + llvm + "&)", "f(std::string&)"},
+		{"std::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >::size() const",
+			"std::wstring::size() const"},
+		{"std::vector<" + str + ", std::allocator<" + str + " > >::at(unsigned long)",
+			"std::vector<std::string>::at(unsigned long)"},
+		{"g(std::map<" + str + ", std::vector<int, std::allocator<int> >, std::less<" + str + " >, " +
+			"std::allocator<std::pair<" + str + " const, std::vector<int, std::allocator<int> > > > >*)",
+			"g(std::map<std::string, std::vector<int> >*)"},
+		{"h(std::unique_ptr<T, std::default_delete<T> >)", "h(std::unique_ptr<T>)"},
+		{"std::set<int, std::greater<int>, std::allocator<int> >::~set()",
+			"std::set<int, std::greater<int> >::~set()"},
+		{"std::vector<int, pool<int> >::~vector()", "std::vector<int, pool<int> >::~vector()"},
+		{"own<int, std::allocator<int> >::f()", "own<int, std::allocator<int> >::f()"},
+		{"std::ostream& operator<< <" + str + ">(std::ostream&)",
+			"std::ostream& operator<< <std::string>(std::ostream&)"},
+		{"a<std::b>::operator<(a<std::b> const&)::{lambda(int)#1}::operator()<" + str + ">(int) const",
+			"a<std::b>::operator<(a<std::b> const&)::{lambda(int)#1}::operator()<std::string>(int) const"},
+		{"f<(3>2), std::x>()", "f<(3>2), std::x>()"},
+		{"std::f<", "std::f<"},
+		{"std::f<a>>", "std::f<a>>"},
+		{strings.Repeat("std::a<", 99) + strings.Repeat(">", 99), strings.Repeat("std::a<", 99) +
+			strings.Repeat(">", 99)},
+	} {
+		if got := shortName(tt.name); got != tt.want {
+			t.Errorf("shortName(%q) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func FuzzShortName(f *testing.F) {
+	f.Add("std::vector<int, std::allocator<int> >::operator[](unsigned long)")
+	f.Add("std::a<(1>2)>::operator<< <std::b>")
+	f.Fuzz(func(t *testing.T, name string) {
+		if got := shortName(name); len(got) > 2*len(name) {
+			t.Errorf("shortName(%q) = %q, which is longer", name, got)
+		}
+	})
 }

@@ -40,11 +40,7 @@ var large = map[string]string{
 // lonely are the exported names of internal packages that no other package mentions,
 // with the reason.
 var lonely = map[string]string{
-	"internal/arch.InSyscall":   "to be unexported, or to go",
-	"internal/arch.TailJump":    "to be unexported, or to go",
-	"internal/elfx.BuildIDNote": "to be unexported, or to go",
-	"internal/libc.KindOf":      "to be unexported, or to go",
-	"internal/text.Tasks":       "to be unexported, or to go",
+	"internal/text.Tasks": "one of the printers of a picture's parts, which tests print by",
 }
 
 // TestLineWidth keeps lines to a width that two files side by side have room for. What a

@@ -53,14 +53,3 @@ func arm64PLTSlot(b []byte, addr uint64) (uint64, bool) {
 	page := addr&^0xfff + uint64(pages<<12)
 	return page + uint64(ldr>>10&0xfff)*8, true
 }
-
-func arm64TailJump(b []byte, addr uint64) (uint64, bool) {
-	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == armBTIC {
-		b, addr = b[4:], addr+4
-	}
-	if len(b) < 4 {
-		return 0, false
-	}
-	w := binary.LittleEndian.Uint32(b)
-	return addr + branch26(w), w&armBMask == armB
-}

@@ -160,23 +160,3 @@ func skipEndbr(b []byte) int {
 	}
 	return 0
 }
-
-// TailJump returns the target of the direct jump that is the first instruction
-// at addr (after an endbr64), as thunks have it.
-func TailJump(a callbacks.Arch, mem callbacks.Memory, addr uint64) (target uint64, ok bool) {
-	b := readFrom(mem, addr, maxStub)
-	if a == callbacks.ArchAArch64 {
-		return arm64TailJump(b, addr)
-	}
-	if a != callbacks.ArchX86_64 {
-		return 0, false
-	}
-	i := skipEndbr(b)
-	switch {
-	case len(b) >= i+5 && b[i] == 0xe9:
-		return addr + uint64(i) + 5 + rel32(b[i+1:]), true
-	case len(b) >= i+2 && b[i] == 0xeb:
-		return addr + uint64(i) + 2 + uint64(int64(int8(b[i+1]))), true
-	}
-	return 0, false
-}

@@ -62,14 +62,6 @@ func TestARM64Code(t *testing.T) {
 			t.Errorf("call before %#x: %+v", codeAt+off, got)
 		}
 	}
-	for off, want := range map[uint64]uint64{20: codeAt + 20 + 16, 24: codeAt + 28 - 8} {
-		if got, ok := arch.TailJump(arm, mem, codeAt+off); !ok || got != want {
-			t.Errorf("jump at %#x: %#x, %v; want %#x", codeAt+off, got, ok, want)
-		}
-	}
-	if got, ok := arch.TailJump(arm, mem, codeAt); ok {
-		t.Errorf("a call is taken for a jump to %#x", got)
-	}
 }
 
 // The stubs are those of Debian's libgomp for aarch64, at another address, and
@@ -119,21 +111,6 @@ func TestSigreturn(t *testing.T) {
 	}
 }
 
-func TestThunk(t *testing.T) {
-	for _, c := range []struct {
-		mem  code
-		want uint64
-	}{
-		{code{0xe9, 0x10, 0, 0, 0}, codeAt + 0x15},
-		{code{0xeb, 0xfe}, codeAt},
-		{code{0xf3, 0x0f, 0x1e, 0xfa, 0xe9, 0xf7, 0xff, 0xff, 0xff}, codeAt},
-	} {
-		if got, ok := arch.TailJump(callbacks.ArchX86_64, c.mem, codeAt); !ok || got != c.want {
-			t.Errorf("% x: %#x, %v; want %#x", []byte(c.mem), got, ok, c.want)
-		}
-	}
-}
-
 // TestStubs has the forms of stubs that the linker at hand may not write.
 func TestStubs(t *testing.T) {
 	for name, mem := range map[string]code{
@@ -168,7 +145,6 @@ func FuzzCode(f *testing.F) {
 				}
 			}
 			arch.PLTSlot(a, mem, at)
-			arch.TailJump(a, mem, at)
 			arch.IsSigreturn(a, mem, at)
 		}
 	})

@@ -34,11 +34,11 @@ var interrupted = [...]int64{
 	-516, // ERESTART_RESTARTBLOCK
 }
 
-// InSyscall reports whether the thread is inside of the system call that
+// inSyscall reports whether the thread is inside of the system call that
 // r.Syscall names: it blocks there, or was interrupted there by the stop that
 // made its registers visible. It is false for a call that has returned a
 // result.
-func InSyscall(r *callbacks.Registers) bool {
+func inSyscall(r *callbacks.Registers) bool {
 	if r.Syscall < 0 {
 		return false
 	}
@@ -57,7 +57,7 @@ func InSyscall(r *callbacks.Registers) bool {
 // On aarch64 the result of the interrupted call has replaced the first
 // argument, so that the word is not known and ok is false.
 func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !InSyscall(r) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !inSyscall(r) {
 		return callbacks.Address{}, false
 	}
 	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
@@ -89,13 +89,13 @@ func EndlessWait(r *callbacks.Registers, private bool) bool {
 // else.
 func Sleeps(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
-	return (name == "nanosleep" || name == "clock_nanosleep") && InSyscall(r)
+	return (name == "nanosleep" || name == "clock_nanosleep") && inSyscall(r)
 }
 
 // EndsOutside reports whether the thread is in a system call that what another process does
 // may end: it waits for input, for the end of a process, or on a word that processes share.
 func EndsOutside(r *callbacks.Registers) bool {
-	if !InSyscall(r) {
+	if !inSyscall(r) {
 		return false
 	}
 	switch SyscallName(r.Arch, r.Syscall) {

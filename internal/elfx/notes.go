@@ -41,9 +41,9 @@ func Notes(b []byte, align uint64) iter.Seq[Note] {
 	}
 }
 
-// BuildIDNote returns the GNU build identifier among the notes in b, nil if
+// buildIDNote returns the GNU build identifier among the notes in b, nil if
 // there is none.
-func BuildIDNote(b []byte, align uint64) []byte {
+func buildIDNote(b []byte, align uint64) []byte {
 	const ntGNUBuildID = 3
 	for n := range Notes(b, align) {
 		if n.Owner == "GNU" && n.Type == ntGNUBuildID && len(n.Desc) > 0 {
@@ -61,7 +61,7 @@ func (f *File) BuildID() []byte {
 			continue
 		}
 		if b, err := f.bytesAt(p.Off, p.Filesz); err == nil {
-			if id := BuildIDNote(b, p.Align); id != nil {
+			if id := buildIDNote(b, p.Align); id != nil {
 				return id
 			}
 		}
@@ -70,7 +70,7 @@ func (f *File) BuildID() []byte {
 	if err != nil {
 		return nil
 	}
-	return BuildIDNote(b, h.Addralign)
+	return buildIDNote(b, h.Addralign)
 }
 
 // DebugLink is the name and the CRC-32 of the separate debug file that

@@ -50,8 +50,8 @@ func (k Kind) String() string {
 	return "not known"
 }
 
-// KindOf tells the C library by the names of a program's modules.
-func KindOf(mods []*callbacks.Module) Kind {
+// kindOf tells the C library by the names of a program's modules.
+func kindOf(mods []*callbacks.Module) Kind {
 	kind := Unknown
 	for _, m := range mods {
 		base := path.Base(m.Path)
@@ -112,7 +112,7 @@ func New(c Config) *Library {
 		}
 		return nil
 	})
-	l.kind = KindOf(l.modules)
+	l.kind = kindOf(l.modules)
 	slices.SortStableFunc(l.threads, func(a, b Thread) int { return cmp.Compare(a.Pthread, b.Pthread) })
 	return l
 }

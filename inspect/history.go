@@ -43,6 +43,7 @@ func (r *recorded) history(w *recordedWords, reader *trace.Reader) *picture.Hist
 	h.Contentions = most(h.Contentions, func(c picture.Contention) int64 { return c.Waited })
 	h.TaskGrains = most(h.TaskGrains, func(g picture.TaskGrain) int64 { return int64(g.Count) })
 	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, r.onlyTests))
+	h.Timeline = past.timeline()
 	return h
 }
 

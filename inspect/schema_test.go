@@ -66,6 +66,10 @@ var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[picture.Imbalance]():     "imbalance",
 	reflect.TypeFor[picture.Contention]():    "contention",
 	reflect.TypeFor[picture.TaskGrain]():     "task_grain",
+	reflect.TypeFor[picture.Timeline]():      "timeline",
+	reflect.TypeFor[picture.TimelineRow]():   "timeline_row",
+	reflect.TypeFor[picture.TimelineSpan]():  "timeline_span",
+	reflect.TypeFor[picture.Activity]():      "activity",
 }
 
 type schema struct {

@@ -14,6 +14,7 @@ type History struct {
 	Imbalances  []Imbalance  `json:"imbalances,omitempty"`
 	Contentions []Contention `json:"contentions,omitempty"`
 	TaskGrains  []TaskGrain  `json:"task_grains,omitempty"`
+	Timeline    *Timeline    `json:"timeline,omitempty"`
 }
 
 // LockOrder is a cycle in the order of acquisition: had its steps come at once, each thread

@@ -71,6 +71,9 @@ func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.Ve
 	}
 	found := map[picture.VerdictKind]*picture.Verdict{}
 	pic := livePicture(t, cmd.Process.Pid)
+	if line := pic.Facts.History.Timeline; line == nil || len(line.Rows) != len(pic.Threads) || line.Quiet <= 0 {
+		t.Errorf("the timeline is %+v", line)
+	}
 	for _, th := range pic.Threads {
 		if th.State == nil || th.State.Recorded == "" || th.State.Disputed() {
 			t.Errorf("thread %d: %+v", th.LWP, th.State)

@@ -48,6 +48,7 @@ func TestRecord(t *testing.T) {
 				t.Errorf("the header begins with %q", header[:16])
 			}
 			checkTrace(t, core, exe)
+			checkTimeline(t, core, exe)
 			if header := recorderHeader(t, core+".saved", exe); !bytes.HasPrefix(header, []byte(recorderMagic)) {
 				t.Errorf("the saved header begins with %q", header[:16])
 			}

@@ -54,7 +54,10 @@ func TestBrowser(t *testing.T) {
 	if keep == "" {
 		keep = t.TempDir()
 	}
-	pages := map[string]*picture.Picture{"large": large(1024, 100000)}
+	pages := map[string]*picture.Picture{
+		"large":    timed(large(1024, 100000), 16),
+		"recorded": timed(golden(t, "gnu-deadlock"), 30),
+	}
 	for _, name := range []string{
 		"llvm-deadlock", "llvm-crash", "llvm-nested", "llvm-tasks-deps", "gnu-deadlock-join", "llvm-healthy",
 	} {

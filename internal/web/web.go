@@ -54,6 +54,7 @@ type page struct {
 	Notes     []string
 	NoVerdict string
 	Graph     *graph
+	Timeline  *timeline
 	Icicle    *icicle
 	Body      body
 }
@@ -129,7 +130,7 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	p := &page{
 		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
 		Title: title(pic), What: pic.Target.Kind + " " + pic.Target.Name(), Facts: facts(pic), NoVerdict: o.NoVerdict,
-		Graph: newGraph(pic, n), Icicle: newIcicle(pic, n),
+		Graph: newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
 		Body: body{
 			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n), Tasks: newTasks(pic),
 			Loops: newLoops(pic), Cores: newCores(pic, n), Sources: newSources(pic, o.Source), Warnings: pic.Warnings,

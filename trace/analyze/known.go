@@ -37,7 +37,7 @@ func (k *known) leaves(t *trace.Thread, since uint64) {
 	inside := 0
 	c := t.Main.Since(since)
 	for e := (trace.Event{}); c.Next(&e); {
-		if e.Code != trace.SyncRegion || !isBarrier(e.Kind) {
+		if e.Code != trace.SyncRegion || !IsBarrier(e.Kind) {
 			continue
 		}
 		switch {

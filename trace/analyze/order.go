@@ -139,7 +139,7 @@ func (o *orders) End(s *Span) {
 		if i >= 0 {
 			o.held[s.Thread] = slices.Delete(held, i, i+1)
 		}
-	case s.What == Sync && isBarrier(s.Kind):
+	case s.What == Sync && IsBarrier(s.Kind):
 		o.barriers.all = append(o.barriers.all, *s)
 	case s.What == Sync && len(o.waits) < keptMax:
 		o.waits = append(o.waits, s.End)

@@ -18,6 +18,7 @@ const (
 	Device // a target construct, data operation or kernel
 	Idle   // a worker between two regions
 	Reduction
+	Serial // code outside of regions; it has no span, only a timeline has it
 )
 
 // Span is what a thread did from one time to another.

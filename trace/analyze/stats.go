@@ -136,7 +136,7 @@ func (c *collector) End(s *Span) {
 		return
 	}
 	switch {
-	case s.What == Sync && isBarrier(s.Kind):
+	case s.What == Sync && IsBarrier(s.Kind):
 		r.Wait += d
 		c.barriers = append(c.barriers, *s)
 	case s.What == LockWait && !s.Failed && !s.Open:
@@ -149,8 +149,8 @@ func (c *collector) End(s *Span) {
 	c.kept++
 }
 
-// isBarrier reports whether a kind of ompt_sync_region_t is one that a team waits at.
-func isBarrier(kind uint8) bool { return kind != 5 && kind != 6 && kind != 7 }
+// IsBarrier reports whether a kind of ompt_sync_region_t is one that a team waits at.
+func IsBarrier(kind uint8) bool { return kind != 5 && kind != 6 && kind != 7 }
 
 // row is the row of a span, nil if there are too many.
 func (c *collector) row(s *Span) *Row {

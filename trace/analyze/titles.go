@@ -24,6 +24,8 @@ func Title(what What, kind uint8, lock uint64, words trace.Words) string {
 		return words.Mutex(&begin)
 	case Idle:
 		return "idle"
+	case Serial:
+		return "serial code"
 	case Reduction:
 		return "reduction"
 	}

@@ -99,6 +99,11 @@ func (m *Image) Put(i int, r Record) {
 	}
 }
 
+// Ends ends the thread of ring i.
+func (m *Image) Ends(i int) {
+	le.PutUint32(m.Bytes[Rings+i*RingSize(le.Uint32(m.Bytes[Rings+48:]))+128:], uint32(trace.Ended))
+}
+
 // ReadMemory implements callbacks.Memory.
 func (m *Image) ReadMemory(a callbacks.Address, p []byte) error {
 	at, n := a.Offset-Base, uint64(len(p))

@@ -4180,6 +4180,7 @@ type History struct {
 	Contentions []*Contention `protobuf:"bytes,6,rep,name=contentions,proto3" json:"contentions,omitempty"`
 	// The places that create the most deferred tasks.
 	TaskGrains    []*TaskGrain `protobuf:"bytes,7,rep,name=task_grains,json=taskGrains,proto3" json:"task_grains,omitempty"`
+	Timeline      *Timeline    `protobuf:"bytes,8,opt,name=timeline,proto3" json:"timeline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4264,6 +4265,324 @@ func (x *History) GetTaskGrains() []*TaskGrain {
 	return nil
 }
 
+func (x *History) GetTimeline() *Timeline {
+	if x != nil {
+		return x.Timeline
+	}
+	return nil
+}
+
+// Timeline is what the threads did before the newest event, as far back as the events go that
+// an ordinary look reads, and ten seconds at most. A little of the time behind that event belongs
+// to it, so that what began with it is there, too. Its times are nanoseconds from its beginning on.
+type Timeline struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From its beginning to its end.
+	Nanoseconds int64 `protobuf:"varint,1,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	// Nanoseconds from the newest event to the look; 0 of a target that stands.
+	Quiet int64 `protobuf:"varint,2,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	// What the spans of the rows are, each once.
+	Activities []*Activity    `protobuf:"bytes,3,rep,name=activities,proto3" json:"activities,omitempty"`
+	Rows       []*TimelineRow `protobuf:"bytes,4,rep,name=rows,proto3" json:"rows,omitempty"`
+	// Threads that have no row.
+	Omitted int64 `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	// When the newest event was.
+	Newest        int64 `protobuf:"varint,6,opt,name=newest,proto3" json:"newest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Timeline) Reset() {
+	*x = Timeline{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Timeline) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Timeline) ProtoMessage() {}
+
+func (x *Timeline) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
+func (*Timeline) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Timeline) GetNanoseconds() int64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+func (x *Timeline) GetQuiet() int64 {
+	if x != nil {
+		return x.Quiet
+	}
+	return 0
+}
+
+func (x *Timeline) GetActivities() []*Activity {
+	if x != nil {
+		return x.Activities
+	}
+	return nil
+}
+
+func (x *Timeline) GetRows() []*TimelineRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Timeline) GetOmitted() int64 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
+func (x *Timeline) GetNewest() int64 {
+	if x != nil {
+		return x.Newest
+	}
+	return 0
+}
+
+// TimelineRow is what one thread did.
+type TimelineRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP.
+	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	// Before it nothing is known of the thread.
+	Begin int64 `protobuf:"varint,2,opt,name=begin,proto3" json:"begin,omitempty"`
+	// When it ended.
+	End   int64           `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`
+	Spans []*TimelineSpan `protobuf:"bytes,4,rep,name=spans,proto3" json:"spans,omitempty"`
+	// The times at which it had a lock, with the one that it acquired last.
+	Held          []*TimelineSpan `protobuf:"bytes,5,rep,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimelineRow) Reset() {
+	*x = TimelineRow{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimelineRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimelineRow) ProtoMessage() {}
+
+func (x *TimelineRow) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
+func (*TimelineRow) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *TimelineRow) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *TimelineRow) GetBegin() int64 {
+	if x != nil {
+		return x.Begin
+	}
+	return 0
+}
+
+func (x *TimelineRow) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *TimelineRow) GetSpans() []*TimelineSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+func (x *TimelineRow) GetHeld() []*TimelineSpan {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// TimelineSpan is a time in which a thread did one thing, or several that are too short to be
+// told.
+type TimelineSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Begin int64                  `protobuf:"varint,1,opt,name=begin,proto3" json:"begin,omitempty"`
+	End   int64                  `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	// Its place among the activities; of several, what took the most of it.
+	Activity int64 `protobuf:"varint,3,opt,name=activity,proto3" json:"activity,omitempty"`
+	// How many it stands for.
+	Merged        int64 `protobuf:"varint,4,opt,name=merged,proto3" json:"merged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TimelineSpan) Reset() {
+	*x = TimelineSpan{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TimelineSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TimelineSpan) ProtoMessage() {}
+
+func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
+func (*TimelineSpan) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *TimelineSpan) GetBegin() int64 {
+	if x != nil {
+		return x.Begin
+	}
+	return 0
+}
+
+func (x *TimelineSpan) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *TimelineSpan) GetActivity() int64 {
+	if x != nil {
+		return x.Activity
+	}
+	return 0
+}
+
+func (x *TimelineSpan) GetMerged() int64 {
+	if x != nil {
+		return x.Merged
+	}
+	return 0
+}
+
+// Activity is what a thread does at a moment: the innermost construct that it is in.
+type Activity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// work, task, barrier, task_wait, lock_wait, lock, device or idle.
+	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Says          string `protobuf:"bytes,2,opt,name=says,proto3" json:"says,omitempty"`
+	At            *Frame `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Activity) Reset() {
+	*x = Activity{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Activity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Activity) ProtoMessage() {}
+
+func (x *Activity) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Activity.ProtoReflect.Descriptor instead.
+func (*Activity) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Activity) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Activity) GetSays() string {
+	if x != nil {
+		return x.Says
+	}
+	return ""
+}
+
+func (x *Activity) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // LockOrder is a cycle in the order of acquisition: had its steps come at once, each thread
 // would have waited for the next one's lock for ever.
 type LockOrder struct {
@@ -4277,7 +4596,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4609,7 @@ func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4622,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -4334,7 +4653,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4347,7 +4666,7 @@ func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4360,7 +4679,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -4408,7 +4727,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4421,7 +4740,7 @@ func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4434,7 +4753,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Imbalance) GetSays() string {
@@ -4516,7 +4835,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4529,7 +4848,7 @@ func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4542,7 +4861,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Contention) GetSays() string {
@@ -4617,7 +4936,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4630,7 +4949,7 @@ func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4643,7 +4962,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *TaskGrain) GetAt() *Frame {
@@ -4710,7 +5029,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4723,7 +5042,7 @@ func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4736,7 +5055,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -4864,7 +5183,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4877,7 +5196,7 @@ func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4890,7 +5209,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -4961,7 +5280,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4974,7 +5293,7 @@ func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4987,7 +5306,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Lock) GetId() string {
@@ -5108,7 +5427,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5121,7 +5440,7 @@ func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5134,7 +5453,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -5170,7 +5489,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5183,7 +5502,7 @@ func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5196,7 +5515,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5258,7 +5577,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5271,7 +5590,7 @@ func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5284,7 +5603,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5328,7 +5647,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5341,7 +5660,7 @@ func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5354,7 +5673,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Barrier) GetId() string {
@@ -5420,7 +5739,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5433,7 +5752,7 @@ func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5446,7 +5765,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5486,7 +5805,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5499,7 +5818,7 @@ func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5512,7 +5831,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Construct) GetName() string {
@@ -5558,7 +5877,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5571,7 +5890,7 @@ func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5584,7 +5903,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -5647,7 +5966,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5660,7 +5979,7 @@ func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5673,7 +5992,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Fork) GetRegion() string {
@@ -5778,7 +6097,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5791,7 +6110,7 @@ func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5804,7 +6123,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Setting) GetName() string {
@@ -5837,7 +6156,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5850,7 +6169,7 @@ func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5863,7 +6182,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -5907,7 +6226,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5920,7 +6239,7 @@ func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5933,7 +6252,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -5963,7 +6282,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5976,7 +6295,7 @@ func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5989,7 +6308,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6018,7 +6337,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6031,7 +6350,7 @@ func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6044,7 +6363,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6076,7 +6395,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6089,7 +6408,7 @@ func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6102,7 +6421,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Variable) GetName() string {
@@ -6170,7 +6489,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6183,7 +6502,7 @@ func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6196,7 +6515,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6302,7 +6621,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6315,7 +6634,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6328,7 +6647,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6409,7 +6728,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6422,7 +6741,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6435,7 +6754,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -6480,7 +6799,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6493,7 +6812,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6506,7 +6825,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -6562,7 +6881,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6575,7 +6894,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6588,7 +6907,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -6662,7 +6981,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6675,7 +6994,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6688,7 +7007,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -6732,7 +7051,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6745,7 +7064,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6758,7 +7077,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Exception) GetType() string {
@@ -6822,7 +7141,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6835,7 +7154,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6848,7 +7167,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -6909,7 +7228,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6922,7 +7241,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6935,7 +7254,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Left) GetAll() bool {
@@ -7006,7 +7325,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7019,7 +7338,7 @@ func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7032,7 +7351,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7109,7 +7428,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7122,7 +7441,7 @@ func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7135,7 +7454,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Statistic) GetSays() string {
@@ -7693,7 +8012,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04when\x18\x02 \x01(\tR\x04when\x12\x17\n" +
 	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x1e\n" +
 	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02atB\a\n" +
-	"\x05_lock\"\xb2\x02\n" +
+	"\x05_lock\"\xe1\x02\n" +
 	"\aHistory\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x16\n" +
 	"\x06events\x18\x02 \x01(\x03R\x06events\x12 \n" +
@@ -7705,7 +8024,32 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"imbalances\x125\n" +
 	"\vcontentions\x18\x06 \x03(\v2\x13.ompd.v1.ContentionR\vcontentions\x123\n" +
 	"\vtask_grains\x18\a \x03(\v2\x12.ompd.v1.TaskGrainR\n" +
-	"taskGrains\"J\n" +
+	"taskGrains\x12-\n" +
+	"\btimeline\x18\b \x01(\v2\x11.ompd.v1.TimelineR\btimeline\"\xd1\x01\n" +
+	"\bTimeline\x12 \n" +
+	"\vnanoseconds\x18\x01 \x01(\x03R\vnanoseconds\x12\x14\n" +
+	"\x05quiet\x18\x02 \x01(\x03R\x05quiet\x121\n" +
+	"\n" +
+	"activities\x18\x03 \x03(\v2\x11.ompd.v1.ActivityR\n" +
+	"activities\x12(\n" +
+	"\x04rows\x18\x04 \x03(\v2\x14.ompd.v1.TimelineRowR\x04rows\x12\x18\n" +
+	"\aomitted\x18\x05 \x01(\x03R\aomitted\x12\x16\n" +
+	"\x06newest\x18\x06 \x01(\x03R\x06newest\"\xa5\x01\n" +
+	"\vTimelineRow\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
+	"\x05begin\x18\x02 \x01(\x03R\x05begin\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\x03R\x03end\x12+\n" +
+	"\x05spans\x18\x04 \x03(\v2\x15.ompd.v1.TimelineSpanR\x05spans\x12)\n" +
+	"\x04held\x18\x05 \x03(\v2\x15.ompd.v1.TimelineSpanR\x04held\"j\n" +
+	"\fTimelineSpan\x12\x14\n" +
+	"\x05begin\x18\x01 \x01(\x03R\x05begin\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x1a\n" +
+	"\bactivity\x18\x03 \x01(\x03R\bactivity\x12\x16\n" +
+	"\x06merged\x18\x04 \x01(\x03R\x06merged\"R\n" +
+	"\bActivity\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04says\x18\x02 \x01(\tR\x04says\x12\x1e\n" +
+	"\x02at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"J\n" +
 	"\tLockOrder\x12'\n" +
 	"\x05steps\x18\x01 \x03(\v2\x11.ompd.v1.LockStepR\x05steps\x12\x14\n" +
 	"\x05alike\x18\x02 \x01(\x03R\x05alike\"x\n" +
@@ -7990,7 +8334,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [73]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [77]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),       // 0: ompd.v1.Picture
 	(*Target)(nil),        // 1: ompd.v1.Target
@@ -8032,39 +8376,43 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Recorded)(nil),      // 37: ompd.v1.Recorded
 	(*PastEvent)(nil),     // 38: ompd.v1.PastEvent
 	(*History)(nil),       // 39: ompd.v1.History
-	(*LockOrder)(nil),     // 40: ompd.v1.LockOrder
-	(*LockStep)(nil),      // 41: ompd.v1.LockStep
-	(*Imbalance)(nil),     // 42: ompd.v1.Imbalance
-	(*Contention)(nil),    // 43: ompd.v1.Contention
-	(*TaskGrain)(nil),     // 44: ompd.v1.TaskGrain
-	(*Wait)(nil),          // 45: ompd.v1.Wait
-	(*Awaited)(nil),       // 46: ompd.v1.Awaited
-	(*Lock)(nil),          // 47: ompd.v1.Lock
-	(*Leave)(nil),         // 48: ompd.v1.Leave
-	(*Holder)(nil),        // 49: ompd.v1.Holder
-	(*Candidates)(nil),    // 50: ompd.v1.Candidates
-	(*Barrier)(nil),       // 51: ompd.v1.Barrier
-	(*Misplaced)(nil),     // 52: ompd.v1.Misplaced
-	(*Construct)(nil),     // 53: ompd.v1.Construct
-	(*Lost)(nil),          // 54: ompd.v1.Lost
-	(*Fork)(nil),          // 55: ompd.v1.Fork
-	(*Setting)(nil),       // 56: ompd.v1.Setting
-	(*Processors)(nil),    // 57: ompd.v1.Processors
-	(*Mask)(nil),          // 58: ompd.v1.Mask
-	(*Quota)(nil),         // 59: ompd.v1.Quota
-	(*Cpuset)(nil),        // 60: ompd.v1.Cpuset
-	(*Variable)(nil),      // 61: ompd.v1.Variable
-	(*Fault)(nil),         // 62: ompd.v1.Fault
-	(*FaultStack)(nil),    // 63: ompd.v1.FaultStack
-	(*Nearby)(nil),        // 64: ompd.v1.Nearby
-	(*MemoryMapping)(nil), // 65: ompd.v1.MemoryMapping
-	(*Abort)(nil),         // 66: ompd.v1.Abort
-	(*SignalHandler)(nil), // 67: ompd.v1.SignalHandler
-	(*Exception)(nil),     // 68: ompd.v1.Exception
-	(*Thrown)(nil),        // 69: ompd.v1.Thrown
-	(*Left)(nil),          // 70: ompd.v1.Left
-	(*Statistics)(nil),    // 71: ompd.v1.Statistics
-	(*Statistic)(nil),     // 72: ompd.v1.Statistic
+	(*Timeline)(nil),      // 40: ompd.v1.Timeline
+	(*TimelineRow)(nil),   // 41: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),  // 42: ompd.v1.TimelineSpan
+	(*Activity)(nil),      // 43: ompd.v1.Activity
+	(*LockOrder)(nil),     // 44: ompd.v1.LockOrder
+	(*LockStep)(nil),      // 45: ompd.v1.LockStep
+	(*Imbalance)(nil),     // 46: ompd.v1.Imbalance
+	(*Contention)(nil),    // 47: ompd.v1.Contention
+	(*TaskGrain)(nil),     // 48: ompd.v1.TaskGrain
+	(*Wait)(nil),          // 49: ompd.v1.Wait
+	(*Awaited)(nil),       // 50: ompd.v1.Awaited
+	(*Lock)(nil),          // 51: ompd.v1.Lock
+	(*Leave)(nil),         // 52: ompd.v1.Leave
+	(*Holder)(nil),        // 53: ompd.v1.Holder
+	(*Candidates)(nil),    // 54: ompd.v1.Candidates
+	(*Barrier)(nil),       // 55: ompd.v1.Barrier
+	(*Misplaced)(nil),     // 56: ompd.v1.Misplaced
+	(*Construct)(nil),     // 57: ompd.v1.Construct
+	(*Lost)(nil),          // 58: ompd.v1.Lost
+	(*Fork)(nil),          // 59: ompd.v1.Fork
+	(*Setting)(nil),       // 60: ompd.v1.Setting
+	(*Processors)(nil),    // 61: ompd.v1.Processors
+	(*Mask)(nil),          // 62: ompd.v1.Mask
+	(*Quota)(nil),         // 63: ompd.v1.Quota
+	(*Cpuset)(nil),        // 64: ompd.v1.Cpuset
+	(*Variable)(nil),      // 65: ompd.v1.Variable
+	(*Fault)(nil),         // 66: ompd.v1.Fault
+	(*FaultStack)(nil),    // 67: ompd.v1.FaultStack
+	(*Nearby)(nil),        // 68: ompd.v1.Nearby
+	(*MemoryMapping)(nil), // 69: ompd.v1.MemoryMapping
+	(*Abort)(nil),         // 70: ompd.v1.Abort
+	(*SignalHandler)(nil), // 71: ompd.v1.SignalHandler
+	(*Exception)(nil),     // 72: ompd.v1.Exception
+	(*Thrown)(nil),        // 73: ompd.v1.Thrown
+	(*Left)(nil),          // 74: ompd.v1.Left
+	(*Statistics)(nil),    // 75: ompd.v1.Statistics
+	(*Statistic)(nil),     // 76: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8110,77 +8458,83 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	34,  // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
 	35,  // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
 	35,  // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	45,  // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	47,  // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	51,  // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	50,  // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	50,  // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	54,  // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	55,  // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	57,  // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	56,  // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	61,  // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	62,  // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	66,  // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	49,  // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	51,  // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	55,  // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	54,  // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	54,  // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	58,  // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	59,  // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	61,  // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	60,  // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	65,  // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	66,  // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	70,  // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
 	37,  // 55: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
 	39,  // 56: ompd.v1.Facts.history:type_name -> ompd.v1.History
 	38,  // 57: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
 	38,  // 58: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
 	13,  // 59: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
-	40,  // 60: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	42,  // 61: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	43,  // 62: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	44,  // 63: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	41,  // 64: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	38,  // 65: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	38,  // 66: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	13,  // 67: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
-	13,  // 68: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
-	13,  // 69: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	13,  // 70: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
-	46,  // 71: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13,  // 72: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	49,  // 73: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	50,  // 74: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	48,  // 75: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13,  // 76: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 77: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 78: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	52,  // 79: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	53,  // 80: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 81: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 82: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 83: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 84: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	58,  // 85: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	59,  // 86: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	60,  // 87: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 88: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	63,  // 89: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	64,  // 90: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 91: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	65,  // 92: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	65,  // 93: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	65,  // 94: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 95: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	68,  // 96: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	67,  // 97: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 98: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	69,  // 99: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	70,  // 100: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 101: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 102: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 103: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 104: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	72,  // 105: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	40,  // 106: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 107: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 108: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	109, // [109:109] is the sub-list for method output_type
-	109, // [109:109] is the sub-list for method input_type
-	109, // [109:109] is the sub-list for extension type_name
-	109, // [109:109] is the sub-list for extension extendee
-	0,   // [0:109] is the sub-list for field type_name
+	44,  // 60: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	46,  // 61: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	47,  // 62: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	48,  // 63: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	40,  // 64: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	43,  // 65: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	41,  // 66: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	42,  // 67: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	42,  // 68: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	13,  // 69: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
+	45,  // 70: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	38,  // 71: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	38,  // 72: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	13,  // 73: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
+	13,  // 74: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	13,  // 75: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	13,  // 76: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	50,  // 77: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13,  // 78: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	53,  // 79: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	54,  // 80: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	52,  // 81: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13,  // 82: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 83: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 84: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	56,  // 85: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	57,  // 86: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 87: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 88: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 89: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 90: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	62,  // 91: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	63,  // 92: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	64,  // 93: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 94: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	67,  // 95: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	68,  // 96: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 97: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	69,  // 98: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	69,  // 99: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	69,  // 100: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 101: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	72,  // 102: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	71,  // 103: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 104: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	73,  // 105: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	74,  // 106: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 107: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 108: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 109: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 110: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	76,  // 111: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	44,  // 112: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 113: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 114: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	115, // [115:115] is the sub-list for method output_type
+	115, // [115:115] is the sub-list for method input_type
+	115, // [115:115] is the sub-list for extension type_name
+	115, // [115:115] is the sub-list for extension extendee
+	0,   // [0:115] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -8202,19 +8556,19 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[38].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[45].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[47].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[55].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[63].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[72].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[59].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[66].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[76].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   73,
+			NumMessages:   77,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// checkTimeline holds the timeline of lock_cycle, whose core was made by abort, against what it does: two threads have
+// a lock until the end, and wait for the other's since they asked for it, or are just about to ask.
+func checkTimeline(t *testing.T, core, exe string) {
+	t.Helper()
+	status, out, errs := output(t, "report", "--json", "--exe", exe, core)
+	pic := new(picture.Picture)
+	if err := json.Unmarshal([]byte(out), pic); status != 0 || errs != "" || err != nil {
+		t.Fatalf("report: exit status %d, printed %q: %v", status, errs, err)
+	}
+	line := pic.Facts.History.Timeline
+	waits := 0
+	for _, r := range line.Rows {
+		for i, s := range r.Spans {
+			if s.Begin >= s.End || i > 0 && s.Begin < r.Spans[i-1].End {
+				t.Errorf("LWP %d: %+v", r.Thread, r.Spans)
+			}
+		}
+		last := r.Spans[len(r.Spans)-1]
+		what := line.Activities[last.Activity]
+		if what.Kind != picture.ActivityLockWait {
+			continue
+		}
+		waits++
+		if len(r.Held) == 0 || r.Held[len(r.Held)-1].End != line.Nanoseconds || last.End != line.Nanoseconds {
+			t.Errorf("LWP %d: %+v, its locks %+v", r.Thread, r.Spans, r.Held)
+			continue
+		}
+		has := line.Activities[r.Held[len(r.Held)-1].Activity]
+		named := strings.HasPrefix(what.Says, "wait for lock ") && strings.HasPrefix(has.Says, "lock ")
+		if !named || what.At == nil || what.At.Line == 0 || has.At == nil || has.At.Line == what.At.Line {
+			t.Errorf("LWP %d: %+v, and has %+v", r.Thread, what, has)
+		}
+	}
+	if waits != 2 || line.Newest <= 0 || line.Quiet != 0 {
+		t.Errorf("%d threads wait for a lock: %+v", waits, line)
+	}
+}

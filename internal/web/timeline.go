@@ -1,0 +1,390 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// timeline is what threads did in the last seconds, as it is drawn, and in words.
+type timeline struct {
+	Width, Height int
+	About         string // "the last 1.3 s before the newest event"
+	Ticks         []tick
+	Lanes         []*lane
+	Band          *band
+	Quiet         *quiet
+	Legend        []struct{ Class, Name string }
+	Merged, Blank bool // there are spans that stand for several; there are rows that begin later
+	Words         []string
+	More          int // threads that have no row
+}
+
+// tick is a mark on the axis.
+type tick struct {
+	X    int
+	Text string
+}
+
+// Y is where the line of the mark begins.
+func (tick) Y() int { return lineHead - 6 }
+
+// quiet is the time since the newest event.
+type quiet struct {
+	X, W, H int
+	Text    string
+	Whole   string
+}
+
+// lane is the row of a thread.
+type lane struct {
+	Y             int
+	Title, Whole  string
+	Spans, Locks  []bar
+	Small, Little []strip // spans and locks that are too narrow to be told one by one
+}
+
+// bar is a span of a lane.
+type bar struct {
+	X, W   int
+	Class  string
+	Merged bool
+	Name   string
+}
+
+// strip is all narrow spans of one color.
+type strip struct{ Class, Path string }
+
+// band is many threads in one row: how many of them did what.
+type band struct {
+	Y             int
+	Title, Detail string
+	Whole         string
+	Layers        []strip
+}
+
+// Sizes of the timeline, in units of the drawing, and what it has at most.
+const (
+	lineWidth  = 1080
+	lineLead   = 190 // where the axis begins, behind the threads' names
+	lineChars  = 27  // that fit there
+	linePlot   = lineWidth - lineLead
+	lineHead   = 26 // height of the axis' labels
+	laneStride = 26
+	laneHeight = 16
+	lockHeight = 4
+	bandHeight = 72
+	bandParts  = 200
+	narrow     = 5  // spans below that have no title of their own
+	maxLanes   = 24 // threads; of more, those of verdicts have a lane, and the others are one band
+	fewLanes   = 12
+	maxTicks   = 8
+)
+
+// TextY is the line that the title of the lane stands on.
+func (l *lane) TextY() int { return l.Y + laneHeight - 4 }
+
+// LocksY is where the locks of the lane are.
+func (l *lane) LocksY() int { return l.Y + laneHeight + 1 }
+
+// TextY is the line that the title of the band stands on.
+func (b *band) TextY() int { return b.Y + laneHeight - 4 }
+
+// DetailY is the line below it.
+func (b *band) DetailY() int { return b.Y + 2*laneHeight - 2 }
+
+// Lead is where the axis begins.
+func (*timeline) Lead() int { return lineLead }
+
+// linePlan is a timeline on its way to be drawn.
+type linePlan struct {
+	*picture.Timeline
+	names *names
+	used  map[string]bool
+}
+
+// newTimeline draws the timeline of a program with the recorder; nil if there is none.
+func newTimeline(pic *picture.Picture, n *names) *timeline {
+	if pic.Facts == nil || pic.Facts.History == nil || pic.Facts.History.Timeline == nil {
+		return nil
+	}
+	p := &linePlan{pic.Facts.History.Timeline, n, map[string]bool{}}
+	if p.Nanoseconds <= 0 || p.Newest <= 0 || len(p.Rows) == 0 {
+		return nil
+	}
+	out := &timeline{Width: lineWidth, More: p.Omitted}
+	out.About = "the last " + elapsed(p.Newest) + " before the newest event"
+	if p.Quiet > 0 {
+		out.About += ", which was " + elapsed(p.Quiet) + " ago"
+	}
+	if x := lineLead + p.at(p.Newest); lineWidth-x >= narrow {
+		out.Quiet = &quiet{X: x, W: lineWidth - x, Text: "then", Whole: "behind the newest event: what goes on"}
+		if p.Quiet > 0 {
+			out.Quiet.Text, out.Quiet.Whole = "+"+elapsed(p.Quiet), "no event for "+elapsed(p.Quiet)
+		}
+	}
+	alone, rest := p.choose(pic)
+	y := lineHead
+	for _, r := range alone {
+		l := p.lane(r)
+		l.Y = y
+		out.Lanes, out.Words = append(out.Lanes, l), append(out.Words, p.words(r))
+		y += laneStride
+	}
+	if len(rest) > 0 {
+		out.Band = p.band(rest)
+		out.Band.Y = y
+		out.Words = append(out.Words, out.Band.Whole)
+		y += bandHeight + lineHead/2
+	}
+	out.Height = y
+	if out.Quiet != nil {
+		out.Quiet.H = y - lineHead
+	}
+	out.Ticks = p.ticks()
+	p.note(out, alone)
+	return out
+}
+
+// note says what the colors mean, and what is drawn in another way.
+func (p *linePlan) note(out *timeline, rows []*picture.TimelineRow) {
+	for _, c := range lineClasses {
+		if p.used[c.Class] {
+			out.Legend = append(out.Legend, c)
+		}
+	}
+	for _, r := range rows {
+		out.Blank = out.Blank || p.at(r.Begin) > 1
+		merged := func(s picture.TimelineSpan) bool { return s.Merged > 1 }
+		out.Merged = out.Merged || slices.ContainsFunc(r.Spans, merged)
+	}
+}
+
+// choose are the rows that have a lane, and the others.
+func (p *linePlan) choose(pic *picture.Picture) (alone, rest []*picture.TimelineRow) {
+	named := map[int]bool{}
+	for _, v := range pic.Verdicts {
+		if v.Severity != picture.SeverityInfo {
+			for _, lwp := range v.Threads {
+				named[lwp] = true
+			}
+		}
+	}
+	var others []*picture.TimelineRow
+	for i := range p.Rows {
+		if r := &p.Rows[i]; named[r.Thread] && len(alone) < fewLanes {
+			alone = append(alone, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	most := maxLanes
+	if len(p.Rows) > maxLanes {
+		most = fewLanes
+	}
+	n := max(0, min(len(others), most-len(alone)))
+	alone, rest = append(alone, others[:n]...), others[n:]
+	slices.SortFunc(alone, func(a, b *picture.TimelineRow) int { return cmp.Compare(a.Thread, b.Thread) })
+	return alone, rest
+}
+
+// at is where a moment is on the axis.
+func (p *linePlan) at(nanoseconds int64) int {
+	part := float64(min(max(nanoseconds, 0), p.Nanoseconds)) / float64(p.Nanoseconds)
+	return int(math.Round(part * float64(linePlot)))
+}
+
+// lane is the row of a thread.
+func (p *linePlan) lane(r *picture.TimelineRow) *lane {
+	l := &lane{Title: fmt.Sprintf("LWP %d", r.Thread), Whole: p.words(r)}
+	if t := p.names.threads[r.Thread]; t != nil && t.ThreadNum != nil && t.TeamSize != nil && *t.TeamSize > 1 {
+		l.Title += fmt.Sprintf(" (%d of %d)", *t.ThreadNum, *t.TeamSize)
+	}
+	l.Title = clip(l.Title, lineChars)
+	l.Spans, l.Small = p.bars(r.Spans, 0, laneHeight)
+	l.Locks, l.Little = p.bars(r.Held, laneHeight+1, lockHeight)
+	return l
+}
+
+// bars are spans as they are drawn, the narrow ones together; y and height are those of these.
+func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar, strips []strip) {
+	paths, last := map[string]*strings.Builder{}, 0
+	for _, s := range spans {
+		a := p.activity(s)
+		class := lineClass(a.Kind)
+		p.used[class] = true
+		b := bar{X: lineLead + p.at(s.Begin), Class: class, Merged: s.Merged > 1}
+		if b.W = max(1, lineLead+p.at(s.End)-b.X); b.W >= narrow {
+			b.Name = p.told(s)
+			out = append(out, b)
+			continue
+		}
+		if b.X < last { // something else is there already
+			continue
+		}
+		if last = b.X + b.W; b.Merged {
+			class += " merged"
+		}
+		if paths[class] == nil {
+			paths[class] = &strings.Builder{}
+		}
+		fmt.Fprintf(paths[class], "M%d %dh%dv%dh-%dz", b.X, y, b.W, height, b.W)
+	}
+	for _, class := range slices.Sorted(maps.Keys(paths)) {
+		strips = append(strips, strip{class, paths[class].String()})
+	}
+	return out, strips
+}
+
+// activity is what a span was.
+func (p *linePlan) activity(s picture.TimelineSpan) picture.Activity {
+	if s.Activity < 0 || s.Activity >= len(p.Activities) {
+		return picture.Activity{Says: "not known"}
+	}
+	return p.Activities[s.Activity]
+}
+
+// told is a span in words.
+func (p *linePlan) told(s picture.TimelineSpan) string {
+	a := p.activity(s)
+	text := a.Says
+	if a.At != nil {
+		text += ", " + strings.TrimSpace(phrase.Where(*a.At))
+	}
+	if s.Merged > 1 {
+		text = fmt.Sprintf("mostly %s; %d short ones", text, s.Merged)
+	}
+	if s.End > p.Newest {
+		return fmt.Sprintf("%s: since %s", text, p.before(s.Begin))
+	}
+	return fmt.Sprintf("%s: %s, from %s to %s", text, elapsed(s.End-s.Begin), p.before(s.Begin), p.before(s.End))
+}
+
+// before is a moment before the newest event.
+func (p *linePlan) before(nanoseconds int64) string {
+	if nanoseconds >= p.Newest {
+		return "0"
+	}
+	return "−" + elapsed(p.Newest-nanoseconds)
+}
+
+// words is a row in words.
+func (p *linePlan) words(r *picture.TimelineRow) string {
+	text := p.names.of(r.Thread) + ": " + p.shares([]*picture.TimelineRow{r})
+	if n := len(r.Spans); n > 0 {
+		text += "; last " + p.told(r.Spans[n-1])
+	}
+	if n := len(r.Held); n > 0 {
+		text += "; last had " + p.told(r.Held[n-1])
+	}
+	return text
+}
+
+// shares says for how much of the time threads did what.
+func (p *linePlan) shares(rows []*picture.TimelineRow) string {
+	of, all := map[string]int64{}, int64(0)
+	for _, r := range rows {
+		for _, s := range r.Spans {
+			of[lineClass(p.activity(s).Kind)] += s.End - s.Begin
+			all += s.End - s.Begin
+		}
+	}
+	var parts []string
+	for _, c := range lineClasses {
+		if n := of[c.Class]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s of the time", c.Name, percent(n, all)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// percent is a part of a whole.
+func percent(n, all int64) string {
+	if s := math.Round(100 * float64(n) / float64(max(all, 1))); s >= 1 {
+		return fmt.Sprintf("%.0f %%", s)
+	}
+	return "less than 1 %"
+}
+
+// ticks are the marks of the axis: at 0 the newest event.
+func (p *linePlan) ticks() (out []tick) {
+	step := int64(1) // then 2, 5, 10, 20, and so on
+	for p.Newest/step > maxTicks {
+		switch leading(step) {
+		case 2:
+			step = step / 2 * 5
+		default:
+			step *= 2
+		}
+	}
+	for t := int64(0); t <= p.Newest; t += step {
+		text := "0"
+		if t > 0 {
+			text = "−" + elapsed(t)
+		}
+		out = append(out, tick{lineLead + p.at(p.Newest-t), text})
+	}
+	return out
+}
+
+// leading is the first digit of a number.
+func leading(n int64) int64 {
+	for n >= 10 {
+		n /= 10
+	}
+	return n
+}
+
+// elapsed is a time with three digits.
+func elapsed(nanoseconds int64) string {
+	v, unit := float64(nanoseconds), "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1000, next
+	}
+	switch {
+	case unit == "ns" || v >= 100:
+		return fmt.Sprintf("%.0f %s", v, unit)
+	case v >= 10:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " " + unit
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".") + " " + unit
+}
+
+// lineClasses are the colors of the timeline, in the order of the legend.
+var lineClasses = []struct{ Class, Name string }{
+	{classWork, "at work"}, {"running", "in a task"}, {classLock, "waits for a lock"},
+	{classBarrier, "at a barrier"}, {classTask, "waits for tasks"}, {classWait, "waits for a device"},
+	{classIdle, "idle"}, {classUnknown, "not known"}, {"held", "has a lock"},
+}
+
+// lineClass is the color of an activity.
+func lineClass(k picture.ActivityKind) string {
+	switch k {
+	case picture.ActivityWork:
+		return classWork
+	case picture.ActivityTask:
+		return "running"
+	case picture.ActivityLockWait:
+		return classLock
+	case picture.ActivityBarrier:
+		return classBarrier
+	case picture.ActivityTaskWait:
+		return classTask
+	case picture.ActivityDevice:
+		return classWait
+	case picture.ActivityIdle:
+		return classIdle
+	case picture.ActivityLock:
+		return "held"
+	}
+	return classUnknown
+}

@@ -1,0 +1,57 @@
+package picture
+
+// Timeline is what the threads of a program with the recorder did before the newest event, as
+// far back as the events go that an ordinary look reads, and ten seconds at most. A little of
+// the time behind that event belongs to it, so that what began with it is there, too. Its times
+// are nanoseconds from its beginning on.
+type Timeline struct {
+	Nanoseconds int64 `json:"nanoseconds"`     // from its beginning to its end
+	Newest      int64 `json:"newest"`          // when the newest event was
+	Quiet       int64 `json:"quiet,omitempty"` // nanoseconds from the newest event to the look; 0 of a target that stands
+	// Activities are what the spans of the rows are, each once.
+	Activities []Activity    `json:"activities"`
+	Rows       []TimelineRow `json:"rows"`
+	Omitted    int           `json:"omitted,omitempty"` // threads that have no row
+}
+
+// TimelineRow is what one thread did. Before Begin nothing is known of it: its older events are
+// overwritten, or were not read, or there was no such thread. It ended at End.
+type TimelineRow struct {
+	Thread int            `json:"thread"` // LWP
+	Begin  int64          `json:"begin"`
+	End    int64          `json:"end"`
+	Spans  []TimelineSpan `json:"spans"`
+	// Held are the times at which it had a lock, with the one that it acquired last.
+	Held []TimelineSpan `json:"held,omitempty"`
+}
+
+// TimelineSpan is a time in which a thread did one thing. If it stands for several that are too
+// short to be told, Activity is what took the most of it, and Merged counts them.
+type TimelineSpan struct {
+	Begin    int64 `json:"begin"`
+	End      int64 `json:"end"`
+	Activity int   `json:"activity"` // its place among the activities
+	Merged   int   `json:"merged,omitempty"`
+}
+
+// Activity is what a thread does at a moment: the innermost construct that it is in.
+type Activity struct {
+	Kind ActivityKind `json:"kind"`
+	Says string       `json:"says"`
+	At   *Frame       `json:"at,omitempty"`
+}
+
+// ActivityKind is a kind of what threads do.
+type ActivityKind string
+
+// Kinds of activities.
+const (
+	ActivityWork     ActivityKind = "work"
+	ActivityTask     ActivityKind = "task"      // an explicit task
+	ActivityBarrier  ActivityKind = "barrier"   // a wait
+	ActivityTaskWait ActivityKind = "task_wait" // a taskwait, or the end of a taskgroup
+	ActivityLockWait ActivityKind = "lock_wait"
+	ActivityLock     ActivityKind = "lock"   // it has a lock, or is in a critical construct
+	ActivityDevice   ActivityKind = "device" // a target construct
+	ActivityIdle     ActivityKind = "idle"
+)

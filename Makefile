@@ -14,6 +14,10 @@ VERSION ?= 0.1.0-dev$(addprefix +,$(shell git describe --always --dirty 2>/dev/n
 TAGS := grpcnotrace
 # main.entry sees whether the standard output was closed, which Go hides.
 LDFLAGS := -s -w -E main.entry -X main.version=$(VERSION)
+# On x86-64 the file has two programs: the whole one, and a lean one that has only the verbs of
+# one look, for which gRPC and HTTP are not initialised. It begins at LEAN_AT in memory.
+LEAN_AT := 0x40001000
+JOINELF = GOARCH= GOOS= $(GO) run ./internal/joinelf
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils strace
 TEST_TIMEOUT := 25m
@@ -58,6 +62,11 @@ help: ## print this list
 
 build: ## build bin/ompd-inspect, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
+ifeq ($(shell $(GO) env GOARCH),amd64)
+	@whole=$$($(JOINELF) $(BIN)) && CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS),lean \
+		-ldflags "$(LDFLAGS) -T $(LEAN_AT)" -asmflags "-D=WHOLE=$$whole" -o $(BIN).lean ./cmd/ompd-inspect
+	@$(JOINELF) $(BIN) $(BIN).lean $(BIN); status=$$?; rm $(BIN).lean; exit $$status
+endif
 	@$(BIN) version | grep -qF '$(VERSION)' || { echo "$(BIN) does not say that it is $(VERSION)" >&2; exit 1; }
 
 libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
@@ -123,6 +132,7 @@ soak-states: deps ## look at recorded programs N times: states that are inferred
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	$(GO) vet ./...
+	$(GO) vet -tags lean ./cmd/ompd-inspect ./internal/report ./symbolize ./session
 	$(GO) tool staticcheck ./...
 	$(GO) tool go-errorlint ./...
 	git ls-files | grep -v -e '\.zst$$' -e '\.png$$' -e '\.sum$$' -e '/testdata/fuzz/' | xargs $(GO) tool misspell -error -i rela

@@ -25,7 +25,9 @@ const (
 func main() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
-	c := cli.Command{Version: version, Stdin: os.Stdin, Stdout: standardOutput(), Stderr: os.Stderr, Alone: true}
+	c := cli.Command{
+		Version: version, Stdin: os.Stdin, Stdout: standardOutput(), Stderr: os.Stderr, Alone: true, Whole: whole,
+	}
 	os.Exit(c.Run(interruptible(), os.Args[1:]))
 }
 

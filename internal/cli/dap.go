@@ -1,3 +1,5 @@
+//go:build !lean
+
 package cli
 
 import (
@@ -70,7 +72,7 @@ func (e editors) config() dap.Config {
 // one is a run of the tool for one target of a client. What its configuration does not
 // say, the flags do.
 func (e editors) one(c dap.Attach) *app {
-	one := &app{Command: e.Command, open: e.open, server: e.server, budget: e.budget}
+	one := &app{Command: e.Command, open: e.open, beyond: beyond{server: e.server}, budget: e.budget}
 	if c.Exe != "" {
 		one.open.exe = c.Exe
 	}
@@ -108,7 +110,7 @@ func (e editors) verb(ctx context.Context, t *session.Target, words []string) st
 	if err != nil {
 		return err.Error()
 	}
-	one := &app{Command: Command{Version: e.Version, Stdout: f, Stderr: f}, ctx: ctx, lent: t}
+	one := &app{Command: Command{Version: e.Version, Stdout: f, Stderr: f}, ctx: ctx, beyond: beyond{lent: t}}
 	words = slices.Insert(slices.Clone(words), 1, fmt.Sprintf("--width=%d", consoleWidth))
 	one.run(append(words, lentName))
 	done()

@@ -1,6 +1,10 @@
 package cli
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
 
 // Exit statuses of all verbs. They are documented in the README and in the help text.
 const (
@@ -37,3 +41,8 @@ const (
 	ExitNotFound = 127
 	ExitSignal   = 128 // plus the number of the signal that ended the program
 )
+
+// statusError ends the tool with an exit status and no message.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

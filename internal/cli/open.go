@@ -37,13 +37,21 @@ func (o openOptions) session() session.Options {
 	return out
 }
 
+// context ends when the run of the tool is to end.
+func (a *app) context() context.Context {
+	if a.ctx == nil {
+		return context.Background()
+	}
+	return a.ctx
+}
+
 // openTarget opens what the command line names: a process by its number, a program
 // that Delve holds by Delve's address, a core by its path; or any of a server.
 func (a *app) openTarget(ctx context.Context, name string) (*session.Target, error) {
 	o := a.open.session()
 	o.Work = a.budget
 	o.Unpacking = a.progress("unpacking "+name, "MiB", 1<<20)
-	o.Openers = []session.Opener{a.openLent, a.openRemote, a.openDelve}
+	o.Openers = openers(a)
 	t, err := session.Open(ctx, name, o)
 	if err == nil && a.Alone {
 		t.BeforeStop(collect)

@@ -23,6 +23,11 @@ func (a *app) outputFlags(cmd *cobra.Command) {
 	a.forceFlag(cmd)
 }
 
+// forceFlag adds --force to a verb that writes files.
+func (a *app) forceFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.force, "force", false, "replace files that ompd-inspect did not write")
+}
+
 // htmlFlag adds the flag that writes a page.
 func (s *style) htmlFlag(cmd *cobra.Command) {
 	page := cmd.Flags().String("html", "", "write one page of HTML to this file: as --format html --output FILE")

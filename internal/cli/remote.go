@@ -1,3 +1,5 @@
+//go:build !lean
+
 package cli
 
 import (
@@ -157,17 +159,6 @@ func (o serverOptions) unreached(err error) error {
 		return fmt.Errorf("%w: if the server is there, it may want another certificate than that of --server-cert", err)
 	}
 	return err
-}
-
-// remote reports whether verbs look at targets of a server.
-func (a *app) remote() bool { return a.at != nil || a.server.address != "" }
-
-// context ends when the run of the tool is to end.
-func (a *app) context() context.Context {
-	if a.ctx == nil {
-		return context.Background()
-	}
-	return a.ctx
 }
 
 // serverOptions are the flags that say how to reach a server.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/delve"
 	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -22,7 +21,7 @@ func (a *app) enterSandbox(name string) error {
 		return usageError{err}
 	}
 	_, numberErr := strconv.Atoi(name)
-	if !a.Alone || a.remote() || numberErr == nil || strings.HasPrefix(name, delve.Scheme) {
+	if !a.Alone || a.has(name) || numberErr == nil {
 		return nil
 	}
 	network := len(a.open.session().Debuginfod) > 0

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package cli
 
 import (
@@ -99,7 +101,8 @@ func verbAt(c *client.Client, version string) piped.Verb {
 		if errors.Join(err1, err2) != nil {
 			return ExitError
 		}
-		status := (&app{Command: Command{Version: version, Stdout: out, Stderr: errs}, at: c, ctx: ctx}).run(args)
+		own := Command{Version: version, Stdout: out, Stderr: errs}
+		status := (&app{Command: own, beyond: beyond{at: c}, ctx: ctx}).run(args)
 		outDone()
 		errDone()
 		return status

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package cli
 
 import (
@@ -125,11 +127,6 @@ func (w symbolWriter) writeSymbols(all []ompd.ModuleSymbols, err error, running 
 func isDirectory(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
-}
-
-// forceFlag adds --force to a verb that writes files.
-func (a *app) forceFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.force, "force", false, "replace files that ompd-inspect did not write")
 }
 
 // writeFile writes a file as a whole, or leaves what is there.

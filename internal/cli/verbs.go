@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/internal/report"
@@ -37,13 +36,10 @@ type app struct {
 	open        openOptions
 	sandboxMode string
 	locked      *sandbox.Report // nil if the process did not give up rights
-	server      serverOptions
 	budget      time.Duration
 	only        inspect.Only // the one thread, region or task to show
-
-	at   *client.Client  // a connection that is there already; nil without
-	lent *session.Target // a target that is open already, the only one then; nil without
-	ctx  context.Context // ends what is under way; nil means never
+	beyond
+	ctx context.Context // ends what is under way; nil means never
 }
 
 // style are the flags that say how answers are shown.
@@ -82,7 +78,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 		Version:       a.Version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return withoutTarget(cmd.Context(), a) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
@@ -106,7 +102,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 	f.StringVar(&a.color, "color", "auto", "auto, always or never")
 	f.IntVar(&a.width, "width", ownWidth, "columns that the output fits in, 0 for any; without it, those of the "+
 		"terminal")
-	a.server.flags(root)
+	a.beyond.flags(root)
 	for _, v := range a.verbs() {
 		root.AddCommand(v)
 	}
@@ -135,13 +131,10 @@ func (a *app) verbs() []*cobra.Command {
 		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where "+
 			"many are alike")
 	}
-	return []*cobra.Command{
-		whole, a.diagnoseVerb(), threads, dlvVerb(a),
-		regions, a.tasksVerb(), a.icvsVerb(), stacks, a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(),
-		traceVerb(a),
-		a.breakpointsVerb(), a.symbolsVerb(), a.layoutVerb(), a.doctorVerb(), a.serveVerb(),
-		jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(), a.versionVerb(),
-	}
+	return withOthers(a, []*cobra.Command{
+		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
+		a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
+	})
 }
 
 // verb makes a verb that prints parts of a picture of one target.

@@ -1,3 +1,5 @@
+//go:build !lean
+
 package cli
 
 import (
@@ -13,11 +15,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
-
-// statusError ends the tool with an exit status and no message.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // watchVerb looks at a process several times.
 func (a *app) watchVerb() *cobra.Command {

@@ -79,8 +79,7 @@ func buildTool(tb testing.TB) string {
 	tb.Helper()
 	omptest.Needs(tb, "a build of the tool")
 	bin := filepath.Join(tb.TempDir(), "ompd-inspect")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -E main.entry", "-o", bin, command)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.Command("make", "-C", "../..", "build", "BIN="+bin)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("build: %v\n%s", err, out)
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/export"
-	"github.com/ompd-inspect/ompd-inspect/internal/text"
-	"github.com/ompd-inspect/ompd-inspect/internal/web"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
@@ -33,11 +31,6 @@ var drawings = map[Format]drawing{
 // plain is a format without options.
 func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *picture.Picture, Options) error {
 	return func(w io.Writer, pic *picture.Picture, _ Options) error { return draw(w, pic) }
-}
-
-// page draws a page of HTML.
-func page(w io.Writer, pic *picture.Picture, o Options) error {
-	return web.Write(w, pic, web.Options{NoVerdict: text.NoVerdict(pic), Source: o.Source, Refresh: o.Refresh})
 }
 
 // ErrFormat says that a format does not show an answer.
@@ -82,9 +75,12 @@ func (d drawingPrinter) Look(*watch.Look) error { return d.only() }
 
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 
+// pageStart begins web.Start, which lean builds do not have.
+const pageStart = "<!DOCTYPE html>\n<!-- ompd-inspect:"
+
 // starts are how files in the formats that name their maker begin.
 var starts = []string{
-	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
+	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", pageStart,
 	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,
 }
 

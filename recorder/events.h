@@ -30,6 +30,7 @@ hidden void on_mutex_released(ompt_mutex_t kind, ompt_wait_id_t wait_id, const v
 hidden void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t wait_id, const void *code);
 hidden void on_lock_init(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_wait_id_t wait_id, const void *code);
 hidden void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code);
+hidden void on_dependences(ompt_data_t *task, const ompt_dependence_t *list, int n);
 hidden void on_cancel(ompt_data_t *task, int flags, const void *code);
 
 #endif

@@ -252,13 +252,8 @@ static void execute(void *p) {
     TELL(task_schedule, &f.task, ompt_task_complete, &outer->task);
 }
 
-/* Flags of GOMP_task, and those of a task in OMPT. */
+/* Flags of GOMP_task. */
 enum { TASK_UNTIED = 1, TASK_FINAL = 2, TASK_MERGEABLE = 4, TASK_DEPEND = 8, TASK_DETACH = 1 << 13 };
-#define TASK_EXPLICIT 4u
-#define OMPT_UNDEFERRED 0x08000000u
-#define OMPT_UNTIED 0x10000000u
-#define OMPT_FINAL 0x20000000u
-#define OMPT_MERGEABLE 0x40000000u
 
 inlined uint32_t task_flags(bool deferred, unsigned flags) {
     return TASK_EXPLICIT | (deferred ? 0 : OMPT_UNDEFERRED) | (flags & TASK_UNTIED ? OMPT_UNTIED : 0) |
@@ -278,5 +273,6 @@ EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void 
                       .detach = (flags & TASK_DETACH) != 0};
     TELL(task_create, &gomp_frame()->task, NULL, &b.child.task, (int)task_flags(deferred, flags),
                    (flags & TASK_DEPEND) != 0, HERE);
+    if (flags & TASK_DEPEND) gomp_depend(&b.child.task, depend);
     real(execute, &b, copy_child, size + offset, unit, deferred, flags, depend, priority, detach);
 }

@@ -17,6 +17,8 @@ struct frame {
 
 /* gomp_frame is the innermost task of the calling thread; what calls it has asked gomp_ready. */
 hidden struct frame *gomp_frame(void);
+/* gomp_depend tells of the dependences of a task, of the array that a compiler makes of them. */
+hidden void gomp_depend(ompt_data_t *task, void **array);
 /* gomp_start begins to record; it reports whether calls are to be recorded at all. */
 hidden bool gomp_start(void);
 /* gomp_find finds the runtime's function of a name. A program that has called it has one. */
@@ -31,6 +33,13 @@ inlined bool gomp_ready(void) {
     if (__builtin_expect(gomp_state == GOMP_RECORDS, 1)) return true;
     return gomp_state == GOMP_UNKNOWN && gomp_start();
 }
+
+/* Flags of a task in OMPT (ompt_task_flag_t). */
+#define TASK_EXPLICIT 4u
+#define OMPT_UNDEFERRED 0x08000000u
+#define OMPT_UNTIED 0x10000000u
+#define OMPT_FINAL 0x20000000u
+#define OMPT_MERGEABLE 0x40000000u
 
 /* TELL(event, arguments) records an event, if it is one of those that are wanted. */
 #define TELL(event, ...)                                                                                    \

@@ -36,14 +36,6 @@ EXPORT void GOMP_taskwait(void) {
         AROUND(ompt_sync_region_taskwait, real());
 }
 
-EXPORT void GOMP_taskwait_depend(void **depend) {
-    REAL(GOMP_taskwait_depend);
-    if (!gomp_ready())
-        real(depend);
-    else
-        AROUND(ompt_sync_region_taskwait, real(depend));
-}
-
 EXPORT void GOMP_taskgroup_start(void) {
     REAL(GOMP_taskgroup_start);
     if (gomp_ready()) {

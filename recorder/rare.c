@@ -15,7 +15,7 @@ void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code
 }
 
 /* on_dependences keeps two dependences in each further record: variables in a and b, types in the halves of value. */
-static void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
+void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
     struct slot s;
     uint32_t kept = n < 0 || deps == NULL ? 0 : n > 2 * RECORDER_FOLLOW_MAX ? 2 * RECORDER_FOLLOW_MAX : (uint32_t)n;
     if (slot_open(&s, true, 1 + (kept + 1) / 2)) {

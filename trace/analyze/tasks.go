@@ -55,6 +55,8 @@ func newTasks(rec *trace.Recording, since uint64) *tasks {
 					id: e.Task(), parent: e.Creator(), thread: t, at: e.Time, depends: e.Kind != 0,
 					undeferred: trace.TaskFlags(e.Value).Undeferred(),
 				}
+			case e.Code == trace.TaskSchedule && e.Kind == waitComplete && len(k.waits) < keptMax:
+				k.waits = append(k.waits, e.Time)
 			case e.Code == trace.TaskDependence && edges < edgesMax:
 				edges++
 				k.edge(node{id: e.A}, node{id: e.B})
@@ -88,6 +90,9 @@ const (
 	dependSink     = 6
 	dependInoutset = 7
 )
+
+// waitComplete is ompt_taskwait_complete: the end of a taskwait with dependences.
+const waitComplete = 8
 
 // waitsFor reports whether dependences are those of a loop's iterations: depend(source) and
 // depend(sink).

@@ -110,27 +110,21 @@ static void nested_lock(struct locks *l, int me) {
   done();
 }
 
-/* two_tasks begin both before either acquires a lock, so that two threads execute them. The threads come to the barrier
- * when the tasks are there: one that sleeps in it may not be woken for them. */
+/* both is one of two tasks of which neither goes on before the other has begun. Each is made by a thread that executes
+ * its own tasks first, so that two threads execute them. */
+static void both(struct locks *l, int i) {
+  atomic_fetch_add(&started, 1);
+  while (atomic_load(&started) % 2 != 0) sched_yield();
+  turn(i);
+  pair(l, i, 1 - i);
+  done();
+}
+
 static void two_tasks(struct locks *l, int me) {
-  static atomic_int made;
-  (void)me;
-#pragma omp single nowait
-  {
-    atomic_store(&started, 0);
-    for (int i = 0; i < 2; i++) {
-#pragma omp task firstprivate(i)
-      {
-        atomic_fetch_add(&started, 1);
-        while (atomic_load(&started) < 2) sched_yield();
-        turn(i);
-        pair(l, i, 1 - i);
-        done();
-      }
-    }
-    atomic_store(&made, 1);
+  if (me < 2) {
+#pragma omp task
+    both(l, me);
   }
-  while (!atomic_load(&made)) sched_yield();
 #pragma omp barrier
 }
 
@@ -272,6 +266,77 @@ static void over_at_barrier(struct locks *l, int me) {
   if (me == atomic_load(&maker)) pair(l, 1, 0);
 }
 
+/* depend_apart has two tasks with dependences that do not order them. */
+static void depend_apart(struct locks *l, int me) {
+  if (me < 2) {
+#pragma omp task depend(inout : l->lock[me])
+    both(l, me);
+  }
+#pragma omp barrier
+}
+
+/* depend_chain has tasks that are in order by one between them. */
+static void depend_chain(struct locks *l, int me) {
+  int x, y;
+  (void)me;
+#pragma omp single
+  {
+#pragma omp task depend(out : x)
+    pair(l, 0, 1);
+#pragma omp task depend(in : x) depend(out : y)
+    sched_yield();
+#pragma omp task depend(in : y)
+    pair(l, 1, 0);
+  }
+}
+
+/* depend_exclusive has tasks in no order that are not executed at the same time. */
+static void depend_exclusive(struct locks *l, int me) {
+  int x;
+  (void)me;
+#pragma omp single
+  for (int i = 0; i < 8; i++) {
+#pragma omp task firstprivate(i) depend(mutexinoutset : x)
+    pair(l, i % 2, 1 - i % 2);
+  }
+}
+
+#ifndef NO_DEPEND_WAIT /* clang 16 calls a function for it that LLVM's runtime before 16 has not */
+/* depend_undeferred waits for a task by one that is executed at once. */
+static void depend_undeferred(struct locks *l, int me) {
+  int x;
+  (void)me;
+#pragma omp single
+  {
+#pragma omp task depend(out : x)
+    {
+      pair(l, 0, 1);
+      done();
+    }
+    a_while();
+#pragma omp task if (0) depend(in : x)
+    pair(l, 1, 0);
+  }
+}
+
+/* depend_wait waits for a task by a taskwait. */
+static void depend_wait(struct locks *l, int me) {
+  int x;
+  (void)me;
+#pragma omp single
+  {
+#pragma omp task depend(out : x)
+    {
+      pair(l, 0, 1);
+      done();
+    }
+    a_while();
+#pragma omp taskwait depend(in : x)
+    pair(l, 1, 0);
+  }
+}
+#endif
+
 static struct {
   const char *name;
   int want;
@@ -302,6 +367,13 @@ static struct {
     {"in_order", 0, in_order},
     {"created_after", 0, created_after},
     {"over_at_barrier", 0, over_at_barrier},
+    {"depend_apart", 2, depend_apart},
+    {"depend_chain", 0, depend_chain},
+    {"depend_exclusive", 0, depend_exclusive},
+#ifndef NO_DEPEND_WAIT
+    {"depend_undeferred", 0, depend_undeferred},
+    {"depend_wait", 0, depend_wait},
+#endif
 #endif
 };
 
@@ -310,6 +382,7 @@ enum { CASES = sizeof cases / sizeof *cases };
 #ifndef TWIN
 static void region(struct locks *l, void (*body)(struct locks *, int)) {
   atomic_store(&now, 0);
+  atomic_store(&started, 0);
 #pragma omp parallel num_threads(3)
   body(l, omp_get_thread_num());
 }

@@ -19,11 +19,11 @@ const (
 	maxSize = 1 << 40
 )
 
-// lockTypes are the types that people know a lock by; what is in them is the
-// runtime's.
+// lockTypes are the types that people know by name of what threads wait for; what is in them is the
+// library's.
 var lockTypes = map[string]bool{
 	"omp_lock_t": true, "omp_nest_lock_t": true, "kmp_critical_name": true, "pthread_mutex_t": true,
-	"pthread_cond_t": true,
+	"pthread_cond_t": true, "pthread_rwlock_t": true, "pthread_barrier_t": true, "sem_t": true,
 }
 
 // language is how a compilation unit writes the parts of variables, and what its

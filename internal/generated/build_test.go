@@ -31,6 +31,9 @@ func (c Config) String() string {
 	return fmt.Sprint(filepath.Base(cmp.Or(c.Plus, c.Compiler)), c.Flags, c.Library, c.Env)
 }
 
+// name is the compiler and the runtime.
+func (c Config) name() string { return filepath.Base(cmp.Or(c.Plus, c.Compiler)) + " " + c.Runtime }
+
 // sources are the names of the files of programs.
 func (c Config) sources() []string {
 	if c.Plus != "" {

@@ -17,6 +17,9 @@ func Sources(programs []*Program, cplus bool) (main, far string) {
 	for i, p := range programs {
 		e.program(i, p)
 	}
+	if cplus {
+		e.put("std::vector<gen_account> gen_vector(gen_accounts, gen_accounts + 16);")
+	}
 	e.put("int main(int argc, char **argv) {")
 	e.put("  gen_start();")
 	e.put("  switch (argc > 1 ? atoi(argv[1]) : 0) {")
@@ -51,6 +54,9 @@ type emitter struct {
 	cplus  bool
 	number int
 	names  int
+	way    int // of a mistake's things
+	object int // which they are
+	hangs  bool
 	leave  string // the statement that ends the loop's turn or the helper; empty where there is none
 }
 
@@ -92,7 +98,7 @@ func (e *emitter) in(f func()) {
 }
 
 func (e *emitter) program(i int, p *Program) {
-	e.number = i
+	e.number, e.way, e.object, e.hangs = i, p.Way, p.Object, p.Mistake != Healthy
 	for h, body := range p.Helpers {
 		e.function(p.far(h), fmt.Sprintf("int helper_%d_%d(int tid, int r)", i, h), func() {
 			e.within("return tid;", func() { e.steps(p, body) })
@@ -100,17 +106,23 @@ func (e *emitter) program(i int, p *Program) {
 		})
 		e.recursion(p, h)
 	}
+	e.put("static int (*const volatile helpers_%d[])(int, int) = {helper_%d_0, helper_%d_1, helper_%d_2};", i, i, i, i)
+	e.team(p)
+	e.put("static int met_%d, signal_%d;", i, i)
 	w := wrongs[p.Mistake]
 	if w.helper != nil {
 		w.helper(e, p)
 	}
-	e.put("static int met_%d, signal_%d;", i, i)
+	e.put("static pthread_barrier_t threads_%d, more_%d;", i, i)
 	e.put("static void program_%d(void) {", i)
 	e.indent++
+	e.put("pthread_barrier_init(&threads_%d, NULL, %d);", i, p.Threads)
+	e.put("pthread_barrier_init(&more_%d, NULL, %d);", i, p.Threads+1)
 	e.put("for (int r = 0; r == 0 || gen_go_on(%d); r++) {", p.Milliseconds)
 	e.indent++
 	e.put("int depth = gen_depth();")
 	e.put("signal_%d = 0;", i)
+	e.combined(p)
 	e.region(p, p.Threads, p.Body)
 	e.put("gen_joined(depth);")
 	e.indent--
@@ -122,9 +134,7 @@ func (e *emitter) program(i int, p *Program) {
 // recursion writes a function that calls itself, each call with a nest lock, and a helper in the end.
 func (e *emitter) recursion(p *Program, helper int) {
 	name := fmt.Sprintf("deep_%d_%d", e.number, helper)
-	nest := thingOf(plainLocks)
-	nest.number = strings.ReplaceAll(nest.number, "[0]", "[2]")
-	nest.take, nest.release = "omp_set_nest_lock(&gen_nest[2])", "omp_unset_nest_lock(&gen_nest[2])"
+	nest := element("gen_nest", 2, 1)
 	e.function(p.far(helper), fmt.Sprintf("int %s(int tid, int r, int n)", name), func() {
 		e.put("if (n == 0)")
 		e.put("  return helper_%d_%d(tid, r);", e.number, helper)
@@ -187,13 +197,13 @@ func (e *emitter) step(p *Program, s *Step) {
 			e.in(func() { e.steps(p, s.Second) })
 		})
 	case Single:
-		e.construct([]string{"single", "single nowait"}[s.Style%2], func() { e.steps(p, s.Body) })
+		e.single(p, s)
 	case Master:
 		e.construct([]string{"master", "masked"}[s.Style%2], func() { e.steps(p, s.Body) })
 	case Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask:
 		e.tasks(p, s)
 	case Call:
-		e.put("(void)helper_%d_%d(tid, r);", e.number, s.N)
+		e.call(s)
 	case Recurse:
 		e.put("(void)deep_%d_%d(tid, r, %d);", e.number, s.N, 1+s.Style%4)
 	case Loop:
@@ -203,10 +213,12 @@ func (e *emitter) step(p *Program, s *Step) {
 	case Parallel:
 		depth := e.name("depth")
 		e.put("int %s = gen_depth();", depth)
-		e.region(p, 2, s.Body)
+		e.region(p, 1+(1+s.Style)%3, s.Body)
 		e.put("gen_joined(%s);", depth)
 	case Signal:
 		e.signal(p)
+	case Yield, Sleep, Flag, Posts, Threads, TeamCall:
+		e.meeting(p, s)
 	case Try:
 		e.try(p, s)
 	case Wrong:
@@ -214,50 +226,31 @@ func (e *emitter) step(p *Program, s *Step) {
 	}
 }
 
-// thing is what one thread has at a time: its kind in notes, how C takes and releases it,
-// and the number by which notes name it.
-type thing struct{ kind, take, release, number string }
-
-// thingOf is the object of a number.
-func thingOf(n int) thing {
-	of := func(kind, variable, take, release string) thing {
-		at := fmt.Sprintf("&%s[%d]", variable, n)
-		return thing{kind, take + "(" + at + ")", release + "(" + at + ")", "(unsigned long)" + at}
-	}
-	if n < plainLocks {
-		return of("GEN_LOCK", "gen_lock", "omp_set_lock", "omp_unset_lock")
-	}
-	if n -= plainLocks; n < nestLocks {
-		return of("GEN_NEST_LOCK", "gen_nest", "omp_set_nest_lock", "omp_unset_nest_lock")
-	}
-	if n -= nestLocks; n < criticals {
-		name := fmt.Sprintf("critical(section_%d)", n)
-		return thing{kind: "GEN_CRITICAL", take: name, number: fmt.Sprint(criticalBase + n)}
-	}
-	if n -= criticals; n < mutexes {
-		return of("GEN_MUTEX", "gen_mutex", "pthread_mutex_lock", "pthread_mutex_unlock")
-	}
-	if n -= mutexes; n < rwlocks {
-		return of("GEN_RWLOCK", "gen_rwlock", "pthread_rwlock_wrlock", "pthread_rwlock_unlock")
-	}
-	n -= rwlocks
-	return of("GEN_SEMAPHORE", "gen_semaphore", "sem_wait", "sem_post")
-}
-
-// criticalBase is added to a critical section's number where others have an address.
-const criticalBase = 1000
-
 // guards are the classes of gen.h that hold a thing to the end of a scope.
 var guards = map[string]string{"GEN_LOCK": "gen_guard", "GEN_MUTEX": "gen_mutex_guard"}
+
+// guarded writes what is done in the scope of an object of a class.
+func (e *emitter) guarded(t thing, s *Step, body func()) {
+	e.in(func() {
+		if kinds := []string{"lock_guard", "unique_lock"}; t.kind == "GEN_MUTEX" && s.Way > 0 {
+			note := e.name("note")
+			class := "std::" + kinds[s.Way%len(kinds)] + "<std::mutex>"
+			e.put("gen_noted %s(__LINE__, %s); %s %s(*(std::mutex *)%s); %s.held();",
+				note, t.at, class, e.name("guard"), t.at, note)
+		} else {
+			e.put("%s %s(__LINE__, %s);", guards[t.kind], e.name("guard"), t.at)
+		}
+		body()
+	})
+}
 
 // take writes the acquisition of an object, what is done with it, and its release; leave is
 // the statement by which it may be left early, if there is one.
 func (e *emitter) take(s *Step, leave string, body func()) {
 	t := thingOf(s.N)
 	condition := fmt.Sprintf("if ((tid + r) %% %d == 0)", 2+s.Style%3)
-	if guard := guards[t.kind]; e.cplus && guard != "" && s.Style%2 == 1 {
-		e.in(func() {
-			e.put("%s %s(__LINE__, %s);", guard, e.name("guard"), strings.TrimPrefix(t.number, "(unsigned long)"))
+	if e.cplus && guards[t.kind] != "" && s.Style%2 == 1 {
+		e.guarded(t, s, func() {
 			if leave != "" {
 				e.put("%s %s", condition, leave)
 			}
@@ -265,6 +258,7 @@ func (e *emitter) take(s *Step, leave string, body func()) {
 		})
 		return
 	}
+	t = e.by(t, s.Way)
 	if t.release != "" {
 		e.acquire(t)
 		if leave != "" {
@@ -278,6 +272,11 @@ func (e *emitter) take(s *Step, leave string, body func()) {
 		e.release(t)
 		return
 	}
+	e.critical(t, body)
+}
+
+// critical writes a critical section.
+func (e *emitter) critical(t thing, body func()) {
 	e.put("gen_wait(%s, %d, %s);", t.kind, e.next(), t.number)
 	e.put("#pragma omp %s", t.take)
 	line := e.line
@@ -287,12 +286,6 @@ func (e *emitter) take(s *Step, leave string, body func()) {
 	})
 	e.put("gen_drop(%s);", t.number)
 }
-
-func (e *emitter) acquire(t thing) {
-	e.put("gen_wait(%s, __LINE__, %s); %s; gen_hold(%s, __LINE__, %s);", t.kind, t.number, t.take, t.kind, t.number)
-}
-
-func (e *emitter) release(t thing) { e.put("%s; gen_drop(%s);", t.release, t.number) }
 
 // sleep writes a wait on a condition variable of gen.h, with a mutex of it, while the words
 // of a condition hold.
@@ -315,16 +308,6 @@ func (e *emitter) construct(what string, body func()) {
 	e.put("#pragma omp %s", what)
 	e.in(body)
 	e.put("gen_end();")
-}
-
-// signal writes that thread 0 lets the others go on.
-func (e *emitter) signal(*Program) {
-	word := e.name("go")
-	e.put("static int %s;", word)
-	e.put("pthread_mutex_lock(&gen_mutex[2]);")
-	e.put("if (tid == 0) { %s = r + 1; pthread_cond_broadcast(&gen_cond[0]); }", word)
-	e.sleep(word+" != r + 1", 0, 2)
-	e.put("pthread_mutex_unlock(&gen_mutex[2]);")
 }
 
 // try writes steps that an exception may end, which is caught at once.

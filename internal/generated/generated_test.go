@@ -26,6 +26,9 @@ const batch = 8
 // ordinary is how many programs an ordinary run of the tests has.
 const ordinary = 6
 
+// shrunk is how many programs are made small of those that fail alike: it takes a hundred runs.
+const shrunk = 1
+
 // coreTurn is of how many programs one leaves a core to look at, if it is killed.
 const coreTurn = 4
 
@@ -144,6 +147,12 @@ func stopped() bool {
 	return err == nil
 }
 
+func (k *campaign) counted(what string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.counts[what]
+}
+
 func (k *campaign) count(what string, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -180,26 +189,31 @@ func (k *campaign) try(c Config, programs []*Program) {
 // note counts what became of a program, and keeps it if something is wrong.
 func (k *campaign) note(c Config, p *Program, out Outcome) {
 	k.count("runs", 1)
+	k.count("runs: "+c.name(), 1)
 	k.count("looks", out.Looks)
 	k.count("looks at cores", out.Cores)
 	if out.Hang {
 		k.count("hangs", 1)
+		k.count("hangs: "+c.name(), 1)
 		k.count(fmt.Sprintf("hang of %q: %v", p.Mistake, out.Kinds), 1)
 	} else if p.Mistake != Healthy {
 		k.count(fmt.Sprintf("no hang of %q", p.Mistake), 1)
 	}
 	for _, f := range out.Findings {
 		k.count("finding: "+f.Class, 1)
+		k.count("finding: "+c.name()+": "+f.Class, 1)
 		k.t.Errorf("seed %d, %q, %s: %s: %s", p.Seed, p.Mistake, c, f.Class, f.Text)
 	}
 	if len(out.Findings) > 0 && k.keep != "" {
-		k.keepShrunk(c, p, out)
+		cause := fmt.Sprintf("programs with a finding: %s of %q", out.Findings[0].Class, p.Mistake)
+		k.count(cause, 1)
+		k.keepShrunk(c, p, out, k.counted(cause) > shrunk)
 	}
 }
 
-// keepShrunk makes a program small that fails, and writes it down, with the picture of the
-// first failure, which may not come again.
-func (k *campaign) keepShrunk(c Config, p *Program, out Outcome) {
+// keepShrunk makes a program small that fails, unless it is to be kept whole, and writes it down,
+// with the picture of the first failure, which may not come again.
+func (k *campaign) keepShrunk(c Config, p *Program, out Outcome, whole bool) {
 	class := out.Findings[0].Class
 	path := filepath.Join(k.keep, strings.ReplaceAll(class, " ", "-")+"-"+strconv.FormatUint(p.Seed, 10))
 	pic, err := json.MarshalIndent(struct {
@@ -212,9 +226,13 @@ func (k *campaign) keepShrunk(c Config, p *Program, out Outcome) {
 	if err == nil {
 		err = os.WriteFile(path+".picture", pic, 0o644)
 	}
-	small, failed := shrink(p, func(p *Program) bool { return k.fails(c, p, class) }, shrinkTrials)
-	if !failed {
-		k.count("not seen again: "+class, 1)
+	small := p
+	if !whole {
+		var failed bool
+		small, failed = shrink(p, func(p *Program) bool { return k.fails(c, p, class) }, shrinkTrials)
+		if !failed {
+			k.count("not seen again: "+class, 1)
+		}
 	}
 	if err == nil {
 		err = newSpecimen(c, small, class, p.Seed).write(path + ".json")

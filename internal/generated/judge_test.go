@@ -24,8 +24,8 @@ type array struct{ Base, Size, Count uint64 }
 
 // arrays are those of gen.c.
 var arrays = map[string]array{
-	"gen_lock": {Size: 16, Count: 8}, "gen_nest": {Size: 32, Count: 4}, "gen_mutex": {Size: 40, Count: 4},
-	"gen_cond": {Size: 48, Count: 2}, "gen_rwlock": {Size: 56, Count: 2}, "gen_semaphore": {Size: 32, Count: 2},
+	"gen_lock": {Size: 16, Count: 16}, "gen_nest": {Size: 32, Count: 4}, "gen_mutex": {Size: 40, Count: 6},
+	"gen_cond": {Size: 48, Count: 3}, "gen_rwlock": {Size: 56, Count: 4}, "gen_semaphore": {Size: 32, Count: 4},
 }
 
 func (a array) at(base uint64) array { a.Base = base; return a }
@@ -82,7 +82,7 @@ var kinds = map[picture.WaitKind]int32{
 	picture.WaitLock: NoteLock, picture.WaitNestLock: NoteNestLock, picture.WaitCritical: NoteCritical,
 	picture.WaitMutex: NoteMutex, picture.WaitBarrier: NoteBarrier, picture.WaitTaskwait: NoteTaskwait,
 	picture.WaitCondition: NoteCondition, picture.WaitOrdered: NoteOrdered,
-	picture.WaitReadWrite: NoteReadWrite, picture.WaitSemaphore: NoteSemaphore,
+	picture.WaitReadWrite: NoteReadWrite, picture.WaitSemaphore: NoteSemaphore, picture.WaitThreads: NoteThreads,
 }
 
 // wait compares what the thread waits for.
@@ -97,6 +97,9 @@ func (j judge) wait(t *picture.Thread, s *slot, rest bool) {
 		}
 	}
 	said := kinds[kind]
+	if top.Kind == NotePoll {
+		return // what a loop of the program's own waits for is a verdict's matter
+	}
 	if top.Kind == NoteNestLock && said == NoteLock {
 		said = NoteNestLock // the lock's own record says that it is a nestable one
 	}
@@ -259,14 +262,15 @@ func (j judge) root() []int {
 	for lwp, s := range j.all {
 		top := s.top()
 		switch {
-		case top.exclusive(), top.Kind == NoteSemaphore:
+		case top.exclusive(), j.held(top.Object):
 			for other, o := range j.all {
 				if o.has(top.Object) {
 					waits[lwp] = append(waits[lwp], other)
 				}
 			}
 		case slices.Contains([]int32{
-			NoteBarrier, NoteRegionEnd, NoteConstruct, NoteTaskwait, NoteOrdered, NoteCondition,
+			NoteBarrier, NoteRegionEnd, NoteConstruct, NoteTaskwait, NoteOrdered, NoteCondition, NoteSemaphore,
+			NotePoll, NoteThreads,
 		}, top.Kind):
 			for other, o := range j.all {
 				if other != lwp && o.top() != top && o.Depth > 0 {
@@ -296,6 +300,16 @@ func (j judge) root() []int {
 	}
 	slices.Sort(root)
 	return root
+}
+
+// held reports whether a thread has noted that it holds an object.
+func (j judge) held(object uint64) bool {
+	for _, s := range j.all {
+		if object != 0 && s.has(object) {
+			return true
+		}
+	}
+	return false
 }
 
 // describe is the truth in words.

@@ -20,20 +20,32 @@ var wrongs = map[Mistake]wrong{
 	NestedOnce:     {step: nestedOnce},
 	KeptByThread:   {step: kept},
 	PostSkipped:    {step: postless},
+	LeftByCallee:   {helper: calleeHelper, step: callee},
+	LockByLevel:    {helper: levelHelper, step: level},
+	Ring:           {step: ring},
+	MixedOrder:     {step: mixed},
+	CriticalTwice:  {helper: againHelper, step: again},
+	FlagNeverSet:   {step: unset},
+	HeldAtFlag:     {step: atFlag},
+	PostsMissing:   {step: unposted},
+	MoreThreads:    {step: moreThreads},
+	ReadThenWrite:  {step: upgrade},
 }
 
-// lockOf is a plain lock, also of those that only mistakes take.
-func lockOf(n int) thing {
-	return thing{
-		"GEN_LOCK", fmt.Sprintf("omp_set_lock(&gen_lock[%d])", n),
-		fmt.Sprintf("omp_unset_lock(&gen_lock[%d])", n),
-		fmt.Sprintf("(unsigned long)&gen_lock[%d]", n),
+// lockOf is a lock of a mistake, or what is used in its place.
+func (e *emitter) lockOf(n int) thing {
+	switch e.object {
+	case 1:
+		return element("gen_mutex", n-2, 0)
+	case 2:
+		return element("gen_rwlock", n-4, 0)
 	}
+	return element("gen_lock", n, 0)
 }
 
 // get writes that a lock of a mistake is taken, and back that it is released.
-func (e *emitter) get(n int)  { e.acquire(lockOf(n)) }
-func (e *emitter) back(n int) { e.release(lockOf(n)) }
+func (e *emitter) get(n int)  { e.acquire(e.by(e.lockOf(n), e.way)) }
+func (e *emitter) back(n int) { e.release(e.by(e.lockOf(n), e.way)) }
 
 // crossHelper is a function that takes the second lock while its caller has the first.
 func crossHelper(e *emitter, p *Program) {
@@ -169,17 +181,36 @@ func skip(e *emitter, p *Program, s *Step) {
 	e.in(e.barrier)
 }
 
+// atTaskwait holds a lock where one waits for a task that needs it: in a taskwait, at the end
+// of a taskgroup, or of a taskloop.
 func atTaskwait(e *emitter, p *Program, s *Step) {
-	e.construct("single", func() {
-		e.get(mistakenA)
-		e.put("#pragma omp task")
+	body := func() {
 		e.in(func() {
 			e.put("gen_begin(GEN_TASK, %d);", e.line)
 			e.get(mistakenA)
 			e.back(mistakenA)
 			e.put("gen_end();")
 		})
-		e.taskwait()
+	}
+	e.construct("single", func() {
+		e.get(mistakenA)
+		switch s.Style {
+		case 5:
+			e.construct("taskgroup", func() {
+				e.put("#pragma omp task")
+				body()
+			})
+		case 6:
+			e.put("gen_begin(GEN_CONSTRUCT, %d);", e.next())
+			e.put("#pragma omp taskloop num_tasks(2)")
+			e.put("for (int k = 0; k < 2; k++)")
+			body()
+			e.put("gen_end();")
+		default:
+			e.put("#pragma omp task")
+			body()
+			e.taskwait()
+		}
 		e.back(mistakenA)
 	})
 }
@@ -202,10 +233,7 @@ func unsignalled(e *emitter, p *Program, s *Step) {
 }
 
 func nestedOnce(e *emitter, p *Program, s *Step) {
-	nest := thing{
-		"GEN_NEST_LOCK", "omp_set_nest_lock(&gen_nest[3])",
-		"omp_unset_nest_lock(&gen_nest[3])", "(unsigned long)&gen_nest[3]",
-	}
+	nest := e.by(element("gen_nest", 3, 0), e.way)
 	e.acquire(nest)
 	e.put("if (tid == %d)", s.N)
 	e.in(func() {

@@ -4,11 +4,15 @@ import "math/rand/v2"
 
 // Program is one random program. Equal seeds make equal programs.
 type Program struct {
-	Seed    uint64
-	Threads int
-	Body    []*Step   // of its parallel region, which it repeats
-	Helpers [][]*Step // functions that it calls
-	Mistake Mistake
+	Seed     uint64
+	Threads  int
+	Body     []*Step   // of its parallel region, which it repeats
+	Helpers  [][]*Step // functions that it calls
+	Mistake  Mistake
+	Team     []*Step `json:",omitempty"` // a function that all threads of a team call
+	Combined []*Step `json:",omitempty"` // of a region that is one construct with a loop or sections
+	Way      int     `json:",omitempty"` // in which the mistake takes what it takes
+	Object   int     `json:",omitempty"` // and what that is: locks, mutexes or read-write locks
 	// Far are the functions that are in a file of their own, one bit each: the helpers,
 	// and behind them those of the mistake.
 	Far int
@@ -20,6 +24,9 @@ func (p *Program) far(helper int) bool { return p.Far>>helper&1 == 1 }
 
 // farMistake reports whether the function of the mistake is in the other file.
 func (p *Program) farMistake() bool { return p.far(maxHelper) }
+
+// farTeam reports whether the function of the team is there.
+func (p *Program) farTeam() bool { return p.far(maxHelper + 1) }
 
 // Mistake is what is wrong with a program.
 type Mistake string
@@ -37,13 +44,24 @@ const (
 	NestedOnce     Mistake = "nested once"      // a nest lock is released once too few
 	KeptByThread   Mistake = "kept by thread"   // a lock outlives the region that took it
 	PostSkipped    Mistake = "post skipped"     // an iteration of a doacross loop does not say that it is done
+	LeftByCallee   Mistake = "left by a callee" // a function that takes a lock says that it has not
+	LockByLevel    Mistake = "lock by level"    // a recursion takes a lock again by its number modulo two
+	Ring           Mistake = "ring"             // each thread has a lock, and takes its neighbour's
+	MixedOrder     Mistake = "mixed order"      // two threads take a lock and a thing of another kind in opposite orders
+	CriticalTwice  Mistake = "critical twice"   // a critical section calls a function that has one of the same name
+	FlagNeverSet   Mistake = "flag never set"   // threads spin until a flag is set, which nobody does
+	HeldAtFlag     Mistake = "held at a flag"   // a lock is held in such a loop, and who would set the flag needs it
+	PostsMissing   Mistake = "posts missing"    // a semaphore is posted once too few
+	MoreThreads    Mistake = "more threads"     // a barrier of the C library takes one thread more than there are
+	ReadThenWrite  Mistake = "read then write"  // a read-write lock is taken for writing by who has it for reading
 )
 
 // Mistakes are all mistakes.
 func Mistakes() []Mistake {
 	return []Mistake{
 		LockOrder, LeftOnPath, TakenTwice, BarrierSkipped, HeldAtTaskwait, HeldAtBarrier, NeverSignalled,
-		NestedOnce, KeptByThread, PostSkipped,
+		NestedOnce, KeptByThread, PostSkipped, LeftByCallee, LockByLevel, Ring, MixedOrder, CriticalTwice,
+		FlagNeverSet, HeldAtFlag, PostsMissing, MoreThreads, ReadThenWrite,
 	}
 }
 
@@ -52,6 +70,7 @@ type Step struct {
 	Kind   Kind
 	N      int     // object, time, helper, …
 	Style  int     `json:",omitempty"` // which of several ways to write it
+	Way    int     `json:",omitempty"` // how what is taken is named
 	Early  bool    `json:",omitempty"` // the loop's turn or the helper may end in it, what is held being released
 	Body   []*Step `json:",omitempty"`
 	Second []*Step `json:",omitempty"` // sections have two bodies
@@ -86,7 +105,13 @@ const (
 	CancelFor  Kind = "cancel for"  // a loop that a thread cancels
 	CancelTask Kind = "cancel task" // a taskgroup that a task cancels
 	Doacross   Kind = "doacross"    // a loop in which iterations wait for others
-	Wrong      Kind = "wrong"       // the program's mistake
+	Yield      Kind = "yield"       // taskyield
+	Sleep      Kind = "sleep"
+	Flag       Kind = "flag"      // threads spin until thread 0 has set one
+	Posts      Kind = "posts"     // thread 0 posts a semaphore for each of the others
+	Threads    Kind = "threads"   // a barrier of the C library
+	TeamCall   Kind = "team call" // of the function with constructs that bind to the caller's region
+	Wrong      Kind = "wrong"     // the program's mistake
 )
 
 // Objects that exclude each other are taken in the order of their numbers.
@@ -118,13 +143,28 @@ func New(seed uint64) *Program {
 	for range maxHelper {
 		p.Helpers = append(p.Helpers, g.steps(place{held: true, lowest: g.IntN(objects), depth: 2, alone: true}))
 	}
-	p.Body = g.steps(place{team: true})
+	p.Body = g.steps(place{team: true, calls: true})
+	if g.IntN(2) == 0 {
+		p.Team = g.steps(place{team: true, depth: 2, inner: true})
+	}
+	if g.IntN(8) == 0 {
+		p.Combined = g.steps(place{depth: 2, calls: true})
+	}
 	if p.Mistake != Healthy {
 		at := g.IntN(len(p.Body) + 1)
 		wrong := &Step{Kind: Wrong, N: g.IntN(p.Threads), Style: g.IntN(8)}
+		p.Way = max(0, g.IntN(2*fixedWays)-fixedWays)
+		p.Object = max(0, g.IntN(5)-2)
 		p.Body = append(p.Body[:at:at], append([]*Step{wrong}, p.Body[at:]...)...)
 	}
-	p.Far = g.IntN(2 << maxHelper)
+	p.Far = g.IntN(4 << maxHelper)
+	for _, list := range p.lists() {
+		for i, s := range *list {
+			if s.Kind == TeamCall && len(p.Team) == 0 {
+				(*list)[i] = g.work()
+			}
+		}
+	}
 	return p
 }
 
@@ -136,6 +176,7 @@ type place struct {
 	lowest int  // number of the lowest object that may be taken
 	depth  int
 	inner  bool
+	calls  bool // functions of the program may be called
 	alone  bool // no other thread counts on it that this one goes through all of the function or the loop's turn
 }
 
@@ -161,16 +202,22 @@ func (g generator) step(at place) *Step {
 	if at.depth >= maxDepth {
 		return g.work()
 	}
-	kinds := []Kind{Work, Take, Take, Take, Call, Recurse, Loop}
+	kinds := []Kind{Work, Take, Take, Take, Call, Recurse, Loop, Sleep}
 	if !at.held {
-		kinds = append(kinds, Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask)
+		kinds = append(kinds, Yield, Tasks, Taskgroup, Taskloop, Depend, TaskSum, CancelTask)
 	}
 	if !at.held && at.lowest == 0 {
 		kinds = append(kinds, Try)
 	}
 	if at.team {
 		kinds = append(kinds, Barrier, Barrier, For, ForNowait, ForOrdered, Sections, Single, Single, Master, Signal,
-			Reduction, CancelFor, Doacross)
+			Reduction, CancelFor, Doacross, Flag, Posts)
+	}
+	if at.team && at.calls {
+		kinds = append(kinds, TeamCall)
+		if !at.inner {
+			kinds = append(kinds, Threads)
+		}
 	}
 	if at.team && !at.inner && at.depth < 2 {
 		kinds = append(kinds, Parallel)
@@ -194,11 +241,15 @@ func (g generator) of(k Kind, at place) *Step {
 		}
 		s.N = at.lowest + g.IntN(objects-at.lowest)
 		s.Early = at.alone && g.IntN(2) == 0
+		s.Way = max(0, g.IntN(ways+4)-4)
 		in.held, in.lowest = true, s.N+1
+		if s.Way >= fixedWays {
+			in.lowest++ // it may be the one behind
+		}
 		s.Body = g.steps(in)
 	case Call, Recurse:
 		// A helper holds what it likes in order: it is called where nothing is held.
-		if at.held || at.lowest > 0 {
+		if at.held || at.lowest > 0 || !at.calls {
 			return g.work()
 		}
 		s.N = g.IntN(maxHelper)

@@ -8,7 +8,7 @@ import (
 
 const (
 	// shrinkTrials bounds how many smaller programs are tried for one that fails.
-	shrinkTrials = 120
+	shrinkTrials = 60
 	// attempts is how often a program is given to fail again, before it is made smaller.
 	attempts = 2
 )
@@ -69,7 +69,7 @@ func clone(p *Program) *Program {
 
 // lists are all lists of steps, the outermost first.
 func (p *Program) lists() []*[]*Step {
-	all := []*[]*Step{&p.Body}
+	all := []*[]*Step{&p.Body, &p.Team, &p.Combined}
 	for i := range p.Helpers {
 		all = append(all, &p.Helpers[i])
 	}
@@ -131,6 +131,12 @@ func simpler(p *Program, n *int) bool {
 		p.Far = 0
 		return true
 	}
+	for _, number := range []*int{&p.Way, &p.Object} {
+		if *number != 0 && take(n) {
+			*number = 0
+			return true
+		}
+	}
 	for i, h := range p.Helpers {
 		if len(h) > 0 && take(n) {
 			p.Helpers[i] = nil
@@ -146,6 +152,10 @@ func plainer(p *Program, n *int) bool {
 		for _, s := range *list {
 			if s.Style > 0 && s.Kind != Wrong && take(n) {
 				s.Style = 0
+				return true
+			}
+			if s.Way > 0 && take(n) {
+				s.Way = 0
 				return true
 			}
 			if s.N > 1 && s.Kind != Wrong && s.Kind != Take && take(n) {

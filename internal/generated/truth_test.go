@@ -42,6 +42,8 @@ const (
 	NoteOrdered
 	NoteReadWrite
 	NoteSemaphore
+	NotePoll    // a loop of the program's own, until a word has another value or a lock is free
+	NoteThreads // a barrier of the C library
 )
 
 const (

@@ -10,14 +10,26 @@
 static struct gen_page page = {.magic = "GENERATED PAGE"};
 static __thread struct gen_slot *me;
 
-omp_lock_t gen_lock[8];
+omp_lock_t gen_lock[16];
 omp_nest_lock_t gen_nest[4];
-pthread_mutex_t gen_mutex[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-                                PTHREAD_MUTEX_INITIALIZER};
-pthread_rwlock_t gen_rwlock[2] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
-sem_t gen_semaphore[2];
-int gen_sum;
-pthread_cond_t gen_cond[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+pthread_mutex_t gen_mutex[6];
+pthread_rwlock_t gen_rwlock[4];
+sem_t gen_semaphore[4];
+pthread_cond_t gen_cond[3];
+int gen_sum, gen_zero;
+
+#define ACCOUNT(n) {100, &gen_lock[n], &gen_nest[n % 4], &gen_mutex[n % 6], &gen_rwlock[n % 4], &gen_semaphore[n % 4]}
+struct gen_account gen_accounts[16] = {ACCOUNT(0), ACCOUNT(1), ACCOUNT(2),  ACCOUNT(3),  ACCOUNT(4),  ACCOUNT(5),
+                                       ACCOUNT(6), ACCOUNT(7), ACCOUNT(8),  ACCOUNT(9),  ACCOUNT(10), ACCOUNT(11),
+                                       ACCOUNT(12), ACCOUNT(13), ACCOUNT(14), ACCOUNT(15)};
+struct gen_account *gen_book[16];
+
+#define VIA(f) __typeof__(&f) via_##f = f;
+VIA(omp_set_lock)
+VIA(omp_set_nest_lock)
+VIA(pthread_mutex_lock)
+VIA(pthread_rwlock_wrlock)
+VIA(sem_wait)
 
 static pthread_key_t ends; /* its destructor frees the slot of a thread that ends */
 
@@ -147,12 +159,20 @@ int gen_go_on(int milliseconds) {
 void gen_start(void) {
   alarm(120); /* whoever started it may be gone */
   pthread_key_create(&ends, free_slot);
-  for (int i = 0; i < 8; i++)
+  for (int i = 0; i < 16; i++) {
     omp_init_lock(&gen_lock[i]);
+    gen_book[i] = &gen_accounts[i];
+  }
   for (int i = 0; i < 4; i++)
     omp_init_nest_lock(&gen_nest[i]);
-  for (int i = 0; i < 2; i++)
-    sem_init(&gen_semaphore[i], 0, 1);
+  for (int i = 0; i < 6; i++)
+    pthread_mutex_init(&gen_mutex[i], NULL);
+  for (int i = 0; i < 4; i++) {
+    pthread_rwlock_init(&gen_rwlock[i], NULL);
+    sem_init(&gen_semaphore[i], 0, i < 2);
+  }
+  for (int i = 0; i < 3; i++)
+    pthread_cond_init(&gen_cond[i], NULL);
   printf("PAGE %lx PID %d gen_lock %lx gen_nest %lx gen_mutex %lx gen_cond %lx gen_rwlock %lx gen_semaphore %lx\n",
          (unsigned long)&page, (int)getpid(), (unsigned long)gen_lock, (unsigned long)gen_nest,
          (unsigned long)gen_mutex, (unsigned long)gen_cond, (unsigned long)gen_rwlock, (unsigned long)gen_semaphore);

@@ -4,9 +4,12 @@
 #ifndef GEN_H
 #define GEN_H
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <unistd.h>
 #ifdef __cplusplus
-#include <bits/std_mutex.h>
+#include <mutex>
+#include <vector>
 #endif
 #ifdef __cplusplus
 extern "C" {
@@ -22,13 +25,14 @@ int omp_get_level(void);
 void omp_init_lock(omp_lock_t *);
 void omp_set_lock(omp_lock_t *);
 void omp_unset_lock(omp_lock_t *);
+int omp_test_lock(omp_lock_t *);
 void omp_init_nest_lock(omp_nest_lock_t *);
 void omp_set_nest_lock(omp_nest_lock_t *);
 void omp_unset_nest_lock(omp_nest_lock_t *);
 
 /* Kinds of notes. The first ones are waits. */
 enum { GEN_LOCK = 1, GEN_NEST_LOCK, GEN_CRITICAL, GEN_MUTEX, GEN_BARRIER, GEN_TASKWAIT, GEN_CONDITION, GEN_ORDERED,
-       GEN_RWLOCK, GEN_SEMAPHORE,
+       GEN_RWLOCK, GEN_SEMAPHORE, GEN_POLL, GEN_THREADS,
        GEN_REGION = 32, GEN_REGION_END, GEN_TASK, GEN_CONSTRUCT };
 
 #define GEN_SLOTS 64
@@ -58,15 +62,57 @@ void gen_meet(int *word, int n);                /* wait, but not for ever, until
 int gen_go_on(int milliseconds);                /* reports whether the program is younger than that */
 void gen_start(void);
 
-extern omp_lock_t gen_lock[8];
+extern omp_lock_t gen_lock[16];
 extern omp_nest_lock_t gen_nest[4];
-extern pthread_mutex_t gen_mutex[4];
-extern pthread_cond_t gen_cond[2];
-extern pthread_rwlock_t gen_rwlock[2];
-extern sem_t gen_semaphore[2];
-extern int gen_sum; /* of reductions, whatever it is */
+extern pthread_mutex_t gen_mutex[6];
+extern pthread_cond_t gen_cond[3];
+extern pthread_rwlock_t gen_rwlock[4];
+extern sem_t gen_semaphore[4];
+extern int gen_sum;  /* of reductions, whatever it is */
+extern int gen_zero; /* 0, which no compiler knows */
+
+/* What is taken is named in many ways: by elements of structures, in one array and by an array of pointers. */
+struct gen_account {
+  long balance;
+  omp_lock_t *lock;
+  omp_nest_lock_t *nest;
+  pthread_mutex_t *mutex;
+  pthread_rwlock_t *rwlock;
+  sem_t *semaphore;
+};
+extern struct gen_account gen_accounts[16], *gen_book[16];
+
+/* By a function … */
+#define GEN_AT(array) \
+  static __attribute__((noinline, unused)) __typeof__(&array[0]) array##_at(int n) { return &array[n]; }
+GEN_AT(gen_lock)
+GEN_AT(gen_nest)
+GEN_AT(gen_mutex)
+GEN_AT(gen_rwlock)
+GEN_AT(gen_semaphore)
+
+/* … and it is taken by a function whose last call waits, or by a pointer. */
+#define GEN_TAKE(array, f) \
+  static __attribute__((noinline, unused)) void thin_##f(__typeof__(&array[0]) object) { f(object); } \
+  extern __typeof__(&f) via_##f;
+GEN_TAKE(gen_lock, omp_set_lock)
+GEN_TAKE(gen_nest, omp_set_nest_lock)
+GEN_TAKE(gen_mutex, pthread_mutex_lock)
+GEN_TAKE(gen_rwlock, pthread_rwlock_wrlock)
+GEN_TAKE(gen_semaphore, sem_wait)
 #ifdef __cplusplus
 }
+
+extern std::vector<gen_account> gen_vector; /* a copy of gen_accounts */
+
+/* Notes around what the library's own classes take and release. */
+struct gen_noted {
+  int line;
+  unsigned long object;
+  gen_noted(int l, pthread_mutex_t *m) : line(l), object((unsigned long)m) { gen_wait(GEN_MUTEX, line, object); }
+  void held() { gen_hold(GEN_MUTEX, line, object); }
+  ~gen_noted() { gen_drop(object); }
+};
 
 /* A lock that is released where its scope is left, also by an exception. */
 struct gen_guard {

@@ -87,8 +87,8 @@ func (e *emitter) meeting(p *Program, s *Step) {
 	case TeamCall:
 		e.put("team_%d(tid, r);", e.number)
 	case Threads:
-		e.put("gen_wait(GEN_THREADS, __LINE__, (unsigned long)&threads_%d); pthread_barrier_wait(&threads_%d); gen_got();",
-			e.number, e.number)
+		e.put("gen_wait(GEN_THREADS, __LINE__, (unsigned long)&threads_%d); "+
+			"pthread_barrier_wait(&threads_%d); gen_got();", e.number, e.number)
 	case Flag:
 		word := e.name("flag")
 		e.put("static volatile int %s;", word)

@@ -37,7 +37,7 @@ func (e *emitter) lockOf(n int) thing {
 	switch e.object {
 	case 1:
 		return element("gen_mutex", n-2, 0)
-	case 2:
+	case readWrite:
 		return element("gen_rwlock", n-4, 0)
 	}
 	return element("gen_lock", n, 0)

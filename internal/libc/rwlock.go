@@ -2,6 +2,7 @@ package libc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 )
@@ -12,6 +13,8 @@ type ReadWriteLock struct {
 	Writer  uint64 // thread id of who has it for writing, as the C library numbers threads; 0 for nobody
 	Readers int    // how many have it for reading, or are about to
 	Shared  bool   // other processes may use it too
+
+	writersFirst bool // readers sleep where a writer waits
 }
 
 // glibc's pthread_rwlock_t since 2.25: __readers, whose low bits are flags, two words that threads
@@ -23,6 +26,7 @@ const (
 	rwWriter      = 24
 	rwShared      = 28
 	rwFlags       = 48
+	rwAlign       = 8
 	rwMaxFlags    = 2 // the kinds: readers first, writers first, writers first without recursion
 )
 
@@ -33,21 +37,29 @@ var rwUnused = [...]uint64{16, 20}
 // writers come first.
 var rwWords = [...]uint64{8, 12, 0}
 
-// ReadWriteLock finds the lock of which a thread sleeps on a word; addr is the lock's if that is
-// known, else 0. What cannot be one is an error.
+// ReadWriteLock finds the lock of which a thread sleeps on a word. addr is where the lock is, as far as
+// that is known, else 0; one that does not have the word is not believed. What cannot be a lock is an
+// error.
 func (l *Library) ReadWriteLock(word, addr uint64) (ReadWriteLock, error) {
 	if err := l.Supported("read-write locks"); err != nil {
 		return ReadWriteLock{}, err
 	}
+	known := slices.ContainsFunc(rwWords[:], func(offset uint64) bool { return addr == word-offset })
+	if known {
+		return l.readWriteLock(addr)
+	}
 	err := fmt.Errorf("no read-write lock has its word at %#x", word)
 	for _, offset := range rwWords {
-		if addr != 0 && addr != word-offset {
+		if (word-offset)%rwAlign != 0 {
 			continue
 		}
 		var rw ReadWriteLock
-		if rw, err = l.readWriteLock(word - offset); err == nil {
+		if rw, err = l.readWriteLock(word - offset); err == nil && (offset != 0 || rw.writersFirst) {
 			return rw, nil
 		}
+	}
+	if err == nil {
+		err = fmt.Errorf("no read-write lock is at %#x: readers sleep there only if writers come first", word)
 	}
 	return ReadWriteLock{}, err
 }
@@ -67,7 +79,10 @@ func (l *Library) readWriteLock(addr uint64) (ReadWriteLock, error) {
 	if shared, flags := field(rwShared), field(rwFlags); shared > 1 || flags > rwMaxFlags {
 		return ReadWriteLock{}, fmt.Errorf("no read-write lock is at %#x: shared %d, kind %d", addr, shared, flags)
 	}
-	rw := ReadWriteLock{Address: addr, Writer: field(rwWriter), Shared: field(rwShared) == 1}
+	rw := ReadWriteLock{
+		Address: addr, Writer: field(rwWriter), Shared: field(rwShared) == 1,
+		writersFirst: field(rwFlags) == rwMaxFlags,
+	}
 	if field(0)&rwWritePhase == 0 {
 		rw.Readers = int(field(0) >> rwReaderShift)
 	}

@@ -24,26 +24,39 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 	if may == nil {
 		return
 	}
-	if h, ok := b.soleHolder(w, l, may); ok {
-		why := h.Evidence + ", and no other thread's code may have it"
-		x.one(edge{node{lwp: h.Thread}, picture.Likely, why, h.Taken})
+	h, ok := b.soleHolder(w, l, may)
+	h.Certainty, h.Evidence = picture.Likely, h.Evidence+", and no other thread's code may have it"
+	if ok && h.Thread == w.Thread {
+		own := *l
+		own.Holders = []picture.Holder{h}
+		b.locks[w.Thread], x.never, x.verdict = &own, true, picture.Likely
+	} else if ok {
+		x.one(edge{node{lwp: h.Thread}, picture.Likely, h.Evidence, h.Taken})
 	} else {
 		x.bundles, x.verdict = append(x.bundles, may), picture.Likely
 	}
 }
 
 // soleHolder is the one thread that may hold a lock, acquired on some paths to where it is (under
-// an if, say), where nobody else can: its code may still come to release it, all others that may
-// release it wait for it themselves, and no code leaves it without a release but that where the
-// holder is now, which has not come to its end. Where a thread waits in the very call that may have
-// acquired it, that call was made by more than one, and any of them may have left it before.
+// an if, say), or by a call of which it is not known which lock it acquires, where nobody else can: its
+// code may still come to release it, all others that may release it wait for it themselves, and no code
+// leaves it without a release but that where the holder is now, which has not come to its end. Where
+// code leaves it somewhere, one who waits may be the one that did, and where a thread waits in the very
+// call that may have acquired it, that call was made by more than one.
 func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
 	waiters := b.sameTarget(w)
-	if len(l.Holders) != 1 || !slices.Contains(l.MayRelease.Threads, l.Holders[0].Thread) ||
-		slices.Contains(waiters, l.Holders[0].Thread) {
+	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
+		return slices.Contains(waiters, h.Thread)
+	})
+	if len(l.Leaves) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
+		others = l.Holders // it waits for what it holds itself, if not in the call that acquired it
+	} else if len(l.Leaves) > 0 && len(others) < len(l.Holders) {
 		return picture.Holder{}, false
 	}
-	h := l.Holders[0]
+	if len(others) != 1 || !slices.Contains(l.MayRelease.Threads, others[0].Thread) {
+		return picture.Holder{}, false
+	}
+	h := others[0]
 	passed := func(at picture.Leave) bool {
 		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
 	}
@@ -52,7 +65,8 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 		taken := h.Taken
 		return ok && taken != nil && f.PC != nil && taken.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
 	}
-	if slices.ContainsFunc(l.Leaves, passed) || slices.ContainsFunc(waiters, madeBy) {
+	if slices.ContainsFunc(l.Leaves, passed) ||
+		(len(l.Leaves) > 0 || slices.Contains(waiters, h.Thread)) && slices.ContainsFunc(waiters, madeBy) {
 		return picture.Holder{}, false
 	}
 	for _, e := range may.edges {

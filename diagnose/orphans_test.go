@@ -81,3 +81,41 @@ func TestEachItsLock(t *testing.T) {
 		}), []want{deadlock("", 2, 3), deadlock("", 4, 5)}},
 	})
 }
+
+// TestSoleHolder: code shows of a lock that a thread may have it, and nobody else can who does not
+// wait for it.
+func TestSoleHolder(t *testing.T) {
+	at := func(line int) *picture.Frame { return &picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
+	may := func(lwps ...int) (out []picture.Holder) {
+		for _, lwp := range lwps {
+			h := picture.Holder{Thread: lwp, Certainty: picture.Possible, Evidence: "code", Taken: at(lwp)}
+			out = append(out, h)
+		}
+		return out
+	}
+	each := func(n int, change func(s scene)) func(scene) {
+		return itsOwn(n, func(s scene) {
+			for i := range s.Facts.Locks {
+				s.Facts.Locks[i].Holders = may(1, 2)
+			}
+			change(s)
+		})
+	}
+	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "lock l1, lock l2, which nobody", 1, 2)
+	check(t, []scenario{
+		{"each may have what the other waits for", 2, each(2, func(scene) {}),
+			[]want{likely(picture.VerdictDeadlock, "same order", "wait for each other", 1, 2)}},
+		{"one of them is left somewhere", 2, each(2, func(s scene) {
+			for i := range s.Facts.Locks {
+				s.Facts.Locks[i].Leaves = []picture.Leave{{At: *at(9)}}
+			}
+		}), []want{orphaned}},
+		{"another thread may have them and works", 3, each(2, func(s scene) {
+			s.Facts.Locks[0].Holders = may(1, 2, 3)
+		}), nil},
+		{"one of them works", 2, each(1, func(scene) {}), nil},
+		{"a thread waits for what only itself may have", 1, itsOwn(1, func(s scene) {
+			s.Facts.Locks[0].Holders = may(1)
+		}), []want{likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1)}},
+	})
+}

@@ -23,6 +23,26 @@ func inLoops() (out []expectation) {
 	return out
 }
 
+// chosenLocks are deadlocks of two locks whose addresses are not plain to see in the code that acquires
+// them, and healthy twins.
+func chosenLocks() (out []expectation) {
+	for way := range 9 {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_chosen", args: []string{strconv.Itoa(way)}, env: asleep, threads: 2,
+			kind: picture.VerdictDeadlock, waits: []string{"lock", "lock"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	names := map[int][]string{
+		2: {"lock first", "lock second"}, 3: {"lock first", "lock second"}, 4: {"lock table[1]", "lock table[3]"},
+		5: {"lock table[0]", "lock table[1]"}, 7: {"lock nodes[1].lock", "lock nodes[2].lock"},
+		8: {"lock credit.word", "lock debit.word"},
+	}
+	for way, waits := range names {
+		out[2*way].waits = waits
+	}
+	return out
+}
+
 // hangs are bugs by which programs hang, and their healthy twins.
 func hangs() []expectation {
 	var out []expectation
@@ -56,6 +76,7 @@ func hangs() []expectation {
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
 	out = append(out, inLoops()...)
+	out = append(out, chosenLocks()...)
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
 		"4 threads wait for iteration 1, 3, 5, 7 of a loop"} {
 		e := expectation{

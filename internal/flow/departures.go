@@ -36,7 +36,8 @@ func (f *Function) Departures(effects []Effect) []Departure {
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		held := f.transfer(in[b], blk.first, blk.last, effects)
-		if held.by == 0 || !slices.ContainsFunc(blk.succ, func(s int) bool { return closes[s] }) {
+		if held.by == 0 || !slices.ContainsFunc(blk.succ, func(s int) bool { return closes[s] }) ||
+			comesBack(f, b, effects) {
 			continue
 		}
 		for _, s := range blk.succ {
@@ -46,7 +47,7 @@ func (f *Function) Departures(effects []Effect) []Departure {
 			if same == nil {
 				same = branchesOf(f)
 			}
-			if !same.possible(edge{b, s}, effects) {
+			if !same.possible(edge{b, s}, effects) || gathers(f, edge{b, s}, effects) {
 				continue
 			}
 			d := Departure{Branch: f.insts[blk.last-1].pc}
@@ -57,6 +58,58 @@ func (f *Function) Departures(effects []Effect) []Departure {
 		}
 	}
 	return out
+}
+
+// gathers reports whether a way out of a block goes round a loop in which the fact is made true, and
+// never false: one that acquires several locks, which are released behind it.
+func gathers(f *Function, way edge, effects []Effect) bool {
+	g := blocksOf(f)
+	ahead, behind := g.ahead(way.from, -1), g.behind(way.from, -1)
+	if !behind[way.to] {
+		return false
+	}
+	for i, s := range f.siteOf {
+		if b := f.owner[i]; ahead[b] && behind[b] && effects[s].MayClears() {
+			return false
+		}
+	}
+	return true
+}
+
+// comesBack reports whether block b is in a loop that makes the fact false and comes back to the block
+// without making it true: one that releases several locks, say. Its end is where none are left.
+func comesBack(f *Function, b int, effects []Effect) bool {
+	const open, cleared = 1, 2 // bits: reached before a call that clears the fact, and behind one
+	seen := make([]uint8, len(f.blocks))
+	enter := func(work []int, blocks []int, how uint8) []int {
+		for _, n := range blocks {
+			if seen[n]&how != how {
+				seen[n] |= how
+				work = append(work, n)
+			}
+		}
+		return work
+	}
+	work := enter(nil, f.blocks[b].succ, open)
+	for len(work) > 0 && seen[b]&cleared == 0 {
+		n := work[len(work)-1]
+		work = work[:len(work)-1]
+		how := seen[n]
+		for i := f.blocks[n].first; i < f.blocks[n].last && how != 0; i++ {
+			if s, ok := f.siteOf[i]; ok && !f.isBranch(i) {
+				switch e := effects[s]; {
+				case e == Sets || e == NoReturn:
+					how = 0
+				case e.MayClears():
+					how = cleared
+				}
+			}
+		}
+		if how != 0 {
+			work = enter(work, f.blocks[n].succ, how)
+		}
+	}
+	return seen[b]&cleared != 0
 }
 
 // branches are the conditions on which a function's blocks branch, where they are known.

@@ -26,6 +26,8 @@ type Config struct {
 	// Resolve names the function that begins at an address, or that the pointer at an
 	// address leads to. It may be nil: then calls have no names.
 	Resolve func(addr uint64) (symbolic.Target, bool)
+	// Returns tells what a call of a function leaves behind. It may be nil: then nothing is known.
+	Returns func(callee symbolic.Target) Result
 	// Meter counts the work. It may be nil.
 	Meter Meter
 }
@@ -46,14 +48,15 @@ type Meter interface {
 // named by the instruction that makes them.
 type Function struct {
 	graph
-	meter  Meter
-	leaves map[valueName]*symbolic.Expr
-	left   map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
-	names  []valueName             // of the leaves by number
-	sites  []CallSite
-	siteOf map[int]int // instruction → index in sites
-	memo   memo
-	solved bool // the values were followed, and the sites are known
+	meter   Meter
+	returns func(callee symbolic.Target) Result // what calls leave behind; may be nil
+	leaves  map[valueName]*symbolic.Expr
+	left    map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
+	names   []valueName             // of the leaves by number
+	sites   []CallSite
+	siteOf  map[int]int // instruction → index in sites
+	memo    memo
+	solved  bool // the values were followed, and the sites are known
 }
 
 // graph is the control-flow graph of a function.
@@ -155,8 +158,9 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 		return nil, fmt.Errorf("flow of the function at %#x: %w", low, err)
 	}
 	f := &Function{
-		graph: graph{x: x, index: map[uint64]int{}}, meter: cfg.Meter, leaves: map[valueName]*symbolic.Expr{},
-		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
+		graph: graph{x: x, index: map[uint64]int{}}, meter: cfg.Meter, returns: cfg.Returns,
+		leaves: map[valueName]*symbolic.Expr{},
+		left:   map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
 	if high <= low || high-low > maxCode {
 		return nil, fmt.Errorf("flow of the function at %#x: %d bytes, not 1 to %d", low, high-low, maxCode)

@@ -255,8 +255,7 @@ func (f *Function) execute(s *symbolic.State, i int) {
 			perhaps = true
 		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
 		case lift.UopCall:
-			s.Escape(f.argumentRegisters(s))
-			f.forget(s, i, ^f.x.ABI.Keep)
+			call(f, s, i, u)
 		default:
 			s.Apply(u)
 			if perhaps && u.Code != lift.UopStore && u.Code != lift.UopPush && u.Code != lift.UopFlags {

@@ -85,7 +85,7 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(a, e.Size, e.Signed)
 		return v, err == nil
 	case symbolic.KindExtend:
-		a, ok := q.eval(e.A)
+		a, ok := q.low(e.A, e.Size)
 		return lift.ExtendWord(a, e.Size, e.Signed), ok
 	case symbolic.KindBinary:
 		a, ok := q.eval(e.A)
@@ -96,6 +96,26 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		return lift.Compute(e.Op, a, b), ok
 	}
 	return 0, false
+}
+
+// low is a value of which the low size bytes are those of e. Often these are all that the frame has of
+// the parts of e: an argument of four bytes, on the stack.
+func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
+	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.unchanged(e) {
+		if v, ok := q.fromFrame(narrow); ok {
+			q.sure = q.sure && !e.Loads()
+			return v, true
+		}
+	}
+	if e.Kind != symbolic.KindBinary || !e.Op.LowBytes() {
+		return q.eval(e)
+	}
+	a, ok := q.low(e.A, size)
+	if !ok {
+		return 0, false
+	}
+	b, ok := q.low(e.B, size)
+	return lift.Compute(e.Op, a, b), ok
 }
 
 // unchanged reports whether nothing that e is made of was made anew since.

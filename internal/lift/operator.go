@@ -16,6 +16,9 @@ const (
 	OpSar
 )
 
+// LowBytes reports whether the low bytes of a result depend on those of the operands alone.
+func (op Operator) LowBytes() bool { return op <= OpXor }
+
 // Width is the mask of the low n bytes.
 func Width(n uint8) uint64 {
 	if n >= 8 {

@@ -90,7 +90,8 @@ type Program struct {
 	effects   flow.Summaries[effects]
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[string]
-	classes   map[uint64]Class // by address
+	returns   map[uint64]flow.Result // what a call leaves behind, by the function's entry
+	classes   map[uint64]Class       // by address
 	cut       int
 }
 
@@ -104,7 +105,7 @@ func NewProgram(cfg Config) *Program {
 func (p *Program) reset(cfg Config) {
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
-		classes: map[uint64]Class{},
+		classes: map[uint64]Class{}, returns: map[uint64]flow.Result{},
 	}
 	p.effects = flow.Summaries[effects]{
 		Callees: p.callees, Compute: p.computeEffects, Equal: effects.equal, Unknown: effects{unclean: allFamilies},
@@ -137,7 +138,10 @@ func (p *Program) Retarget(cfg Config) {
 func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
-	return flow.Config{Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: p.cfg.Meter}
+	return flow.Config{
+		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: p.cfg.Meter,
+		Returns: func(callee symbolic.Target) flow.Result { return returned(p, callee) },
+	}
 }
 
 // families is a set of families of locks, by their index in familyNames.

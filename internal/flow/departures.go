@@ -91,7 +91,7 @@ func comesBack(f *Function, b int, effects []Effect) bool {
 		return work
 	}
 	work := enter(nil, f.blocks[b].succ, open)
-	for len(work) > 0 && seen[b]&cleared == 0 {
+	for len(work) > 0 {
 		n := work[len(work)-1]
 		work = work[:len(work)-1]
 		how := seen[n]
@@ -105,11 +105,14 @@ func comesBack(f *Function, b int, effects []Effect) bool {
 				}
 			}
 		}
+		if n == b && how&cleared != 0 {
+			return true
+		}
 		if how != 0 {
 			work = enter(work, f.blocks[n].succ, how)
 		}
 	}
-	return seen[b]&cleared != 0
+	return false
 }
 
 // branches are the conditions on which a function's blocks branch, where they are known.

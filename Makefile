@@ -49,13 +49,15 @@ N ?= 10000
 SEED ?= $(shell date +%s)
 # Where it keeps those of which something is wrong, made small.
 KEEP ?= /tmp/ompd-inspect-generated
+# Which releases of LLVM `make ompd-suite` builds.
+RELEASES ?= 19
 FUZZTIME ?= 100s
 FUZZJOBS ?= 1
 DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bench editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
+.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bench ompd-suite editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -113,6 +115,10 @@ applications: deps ## build real programs of others into DIR, and look at them N
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(TEST) -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
+
+ompd-suite: DIR = /tmp/ompd-inspect-ompd-suite
+ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LLVM's library and ours (RELEASES=19 18 17)
+	testdata/ompd-suite/run.sh $(DIR) $(RELEASES)
 
 soak: deps ## look at busy programs 20,000 times, 3,000 times for verdicts, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \

@@ -49,6 +49,15 @@ type Sparing interface {
 	// be read. Whoever asked for the structure may not look for an error any more: the
 	// memory keeps it, and fails what was asked of the target as a whole.
 	ReadLater(a Address, p []byte) error
+	// Foresee tells which pieces will be read next, so that one question asks for all of
+	// them. What of them cannot be read is told when it is read.
+	Foresee(pieces []Piece)
+}
+
+// Piece is some memory of a target.
+type Piece struct {
+	At   Address
+	Size uint64
 }
 
 // Symbols finds the addresses of symbols in a target.

@@ -104,3 +104,26 @@ func (p *part) fetch(r *Record, low, size uint64) bool {
 	}
 	return true
 }
+
+// Foresee tells memory of which every byte is dear which fields of which structures will be read.
+type Foresee struct{ pieces []callbacks.Piece }
+
+// Field adds a field of the structure at a, or the first word of a long one.
+func (s *Foresee) Field(a callbacks.Address, f Field) {
+	if !f.Known() || a.IsNull() {
+		return
+	}
+	size := f.Size
+	if size > longField {
+		size = word
+	}
+	s.pieces = append(s.pieces, callbacks.Piece{At: a.Add(f.Offset), Size: size})
+}
+
+// Ask asks for what was added, if memory is dear.
+func (s *Foresee) Ask(mem callbacks.Memory) {
+	if m, ok := mem.(callbacks.Sparing); ok && len(s.pieces) > 1 {
+		m.Foresee(s.pieces)
+	}
+	s.pieces = s.pieces[:0]
+}

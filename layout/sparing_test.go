@@ -13,6 +13,8 @@ type dearMemory struct {
 	read map[uint64]int
 	end  uint64 // of what is there
 	late []error
+
+	foreseen []callbacks.Piece
 }
 
 func (m *dearMemory) ReadMemory(a callbacks.Address, p []byte) error {
@@ -32,6 +34,24 @@ func (m *dearMemory) ReadLater(a callbacks.Address, p []byte) error {
 		m.late = append(m.late, err)
 	}
 	return err
+}
+
+func (m *dearMemory) Foresee(pieces []callbacks.Piece) { m.foreseen = pieces }
+
+// TestForesee tells memory of which every byte is dear which fields will be read, and no other memory.
+func TestForesee(t *testing.T) {
+	m := &dearMemory{}
+	for _, mem := range []callbacks.Memory{struct{ callbacks.Memory }{m}, m} {
+		var s Foresee
+		s.Field(callbacks.At(0x1000), Field{Offset: 16, Size: 4})
+		s.Field(callbacks.At(0x2000), Field{Offset: 100, Size: 400})
+		s.Field(callbacks.Address{}, Field{Offset: 16, Size: 4})
+		s.Field(callbacks.At(0x3000), Field{})
+		s.Ask(mem)
+	}
+	if got := fmt.Sprint(m.foreseen); len(m.foreseen) != 2 || m.foreseen[1].Size != 8 {
+		t.Errorf("foreseen: %s", got)
+	}
 }
 
 // TestSparingReadsWhatIsAskedFor holds a record of dear memory against one of ordinary

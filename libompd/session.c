@@ -111,6 +111,24 @@ static void read_memory(ompd_address_space_context_t *context, struct wire_messa
     if (m->word[0] == ompd_rc_ok) m->size = (uint32_t)size;
 }
 
+/* read_pieces reads one piece after the other, up to the first that fails. */
+static void read_pieces(ompd_address_space_context_t *context, struct wire_message *m) {
+    struct wire_piece piece[WIRE_PIECES];
+    uint64_t n = m->word[0], done = 0;
+    uint32_t size = 0;
+    ompd_rc_t rc = n <= WIRE_PIECES && m->size == n * sizeof *piece ? ompd_rc_ok : ompd_rc_bad_input;
+    if (rc == ompd_rc_ok) memcpy(piece, session.bytes, m->size);
+    while (rc == ompd_rc_ok && done < n) {
+        const struct wire_piece *p = &piece[done];
+        ompd_address_t at = {p->segment, p->address};
+        if (p->size > WIRE_BYTES - size) break;
+        rc = CALLBACK(session.callbacks->read_memory(context, NULL, &at, p->size, session.bytes + size));
+        if (rc == ompd_rc_ok) size += (uint32_t)p->size, done++;
+    }
+    m->size = size;
+    m->word[0] = rc, m->word[1] = done;
+}
+
 static void find_symbol(ompd_address_space_context_t *context, struct wire_message *m) {
     ompd_address_t at = {ompd_segment_none, 0};
     const char *name = (const char *)session.bytes, *end = name + m->size;
@@ -133,6 +151,9 @@ ompd_rc_t ask(ompd_address_space_handle_t *space, struct wire_message *m, const 
             return m->word[0] <= ompd_rc_incompatible_handle ? (ompd_rc_t)m->word[0] : lost();
         case WIRE_READ:
             read_memory(space->context, m);
+            break;
+        case WIRE_READS:
+            read_pieces(space->context, m);
             break;
         case WIRE_SYMBOL:
             find_symbol(space->context, m);

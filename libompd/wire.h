@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 enum {
-    WIRE_VERSION = 1,     /* of this file: the first word of the helper's greeting */
+    WIRE_VERSION = 2,     /* of this file: the first word of the helper's greeting */
     WIRE_WORDS = 6,       /* in every message */
+    WIRE_PIECES = 64,     /* of memory in one question, at most */
     WIRE_BYTES = 64 << 10 /* behind a message, at most */
 };
 
@@ -26,7 +27,14 @@ enum {
     WIRE_RETURN,    /* return code, results; bytes: a text or several, each ended by a NUL */
     WIRE_READ,      /* segment, address, size → return code; bytes: the memory */
     WIRE_SYMBOL,    /* bytes: name NUL file NUL → return code, segment, address */
-    WIRE_ANSWER
+    WIRE_ANSWER,
+    WIRE_READS      /* number of pieces; bytes: of each its address and size → return code, number of pieces
+                       before the first that failed; bytes: their memory */
+};
+
+/* A piece of memory, in WIRE_READS. */
+struct wire_piece {
+    uint64_t segment, address, size;
 };
 
 /* Calls. The first two words are the address space and the address of what the handle stands for, the third is the

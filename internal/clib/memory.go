@@ -44,6 +44,17 @@ func (m *memory) fill(a callbacks.Address, p []byte, read func(callbacks.Address
 	return nil
 }
 
+// has reports whether n bytes from a on were all read.
+func (m *memory) has(a callbacks.Address, n int) bool {
+	var b byte
+	for i := range n {
+		if !m.known(a.Add(uint64(i)), &b) {
+			return false
+		}
+	}
+	return true
+}
+
 // known gives the byte at a, if it was read.
 func (m *memory) known(a callbacks.Address, b *byte) bool {
 	at := a.Offset % cellBytes

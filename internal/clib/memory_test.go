@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"testing"
 
@@ -128,5 +129,45 @@ func TestStandingIsOfATracedProcess(t *testing.T) {
 	}
 	if len(auxvOf("/proc/self")) == 0 || auxvOf("/proc/none") != nil {
 		t.Error("the auxiliary vector is not read as it is")
+	}
+}
+
+// TestForesee has a library that can read the first of three pieces: the next question is for the others only.
+func TestForesee(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, there := os.NewFile(uintptr(fds[0]), "here"), os.NewFile(uintptr(fds[1]), "there")
+	defer here.Close()
+	asked := make(chan message, 1)
+	go func() {
+		defer there.Close()
+		library := &wire{rw: there}
+		m, err := library.receive()
+		if err == nil {
+			err = library.send(message{kind: kindAnswer, words: [wireWords]uint64{uint64(callbacks.DeviceReadError), 1},
+				bytes: []byte("12345678")})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		asked <- m
+	}()
+	target := &target{wire: &wire{rw: here}}
+	target.Foresee([]callbacks.Piece{{At: callbacks.At(16), Size: 8}}) // alone, it is read when it is asked for
+	pieces := []callbacks.Piece{
+		{At: callbacks.At(16), Size: 8}, {At: callbacks.At(32), Size: 8}, {At: callbacks.At(64), Size: 4},
+	}
+	target.Foresee(pieces)
+	if m := <-asked; m.kind != kindReads || m.words[0] != 3 || len(m.bytes) != 3*24 {
+		t.Errorf("%v", m)
+	}
+	p := make([]byte, 8)
+	if err := target.ReadMemory(callbacks.At(16), p); err != nil || string(p) != "12345678" {
+		t.Errorf("%q, %v", p, err)
+	}
+	if target.read.has(callbacks.At(32), 8) || target.read.has(callbacks.At(64), 1) || target.asked != 3 {
+		t.Errorf("what could not be read is known, or %d questions were counted", target.asked)
 	}
 }

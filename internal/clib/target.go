@@ -1,6 +1,7 @@
 package clib
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,9 @@ var debugDirs = []string{"/usr/lib/debug"}
 // or a callback that lies cannot keep it for long: a runtime of 10,000 threads takes
 // about half.
 const maxQuestions = 1 << 17
+
+// maxForeseen bounds a piece that is foreseen: a field of a structure.
+const maxForeseen = 256
 
 // errTooMuch ends a routine that asks too much.
 var errTooMuch = fmt.Errorf("more than %d questions in one routine: the program's data makes no sense: %w",
@@ -121,6 +125,38 @@ func (t *target) ReadLater(a callbacks.Address, p []byte) error {
 		t.late = err
 	}
 	return err
+}
+
+// Foresee asks for all of some pieces at once, but for those that are known.
+func (t *target) Foresee(pieces []callbacks.Piece) {
+	var q message
+	var asked []callbacks.Piece
+	for _, p := range pieces {
+		b := make([]byte, min(p.Size, maxForeseen))
+		if t.readFile(p.At, b) == len(b) || t.read.has(p.At, len(b)) {
+			continue
+		}
+		asked = append(asked, callbacks.Piece{At: p.At, Size: uint64(len(b))})
+		for _, w := range []uint64{p.At.Segment, p.At.Offset, uint64(len(b))} {
+			q.bytes = binary.NativeEndian.AppendUint64(q.bytes, w)
+		}
+		if len(asked) == wirePieces {
+			break
+		}
+	}
+	if len(asked) < 2 { // it is read when it is asked for
+		return
+	}
+	q.kind, q.words[0] = kindReads, uint64(len(asked))
+	t.asked += len(asked) - 1
+	answer, _ := t.ask(q) // of one that failed, too, there may be some
+	for _, p := range asked[:min(answer.words[1], uint64(len(asked)))] {
+		if uint64(len(answer.bytes)) < p.Size {
+			return
+		}
+		t.read.keep(p.At, answer.bytes[:p.Size])
+		answer.bytes = answer.bytes[p.Size:]
+	}
 }
 
 // readFile reads what a module's file has and the program cannot have changed.

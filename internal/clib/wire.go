@@ -18,9 +18,10 @@ import (
 
 // The numbers of libompd/wire.h.
 const (
-	wireVersion = 1
+	wireVersion = 2
 	wireWords   = 6
 	wireBytes   = 64 << 10
+	wirePieces  = 64
 )
 
 // kind is the kind of a message.
@@ -33,6 +34,7 @@ const (
 	kindRead
 	kindSymbol
 	kindAnswer
+	kindReads
 )
 
 // The calls.

@@ -36,9 +36,12 @@ func enumerated(t *testing.T) map[string]uint64 {
 // other.
 func TestWireNumbers(t *testing.T) {
 	c := enumerated(t)
-	want := map[string]uint64{"VERSION": wireVersion, "WORDS": wireWords, "BYTES": wireBytes}
+	want := map[string]uint64{
+		"VERSION": wireVersion, "WORDS": wireWords, "BYTES": wireBytes, "PIECES": wirePieces,
+	}
 	for name, k := range map[string]kind{
 		"HELLO": kindHello, "RETURN": kindReturn, "READ": kindRead, "SYMBOL": kindSymbol, "ANSWER": kindAnswer,
+		"READS":   kindReads,
 		"PROCESS": kindProcess, "RELEASE": kindRelease, "OMP_VERSION": kindOMPVersion,
 		"OMP_VERSION_STRING": kindOMPVersionString,
 		"THREAD_ID_KINDS":    kindThreadIDKinds, "THREAD_HANDLE": kindThreadHandle, "THREAD_ID": kindThreadID,

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"path"
 	"slices"
@@ -14,6 +15,9 @@ import (
 // pageSize is the unit in which segments are mapped on x86-64, and the smallest
 // on aarch64.
 const pageSize = 4096
+
+// ehdrSize is the size of the header of a 64-bit ELF file.
+const ehdrSize = 64
 
 // maxVDSO bounds the vdso, which has two pages on x86-64 and aarch64 today.
 const maxVDSO = 16 * pageSize
@@ -95,7 +99,6 @@ func (t *Table) mainBase(e *entry, name string) uint64 {
 		e.mod.Path = m.File
 		return t.startOf(m)
 	}
-	const ehdrSize = 64
 	if phdr < ehdrSize {
 		return 0
 	}
@@ -163,8 +166,12 @@ func (t *Table) addVDSO() {
 	t.entries = append(t.entries, e)
 }
 
-// copyImage copies pages of the target until size or until one is missing.
+// copyImage copies the pages of a module that lies in memory as in its file: as far as its header says, at most size
+// bytes, or until one is missing.
 func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
+	if n, ok := t.imageSize(base); ok {
+		size = min(size, n)
+	}
 	b := make([]byte, size)
 	for n := uint64(0); n < size; n += pageSize {
 		if err := t.facts.Memory.ReadMemory(callbacks.At(base+n), b[n:min(n+pageSize, size)]); err != nil {
@@ -176,6 +183,19 @@ func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
 		}
 	}
 	return byteImage{strings.NewReader(string(b)), b}, nil
+}
+
+// imageSize is where the table of sections ends, behind which linkers put nothing; false if there is none.
+func (t *Table) imageSize(base uint64) (uint64, bool) {
+	b := make([]byte, ehdrSize)
+	if t.facts.Memory.ReadMemory(callbacks.At(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return 0, false
+	}
+	const tableAt, entrySize, entries = 0x28, 0x3a, 0x3c
+	order := binary.LittleEndian
+	at := order.Uint64(b[tableAt:])
+	n := uint64(order.Uint16(b[entrySize:])) * uint64(order.Uint16(b[entries:]))
+	return at + n, n > 0 && at >= ehdrSize && at < maxVDSO
 }
 
 // byteImage is an image that is in memory.

@@ -122,7 +122,7 @@ func (rt *base) identify() {
 		rt.id.Tracking = true
 	}
 	if v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); err == nil && v&1 != 0 {
-		rt.id.Tracking = true
+		rt.id.Tracking, rt.keepsWords = true, true
 	}
 }
 

@@ -31,6 +31,8 @@ type base struct {
 	vars  func() *locate.Settings // found when they are asked for
 	rep   layout.Report
 	id    rtl.Identity
+	// keepsWords tells that the runtime is known to keep state words (ompt_enabled).
+	keepsWords bool
 }
 
 // threads reads threads and their teams: each tells which of the other it has.
@@ -98,7 +100,12 @@ type states struct {
 	regions  *regions
 	locks    *locks
 	barriers *barriers
+	ahead    ahead
 }
+
+// ahead is which threads, by gtid, were foreseen last, and how many (state_word.go). It is used where memory is dear
+// only, which one question at a time reads.
+type ahead struct{ begin, end, many int }
 
 // waits finds what a thread waits for, and who has it or is missing.
 type waits struct {

@@ -16,6 +16,11 @@ import (
 // critical section shows as one for a lock), so it is held against what the
 // fields and the stack say.
 func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	if ev == nil && sr.id.Tracking {
+		if st, ok := sr.told(h); ok {
+			return st, nil
+		}
+	}
 	undefined := rtl.ThreadState{State: rtl.StateUndefined}
 	th, err := sr.threads.byHandle(h)
 	if err != nil {
@@ -53,10 +58,10 @@ func (sr *states) nameBarrier(st *rtl.ThreadState, t *team) {
 		rtl.StateWaitBarrierImplicitParallel: forkjoinBarrier, rtl.StateWaitBarrierTeams: forkjoinBarrier,
 	}
 	kind, ok := kinds[st.State]
-	if !ok || st.WaitID != 0 || !sr.l.Team.Bar.Known() || !sr.l.TeamBar.Size.Known() || !sr.l.TeamBar.Arrived.Known() {
+	if !ok || st.WaitID != 0 || !sr.barriers.counted() {
 		return
 	}
-	st.WaitID, st.WaitKind = sr.barriers.counterOf(t, kind).Offset, waitKind(st.State)
+	st.WaitID, st.WaitKind = sr.barriers.counterOf(t.addr, kind).Offset, waitKind(st.State)
 }
 
 // idleText says why a thread is idle.

@@ -56,7 +56,7 @@ func (bs *barriers) arrival(th *thread, t *team, b barrierKind) (arrival, error)
 		kind:    b,
 		thread:  r.Uint(bs.l.Bar.Arrived) & arrivedMask,
 		team:    tr.Uint(bs.l.TeamBar.Arrived) & arrivedMask,
-		counter: bs.counterOf(t, b),
+		counter: bs.counterOf(t.addr, b),
 	}
 	if r.Err() != nil {
 		return a, r.Err()
@@ -77,10 +77,15 @@ func (bs *barriers) arrivals(th *thread, t *team) ([]arrival, error) {
 	return list, nil
 }
 
-// counterOf is where team t counts who has arrived at a barrier: what all who wait there
+// counted reports whether it is known where teams count who has arrived at a barrier.
+func (bs *barriers) counted() bool {
+	return bs.l.Team.Bar.Known() && bs.l.TeamBar.Size.Known() && bs.l.TeamBar.Arrived.Known()
+}
+
+// counterOf is where the team at a counts who has arrived at a barrier: what all who wait there
 // wait for.
-func (bs *barriers) counterOf(t *team, b barrierKind) callbacks.Address {
-	return t.addr.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
+func (bs *barriers) counterOf(team callbacks.Address, b barrierKind) callbacks.Address {
+	return team.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
 }
 
 // waitFlag tells at which barrier the thread waits, by the flag that it waits on:

@@ -145,7 +145,7 @@ func TestOtherSchemas(t *testing.T) {
 				"entry": reflect.TypeFor[picture.BodyEntry]()}},
 		{"watch", watch.Schema, reflect.TypeFor[watch.Look](), map[string]reflect.Type{
 			"change": reflect.TypeFor[watch.Change](), "thread": reflect.TypeFor[watch.ThreadChange](),
-			"turnover": reflect.TypeFor[watch.Turnover](),
+			"turnover": reflect.TypeFor[watch.Turnover](), "recorded": reflect.TypeFor[watch.Recorded](),
 		}},
 	} {
 		b, err := os.ReadFile("../proto/" + s.file + ".schema.json")

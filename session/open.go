@@ -256,6 +256,14 @@ func (t *Target) Read(ctx context.Context, f func(callbacks.Target) error) error
 // Used is what each thread of a process has used since it began. The error of a target
 // that is no process is ErrNotWatched.
 func (t *Target) Used() ([]watch.Use, error) {
+	total, err := t.used()
+	if err == nil {
+		t.written(total)
+	}
+	return total, err
+}
+
+func (t *Target) used() ([]watch.Use, error) {
 	if m, ok := t.source.(Meter); ok {
 		return m.Used()
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
@@ -79,4 +80,34 @@ func (w *watching) look(ctx context.Context) (*watch.Look, error) {
 	l := w.Look(a.Picture, a.Trace, w.at, total)
 	w.Conclude()
 	return l, nil
+}
+
+// written adds how many records of the recorder each thread has written: what the headers of
+// the rings say, read beside their writers. Without a recorder it adds nothing.
+func (t *Target) written(total []watch.Use) {
+	target, ok := t.source.(able)
+	if !ok {
+		return
+	}
+	maps := target.Mappings()
+	if len(trace.Named(maps)) == 0 {
+		return
+	}
+	reader, err := trace.OpenNamed(target, maps, t.source.About().PID)
+	if err != nil {
+		return // it is told where its events are asked for
+	}
+	rec, err := reader.Doing()
+	if err != nil {
+		return
+	}
+	of := map[int]int64{}
+	for _, thread := range rec.Threads {
+		if thread.Life == trace.Alive {
+			of[int(thread.LWP)] = int64(thread.Written)
+		}
+	}
+	for i := range total {
+		total[i].Records = of[total[i].LWP]
+	}
 }

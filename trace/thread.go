@@ -27,6 +27,7 @@ type Doing struct {
 	Held    []Event // mutex_acquired of the locks that it has, the oldest first
 	Forked  []Event // parallel_begin of the open regions that it has forked, the outermost first
 	Tasks   []Task  // that it is in, the outermost first; the last is the current one
+	Written uint64  // records that the thread has written since it has the ring
 	Omitted int     // entries of the three for which there was no room
 	Torn    bool    // the thread changed it while it was read, each time
 }
@@ -58,6 +59,7 @@ func parseThread(b []byte) *Thread {
 		Last: le.Uint64(b[ringLast:]), Dropped: le.Uint64(b[ringDropped:]),
 		previous: word(ringPreviousTID), base: le.Uint64(b[ringBase:]), rareBase: le.Uint64(b[ringRareBase:]),
 	}
+	t.Written = le.Uint64(b[ringHead:]) - t.base + le.Uint64(b[ringRare+ringHead:]) - t.rareBase
 	state := le.Uint64(b[ringState:])
 	t.State, t.Since = uint32(state&(1<<stateBits-1)), state>>stateBits
 	t.Held, t.Omitted = table(b[ringHeldTable:], word(ringHeld), heldMax, MutexAcquired)

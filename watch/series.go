@@ -19,6 +19,7 @@ const (
 type Series struct {
 	start, at    time.Time
 	first, trace *picture.Trace
+	begun, wrote map[int]int64 // records of each thread at the first and the last look
 	last         *Look
 	base         []Use       // when the threads had come back from the last look
 	used         map[int]Use // between looks, of all
@@ -33,14 +34,16 @@ func (s *Series) Rest(total []Use) { s.base = total }
 // since they began right before it.
 func (s *Series) Look(pic *picture.Picture, trace *picture.Trace, now time.Time, total []Use) *Look {
 	l := &Look{Schema: Schema, Number: 1, Time: now.Format(time.RFC3339Nano), Picture: pic}
+	wrote := records(total)
 	if s.last == nil {
-		s.start, s.first = now, trace
+		s.start, s.first, s.begun = now, trace, wrote
 	} else {
 		l.Number, l.Seconds = s.last.Number+1, now.Sub(s.start).Seconds()
 		l.Change = Since(s.trace, trace, now.Sub(s.at), s.usedSince(total))
+		l.Change.recorded(s.wrote, wrote)
 		s.changes = append(s.changes, l.Change)
 	}
-	s.at, s.trace, s.last = now, trace, l
+	s.at, s.trace, s.wrote, s.last = now, trace, wrote, l
 	return l
 }
 
@@ -88,6 +91,7 @@ func (s *Series) Conclude() bool {
 		use = append(use, u)
 	}
 	r := Since(s.first, s.trace, s.at.Sub(s.start), use)
+	r.recorded(s.begun, s.wrote)
 	for _, c := range s.changes {
 		r.Raise(c)
 	}

@@ -41,6 +41,14 @@ type Change struct {
 	Threads []ThreadChange `json:"threads"`
 	Regions Turnover       `json:"regions"`
 	Tasks   Turnover       `json:"tasks"` // of those that the pictures hold
+	// Recorded is what a program with the recorder has recorded in between.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded counts records of the recorder: an event is one, some are several.
+type Recorded struct {
+	Records   int64   `json:"records"` // of the threads that were there at both looks
+	PerSecond float64 `json:"per_second"`
 }
 
 // Turnover counts what came and went.
@@ -66,6 +74,8 @@ type ThreadChange struct {
 	Did   string   `json:"did"`
 	Moved []string `json:"moved,omitempty"` // what is different: stack, region, task, state, registers, or a counter
 	CPU   float64  `json:"cpu_seconds"`     // processor time
+	// Records are those that it has written, if the program has the recorder.
+	Records int64 `json:"records,omitempty"`
 	// Aside tells that the thread does not count: it is idle in the runtime's
 	// pool, a helper, or no thread of OpenMP that does little beside those
 	// that wait.
@@ -80,4 +90,5 @@ type Use struct {
 	CPU      time.Duration
 	Switches uint64 // times that it left a processor
 	Runnable bool   // at the later look, it ran or was queued for a processor
+	Records  int64  // of the recorder, since the thread has its ring; only in what is since threads began
 }

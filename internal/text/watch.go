@@ -19,7 +19,25 @@ func Look(p *Printer, l *watch.Look) {
 		return
 	}
 	p.linef("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcome(p, l.Change.Verdict)+": "+l.Change.Reason)
+	if r := l.Change.Recorded; r != nil {
+		p.line("      " + recorded(l.Change))
+	}
 	changes(p, l.Picture, l.Change)
+}
+
+// recorded says how many records the threads of a program with the recorder write.
+func recorded(c *watch.Change) string {
+	text := fmt.Sprintf("recorded: %.0f records a second", c.Recorded.PerSecond)
+	var most *watch.ThreadChange
+	for i := range c.Threads {
+		if t := &c.Threads[i]; t.Records > 0 && (most == nil || t.Records > most.Records) {
+			most = t
+		}
+	}
+	if most != nil && most.Records < c.Recorded.Records {
+		text += fmt.Sprintf(", most by LWP %d: %.0f", most.LWP, float64(most.Records)/c.Seconds)
+	}
+	return text
 }
 
 // Result prints the verdict on all looks, and what to type next.
@@ -48,6 +66,7 @@ type changeGroup struct {
 	moved      []string
 	lwps       []int
 	cpu        float64
+	records    int64
 	aside      bool
 }
 
@@ -66,7 +85,7 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 			i = len(groups) - 1
 		}
 		g := groups[i]
-		g.lwps, g.cpu = append(g.lwps, t.LWP), g.cpu+t.CPU
+		g.lwps, g.cpu, g.records = append(g.lwps, t.LWP), g.cpu+t.CPU, g.records+t.Records
 		for _, m := range t.Moved {
 			if !slices.Contains(g.moved, m) {
 				g.moved = append(g.moved, m)
@@ -79,13 +98,17 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 		}
 		return cmp.Compare(len(b.lwps), len(a.lwps))
 	})
-	t := &table{head: []string{"THREADS", "DID", "CPU", "WHERE", "DIFFERENT", "LWP"}}
+	t := &table{head: []string{"THREADS", "DID", "CPU", "RECORDS/S", "WHERE", "DIFFERENT", "LWP"}}
 	for _, g := range groups {
 		share := ""
 		if c.Seconds > 0 {
 			share = fmt.Sprintf("%.0f%%", 100*g.cpu/c.Seconds)
 		}
-		t.add(fmt.Sprint(len(g.lwps)), g.did, share, g.where, strings.Join(g.moved, ", "), p.lwps(g.lwps))
+		rate := ""
+		if c.Recorded != nil && c.Seconds > 0 {
+			rate = fmt.Sprintf("%.0f", float64(g.records)/c.Seconds)
+		}
+		t.add(fmt.Sprint(len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "), p.lwps(g.lwps))
 	}
 	p.table(t)
 }

@@ -3602,7 +3602,9 @@ type Change struct {
 	Threads []*ThreadChange `protobuf:"bytes,4,rep,name=threads,proto3" json:"threads,omitempty"`
 	Regions *Turnover       `protobuf:"bytes,5,opt,name=regions,proto3" json:"regions,omitempty"`
 	// Of the tasks that the pictures hold.
-	Tasks         *Turnover `protobuf:"bytes,6,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	Tasks *Turnover `protobuf:"bytes,6,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	// What a program with the recorder has recorded in between.
+	Recorded      *RecordedChange `protobuf:"bytes,7,opt,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3680,36 +3682,37 @@ func (x *Change) GetTasks() *Turnover {
 	return nil
 }
 
-// ThreadChange is what one thread did between two looks.
-type ThreadChange struct {
+func (x *Change) GetRecorded() *RecordedChange {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
+}
+
+// RecordedChange counts records of the recorder: an event is one, some are several.
+type RecordedChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
-	// Such as moved, spun, still, ran, new or ended.
-	Did string `protobuf:"bytes,2,opt,name=did,proto3" json:"did,omitempty"`
-	// What is different: stack, region, task, state, registers, or a counter.
-	Moved []string `protobuf:"bytes,3,rep,name=moved,proto3" json:"moved,omitempty"`
-	// Processor time that it used.
-	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
-	// The thread does not count: it is idle in the runtime's pool, or a helper.
-	Aside         bool `protobuf:"varint,5,opt,name=aside,proto3" json:"aside,omitempty"`
+	// Of the threads that were there at both looks.
+	Records       int64   `protobuf:"varint,1,opt,name=records,proto3" json:"records,omitempty"`
+	PerSecond     float64 `protobuf:"fixed64,2,opt,name=per_second,json=perSecond,proto3" json:"per_second,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ThreadChange) Reset() {
-	*x = ThreadChange{}
+func (x *RecordedChange) Reset() {
+	*x = RecordedChange{}
 	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ThreadChange) String() string {
+func (x *RecordedChange) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ThreadChange) ProtoMessage() {}
+func (*RecordedChange) ProtoMessage() {}
 
-func (x *ThreadChange) ProtoReflect() protoreflect.Message {
+func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 	load()
 	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
@@ -3722,9 +3725,72 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
+// Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
+func (*RecordedChange) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *RecordedChange) GetRecords() int64 {
+	if x != nil {
+		return x.Records
+	}
+	return 0
+}
+
+func (x *RecordedChange) GetPerSecond() float64 {
+	if x != nil {
+		return x.PerSecond
+	}
+	return 0
+}
+
+// ThreadChange is what one thread did between two looks.
+type ThreadChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
+	// Such as moved, spun, still, ran, new or ended.
+	Did string `protobuf:"bytes,2,opt,name=did,proto3" json:"did,omitempty"`
+	// What is different: stack, region, task, state, registers, or a counter.
+	Moved []string `protobuf:"bytes,3,rep,name=moved,proto3" json:"moved,omitempty"`
+	// Processor time that it used.
+	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
+	// The thread does not count: it is idle in the runtime's pool, or a helper.
+	Aside bool `protobuf:"varint,5,opt,name=aside,proto3" json:"aside,omitempty"`
+	// Records that it has written, if the program has the recorder.
+	Records       int64 `protobuf:"varint,6,opt,name=records,proto3" json:"records,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ThreadChange) Reset() {
+	*x = ThreadChange{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ThreadChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ThreadChange) ProtoMessage() {}
+
+func (x *ThreadChange) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -3762,6 +3828,13 @@ func (x *ThreadChange) GetAside() bool {
 	return false
 }
 
+func (x *ThreadChange) GetRecords() int64 {
+	if x != nil {
+		return x.Records
+	}
+	return 0
+}
+
 // Turnover counts what came and went between two looks.
 type Turnover struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3774,7 +3847,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3787,7 +3860,7 @@ func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +3873,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -3869,7 +3942,7 @@ type Facts struct {
 
 func (x *Facts) Reset() {
 	*x = Facts{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3882,7 +3955,7 @@ func (*Facts) ProtoMessage() {}
 
 func (x *Facts) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3895,7 +3968,7 @@ func (x *Facts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facts.ProtoReflect.Descriptor instead.
 func (*Facts) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Facts) GetWaits() []*Wait {
@@ -4034,7 +4107,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4047,7 +4120,7 @@ func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4060,7 +4133,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -4107,7 +4180,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4120,7 +4193,7 @@ func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4133,7 +4206,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PastEvent) GetSays() string {
@@ -4187,7 +4260,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +4273,7 @@ func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +4286,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *History) GetThreads() int64 {
@@ -4294,7 +4367,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4307,7 +4380,7 @@ func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4320,7 +4393,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -4383,7 +4456,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4396,7 +4469,7 @@ func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4409,7 +4482,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -4463,7 +4536,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4476,7 +4549,7 @@ func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4489,7 +4562,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -4533,7 +4606,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4619,7 @@ func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4632,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Activity) GetKind() string {
@@ -4596,7 +4669,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4609,7 +4682,7 @@ func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4622,7 +4695,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -4653,7 +4726,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4666,7 +4739,7 @@ func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4679,7 +4752,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -4727,7 +4800,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4740,7 +4813,7 @@ func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4753,7 +4826,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Imbalance) GetSays() string {
@@ -4835,7 +4908,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4848,7 +4921,7 @@ func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4861,7 +4934,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Contention) GetSays() string {
@@ -4936,7 +5009,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4949,7 +5022,7 @@ func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4962,7 +5035,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *TaskGrain) GetAt() *Frame {
@@ -5029,7 +5102,7 @@ type Wait struct {
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5042,7 +5115,7 @@ func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5055,7 +5128,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -5183,7 +5256,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5196,7 +5269,7 @@ func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5209,7 +5282,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -5280,7 +5353,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5293,7 +5366,7 @@ func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5306,7 +5379,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Lock) GetId() string {
@@ -5427,7 +5500,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5440,7 +5513,7 @@ func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5453,7 +5526,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -5489,7 +5562,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5502,7 +5575,7 @@ func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5515,7 +5588,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5577,7 +5650,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5663,7 @@ func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5676,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5647,7 +5720,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5660,7 +5733,7 @@ func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5673,7 +5746,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Barrier) GetId() string {
@@ -5739,7 +5812,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5752,7 +5825,7 @@ func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5765,7 +5838,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5805,7 +5878,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5818,7 +5891,7 @@ func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5831,7 +5904,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Construct) GetName() string {
@@ -5877,7 +5950,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5890,7 +5963,7 @@ func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5903,7 +5976,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -5966,7 +6039,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5979,7 +6052,7 @@ func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5992,7 +6065,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6097,7 +6170,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6110,7 +6183,7 @@ func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6123,7 +6196,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Setting) GetName() string {
@@ -6156,7 +6229,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6169,7 +6242,7 @@ func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6182,7 +6255,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6226,7 +6299,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6239,7 +6312,7 @@ func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6252,7 +6325,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6282,7 +6355,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6295,7 +6368,7 @@ func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6308,7 +6381,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6337,7 +6410,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6350,7 +6423,7 @@ func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6363,7 +6436,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6395,7 +6468,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6408,7 +6481,7 @@ func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6421,7 +6494,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Variable) GetName() string {
@@ -6489,7 +6562,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6502,7 +6575,7 @@ func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6515,7 +6588,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6621,7 +6694,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6634,7 +6707,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6647,7 +6720,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6728,7 +6801,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6741,7 +6814,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6754,7 +6827,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -6799,7 +6872,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6812,7 +6885,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6825,7 +6898,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -6881,7 +6954,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6894,7 +6967,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6907,7 +6980,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -6981,7 +7054,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6994,7 +7067,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7007,7 +7080,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7051,7 +7124,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7064,7 +7137,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7077,7 +7150,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Exception) GetType() string {
@@ -7141,7 +7214,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7154,7 +7227,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7167,7 +7240,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -7228,7 +7301,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7241,7 +7314,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7254,7 +7327,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Left) GetAll() bool {
@@ -7325,7 +7398,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7338,7 +7411,7 @@ func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7351,7 +7424,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7428,7 +7501,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7441,7 +7514,7 @@ func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7454,7 +7527,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Statistic) GetSays() string {
@@ -7960,21 +8033,27 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12*\n" +
 	"\apicture\x18\x05 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12'\n" +
 	"\x06change\x18\x06 \x01(\v2\x0f.ompd.v1.ChangeR\x06change\x12'\n" +
-	"\x06result\x18\a \x01(\v2\x0f.ompd.v1.ChangeR\x06result\"\xdb\x01\n" +
+	"\x06result\x18\a \x01(\v2\x0f.ompd.v1.ChangeR\x06result\"\x90\x02\n" +
 	"\x06Change\x12\x18\n" +
 	"\averdict\x18\x01 \x01(\tR\averdict\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12/\n" +
 	"\athreads\x18\x04 \x03(\v2\x15.ompd.v1.ThreadChangeR\athreads\x12+\n" +
 	"\aregions\x18\x05 \x01(\v2\x11.ompd.v1.TurnoverR\aregions\x12'\n" +
-	"\x05tasks\x18\x06 \x01(\v2\x11.ompd.v1.TurnoverR\x05tasks\"\x7f\n" +
+	"\x05tasks\x18\x06 \x01(\v2\x11.ompd.v1.TurnoverR\x05tasks\x123\n" +
+	"\brecorded\x18\a \x01(\v2\x17.ompd.v1.RecordedChangeR\brecorded\"I\n" +
+	"\x0eRecordedChange\x12\x18\n" +
+	"\arecords\x18\x01 \x01(\x03R\arecords\x12\x1d\n" +
+	"\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x99\x01\n" +
 	"\fThreadChange\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x10\n" +
 	"\x03did\x18\x02 \x01(\tR\x03did\x12\x14\n" +
 	"\x05moved\x18\x03 \x03(\tR\x05moved\x12\x1f\n" +
 	"\vcpu_seconds\x18\x04 \x01(\x01R\n" +
 	"cpuSeconds\x12\x14\n" +
-	"\x05aside\x18\x05 \x01(\bR\x05aside\"F\n" +
+	"\x05aside\x18\x05 \x01(\bR\x05aside\x12\x18\n" +
+	"\arecords\x18\x06 \x01(\x03R\arecords\"F\n" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
 	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
@@ -8334,85 +8413,86 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [77]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [78]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
-	(*Picture)(nil),       // 0: ompd.v1.Picture
-	(*Target)(nil),        // 1: ompd.v1.Target
-	(*Rank)(nil),          // 2: ompd.v1.Rank
-	(*MPICall)(nil),       // 3: ompd.v1.MPICall
-	(*Standstill)(nil),    // 4: ompd.v1.Standstill
-	(*Spin)(nil),          // 5: ompd.v1.Spin
-	(*Pause)(nil),         // 6: ompd.v1.Pause
-	(*Place)(nil),         // 7: ompd.v1.Place
-	(*Runtime)(nil),       // 8: ompd.v1.Runtime
-	(*Thread)(nil),        // 9: ompd.v1.Thread
-	(*Loop)(nil),          // 10: ompd.v1.Loop
-	(*LevelInfo)(nil),     // 11: ompd.v1.LevelInfo
-	(*State)(nil),         // 12: ompd.v1.State
-	(*Frame)(nil),         // 13: ompd.v1.Frame
-	(*Region)(nil),        // 14: ompd.v1.Region
-	(*Code)(nil),          // 15: ompd.v1.Code
-	(*Task)(nil),          // 16: ompd.v1.Task
-	(*Icv)(nil),           // 17: ompd.v1.Icv
-	(*ControlVar)(nil),    // 18: ompd.v1.ControlVar
-	(*MergedStack)(nil),   // 19: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),   // 20: ompd.v1.LayoutEntry
-	(*Claim)(nil),         // 21: ompd.v1.Claim
-	(*Check)(nil),         // 22: ompd.v1.Check
-	(*Verdict)(nil),       // 23: ompd.v1.Verdict
-	(*CycleStep)(nil),     // 24: ompd.v1.CycleStep
-	(*ThreadSpot)(nil),    // 25: ompd.v1.ThreadSpot
-	(*WaitTarget)(nil),    // 26: ompd.v1.WaitTarget
-	(*MissingThread)(nil), // 27: ompd.v1.MissingThread
-	(*Breakpoint)(nil),    // 28: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),     // 29: ompd.v1.BodyEntry
-	(*Process)(nil),       // 30: ompd.v1.Process
-	(*ProcessCode)(nil),   // 31: ompd.v1.ProcessCode
-	(*Look)(nil),          // 32: ompd.v1.Look
-	(*Change)(nil),        // 33: ompd.v1.Change
-	(*ThreadChange)(nil),  // 34: ompd.v1.ThreadChange
-	(*Turnover)(nil),      // 35: ompd.v1.Turnover
-	(*Facts)(nil),         // 36: ompd.v1.Facts
-	(*Recorded)(nil),      // 37: ompd.v1.Recorded
-	(*PastEvent)(nil),     // 38: ompd.v1.PastEvent
-	(*History)(nil),       // 39: ompd.v1.History
-	(*Timeline)(nil),      // 40: ompd.v1.Timeline
-	(*TimelineRow)(nil),   // 41: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),  // 42: ompd.v1.TimelineSpan
-	(*Activity)(nil),      // 43: ompd.v1.Activity
-	(*LockOrder)(nil),     // 44: ompd.v1.LockOrder
-	(*LockStep)(nil),      // 45: ompd.v1.LockStep
-	(*Imbalance)(nil),     // 46: ompd.v1.Imbalance
-	(*Contention)(nil),    // 47: ompd.v1.Contention
-	(*TaskGrain)(nil),     // 48: ompd.v1.TaskGrain
-	(*Wait)(nil),          // 49: ompd.v1.Wait
-	(*Awaited)(nil),       // 50: ompd.v1.Awaited
-	(*Lock)(nil),          // 51: ompd.v1.Lock
-	(*Leave)(nil),         // 52: ompd.v1.Leave
-	(*Holder)(nil),        // 53: ompd.v1.Holder
-	(*Candidates)(nil),    // 54: ompd.v1.Candidates
-	(*Barrier)(nil),       // 55: ompd.v1.Barrier
-	(*Misplaced)(nil),     // 56: ompd.v1.Misplaced
-	(*Construct)(nil),     // 57: ompd.v1.Construct
-	(*Lost)(nil),          // 58: ompd.v1.Lost
-	(*Fork)(nil),          // 59: ompd.v1.Fork
-	(*Setting)(nil),       // 60: ompd.v1.Setting
-	(*Processors)(nil),    // 61: ompd.v1.Processors
-	(*Mask)(nil),          // 62: ompd.v1.Mask
-	(*Quota)(nil),         // 63: ompd.v1.Quota
-	(*Cpuset)(nil),        // 64: ompd.v1.Cpuset
-	(*Variable)(nil),      // 65: ompd.v1.Variable
-	(*Fault)(nil),         // 66: ompd.v1.Fault
-	(*FaultStack)(nil),    // 67: ompd.v1.FaultStack
-	(*Nearby)(nil),        // 68: ompd.v1.Nearby
-	(*MemoryMapping)(nil), // 69: ompd.v1.MemoryMapping
-	(*Abort)(nil),         // 70: ompd.v1.Abort
-	(*SignalHandler)(nil), // 71: ompd.v1.SignalHandler
-	(*Exception)(nil),     // 72: ompd.v1.Exception
-	(*Thrown)(nil),        // 73: ompd.v1.Thrown
-	(*Left)(nil),          // 74: ompd.v1.Left
-	(*Statistics)(nil),    // 75: ompd.v1.Statistics
-	(*Statistic)(nil),     // 76: ompd.v1.Statistic
+	(*Picture)(nil),        // 0: ompd.v1.Picture
+	(*Target)(nil),         // 1: ompd.v1.Target
+	(*Rank)(nil),           // 2: ompd.v1.Rank
+	(*MPICall)(nil),        // 3: ompd.v1.MPICall
+	(*Standstill)(nil),     // 4: ompd.v1.Standstill
+	(*Spin)(nil),           // 5: ompd.v1.Spin
+	(*Pause)(nil),          // 6: ompd.v1.Pause
+	(*Place)(nil),          // 7: ompd.v1.Place
+	(*Runtime)(nil),        // 8: ompd.v1.Runtime
+	(*Thread)(nil),         // 9: ompd.v1.Thread
+	(*Loop)(nil),           // 10: ompd.v1.Loop
+	(*LevelInfo)(nil),      // 11: ompd.v1.LevelInfo
+	(*State)(nil),          // 12: ompd.v1.State
+	(*Frame)(nil),          // 13: ompd.v1.Frame
+	(*Region)(nil),         // 14: ompd.v1.Region
+	(*Code)(nil),           // 15: ompd.v1.Code
+	(*Task)(nil),           // 16: ompd.v1.Task
+	(*Icv)(nil),            // 17: ompd.v1.Icv
+	(*ControlVar)(nil),     // 18: ompd.v1.ControlVar
+	(*MergedStack)(nil),    // 19: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),    // 20: ompd.v1.LayoutEntry
+	(*Claim)(nil),          // 21: ompd.v1.Claim
+	(*Check)(nil),          // 22: ompd.v1.Check
+	(*Verdict)(nil),        // 23: ompd.v1.Verdict
+	(*CycleStep)(nil),      // 24: ompd.v1.CycleStep
+	(*ThreadSpot)(nil),     // 25: ompd.v1.ThreadSpot
+	(*WaitTarget)(nil),     // 26: ompd.v1.WaitTarget
+	(*MissingThread)(nil),  // 27: ompd.v1.MissingThread
+	(*Breakpoint)(nil),     // 28: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),      // 29: ompd.v1.BodyEntry
+	(*Process)(nil),        // 30: ompd.v1.Process
+	(*ProcessCode)(nil),    // 31: ompd.v1.ProcessCode
+	(*Look)(nil),           // 32: ompd.v1.Look
+	(*Change)(nil),         // 33: ompd.v1.Change
+	(*RecordedChange)(nil), // 34: ompd.v1.RecordedChange
+	(*ThreadChange)(nil),   // 35: ompd.v1.ThreadChange
+	(*Turnover)(nil),       // 36: ompd.v1.Turnover
+	(*Facts)(nil),          // 37: ompd.v1.Facts
+	(*Recorded)(nil),       // 38: ompd.v1.Recorded
+	(*PastEvent)(nil),      // 39: ompd.v1.PastEvent
+	(*History)(nil),        // 40: ompd.v1.History
+	(*Timeline)(nil),       // 41: ompd.v1.Timeline
+	(*TimelineRow)(nil),    // 42: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),   // 43: ompd.v1.TimelineSpan
+	(*Activity)(nil),       // 44: ompd.v1.Activity
+	(*LockOrder)(nil),      // 45: ompd.v1.LockOrder
+	(*LockStep)(nil),       // 46: ompd.v1.LockStep
+	(*Imbalance)(nil),      // 47: ompd.v1.Imbalance
+	(*Contention)(nil),     // 48: ompd.v1.Contention
+	(*TaskGrain)(nil),      // 49: ompd.v1.TaskGrain
+	(*Wait)(nil),           // 50: ompd.v1.Wait
+	(*Awaited)(nil),        // 51: ompd.v1.Awaited
+	(*Lock)(nil),           // 52: ompd.v1.Lock
+	(*Leave)(nil),          // 53: ompd.v1.Leave
+	(*Holder)(nil),         // 54: ompd.v1.Holder
+	(*Candidates)(nil),     // 55: ompd.v1.Candidates
+	(*Barrier)(nil),        // 56: ompd.v1.Barrier
+	(*Misplaced)(nil),      // 57: ompd.v1.Misplaced
+	(*Construct)(nil),      // 58: ompd.v1.Construct
+	(*Lost)(nil),           // 59: ompd.v1.Lost
+	(*Fork)(nil),           // 60: ompd.v1.Fork
+	(*Setting)(nil),        // 61: ompd.v1.Setting
+	(*Processors)(nil),     // 62: ompd.v1.Processors
+	(*Mask)(nil),           // 63: ompd.v1.Mask
+	(*Quota)(nil),          // 64: ompd.v1.Quota
+	(*Cpuset)(nil),         // 65: ompd.v1.Cpuset
+	(*Variable)(nil),       // 66: ompd.v1.Variable
+	(*Fault)(nil),          // 67: ompd.v1.Fault
+	(*FaultStack)(nil),     // 68: ompd.v1.FaultStack
+	(*Nearby)(nil),         // 69: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 70: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 71: ompd.v1.Abort
+	(*SignalHandler)(nil),  // 72: ompd.v1.SignalHandler
+	(*Exception)(nil),      // 73: ompd.v1.Exception
+	(*Thrown)(nil),         // 74: ompd.v1.Thrown
+	(*Left)(nil),           // 75: ompd.v1.Left
+	(*Statistics)(nil),     // 76: ompd.v1.Statistics
+	(*Statistic)(nil),      // 77: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8426,7 +8506,7 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	20,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
 	22,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
 	23,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	36,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	37,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
 	7,   // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
 	13,  // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
 	6,   // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
@@ -8455,86 +8535,87 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	0,   // 37: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
 	33,  // 38: ompd.v1.Look.change:type_name -> ompd.v1.Change
 	33,  // 39: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	34,  // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	35,  // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	35,  // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	49,  // 43: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	51,  // 44: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	55,  // 45: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	54,  // 46: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	54,  // 47: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	58,  // 48: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	59,  // 49: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	61,  // 50: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	60,  // 51: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	65,  // 52: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	66,  // 53: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	70,  // 54: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	37,  // 55: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	39,  // 56: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	38,  // 57: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	38,  // 58: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	13,  // 59: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
-	44,  // 60: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	46,  // 61: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	47,  // 62: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	48,  // 63: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	40,  // 64: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	43,  // 65: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	41,  // 66: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	42,  // 67: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	42,  // 68: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	13,  // 69: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
-	45,  // 70: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	38,  // 71: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	38,  // 72: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	13,  // 73: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
-	13,  // 74: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
-	13,  // 75: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	13,  // 76: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
-	50,  // 77: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13,  // 78: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	53,  // 79: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	54,  // 80: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	52,  // 81: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13,  // 82: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 83: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 84: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	56,  // 85: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	57,  // 86: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 87: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 88: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 89: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 90: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	62,  // 91: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	63,  // 92: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	64,  // 93: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 94: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	67,  // 95: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	68,  // 96: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 97: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	69,  // 98: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	69,  // 99: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	69,  // 100: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 101: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	72,  // 102: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	71,  // 103: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 104: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	73,  // 105: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	74,  // 106: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 107: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 108: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 109: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 110: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	76,  // 111: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	44,  // 112: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 113: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 114: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	115, // [115:115] is the sub-list for method output_type
-	115, // [115:115] is the sub-list for method input_type
-	115, // [115:115] is the sub-list for extension type_name
-	115, // [115:115] is the sub-list for extension extendee
-	0,   // [0:115] is the sub-list for field type_name
+	35,  // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	36,  // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	36,  // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	34,  // 43: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	50,  // 44: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	52,  // 45: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	56,  // 46: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	55,  // 47: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	55,  // 48: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	59,  // 49: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	60,  // 50: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	62,  // 51: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	61,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	66,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	67,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	71,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	38,  // 56: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	40,  // 57: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	39,  // 58: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	39,  // 59: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	13,  // 60: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	45,  // 61: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	47,  // 62: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	48,  // 63: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	49,  // 64: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	41,  // 65: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	44,  // 66: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	42,  // 67: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	43,  // 68: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	43,  // 69: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	13,  // 70: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
+	46,  // 71: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	39,  // 72: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	39,  // 73: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	13,  // 74: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
+	13,  // 75: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	13,  // 76: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	13,  // 77: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	51,  // 78: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13,  // 79: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	54,  // 80: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	55,  // 81: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	53,  // 82: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13,  // 83: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 84: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 85: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	57,  // 86: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	58,  // 87: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 88: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 89: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 90: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 91: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	63,  // 92: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	64,  // 93: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	65,  // 94: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 95: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	68,  // 96: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	69,  // 97: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 98: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	70,  // 99: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	70,  // 100: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	70,  // 101: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 102: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	73,  // 103: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	72,  // 104: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 105: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	74,  // 106: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	75,  // 107: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 108: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 109: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 110: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 111: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	77,  // 112: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	45,  // 113: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 114: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 115: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	116, // [116:116] is the sub-list for method output_type
+	116, // [116:116] is the sub-list for method input_type
+	116, // [116:116] is the sub-list for extension type_name
+	116, // [116:116] is the sub-list for extension extendee
+	0,   // [0:116] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -8555,20 +8636,20 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[26].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[38].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[49].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[59].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[66].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[60].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[76].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[77].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   77,
+			NumMessages:   78,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

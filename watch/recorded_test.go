@@ -1,0 +1,46 @@
+package watch
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestRecorded counts what threads with the recorder write from look to look, and over all looks; of a thread that came
+// in between nothing is known, and a program without recorder has no numbers.
+func TestRecorded(t *testing.T) {
+	look := func(counts map[int]int64) (total []Use, _ *picture.Trace) {
+		trace := &picture.Trace{Threads: map[int]picture.ThreadTrace{}}
+		for lwp, n := range counts {
+			total = append(total, Use{LWP: lwp, Records: n})
+			trace.Threads[lwp] = waiting
+		}
+		return total, trace
+	}
+	var s Series
+	start := time.Now()
+	for i, counts := range []map[int]int64{{1: 100, 2: 7}, {1: 1100, 2: 7, 3: 50}, {1: 1100, 2: 7, 3: 450}} {
+		total, trace := look(counts)
+		s.Look(&picture.Picture{}, trace, start.Add(time.Duration(i)*2*time.Second), total)
+		s.Conclude()
+	}
+	first, last, all := s.changes[0].Recorded, s.Last().Change, s.Last().Result
+	right := *first == Recorded{1000, 500} && *last.Recorded == Recorded{400, 200}
+	if !right || *all.Recorded != (Recorded{1000, 250}) {
+		t.Errorf("%+v, %+v, %+v", first, last.Recorded, all.Recorded)
+	}
+	for _, th := range last.Threads {
+		if want := map[int]int64{3: 400}[th.LWP]; th.Records != want {
+			t.Errorf("LWP %d has %d records, want %d", th.LWP, th.Records, want)
+		}
+	}
+	var without Series
+	for range 2 {
+		_, trace := look(map[int]int64{1: 5})
+		without.Look(&picture.Picture{}, trace, start, nil)
+	}
+	if r := without.Last().Change.Recorded; r != nil {
+		t.Errorf("%+v without a recorder", r)
+	}
+}

@@ -51,7 +51,7 @@ func (c *crash) abort() (picture.Abort, bool) {
 	if caller < 0 {
 		return picture.Abort{}, false
 	}
-	a := picture.Abort{Thread: n.lwp, Caller: c.code.frames(st.frames[caller], st.kinds[caller])[0]}
+	a := picture.Abort{Thread: n.lwp, Caller: *c.code.innermost(st.frames[caller], st.kinds[caller])}
 	c.inHandler(st, caller, &a)
 	if a.Message = c.libraryMessage(); a.Message != "" {
 		a.By, a.MessageBy = "the C library", "its variable __abort_msg"
@@ -100,13 +100,13 @@ func (c *crash) inHandler(st *stack, caller int, a *picture.Abort) {
 	before := outsideLibrary(st, i+1)
 	for _, f := range st.frames[i+1 : max(before, i+1)] {
 		if name, _, ok := c.code.sym.Exported(f.LookupPC()); ok && name == "abort" {
-			a.Caller = c.code.frames(st.frames[before], st.kinds[before])[0]
+			a.Caller = *c.code.innermost(st.frames[before], st.kinds[before])
 			return
 		}
 	}
 	a.Handler = &picture.SignalHandler{}
 	if before >= 0 {
-		a.Handler.Interrupted = &c.code.frames(st.frames[before], st.kinds[before])[0]
+		a.Handler.Interrupted = c.code.innermost(st.frames[before], st.kinds[before])
 	}
 	info, ok := arch.SavedSignal(c.target.Arch(), c.readable(st.frames[i].Registers.SP(), arch.SavedSize))
 	if ok && info.Sender > 0 { // the handler asked for it

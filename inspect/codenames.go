@@ -29,6 +29,10 @@ type codeNames struct {
 	args  map[callArg]codeWord // what its arguments are
 
 	values *values // nil unless they are asked for
+
+	// within has, by the entry of an outlined function whose name does not tell it, the
+	// function of the program in which its construct stands.
+	within map[uint64]string
 }
 
 // callArg is an argument of the call that returns to an address.
@@ -136,6 +140,33 @@ func (c *codeNames) frames(f unwind.Frame, kind frameKind) []picture.Frame {
 	}
 	c.values.add(f, kind, out)
 	return out
+}
+
+// innermost is the innermost of frames, with the function of the program in which its construct
+// stands, as the stacks of all threads tell it.
+func (c *codeNames) innermost(f unwind.Frame, kind frameKind) *picture.Frame {
+	fs := c.frames(f, kind)
+	entry := fs[len(fs)-1].Entry
+	if fs[0].Construct != "" && fs[0].In == "" && entry != nil {
+		fs[0].In = c.within[uint64(*entry)]
+	}
+	return &fs[0]
+}
+
+// standsIn notes in which function of the program the construct of an outlined function stands,
+// by its entries. The linker may have made one function of two constructs: then it is in none.
+func (c *codeNames) standsIn(in string, entries ...*picture.Hex) {
+	for _, e := range entries {
+		if e == nil || in == "" {
+			continue
+		}
+		known, ok := c.within[uint64(*e)]
+		if ok && known != in {
+			c.within[uint64(*e)] = ""
+			continue
+		}
+		c.within[uint64(*e)] = in
+	}
 }
 
 // functionEntry returns the entry address of the function that frame f is in.

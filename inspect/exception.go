@@ -288,7 +288,7 @@ func (x *exceptions) regionFrame(n *native, st *stack) int {
 // left frame number i; those that the thread is in if no function stops it.
 func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 	if i >= 0 {
-		out.Left.At = &x.code.frames(st.frames[i], st.kinds[i])[0]
+		out.Left.At = x.code.innermost(st.frames[i], st.kinds[i])
 		out.Left.Construct = x.callsRuntime(st.frames[i].LookupPC())
 		if f := out.Left.At; f.Inlined && strings.Contains(f.Function, "~") {
 			out.Left.By += "; its code is a part of another function's, and destructors are noexcept"

@@ -47,7 +47,7 @@ func (c *crash) fault() *picture.Fault {
 	}
 	f.Null = f.Address != nil && *f.Address < nullPage && (f.Signal == "SIGSEGV" || f.Signal == "SIGBUS")
 	f.Trap = arch.IsTrap(c.target.Arch(), c.readable(number(f.PC), 4))
-	c.stackBounds(n, f)
+	c.stackBounds(n, f, from)
 	c.surround(f)
 	c.repeats(st, from, f)
 	return f
@@ -109,7 +109,7 @@ func (c *crash) handled(n *native, f *picture.Fault) (from int, ok bool) {
 
 // stackBounds finds the stack of n: as the runtime noted it, else the mapping
 // that its stack pointer is in, or is just below.
-func (c *crash) stackBounds(n *native, f *picture.Fault) {
+func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 	st := f.Stack
 	bound := func(low, high uint64, by string) {
 		st.Low, st.High, st.By = picture.Address(low), picture.Address(high), by
@@ -117,6 +117,10 @@ func (c *crash) stackBounds(n *native, f *picture.Fault) {
 	noted := n.rt != nil && !st.Initial && n.info.Role != rtl.RoleInitial
 	if base, size := n.info.StackBase.Offset, n.info.StackSize; noted && size > 0 && base > size {
 		bound(base-size, base, "the runtime's ds_stackbase and ds_stacksize")
+		return
+	}
+	if low, high, ok := c.leftBelow(n, number(st.SP), from); ok {
+		bound(low, high, "the memory mapping that its thread block is in, where its innermost frame begins")
 		return
 	}
 	accessed := number(f.Address)
@@ -133,6 +137,24 @@ func (c *crash) stackBounds(n *native, f *picture.Fault) {
 		}
 		return
 	}
+}
+
+// leftBelow finds the stack of a thread whose stack pointer is below it, perhaps in memory of
+// others, as with an array that is larger than the stack: the thread block is at the stack's upper
+// end, and the innermost frame, whose number is from, begins in it.
+func (c *crash) leftBelow(n *native, sp uint64, from int) (low, high uint64, ok bool) {
+	frames := c.stacks.stackOf(n).frames
+	if from >= len(frames) {
+		return 0, 0, false
+	}
+	for _, m := range mappingsOf(c.target) {
+		if m.Low.Offset <= n.pthread && n.pthread < m.High.Offset && m.Perm&callbacks.PermWrite != 0 {
+			low, high = m.Low.Offset, min(m.High.Offset, libc.BlockEnd(n.pthread))
+			cfa := frames[from].CFA
+			return low, high, sp < low && low < cfa && cfa < high
+		}
+	}
+	return 0, 0, false
 }
 
 // mappingsOf lists a target's memory; none if that is not known.
@@ -200,12 +222,12 @@ func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
 		}
 		fr := st.frames[i]
 		if f.At == nil && !(i == from && jumped(f)) {
-			f.At = &c.code.frames(fr, kindUser)[0]
+			f.At = c.code.innermost(fr, kindUser)
 		}
 		low := c.code.functionEntry(fr)
 		if count[low]++; count[low] > f.Stack.Repeats {
 			f.Stack.Repeats = count[low]
-			f.Stack.Repeated = &c.code.frames(fr, kindUser)[0]
+			f.Stack.Repeated = c.code.innermost(fr, kindUser)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (ff *forkFinder) forkClauses(v *regionView, f *picture.Fork) {
 	}
 	st := ff.stacks.stackOf(p)
 	if at, ok := ff.model.forkPoint(p, v); ok && at < len(st.frames) && st.kinds[at] == kindUser {
-		fr := ff.code.frames(st.frames[at], kindUser)[0]
+		fr := *ff.code.innermost(st.frames[at], kindUser)
 		f.At = &fr
 		n, known, found := ff.flows.sizeArgument(st, at)
 		f.OrIf = found
@@ -131,7 +131,7 @@ func (ff *forkFinder) serializedByIf(p *native, v *regionView, f *picture.Fork) 
 	if n < 0 || len(serial) != len(calls) {
 		return
 	}
-	fr := ff.code.frames(st.frames[calls[n]], kindUser)[0]
+	fr := *ff.code.innermost(st.frames[calls[n]], kindUser)
 	f.At, f.IfFalse = &fr, true
 }
 

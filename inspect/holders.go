@@ -112,7 +112,7 @@ func (lh *lockHolders) suspended(h lockflow.Holder) (at *picture.Frame, construc
 		}
 		name, _ := lh.stacks.calledFunction(st, i)
 		if construct = rtl.SchedulingPoint(name); construct != "" {
-			return &lh.code.frames(st.frames[i], kindUser)[0], construct
+			return lh.code.innermost(st.frames[i], kindUser), construct
 		}
 	}
 	return nil, ""

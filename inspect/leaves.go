@@ -34,8 +34,7 @@ func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []pic
 func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
 	at := func(pc uint64, exact bool) picture.Frame {
 		f := unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}
-		fs := lh.code.frames(f, kindUser)
-		return fs[0]
+		return *lh.code.innermost(f, kindUser)
 	}
 	if d.Call != 0 {
 		return at(d.Call, false)

@@ -16,13 +16,14 @@ import (
 // function of the program it stands.
 func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 	out := make([]picture.Frame, 0, len(fs))
+	bodies := make([]*picture.Hex, 0, len(fs)) // their entries, by frame of out
 	for _, f := range fs {
 		if len(out) > 0 && wraps(f, out[len(out)-1]) {
 			body := &out[len(out)-1]
 			body.Construct, body.Inlined, body.Entry = f.Construct, f.Inlined, f.Entry
 			continue
 		}
-		out = append(out, f)
+		out, bodies = append(out, f), append(bodies, f.Entry)
 	}
 	for i := len(out) - 1; i >= 0; i-- {
 		f := &out[i]
@@ -45,6 +46,7 @@ func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 				f.In = out[i+1].Function
 			}
 		}
+		u.code.standsIn(f.In, f.Entry, bodies[i])
 	}
 	return out
 }

@@ -145,5 +145,5 @@ func (w *recordedWords) place(pc uint64) *picture.Frame {
 		return nil
 	}
 	f := unwind.Frame{PC: pc, Module: w.code.moduleOf(pc)}
-	return &w.code.frames(f, kindUser)[0]
+	return w.code.innermost(f, kindUser)
 }

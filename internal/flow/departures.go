@@ -11,7 +11,7 @@ import (
 // that a call made true: behind it, no path comes to a call that does before the function
 // returns or makes the fact true again, while behind the branch's other side one does. A branch
 // that always goes the other way where the fact is true, since the same condition made it true, is
-// none.
+// none; nor is one that leads only to the program's end, as that of an assertion.
 type Departure struct {
 	Branch uint64 // the branch instruction
 	Target uint64 // where it goes on, if that is one more jump, which nothing else leads to; else 0
@@ -24,7 +24,7 @@ func (f *Function) Departures(effects []Effect) []Departure {
 	if f.spend(len(f.insts)) != nil || f.Indirect {
 		return nil
 	}
-	in, closes := f.propagate(facts{entry: No, effects: effects}), f.closes(effects)
+	in, w := f.propagate(facts{entry: No, effects: effects}), f.ways(effects)
 	entries := make([]int, len(f.blocks))
 	for b := range f.blocks {
 		for _, s := range f.blocks[b].succ {
@@ -36,12 +36,12 @@ func (f *Function) Departures(effects []Effect) []Departure {
 	for b := range f.blocks {
 		blk := &f.blocks[b]
 		held := f.transfer(in[b], blk.first, blk.last, effects)
-		if held.by == 0 || !slices.ContainsFunc(blk.succ, func(s int) bool { return closes[s] }) ||
+		if held.by == 0 || !slices.ContainsFunc(blk.succ, func(s int) bool { return w.closes[s] }) ||
 			comesBack(f, b, effects) {
 			continue
 		}
 		for _, s := range blk.succ {
-			if closes[s] {
+			if w.closes[s] || w.ends[s] {
 				continue
 			}
 			if same == nil {
@@ -172,36 +172,51 @@ func (f *Function) endsInJump(b int) bool {
 		func(u lift.Uop) bool { return u.Code == lift.UopJump })
 }
 
-// closes reports of each block whether some path from its start comes to a call that may
-// make a fact false, or does not return at all, before one that makes it true.
-func (f *Function) closes(effects []Effect) []bool {
-	out := make([]bool, len(f.blocks))
-	own := make([]Effect, len(f.blocks)) // of the first call that has one
+// ways are where the paths from the starts of a function's blocks come to.
+type ways struct {
+	closes []bool // some path comes to a call that may make the fact false before one that makes it true
+	ends   []bool // no path comes to such a call, nor returns: all come to code that ends the program
+}
+
+// ways finds where all paths come to.
+func (f *Function) ways(effects []Effect) ways {
+	w := ways{make([]bool, len(f.blocks)), make([]bool, len(f.blocks))}
+	own := make([]Effect, len(f.blocks))    // of the first call that has one
+	branch := make([]Effect, len(f.blocks)) // of a call that is a branch at the end
 	for b := range f.blocks {
-		blk := &f.blocks[b]
-		for i := blk.first; i < blk.last && own[b] == NoEffect; i++ {
-			if s, ok := f.siteOf[i]; ok && !f.isBranch(i) && effects[s] != MaySet {
-				own[b] = effects[s]
-			}
+		own[b], branch[b] = f.firstEffect(b, effects), NoReturn
+		if s, ok := f.siteOf[f.blocks[b].last-1]; ok && f.isBranch(f.blocks[b].last-1) {
+			branch[b] = effects[s]
 		}
-		ends := len(blk.succ) == 0 && !f.isExit(blk.last-1)
-		if s, ok := f.siteOf[blk.last-1]; ok && f.isBranch(blk.last-1) {
-			ends = ends || effects[s].MayClears() || effects[s] == NoReturn
-		}
-		out[b] = own[b] != Sets && (own[b] != NoEffect || ends)
+		w.closes[b] = own[b].MayClears() || own[b] == NoEffect && branch[b].MayClears()
+		w.ends[b] = own[b] == NoReturn || own[b] == NoEffect && len(f.blocks[b].succ) == 0 && !f.isExit(f.blocks[b].last-1)
 	}
 	for changed := true; changed; {
 		changed = false
 		for b := range f.blocks {
-			if out[b] || own[b] != NoEffect {
+			succ := f.blocks[b].succ
+			if own[b] != NoEffect || len(succ) == 0 {
 				continue
 			}
-			if slices.ContainsFunc(f.blocks[b].succ, func(s int) bool { return out[s] }) {
-				out[b], changed = true, true
-			}
+			closes := w.closes[b] || slices.ContainsFunc(succ, func(s int) bool { return w.closes[s] })
+			ends := branch[b] == NoReturn && !slices.ContainsFunc(succ, func(s int) bool { return !w.ends[s] })
+			changed = changed || closes != w.closes[b] || ends != w.ends[b]
+			w.closes[b], w.ends[b] = closes, ends
 		}
 	}
-	return out
+	return w
+}
+
+// firstEffect is the effect of the first call in block b that surely has one, but for a branch.
+func (f *Function) firstEffect(b int, effects []Effect) Effect {
+	blk := &f.blocks[b]
+	for i := blk.first; i < blk.last; i++ {
+		s, ok := f.siteOf[i]
+		if ok && !f.isBranch(i) && effects[s] != NoEffect && effects[s] != MaySet {
+			return effects[s]
+		}
+	}
+	return NoEffect
 }
 
 // TrueAt reports of each call, by its index, whether a fact may be true when it is made.

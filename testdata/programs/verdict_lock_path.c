@@ -1,7 +1,9 @@
 /* Threads acquire a lock in a loop; one turn of it was left on a path without a release, and all
  * threads, that one too, wait for the lock now. "1": the path is a `continue` of the loop itself.
- * "2" looks the same, but the path was not taken, and one more thread holds the lock. */
+ * "2" looks the same, but the path was not taken, and one more thread holds the lock. "3" is as
+ * "1", with an assertion in the loop, which leads out of it too. */
 #include "truth.h"
+#include <assert.h>
 
 static omp_lock_t stat;
 static volatile int done, held;
@@ -63,6 +65,22 @@ __attribute__((noinline)) static void loop(int leaves) {
   }
 }
 
+__attribute__((noinline)) static void asserts(int leaves, int turns) {
+  for (int turn = 0; turn < turns; turn++) {
+    if (turn == 1) {
+#pragma omp barrier
+      TRUTH_WAIT("wait_lock", &stat, 0);
+    }
+    before(turn, leaves);
+    assert(way >= 0);
+    omp_set_lock(&stat);
+    if (turn == 0 && leaves) continue; /* the path without a release */
+    sum[turn & 3]++;
+    omp_unset_lock(&stat);
+    after(turn, leaves);
+  }
+}
+
 static void *work(void *unused) {
   (void)unused;
   while (__atomic_load_n(&done, __ATOMIC_SEQ_CST) < 3)
@@ -86,7 +104,9 @@ int main(int argc, char **argv) {
 #pragma omp parallel num_threads(3)
   {
     int leaves = omp_get_thread_num() == 1 && way != 2;
-    if (way == 1)
+    if (way == 3)
+      asserts(leaves, 2);
+    else if (way == 1)
       loop(leaves);
     else
       calls(leaves);

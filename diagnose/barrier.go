@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -244,10 +245,7 @@ func innermost(fs []picture.Frame) (picture.Frame, bool) {
 
 // place is "foo x.c:12".
 func place(f picture.Frame) string {
-	name := f.Function
-	if f.In != "" {
-		name = f.In
-	}
+	name := phrase.WithoutParameters(cmp.Or(f.In, f.Function))
 	if name == "" {
 		name = f.Spot()
 	}

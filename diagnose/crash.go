@@ -80,6 +80,10 @@ func (d *drawer) aborted(a *picture.Abort) picture.Verdict {
 		return v
 	}
 	v.Explanation = "Its message: " + a.Message
+	if said := ofMemory(a.Message); said != "" && a.MessageBy != "" {
+		v.Explanation += ". " + said
+		v.Fix = findWrite
+	}
 	v.Evidence = append(v.Evidence, "the message: "+a.MessageBy)
 	return v
 }
@@ -118,13 +122,16 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictStackOverflow, Severity: picture.SeverityCrash, Certainty: picture.Certain,
 		Threads:  []int{f.Thread},
-		Summary:  fmt.Sprintf("%s overflowed its stack of %s", d.who(f.Thread), bytes(f.high-f.low)),
+		Summary:  fmt.Sprintf("%s overflowed its stack of %s", d.who(f.Thread), bytes(f.stackSize())),
 		Evidence: []string{overflowed(f), fmt.Sprintf("its stack pointer is %v", picture.Hex(f.sp))},
 	}
 	if !f.hasAddress && f.sp >= f.low {
 		v.Certainty = picture.Likely
 	}
-	more := bytes(4 * (f.high - f.low))
+	if f.At != nil && f.Repeats < recursion {
+		v.Summary += " in " + place(*f.At)
+	}
+	more := bytes(4 * f.stackSize())
 	switch {
 	case f.Repeats >= recursion:
 		n := fmt.Sprint(f.Repeats)
@@ -133,27 +140,24 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 		}
 		v.Explanation = fmt.Sprintf("%s is on the stack %s times: the recursion is endless, or deeper than the "+
 			"stack allows.", place(*f.Repeated), n)
-	case f.Frame >= hugeFrame:
+	case f.Frame >= min(hugeFrame, f.stackSize()):
 		at := ""
 		if f.At != nil {
 			at = " of " + place(*f.At)
 		}
 		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: it has large arrays on the stack.", at, bytes(f.Frame))
-		more = bytes(2 * max(f.Frame, f.high-f.low))
+		more = bytes(2 * max(f.Frame, f.stackSize()))
 	default:
 		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
 			"or deep recursion."
 	}
+	raise := fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now)", more, bytes(f.stackSize()))
 	if f.Initial {
-		v.Fix = "raise the stack limit of the process (ulimit -s unlimited), or put large arrays on the heap; " +
-			"OMP_STACKSIZE applies to worker threads only"
-		return v
+		raise = "raise the stack limit of the process (ulimit -s unlimited; OMP_STACKSIZE applies to worker threads only)"
 	}
-	const raise = "set OMP_STACKSIZE=%s (worker threads have %s now)"
-	v.Fix = fmt.Sprintf(raise+", or put large arrays on the heap", more, bytes(f.high-f.low))
+	v.Fix = raise + ", or put large arrays on the heap"
 	if f.Repeats >= recursion {
-		v.Fix = fmt.Sprintf("look at what ends the recursion; if it is meant to be as deep, "+raise, more,
-			bytes(f.high-f.low))
+		v.Fix = "look at what ends the recursion; if it is meant to be as deep, " + raise
 	}
 	return v
 }
@@ -202,6 +206,18 @@ func bytes(n uint64) string {
 		}
 	}
 	return strconv.FormatUint(n, 10) + "B"
+}
+
+// stackSize is the size of the stack, without what a runtime adds to what was asked for: libomp
+// makes each further stack a little larger than the one before.
+func (f *fault) stackSize() uint64 {
+	size := f.high - f.low
+	for unit := uint64(1) << 62; unit >= 1<<10; unit >>= 1 {
+		if unit <= size && size%unit < size/16 {
+			return size - size%unit
+		}
+	}
+	return size
 }
 
 // fault is a fault with its numbers as such: 0 where they are not known.

@@ -101,7 +101,10 @@ func TestAbort(t *testing.T) {
 		}}), []want{info(picture.VerdictCrash, "", "a signal that was sent to the program ended it", 1)}},
 		{"the C library, with its message", 1, abort(picture.Abort{
 			By: "the C library", Message: "free(): invalid pointer", MessageBy: "__abort_msg",
-		}), crash("Its message: free(): invalid pointer")},
+		}), []want{{
+			picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "-fsanitize=address",
+			"Its message: free(): invalid pointer. The program has probably written past the end of an array",
+		}}},
 		{"the C library, without", 1, abort(picture.Abort{By: "the C library"}), crash("was not found in memory")},
 		{"the runtime", 1, abort(picture.Abort{By: "the OpenMP runtime", Message: "OMP: Error #13"}),
 			crash("the OpenMP runtime ended the program")},

@@ -80,7 +80,9 @@ func (d *drawer) deadlock(path []hop) picture.Verdict {
 	}
 	d.addBlocked(&v)
 	if d.oneTeam(v.Cycle) {
-		d.tellDivergent(&v)
+		if d.tellDivergent(&v); d.tellInTask(&v) {
+			return v
+		}
 	} else {
 		d.tellDeadlock(&v)
 	}

@@ -45,16 +45,18 @@ type drawer struct {
 	*index
 	*graph
 	groups   []*group
-	sharing  map[int]int  // LWP → the processor that a verdict says it shares
-	reported map[int]bool // threads of rings that a verdict is on
-	atEnded  map[int]bool // threads that wait for one that ended in its region
+	sharing  map[int]int         // LWP → the processor that a verdict says it shares
+	reported map[int]bool        // threads of rings that a verdict is on
+	atEnded  map[int]bool        // threads that wait for one that ended in its region
+	inTasks  map[picture.ID]bool // regions of which a verdict tells that a barrier is in an explicit task
 }
 
 func newDrawer(pic *picture.Picture) *drawer {
 	x := newIndex(pic)
 	groups := x.barrierGroups()
 	return &drawer{index: x, graph: graphOf(x, groups), groups: groups,
-		sharing: map[int]int{}, reported: map[int]bool{}, atEnded: map[int]bool{}}
+		sharing: map[int]int{}, reported: map[int]bool{}, atEnded: map[int]bool{},
+		inTasks: map[picture.ID]bool{}}
 }
 
 // isStuck reports whether a thread can never proceed.

@@ -8,12 +8,20 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
+// What is said of a barrier in an explicit task.
+const (
+	noBarrierInTask = "OpenMP allows no barrier in an explicit task: the threads of the team do not all execute it, " +
+		"and the barrier at which they wait themselves is complete only when the task is finished."
+	barrierOutOfTask = "wait for tasks with taskwait or taskgroup, and move the barrier out of the task: only the " +
+		"threads of the team themselves may encounter one, each outside of explicit tasks"
+)
+
 // illegalBarriers finds threads that wait at a barrier in an explicit task, where OpenMP
 // allows none: the other members of the team need not come there, and a barrier of theirs
 // waits for the task.
 func illegalBarriers(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
-	told := map[picture.ID]bool{}
+	told := d.inTasks
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
 		if _, ok := d.barrierInTask(w); !ok || told[w.Region] {
@@ -47,13 +55,12 @@ func (x *index) barrierInTask(w *picture.Wait) (*picture.Task, bool) {
 }
 
 // illegalBarrier makes the verdict on the barriers in tasks of one region. It hangs if all
-// members sleep at barriers, as none of them can finish the task then.
+// members stand, as none of them can finish the task then.
 func illegalBarrier(d *drawer, first *picture.Wait) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictIllegalBarrier, Severity: picture.SeverityWarning, Certainty: picture.Certain,
 		Region: first.Region,
-		Fix: "wait for tasks with taskwait or taskgroup, and move the barrier out of the task: only the threads of " +
-			"the team themselves may encounter one, each outside of explicit tasks",
+		Fix:    barrierOutOfTask,
 	}
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
@@ -62,37 +69,96 @@ func illegalBarrier(d *drawer, first *picture.Wait) picture.Verdict {
 			continue
 		}
 		v.Threads, v.Tasks = append(v.Threads, lwp), append(v.Tasks, t.ID)
-		at := "at a barrier"
-		if !w.EndOfRegion { // else a tail call hides where it is
-			at = d.whichBarrier(lwp)
-		}
-		text := fmt.Sprintf("%s waits %s, in the explicit task", d.who(lwp), at)
-		if t.Function != nil && t.Function.Line != 0 {
-			text += fmt.Sprintf(" of %s:%d", base(t.Function.File), t.Function.Line)
-		}
-		v.Evidence = append(v.Evidence, text)
+		v.Evidence = append(v.Evidence, d.waitsInTask(w, t))
 	}
 	v.Summary = phrase.Clauses(v.Evidence, 1, len(v.Threads))
-	v.Explanation = "OpenMP allows no barrier in an explicit task: the threads of the team do not all execute it, " +
-		"and the barrier at which they wait themselves is complete only when the task is finished."
-	if d.allAtBarriers(first.Region) {
+	v.Explanation = noBarrierInTask
+	if how := d.allStand(first.Region); how != "" {
 		v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
-		v.Explanation += " All threads of the team sleep at barriers, and none of them can finish it."
+		v.Explanation += how
 		d.never(v.Certainty, v.Threads)
 		d.addBlocked(&v)
 	}
 	return v
 }
 
-// allAtBarriers reports whether all members of a region sleep at barriers, and no task is
-// about to be run by one of them.
-func (x *index) allAtBarriers(id picture.ID) bool {
-	r := x.regions[id]
+// waitsInTask says at which barrier a thread waits, and in which explicit task.
+func (x *index) waitsInTask(w *picture.Wait, t *picture.Task) string {
+	at := "at a barrier"
+	if !w.EndOfRegion { // else a tail call hides where it is
+		at = x.whichBarrier(w.Thread)
+	}
+	text := fmt.Sprintf("%s waits %s, in the explicit task", x.who(w.Thread), at)
+	if t.Function != nil && t.Function.Line != 0 {
+		text += fmt.Sprintf(" of %s:%d", base(t.Function.File), t.Function.Line)
+	}
+	return text
+}
+
+// tellInTask makes a verdict on members of a team at different barriers one on the barrier in an
+// explicit task, if that is where one of them waits.
+func (d *drawer) tellInTask(v *picture.Verdict) bool {
+	for _, s := range v.Cycle {
+		w := d.waits[s.Thread]
+		t, ok := d.barrierInTask(w)
+		if !ok {
+			continue
+		}
+		d.inTasks[w.Region] = true
+		v.Kind, v.Summary, v.Fix = picture.VerdictIllegalBarrier, d.waitsInTask(w, t), barrierOutOfTask
+		v.Explanation = noBarrierInTask
+		return true
+	}
+	return false
+}
+
+// allStand says how all members of a region wait, and that none of them can finish the task in
+// which one is at a barrier: they sleep at barriers, or are at such that not all have come to, or wait for
+// tasks, and no task is about to be run by one of them. It is empty if they do not.
+func (d *drawer) allStand(id picture.ID) string {
+	r := d.regions[id]
 	unbegun := func(t picture.Task) bool { return t.Unbegun() && t.Region == id }
-	return r != nil && len(r.Threads) >= r.TeamSize && !x.facts.TasksCut &&
-		!slices.ContainsFunc(r.Threads, func(lwp int) bool {
-			w := x.waits[lwp]
-			return w == nil || w.Kind != picture.WaitBarrier || !w.Asleep
-		}) &&
-		!slices.ContainsFunc(x.pic.Tasks, unbegun)
+	if r == nil || len(r.Threads) < r.TeamSize || d.facts.TasksCut || slices.ContainsFunc(d.pic.Tasks, unbegun) {
+		return ""
+	}
+	how := " All threads of the team sleep at barriers, and none of them can finish it."
+	for _, lwp := range r.Threads {
+		w := d.waits[lwp]
+		switch {
+		case w == nil:
+			return ""
+		case w.Kind == picture.WaitBarrier && (w.Asleep || d.incomplete(w)):
+		case w.Kind == picture.WaitTaskgroup, w.Kind == picture.WaitTaskwait && d.hasUnfinished(w.Task):
+			how = " All threads of the team are at barriers, or wait for tasks that were begun, and none of them can " +
+				"finish it."
+		default:
+			return ""
+		}
+	}
+	return how
+}
+
+// incomplete reports whether members of the team have not come to the barrier that w is at.
+func (d *drawer) incomplete(w *picture.Wait) bool {
+	return slices.ContainsFunc(d.groups, func(b *group) bool {
+		return slices.Contains(b.waits, w) && len(b.missing) > 0
+	})
+}
+
+// hasUnfinished reports whether the runtime counts children of a task that are not finished.
+func (x *index) hasUnfinished(id picture.ID) bool {
+	t := x.tasks[id]
+	return t != nil && t.IncompleteChildren != nil && *t.IncompleteChildren > 0
+}
+
+// someInTask reports whether a member of a region waits at a barrier in an explicit task.
+func (x *index) someInTask(id picture.ID) bool {
+	return slices.ContainsFunc(x.regions[id].Threads, func(lwp int) bool {
+		w := x.waits[lwp]
+		if w == nil {
+			return false
+		}
+		_, ok := x.barrierInTask(w)
+		return ok
+	})
 }

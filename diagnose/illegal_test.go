@@ -32,7 +32,26 @@ func TestIllegalBarrier(t *testing.T) {
 			warning(picture.VerdictIllegalBarrier, "taskwait", "in the explicit task", 1)}},
 		{"one works", 3, inTask("task", true, func(s scene) { s.Facts.Waits = s.Facts.Waits[:2] }), []want{
 			warning(picture.VerdictIllegalBarrier, "taskwait", "in the explicit task", 1)}},
+		{"one waits for a task that was begun", 3, inTask("task", true, func(s scene) {
+			s.waitsForTasks("i2", 2)
+		}), []want{likely(picture.VerdictIllegalBarrier, "taskwait", "or wait for tasks that were begun", 1)}},
+		{"one waits for a task that is queued", 3, inTask("task", true, func(s scene) {
+			s.waitsForTasks("i2", 2)
+			s.task("u", "i2", picture.TaskQueued, 0)
+		}), []want{warning(picture.VerdictIllegalBarrier, "taskwait", "in the explicit task", 1)}},
 		{"between two tasks, at a barrier of its own", 3, inTask("parallel", true, same), nil},
 		{"in no task", 3, inTask("task", true, func(s scene) { s.Facts.Waits[0].Task = "i1" }), nil},
 	})
+}
+
+// waitsForTasks has a thread wait in a taskwait in a task, of which one child is not finished.
+func (s scene) waitsForTasks(id picture.ID, lwp int) {
+	one := 1
+	for i := range s.Tasks {
+		if s.Tasks[i].ID == id {
+			s.Tasks[i].IncompleteChildren = &one
+		}
+	}
+	w := &s.Facts.Waits[lwp-1]
+	w.Kind, w.Task, w.Asleep = picture.WaitTaskwait, id, false
 }

@@ -290,8 +290,12 @@ func shownToHold(l *picture.Lock) string {
 		return "no frame of any thread is between a call that acquires it and one that releases it"
 	}
 	first := l.Holders[0]
+	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
+	if len(l.Holders) == 1 {
+		return "one thread may hold it, from earlier in the same code, and cannot go on before it is released; " + one
+	}
 	return fmt.Sprintf("%s may hold it, from earlier in the same code, and none of them can go on before it is "+
-		"released, whichever does; LWP %d: %s", count(len(l.Holders)), first.Thread, first.Evidence)
+		"released, whichever does; %s", count(len(l.Holders)), one)
 }
 
 // leftAt says where the code that acquires a lock goes on without releasing it.

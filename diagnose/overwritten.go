@@ -2,9 +2,39 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
+
+// findWrite is how a write is found that went where it should not.
+const findWrite = "build the program with -fsanitize=address, or run it in valgrind, to find the first write that is " +
+	"out of bounds"
+
+// heapErrors begin what the C library says where it finds that what it keeps of the heap is
+// damaged.
+var heapErrors = []string{
+	"free(): ", "malloc(): ", "realloc(): ", "calloc(): ", "munmap_chunk(): ", "mremap_chunk(): ",
+	"malloc_consolidate(): ", "double free or corruption", "corrupted ", "break adjusted to free malloc space",
+}
+
+// ofMemory says what a message of the C library tells of the program's memory; empty if nothing.
+func ofMemory(message string) string {
+	begins := func(p string) bool { return strings.HasPrefix(message, p) }
+	switch {
+	case strings.Contains(message, "double free"):
+		return "The program has probably freed the same memory twice, or written past the end of an array on the heap."
+	case slices.ContainsFunc(heapErrors, begins):
+		return "The program has probably written past the end of an array on the heap, or to memory that it had " +
+			"freed, or freed what it had not allocated; that may have been long before."
+	case strings.Contains(message, "stack smashing detected"):
+		return "A function of the program has written past the end of an array on its stack."
+	case strings.Contains(message, "buffer overflow detected"):
+		return "The program had the C library write past the end of an array whose size the compiler knew."
+	}
+	return ""
+}
 
 // overwritten tells of runtimes whose own memory was overwritten. Of a process that was
 // changing while it was read, nothing is concluded.
@@ -24,8 +54,7 @@ func overwritten(d *drawer) []picture.Verdict {
 				"Nothing that the runtime keeps is to be believed from there on: which regions and teams there are, " +
 				"who is idle, and the numbers that omp_get_thread_num and its like return.",
 			Evidence: r.Damage,
-			Fix: "build the program with -fsanitize=address, or run it in valgrind, to find the first write that is " +
-				"out of bounds",
+			Fix:      findWrite,
 		}
 		if crashed := d.pic.Target.CrashedLWP; crashed != 0 {
 			v.Threads = []int{crashed}

@@ -2,6 +2,8 @@ package text
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -19,6 +21,8 @@ const (
 	stackTail     = 12
 	// maxStacks bounds the stacks of one page.
 	maxStacks = 32
+	// maxLines bounds the further lines that a recursion's function is said to be at.
+	maxLines = 3
 )
 
 // frameKey is equal for frames of the same function: of the same construct in it, and
@@ -122,20 +126,25 @@ func pcColumn(f picture.Frame) string {
 }
 
 // recursionLine is "walk tree.c:7 ↔ main [task] tree.c:9, 169×": the functions that
-// call each other, with a line if it is the same each time.
+// call each other, with the lines that they are at.
 func (p *Printer) recursionLine(fs []picture.Frame, s stretch) string {
 	var parts []string
 	for i := range s.period {
 		f := fs[s.at+i]
+		var lines []string
 		for j := s.at + i; j < s.end(); j += s.period {
-			if fs[j].Line != f.Line {
-				f.Line = 0
+			if line := strconv.Itoa(fs[j].Line); fs[j].Line != f.Line && !slices.Contains(lines, line) {
+				lines = append(lines, line)
 			}
 			if f.PC != nil && (fs[j].PC == nil || *fs[j].PC != *f.PC) {
 				f.PC = nil
 			}
 		}
-		parts = append(parts, frameLine(p, f))
+		text := frameLine(p, f)
+		if len(lines) > 0 {
+			text += " and " + strings.Join(lines[:min(len(lines), maxLines)], ", ")
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, " ↔ ") + p.bold(fmt.Sprintf(", %d×", s.times))
 }

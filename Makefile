@@ -57,7 +57,7 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bench ompd-suite editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
+.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -112,6 +112,10 @@ applications: N = 3000
 applications: deps ## build real programs of others into DIR, and look at them N times while they run (needs network)
 	testdata/applications/build.sh $(DIR)
 	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -timeout 12h -v -run '^TestHealthyApplications$$' ./internal/e2e
+
+bugs: deps ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
+	testdata/applications/build-bugs.sh $(DIR)
+	OMPD_BUGS=$(DIR)/bugs $(TEST) -timeout 4h -v -run '^TestInjectedBugs$$' ./internal/e2e
 
 bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(TEST) -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)

@@ -153,7 +153,8 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 	}
 	raise := fmt.Sprintf("set OMP_STACKSIZE=%s (worker threads have %s now)", more, bytes(f.stackSize()))
 	if f.Initial {
-		raise = "raise the stack limit of the process (ulimit -s unlimited; OMP_STACKSIZE applies to worker threads only)"
+		raise = "raise the stack limit of the process (ulimit -s unlimited; OMP_STACKSIZE applies to worker " +
+			"threads only)"
 	}
 	v.Fix = raise + ", or put large arrays on the heap"
 	if f.Repeats >= recursion {
@@ -208,8 +209,8 @@ func bytes(n uint64) string {
 	return strconv.FormatUint(n, 10) + "B"
 }
 
-// stackSize is the size of the stack, without what a runtime adds to what was asked for: libomp
-// makes each further stack a little larger than the one before.
+// stackSize is the size of the stack, without what a runtime adds to what was asked for:
+// each further stack may be a little larger than the one before.
 func (f *fault) stackSize() uint64 {
 	size := f.high - f.low
 	for unit := uint64(1) << 62; unit >= 1<<10; unit >>= 1 {

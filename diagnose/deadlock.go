@@ -80,7 +80,7 @@ func (d *drawer) deadlock(path []hop) picture.Verdict {
 	}
 	d.addBlocked(&v)
 	if d.oneTeam(v.Cycle) {
-		if d.tellDivergent(&v); d.tellInTask(&v) {
+		if d.tellDivergent(&v); tellInTask(d, &v) {
 			return v
 		}
 	} else {

@@ -69,11 +69,11 @@ func illegalBarrier(d *drawer, first *picture.Wait) picture.Verdict {
 			continue
 		}
 		v.Threads, v.Tasks = append(v.Threads, lwp), append(v.Tasks, t.ID)
-		v.Evidence = append(v.Evidence, d.waitsInTask(w, t))
+		v.Evidence = append(v.Evidence, waitsInTask(d.index, w, t))
 	}
 	v.Summary = phrase.Clauses(v.Evidence, 1, len(v.Threads))
 	v.Explanation = noBarrierInTask
-	if how := d.allStand(first.Region); how != "" {
+	if how := allStand(d, first.Region); how != "" {
 		v.Severity, v.Certainty = picture.SeverityHang, picture.Likely
 		v.Explanation += how
 		d.never(v.Certainty, v.Threads)
@@ -83,7 +83,7 @@ func illegalBarrier(d *drawer, first *picture.Wait) picture.Verdict {
 }
 
 // waitsInTask says at which barrier a thread waits, and in which explicit task.
-func (x *index) waitsInTask(w *picture.Wait, t *picture.Task) string {
+func waitsInTask(x *index, w *picture.Wait, t *picture.Task) string {
 	at := "at a barrier"
 	if !w.EndOfRegion { // else a tail call hides where it is
 		at = x.whichBarrier(w.Thread)
@@ -97,7 +97,7 @@ func (x *index) waitsInTask(w *picture.Wait, t *picture.Task) string {
 
 // tellInTask makes a verdict on members of a team at different barriers one on the barrier in an
 // explicit task, if that is where one of them waits.
-func (d *drawer) tellInTask(v *picture.Verdict) bool {
+func tellInTask(d *drawer, v *picture.Verdict) bool {
 	for _, s := range v.Cycle {
 		w := d.waits[s.Thread]
 		t, ok := d.barrierInTask(w)
@@ -105,7 +105,7 @@ func (d *drawer) tellInTask(v *picture.Verdict) bool {
 			continue
 		}
 		d.inTasks[w.Region] = true
-		v.Kind, v.Summary, v.Fix = picture.VerdictIllegalBarrier, d.waitsInTask(w, t), barrierOutOfTask
+		v.Kind, v.Summary, v.Fix = picture.VerdictIllegalBarrier, waitsInTask(d.index, w, t), barrierOutOfTask
 		v.Explanation = noBarrierInTask
 		return true
 	}
@@ -115,7 +115,7 @@ func (d *drawer) tellInTask(v *picture.Verdict) bool {
 // allStand says how all members of a region wait, and that none of them can finish the task in
 // which one is at a barrier: they sleep at barriers, or are at such that not all have come to, or wait for
 // tasks, and no task is about to be run by one of them. It is empty if they do not.
-func (d *drawer) allStand(id picture.ID) string {
+func allStand(d *drawer, id picture.ID) string {
 	r := d.regions[id]
 	unbegun := func(t picture.Task) bool { return t.Unbegun() && t.Region == id }
 	if r == nil || len(r.Threads) < r.TeamSize || d.facts.TasksCut || slices.ContainsFunc(d.pic.Tasks, unbegun) {
@@ -127,8 +127,8 @@ func (d *drawer) allStand(id picture.ID) string {
 		switch {
 		case w == nil:
 			return ""
-		case w.Kind == picture.WaitBarrier && (w.Asleep || d.incomplete(w)):
-		case w.Kind == picture.WaitTaskgroup, w.Kind == picture.WaitTaskwait && d.hasUnfinished(w.Task):
+		case w.Kind == picture.WaitBarrier && (w.Asleep || incomplete(d, w)):
+		case w.Kind == picture.WaitTaskgroup, w.Kind == picture.WaitTaskwait && hasUnfinished(d.index, w.Task):
 			how = " All threads of the team are at barriers, or wait for tasks that were begun, and none of them can " +
 				"finish it."
 		default:
@@ -139,20 +139,20 @@ func (d *drawer) allStand(id picture.ID) string {
 }
 
 // incomplete reports whether members of the team have not come to the barrier that w is at.
-func (d *drawer) incomplete(w *picture.Wait) bool {
+func incomplete(d *drawer, w *picture.Wait) bool {
 	return slices.ContainsFunc(d.groups, func(b *group) bool {
 		return slices.Contains(b.waits, w) && len(b.missing) > 0
 	})
 }
 
 // hasUnfinished reports whether the runtime counts children of a task that are not finished.
-func (x *index) hasUnfinished(id picture.ID) bool {
+func hasUnfinished(x *index, id picture.ID) bool {
 	t := x.tasks[id]
 	return t != nil && t.IncompleteChildren != nil && *t.IncompleteChildren > 0
 }
 
 // someInTask reports whether a member of a region waits at a barrier in an explicit task.
-func (x *index) someInTask(id picture.ID) bool {
+func someInTask(x *index, id picture.ID) bool {
 	return slices.ContainsFunc(x.regions[id].Threads, func(lwp int) bool {
 		w := x.waits[lwp]
 		if w == nil {

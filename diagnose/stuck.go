@@ -11,7 +11,7 @@ import (
 func base(file string) string { return filepath.Base(file) }
 
 // inPlace is " in foo x.c:12", where the program's own code is in a thread; empty without a line.
-func (x *index) inPlace(lwp int) string {
+func inPlace(x *index, lwp int) string {
 	f, ok := innermost(x.frames(lwp))
 	if !ok || f.Line == 0 {
 		return ""
@@ -47,7 +47,7 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 		what := describe(step.WaitsFor)
 		v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.who(lwp), what)
 		v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release%s, which "+
-			"only this thread could do.", d.who(lwp), what, d.inPlace(lwp))
+			"only this thread could do.", d.who(lwp), what, inPlace(d.index, lwp))
 		if w.Kind == picture.WaitStatic {
 			v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.who(lwp), what)
 			v.Explanation = fmt.Sprintf("%s is in %s, and came to the same variable again, perhaps in a "+

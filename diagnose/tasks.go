@@ -77,7 +77,7 @@ func (x *index) detachedTasks(w *picture.Wait) (detached, bool) {
 	if c.events == 0 {
 		d = unlisted(x, counted)
 	}
-	if d.unlisted && !d.sure && x.someInTask(w.Region) { // tasks suspended there are in no list
+	if d.unlisted && !d.sure && someInTask(x, w.Region) { // tasks suspended there are in no list
 		return detached{}, false
 	}
 	return d, d.count > 0 && c.others == 0

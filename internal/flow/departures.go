@@ -24,7 +24,7 @@ func (f *Function) Departures(effects []Effect) []Departure {
 	if f.spend(len(f.insts)) != nil || f.Indirect {
 		return nil
 	}
-	in, w := f.propagate(facts{entry: No, effects: effects}), f.ways(effects)
+	in, w := f.propagate(facts{entry: No, effects: effects}), waysOf(f, effects)
 	entries := make([]int, len(f.blocks))
 	for b := range f.blocks {
 		for _, s := range f.blocks[b].succ {
@@ -178,18 +178,19 @@ type ways struct {
 	ends   []bool // no path comes to such a call, nor returns: all come to code that ends the program
 }
 
-// ways finds where all paths come to.
-func (f *Function) ways(effects []Effect) ways {
+// waysOf finds where all paths of a function come to.
+func waysOf(f *Function, effects []Effect) ways {
 	w := ways{make([]bool, len(f.blocks)), make([]bool, len(f.blocks))}
 	own := make([]Effect, len(f.blocks))    // of the first call that has one
 	branch := make([]Effect, len(f.blocks)) // of a call that is a branch at the end
 	for b := range f.blocks {
-		own[b], branch[b] = f.firstEffect(b, effects), NoReturn
+		own[b], branch[b] = firstEffect(f, b, effects), NoReturn
 		if s, ok := f.siteOf[f.blocks[b].last-1]; ok && f.isBranch(f.blocks[b].last-1) {
 			branch[b] = effects[s]
 		}
 		w.closes[b] = own[b].MayClears() || own[b] == NoEffect && branch[b].MayClears()
-		w.ends[b] = own[b] == NoReturn || own[b] == NoEffect && len(f.blocks[b].succ) == 0 && !f.isExit(f.blocks[b].last-1)
+		stops := len(f.blocks[b].succ) == 0 && !f.isExit(f.blocks[b].last-1)
+		w.ends[b] = own[b] == NoReturn || own[b] == NoEffect && stops
 	}
 	for changed := true; changed; {
 		changed = false
@@ -208,7 +209,7 @@ func (f *Function) ways(effects []Effect) ways {
 }
 
 // firstEffect is the effect of the first call in block b that surely has one, but for a branch.
-func (f *Function) firstEffect(b int, effects []Effect) Effect {
+func firstEffect(f *Function, b int, effects []Effect) Effect {
 	blk := &f.blocks[b]
 	for i := blk.first; i < blk.last; i++ {
 		s, ok := f.siteOf[i]

@@ -63,11 +63,13 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 build: ## build bin/ompd-inspect, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN).whole ./cmd/ompd-inspect
 ifeq ($(shell $(GO) env GOARCH),amd64)
-	@whole=$$($(JOINELF) $(BIN)) && CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS),lean \
+	@whole=$$($(JOINELF) $(BIN).whole) && CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS),lean \
 		-ldflags "$(LDFLAGS) -T $(LEAN_AT)" -asmflags "-D=WHOLE=$$whole" -o $(BIN).lean ./cmd/ompd-inspect
-	@$(JOINELF) $(BIN) $(BIN).lean $(BIN); status=$$?; rm $(BIN).lean; exit $$status
+	@$(JOINELF) $(BIN).whole $(BIN).lean $(BIN); status=$$?; rm $(BIN).lean $(BIN).whole; exit $$status
+else
+	@mv $(BIN).whole $(BIN)
 endif
 	@$(BIN) version | grep -qF '$(VERSION)' || { echo "$(BIN) does not say that it is $(VERSION)" >&2; exit 1; }
 

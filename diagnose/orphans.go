@@ -41,8 +41,9 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 // an if, say), or by a call of which it is not known which lock it acquires, where nobody else can: its
 // code may still come to release it, all others that may release it wait for it themselves, and no code
 // leaves it without a release but that where the holder is now, which has not come to its end. Where
-// code leaves it somewhere, one who waits may be the one that did, and where a thread waits in the very
-// call that may have acquired it, that call was made by more than one.
+// code leaves it somewhere, one who waits may be the one that did. Where a thread waits in the very call
+// that may have acquired it, that call was made by more than one, and any of them may have left it
+// before; but not where the holder is in that call again, for another lock.
 func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
 	waiters := b.sameTarget(w)
 	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
@@ -65,8 +66,8 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 		taken := h.Taken
 		return ok && taken != nil && f.PC != nil && taken.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
 	}
-	if slices.ContainsFunc(l.Leaves, passed) ||
-		(len(l.Leaves) > 0 || slices.Contains(waiters, h.Thread)) && slices.ContainsFunc(waiters, madeBy) {
+	another := len(l.Leaves) == 0 && !slices.Contains(waiters, h.Thread) && madeBy(h.Thread)
+	if slices.ContainsFunc(l.Leaves, passed) || !another && slices.ContainsFunc(waiters, madeBy) {
 		return picture.Holder{}, false
 	}
 	for _, e := range may.edges {

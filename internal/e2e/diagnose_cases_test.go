@@ -272,7 +272,8 @@ func exceptionVerdicts() []expectation {
 			certainty: "certain", threads: 1, says: append(says, "it was thread 1 of 2 of the parallel region")}
 	}
 	const region, runtimeError = "EXCEPTION LEFT A PARALLEL REGION", "It says: negative pivot in row 7"
-	inlined := died("11", "CRASH", runtimeError, "Checked::~Checked verdict_exception.cc:67", "noexcept, as destructors are")
+	inlined := died("11", "CRASH", runtimeError, "Checked::~Checked verdict_exception.cc:67",
+		"noexcept, as destructors are")
 	inlined.certainty = "likely"
 	return []expectation{
 		inlined,
@@ -284,7 +285,8 @@ func exceptionVerdicts() []expectation {
 		died("5", region, "int", "It says: 42"),
 		died("6", region, "std::logic_error, thrown in", "It says: thrown in the region's code"),
 		died("7", region, runtimeError),
-		died("8", "CRASH", "called by std::terminate() in pivot verdict_exception.cc:34", "no exception was on its way"),
+		died("8", "CRASH", "called by std::terminate() in pivot verdict_exception.cc:34",
+			"no exception was on its way"),
 		died("9", "CRASH", "was to end by pthread_exit", "may not be left by that"),
 		died("10", "CRASH", "called abort in"),
 	}

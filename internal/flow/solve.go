@@ -256,6 +256,8 @@ func (f *Function) execute(s *symbolic.State, i int) {
 		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
 		case lift.UopCall:
 			call(f, s, i, u)
+		case lift.UopLoad:
+			f.load(s, in, u, perhaps)
 		default:
 			s.Apply(u)
 			if perhaps && u.Code != lift.UopStore && u.Code != lift.UopPush && u.Code != lift.UopFlags {

@@ -200,3 +200,17 @@ func (f *Function) passageOf(from, to int) *passage {
 	f.memo.between[key] = p
 	return p
 }
+
+// load does a load. One of a cell of the stack of which nothing was known shows what the cell
+// holds from then on.
+func (f *Function) load(s *symbolic.State, in *inst, u *lift.Uop, perhaps bool) {
+	at := s.Value(u.A)
+	s.Apply(u)
+	switch e := s.Regs[u.Dst]; {
+	case perhaps:
+		s.Regs[u.Dst] = nil
+	case at.Kind == symbolic.KindStack && e.Nameless():
+		s.Regs[u.Dst] = symbolic.Extend(f.leaf(valueName{pc: in.pc, reg: u.Dst}), u.Size, false)
+		s.Holds(at.Val, u.Size, s.Regs[u.Dst])
+	}
+}

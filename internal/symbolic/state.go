@@ -151,6 +151,10 @@ func (s *State) store(addr, value *Expr, size uint8, saved bool) {
 	s.Stack = append(s.Stack, slot{addr.Val, size, saved, value})
 }
 
+// Holds says that the cell of the stack at a distance from the stack pointer at entry holds e,
+// as a load of it has shown.
+func (s *State) Holds(off uint64, size uint8, e *Expr) { s.store(Leaf(KindStack, off), e, size, false) }
+
 // Escape forgets the cells of the stack that a callee can write because their
 // address, or that of a cell below, is among its arguments.
 func (s *State) Escape(args []*Expr) {

@@ -41,9 +41,8 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iterat
 	if err != nil {
 		return rtl.Iteration{}, err
 	}
-	if st.State != rtl.StateWaitOrdered || !strings.HasPrefix(o.function(), "GOMP_doacross_wait") || ev.Entry == nil ||
-		ev.Entry.Arg == nil {
-		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration of signed numbers: %w", h, callbacks.Unavailable)
+	if st.State != rtl.StateWaitOrdered || !waitsForIteration(o.function()) || ev.Entry == nil || ev.Entry.Arg == nil {
+		return rtl.Iteration{}, fmt.Errorf("%v waits for no iteration: %w", h, callbacks.Unavailable)
 	}
 	first, ok := ev.Entry.Arg(0)
 	if !ok || o.region == nil || o.region.team == nil {
@@ -70,6 +69,12 @@ func (wr *waits) WaitedIteration(h handles.Thread, ev *rtl.Evidence) (rtl.Iterat
 	}
 	out.Evidence = fmt.Sprintf("what is posted of its part of the loop, at %#x, is before it", d.element)
 	return out, nil
+}
+
+// waitsForIteration reports whether a function of the runtime is one of those that wait for an
+// iteration: of loops over unsigned long long it has its own, with the same arguments.
+func waitsForIteration(function string) bool {
+	return strings.HasPrefix(function, "GOMP_doacross_wait") || strings.HasPrefix(function, "GOMP_doacross_ull_wait")
 }
 
 // doacross reads the loop that o waits in, and finds the part of it that has an iteration of

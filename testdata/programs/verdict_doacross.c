@@ -1,7 +1,8 @@
 /* Loops with cross-iteration dependences, where an iteration is waited for that nobody will post.
  * "0": a wavefront over rows and columns, as in a point-to-point benchmark; one row leaves its
  * columns by a path without depend(source). "1": a loop that one path of leaves without it.
- * "2": an iteration waits for the one behind it, which its own thread has.
+ * "2": an iteration waits for the one behind it, which its own thread has. "3": as 1, with numbers
+ * above those that are signed.
  * A second argument of 1: nothing is wrong, but the row or iteration that is waited for takes long. */
 #include "truth.h"
 
@@ -56,6 +57,21 @@ static void line(void) {
   }
 }
 
+__attribute__((noinline)) static void numbers(unsigned long long from) {
+#pragma omp for ordered(1) schedule(dynamic) nowait
+  for (unsigned long long i = from; i < from + 4; i++) {
+    waits(i == from + 3);
+#pragma omp ordered depend(sink : i - 1)
+    grid[0][i % 4]++;
+    if (i == from + 2) {
+      if (healthy)
+        slow();
+      continue; /* the path without depend(source) */
+    }
+#pragma omp ordered depend(source)
+  }
+}
+
 static void later(void) {
   int me = omp_get_thread_num();
 #pragma omp for ordered(1) schedule(static) nowait
@@ -81,6 +97,8 @@ int main(int argc, char **argv) {
       wavefront();
     else if (way == 1)
       line();
+    else if (way == 3)
+      numbers(1ULL << 63);
     else
       later();
     TRUTH_WAIT("wait_barrier_explicit", 0, 0);

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,15 +38,16 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 		tp := accessor.ThreadPointer(d.target, uint64(n.lwp), n.pthread)
 		got, err := call.Check(rt, n.h, tp)
 		if err != nil {
-			continue // the thread itself shows what is wrong
+			failed = cmp.Or(failed, err)
+			continue
 		}
 		asked++
 		same += got.Same
 		for _, d := range got.Differ {
 			differ = append(differ, fmt.Sprintf("thread %d: %v", n.lwp, d))
 		}
-		if len(got.Unasked) > 0 && failed == nil {
-			failed = got.Unasked[0]
+		if len(got.Unasked) > 0 {
+			failed = cmp.Or(failed, got.Unasked[0])
 		}
 	}
 	switch {
@@ -59,6 +61,8 @@ func (d *doctor) checkNumbers(rt *runtimeView) picture.Check {
 		c.Detail = fmt.Sprintf("%d numbers of %d threads are what omp_get_* would return to them", same, asked)
 	case failed != nil:
 		c.Detail = "omp_get_* could not be evaluated: " + message(failed)
+	case asked > 0:
+		c.Detail = "the code of omp_get_*, to compare them with, is not at hand"
 	}
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -90,11 +91,54 @@ func Open(t callbacks.Target, o Options) ([]*Process, error) {
 		}
 		errs = append(errs, err)
 	}
+	errs = append(errs, lost(t, ps, errs)...)
 	err := errors.Join(errs...)
 	if err == nil && len(ps) == 0 {
 		err = ErrNoRuntime
 	}
 	return ps, err
+}
+
+// errLost is why a runtime whose file is not at hand could not be read.
+var errLost = fmt.Errorf("the file is not at hand, and the memory alone does not show the runtime: %w",
+	callbacks.Incompatible)
+
+// lost are the errors of runtimes that only the names of their files tell: these are not at hand,
+// and nothing in memory shows what is in them.
+func lost(t callbacks.Target, ps []*Process, errs []error) []error {
+	lister, ok := t.(callbacks.ModuleLister)
+	if !ok {
+		return nil
+	}
+	mods, _ := lister.Modules() // what is wrong with them was told
+	var out []error
+	for _, mod := range mods {
+		if mod.Image != nil || !isRuntimeFile(path.Base(mod.Path)) || isKnown(mod, ps, errs) {
+			continue
+		}
+		out = append(out, fmt.Errorf("OpenMP runtime in %s: %w", mod.Path, &rtl.Unread{Module: mod, Err: errLost}))
+	}
+	return out
+}
+
+// isRuntimeFile reports whether a file is called like a runtime.
+func isRuntimeFile(name string) bool {
+	return slices.ContainsFunc(drivers(), func(d rtl.Driver) bool {
+		return slices.ContainsFunc(d.Files, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+}
+
+// isKnown reports whether the runtime in a module was opened, or there is an error of it.
+func isKnown(mod *callbacks.Module, ps []*Process, errs []error) bool {
+	for _, p := range ps {
+		if m := p.rt.Identity().Module; m != nil && m.Low == mod.Low {
+			return true
+		}
+	}
+	return slices.ContainsFunc(errs, func(err error) bool {
+		var d *rtl.Dormant
+		return errors.As(err, &d) && d.Identity.Module != nil && d.Identity.Module.Low == mod.Low
+	}) || refused(mod, ps, errs)
 }
 
 // refused reports whether the driver that recognizes a module could not read it: its

@@ -21,6 +21,8 @@ type Driver struct {
 	// RecognizeStripped does the same for an executable without symbols, by texts
 	// in its constant data. It is nil where there are no such texts.
 	RecognizeStripped func(contains func(text string) bool) (Kind, bool)
+	// Files are how the names of the files of such runtimes begin.
+	Files []string
 	// Open opens all such runtimes in t. The handles of the i-th of the result
 	// carry the stamp first with i added to its Space. None is no error; one that
 	// is there and cannot be read is an error beside those that can, a *Dormant if

@@ -30,8 +30,13 @@ func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
 // what the runtime's memory shows is right, and a state is that which the program
 // says, or one that leaves open what cannot be told.
 func TestRuntimeFileMissing(t *testing.T) {
-	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{omptest.LLVM: omptest.RuntimeOf(t, 16),
-		omptest.GCC: omptest.Libgomp(t)} {
+	for _, rt := range []omptest.Runtime{
+		omptest.RuntimeOf(t, 9), omptest.RuntimeOf(t, 11), omptest.RuntimeOf(t, 16), omptest.Libgomp(t),
+	} {
+		compiler := omptest.LLVM
+		if strings.HasPrefix(rt.Name, "libgomp") {
+			compiler = omptest.GCC
+		}
 		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested",
 			"tasks_deps", "idle"} {
 			t.Run(rt.Name+"/"+program, func(t *testing.T) {
@@ -118,6 +123,30 @@ func TestRuntimeMemoryLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	unreadable(t, lost, "threads are in its code")
+}
+
+// TestRuntimeFileLost looks at cores of a program whose runtime's file and memory both tell
+// nothing: it has made no OpenMP call, and the file is not at hand.
+func TestRuntimeFileLost(t *testing.T) {
+	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 11), omptest.Libgomp(t)} {
+		t.Run(rt.Name, func(t *testing.T) {
+			compiler := omptest.LLVM
+			if strings.HasPrefix(rt.Name, "libgomp") {
+				compiler = omptest.GCC
+			}
+			private := privately(t, rt)
+			copyFile(t, rt.Lib, private.Lib)
+			exe := omptest.Compile(t, omptest.Build{Program: "crash_before", Compiler: compiler})
+			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel})
+			hide(t, private.Lib)
+			_, out, _ := output(t, "doctor", r.Core)
+			flat := strings.Join(strings.Fields(out), " ")
+			if !strings.Contains(flat, "could not be read: ") || !strings.Contains(flat, "the file is not at hand") ||
+				strings.Contains(flat, "no module of this program") {
+				t.Errorf("doctor does not say that a runtime could not be read:\n%s", out)
+			}
+		})
+	}
 }
 
 // vaguer are the states that may stand for one where the code that a thread waits in

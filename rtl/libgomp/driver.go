@@ -13,6 +13,7 @@ func Driver() rtl.Driver {
 	return rtl.Driver{
 		Family: family, Reads: "GNU libgomp 7-16",
 		Recognize: Recognize, RecognizeStripped: RecognizeStripped, Symbols: noSymbols,
+		Files: []string{"libgomp.so", "libgomp-"},
 		Open: func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
 			return Open(t, first, o.Options)
 		},

@@ -14,6 +14,7 @@ import (
 func Driver() rtl.Driver {
 	return rtl.Driver{
 		Family: locate.Family, Reads: "LLVM libomp 9-23", Recognize: locate.Recognize, Symbols: allSymbols,
+		Files: []string{"libomp.so", "libomp-", "libiomp5."},
 		Open: func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
 			return Open(t, first, o.Options)
 		},

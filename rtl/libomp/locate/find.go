@@ -28,7 +28,7 @@ func Find(t callbacks.Target) ([]*callbacks.Module, error) {
 	}
 	if len(found) == 0 {
 		for _, mod := range mods {
-			if mayHold(mod.Image, fileParts(t, mod)) && newMemorySource(t, mod).present() {
+			if mayHold(mod.Image, fileParts(t, mod)) && newMemorySource(t, mod).present(mod.Image == nil) {
 				found = append(found, mod)
 			}
 		}
@@ -54,10 +54,11 @@ func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
 	return err == nil
 }
 
-// present reports whether the runtime's description of itself is in the module.
-func (s *memorySource) present() bool {
+// present reports whether the runtime's description of itself is in the module, or, where its
+// file is not at hand, its threads: the oldest releases have no description.
+func (s *memorySource) present(lost bool) bool {
 	s.scan()
-	return s.scanErr == nil
+	return s.scanErr == nil || lost && s.poolErr == nil
 }
 
 // setting is an environment variable that every runtime of LLVM's kind reads and

@@ -44,7 +44,7 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	table := &tableSource{
 		arch: t.Arch(), evidence: cheap, costly: costly,
 		without: o.Without, bounds: func() layout.Releases { return exported(t, mod) },
-		confirm: j.allows, pick: j.decide, shaped: j.shaped,
+		confirm: j.allows, pick: j.decide, shaped: j.shaped, holds: j.holds,
 	}
 	j.table = table
 	r := layout.Resolver{

@@ -99,6 +99,19 @@ func (j *judge) shaped(fp *fingerprint, typ string) []int {
 	return fit
 }
 
+// holds reports whether the memory has threads, each a member of its team, and with a task of
+// the team, where a row has them.
+func (j *judge) holds(fp *fingerprint, row int) bool {
+	in := func(typ, field string) layout.Field { return fp.in(fieldOf(typ, field), row) }
+	team, tid := in("kmp_base_info_t", "th_team"), in("kmp_base_info_t", "th_info.ds.ds_tid")
+	members, task := in("kmp_base_team_t", "t_threads"), in("kmp_base_info_t", "th_current_task")
+	of := in("kmp_taskdata_t", "td_team")
+	return j.everyThread(func(info callbacks.Address) bool {
+		home := j.pointer(info, team)
+		return j.member(info, team, members, tid) && (home.IsNull() || j.pointer(j.pointer(info, task), of) == home)
+	})
+}
+
 // hasTaskTeam reports whether a thread has a task team.
 func (j *judge) hasTaskTeam(info callbacks.Address) bool {
 	a := j.pointer(info, j.field("kmp_base_info_t", "th_task_team"))

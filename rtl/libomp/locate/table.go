@@ -49,6 +49,7 @@ type tableSource struct {
 	confirm  func(fieldName, layout.Field) bool // what the memory says of a derived place
 	pick     func([]layout.Entry) int           // of several, the one that the memory confirms
 	shaped   func(*fingerprint, string) []int   // rows by which the memory holds such a structure
+	holds    func(*fingerprint, int) bool       // whether it holds threads, teams and tasks by a row
 	*fingerprint
 }
 
@@ -92,6 +93,11 @@ func (s *tableSource) compare() *fingerprint {
 		fp.gather(s.costly)
 	}
 	if len(fp.known) < minFingerprint {
+		fp.rows = s.silent(fp)
+		if fp.exact = len(fp.rows) > 0; fp.exact {
+			fp.name = "table " + fp.releases("/")
+			return fp
+		}
 		fp.err = fmt.Errorf("too little is known of the target to choose from the table: %w", layout.ErrUnknown)
 		return fp
 	}
@@ -110,6 +116,23 @@ func (s *tableSource) compare() *fingerprint {
 	}
 	fp.name = "table near " + fp.releases("/")
 	return fp
+}
+
+// firstDescribed is the first release that describes itself in its memory.
+const firstDescribed = 13
+
+// silent are the releases that do not describe themselves and by which the memory holds the
+// threads: where there is neither a description nor a file, the target is one of them.
+func (s *tableSource) silent(fp *fingerprint) (rows []int) {
+	if s.holds == nil {
+		return nil
+	}
+	for row := range fp.table.Releases {
+		if fp.table.number(row) < firstDescribed && s.holds(fp, row) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // choose takes the releases that equal all that is known, and of these the ones that

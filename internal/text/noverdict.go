@@ -32,7 +32,7 @@ func NoVerdict(pic *picture.Picture) string {
 	case len(waits) == 0:
 		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
 	default:
-		known = fmt.Sprintf("no sign of a hang: %d of %s at work; the others wait: %s", busy, are(len(waits)+busy),
+		known = fmt.Sprintf("no sign of a hang: %s at work; the others wait: %s", someAre(busy, len(waits)+busy),
 			waitList(waits))
 	}
 	switch {
@@ -65,11 +65,11 @@ func allBusy(n int) string {
 	return fmt.Sprintf("all %d threads are", n)
 }
 
-func are(n int) string {
+func someAre(n, all int) string {
 	if n == 1 {
-		return "1 thread is"
+		return fmt.Sprintf("1 of %d threads is", all)
 	}
-	return fmt.Sprintf("%d threads are", n)
+	return fmt.Sprintf("%d of %d threads are", n, all)
 }
 
 // waiting lists what the threads of OpenMP wait for, one entry a thread, and counts those

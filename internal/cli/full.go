@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,15 +44,8 @@ func withoutTarget(ctx context.Context, a *app) error { return a.ps(ctx, default
 
 // withOthers are the verbs of one look (as verbs has them) and all others (otherVerbs).
 func withOthers(a *app, looks []*cobra.Command) []*cobra.Command {
-	return slices.Concat(
-		looks[:3], []*cobra.Command{dlvVerb(a)},
-		looks[3:7], []*cobra.Command{a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a)},
-		looks[7:8], []*cobra.Command{a.symbolsVerb()},
-		looks[8:10], []*cobra.Command{
-			a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(),
-		},
-		looks[10:],
-	)
+	return append(looks, dlvVerb(a), a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
+		a.symbolsVerb(), a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb())
 }
 
 // canceled reports whether a look ended because its context did, here or at a server.

@@ -60,6 +60,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 			Lost: p.states.lost()},
 		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank }),
 	}
+	g.facts.Recorded, g.facts.History = p.recorded.find()
 	for i := range g.waits {
 		g.facts.Waits = append(g.facts.Waits, g.wait(&g.waits[i]))
 	}
@@ -77,7 +78,6 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 		g.facts.Abort = &a
 	}
 	p.exceptions.find(&g.facts.Abort)
-	g.facts.Recorded, g.facts.History = p.recorded.find()
 	g.recordedStates()
 	return g.facts
 }

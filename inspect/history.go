@@ -21,12 +21,7 @@ const historyShown = 8
 
 // history tells what the newest events show. A rehearsal does so, too, to learn what their
 // names need.
-func (r *recorded) history(w *recordedWords, reader *trace.Reader) *picture.History {
-	rec, err := reader.Recent(historyEach, historyAll)
-	if err != nil {
-		r.notes.warn("what was recorded cannot be read: %s", message(err))
-		return nil
-	}
+func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.History {
 	past := *w
 	past.rec = rec
 	stats := analyze.Stats(rec, analyze.Window{})

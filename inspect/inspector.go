@@ -153,12 +153,14 @@ func (in *Inspector) readThreads() {
 	}
 	states := &states{in.roster, in.code, in.stacks, data, flows}
 	spins := &spins{target: target, code: in.code, stacks: in.stacks, data: data}
+	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
+		notes: in.notes, code: in.code, data: data}
 	waits := &waitFinder{
 		in.roster, states, data,
 		&nativeWaits{
 			target, in.notes, in.roster, in.code, in.stacks, flows, data, memory, spins, map[*native]nativeState{},
 		},
-		memory, &lockHolders{in.roster, in.code, in.stacks, flows},
+		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
 	}
 	in.tracer = &tracer{in.roster, in.code, in.stacks, waits.native}
 	in.threads = &threadLister{
@@ -173,7 +175,7 @@ func (in *Inspector) readThreads() {
 		newConstructs(in.code, flows),
 		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
 		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
-		&recorded{target, in.cfg.Rings, in.cfg.Monotonic, about, in.notes, in.code, data},
+		recorded,
 	}
 }
 

@@ -21,6 +21,7 @@ type recorded struct {
 	notes     *notes
 	code      *codeNames
 	data      *dataNames
+	locks     recordedLocks
 }
 
 // restless is how long ago the last event of a thread is at least that is told: that of a
@@ -61,6 +62,12 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 	if r.monotonic != nil {
 		w.now, w.since = max(w.now, rec.Clock.Ticks(r.monotonic())), "ago"
 	}
+	recent, err := beside.Recent(historyEach, historyAll)
+	if err != nil {
+		r.notes.warn("what was recorded cannot be read: %s", message(err))
+		recent = &trace.Recording{}
+	}
+	r.locks.begin(rec, recent)
 	var out []picture.Recorded
 	for _, t := range rec.Threads {
 		if t.Life != trace.Alive {
@@ -71,20 +78,28 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 			one.State = string(picture.StateUndefined)
 		}
 		for i := range t.Held {
+			if !r.locks.has(&t.Held[i]) {
+				continue
+			}
 			held := w.event(&t.Held[i])
 			held.Says = "acquired " + w.words.Mutex(&t.Held[i])
 			one.Held = append(one.Held, held)
 		}
+		var newest *trace.Event
 		settled := r.monotonic == nil || rec.Clock.Between(t.Last, w.now) > restless
 		if settled && len(out) < newestMax && beside.Newest(t) == nil {
 			if e, ok := t.Newest(); ok {
 				last := w.event(&e)
-				one.Last = &last
+				one.Last, newest = &last, &e
 			}
 		}
+		r.locks.add(w, t, newest)
 		out = append(out, one)
 	}
-	return out, r.history(w, beside)
+	if err != nil {
+		return out, nil
+	}
+	return out, r.history(w, recent)
 }
 
 // beside returns a reader of the rings themselves, and not of a copy of the process: one would

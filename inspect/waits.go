@@ -25,12 +25,13 @@ type wait struct {
 
 // waitFinder finds what threads wait for, and who has it.
 type waitFinder struct {
-	roster  *roster
-	states  *states
-	data    *dataNames
-	native  *nativeWaits
-	memory  *reclaimed
-	holders *lockHolders
+	roster   *roster
+	states   *states
+	data     *dataNames
+	native   *nativeWaits
+	memory   *reclaimed
+	holders  *lockHolders
+	recorded *recordedLocks
 }
 
 // all returns what the threads of the target wait for; threads that wait for
@@ -166,9 +167,18 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 	case info.OwnerNumber >= 0:
 		l.OwnerGone = true
 	case info.Held:
-		l.Holders = wf.holders.find(w, l)
+		l.Holders = wf.lockHolders(w, l)
 	}
 	return l, nil
+}
+
+// lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
+// code shows.
+func (wf *waitFinder) lockHolders(w wait, l picture.Lock) []picture.Holder {
+	if h, ok := wf.recorded.holder(w, wf.roster.onFutex(w.n) && !w.timed); ok {
+		return []picture.Holder{h}
+	}
+	return wf.recorded.without(w, wf.holders.find(w, l))
 }
 
 // iteration is the iteration of a loop with dependences that w waits for, if nobody has

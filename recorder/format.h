@@ -140,7 +140,8 @@ struct recorder_ring {
     uint32_t type;         /* ompt_thread_t, 0 unknown */
     uint64_t pthread;      /* pthread_t of the thread */
     uint64_t size;         /* of this header and both rings */
-    uint64_t reserved0;
+    uint64_t foreign;      /* releases of locks that the table below did not have: another thread had acquired them, or
+                              this one before recording began */
 
     /* Numbers of entries of the tables below; those past a table's end are counted and not kept. */
     uint32_t held, regions, tasks;

@@ -126,7 +126,10 @@ inlined void held_remove(struct slot *s, uint64_t wait_id) {
     struct recorder_ring *ring = s->ring;
     uint32_t n = ring->held < RECORDER_HELD_MAX ? ring->held : RECORDER_HELD_MAX, i = n;
     while (i > 0 && ring->held_table[i - 1].b != wait_id) i--;
-    if (i == 0 && ring->held <= RECORDER_HELD_MAX) return;
+    if (i == 0 && ring->held <= RECORDER_HELD_MAX) {
+        ring->foreign++;
+        return;
+    }
     for (; i > 0 && i < n; i++) ring->held_table[i - 1] = ring->held_table[i];
     ring->held--;
 }

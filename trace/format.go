@@ -80,6 +80,7 @@ const (
 	ringPreviousTID = 160
 	ringType        = 164
 	ringPthread     = 168
+	ringForeign     = 184
 	ringHeld        = 192
 	ringRegions     = 196
 	ringTasks       = 200

@@ -135,12 +135,14 @@ func TestDoing(t *testing.T) {
 		le.PutUint64(g[256+32*i+24:], uint64(i))
 	}
 	g[256+32*3+8] = 99 // nothing that a recorder leaves there
+	le.PutUint64(g[184:], 9) // releases of locks that others had
 	le.PutUint32(g[200:], 2)
 	le.PutUint64(g[1024+32:], 5)
 	le.PutUint64(g[1024+32+8:], 6)
 	rec := m.Read(t)
 	d := rec.Threads[0]
-	if d.State != 0x41 || d.Since != 77 || len(d.Held) != 15 || d.Omitted != 5 || d.Held[3].Lock() != 4 || d.Torn {
+	if d.State != 0x41 || d.Since != 77 || len(d.Held) != 15 || d.Omitted != 5 || d.Held[3].Lock() != 4 || d.Torn ||
+		d.Foreign != 9 {
 		t.Errorf("%+v", d.Doing)
 	}
 	if len(d.Tasks) != 2 || d.Tasks[1] != (trace.Task{ID: 5, Region: 6}) {

@@ -28,6 +28,7 @@ type Doing struct {
 	Forked  []Event // parallel_begin of the open regions that it has forked, the outermost first
 	Tasks   []Task  // that it is in, the outermost first; the last is the current one
 	Written uint64  // records that the thread has written since it has the ring
+	Foreign uint64  // releases of locks that it did not have, as far as that was recorded
 	Omitted int     // entries of the three for which there was no room
 	Torn    bool    // the thread changed it while it was read, each time
 }
@@ -60,6 +61,7 @@ func parseThread(b []byte) *Thread {
 		previous: word(ringPreviousTID), base: le.Uint64(b[ringBase:]), rareBase: le.Uint64(b[ringRareBase:]),
 	}
 	t.Written = le.Uint64(b[ringHead:]) - t.base + le.Uint64(b[ringRare+ringHead:]) - t.rareBase
+	t.Foreign = le.Uint64(b[ringForeign:])
 	state := le.Uint64(b[ringState:])
 	t.State, t.Since = uint32(state&(1<<stateBits-1)), state>>stateBits
 	t.Held, t.Omitted = table(b[ringHeldTable:], word(ringHeld), heldMax, MutexAcquired)

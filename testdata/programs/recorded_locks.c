@@ -1,0 +1,112 @@
+/* Locks of which the code does not show who has them: the functions that acquire two end in the call that acquires the
+ * second, so that where a thread waits nothing is left of them. 0: a deadlock of three threads. 1, its healthy twin: one
+ * of them has its lock and works. 2: who has released a lock did not acquire it, and who has it acquired it by a
+ * function that it has looked up itself. */
+#include <dlfcn.h>
+
+#include "truth.h"
+
+enum { THREADS = 3 };
+
+struct account {
+  long balance;
+  omp_lock_t lock;
+};
+
+static struct account *accounts;
+static volatile int held, passed, taken;
+static volatile int go_on = 1;
+
+__attribute__((noinline)) static void all_held(void) {
+  __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&held, __ATOMIC_SEQ_CST) < THREADS) usleep(100);
+}
+
+__attribute__((noinline)) static void open_both(struct account *from, struct account *to) {
+  omp_set_lock(&from->lock);
+  all_held();
+  TRUTH_WAIT("wait_lock", &to->lock, 0);
+  omp_set_lock(&to->lock);
+}
+
+__attribute__((noinline)) static void close_both(struct account *from, struct account *to) {
+  omp_unset_lock(&to->lock);
+  omp_unset_lock(&from->lock);
+}
+
+__attribute__((noinline)) static void works(void) {
+  if (go_on) TRUTH_HOLD("work_parallel");
+}
+
+static void transfer(int me, int healthy) {
+  struct account *from = &accounts[me], *to = &accounts[(me + 1) % THREADS];
+  if (healthy && me == 0) {
+    omp_set_lock(&from->lock);
+    all_held();
+    works();
+    omp_unset_lock(&from->lock);
+    return;
+  }
+  open_both(from, to);
+  close_both(from, to);
+}
+
+__attribute__((noinline)) static void ask(omp_lock_t *lock) {
+  TRUTH_WAIT("wait_lock", lock, 0);
+  omp_set_lock(lock);
+}
+
+static void pass(int me) {
+  omp_lock_t *first = &accounts[0].lock, *second = &accounts[1].lock;
+  void *libgomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void (*set)(omp_lock_t *) = (void (*)(omp_lock_t *))dlsym(libgomp, "omp_set_lock");
+  switch (me) {
+  case 0:
+    omp_set_lock(first);
+    truth_set(&held);
+    truth_until(&taken);
+    ask(second);
+    omp_unset_lock(second);
+    break;
+  case 1:
+    omp_set_lock(second);
+    truth_until(&held);
+    omp_unset_lock(first);
+    truth_set(&passed);
+    truth_until(&taken);
+    ask(first);
+    omp_unset_lock(first);
+    omp_unset_lock(second);
+    break;
+  default:
+    truth_until(&passed);
+    set(first);
+    truth_set(&taken);
+    works();
+    omp_unset_lock(first);
+  }
+}
+
+static void *look(void *n) {
+  truth_await((int)(long)n);
+  truth_end();
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  truth_init(argc, argv, __FILE__);
+  int how = (int)truth_arg(argc, argv, 1, 0);
+  accounts = calloc(THREADS, sizeof *accounts);
+  for (int i = 0; i < THREADS; i++) omp_init_lock(&accounts[i].lock);
+  pthread_create(&observer, NULL, look, (void *)(long)THREADS);
+#pragma omp parallel num_threads(THREADS)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (how == 2)
+      pass(omp_get_thread_num());
+    else
+      transfer(omp_get_thread_num(), how);
+  }
+  return 0;
+}

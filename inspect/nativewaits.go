@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -110,11 +111,12 @@ func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) 
 // locksMutex is the wait of n for a pthread mutex, which begins with its futex word
 // and has its owner. What is in memory that was freed does not count.
 func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool) {
-	if !nw.stacks.called(n, "pthread_mutex_lock") {
-		return wait{}, false
-	}
 	m, err := nw.data.library().Mutex(futex)
 	sound := err == nil && m.Contended
+	shown := sound && nw.linkedIn(n) && nw.roster.byLWP[int(m.Owner)] != nil
+	if !shown && !nw.stacks.called(n, "pthread_mutex_lock") {
+		return wait{}, false
+	}
 	if !sound && nw.memory.FreedReason(futex) == "" {
 		return wait{}, false
 	}
@@ -126,6 +128,15 @@ func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool
 		w.On, w.Evidence = int(m.Owner), fmt.Sprintf("__owner of the mutex at %v is %d", picture.Hex(futex), m.Owner)
 	}
 	return w, true
+}
+
+// linkedIn reports whether the C library is linked into the executable, where its functions may
+// have no names, and n did not come to wait by a runtime: what the word that it sleeps on is,
+// the memory around it tells then.
+func (nw *nativeWaits) linkedIn(n *native) bool {
+	st := nw.stacks.stackOf(n)
+	return nw.data.library().Kind() == libc.Unknown && len(st.frames) > 0 && st.frames[0].Module != nil &&
+		st.frames[0].Module.Main && st.topSegment() == 0
 }
 
 // mutex is what is known of the mutex that w waits for. Its owner is gone if the

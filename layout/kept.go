@@ -18,6 +18,10 @@ type KeptModule struct {
 	// Located is the layout in the form of the reader whose runtime it is; nil if
 	// it was not found without a doubt. No other reader looks at it.
 	Located any
+	// Linked is what was found of the functions of a runtime that is linked into an
+	// executable without symbols, in the form of the reader whose runtime it is; nil if
+	// they were not looked for.
+	Linked any
 }
 
 // Of returns what is kept of a module. A nil k keeps nothing: what it returns is

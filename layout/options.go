@@ -27,6 +27,10 @@ type Options struct {
 	// Kept has what was found out about the runtime when the same process was
 	// read before; nil keeps nothing.
 	Kept *Kept
+	// Functions lists where the functions of a module begin and end, by address, as its
+	// unwind tables have it. It is called for executables without symbols only; nil stands
+	// for none.
+	Functions func(*callbacks.Module) [][2]uint64
 }
 
 // Allows reports whether a source of that name may answer. What stands behind a blank

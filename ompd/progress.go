@@ -33,6 +33,17 @@ func (b beyond) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
 	return rtl.Loss{}
 }
 
+var _ rtl.LinkedReader = (*Process)(nil)
+
+// LinkedFunctions are the functions of a runtime that were found by their code in an executable
+// without symbols; none of one that has symbols. OMPD has no such routine.
+func (b beyond) LinkedFunctions() []rtl.Symbol {
+	if r, ok := b.p.rt.(rtl.LinkedReader); ok {
+		return r.LinkedFunctions()
+	}
+	return nil
+}
+
 var _ rtl.DamageReader = (*Process)(nil)
 
 // Damage says which of the runtime's own fields contradict one another; none on a runtime

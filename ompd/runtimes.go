@@ -38,10 +38,15 @@ type Options struct {
 	// Kept has what was found out about runtimes when the same process was opened
 	// before; nil keeps nothing.
 	Kept *Kept
+	// Functions lists where the functions of a module begin and end, by address; nil stands
+	// for none. It is asked for executables without symbols.
+	Functions func(*callbacks.Module) [][2]uint64
 }
 
 func (o Options) layout() layout.Options {
-	return layout.Options{Only: o.Sources, Full: o.Full, Without: o.Without, Debug: o.Debug, Kept: o.Kept}
+	return layout.Options{
+		Only: o.Sources, Full: o.Full, Without: o.Without, Debug: o.Debug, Kept: o.Kept, Functions: o.Functions,
+	}
 }
 
 // Kept keeps what was found out about runtimes, from one Open to the next of the same

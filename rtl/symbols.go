@@ -15,6 +15,14 @@ type Symbol struct {
 	Err      error  // why it was not found; nil if it was
 }
 
+// LinkedReader is implemented by runtimes that may be linked into an executable without
+// symbols.
+type LinkedReader interface {
+	// LinkedFunctions are the functions of the runtime that were found there by their code;
+	// none if it has symbols.
+	LinkedFunctions() []Symbol
+}
+
 // SymbolKind tells what a symbol names.
 type SymbolKind uint8
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -184,11 +185,14 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 	if err != nil {
 		return nil, err
 	}
-	procs, rtErr := ompd.Open(t, ompd.Options{Sources: o.Sources, Full: o.FullLayout, Kept: &m.known.code})
+	unw := unwind.New(t, t.Arch(), mods).Within(m.guard.kept)
+	procs, rtErr := ompd.Open(t, ompd.Options{
+		Sources: o.Sources, Full: o.FullLayout, Kept: &m.known.code, Functions: unw.Functions,
+	})
 	cfg := inspect.Config{
 		Target:     t,
 		Symbolizer: sym,
-		Unwinder:   unwind.New(t, t.Arch(), mods).Within(m.guard.kept),
+		Unwinder:   unw,
 		Functions:  &m.known.functions,
 		Budget:     m.guard,
 		Only:       only,
@@ -198,7 +202,17 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))
+		learn(sym, p)
 	}
 	cfg.Warnings, cfg.Dormant = sortErrors(modErr, rtErr)
 	return inspect.New(cfg)
+}
+
+// learn has the functions named of a runtime that is linked into an executable without symbols.
+func learn(sym *symbolize.Symbolizer, p *ompd.Process) {
+	var known []symbolize.Known
+	for _, f := range p.LinkedFunctions() {
+		known = append(known, symbolize.Known{Name: f.Name, Low: f.Address.Offset, Size: f.Size})
+	}
+	sym.Learn(p.Identity().Module, known)
 }

@@ -35,6 +35,9 @@ func (x *sparse) at(addr uint64, some func() (s *symbols, few bool), all func() 
 
 // exported returns the exported function at a file address.
 func (m *module) exported(addr uint64) (*symbol, bool) {
+	if s, ok := m.learned.at(addr); ok {
+		return s, true
+	}
 	f := m.elf()
 	if f == nil {
 		return nil, false

@@ -69,6 +69,9 @@ func (m *module) stripped() bool {
 // codeSymbolAt returns the symbol of the function at a file address. The debug
 // file is searched only if the module's own symbols do not cover the address.
 func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
+	if s, ok := m.learned.at(addr); ok {
+		return s, true
+	}
 	near := m.nearSymbols(addr)
 	if s, ok := near.sized.Find(addr); ok {
 		return s.Value, true
@@ -130,6 +133,9 @@ func allData(m *module) *symbols {
 func (m *module) lookup(name string, exported, network bool) (uint64, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if s, ok := m.learned.byName[name]; ok {
+		return s.low + m.mod.Bias, true
+	}
 	if f := m.elf(); f != nil {
 		s, ok := f.LookupDynamic(name)
 		if ok = ok && s.Bind != elf.STB_LOCAL; !ok && !exported {

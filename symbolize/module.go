@@ -48,6 +48,7 @@ type tables struct {
 	far     *symbols // those of its debug file
 	data    sparse   // variables
 	exports sparse
+	learned learned
 	vars    *variables
 	slots   map[uint64]string
 }

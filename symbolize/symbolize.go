@@ -65,11 +65,12 @@ const (
 	SourceSymtab                  // .symtab of the module or its debug file
 	SourceDynsym                  // .dynsym: exported functions only
 	SourceMiniDebug               // .gnu_debugdata
+	SourceCode                    // what the code does (Symbolizer.Learn)
 )
 
-// String is "dwarf", "symtab", "dynsym", "minidebug" or "none".
+// String is "dwarf", "symtab", "dynsym", "minidebug", "code" or "none".
 func (s Source) String() string {
-	names := [...]string{"none", "dwarf", "symtab", "dynsym", "minidebug"}
+	names := [...]string{"none", "dwarf", "symtab", "dynsym", "minidebug", "code"}
 	if int(s) < len(names) {
 		return names[s]
 	}

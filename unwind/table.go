@@ -86,7 +86,7 @@ func (t *table) lookup(pc uint64) (*fde, error) {
 // scanFor finds the FDE of pc in an index of the whole table, which it makes
 // when it is called first.
 func (t *table) scanFor(pc uint64) (addr uint64, ok bool, err error) {
-	t.scan.Do(func() { t.scanned, t.scanErr = t.scanAll() })
+	t.readAll()
 	i, found := slices.BinarySearchFunc(t.scanned, pc, func(s span, pc uint64) int { return cmp.Compare(s.low, pc) })
 	if !found {
 		i--
@@ -96,6 +96,9 @@ func (t *table) scanFor(pc uint64) (addr uint64, ok bool, err error) {
 	}
 	return t.scanned[i].addr, true, nil
 }
+
+// readAll makes the index of the whole table, once.
+func (t *table) readAll() { t.scan.Do(func() { t.scanned, t.scanErr = t.scanAll() }) }
 
 // scanAll reads every entry. After a damaged one it keeps what came before.
 func (t *table) scanAll() ([]span, error) {

@@ -157,6 +157,36 @@ func StaticLibgomp(tb testing.TB) string {
 	return dir
 }
 
+// staticSuites are the releases of Debian that have static GNU runtimes of further releases of
+// GCC than 11 and 12.
+var staticSuites = map[int]string{10: "bullseye", 13: "trixie", 14: "trixie", 15: "sid", 16: "sid"}
+
+// StaticLibgomps returns the directories of static GNU runtimes by the release of GCC. Those
+// that were built with a newer C library than the system's need [NewerLibc] when they are
+// linked.
+func StaticLibgomps(tb testing.TB) map[int]string {
+	tb.Helper()
+	all := map[int]string{11: StaticLibgomp(tb)}
+	for release, suite := range staticSuites {
+		dir := suitePackage(tb, suite, fmt.Sprintf("libgcc-%d-dev", release))
+		all[release] = filepath.Join(dir, fmt.Sprintf("usr/lib/gcc/x86_64-linux-gnu/%d", release))
+		if _, err := os.Stat(filepath.Join(all[release], "libgomp.a")); err != nil {
+			tb.Fatalf("package libgcc-%d-dev of Debian's %s has no runtime: %v", release, suite, err)
+		}
+	}
+	return all
+}
+
+// NewerLibc are flags that give functions of newer C libraries by their older names in a static
+// program.
+func NewerLibc() []string {
+	var flags []string
+	for _, name := range []string{"strtol", "strtoul", "strtoull", "strtoll", "sscanf"} {
+		flags = append(flags, fmt.Sprintf("-Wl,--defsym=__isoc23_%s=%s", name, name))
+	}
+	return flags
+}
+
 // CrossLibgomps returns the paths of Debian's GNU runtimes for aarch64, by the
 // release of GCC. They can be read here, not run.
 func CrossLibgomps(tb testing.TB) map[int]string {

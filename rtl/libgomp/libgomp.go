@@ -58,7 +58,10 @@ func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layo
 		return nil, err
 	}
 	found := &base{target: t, mem: t, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity,
-		code: codeOf(t, mod)}
+		code: codeOf(t, mod), linked: loc.linked}
+	if found.linked != nil {
+		found.code = found.linked.code
+	}
 	rt, err := newRuntime(found, newForks(found))
 	if err != nil {
 		return nil, err

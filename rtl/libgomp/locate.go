@@ -15,6 +15,8 @@ type Located struct {
 	Layout   Layout
 	Report   layout.Report
 	Identity rtl.Identity
+
+	linked *linked // nil if the runtime has symbols, or its functions were not found
 }
 
 // Locate finds out where the fields and globals of the runtime in mod lie. One of
@@ -41,7 +43,12 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	bounds, _ := versions(t, mod)
 	table := &tableSource{evidence: o.Allowed(memory, code), bounds: bounds, allowed: memory.allows}
 	costly := o.DebugInfo(t, mod)
-	sources := o.Allowed(slices.Concat([]layout.Source{symbols, memory}, costly, []layout.Source{code})...)
+	linked := findLinked(t, mod, o, func() (uint64, error) { return memory.Global("gomp_tls_data") })
+	shown := []layout.Source{code}
+	if linked != nil {
+		shown = append(shown, linked)
+	}
+	sources := o.Allowed(slices.Concat([]layout.Source{symbols, memory}, costly, shown)...)
 	if o.Allows("table") || o.Allows("derived") { // its name depends on what it finds
 		sources = append(sources, table)
 	}
@@ -52,7 +59,7 @@ func Locate(t callbacks.Target, mod *callbacks.Module, o layout.Options) (*Locat
 	if !o.Full {
 		r.Costly = costly
 	}
-	loc := &Located{}
+	loc := &Located{linked: linked}
 	var err error
 	loc.Report, err = r.Resolve(&loc.Layout)
 	loc.Identity = identify(t, mod, table.take())

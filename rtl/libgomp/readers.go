@@ -30,6 +30,7 @@ type base struct {
 	rep    layout.Report
 	id     rtl.Identity
 	code   extent // of the runtime's functions
+	linked *linked
 }
 
 // records reads the structures of teams and tasks, each for itself.

@@ -82,8 +82,9 @@ func (w *watching) look(ctx context.Context) (*watch.Look, error) {
 	return l, nil
 }
 
-// written adds how many records of the recorder each thread has written: what the headers of
-// the rings say, read beside their writers. Without a recorder it adds nothing.
+// written adds how many records of the recorder each thread has written, and by which it got on:
+// what the headers of the rings and their newest records say, read beside their writers. Without
+// a recorder it adds nothing.
 func (t *Target) written(total []watch.Use) {
 	target, ok := t.source.(able)
 	if !ok {
@@ -101,13 +102,20 @@ func (t *Target) written(total []watch.Use) {
 	if err != nil {
 		return
 	}
-	of := map[int]int64{}
+	of := map[int]*trace.Thread{}
 	for _, thread := range rec.Threads {
 		if thread.Life == trace.Alive {
-			of[int(thread.LWP)] = int64(thread.Written)
+			of[int(thread.LWP)] = thread
 		}
 	}
 	for i := range total {
-		total[i].Records = of[total[i].LWP]
+		thread := of[total[i].LWP]
+		if thread == nil {
+			continue
+		}
+		total[i].Records = int64(thread.Written)
+		if reader.Newest(thread) == nil {
+			total[i].Step = thread.Step()
+		}
 	}
 }

@@ -132,6 +132,19 @@ func (e *Event) decode(r []byte) {
 	}
 }
 
+// step reports whether a thread has got on by an event: it did not only ask for a lock, make its view
+// of memory consistent, or come to a point where it may execute another task.
+func (e *Event) step() bool {
+	const yields = 2 // ompt_task_yield
+	switch e.Code {
+	case MutexAcquire, Flush:
+		return false
+	case TaskSchedule:
+		return e.Kind != yields
+	}
+	return true
+}
+
 // Lock is the wait id of an event of locks, critical and ordered constructs; 0 of others.
 func (e *Event) Lock() uint64 {
 	switch e.Code {

@@ -134,7 +134,7 @@ func TestDoing(t *testing.T) {
 		g[256+32*i+8] = 27
 		le.PutUint64(g[256+32*i+24:], uint64(i))
 	}
-	g[256+32*3+8] = 99 // nothing that a recorder leaves there
+	g[256+32*3+8] = 99       // nothing that a recorder leaves there
 	le.PutUint64(g[184:], 9) // releases of locks that others had
 	le.PutUint32(g[200:], 2)
 	le.PutUint64(g[1024+32:], 5)

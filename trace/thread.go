@@ -124,6 +124,20 @@ func (t *Thread) Newest() (e Event, ok bool) {
 	return e, ok
 }
 
+// Step is the time of the last event in the copy by which the thread got on, 0 without one. A loop
+// that tries to acquire a lock until another thread releases it makes events of other kinds.
+func (t *Thread) Step() (last uint64) {
+	for _, r := range []*Run{&t.Main, &t.Rare} {
+		c := r.Events()
+		for e := (Event{}); c.Next(&e); {
+			if e.step() {
+				last = max(last, e.Time)
+			}
+		}
+	}
+	return last
+}
+
 // Recording is what the recorder has left in a target, as one copy has it.
 type Recording struct {
 	Header

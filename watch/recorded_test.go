@@ -35,6 +35,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("LWP %d has %d records, want %d", th.LWP, th.Records, want)
 		}
 	}
+	checkSteps(t)
 	var without Series
 	for range 2 {
 		_, trace := look(map[int]int64{1: 5})
@@ -42,5 +43,21 @@ func TestRecorded(t *testing.T) {
 	}
 	if r := without.Last().Change.Recorded; r != nil {
 		t.Errorf("%+v without a recorder", r)
+	}
+}
+
+// checkSteps takes a thread for one that got on by an event, and by no other.
+func checkSteps(t *testing.T) {
+	t.Helper()
+	var s Series
+	for i := range 3 {
+		trace := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: waiting}}
+		total := []Use{{LWP: 1, Records: int64(10 + 5*i), Step: []uint64{7, 7, 9}[i]}}
+		s.Look(&picture.Picture{}, trace, time.Now().Add(time.Duration(i)*time.Second), total)
+		s.Rest(total)
+	}
+	if first, last := s.changes[0], s.changes[1]; first.Verdict != Stuck || last.Verdict != Progress ||
+		last.Threads[0].Did != Moved || last.Reason != "1 thread made progress: events of 1" {
+		t.Errorf("%+v, then %+v", first, last)
 	}
 }

@@ -55,7 +55,8 @@ func (s *Series) usedSince(total []Use) []Use {
 	list := UsedSince(s.base, total)
 	for _, d := range list {
 		sum := s.used[d.LWP]
-		s.used[d.LWP] = Use{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches, Runnable: d.Runnable}
+		s.used[d.LWP] = Use{LWP: d.LWP, CPU: sum.CPU + d.CPU, Switches: sum.Switches + d.Switches,
+			Runnable: d.Runnable, GotOn: sum.GotOn || d.GotOn}
 	}
 	return list
 }
@@ -71,7 +72,7 @@ func UsedSince(before, now []Use) []Use {
 	for _, u := range now {
 		if b, ok := old[u.LWP]; ok {
 			list = append(list, Use{LWP: u.LWP, CPU: u.CPU - b.CPU, Switches: u.Switches - b.Switches,
-				Runnable: u.Runnable})
+				Runnable: u.Runnable, GotOn: u.Step > b.Step})
 		}
 	}
 	return list

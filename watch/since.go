@@ -91,6 +91,7 @@ func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) 
 		before := slices.IndexFunc(old.Counters, func(o picture.Counter) bool { return o.Name == c.Name })
 		moved(c.Name, before >= 0 && old.Counters[before] != c)
 	}
+	moved("events", use.GotOn)
 	ran := use.CPU >= tick || use.Switches > ownSwitches
 	moved("registers", now.Known && old.Known && !now.Inside && !old.Inside && now.Registers != old.Registers &&
 		now.Timed == old.Timed) // else it was seen at two places of one loop
@@ -158,7 +159,7 @@ func (c *Change) progress(count map[string]int) string {
 	}
 	var parts []string
 	for _, m := range []string{"barriers", "tasks", "loops", "taskwaits", "unfinished children", "region", "task",
-		"stack", "registers"} {
+		"stack", "registers", "events"} {
 		if what[m] > 0 {
 			parts = append(parts, fmt.Sprintf("%s of %d", m, what[m]))
 		}

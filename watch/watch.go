@@ -72,7 +72,7 @@ const (
 type ThreadChange struct {
 	LWP   int      `json:"lwp"`
 	Did   string   `json:"did"`
-	Moved []string `json:"moved,omitempty"` // what is different: stack, region, task, state, registers, or a counter
+	Moved []string `json:"moved,omitempty"` // what is different: stack, region, task, state, registers, a counter, events
 	CPU   float64  `json:"cpu_seconds"`     // processor time
 	// Records are those that it has written, if the program has the recorder.
 	Records int64 `json:"records,omitempty"`
@@ -90,5 +90,10 @@ type Use struct {
 	CPU      time.Duration
 	Switches uint64 // times that it left a processor
 	Runnable bool   // at the later look, it ran or was queued for a processor
-	Records  int64  // of the recorder, since the thread has its ring; only in what is since threads began
+	// Records are those of the recorder, since the thread has its ring, and Step is the time of the newest
+	// of those by which it got on, 0 if there is none among the last ones. They are only in what is since
+	// threads began; GotOn, which says whether there was such a one, only in what is between two looks.
+	Records int64
+	Step    uint64
+	GotOn   bool
 }

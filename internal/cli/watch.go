@@ -26,10 +26,10 @@ func (a *app) watchVerb() *cobra.Command {
 moved, spun or did not run, what they used, which regions and tasks came and went.
 
 The verdict is "progress" if a thread made progress: it passed a barrier, changed its
-task, region or stack, or computed in the program's own code; "spinning" if
-threads used processors in waits of the runtime, or in a loop of the program that
-changes no register, and nothing else happened; "no progress" if none of them
-ran; "unknown" if threads ran where they could not be seen without a stop.
+task, region or stack, computed in the program's own code, or recorded more than
+attempts to acquire a lock (docs/recorder.md); "spinning" if threads used
+processors in waits of the runtime, or in a loop of the program that changes no
+register, and nothing else happened; "no progress" if none of them ran; "unknown" if threads ran where they could not be seen without a stop.
 
 Exit status: 0 progress, 3 no progress, 4 spinning, 5 unknown; 1 the process
 could not be read or has ended, 2 wrong usage.

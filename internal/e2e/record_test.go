@@ -134,6 +134,28 @@ func TestRecordSaveEnds(t *testing.T) {
 	}
 }
 
+// TestRecordHangAfter ends a program whose threads try in vain to acquire a lock, and none whose threads
+// acquire one, though both are seen asleep at one place.
+func TestRecordHangAfter(t *testing.T) {
+	library, rt := omptest.Recorder(t), omptest.RuntimeOf(t, 19)
+	for way, want := range map[string]int{"locks": cli.ExitSignal + 15, "tests": cli.ExitHang} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			status, _, errs := output(t, "record", "--library", library, "--hang-after", "1s",
+				"--report", filepath.Join(dir, "report"), "--", "env", "LD_LIBRARY_PATH="+rt.Dir,
+				"OMPD_TRUTH="+filepath.Join(dir, "truth"), "timeout", "6", omptest.Compile(t,
+					omptest.Build{Program: "polls", Flags: []string{"-O2"}}), "wait", way)
+			if way == "locks" && status == 124 { // timeout says that it has sent SIGTERM
+				status = want
+			}
+			if status != want {
+				t.Errorf("exit status %d, want %d, printed %q", status, want, errs)
+			}
+		})
+	}
+}
+
 // TestRecordSave reads what record --save has written of a program that ended by itself, also
 // where the file is cut.
 func TestRecordSave(t *testing.T) {

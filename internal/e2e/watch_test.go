@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,6 +114,37 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 				t.Errorf("exit status %d: %+v", status, looks[len(looks)-1].Result)
 			}
 		})
+	}
+}
+
+// TestWatchRecorded takes threads that acquire locks, and are always seen asleep in between, for
+// progress where a recorder tells of these locks, and those that try in vain to acquire one, which it
+// tells of too, for none. It tells how many records they write, at a server too.
+func TestWatchRecorded(t *testing.T) {
+	address := serving(t)
+	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		b, load := omptest.Build{Program: "polls", Flags: []string{"-O2"}}, "OMP_TOOL_LIBRARIES="
+		if rt.Name == omptest.Libgomp(t).Name {
+			b.Compiler, load = omptest.GCC, "LD_PRELOAD="
+		}
+		for way, right := range map[string][]int{
+			"locks": {cli.ExitOK},
+			"tests": {cli.ExitStuck, cli.ExitSpinning, cli.ExitUnknown}, // as the processor is fast
+		} {
+			p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live,
+				Args: []string{way}, Env: []string{load + omptest.Recorder(t)}})
+			for _, where := range [][]string{nil, {"--no-stop"}, {"--server", address}} {
+				looks, status := watched(t, p.PID, append(where, "--interval", "200ms", "--count", "3")...)
+				result := looks[len(looks)-1].Result
+				if !slices.Contains(right, status) {
+					t.Errorf("%s %s %v: exit status %d: %+v", rt.Name, way, where, status, result)
+				}
+				if r := result.Recorded; r == nil || r.Records < 100 || r.PerSecond < 250 {
+					t.Errorf("%s %s %v: recorded %+v", rt.Name, way, where, r)
+				}
+			}
+			p.Stop()
+		}
 	}
 }
 

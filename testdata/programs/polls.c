@@ -1,6 +1,7 @@
 /* A parallel region whose threads wait with a time limit, or sleep, in a loop: for what never
  * comes ("condition", "semaphore", "sleep"), or for no more than the next turn, of which they
- * count how many there were ("turns"). */
+ * count how many there were ("turns"). What only a recorder can tell apart: they acquire and release
+ * a lock and sleep ("locks"), or try to acquire one that nobody releases ("tests"). */
 #include "truth.h"
 #include <semaphore.h>
 
@@ -9,6 +10,7 @@ static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static sem_t items;
 static volatile int full;
 static volatile long done;
+static omp_lock_t ledger, kept;
 
 enum { TURN_MS = 20 };
 
@@ -51,14 +53,30 @@ static void turns(void) {
   }
 }
 
+static void locks(void) {
+  while (!full) {
+    omp_set_lock(&ledger);
+    omp_unset_lock(&ledger);
+    usleep(50);
+  }
+}
+
+static void tests(void) {
+  while (!omp_test_lock(&kept))
+    usleep(50);
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*loop)(void);
-  } loops[] = {{"condition", condition}, {"semaphore", semaphore}, {"sleep", sleeps}, {"turns", turns}};
+  } loops[] = {{"condition", condition}, {"semaphore", semaphore}, {"sleep", sleeps}, {"turns", turns}, {"locks", locks}, {"tests", tests}};
   const char *fd = getenv("OMPD_READY_FD");
   truth_init(argc, argv, __FILE__);
   sem_init(&items, 0, 0);
+  omp_init_lock(&ledger);
+  omp_init_lock(&kept);
+  omp_set_lock(&kept);
 #pragma omp parallel num_threads(2)
   {
     TRUTH_REGION(__LINE__ - 2);

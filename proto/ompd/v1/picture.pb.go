@@ -3750,7 +3750,7 @@ type ThreadChange struct {
 	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
 	// Such as moved, spun, still, ran, new or ended.
 	Did string `protobuf:"bytes,2,opt,name=did,proto3" json:"did,omitempty"`
-	// What is different: stack, region, task, state, registers, or a counter.
+	// What is different: stack, region, task, state, registers, a counter, or events.
 	Moved []string `protobuf:"bytes,3,rep,name=moved,proto3" json:"moved,omitempty"`
 	// Processor time that it used.
 	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`

@@ -154,7 +154,7 @@ func (in *Inspector) readThreads() {
 	states := &states{in.roster, in.code, in.stacks, data, flows}
 	spins := &spins{target: target, code: in.code, stacks: in.stacks, data: data}
 	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
-		notes: in.notes, code: in.code, data: data}
+		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer}}
 	waits := &waitFinder{
 		in.roster, states, data,
 		&nativeWaits{

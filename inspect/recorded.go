@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -22,6 +23,7 @@ type recorded struct {
 	code      *codeNames
 	data      *dataNames
 	locks     recordedLocks
+	criticals Criticals
 }
 
 // restless is how long ago the last event of a thread is at least that is told: that of a
@@ -130,9 +132,9 @@ func (g *gatherer) recordedStates() {
 func (r *recorded) lock(id uint64) string {
 	name := r.data.placeName(id)
 	if critical, ok := rtl.CriticalName(name); ok {
-		return critical
+		return cmp.Or(critical, picture.Unnamed)
 	}
-	return name
+	return cmp.Or(name, r.criticals.Name(id))
 }
 
 // recordedWords says events of one recording.

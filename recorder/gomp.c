@@ -202,15 +202,15 @@ PARALLEL_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime, WORK_OTHER)
 EXPORT void GOMP_teams_reg(void (*fn)(void *), void *data, unsigned teams, unsigned limit, unsigned flags) {
     REAL(GOMP_teams_reg);
     ompt_data_t parallel = {0};
-    if (gomp_ready()) {
-        struct frame *f = gomp_frame();
-        int league = ompt_parallel_invoker_program | ompt_parallel_league;
-        TELL(parallel_begin, &f->task, NULL, &parallel, teams, league, HERE);
+    if (!gomp_ready()) {
         real(fn, data, teams, limit, flags);
-        TELL(parallel_end, &parallel, &f->task, league, HERE);
         return;
     }
+    struct frame *f = gomp_frame();
+    int league = ompt_parallel_invoker_program | ompt_parallel_league;
+    TELL(parallel_begin, &f->task, NULL, &parallel, teams, league, HERE);
     real(fn, data, teams, limit, flags);
+    TELL(parallel_end, &parallel, &f->task, league, HERE);
 }
 
 /* child lies before the arguments of a task, which the runtime copies for it. Its first word is the runtime's, too: the

@@ -28,7 +28,8 @@ extern hidden uint32_t gomp_state; /* enum gomp_state */
 enum gomp_state { GOMP_UNKNOWN, GOMP_RECORDS, GOMP_PASSES };
 
 /* gomp_ready reports whether calls are recorded. They are passed on only where the functions are another runtime's, as
- * LLVM's has them too, and tells of its events itself. */
+ * LLVM's has them too, and tells of its events itself: by a jump at the end of the function, so that the place that it
+ * tells is the program's. */
 inlined bool gomp_ready(void) {
     if (__builtin_expect(gomp_state == GOMP_RECORDS, 1)) return true;
     return gomp_state == GOMP_UNKNOWN && gomp_start();

@@ -142,8 +142,11 @@ static void nest_released(ompt_mutex_t kind, uint64_t id, const void *code) {
 #define LOCK(kind, type, suffix, acquired, released)                            \
     EXPORT void omp_init_##type##suffix(void *lock) {                           \
         REAL(omp_init_##type##suffix);                                          \
+        if (!gomp_ready()) {                                                    \
+            real(lock);                                                         \
+            return;                                                             \
+        }                                                                       \
         real(lock);                                                             \
-        if (!gomp_ready()) return;                                              \
         gomp_frame();                                                           \
         TELL(lock_init, kind, 0, 0, (uint64_t)lock, HERE);                      \
     }                                                                           \
@@ -255,8 +258,12 @@ START(GOMP_sections2_start, WORK_SECTIONS)
 #define END_NOWAIT(name)                   \
     EXPORT void name(void) {               \
         REAL(name);                        \
+        if (!gomp_ready()) {               \
+            real();                        \
+            return;                        \
+        }                                  \
         real();                            \
-        if (gomp_ready()) work_end(HERE);  \
+        work_end(HERE);                    \
     }
 
 END(GOMP_loop_end)
@@ -275,8 +282,9 @@ static void single(bool executor, const void *code) {
 
 EXPORT bool GOMP_single_start(void) {
     REAL(GOMP_single_start);
+    if (!gomp_ready()) return real();
     bool answer = real();
-    if (gomp_ready()) single(answer, HERE);
+    single(answer, HERE);
     return answer;
 }
 

@@ -243,6 +243,22 @@ func CriticalName(symbol string) (name string, ok bool) {
 	return strings.TrimSuffix(name, ".var"), ok
 }
 
+// CriticalPrefixes are how such symbols begin: those of clang and of GCC.
+func CriticalPrefixes() []string { return []string{".gomp_critical_user_", "gomp_critical_user_"} }
+
+// NamedByFunction is what a wait id is called that is the address of a function of GNU's runtime: the
+// recorder has no other one for what has no variable of its own. unnamed stands for the critical section
+// without a name.
+func NamedByFunction(function, unnamed string) string {
+	switch function {
+	case "GOMP_critical_start":
+		return unnamed
+	case "GOMP_atomic_start", "GOMP_ordered_start":
+		return "construct"
+	}
+	return ""
+}
+
 // ForkCall is what a function has to do with the size of a region that is forked
 // next.
 type ForkCall uint8

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"cmp"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
@@ -22,7 +25,8 @@ type History struct {
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
 
-	program string // its base name
+	criticals inspect.Criticals
+	program   string // its base name
 }
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
@@ -50,6 +54,7 @@ func (t *Target) History() (*History, error) {
 	}
 	mods, _ := target.Modules() // of those that are missing, code has no names
 	h.sym, err = h.known.symbolizer(mods, t.options)
+	h.criticals = inspect.Criticals{Memory: target, Symbols: h.sym}
 	return h, err
 }
 
@@ -127,12 +132,25 @@ func (h *History) lock(id uint64) string {
 	}
 	s, ok := h.sym.Data(id)
 	if !ok || s.Offset != 0 {
-		return ""
+		return h.criticals.Name(id)
 	}
 	if name, critical := rtl.CriticalName(s.Name); critical {
-		return name
+		return cmp.Or(name, picture.Unnamed)
 	}
 	return s.Name
+}
+
+// Named are the pages of the target that names of events are found by. A file that has them beside
+// the recorder's memory tells the same names.
+func (h *History) Named() (out []trace.Range) {
+	const page = 4096
+	for _, at := range h.criticals.Words() {
+		r := trace.Range{Low: at &^ (page - 1), High: at&^(page-1) + page}
+		if !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // monotonic is the time of CLOCK_MONOTONIC, in nanoseconds.

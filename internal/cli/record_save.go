@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
 	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
@@ -50,6 +51,10 @@ func (r *runner) writeRecording(p *live.Process) error {
 	}
 	if len(ranges) == 0 {
 		return nil // no thread of it made an event
+	}
+	if h, err := session.OfProcess(p, nil, r.open.session()).History(); err == nil {
+		ranges = append(ranges, h.Named()...)
+		_ = h.Close()
 	}
 	parts := make([]corefile.Range, len(ranges))
 	for i, part := range ranges {

@@ -41,10 +41,10 @@ SIGTSTP that are sent to this command are passed on: Ctrl-\ gives a report of a
 program that hangs. This command stops and goes on with the program.
 
 A process makes no progress if between looks no thread passed a barrier, changed its
-task, region or stack, or computed in the program's own code: all wait, or use
-processors in waits of the runtime only. A process that waits for input, or for
-another process that makes none, makes none either: the one that hangs by itself is
-reported first. Processes without an OpenMP runtime are not judged, nor is the time in
+task, region or stack, computed in the program's own code, or recorded more than
+attempts to acquire a lock: all wait, or use processors in waits of the runtime only.
+A process that waits for input, or for another process that makes none, makes none
+either: the one that hangs by itself is reported first. Processes without an OpenMP runtime are not judged, nor is the time in
 which a process that has something to do gets no processor. After the report the process
 gets SIGTERM, and SIGKILL if it does not end.
 

@@ -21,7 +21,7 @@ func TestHistory(t *testing.T) {
 			for kind, says := range map[picture.VerdictKind][]string{
 				picture.VerdictLockOrder:  {"lock credit and lock debit", "transfer history.c:24", "likely", "warning"},
 				picture.VerdictImbalance:  {"history.c:5", "thread", "was the last at"},
-				picture.VerdictContention: {"wait for critical", "history.c:", "warning"},
+				picture.VerdictContention: {"wait for critical ledger", "history.c:", "warning"},
 				picture.VerdictTinyTasks:  {"history.c:", "of 400 tasks"},
 			} {
 				v := found[kind]

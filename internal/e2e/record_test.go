@@ -112,7 +112,7 @@ func TestRecordSaveEnds(t *testing.T) {
 		program, script, says string
 		status                int
 	}{
-		{"history", term, "acquires lock debit ", cli.ExitSignal + 15},
+		{"history", term, "acquires critical ledger ", cli.ExitSignal + 15},
 		{"lock_cycle", `exec "$0"`, "asks for lock second ", cli.ExitHang},
 	} {
 		t.Run(c.program, func(t *testing.T) {
@@ -175,6 +175,7 @@ func TestRecordSave(t *testing.T) {
 			}
 			status, out, errs := output(t, "trace", "--events", "0", file)
 			if status != 0 || errs != "" || strings.Count(out, "acquires lock debit ") != 2 ||
+				strings.Count(out, "acquires critical ") != 4*32 || strings.Contains(out, "gomp") ||
 				!strings.Contains(out, "transfer history.c:23") || !strings.Contains(out, ": 4 threads, ") {
 				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 			}
@@ -195,7 +196,7 @@ func TestRecordRuntime(t *testing.T) {
 	}
 	status, out, errs := output(t, "trace", "--events", "0", file)
 	if status != 0 || errs != "" || strings.Count(out, "acquires lock debit ") != 2 ||
-		!strings.Contains(out, "comes to the barrier at the end of the region") ||
+		!strings.Contains(out, "comes to the barrier at the end of the region") || strings.Contains(out, "gomp") ||
 		!strings.Contains(out, "transfer history.c:23") {
 		t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 	}

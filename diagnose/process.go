@@ -11,7 +11,8 @@ import (
 
 // runtimesLoaded tells of two OpenMP runtimes in one process.
 func runtimesLoaded(d *drawer) []picture.Verdict {
-	if len(d.pic.Runtimes) < 2 {
+	runtimes := slices.DeleteFunc(slices.Clone(d.pic.Runtimes), func(r picture.Runtime) bool { return r.Unread() })
+	if len(runtimes) < 2 {
 		return nil
 	}
 	owned := map[string]int{}
@@ -23,7 +24,7 @@ func runtimesLoaded(d *drawer) []picture.Verdict {
 	}
 	var evidence, names []string
 	used := 0
-	for _, r := range d.pic.Runtimes {
+	for _, r := range runtimes {
 		n := owned[r.ID]
 		state := fmt.Sprintf("%s is in it", count(n))
 		switch {

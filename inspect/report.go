@@ -29,6 +29,11 @@ func (in *Inspector) Picture(want Parts) *picture.Picture {
 		}
 		p.Runtimes = append(p.Runtimes, r)
 	}
+	for _, u := range in.threads.unread() {
+		if u.all {
+			p.Runtimes = append(p.Runtimes, picture.NotRead(u.mod.Path, strings.TrimPrefix(u.why, picture.UnreadText)))
+		}
+	}
 	if in.code.values = nil; want.Values && in.cfg.Only.LWP != 0 {
 		in.code.values = &values{
 			in.cfg.Target, in.cfg.Symbolizer, maxValued, map[valuedFrame][][]symbolize.Value{},

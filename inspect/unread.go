@@ -13,6 +13,8 @@ import (
 type unreadRuntime struct {
 	mod *callbacks.Module
 	why string
+	// all tells that nothing shows which threads use it: any may.
+	all bool
 }
 
 // unread finds the runtimes of which nothing could be read: their layout is not known, or
@@ -22,12 +24,12 @@ func (in *Inspector) unread() []unreadRuntime {
 	for _, err := range in.cfg.Warnings {
 		var u *rtl.Unread
 		if errors.As(err, &u) && u.Module != nil {
-			out = append(out, unreadRuntime{u.Module, picture.UnreadText + message(err)})
+			out = append(out, unreadRuntime{u.Module, picture.UnreadText + message(err), true})
 		}
 	}
 	for _, d := range in.cfg.Dormant {
 		if why := in.inUse(d); why != "" {
-			out = append(out, unreadRuntime{d.Identity.Module, picture.UnreadText + why})
+			out = append(out, unreadRuntime{d.Identity.Module, picture.UnreadText + why, false})
 		}
 	}
 	return out
@@ -70,7 +72,7 @@ func (l *threadLister) unreadable(n *native) string {
 		return ""
 	}
 	for _, u := range l.unread() {
-		if l.stacks.stackOf(n).isIn(u.mod) {
+		if u.all || l.stacks.stackOf(n).isIn(u.mod) {
 			return u.why
 		}
 	}

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,36 @@ const UnreadText = "could not be read: "
 func (t *Thread) Unread() bool {
 	return t.Role == RoleUnknown ||
 		t.State != nil && t.State.Name == StateUndefined && strings.HasPrefix(t.State.Evidence, UnreadText)
+}
+
+// unreadLayout is the Layout of a runtime of which nothing could be read; the reason follows.
+const unreadLayout = "none: " + UnreadText
+
+// NotRead is a runtime in the module at path of which nothing could be read, and why.
+func NotRead(path, why string) Runtime {
+	const name = "OpenMP runtime"
+	why = strings.TrimPrefix(why, name+" in "+path+": ")
+	return Runtime{ID: filepath.Base(path), Name: name, Path: path, Layout: unreadLayout + why}
+}
+
+// Unread reports whether nothing of the runtime could be read.
+func (r *Runtime) Unread() bool { return strings.HasPrefix(r.Layout, unreadLayout) }
+
+// NoRuntime says why the picture has nothing of OpenMP though a runtime is there; empty if one
+// could be read, or none is there.
+func (p *Picture) NoRuntime() string { return NoRuntime(p.Runtimes) }
+
+// NoRuntime is Picture.NoRuntime of a list of runtimes.
+func NoRuntime(runtimes []Runtime) string {
+	var why []string
+	for i := range runtimes {
+		if !runtimes[i].Unread() {
+			return ""
+		}
+		text := strings.TrimPrefix(runtimes[i].Layout, unreadLayout)
+		why = append(why, fmt.Sprintf("%s in %s: %s", runtimes[i].Name, runtimes[i].Path, text))
+	}
+	return strings.Join(why, "; ")
 }
 
 // Undecided says why the picture does not tell whether the program hangs though no verdict

@@ -145,7 +145,37 @@ func TestRuntimeFileLost(t *testing.T) {
 				strings.Contains(flat, "no module of this program") {
 				t.Errorf("doctor does not say that a runtime could not be read:\n%s", out)
 			}
+			saysUnread(t, r.Core)
 		})
+	}
+}
+
+// saysUnread asserts that each verb says of a core of a runtime that could not be read at all
+// that it could not be, and none that there is nothing.
+func saysUnread(t *testing.T, core string) {
+	t.Helper()
+	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks", "icvs", "layout",
+		"breakpoints"} {
+		_, out, _ := output(t, verb, core)
+		flat := strings.Join(strings.Fields(out), " ")
+		if !strings.Contains(flat, "could not be read: ") || !strings.Contains(flat, "the file is not at hand") {
+			t.Errorf("%s does not say that the runtime could not be read:\n%s", verb, out)
+		}
+		for _, s := range []string{"not OpenMP", "0 parallel regions", "TASKS 0", "none known", "no cause of a hang"} {
+			if strings.Contains(out, s) {
+				t.Errorf("%s says %q:\n%s", verb, s, out)
+			}
+		}
+	}
+	_, out, _ := output(t, "--json", core)
+	pic := decode(t, out)
+	if len(pic.Runtimes) != 1 || !pic.Runtimes[0].Unread() {
+		t.Errorf("runtimes %+v, want one that could not be read", pic.Runtimes)
+	}
+	for _, th := range pic.Threads {
+		if th.Role != "unknown" {
+			t.Errorf("LWP %d is %s, though the runtime could not be read", th.LWP, th.Role)
+		}
 	}
 }
 

@@ -68,7 +68,9 @@ func (t textPrinter) stacks(pic *picture.Picture) {
 
 // Tasks implements Printer.
 func (t textPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error {
-	text.TaskStream(t.Printer, tasks, t.o.All)
+	if !text.NotRead(t.Printer, "TASKS", pic.Runtimes) {
+		text.TaskStream(t.Printer, tasks, t.o.All)
+	}
 	if err := complete(); err != nil {
 		return err
 	}

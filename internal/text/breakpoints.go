@@ -11,6 +11,7 @@ import (
 // Breakpoints prints the locations of each runtime, and how to use them; with
 // sites also where the runtime decides to come to them.
 func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
+	NotRead(p, "BREAKPOINTS", b.Runtimes)
 	for _, rt := range b.Runtimes {
 		list := locationsOf(b, rt.ID)
 		if len(list) == 0 {

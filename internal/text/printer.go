@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // MinWidth is the narrowest output that tables are laid out for, in columns;
@@ -94,6 +96,16 @@ func (p *Printer) wrapped(head, words string) {
 func (p *Printer) heading(title, summary string) {
 	p.line("")
 	p.wrapped(p.bold(title)+"  ", summary)
+}
+
+// NotRead says in place of a part of the picture why nothing of OpenMP could be read; false if
+// something could.
+func NotRead(p *Printer, title string, runtimes []picture.Runtime) bool {
+	why := picture.NoRuntime(runtimes)
+	if why != "" {
+		p.heading(title, picture.UnreadText+why)
+	}
+	return why != ""
 }
 
 const (

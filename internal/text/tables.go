@@ -11,6 +11,9 @@ import (
 // ICVs prints the control variables by scope: one line for each value that
 // differs, with the places that have it.
 func ICVs(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "CONTROL VARIABLES", pic.Runtimes) {
+		return
+	}
 	scope := ""
 	var t *table
 	flush := func() {
@@ -93,6 +96,9 @@ func icvPlace(v picture.ICV) string {
 
 // Layout prints where every field lies.
 func Layout(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "LAYOUT", pic.Runtimes) {
+		return
+	}
 	t := &table{head: []string{"FIELD", "OFFSET", "SIZE", "MASK", "SOURCE", "AGREED", "NOTES"}}
 	for _, e := range pic.Layout {
 		name := e.Type

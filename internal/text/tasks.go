@@ -18,6 +18,9 @@ const maxTaskRows = 10000
 // Tasks prints the tasks of a picture; explicit tasks that are alike are shown
 // once with their number.
 func Tasks(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "TASKS", pic.Runtimes) {
+		return
+	}
 	g := newTaskGroups(false)
 	for _, t := range pic.Tasks {
 		g.add(t)

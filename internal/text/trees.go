@@ -11,6 +11,9 @@ import (
 
 // Regions prints the tree of parallel regions; regions that are alike are one line.
 func Regions(p *Printer, pic *picture.Picture) {
+	if NotRead(p, "REGIONS", pic.Runtimes) {
+		return
+	}
 	n := 0
 	there, children := map[picture.ID]bool{}, map[picture.ID][]picture.Region{}
 	for _, r := range pic.Regions {

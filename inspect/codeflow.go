@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -159,6 +160,14 @@ func (c programCode) Class(pc uint64) lockflow.Class {
 		return lockflow.Opaque
 	}
 	return lockflow.User
+}
+
+// Extent finds the local variable around an address in a frame.
+func (c programCode) Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool) {
+	if c.code.sym == nil {
+		return 0, 0, false
+	}
+	return c.code.sym.Extent(symbolize.Activation{PC: fr.PC, CFA: fr.CFA, Register: fr.Register}, addr)
 }
 
 // enteredWith is integer argument n that the function of frame i of a stack was called with.

@@ -29,6 +29,9 @@ type LoopCall struct {
 	Behind   bool // what it puts as the last is behind it, by up to a step
 	Ordered  bool // the loop has an ordered clause
 	Counted  bool // its code has one of LoopCounters
+	// Writes is how many bytes it writes at most through each pointer that it is given; 0 if
+	// that is not known.
+	Writes uint64
 	// Schedule, Chunk and Source are arguments of functions of kind LoopStatic.
 	Schedule, Chunk, Source int
 }
@@ -65,7 +68,7 @@ func kmpcLoopCall(name string) LoopCall {
 	if !ok {
 		return LoopCall{}
 	}
-	c := LoopCall{Ranges: true, Counted: true, Size: w.size, Unsigned: w.unsigned}
+	c := LoopCall{Ranges: true, Counted: true, Size: w.size, Unsigned: w.unsigned, Writes: 8}
 	switch name[:at] {
 	case "dispatch_init":
 		return LoopCall{Kind: LoopEnds}
@@ -89,6 +92,11 @@ func gompLoopCall(name string) LoopCall {
 	rest, ok := strings.CutPrefix(name, "loop_")
 	c := LoopCall{Kind: LoopHands, Size: 8, Behind: true, Unsigned: strings.HasPrefix(rest, "ull_")}
 	c.Ordered = strings.Contains(rest, "ordered_") || strings.Contains(rest, "doacross_")
+	switch rest {
+	case "start", "ull_start", "doacross_start", "ull_doacross_start": // these are given arrays, too
+	default:
+		c.Writes = 8
+	}
 	switch {
 	case !ok:
 		return LoopCall{}

@@ -29,6 +29,25 @@ func (s *Symbolizer) Local(f Activation, addr uint64) (name, function string, ok
 	return l.name, l.function, true
 }
 
+// Extent finds the local variable around addr, which lies in the frame, as [low, high): of the function,
+// or of one that is inlined there. It is not ok if debug information does not tell of one; of several
+// it is all that they take.
+func (s *Symbolizer) Extent(f Activation, addr uint64) (low, high uint64, ok bool) {
+	s.walkLocals(f, (*module).information, func(l *locals) {
+		l.visit = func(e *dwarf.Entry, _ scope) {
+			a, b, is := l.extent(e)
+			if !is || addr < a || addr >= b {
+				return
+			}
+			if !ok {
+				low, high, ok = a, b, true
+			}
+			low, high = min(low, a), max(high, b)
+		}
+	})
+	return low, high, ok
+}
+
 // walkLocals shows the variables of the functions of a frame to the visit that begin sets, by
 // that debug information of the module that of returns. It is nil if that could not be read
 // to the end.
@@ -182,6 +201,18 @@ func (l *locals) consider(e *dwarf.Entry, in scope) {
 		l.found++
 		l.name, l.function = name+p.path, in.function
 	}
+}
+
+// extent is where the variable e lies in memory.
+func (l *locals) extent(e *dwarf.Entry) (low, high uint64, ok bool) {
+	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
+	at, isValue, ok := l.evaluate(loc)
+	if !ok || isValue {
+		return 0, 0, false
+	}
+	_, typ := l.vs.named(e)
+	size, ok := l.types.size(typ)
+	return at, at + size, ok && typ != 0 && size != 0
 }
 
 // frameBase is what the function says that its variables are relative to.

@@ -26,7 +26,7 @@ func inLoops() (out []expectation) {
 // chosenLocks are deadlocks of two locks whose addresses are not plain to see in the code that acquires
 // them, and healthy twins.
 func chosenLocks() (out []expectation) {
-	for way := range 9 {
+	for way := range 11 {
 		out = append(out, twins(expectation{
 			program: "verdict_lock_chosen", args: []string{strconv.Itoa(way)}, env: asleep, threads: 2,
 			kind: picture.VerdictDeadlock, waits: []string{"lock", "lock"},
@@ -35,7 +35,7 @@ func chosenLocks() (out []expectation) {
 	names := map[int][]string{
 		2: {"lock first", "lock second"}, 3: {"lock first", "lock second"}, 4: {"lock table[1]", "lock table[3]"},
 		5: {"lock table[0]", "lock table[1]"}, 7: {"lock nodes[1].lock", "lock nodes[2].lock"},
-		8: {"lock credit.word", "lock debit.word"},
+		8: {"lock credit.word", "lock debit.word"}, 10: {"lock table[1]", "lock table[2]"},
 	}
 	for way, waits := range names {
 		out[2*way].waits = waits

@@ -28,6 +28,9 @@ type Config struct {
 	Resolve func(addr uint64) (symbolic.Target, bool)
 	// Returns tells what a call of a function leaves behind. It may be nil: then nothing is known.
 	Returns func(callee symbolic.Target) Result
+	// Extent finds the local variable around an address in a frame, as [low, high), by debug
+	// information. It may be nil: then nothing is known of variables.
+	Extent func(fr Frame, addr uint64) (low, high uint64, ok bool)
 	// Meter counts the work. It may be nil.
 	Meter Meter
 }
@@ -50,6 +53,8 @@ type Function struct {
 	graph
 	meter   Meter
 	returns func(callee symbolic.Target) Result // what calls leave behind; may be nil
+	extent  func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	objects map[object]extent // variables by call and address
 	leaves  map[valueName]*symbolic.Expr
 	left    map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
 	names   []valueName             // of the leaves by number
@@ -78,7 +83,7 @@ type graph struct {
 // same process: the code, which does not change, is not read again.
 func (f *Function) Retarget(cfg Config) {
 	f.x.Retarget(cfg.Mem, cfg.Resolve)
-	f.meter = cfg.Meter
+	f.meter, f.returns, f.extent = cfg.Meter, cfg.Returns, cfg.Extent
 }
 
 // memo keeps what answers are made of and depends on places in the code alone.
@@ -159,8 +164,8 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	}
 	f := &Function{
 		graph: graph{x: x, index: map[uint64]int{}}, meter: cfg.Meter, returns: cfg.Returns,
-		leaves: map[valueName]*symbolic.Expr{},
-		left:   map[int][]symbolic.Expr{}, siteOf: map[int]int{},
+		extent: cfg.Extent, leaves: map[valueName]*symbolic.Expr{},
+		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
 	if high <= low || high-low > maxCode {
 		return nil, fmt.Errorf("flow of the function at %#x: %d bytes, not 1 to %d", low, high-low, maxCode)

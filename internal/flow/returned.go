@@ -12,6 +12,9 @@ type Result struct {
 	Value *symbolic.Expr
 	// Pure is set if it changes no memory but its own frame.
 	Pure bool
+	// Writes is how many bytes it writes at most through each pointer that it is given; 0 if that
+	// is not known.
+	Writes uint64
 }
 
 // Returned is what a call of the function leaves behind.
@@ -94,7 +97,7 @@ func call(f *Function, s *symbolic.State, i int, u *lift.Uop) {
 	result := resultOf(f, f.x.Target(s.Value(u.A)))
 	value := result.in(s, args)
 	if !result.Pure {
-		s.Escape(args)
+		escape(f, s, f.insts[i].pc, args, result.Writes)
 	}
 	f.forget(s, i, ^f.x.ABI.Keep)
 	if value != nil {

@@ -146,6 +146,9 @@ func (p *program) Class(pc uint64) Class {
 	return Unmapped
 }
 
+// Extent knows of no variables.
+func (p *program) Extent(flow.Frame, uint64) (low, high uint64, ok bool) { return 0, 0, false }
+
 // open makes a Program of it.
 func (p *program) open(m flow.Meter) *Program {
 	return NewProgram(Config{Arch: callbacks.ArchX86_64, Mem: p, Code: p, Meter: m})

@@ -70,6 +70,8 @@ type Code interface {
 	Lookup(name string) (entry uint64, ok bool)
 	// Class says whose the code at pc is.
 	Class(pc uint64) Class
+	// Extent finds the local variable around an address in a frame, as [low, high).
+	Extent(fr flow.Frame, addr uint64) (low, high uint64, ok bool)
 }
 
 // Config says what a Program is made of.
@@ -141,6 +143,7 @@ func (p *Program) flowConfig() flow.Config {
 	return flow.Config{
 		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: p.cfg.Meter,
 		Returns: func(callee symbolic.Target) flow.Result { return returned(p, callee) },
+		Extent:  p.cfg.Code.Extent,
 	}
 }
 

@@ -3,6 +3,7 @@ package lockflow
 import (
 	"github.com/ompd-inspect/ompd-inspect/internal/flow"
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // maxReturning bounds a function, in bytes, of which it is found out what it returns: those that
@@ -12,6 +13,9 @@ const maxReturning = 256
 // returned is what a call of a function of the program leaves behind, as far as it is known: not of
 // functions that call each other in a circle.
 func returned(p *Program, t symbolic.Target) flow.Result {
+	if c := rtl.LoopCallOf(t.Name); c.Writes != 0 {
+		return flow.Result{Writes: c.Writes}
+	}
 	entry := p.Entry(flow.CallSite{Target: t})
 	if entry == 0 {
 		return flow.Result{}

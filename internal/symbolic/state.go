@@ -165,6 +165,20 @@ func (s *State) Escape(args []*Expr) {
 	}
 }
 
+// Forget forgets the cells of the stack of which a part is in [low, high), by distances from the stack
+// pointer at entry.
+func (s *State) Forget(low, high int64) {
+	s.Stack = slices.DeleteFunc(s.Stack, func(c slot) bool {
+		return !c.saved && int64(c.Off) < high && int64(c.Off)+int64(c.Size) > low
+	})
+}
+
+// Keeps reports whether a cell of the stack at a distance from the stack pointer at entry, or above, is
+// known.
+func (s *State) Keeps(low int64) bool {
+	return slices.ContainsFunc(s.Stack, func(c slot) bool { return !c.saved && int64(c.Off) >= low })
+}
+
 // Cond is the condition cc on the flags.
 func (s *State) Cond(cc lift.Condition) Cond {
 	f := s.Flags

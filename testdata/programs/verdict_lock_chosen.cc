@@ -2,8 +2,9 @@
  * unique_ptr in a vector, "2" a conditional expression, "3" a lock acquired on either side of an if,
  * "4" a switch in a function of its own, "5" the level of a recursion, "6" a list that is gone through
  * twice, first to acquire and then to release, "7" a list of structures, each of which is locked before
- * the one before it is released, from both ends, "8" a lock in a function's result. A second argument
- * of 1: who has the first lock works. */
+ * the one before it is released, from both ends, "8" a lock in a function's result, "9" variables beside
+ * which others lie whose addresses are passed to a function in between, "10" the same, passed to the
+ * runtime for a loop. A second argument of 1: who has the first lock works. */
 #include "truth.h"
 #include <memory>
 #include <mutex>
@@ -187,6 +188,36 @@ __attribute__((noinline)) static void result(Lock &a, Lock &b, int me) {
   sum++;
 }
 
+__attribute__((noinline)) static void quote(double *rate, char *name, int me) {
+  *rate = 1.5;
+  name[0] = 0;
+  meet(me);
+}
+
+__attribute__((noinline)) static void transfer(int a, int b, int me) {
+  Account *from = &accounts[a], *to = &accounts[b];
+  double rate;
+  char name[16];
+  omp_set_lock(&from->lock);
+  quote(&rate, name, me);
+  omp_set_lock(&to->lock);
+  to->balance += (long)rate + name[0];
+  omp_unset_lock(&to->lock);
+  omp_unset_lock(&from->lock);
+}
+
+__attribute__((noinline)) static void looped(int me) {
+  int a = 1 + me, b = 2 - me;
+  omp_set_lock(&table[a]);
+#pragma omp for schedule(dynamic, 1) nowait
+  for (int i = 0; i < 8; i++)
+    __atomic_fetch_add(&sum, i, __ATOMIC_SEQ_CST);
+  meet(me);
+  omp_set_lock(&table[b]);
+  omp_unset_lock(&table[b]);
+  omp_unset_lock(&table[a]);
+}
+
 static void member(int me) {
   switch (way) {
   case 0: element(me, 1 - me, me); break;
@@ -203,6 +234,8 @@ static void member(int me) {
       backwards(&nodes[2], me);
     break;
   case 8: result(me ? debit : credit, me ? credit : debit, me); break;
+  case 9: transfer(me, 1 - me, me); break;
+  case 10: looped(me); break;
   }
 }
 

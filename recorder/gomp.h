@@ -13,6 +13,7 @@ struct frame {
     struct frame *outer;
     ompt_data_t parallel, task;
     int work; /* ompt_work_t of the worksharing construct that it is in */
+    long dimensions; /* loops of the last one whose iterations wait for others */
 };
 
 /* gomp_frame is the innermost task of the calling thread; what calls it has asked gomp_ready. */

@@ -216,6 +216,16 @@ static void work_end(const void *code) {
         if (gomp_ready()) work_begin(kind, HERE);                                                           \
         return real(a, b, c, d, e, f, g, h, i, j);                                                          \
     }
+/* ACROSS has one that begins loops whose iterations wait for others: its first argument is how many loops. */
+#define ACROSS(name, kind)                                                                                  \
+    EXPORT long name(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j) {      \
+        REAL(name);                                                                                         \
+        if (gomp_ready()) {                                                                                 \
+            work_begin(kind, HERE);                                                                         \
+            gomp_frame()->dimensions = a;                                                                   \
+        }                                                                                                   \
+        return real(a, b, c, d, e, f, g, h, i, j);                                                          \
+    }
 #define STARTS(prefix)                                             \
     START(prefix##static_start, WORK_STATIC)                       \
     START(prefix##dynamic_start, WORK_DYNAMIC)                     \
@@ -224,10 +234,8 @@ static void work_end(const void *code) {
 
 STARTS(GOMP_loop_)
 STARTS(GOMP_loop_ordered_)
-STARTS(GOMP_loop_doacross_)
 STARTS(GOMP_loop_ull_)
 STARTS(GOMP_loop_ull_ordered_)
-STARTS(GOMP_loop_ull_doacross_)
 START(GOMP_loop_nonmonotonic_dynamic_start, WORK_DYNAMIC)
 START(GOMP_loop_nonmonotonic_guided_start, WORK_GUIDED)
 START(GOMP_loop_nonmonotonic_runtime_start, WORK_OTHER)
@@ -238,10 +246,18 @@ START(GOMP_loop_ull_nonmonotonic_runtime_start, WORK_OTHER)
 START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start, WORK_OTHER)
 START(GOMP_loop_start, WORK_OTHER)
 START(GOMP_loop_ordered_start, WORK_OTHER)
-START(GOMP_loop_doacross_start, WORK_OTHER)
 START(GOMP_loop_ull_start, WORK_OTHER)
 START(GOMP_loop_ull_ordered_start, WORK_OTHER)
-START(GOMP_loop_ull_doacross_start, WORK_OTHER)
+ACROSS(GOMP_loop_doacross_static_start, WORK_STATIC)
+ACROSS(GOMP_loop_doacross_dynamic_start, WORK_DYNAMIC)
+ACROSS(GOMP_loop_doacross_guided_start, WORK_GUIDED)
+ACROSS(GOMP_loop_doacross_runtime_start, WORK_OTHER)
+ACROSS(GOMP_loop_doacross_start, WORK_OTHER)
+ACROSS(GOMP_loop_ull_doacross_static_start, WORK_STATIC)
+ACROSS(GOMP_loop_ull_doacross_dynamic_start, WORK_DYNAMIC)
+ACROSS(GOMP_loop_ull_doacross_guided_start, WORK_GUIDED)
+ACROSS(GOMP_loop_ull_doacross_runtime_start, WORK_OTHER)
+ACROSS(GOMP_loop_ull_doacross_start, WORK_OTHER)
 START(GOMP_sections_start, WORK_SECTIONS)
 START(GOMP_sections2_start, WORK_SECTIONS)
 

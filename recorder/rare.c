@@ -14,11 +14,13 @@ void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code
     NEXT(lock_destroy, kind, wait_id, code);
 }
 
-/* on_dependences keeps two dependences in each further record: variables in a and b, types in the halves of value. */
+/* on_dependences keeps two dependences in each further record: variables in a and b, types in the halves of value.
+ * Those of a loop's iterations are many, and would wash away what is rare. */
 void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
     struct slot s;
     uint32_t kept = n < 0 || deps == NULL ? 0 : n > 2 * RECORDER_FOLLOW_MAX ? 2 * RECORDER_FOLLOW_MAX : (uint32_t)n;
-    if (slot_open(&s, true, 1 + (kept + 1) / 2)) {
+    bool iterates = kept > 0 && (deps[0].dependence_type == 5 || deps[0].dependence_type == 6); /* source, sink */
+    if (slot_open(&s, !iterates, 1 + (kept + 1) / 2)) {
         slot_first(&s, ompt_callback_dependences, 0, kept < (uint32_t)n ? RECORDER_CUT : 0, (uint32_t)n,
                    word_wait(s.ring, task), 0);
         for (uint32_t i = 0; i < kept; i += 2) {

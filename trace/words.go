@@ -208,13 +208,34 @@ func (w Words) implicit(e *Event) string {
 func (w Words) ofTask(e *Event) string {
 	switch e.Code {
 	case Dependences:
-		return fmt.Sprintf("task %s depends on %d addresses", w.ID(e.Task()), e.Value)
+		return w.depends(e)
 	case TaskDependence:
 		return fmt.Sprintf("task %s must wait for task %s", w.ID(e.B), w.ID(e.A))
 	case Cancel:
 		return "cancels a construct"
 	}
 	return ""
+}
+
+// depends says what a task depends on, or which iteration of a loop with dependences a thread has done or
+// waited for: its number in each of the loops.
+func (w Words) depends(e *Event) string {
+	const source, sink = 5, 6 // ompt_dependence_type_t
+	list := e.Dependences()
+	if len(list) == 0 || list[0].Type != source && list[0].Type != sink {
+		return fmt.Sprintf("task %s depends on %d addresses", w.ID(e.Task()), e.Value)
+	}
+	b := []byte("posts iteration ")
+	if list[0].Type == sink {
+		b = []byte("has waited for iteration ")
+	}
+	for i, d := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(d.Variable), 10)
+	}
+	return string(b)
 }
 
 // ofLock says the events of locks, critical and ordered constructs.

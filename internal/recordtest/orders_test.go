@@ -51,7 +51,7 @@ func TestLockOrders(t *testing.T) {
 }
 
 // orderCases are the cases of orders.c.
-const orderCases = 28
+const orderCases = 29
 
 // orderCase is a case of orders.c, and where its locks lie.
 type orderCase struct {

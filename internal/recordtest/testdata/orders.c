@@ -164,6 +164,16 @@ static void ordered_gate(struct locks *l, int me) {
   }
 }
 
+static void iterations_wait(struct locks *l, int me) {
+  (void)me;
+#pragma omp for ordered(1) schedule(static, 1)
+  for (int i = 0; i < 3; i++) {
+#pragma omp ordered depend(sink : i - 1)
+    pair(l, i == 0, i != 0);
+#pragma omp ordered depend(source)
+  }
+}
+
 static void barrier_between(struct locks *l, int me) {
   if (me == 0) pair(l, 0, 1);
 #pragma omp barrier
@@ -361,6 +371,7 @@ static struct {
     {"two_tasks", 2, two_tasks},
     {"critical_gate", 0, critical_gate},
     {"ordered_gate", 0, ordered_gate},
+    {"iterations_wait", 0, iterations_wait},
     {"barrier_between", 0, barrier_between},
     {"loop_between", 0, loop_between},
     {"taskwait_between", 0, taskwait_between},

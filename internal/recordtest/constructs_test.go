@@ -3,6 +3,7 @@ package recordtest
 import (
 	"bufio"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,13 +74,14 @@ func runArgs(t *testing.T, r omptest.Runtime, argv []string, env ...string) runn
 
 // TestSameEvents holds what the recorder keeps of a program that has each construct
 // against what a tool prints that is chained behind it: the same events of each thread,
-// in the same order, with the same arguments.
+// in the same order, with the same arguments, those in records MORE too.
 func TestSameEvents(t *testing.T) {
 	recorder := omptest.Recorder(t)
 	exe := build(t, "clang-16", "constructs.c", "-fopenmp", "-fopenmp-version=51")
 	withError := build(t, "clang-16", "constructs.c", "-fopenmp", "-fopenmp-version=51", "-DWITH_ERROR")
 	reference := build(t, "gcc", "reference.c", "-shared", "-fPIC")
-	for _, runtime := range omptest.Runtimes(t) {
+	all := append(omptest.Runtimes(t), omptest.RuntimeOf(t, 17), omptest.RuntimeOf(t, 18), omptest.RuntimeOf(t, 23))
+	for _, runtime := range all {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()
 			said := filepath.Join(t.TempDir(), "said")
@@ -119,6 +121,7 @@ func kept(r recording) (lines []string) {
 		all := append(slices.Clone(g.main), g.rare...)
 		all = slices.DeleteFunc(all, func(e trace.Event) bool { return e.Code == trace.NewThread })
 		slices.SortFunc(all, func(a, b trace.Event) int { return cmp.Compare(a.Time, b.Time) })
+		current := uint64(0) // the task that the thread is in
 		for _, e := range all {
 			switch e.Code {
 			case trace.ThreadBegin:
@@ -127,10 +130,46 @@ func kept(r recording) (lines []string) {
 				e.Kind = 0
 			}
 			const addressMask = 1<<48 - 1
-			lines = append(lines, fmt.Sprint(g.LWP, e.Code, e.Kind, e.Endpoint, e.Value, (e.A|e.PC)&addressMask, e.B))
+			line := fmt.Sprint(g.LWP, e.Code, e.Kind, e.Endpoint, e.Value, (e.A|e.PC)&addressMask, e.B)
+			for _, n := range more(&e, current) {
+				line += fmt.Sprint(" ", n)
+			}
+			lines = append(lines, line)
+			if e.Code == trace.TaskSchedule && e.B != 0 || e.Code == trace.ImplicitTask && e.Endpoint == trace.Begin {
+				current = e.B
+			}
 		}
 	}
 	return lines
+}
+
+// more are the arguments of an event that are in its records MORE, and of those of tasks that are created
+// by the present one that, which has no record.
+func more(e *trace.Event, current uint64) (out []uint64) {
+	switch e.Code {
+	case trace.ParallelBegin, trace.ParallelEnd:
+		return []uint64{e.Task()}
+	case trace.TaskCreate:
+		if e.Folded {
+			return []uint64{current}
+		}
+		return []uint64{e.Creator()}
+	case trace.ImplicitTask, trace.Work:
+		return []uint64{e.Count()}
+	case trace.SyncRegion:
+		return []uint64{map[bool]uint64{true: 1}[e.Folded]}
+	case trace.Dispatch:
+		return []uint64{binary.LittleEndian.Uint64(e.More[16:]), binary.LittleEndian.Uint64(e.More[24:])}
+	case trace.Dependences:
+		for _, d := range e.Dependences() {
+			out = append(out, d.Variable, uint64(d.Type))
+		}
+	case trace.ErrorEvent:
+		for _, b := range e.Bytes() {
+			out = append(out, uint64(b))
+		}
+	}
+	return out
 }
 
 // printed are the lines that testdata/reference.c printed, those of a thread together.

@@ -67,7 +67,7 @@ func (w *recordedWords) activity(a analyze.Activity) picture.Activity {
 		out.Kind = picture.ActivityLockWait
 	case analyze.LockHeld:
 		out.Kind = picture.ActivityLock
-	case analyze.Device:
+	case analyze.Device, analyze.DataOperation, analyze.Kernel:
 		out.Kind = picture.ActivityDevice
 	case analyze.Idle:
 		out.Kind = picture.ActivityIdle

@@ -116,7 +116,9 @@ func (c *Cursor) Next(e *Event) bool {
 		e.decode(b)
 		e.Number, e.Rare, e.More = c.first+uint64(at/recordSize), c.rare, nil
 		if n := int(b[10] >> followShift); n > 0 {
-			e.More = c.follow(n)
+			if e.More = c.follow(n); e.Code == TargetDataOp || e.Code == TargetDataOpEMI {
+				e.PC = e.parent() & addressMask
+			}
 		}
 		return true
 	}

@@ -90,13 +90,6 @@ var statuses = []string{
 // dispatches are the values of ompt_dispatch_t.
 var dispatches = []string{"", "an iteration", "a section", "a chunk of a loop", "a chunk of a taskloop", "a chunk"}
 
-// targets are the values of ompt_target_t.
-var targets = []string{
-	"", "a target region", "entering target data", "leaving target data", "a target update", "", "", "", "",
-	"a deferred target region", "deferred entering of target data", "deferred leaving of target data",
-	"a deferred target update",
-}
-
 // pick is a word of a table, or what stands for one that is not there.
 func pick(table []string, i uint8, other string) string {
 	if int(i) < len(table) && table[i] != "" {
@@ -251,28 +244,4 @@ func (w Words) ofLock(e *Event) string {
 		return "flushes memory"
 	}
 	return ""
-}
-
-// ofDevice says the events of devices.
-func (w Words) ofDevice(e *Event) string {
-	switch e.Code {
-	case Target, TargetEMI:
-		return e.ends("begins ", "ends ") + pick(targets, e.Kind, "a target construct") +
-			fmt.Sprintf(" on device %d", int32(e.Value))
-	case TargetDataOp, TargetDataOpEMI:
-		return e.ends("begins", "ends") + " a data operation"
-	case TargetSubmit, TargetSubmitEMI:
-		return e.ends("begins", "ends") + " the execution of a kernel"
-	case TargetMap, TargetMapEMI:
-		return fmt.Sprintf("maps %d variables", e.Value)
-	case DeviceInitialize:
-		return fmt.Sprintf("device %d is there: %s", int32(e.Value), e.Text())
-	case DeviceFinalize:
-		return fmt.Sprintf("device %d is given up", int32(e.Value))
-	case DeviceLoad:
-		return fmt.Sprintf("code is loaded on device %d: %s", int32(e.Value), e.Text())
-	case DeviceUnload:
-		return fmt.Sprintf("code is unloaded from device %d", int32(e.Value))
-	}
-	return fmt.Sprintf("event %d", e.Code)
 }

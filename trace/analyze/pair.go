@@ -56,7 +56,7 @@ func (m *machine) add(e *trace.Event) {
 // classes are the constructs whose events have endpoints, 0 of others.
 var classes = [256]What{
 	trace.ImplicitTask: Implicit, trace.Work: Work, trace.SyncRegion: Sync, trace.Masked: Masked,
-	trace.TargetEMI: Device, trace.TargetDataOpEMI: Device, trace.TargetSubmitEMI: Device, trace.Target: Device,
+	trace.TargetEMI: Device, trace.TargetDataOpEMI: DataOperation, trace.TargetSubmitEMI: Kernel, trace.Target: Device,
 	trace.Reduction: Reduction,
 }
 

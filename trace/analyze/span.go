@@ -15,10 +15,12 @@ const (
 	Masked
 	LockWait // from the attempt to acquire a lock to the acquisition
 	LockHeld
-	Device // a target construct, data operation or kernel
+	Device // a target construct
 	Idle   // a worker between two regions
 	Reduction
-	Serial // code outside of regions; it has no span, only a timeline has it
+	Serial        // code outside of regions; it has no span, only a timeline has it
+	DataOperation // of a device
+	Kernel        // on a device
 )
 
 // Span is what a thread did from one time to another.

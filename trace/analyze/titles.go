@@ -28,8 +28,12 @@ func Title(what What, kind uint8, lock uint64, words trace.Words) string {
 		return "serial code"
 	case Reduction:
 		return "reduction"
+	case DataOperation:
+		return trace.OperationName(kind)
+	case Kernel:
+		return "kernel on a device"
 	}
-	return "device"
+	return trace.TargetName(kind)
 }
 
 // PointTitle is what an event is called that is no end of a span.

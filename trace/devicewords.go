@@ -1,0 +1,68 @@
+package trace
+
+import "fmt"
+
+// targets are the values of ompt_target_t.
+var targets = []string{
+	"", "a target region", "entering target data", "leaving target data", "a target update", "", "", "", "",
+	"a deferred target region", "deferred entering of target data", "deferred leaving of target data",
+	"a deferred target update",
+}
+
+// operations are the values of ompt_target_data_op_t, with how many bytes behind.
+var operations = []string{
+	"", "an allocation on a device", "a copy to a device", "a copy from a device", "a release on a device",
+	"an association with memory of a device", "a disassociation from memory of a device",
+}
+
+// asynchronous is how much larger the numbers are of those that are not waited for.
+const asynchronous = 16
+
+// TargetName is a kind of ompt_target_t in words.
+func TargetName(kind uint8) string { return bare(pick(targets, kind, "a target construct")) }
+
+// OperationName is a kind of ompt_target_data_op_t in words.
+func OperationName(kind uint8) string { return bare(operationOf(kind)) }
+
+func operationOf(kind uint8) string {
+	if kind > asynchronous {
+		kind -= asynchronous
+	}
+	return pick(operations, kind, "a data operation")
+}
+
+// operation says a data operation, with how many bytes.
+func (e *Event) operation() string {
+	s := operationOf(e.Kind)
+	if len(e.More) < recordSize {
+		return s
+	}
+	if n := le.Uint64(e.More); n > 0 {
+		s += fmt.Sprintf(", %d bytes", n)
+	}
+	return s
+}
+
+// ofDevice says the events of devices.
+func (w Words) ofDevice(e *Event) string {
+	switch e.Code {
+	case Target, TargetEMI:
+		return e.ends("begins ", "ends ") + pick(targets, e.Kind, "a target construct") +
+			fmt.Sprintf(" on device %d", int32(e.Value))
+	case TargetDataOp, TargetDataOpEMI:
+		return e.ends("begins ", "ends ") + e.operation()
+	case TargetSubmit, TargetSubmitEMI:
+		return e.ends("begins", "ends") + " the execution of a kernel"
+	case TargetMap, TargetMapEMI:
+		return fmt.Sprintf("maps %d variables", e.Value)
+	case DeviceInitialize:
+		return fmt.Sprintf("device %d is there: %s", int32(e.Value), e.Text())
+	case DeviceFinalize:
+		return fmt.Sprintf("device %d is given up", int32(e.Value))
+	case DeviceLoad:
+		return fmt.Sprintf("code is loaded on device %d: %s", int32(e.Value), e.Text())
+	case DeviceUnload:
+		return fmt.Sprintf("code is unloaded from device %d", int32(e.Value))
+	}
+	return fmt.Sprintf("event %d", e.Code)
+}

@@ -309,7 +309,7 @@ func (p *Process) captureTwice(w wanted) (a, b []copied, threads []thread, err e
 func (t *tracer) threads(p *Process) []thread {
 	list := t.room
 	t.room = nil
-	pointers := sync.OnceValue(p.threadPointers)
+	pointers := sync.OnceValue(func() map[int]uint64 { return p.threadPointers(len(t.tasks)) })
 	for _, k := range t.tasks {
 		var asleepThread thread
 		if k.state == asleep {

@@ -81,7 +81,7 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		return Pause{Threads: len(all.threads)}, f(h.view)
 	}
 	p.forget()
-	if err := p.refresh(); err != nil {
+	if err := p.renew(); err != nil {
 		return Pause{}, p.exitReason(err)
 	}
 	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}

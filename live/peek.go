@@ -19,10 +19,15 @@ func (p *Process) peek() ([]thread, error) {
 	if err != nil {
 		return nil, p.refused(err)
 	}
-	pointers := p.threadPointers()
+	dir, err := unix.Open(procPath(p.pid, "task"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, p.refused(err)
+	}
+	defer unix.Close(dir)
+	pointers := p.threadPointers(len(tids))
 	list := make([]thread, 0, len(tids))
 	for _, tid := range tids {
-		if t := p.peekThread(tid, pointers[p.insideID(tid)]); !isGone(t.err) {
+		if t := p.peekIn(dir, strconv.Itoa(tid)+"/syscall", tid, pointers[p.insideID(tid)]); !isGone(t.err) {
 			list = append(list, t)
 		}
 	}
@@ -51,9 +56,14 @@ func (t *thread) complete(told map[string]uint64) {
 
 // peekThread reads what /proc tells of a thread.
 func (o *opened) peekThread(tid int, pointer uint64) thread {
+	return o.peekIn(unix.AT_FDCWD, taskPath(o.pid, tid, "syscall"), tid, pointer)
+}
+
+// peekIn is peekThread by the path of the thread's file from a directory that is open.
+func (o *opened) peekIn(dir int, path string, tid int, pointer uint64) thread {
 	t := thread{lwp: uint64(tid)}
 	var room [256]byte // a line is shorter
-	b, err := readProcInto(taskPath(o.pid, tid, "syscall"), room[:0])
+	b, err := readLine(dir, path, room[:])
 	if err == nil {
 		t.regs, err = parseSyscall(o.arch, string(b))
 	}
@@ -139,16 +149,15 @@ func (o *opened) insideID(tid int) int {
 
 // threadPointers has the thread pointers by the thread id that the C library has: its
 // lists of threads are the only way to those of threads that run. What they do not
-// show is not in the map.
-func (p *Process) threadPointers() map[int]uint64 {
+// show is not in the map. There are about as many threads as count says.
+func (p *Process) threadPointers(count int) map[int]uint64 {
 	_, mods := p.layout()
 	lists, err := libc.FindThreadLists(mods)
 	if err != nil {
 		return nil // as of a C library that does not say where they are
 	}
-	tids, _ := taskIDs(p.pid)
-	found := map[int]uint64{}
-	for _, t := range lists.Running(p.mem, 2*len(tids)+spareThreads) {
+	found := make(map[int]uint64, count)
+	for _, t := range lists.Running(p.mem, 2*count+spareThreads) {
 		if tp, err := mods.ThreadPointer(t.Pthread); err == nil {
 			found[int(t.LWP)] = tp
 		}

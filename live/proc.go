@@ -23,17 +23,33 @@ const maxThreads = 1 << 18
 // procPath is the path of a file of process or thread id.
 func procPath(id int, name string) string { return "/proc/" + strconv.Itoa(id) + "/" + name }
 
+// procRoom is what most files of /proc that are read need, in bytes.
+const procRoom = 2048
+
+// readLine reads a file of one line, which is not longer than buf: there is no need to read
+// once more to see that nothing follows. Its path may be from a directory that is open.
+func readLine(dir int, path string, buf []byte) ([]byte, error) {
+	fd, err := retried(func() (int, error) { return unix.Openat(dir, path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	n, err := retried(func() (int, error) { return unix.Read(fd, buf) })
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	return buf[:n], nil
+}
+
 // readProc reads a file of /proc whole. There are thousands of them to read, each of
 // some hundred bytes: os.ReadFile makes three times the system calls.
-func readProc(path string) ([]byte, error) { return readProcInto(path, make([]byte, 0, 2048)) }
-
-// readProcInto is readProc into buf, as long as there is room.
-func readProcInto(path string, buf []byte) ([]byte, error) {
+func readProc(path string) ([]byte, error) {
 	fd, err := retried(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
+	buf := make([]byte, 0, procRoom)
 	for {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, cap(buf))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +56,8 @@ type tracer struct {
 	guard       *guard // it seized the threads for good; nil if they are let go after a look
 	jobStops    int    // how often its guard saw it stopped by job control
 	left        bool   // its end was told
+
+	moves atomic.Uint32 // counts what it did, so that another thread sees whether the kernel holds it
 }
 
 // trace runs f in a tracer of pid, and lets all threads go on when f returns.
@@ -210,14 +213,28 @@ func (t *tracer) seize() (more bool, err error) {
 				found, more = true, true
 			}
 		}
-		if !found {
+		if !found || t.holdsAll() {
 			return more, nil
 		}
 	}
 	return more, &Error{PID: t.pid, Err: ErrStuck, Cause: "it makes new threads faster than they can be seized"}
 }
 
+// holdsAll reports whether there seem to be no threads but those that were seized: to count
+// them takes less time than to list them once more. One of these that has ended hides a new
+// one, which complete finds.
+func (t *tracer) holdsAll() bool {
+	n := 0
+	for _, k := range t.tasks {
+		if k.state != ended {
+			n++
+		}
+	}
+	return n == ThreadCount(t.pid)
+}
+
 func (t *tracer) add(k *task) {
+	t.moves.Add(1)
 	t.byTID[k.tid], t.tasks = k, append(t.tasks, k)
 }
 
@@ -296,6 +313,7 @@ func (t *tracer) letGo() {
 // A thread in uninterruptible sleep goes on when this one ends.
 func (t *tracer) detach() {
 	for _, k := range t.tasks {
+		t.moves.Add(1)
 		if k.state == seized {
 			t.look(k)
 		}

@@ -26,15 +26,23 @@ const (
 	longNap  = time.Millisecond
 )
 
+// firstLeft is at how many threads that have not stopped the first look ends; each further one
+// sees twice as many. Threads mostly stop in the order in which they were told to: who looks at
+// all of them, again and again, takes the processor from them.
+const firstLeft = 4
+
 // wait waits until every thread has stopped or ended. It looks without
 // blocking, as a thread in uninterruptible sleep would block it for ever.
 func (t *tracer) wait(ctx context.Context) error {
 	begin := time.Now()
-	for nap := firstNap; ; nap = min(2*nap, longNap) {
+	most := firstLeft
+	for nap := firstNap; ; nap, most = min(2*nap, longNap), 2*most {
 		left := 0
 		for _, k := range t.tasks {
 			if k.state == seized && !t.look(k) {
-				left++
+				if left++; left == most {
+					break
+				}
 			}
 		}
 		if left == 0 {
@@ -96,6 +104,7 @@ func (c *childInfo) stopped() bool { return c.code == cldTrapped || c.code == cl
 // as long as that is not fetched, and must not lose it if this process is
 // killed now.
 func (t *tracer) look(k *task) bool {
+	t.moves.Add(1)
 	var info childInfo
 	const news = unix.WEXITED | unix.WSTOPPED | unix.WNOHANG | unix.WALL
 	if err := waitID(k.tid, &info, news|unix.WNOWAIT); err != nil {
@@ -159,15 +168,20 @@ const reapInterval = 10 * time.Millisecond
 // while the tracer may wait for that thread in its next system call: PTRACE_SEIZE
 // and, before Linux 5.10, process_vm_readv do. So another thread of this process
 // fetches them, which it may: all that the kernel lists, as threads are seized at
-// birth before the tracer knows of them.
+// birth before the tracer knows of them. A tracer that has moved on since the last round does
+// not wait: to look at a thousand threads beside it would make the stop longer.
 func (t *tracer) reapLoop(over <-chan struct{}) {
 	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
-	for {
+	for last := uint32(0); ; {
 		select {
 		case <-over:
 			return
 		case <-tick.C:
+		}
+		if now := t.moves.Load(); now != last {
+			last = now
+			continue
 		}
 		tids, _ := taskIDs(t.pid) // none if the process has gone
 		for _, tid := range tids {

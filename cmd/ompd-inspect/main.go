@@ -14,11 +14,11 @@ import (
 // version is the tool's version; the linker sets it in releases.
 var version = "0.1.0-dev"
 
-// gcPercent lets the heap of this short-lived process grow to 32 MiB before memory
+// gcPercent lets the heap of this short-lived process grow to 40 MiB before memory
 // is collected for the first time, which few targets need, but not beyond
 // memoryLimit bytes if that can be helped: a program may have a million tasks.
 const (
-	gcPercent   = 800
+	gcPercent   = 1000
 	memoryLimit = 96 << 20
 )
 

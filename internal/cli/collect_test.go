@@ -17,7 +17,7 @@ func TestGrowth(t *testing.T) {
 		used uint64
 		want int
 	}{
-		{0, 700}, {2 << 20, 700}, {14 << 20, 100}, {28 << 20, 50}, {34 << 20, 50}, {1 << 40, 50},
+		{0, 850}, {2 << 20, 850}, {17 << 20, 100}, {28 << 20, 50}, {34 << 20, 50}, {1 << 40, 50},
 	} {
 		if got := growth(tt.used); got != tt.want {
 			t.Errorf("a heap of %d MiB may grow by %d %%, want %d", tt.used>>20, got, tt.want)

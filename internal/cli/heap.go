@@ -92,7 +92,7 @@ const worthCollecting = 20 << 20
 
 // answerHeap is what the heap may grow to, in bytes, while the answer is made, before memory
 // is collected again: of 1,024 threads half of it is garbage by then.
-const answerHeap = 28 << 20
+const answerHeap = 34 << 20
 
 // leastHeap is what the heap of a Go program may grow to at 100 %, whatever is in use.
 const leastHeap = 4 << 20
@@ -114,7 +114,7 @@ func collect() {
 // limitAfter is what this process may take while the answer is made, in bytes, before memory is
 // collected whatever that costs, if a rehearsal that reads the same left so many on the heap.
 func limitAfter(rehearsal uint64) int64 {
-	const least = 26 << 20
+	const least = 30 << 20
 	return int64(max(least+rehearsal*6/10, rehearsal*13/10))
 }
 

@@ -81,7 +81,6 @@ type Process struct {
 
 	mu     sync.Mutex
 	maps   []mapping
-	read   time.Time // when
 	mods   *modules.Table
 	tables []*modules.Table // all that were made; their files stay open until Close
 	fixed  map[uint64][]byte
@@ -99,6 +98,7 @@ type opened struct {
 	samePIDs bool // it is in this process's PID namespace
 	auxv     map[uint64]uint64
 	mem      *remote
+	read     time.Time // when Open read the mappings
 }
 
 var (
@@ -175,6 +175,7 @@ func (p *Process) open() error {
 	if err := p.refresh(); err != nil {
 		return err
 	}
+	p.read = time.Now()
 	if main := p.mods.Main(); p.info.Executable != main.Path && main.Path != "" { // run as "ld.so program"
 		p.info.Executable = strings.TrimSuffix(main.Path, deletedSuffix)
 	}
@@ -278,7 +279,7 @@ func (p *Process) refresh() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	same := slices.EqualFunc(filesOf(p.maps), filesOf(maps), func(a, b callbacks.Mapping) bool { return a == b })
-	p.maps, p.read = maps, time.Now()
+	p.maps = maps
 	if p.mods != nil && same {
 		return nil
 	}
@@ -303,21 +304,6 @@ func (p *Process) refresh() error {
 	p.mods = modules.Find(facts, opts)
 	p.tables = append(p.tables, p.mods)
 	return nil
-}
-
-// recent is how old the mappings may be with which a rehearsal begins: those that Open has read
-// are not read again. After the stop they are.
-const recent = 50 * time.Millisecond
-
-// renew is refresh unless that was just done.
-func (p *Process) renew() error {
-	p.mu.Lock()
-	old := time.Since(p.read) > recent
-	p.mu.Unlock()
-	if !old {
-		return nil
-	}
-	return p.refresh()
 }
 
 // layout returns the mappings and the modules as they were last read.

@@ -21,6 +21,10 @@ const maxRehearsals = 2
 // are need one or two.
 const maxStops = 4
 
+// recent is how old the mappings may be with which a rehearsal begins: those that Open has read
+// just now are not read again. After the stop they are.
+const recent = 50 * time.Millisecond
+
 // Pause says what an answer cost the process, and what of it is not certain.
 type Pause struct {
 	// Threads is the number of threads that were stopped at once; 0 if none
@@ -81,8 +85,10 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 		return Pause{Threads: len(all.threads)}, f(h.view)
 	}
 	p.forget()
-	if err := p.renew(); err != nil {
-		return Pause{}, p.exitReason(err)
+	if time.Since(p.read) > recent {
+		if err := p.refresh(); err != nil {
+			return Pause{}, p.exitReason(err)
+		}
 	}
 	l := &looker{p: p, ctx: ctx, prepare: prepare, f: f, want: wanted{blockSet{}, map[uint64]uint64{}}}
 	for again, n := true, 0; again && n < maxRehearsals; n++ {

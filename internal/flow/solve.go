@@ -242,7 +242,7 @@ func (f *Function) execute(s *symbolic.State, i int) {
 		return
 	}
 	perhaps := false // a condition of the instruction itself decides
-	for k := range in.Uops {
+	for k := 0; k < len(in.Uops); k++ {
 		u := &in.Uops[k]
 		switch u.Code {
 		case lift.UopSelect:
@@ -252,7 +252,10 @@ func (f *Function) execute(s *symbolic.State, i int) {
 				s.Regs[u.Dst] = nil
 			}
 		case lift.UopSkip:
-			perhaps = true
+			holds, decided := s.Cond(u.CC).Decided()
+			if perhaps = !decided; holds {
+				k += int(u.Scale)
+			}
 		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
 		case lift.UopCall:
 			call(f, s, i, u)

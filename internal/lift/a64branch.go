@@ -183,13 +183,30 @@ func (l *a64lift) conditionalSelect() {
 // variableShift lifts shifts by a register; divisions are not followed.
 func (l *a64lift) variableShift() {
 	ops := map[uint64]Operator{8: OpShl, 9: OpShr, 10: OpSar}
-	op, ok := ops[l.field(10, 6)]
-	if !ok {
+	kind := l.field(10, 6)
+	op, ok := ops[kind]
+	switch {
+	case kind == 2 || kind == 3:
+		l.divide(kind == 3)
+		return
+	case !ok:
 		l.forget(l.rd())
 		return
 	}
 	l.compute8(OpAnd, temp1, read(l.rm()), number(uint64(l.size)*8-1))
 	l.compute(op, Temp0, read(l.rn()), reg(temp1))
+	l.set(l.rd(), reg(Temp0))
+}
+
+// divide lifts UDIV and SDIV.
+func (l *a64lift) divide(signed bool) {
+	op := OpUdiv
+	if signed {
+		op = OpDiv
+	}
+	l.emit(Uop{Code: UopSet, Dst: temp1, A: read(l.rn()), Size: l.size, Signed: signed})
+	l.emit(Uop{Code: UopSet, Dst: temp2, A: read(l.rm()), Size: l.size, Signed: signed})
+	l.compute(op, Temp0, reg(temp1), reg(temp2))
 	l.set(l.rd(), reg(Temp0))
 }
 

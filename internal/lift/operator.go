@@ -3,7 +3,9 @@ package lift
 // Operator is a two-operand operation on 64-bit words.
 type Operator uint8
 
-// The operators. OpShr fills with zeros, OpSar with the sign.
+// The operators. OpShr fills with zeros, OpSar with the sign. OpDiv and OpRem are those of signed
+// numbers, OpUdiv and OpUrem those of unsigned ones: what is divided by 0 is 0, as on aarch64; x86-64
+// has no result then.
 const (
 	OpAdd Operator = iota
 	OpSub
@@ -14,6 +16,10 @@ const (
 	OpShl
 	OpShr
 	OpSar
+	OpDiv
+	OpRem
+	OpUdiv
+	OpUrem
 )
 
 // LowBytes reports whether the low bytes of a result depend on those of the operands alone.
@@ -46,8 +52,25 @@ func Compute(op Operator, a, b uint64) uint64 {
 		return a << (b & 63)
 	case OpShr:
 		return a >> (b & 63)
+	case OpSar:
+		return uint64(int64(a) >> (b & 63))
 	}
-	return uint64(int64(a) >> (b & 63))
+	return divide(op, a, b)
+}
+
+// divide is the part of Compute that divides. Go defines the result where the quotient has no room.
+func divide(op Operator, a, b uint64) uint64 {
+	switch {
+	case b == 0:
+		return 0
+	case op == OpDiv:
+		return uint64(int64(a) / int64(b))
+	case op == OpRem:
+		return uint64(int64(a) % int64(b))
+	case op == OpUdiv:
+		return a / b
+	}
+	return a % b
 }
 
 // ExtendWord is the low size bytes of v, zero- or sign-extended.

@@ -205,6 +205,8 @@ func (l *x86lift) compare() bool {
 		l.write(0, reg(Temp0))
 	case x86asm.IMUL:
 		return l.multiply(size)
+	case x86asm.IDIV, x86asm.DIV:
+		return l.divide(size)
 	case x86asm.ADC, x86asm.SBB:
 		l.withCarry(size)
 	default:
@@ -249,6 +251,43 @@ func (l *x86lift) multiply(size uint8) bool {
 	l.binary(OpMul, Temp0, a, b, size)
 	l.flags(FlagsUnknown, number(0), number(0), 8)
 	l.write(0, reg(Temp0))
+	return true
+}
+
+// divide lifts the division of eight bytes in EDX and EAX by four, and that of RAX by eight where RDX has
+// no more than its sign, as code that a compiler makes has it.
+func (l *x86lift) divide(size uint8) bool {
+	quotient, rest, sign := OpUdiv, OpUrem, number(0)
+	signed := l.inst.Op == x86asm.IDIV
+	if signed {
+		quotient, rest, sign = OpDiv, OpRem, reg(temp1)
+	}
+	divisor := l.read(0, Temp0)
+	switch size {
+	case 4:
+		l.emit(Uop{Code: UopSet, Dst: Temp0, A: divisor, Size: 4, Signed: signed})
+		l.binary(OpShl, temp1, reg(rdx), number(32), 8)
+		l.emit(Uop{Code: UopSet, Dst: temp2, A: reg(rax), Size: 4})
+		l.binary(OpOr, temp1, reg(temp1), reg(temp2), 8)
+		l.binary(quotient, rax, reg(temp1), reg(Temp0), 4)
+		l.binary(rest, rdx, reg(temp1), reg(Temp0), 4)
+	case 8:
+		l.set(Temp0, divisor)
+		if signed {
+			l.binary(OpSar, temp1, reg(rax), number(63), 8)
+		}
+		l.flags(FlagsCompare, reg(rdx), sign, 8)
+		l.binary(quotient, temp1, reg(rax), reg(Temp0), 8)
+		l.binary(rest, temp2, reg(rax), reg(Temp0), 8)
+		l.emit(Uop{Code: UopForget, Dst: rax})
+		l.emit(Uop{Code: UopForget, Dst: rdx})
+		l.emit(Uop{Code: UopSkip, CC: Condition{Op: NE}, Scale: 2})
+		l.set(rax, reg(temp1))
+		l.set(rdx, reg(temp2))
+	default:
+		return false
+	}
+	l.flags(FlagsUnknown, number(0), number(0), 8)
 	return true
 }
 

@@ -16,8 +16,19 @@ func (e *explorer) step(m *machine) error {
 	}
 	at := m.pc
 	m.pc += uint64(in.Length)
-	for i := range in.Uops {
-		if err := e.do(m, &in.Uops[i], at); err != nil {
+	for i := 0; i < len(in.Uops); i++ {
+		u := &in.Uops[i]
+		if u.Code == lift.UopSkip {
+			holds, known, _ := m.flags.decided(u.CC)
+			if !known {
+				return errLeaves
+			}
+			if holds {
+				i += int(u.Scale)
+			}
+			continue
+		}
+		if err := e.do(m, u, at); err != nil {
 			return err
 		}
 	}

@@ -147,7 +147,7 @@ func identity(op lift.Operator, a, b *Expr) *Expr {
 		return Constant(0)
 	case (op == lift.OpAnd || op == lift.OpOr) && a == b:
 		return a
-	case b.Kind != KindConst:
+	case b.Kind != KindConst || op >= lift.OpDiv:
 		return nil
 	case op == lift.OpAnd:
 		return mask(a, b.Val)
@@ -292,7 +292,7 @@ func lowPart(a *Expr, size uint8) *Expr {
 	switch {
 	case a.Kind == KindExtend && a.Size >= size:
 		return lowPart(a.A, size)
-	case a.Kind != KindBinary || a.Op == lift.OpShr || a.Op == lift.OpSar || a.Op == lift.OpShl:
+	case a.Kind != KindBinary || !a.Op.LowBytes():
 		return a
 	case a.Op == lift.OpAnd && a.B.Kind == KindConst && a.B.Val&lift.Width(size) == lift.Width(size):
 		return lowPart(a.A, size)

@@ -8,7 +8,7 @@ import (
 )
 
 // The operators in the text of an expression, by operator.
-var operatorNames = [...]string{"+", "-", "*", "&", "|", "^", "<<", ">>", ">>>"}
+var operatorNames = [...]string{"+", "-", "*", "&", "|", "^", "<<", ">>", ">>>", "/", "%", "/u ", "%u "}
 
 // String is the expression in one canonical form: a load is "load4(address)",
 // "load4s" if it sign-extends; numbers are decimal, except addresses and masks.

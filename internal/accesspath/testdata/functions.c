@@ -25,6 +25,11 @@ FUNCTION(variable_shift) { return (a << (b & 31)) ^ (int)((int)a >> (b & 7)) ^ (
 FUNCTION(bits) { return (a & 0xff00) | (b ^ 0x55) | (~a & 3); }
 FUNCTION(narrow) { return (signed char)a + (unsigned char)b + (short)(a + b); }
 FUNCTION(multiply) { return a * b + (int)((int)a * 1234567) - (short)((short)b * 3); }
+FUNCTION(divide_int) { return (int)b == -1 || (int)b == 0 ? 3 : (int)a / (int)b * 7 + (int)a % (int)b; }
+FUNCTION(divide_unsigned) { return (unsigned)b == 0 ? 4 : (unsigned)a / (unsigned)b * 7 + (unsigned)a % (unsigned)b; }
+FUNCTION(divide_words) { return b == -1 || b == 0 ? 5 : a / b * 7 + a % b; }
+FUNCTION(divide_unsigned_words) { return b == 0 ? 6 : (unsigned long)a / (unsigned long)b * 7 + (unsigned long)a % (unsigned long)b; }
+FUNCTION(remainder_of_few) { return table[(unsigned)a % 8] + (int)b % 3; }
 FUNCTION(negate) { return -a + -(int)b; }
 FUNCTION(less) { return a < b; }
 FUNCTION(below) { return (unsigned long)a < (unsigned long)b; }
@@ -93,6 +98,7 @@ FUNCTION(through_pointer) { long v = a; long *volatile p = &v; *p += 3; return v
 
 #define EACH(f) \
 	f(add_words) f(add_ints) f(add_unsigned) f(shifts) f(shift_ints) f(variable_shift) f(bits) f(narrow) f(multiply) \
+	f(divide_int) f(divide_unsigned) f(divide_words) f(divide_unsigned_words) f(remainder_of_few) \
 	f(negate) f(less) f(below) f(less_int) f(above_int) f(sign) f(both) f(either) f(minimum) f(minimum_int) f(clamp) \
 	f(byte_compare) f(bit_test) f(element) f(byte_element) f(first) f(inner) f(bit_fields) f(by_index) f(by_pointer) \
 	f(local_array) f(local_bytes) f(dense) f(dense_int) f(sparse) f(count_down) f(halves) f(helper) f(calls) f(passes_on) \

@@ -48,6 +48,7 @@ type drawer struct {
 	sharing  map[int]int         // LWP → the processor that a verdict says it shares
 	reported map[int]bool        // threads of rings that a verdict is on
 	atEnded  map[int]bool        // threads that wait for one that ended in its region
+	behind   map[int]bool        // threads that sleep while those do not proceed who wait for a lock that was left
 	inTasks  map[picture.ID]bool // regions of which a verdict tells that a barrier is in an explicit task
 }
 
@@ -56,7 +57,7 @@ func newDrawer(pic *picture.Picture) *drawer {
 	groups := x.barrierGroups()
 	return &drawer{index: x, graph: graphOf(x, groups), groups: groups,
 		sharing: map[int]int{}, reported: map[int]bool{}, atEnded: map[int]bool{},
-		inTasks: map[picture.ID]bool{}}
+		behind: map[int]bool{}, inTasks: map[picture.ID]bool{}}
 }
 
 // isStuck reports whether a thread can never proceed.

@@ -52,6 +52,9 @@ func neverWoken(d *drawer) []picture.Verdict {
 	for _, n := range reported {
 		behind[n] = true
 	}
+	for lwp := range d.behind {
+		behind[node{lwp: lwp}] = true
+	}
 	var out []picture.Verdict
 	var stuck []int
 	told := map[target]bool{}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -177,18 +178,65 @@ func joined(list []*orphan, o *orphan) []*orphan {
 }
 
 // nobodyReleases finds the threads that wait for a lock which nobody will release, by its
-// releasers, even if all that other verdicts say never proceed did.
+// releasers, even if all that other verdicts say never proceed did. One of the releasers may sleep
+// until another thread comes to a barrier of the C library, or, if the code shows where the lock is
+// left, until another thread does anything: while those who wait for the lock do not, nobody will.
 func (d *drawer) nobodyReleases() map[int]bool {
 	told := func(n node) bool { return d.reported[n.lwp] || d.nodes[n].never }
-	stuck := d.fixpoint(nil, told)
+	waits := func(stuck map[node]bool, lwp int) bool {
+		return stuck[node{lwp: lwp}] && slices.ContainsFunc(d.nodes[node{lwp: lwp}].bundles, func(b *bundle) bool {
+			return b.may
+		})
+	}
 	out := map[int]bool{}
+	stuck := d.fixpoint(nil, told)
 	for _, lwp := range d.order {
-		n := node{lwp: lwp}
-		if stuck[n] && slices.ContainsFunc(d.nodes[n].bundles, func(b *bundle) bool { return b.may }) {
+		if waits(stuck, lwp) {
 			out[lwp] = true
 		}
 	}
+	meeting, asleep := d.unwoken()
+	for _, sleeping := range [][]node{meeting, asleep} {
+		stuck := d.fixpoint(setOf(sleeping), told)
+		for _, lwp := range d.order {
+			l := d.locks[lwp]
+			if out[lwp] || !waits(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaves) == 0 {
+				continue
+			}
+			out[lwp] = true
+			for _, n := range sleeping {
+				d.behind[n.lwp] = true
+			}
+		}
+	}
+	if len(d.behind) > 0 {
+		d.never(picture.Likely, slices.Sorted(maps.Keys(d.behind)))
+	}
 	return out
+}
+
+func setOf(nodes []node) map[node]bool {
+	out := map[node]bool{}
+	for _, n := range nodes {
+		out[n] = true
+	}
+	return out
+}
+
+// unwoken are the sleepers that nobody wakes, as long as those who cannot proceed without them do
+// not either: those at barriers of the C library, and all. There are none if one may be woken.
+func (d *drawer) unwoken() (meeting, all []node) {
+	asleep, after, ok := sleepers(d)
+	for _, n := range asleep {
+		w := d.waits[n.lwp]
+		if !ok || !d.nobodyWakes(w, after) {
+			return nil, nil
+		}
+		if w.Kind == picture.WaitThreads {
+			meeting = append(meeting, n)
+		}
+	}
+	return meeting, asleep
 }
 
 // ownerGone is the verdict on a lock whose owner is no thread any more.
@@ -273,6 +321,12 @@ func (o *orphan) verdict(d *drawer, c picture.Certainty) picture.Verdict {
 		d.reported[lwp] = true
 	}
 	d.addBlocked(&v)
+	for _, lwp := range d.order {
+		if d.behind[lwp] && !slices.Contains(v.Behind, lwp) {
+			v.Behind = append(v.Behind, lwp)
+		}
+	}
+	slices.Sort(v.Behind)
 	return v
 }
 

@@ -17,7 +17,8 @@ func spinning(d *drawer) []picture.Verdict {
 	_, after, known := sleepers(d)
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
-		if w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing || told[targetOf(w)] {
+		spins := w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing
+		if !spins || told[targetOf(w)] || d.behind[lwp] {
 			continue
 		}
 		told[targetOf(w)] = true
@@ -83,7 +84,33 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
 	v.Fix = "change it, by an atomic write, on every path that lets the others wait for it; or use what OpenMP has " +
 		"for waiting: a barrier, a taskwait, depend clauses"
+	d.tellPolled(&v, w)
 	return v
+}
+
+// tellPolled says of threads that try to acquire a lock in a loop who has it, or where it was left.
+func (d *drawer) tellPolled(v *picture.Verdict, w *picture.Wait) {
+	if w.Call == "" {
+		return
+	}
+	v.Evidence = append(v.Evidence, fmt.Sprintf("the loop calls %s, which does not get %s", w.Call,
+		flagName(d.target(w))))
+	v.Fix = "release it on every path out of the code that acquires it, and hold it over no wait for those who need it"
+	l := d.locks[w.Thread]
+	if l == nil {
+		return
+	}
+	h, held := oneHolder(l.Holders)
+	switch {
+	case held && h.Thread == w.Thread:
+		v.Explanation = fmt.Sprintf("%s holds it itself: no try can succeed.", d.who(h.Thread))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
+	case held:
+		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.", d.who(h.Thread))
+		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
+	case leftAt(l) != "":
+		v.Explanation += " Some code that acquires it goes on without releasing it" + leftAt(l) + "."
+	}
 }
 
 // flagName is what a loop reads.
@@ -101,6 +128,9 @@ func loopAt(d *drawer, w *picture.Wait) (picture.Frame, bool) {
 	}
 	at := *w.Awaits.Loop
 	for _, f := range d.frames(w.Thread) {
+		if f.Kind == picture.FrameUser && f.Construct != "" && f.File == at.File && f.Line == at.Line {
+			return f, true
+		}
 		if at.Entry != nil && f.Entry != nil && *at.Entry == *f.Entry && !at.Inlined {
 			at.Function = f.Function
 			break

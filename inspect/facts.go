@@ -127,9 +127,26 @@ func (g *gatherer) signalled(w *wait) picture.ID {
 			shared := w.Kind == picture.WaitFlag && g.from.waits.native.spins.shared(w.address)
 			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
 		}
+		g.polled(w, &l)
 		g.facts.Locks = append(g.facts.Locks, l)
 	}
 	return g.facts.Locks[i].ID
+}
+
+// polled finds who has the lock that w tries to acquire in a loop, and where it was left.
+func (g *gatherer) polled(w *wait, l *picture.Lock) {
+	family, ok := lockFamily(*w, picture.Lock{})
+	if w.Kind != picture.WaitFlag || !ok {
+		return
+	}
+	same := map[int]bool{}
+	for i := range g.waits {
+		if o := &g.waits[i]; o.Kind == w.Kind && o.address == w.address {
+			same[o.Thread] = true
+		}
+	}
+	l.Holders = g.from.waits.holders.find(*w, picture.Lock{})
+	l.Leaves = g.from.waits.holders.leaves(*w, family, same)
 }
 
 // lock finds the lock that w waits for among the facts, or adds it. A waiter that knows

@@ -65,6 +65,9 @@ func (w wait) only() bool {
 // lockFamily tells which calls take and give back what w waits for.
 func lockFamily(w wait, l picture.Lock) (string, bool) {
 	switch {
+	case w.Kind == picture.WaitFlag:
+		c, ok := rtl.LockCallOf(w.Call)
+		return c.Family, ok && c.Try
 	case w.reduction:
 		return rtl.FamilyReduction, true
 	case w.Kind == picture.WaitCritical:

@@ -36,11 +36,13 @@ const (
 // on is the wait of n for a word of memory to change, if it spins on one.
 func (s *spins) on(n *native) (wait, bool) {
 	st := s.stacks.stackOf(n)
-	regs, ok := s.start(n, st)
+	regs, tries, ok := s.start(n, st)
 	if !ok || !s.ready() {
 		return wait{}, false
 	}
-	words, loop, ok := spin.Find(s.config(&regs, st), &regs)
+	cfg := s.config(&regs, st)
+	cfg.Waits = tries
+	words, loop, ok := spin.Find(cfg, &regs)
 	if !ok {
 		return wait{}, false
 	}
@@ -54,7 +56,25 @@ func (s *spins) on(n *native) (wait, bool) {
 	if i < 0 {
 		return wait{}, false
 	}
+	for _, word := range words {
+		if name, ok := s.tried(word); ok { // beside it are words of the runtime's own
+			w := s.wait([]spin.Word{word}, word)
+			w.Call = name
+			return w, true
+		}
+	}
 	return s.wait(words, words[i]), true
+}
+
+// tried is the function that tries to acquire a lock, where a word is that of the lock.
+func (s *spins) tried(w spin.Word) (string, bool) {
+	in, ok := s.reader.Fetch(w.Read)
+	if !w.Given || !ok {
+		return "", false
+	}
+	name := s.code.callTarget(w.Read + uint64(in.Length))
+	c, listed := rtl.LockCallOf(name)
+	return name, listed && c.Try && c.Arg == 0
 }
 
 // endless is the wait for nothing, in a loop that has no way out.
@@ -92,31 +112,32 @@ func (s *spins) looksAgain(n *native, word uint64) bool {
 }
 
 // start is where the code of n is followed from: where it is, or where it comes back to from a
-// call that lets time pass. Only code of the program is followed.
-func (s *spins) start(n *native, st *stack) (callbacks.Registers, bool) {
+// call that lets time pass. Only code of the program is followed, and that of a call which tries to
+// acquire a lock.
+func (s *spins) start(n *native, st *stack) (regs callbacks.Registers, tries, ok bool) {
 	top := slices.Index(st.kinds, kindUser)
 	if top < 0 || st.tailCalled > 0 {
-		return callbacks.Registers{}, false
+		return regs, false, false
 	}
-	regs := st.frames[top].Registers
-	if regs.ThreadPointer == 0 {
+	if regs = st.frames[top].Registers; regs.ThreadPointer == 0 {
 		regs.ThreadPointer = st.frames[0].Registers.ThreadPointer
 	}
 	if top == 0 {
-		return regs, regs.Syscall < 0
+		return regs, false, regs.Syscall < 0
 	}
 	regs.Flags = 0
 	name, _ := s.stacks.calledFunction(st, top)
-	if c, ok := rtl.LockCallOf(name); ok && c.Try { // it tries to acquire a lock: what it does is followed
-		return st.frames[0].Registers, st.frames[0].Registers.Syscall < 0
+	if c, ok := rtl.LockCallOf(name); ok && c.Try { // what it does is followed
+		inner := st.frames[0].Registers
+		return inner, true, inner.Syscall < 0
 	}
 	switch {
 	case rtl.LetsTimePass(name):
 		regs.Set(0, 0) // what it returns
 	case !rtl.ChangesNothing(name):
-		return callbacks.Registers{}, false
+		return regs, false, false
 	}
-	return regs, true
+	return regs, false, true
 }
 
 // ready makes the reader of code.

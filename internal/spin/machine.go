@@ -17,6 +17,7 @@ var fromDWARF = [16]lift.Register{0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 
 const (
 	regAX lift.Register = 0
 	regSP lift.Register = 4
+	regDI lift.Register = 7
 )
 
 // callerSaved are the registers that a call may change.
@@ -85,8 +86,14 @@ type machine struct {
 	cells  map[uint64]cell
 	jumped bool           // by the last instruction, within its function
 	depth  int            // calls less returns since the start
-	calls  map[int]uint64 // the last call at each depth
+	calls  map[int]callAt // the last call at each depth
 	reads  map[uint64]readAt
+}
+
+// callAt is where a function was called, with its first argument.
+type callAt struct {
+	pc  uint64
+	arg value
 }
 
 // readAt is where a word was read.
@@ -97,7 +104,7 @@ type readAt struct {
 
 func newMachine(regs *callbacks.Registers) *machine {
 	m := &machine{
-		pc: regs.PC(), tp: regs.ThreadPointer, cells: map[uint64]cell{}, calls: map[int]uint64{},
+		pc: regs.PC(), tp: regs.ThreadPointer, cells: map[uint64]cell{}, calls: map[int]callAt{},
 		reads: map[uint64]readAt{},
 	}
 	if regs.Flags != 0 {
@@ -145,16 +152,16 @@ func (m *machine) tidy() {
 }
 
 // callSite is the instruction in the function of m's loop that read a word, or the call there
-// that did.
-func (m *machine) callSite(w Word) uint64 {
+// that did; given reports whether that call has the word's address as its first argument.
+func (m *machine) callSite(w Word) (pc uint64, given bool) {
 	r, ok := m.reads[w.Address]
 	if !ok {
-		return w.Read
+		return w.Read, false
 	}
 	if at, called := m.calls[m.depth]; called && r.depth > m.depth {
-		return at
+		return at.pc, at.arg.known && at.arg.v == w.Address
 	}
-	return r.pc
+	return r.pc, false
 }
 
 // returned passes over a call: what it may change is not known.

@@ -18,7 +18,7 @@ const (
 	maxTurn         = 32   // instructions of one way, while others wait
 	maxStates       = 64   // that wait to be followed
 	maxRounds       = 8    // after which what is different in each is taken for unknown
-	maxWords        = 32   // bits of a set
+	maxWords        = 64   // bits of a set
 	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
 )
 
@@ -33,6 +33,8 @@ type Config struct {
 	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
 	// 0; Pure whether it changes nothing, and returns something.
 	Passes, Pure func(name string) bool
+	// Waits is set where the code is likely that of a wait: it is followed on memory at once.
+	Waits bool
 }
 
 // Word is a number in memory.
@@ -41,6 +43,7 @@ type Word struct {
 	Size    uint8  // bytes
 	Read    uint64 // the instruction in the function with the loop that reads it, or calls what does
 	Own     bool   // it is on the thread's own stack
+	Given   bool   // its address is the first argument of that call
 }
 
 // errLeaves says that the thread does something else than to wait, or may.
@@ -53,9 +56,7 @@ func Find(cfg *Config, regs *callbacks.Registers) (words []Word, loop uint64, sp
 		return nil, 0, false
 	}
 	start := newMachine(regs)
-	dry := newExplorer(cfg, true)
-	dry.explore(start)
-	if dry.loop == nil {
+	if !cfg.Waits && !comesBack(cfg, start) {
 		return nil, 0, false
 	}
 	first := newExplorer(cfg, false)
@@ -63,12 +64,30 @@ func Find(cfg *Config, regs *callbacks.Registers) (words []Word, loop uint64, sp
 		return nil, 0, false
 	}
 	// Once more from within the loop: what was read before does not count.
-	e := newExplorer(cfg, false)
-	first.loop.disown()
-	if e.explore(first.loop) != nil {
+	e, ok := again(cfg, first.loop)
+	if ok && e.outer.depth < e.loop.depth { // it came back in a function that the loop calls
+		e, ok = again(cfg, e.outer)
+	}
+	if !ok {
 		return nil, 0, false
 	}
-	return e.waitsFor(), first.loop.pc, e.loop != nil
+	return e.waitsFor(), e.loop.pc, true
+}
+
+// comesBack reports whether the code may come back at all, whatever is in memory.
+func comesBack(cfg *Config, from *machine) bool {
+	dry := newExplorer(cfg, true)
+	dry.explore(from)
+	return dry.loop != nil
+}
+
+// again follows a loop from one of its states until it comes back.
+func again(cfg *Config, from *machine) (*explorer, bool) {
+	e := newExplorer(cfg, false)
+	from.disown()
+	e.seen[from.pc] = &point{state: from.clone()}
+	err := e.explore(from)
+	return e, err == nil && e.loop != nil
 }
 
 // ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
@@ -99,10 +118,11 @@ type explorer struct {
 	queue    []*machine
 	left     int      // instructions
 	loop     *machine // the outermost state that it came back to
+	outer    *machine // the outermost state in which it went back
 }
 
 // set is a set of words.
-type set uint32
+type set uint64
 
 // point is a place that a loop comes back to.
 type point struct {
@@ -157,6 +177,9 @@ func (e *explorer) follow(m *machine) error {
 // is known.
 func (e *explorer) back(m *machine) bool {
 	m.tidy()
+	if e.outer == nil || m.depth < e.outer.depth {
+		e.outer = m.clone()
+	}
 	p := e.seen[m.pc]
 	if p == nil {
 		e.seen[m.pc] = &point{state: m.clone()}
@@ -189,8 +212,8 @@ func (e *explorer) fork(m *machine) error {
 func (e *explorer) waitsFor() []Word {
 	var out []Word
 	for s := e.deciding; s != 0; s &= s - 1 {
-		w := e.words[bits.TrailingZeros32(uint32(s))]
-		w.Read = e.loop.callSite(w)
+		w := e.words[bits.TrailingZeros64(uint64(s))]
+		w.Read, w.Given = e.loop.callSite(w)
 		out = append(out, w)
 	}
 	if slices.ContainsFunc(out, func(w Word) bool { return !w.Own }) {

@@ -144,7 +144,7 @@ func (e *explorer) call(m *machine, to value, pc uint64) error {
 		return nil
 	}
 	m.regs[regSP].v -= 8
-	m.calls[m.depth] = pc
+	m.calls[m.depth] = callAt{pc, m.regs[regDI]}
 	m.depth++
 	err := e.store(m, m.regs[regSP], value{v: m.pc, known: true}, 8, pc)
 	m.pc = to.v

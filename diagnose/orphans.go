@@ -63,9 +63,10 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
 	}
 	madeBy := func(lwp int) bool {
-		f, ok := innermost(b.frames(lwp))
 		taken := h.Taken
-		return ok && taken != nil && f.PC != nil && taken.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
+		return taken != nil && taken.PC != nil && slices.ContainsFunc(b.frames(lwp), func(f picture.Frame) bool {
+			return f.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
+		})
 	}
 	another := len(l.Leaves) == 0 && !slices.Contains(waiters, h.Thread) && madeBy(h.Thread)
 	if slices.ContainsFunc(l.Leaves, passed) || !another && slices.ContainsFunc(waiters, madeBy) {

@@ -24,7 +24,7 @@ func signalled(w *picture.Wait) bool {
 // wake them, or not all is known.
 func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
 	for _, lwp := range d.order {
-		if signalled(d.waits[lwp]) {
+		if signalled(d.waits[lwp]) && !d.endsByItself(d.waits[lwp]) {
 			asleep = append(asleep, node{lwp: lwp})
 		}
 	}
@@ -35,6 +35,14 @@ func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
 	return asleep, after, !slices.ContainsFunc(d.pic.Tasks, func(t picture.Task) bool {
 		return t.Pending() && !after[node{task: t.ID}]
 	})
+}
+
+// endsByItself reports whether the loop that a thread is in may end, or helps others, though no thread of
+// the process is at work: a handler of a signal, or another process, may write what it reads, or it writes
+// what others wait for.
+func (d *drawer) endsByItself(w *picture.Wait) bool {
+	l := d.locks[w.Thread]
+	return w.Kind == picture.WaitFlag && (l == nil || l.MayRelease == nil || l.MayRelease.Incomplete)
 }
 
 // neverWoken finds threads of parallel regions that sleep until another thread wakes them,
@@ -104,7 +112,7 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 			c = l.MayRelease
 		}
 	case picture.WaitFlag: // any code may write it, that of a signal's handler too
-		if l := d.locks[w.Thread]; l == nil || l.MayRelease == nil || l.MayRelease.Incomplete {
+		if d.endsByItself(w) {
 			return false
 		}
 		fallthrough

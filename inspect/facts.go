@@ -110,45 +110,6 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	return out
 }
 
-// signalled finds the semaphore, or the flag, that w waits for among the facts, or adds it.
-// Any thread may write a flag; only a handler of a signal ends a loop that has no way out.
-func (g *gatherer) signalled(w *wait) picture.ID {
-	key := lockKey{kind: w.Kind, address: w.address}
-	i, ok := g.locks[key]
-	if !ok {
-		i = len(g.facts.Locks)
-		g.locks[key] = i
-		l := picture.Lock{ID: lockID(i), Implementation: string(w.Kind)}
-		l.MayRelease = &picture.Candidates{Threads: []int{}}
-		if w.Kind == picture.WaitSemaphore {
-			l.MayRelease.Threads = append(l.MayRelease.Threads, g.from.reach.threads(rtl.FamilySemaphore)...)
-			l.MayRelease.Incomplete = g.blank || g.from.reach.handlerMayPost()
-		} else {
-			shared := w.Kind == picture.WaitFlag && g.from.waits.native.spins.shared(w.address)
-			l.MayRelease.Incomplete = g.blank || shared || g.from.reach.hasHandlers()
-		}
-		g.polled(w, &l)
-		g.facts.Locks = append(g.facts.Locks, l)
-	}
-	return g.facts.Locks[i].ID
-}
-
-// polled finds who has the lock that w tries to acquire in a loop, and where it was left.
-func (g *gatherer) polled(w *wait, l *picture.Lock) {
-	family, ok := lockFamily(*w, picture.Lock{})
-	if w.Kind != picture.WaitFlag || !ok {
-		return
-	}
-	same := map[int]bool{}
-	for i := range g.waits {
-		if o := &g.waits[i]; o.Kind == w.Kind && o.address == w.address {
-			same[o.Thread] = true
-		}
-	}
-	l.Holders = g.from.waits.holders.find(*w, picture.Lock{})
-	l.Leaves = g.from.waits.holders.leaves(*w, family, same)
-}
-
 // lock finds the lock that w waits for among the facts, or adds it. A waiter that knows
 // nothing of it has none.
 func (g *gatherer) lock(w *wait, asleep bool) (int, bool) {

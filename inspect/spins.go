@@ -21,8 +21,8 @@ type spins struct {
 	code   *codeNames
 	stacks *stacks
 	data   *dataNames
-	reader *symbolic.Reader // nil until it is needed
-	names  map[uint64]string
+	reader *symbolic.Reader  // nil until it is needed
+	known  map[uint64]string // names of functions, by where they begin
 }
 
 // Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
@@ -42,28 +42,32 @@ func (s *spins) on(n *native) (wait, bool) {
 	}
 	cfg := s.config(&regs, st)
 	cfg.Waits = tries
-	words, loop, ok := spin.Find(cfg, &regs)
-	if !ok {
+	loop := spin.Find(cfg, &regs)
+	switch {
+	case loop == nil, slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
 		return wait{}, false
+	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
+		return wait{}, false
+	case len(loop.Words) == 0:
+		return s.endless(loop.PC)
 	}
-	if len(words) == 0 {
-		return s.endless(loop)
-	}
-	words = slices.DeleteFunc(words, func(w spin.Word) bool { return s.constant(w.Address) })
+	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool { return s.constant(w.Address) })
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
 		return s.code.kindOf(s.frame(w.Read)) == kindUser
 	})
 	if i < 0 {
 		return wait{}, false
 	}
+	first, name := words[i], ""
 	for _, word := range words {
-		if name, ok := s.tried(word); ok { // beside it are words of the runtime's own
-			w := s.wait([]spin.Word{word}, word)
-			w.Call = name
-			return w, true
+		if call, ok := s.tried(word); ok { // beside it are words of the runtime's own
+			words, first, name = []spin.Word{word}, word, call
+			break
 		}
 	}
-	return s.wait(words, words[i]), true
+	w := s.wait(words, first, loop.Written)
+	w.Call = name
+	return w, true
 }
 
 // tried is the function that tries to acquire a lock, where a word is that of the lock.
@@ -150,19 +154,19 @@ func (s *spins) ready() bool {
 		if err != nil {
 			return false
 		}
-		s.reader, s.names = r, map[uint64]string{}
+		s.reader, s.known = r, map[uint64]string{}
 	}
 	return true
 }
 
 // name is that of the function that begins at an address.
 func (s *spins) name(entry uint64) string {
-	name, ok := s.names[entry]
+	name, ok := s.known[entry]
 	if !ok {
 		if name = entryName(s.code.sym, entry); name == "" {
 			name = s.reader.Stub(symbolic.Target{Entry: entry})
 		}
-		s.names[entry] = name
+		s.known[entry] = name
 	}
 	return name
 }
@@ -203,22 +207,31 @@ func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
 	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
 }
 
-// wait is that for one of some words.
-func (s *spins) wait(words []spin.Word, first spin.Word) wait {
+// wait is that for one of some words, the first of which is shown.
+func (s *spins) wait(words []spin.Word, first spin.Word, written []spin.Word) wait {
+	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
+	w.Kind, w.Name = picture.WaitFlag, s.names(words, true)
+	w.Awaits = s.loopAt(s.frame(first.Read))
+	changes := "changes nothing"
+	if len(written) > 0 {
+		changes = "changes nothing but " + s.names(written, false)
+	}
+	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and %s, and comes back to where it was",
+		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()), changes)
+	return w
+}
+
+// names are those of the first of some words. What has none has its address, but for one that is alone.
+func (s *spins) names(words []spin.Word, alone bool) string {
 	var names []string
 	for _, w := range words[:min(len(words), maxFlags)] {
 		name := s.data.placeName(w.Address)
-		if name == "" && len(words) > 1 {
+		if name == "" && (len(words) > 1 || !alone) {
 			name = "the word at " + picture.Hex(w.Address).String()
 		}
 		names = append(names, name)
 	}
-	w := wait{address: first.Address, variable: first.Address}
-	w.Kind, w.Name = picture.WaitFlag, strings.Join(names, " and ")
-	w.Awaits = s.loopAt(s.frame(first.Read))
-	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and changes nothing, and comes back to where it was",
-		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()))
-	return w
+	return strings.Join(names, " and ")
 }
 
 // maxFlags is how many words are named that a loop reads.

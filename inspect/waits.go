@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
@@ -19,8 +20,10 @@ type wait struct {
 	timed bool // it is in a call of the C library that returns by itself
 
 	n         *native
-	runtimeID uint64 // the wait id of the runtime; 0 if it gives none
-	reduction bool   // a critical section that combines parts of a reduction
+	runtimeID uint64      // the wait id of the runtime; 0 if it gives none
+	words     []spin.Word // that end the loop of the program which it is in
+	written   []spin.Word // that this loop writes
+	reduction bool        // a critical section that combines parts of a reduction
 }
 
 // waitFinder finds what threads wait for, and who has it.

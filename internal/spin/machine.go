@@ -138,14 +138,14 @@ func (m *machine) disown() {
 }
 
 // tidy forgets what no code comes back to: what is below the stack, and flags.
-func (m *machine) tidy() {
+func (m *machine) tidy(own func(uint64) bool) {
 	m.flags = flags{}
 	for r := lift.Temp0; r < lift.NumRegisters; r++ {
 		m.regs[r] = value{}
 	}
 	low := m.regs[regSP].v - redZone
 	for at := range m.cells {
-		if at < low {
+		if at < low && own(at) {
 			delete(m.cells, at)
 		}
 	}

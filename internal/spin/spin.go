@@ -19,6 +19,7 @@ const (
 	maxStates       = 64   // that wait to be followed
 	maxRounds       = 8    // after which what is different in each is taken for unknown
 	maxWords        = 64   // bits of a set
+	maxWritten      = 16   // words that other threads see
 	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
 )
 
@@ -49,19 +50,26 @@ type Word struct {
 // errLeaves says that the thread does something else than to wait, or may.
 var errLeaves = errors.New("it leaves the loop")
 
-// Find tells what a thread with these registers waits for, if it spins, and an instruction of its
-// loop. There is no word if the loop has no way out.
-func Find(cfg *Config, regs *callbacks.Registers) (words []Word, loop uint64, spins bool) {
+// Loop is a loop in which a thread waits.
+type Loop struct {
+	PC    uint64 // of an instruction in it
+	Words []Word // what it waits for; none if the loop has no way out
+	// Written are words that other threads may see and that it writes, whatever.
+	Written []Word
+}
+
+// Find tells what a thread with these registers waits for; nil if it does not spin.
+func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if regs.Arch != callbacks.ArchX86_64 {
-		return nil, 0, false
+		return nil
 	}
 	start := newMachine(regs)
 	if !cfg.Waits && !comesBack(cfg, start) {
-		return nil, 0, false
+		return nil
 	}
 	first := newExplorer(cfg, false)
 	if first.explore(start) != nil || first.loop == nil {
-		return nil, 0, false
+		return nil
 	}
 	// Once more from within the loop: what was read before does not count.
 	e, ok := again(cfg, first.loop)
@@ -69,9 +77,9 @@ func Find(cfg *Config, regs *callbacks.Registers) (words []Word, loop uint64, sp
 		e, ok = again(cfg, e.outer)
 	}
 	if !ok {
-		return nil, 0, false
+		return nil
 	}
-	return e.waitsFor(), e.loop.pc, true
+	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written}
 }
 
 // comesBack reports whether the code may come back at all, whatever is in memory.
@@ -112,13 +120,14 @@ type explorer struct {
 	dry      bool // nothing is read that other threads may change
 	words    []Word
 	index    map[uint64]int    // among the words
-	reads    map[uint64]uint64 // dry: the address that an instruction reads
+	reads    map[uint64]uint64 // dry: the address that an instruction reads or writes
 	deciding set               // the words that decided a branch
 	seen     map[uint64]*point
 	queue    []*machine
 	left     int      // instructions
 	loop     *machine // the outermost state that it came back to
 	outer    *machine // the outermost state in which it went back
+	written  []Word   // that others see
 }
 
 // set is a set of words.
@@ -176,7 +185,7 @@ func (e *explorer) follow(m *machine) error {
 // back notes that m came back to where its code was, and reports whether all that follows
 // is known.
 func (e *explorer) back(m *machine) bool {
-	m.tidy()
+	m.tidy(e.cfg.Own)
 	if e.outer == nil || m.depth < e.outer.depth {
 		e.outer = m.clone()
 	}

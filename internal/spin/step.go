@@ -1,6 +1,8 @@
 package spin
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lift"
 )
@@ -183,11 +185,7 @@ func (e *explorer) load(m *machine, at value, size uint8, pc uint64) (value, err
 	}
 	own := e.cfg.Own(at.v)
 	if e.dry && !own {
-		if before, ok := e.reads[pc]; ok && before != at.v {
-			return value{}, errLeaves
-		}
-		e.reads[pc] = at.v
-		return value{}, nil
+		return value{}, e.sameAddress(at.v, pc)
 	}
 	out := value{known: true}
 	written := uint8(0)
@@ -264,12 +262,41 @@ func (e *explorer) store(m *machine, at, v value, size uint8, pc uint64) error {
 		return nil
 	case e.dry && e.locked(pc):
 		return nil
-	case e.dry || !v.known:
-		return errLeaves
+	case e.dry:
+		return e.sameAddress(at.v, pc)
+	case !v.known || size > 8:
+		return e.overwrite(m, at.v, size, pc)
 	}
 	old, err := e.load(m, at, size, pc)
-	if err != nil || !old.known || old.v != v.extend(size, false).v {
+	if err != nil {
+		return err
+	}
+	if !old.known || old.v != v.extend(size, false).v {
+		return e.overwrite(m, at.v, size, pc)
+	}
+	return nil
+}
+
+// sameAddress reports, by an error, whether an instruction has another address than before.
+func (e *explorer) sameAddress(at, pc uint64) error {
+	if before, ok := e.reads[pc]; ok && before != at {
 		return errLeaves
+	}
+	e.reads[pc] = at
+	return nil
+}
+
+// overwrite notes that a word that others see is written. Others may write it too: what it has is
+// not known from then on.
+func (e *explorer) overwrite(m *machine, at uint64, size uint8, pc uint64) error {
+	if !slices.ContainsFunc(e.written, func(w Word) bool { return w.Address == at && w.Size == size }) {
+		if len(e.written) == maxWritten {
+			return errLeaves
+		}
+		e.written = append(e.written, Word{Address: at, Size: size, Read: pc})
+	}
+	for i := range uint64(size) {
+		m.cells[at+i] = cell{}
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
 /* All threads of a team are in a loop until another one changes a flag, and nobody does: "0" an
  * ordinary loop, "1" an atomic load with sched_yield, "2" usleep in the loop, in a function of its
  * own, "3" a lock of the program's own, by an exchange, "4" omp_test_lock, of a lock that was never
- * released, "5" one with no way out, as compilers make of an ordinary loop. A second argument of 1: one more thread of
- * the program works, and changes it later through a pointer; of 2: another process does, in memory
- * that both have; of 3: thread 2 works, and changes it later by memcpy.
+ * released, "5" one with no way out, as compilers make of an ordinary loop, "6" one that counts in memory. A second
+ * argument of 1: one more thread of the program works, and changes it later through a pointer; of 2: another process
+ * does, in memory that both have; of 3: thread 2 works, and changes it later by memcpy; of 4: it waits for the count.
  *
  * The threads are those of a child, so that nobody works beside them; its parent looks on. */
 #include "truth.h"
@@ -56,6 +56,20 @@ __attribute__((noinline)) static void spin(void) {
     ;
 }
 
+static volatile long count;
+__attribute__((noinline)) static void add(void) { count++; }
+
+__attribute__((noinline)) static void counted(int me) {
+  truth_watched(3);
+  if (who == 4 && me == 2)
+    while (count < 1L << 60)
+      ;
+  else
+    while (desk->turn != 7)
+      add();
+  desk->turn = 7;
+}
+
 static void *later(void *flag) {
   for (;;)
     pause(); /* works on, for ever */
@@ -79,6 +93,8 @@ int main(int argc, char **argv) {
 #pragma omp parallel num_threads(3)
   if (way == 5)
     spin();
+  else if (way == 6)
+    counted(omp_get_thread_num());
   else
     work(omp_get_thread_num());
   return 0;

@@ -246,11 +246,8 @@ func (f *Function) execute(s *symbolic.State, i int) {
 		u := &in.Uops[k]
 		switch u.Code {
 		case lift.UopSelect:
-			if a, b := s.Value(u.A), s.Value(u.B); a.Equal(b) {
-				s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
-			} else {
-				s.Regs[u.Dst] = nil
-			}
+			value := symbolic.Select(s.Cond(u.CC), s.Value(u.A), s.Value(u.B))
+			s.Regs[u.Dst] = symbolic.Extend(value, u.Size, false)
 		case lift.UopSkip:
 			holds, decided := s.Cond(u.CC).Decided()
 			if perhaps = !decided; holds {

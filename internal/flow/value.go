@@ -95,7 +95,18 @@ func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
 		b, ok := q.eval(e.B)
 		return lift.Compute(e.Op, a, b), ok
 	}
-	return 0, false
+	return q.comparison(e)
+}
+
+// comparison is the value of a comparison, which a choice between two values rests on.
+func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
+	if _, ok := e.Holds(0, 0); !ok {
+		return 0, false
+	}
+	a, known := q.eval(e.A)
+	b, too := q.eval(e.B)
+	v, _ := e.Holds(a, b)
+	return v, known && too
 }
 
 // low is a value of which the low size bytes are those of e. Often these are all that the frame has of

@@ -46,6 +46,25 @@ func Compare(c Cond) *Expr {
 	return node(Expr{Kind: kindCompare, cond: c.Op, A: c.A, B: c.B})
 }
 
+// Select is a where a condition holds, else b; not followed if the condition is not.
+func Select(c Cond, a, b *Expr) *Expr {
+	if a.Equal(b) {
+		return a
+	}
+	return Add(b, binary(lift.OpMul, sub(a, b), Compare(c)))
+}
+
+// Holds is the value of a comparison, by those of its two sides; not ok if e is none.
+func (e *Expr) Holds(a, b uint64) (value uint64, ok bool) {
+	switch {
+	case e.Kind != kindCompare:
+		return 0, false
+	case e.cond.Holds(a, b):
+		return 1, true
+	}
+	return 0, true
+}
+
 // mirrored gives the comparison that holds for (b, a) when the index holds for
 // (a, b).
 var mirrored = [...]lift.CondOp{

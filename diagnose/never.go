@@ -24,7 +24,7 @@ func signalled(w *picture.Wait) bool {
 // wake them, or not all is known.
 func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
 	for _, lwp := range d.order {
-		if signalled(d.waits[lwp]) && !d.endsByItself(d.waits[lwp]) {
+		if signalled(d.waits[lwp]) && !endsByItself(d, d.waits[lwp]) {
 			asleep = append(asleep, node{lwp: lwp})
 		}
 	}
@@ -40,7 +40,7 @@ func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
 // endsByItself reports whether the loop that a thread is in may end, or helps others, though no thread of
 // the process is at work: a handler of a signal, or another process, may write what it reads, or it writes
 // what others wait for.
-func (d *drawer) endsByItself(w *picture.Wait) bool {
+func endsByItself(d *drawer, w *picture.Wait) bool {
 	l := d.locks[w.Thread]
 	return w.Kind == picture.WaitFlag && (l == nil || l.MayRelease == nil || l.MayRelease.Incomplete)
 }
@@ -112,7 +112,7 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 			c = l.MayRelease
 		}
 	case picture.WaitFlag: // any code may write it, that of a signal's handler too
-		if d.endsByItself(w) {
+		if endsByItself(d, w) {
 			return false
 		}
 		fallthrough

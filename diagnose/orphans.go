@@ -196,7 +196,7 @@ func (d *drawer) nobodyReleases() map[int]bool {
 			out[lwp] = true
 		}
 	}
-	meeting, asleep := d.unwoken()
+	meeting, asleep := unwoken(d)
 	for _, sleeping := range [][]node{meeting, asleep} {
 		stuck := d.fixpoint(setOf(sleeping), told)
 		for _, lwp := range d.order {
@@ -226,7 +226,7 @@ func setOf(nodes []node) map[node]bool {
 
 // unwoken are the sleepers that nobody wakes, as long as those who cannot proceed without them do
 // not either: those at barriers of the C library, and all. There are none if one may be woken.
-func (d *drawer) unwoken() (meeting, all []node) {
+func unwoken(d *drawer) (meeting, all []node) {
 	asleep, after, ok := sleepers(d)
 	for _, n := range asleep {
 		w := d.waits[n.lwp]

@@ -84,12 +84,12 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 	v.Evidence = append(v.Evidence, "no other thread of the process is at work")
 	v.Fix = "change it, by an atomic write, on every path that lets the others wait for it; or use what OpenMP has " +
 		"for waiting: a barrier, a taskwait, depend clauses"
-	d.tellPolled(&v, w)
+	tellPolled(d, &v, w)
 	return v
 }
 
 // tellPolled says of threads that try to acquire a lock in a loop who has it, or where it was left.
-func (d *drawer) tellPolled(v *picture.Verdict, w *picture.Wait) {
+func tellPolled(d *drawer, v *picture.Verdict, w *picture.Wait) {
 	if w.Call == "" {
 		return
 	}
@@ -106,7 +106,8 @@ func (d *drawer) tellPolled(v *picture.Verdict, w *picture.Wait) {
 		v.Explanation = fmt.Sprintf("%s holds it itself: no try can succeed.", d.who(h.Thread))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
 	case held:
-		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.", d.who(h.Thread))
+		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.",
+			d.who(h.Thread))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
 	case leftAt(l) != "":
 		v.Explanation += " Some code that acquires it goes on without releasing it" + leftAt(l) + "."

@@ -190,6 +190,12 @@ static OMP_COLLECTORAPI_EC stop(void) {
     return OMP_ERRCODE_OK;
 }
 
+/* at_exit is for collectors that do not stop: LLVM's runtime ends its workers after the destructors of libraries that
+ * were preloaded, and what a collector is called with is gone then. */
+__attribute__((destructor)) static void at_exit(void) {
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) stop();
+}
+
 static OMP_COLLECTORAPI_EC pause_events(uint32_t on) {
     paused = on;
     listen_anew();

@@ -1,0 +1,46 @@
+/* collector_ends.c: with LIBRARY, a collector that does not stop before the process ends: what it would be called with
+ * is gone then. Without, a program with workers, which ends. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef LIBRARY
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "omp_collector_api.h"
+
+static int gone, called;
+
+static void event(OMP_COLLECTORAPI_EVENT e) {
+  (void)e;
+  if (gone) abort();
+  __atomic_add_fetch(&called, 1, __ATOMIC_RELAXED);
+}
+
+__attribute__((constructor)) static void begin(void) {
+  int (*api)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "__omp_collector_api");
+  int32_t request[5] = {16, OMP_REQ_START, 0, 0, 0};
+  void (*callback)(OMP_COLLECTORAPI_EVENT) = event;
+  if (api == NULL || api(request) != 0) abort();
+  for (int32_t e = 1; e < 23; e++) {
+    int32_t entry[8] = {28, OMP_REQ_REGISTER, 0, 0, e};
+    memcpy(&entry[5], &callback, sizeof callback);
+    if (api(entry) != 0) abort();
+  }
+}
+
+__attribute__((destructor)) static void end(void) {
+  if (called == 0) _exit(3);
+  gone = 1;
+}
+#else
+int main(void) {
+  int n = 0;
+#pragma omp parallel num_threads(3) reduction(+ : n)
+  n++;
+  printf("%d\n", n);
+  return 0;
+}
+#endif

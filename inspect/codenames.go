@@ -279,7 +279,7 @@ func (c *codeNames) codeAt(addr callbacks.Address, src rtl.SourceLocation) *pict
 	case err != nil || line == 0:
 	case code.Line == 0:
 		code.File, code.Line, code.LineFrom = file, line, "debug information"
-	case code.Line == line:
+	case code.Line == line, code.File == "": // flang tells no file
 		code.File = file // the whole path, where the compiler's string has what was on its command line
 	}
 	return code

@@ -170,20 +170,66 @@ func (u *userModel) forks(p *native) map[int]*regionView {
 }
 
 // modelFrames are the user frames of p's stack from frame number from on, and
-// those that are missing there where a region was forked by a tail call.
+// those that are missing there where a region was forked by a tail call, or what forked it
+// was called by one.
 func (u *userModel) modelFrames(p *native, from int, forks map[int]*regionView) []picture.Frame {
 	st := u.stacks.stackOf(p)
 	last := st.lastUser()
-	var out []picture.Frame
+	var out, callers []picture.Frame
 	for i := from; i < len(st.kinds); i++ {
-		if v := forks[i]; v != nil {
+		if st.kinds[i] == kindRuntime {
+			out, callers = append(out, callers...), nil
+		}
+		v := forks[i]
+		made := u.forkedBy(p, st, i)
+		switch {
+		case v == nil:
+		case made != nil && made.info.Function == v.info.Function:
+			callers = u.tailCallers(p, v, i)
+		default:
 			out = append(out, u.tailCallers(p, v, i)...)
 		}
 		if i <= last && st.kinds[i] != kindRuntime && st.kinds[i] != kindGlue {
-			out = append(out, u.code.frames(st.frames[i], st.kinds[i])...)
+			fs := u.code.frames(st.frames[i], st.kinds[i])
+			u.forkLine(&fs[0], made)
+			out = append(out, fs...)
 		}
 	}
-	return out
+	return append(out, callers...)
+}
+
+// forkedFunction is the argument of the call by which compilers of LLVM's kind fork that is
+// the function of the region.
+const forkedFunction = 2
+
+// forkedBy is the region that the call which frame i makes forked, by the function that it
+// passes to the runtime; nil if that is not known.
+func (u *userModel) forkedBy(p *native, st *stack, i int) *regionView {
+	if st.kinds[i] != kindUser || i == 0 || st.kinds[i-1] != kindRuntime {
+		return nil
+	}
+	f := st.frames[i]
+	if kind, _ := rtl.ForkCallOf(u.code.callTarget(f.PC)); kind != rtl.ForkMakes {
+		return nil
+	}
+	fn, ok := u.code.argument(f.PC, forkedFunction, f.Registers)
+	for _, h := range p.chain {
+		if v := u.regions.get(p.rt, h); ok && fn != 0 && v.info.Function.Offset == fn {
+			return v
+		}
+	}
+	return nil
+}
+
+// forkLine gives the frame that forked v the line of the construct, where the compiler told
+// the runtime: flang gives the call that of the function.
+func (u *userModel) forkLine(f *picture.Frame, v *regionView) {
+	if v == nil {
+		return
+	}
+	if c := u.regionCode(v); c != nil && c.LineFrom == "runtime" && c.File == f.File && f.Line != 0 {
+		f.Line = c.Line
+	}
 }
 
 // What marks a function that has no frame, since its last call was a tail call.

@@ -39,7 +39,7 @@ var (
 	// it: the stack is damaged, or the table is wrong.
 	ErrNotGrowing = errors.New("stack does not grow towards its base")
 	// ErrTooDeep says that the stack has more frames than were asked for.
-	ErrTooDeep = errors.New("more frames than asked for")
+	ErrTooDeep = errors.New("the stack is deeper than it is followed: its outermost frames are missing")
 	// ErrDamaged says that a table has content that is not possible.
 	ErrDamaged = errors.New("damaged unwind information")
 	// ErrUnsupported says that a table uses what this package does not know.

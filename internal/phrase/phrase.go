@@ -138,7 +138,10 @@ func CodeName(c *picture.Code) string {
 	}
 	at := place(c.File, c.Line)
 	if at != "" && c.LineFrom == "call site" {
-		at += " (call site)"
+		at += " (where it was forked)"
+	}
+	if at == "" && c.Line != 0 { // flang tells the line only
+		at = "line " + strconv.Itoa(c.Line)
 	}
 	return strings.TrimSpace(at + "  " + c.Called())
 }

@@ -172,6 +172,9 @@ func (rs *records) source(a callbacks.Address) rtl.SourceLocation {
 	return s
 }
 
+// flangModule is what flang writes in place of the file.
+const flangModule = "FIRModule"
+
 // parseSource splits ";file;function;line;column;;". The compiler writes
 // "unknown" and 0 for what it does not know.
 func parseSource(text string) rtl.SourceLocation {
@@ -183,7 +186,7 @@ func parseSource(text string) rtl.SourceLocation {
 	if line, err := strconv.Atoi(parts[3]); err == nil && line > 0 {
 		s.Line = line
 	}
-	if parts[1] != "unknown" {
+	if parts[1] != "unknown" && parts[1] != flangModule {
 		s.File = parts[1]
 	}
 	if parts[2] != "unknown" {

@@ -11,6 +11,7 @@ func TestParseSource(t *testing.T) {
 	for text, want := range map[string]rtl.SourceLocation{
 		";a.c;main;12;3;;":             {File: "a.c", Function: "main", Line: 12},
 		";unknown;unknown;0;0;;":       {},
+		";FIRModule;solve;6;11;;":      {Function: "solve", Line: 6},
 		";a.c;unknown;7;1;;":           {File: "a.c", Line: 7},
 		";/x/y.cc;_ZN1aD2Ev;-1;1;;":    {File: "/x/y.cc", Function: "_ZN1aD2Ev"},
 		";b.f90;sub;99999999999999999": {},

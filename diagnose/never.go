@@ -160,6 +160,9 @@ func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
 			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d sleeps in a futex call, in %s", lwp, place(f)))
 		}
 	}
+	if len(lwps) == 1 {
+		inHandler(&v, w, what)
+	}
 	if w.Kind == picture.WaitThreads {
 		v.Evidence = append(v.Evidence, w.Evidence)
 	}

@@ -62,10 +62,26 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 		if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
 			d.acrossTasks(&v, h, what)
 		}
+		inHandler(&v, w, what)
 		d.addBlocked(&v)
 		out = append(out, v)
 	}
 	return out
+}
+
+// inHandler says of a thread that waits in a handler of a signal where it was interrupted: what it waits for
+// is released, if at all, by the code there, which goes on when the handler has returned.
+func inHandler(v *picture.Verdict, w *picture.Wait, what string) {
+	if w.Awaits == nil || w.Awaits.Interrupted == nil {
+		return
+	}
+	at := place(*w.Awaits.Interrupted)
+	v.Explanation += fmt.Sprintf(" It waits in a handler of a signal, which interrupted %s: that code goes on only "+
+		"when the handler has returned.", at)
+	v.Evidence = append(v.Evidence, "there is a signal's frame on its stack, between the handler and "+at)
+	v.Fix = fmt.Sprintf("a handler must not wait for %s, which the code that it interrupts may have: let it only set "+
+		"a flag (volatile sig_atomic_t) or write to a pipe, and do the work elsewhere, or block the signal "+
+		"(pthread_sigmask) where it is held", what)
 }
 
 // againFix says what to change where a thread acquires what it has.

@@ -107,6 +107,14 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 			out.Awaits, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
 		}
 	}
+	if at := g.from.waits.interrupted(w.n); at != nil {
+		var awaits picture.Awaited
+		if out.Awaits != nil {
+			awaits = *out.Awaits
+		}
+		awaits.Tasks, awaits.Interrupted = append([]picture.ID{}, awaits.Tasks...), at
+		out.Awaits = &awaits
+	}
 	return out
 }
 

@@ -3,11 +3,13 @@ package inspect
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
 // wait is what one thread waits for, and what it takes to find out more: a picture has
@@ -197,6 +199,22 @@ func (wf *waitFinder) iteration(w wait) (rtl.Iteration, bool) {
 
 // errNoWaits says that a runtime's reader does not tell more of waits.
 var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
+
+// interrupted is where the program was interrupted by the signal in whose handler n is; nil if it is
+// in none.
+func (wf *waitFinder) interrupted(n *native) *picture.Frame {
+	st := wf.states.stacks.stackOf(n)
+	at := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
+	if at < 0 || !slices.Contains(st.kinds[:at], kindUser) {
+		return nil
+	}
+	for i := at + 1; i < len(st.frames); i++ {
+		if st.kinds[i] == kindUser {
+			return wf.states.code.innermost(st.frames[i], kindUser)
+		}
+	}
+	return nil
+}
 
 // waitReader is the power of the runtime of n to tell more of waits.
 func waitReader(n *native) (rtl.WaitReader, bool) {

@@ -108,6 +108,8 @@ type Awaited struct {
 	Iteration []int64 `json:"iteration,omitempty"`
 	// Loop is where the program waits in a loop of its own, for a flag: the code that reads it.
 	Loop *Frame `json:"loop,omitempty"`
+	// Interrupted is where the program was interrupted by a signal whose handler waits.
+	Interrupted *Frame `json:"interrupted,omitempty"`
 }
 
 // Lock is a lock, a critical or atomic section, or a mutex that threads wait for.

@@ -84,6 +84,22 @@ func outside() []expectation {
 	return []expectation{held, barrier}
 }
 
+// handlers are waits in a signal's handler for what the code has that it interrupts, and healthy twins.
+func handlers() []expectation {
+	var out []expectation
+	for way, what := range []string{"mutex purse", "lock till"} {
+		out = append(out, twins(expectation{
+			program: "verdict_handler", args: []string{strconv.Itoa(way)}, threads: 1, behind: 1,
+			kind: picture.VerdictSelfDeadlock, certainty: []picture.Certainty{picture.Certain, ""}[way],
+			never: "libgomp-sid", waits: []string{what},
+			says: []string{
+				"for " + what, "which interrupted pay verdict_handler.c:40", "a handler must not wait for " + what,
+			},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // libraryWaits are waits in the C library and in C++'s standard library, and their healthy twins.
 func libraryWaits() []expectation {
 	out := twins(expectation{

@@ -5249,7 +5249,9 @@ type Awaited struct {
 	// known.
 	Iteration []int64 `protobuf:"varint,3,rep,packed,name=iteration,proto3" json:"iteration,omitempty"`
 	// Where the program waits in a loop of its own, for a flag: the code that reads it.
-	Loop          *Frame `protobuf:"bytes,4,opt,name=loop,proto3" json:"loop,omitempty"`
+	Loop *Frame `protobuf:"bytes,4,opt,name=loop,proto3" json:"loop,omitempty"`
+	// Where the program was interrupted by a signal whose handler waits.
+	Interrupted   *Frame `protobuf:"bytes,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5309,6 +5311,13 @@ func (x *Awaited) GetIteration() []int64 {
 func (x *Awaited) GetLoop() *Frame {
 	if x != nil {
 		return x.Loop
+	}
+	return nil
+}
+
+func (x *Awaited) GetInterrupted() *Frame {
+	if x != nil {
+		return x.Interrupted
 	}
 	return nil
 }
@@ -8180,12 +8189,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06awaits\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\x06awaitsB\n" +
 	"\n" +
 	"\b_addressB\v\n" +
-	"\t_variable\"u\n" +
+	"\t_variable\"\xa7\x01\n" +
 	"\aAwaited\x12\x14\n" +
 	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x12\n" +
 	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
-	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\"\xdd\x03\n" +
+	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xdd\x03\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -8575,47 +8585,48 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	13,  // 77: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
 	51,  // 78: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
 	13,  // 79: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	54,  // 80: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	55,  // 81: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	53,  // 82: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13,  // 83: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 84: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 85: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	57,  // 86: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	58,  // 87: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 88: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 89: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 90: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 91: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	63,  // 92: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	64,  // 93: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	65,  // 94: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 95: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	68,  // 96: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	69,  // 97: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 98: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	70,  // 99: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	70,  // 100: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	70,  // 101: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 102: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	73,  // 103: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	72,  // 104: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 105: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	74,  // 106: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	75,  // 107: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 108: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 109: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 110: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 111: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	77,  // 112: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	45,  // 113: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 114: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 115: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	116, // [116:116] is the sub-list for method output_type
-	116, // [116:116] is the sub-list for method input_type
-	116, // [116:116] is the sub-list for extension type_name
-	116, // [116:116] is the sub-list for extension extendee
-	0,   // [0:116] is the sub-list for field type_name
+	13,  // 80: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	54,  // 81: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	55,  // 82: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	53,  // 83: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13,  // 84: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 85: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 86: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	57,  // 87: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	58,  // 88: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 89: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 90: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 91: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 92: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	63,  // 93: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	64,  // 94: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	65,  // 95: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 96: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	68,  // 97: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	69,  // 98: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 99: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	70,  // 100: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	70,  // 101: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	70,  // 102: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 103: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	73,  // 104: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	72,  // 105: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 106: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	74,  // 107: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	75,  // 108: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 109: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 110: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 111: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 112: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	77,  // 113: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	45,  // 114: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 115: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 116: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	117, // [117:117] is the sub-list for method output_type
+	117, // [117:117] is the sub-list for method input_type
+	117, // [117:117] is the sub-list for extension type_name
+	117, // [117:117] is the sub-list for extension extendee
+	0,   // [0:117] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {

@@ -161,11 +161,11 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 	s := analyze.Stats(rec, w)
 	out := &picture.Statistics{
 		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
-		Rows: make([]picture.Statistic, len(s.Rows)),
 	}
 	for i := range s.Rows {
-		out.Rows[i] = t.row(&s.Rows[i])
+		out.Rows = append(out.Rows, t.row(&s.Rows[i]))
 	}
+	out.Rows = alike(out.Rows)
 	for _, cycle := range analyze.LockOrder(rec, w, nil) {
 		var o picture.LockOrder
 		for i := range cycle {

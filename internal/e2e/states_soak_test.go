@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -37,6 +38,11 @@ func TestRecordedStates(t *testing.T) {
 			states, disputed := 0, 0
 			for range share {
 				pic := verbPicture(t, "report", l.Process.Pid)
+				for _, v := range pic.Verdicts {
+					if diagnose.Hangs(v) {
+						t.Fatalf("%s of a healthy program: %s\n%q\n%+v", v.Kind, v.Summary, v.Evidence, v.Cycle)
+					}
+				}
 				for _, th := range pic.Threads {
 					if th.State == nil || th.State.Recorded == "" {
 						continue

@@ -7,6 +7,7 @@ type index struct {
 	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
 	// worker's barrier back until the next fork.
 	joined  map[uint64]uint64
+	forked  map[uint64]uint64 // the code that forked regions, by their ids; none where ids come again
 	created *creations
 }
 
@@ -14,13 +15,18 @@ type index struct {
 const indexMax = 1 << 20
 
 func newIndex(rec *trace.Recording, since uint64) index {
-	x := index{map[uint64]uint64{}, &creations{rings: map[uint64]*ringCreations{}, others: map[uint64]created{}}}
+	x := index{map[uint64]uint64{}, map[uint64]uint64{},
+		&creations{rings: map[uint64]*ringCreations{}, others: map[uint64]created{}}}
 	for _, t := range rec.Threads {
 		c := t.Main.Since(since)
 		for e := (trace.Event{}); c.NextOf(&e, indexed); {
 			switch {
 			case e.Code == trace.TaskCreate:
 				x.created.add(e.Task(), created{e.PC, !trace.TaskFlags(e.Value).Undeferred()})
+			case e.Code == trace.ParallelBegin:
+				if rec.IDs == ownIDs && len(x.forked) < indexMax {
+					x.forked[e.Region] = e.PC
+				}
 			case len(x.joined) < indexMax:
 				x.joined[e.Region] = e.Time
 			}
@@ -30,7 +36,10 @@ func newIndex(rec *trace.Recording, since uint64) index {
 }
 
 // indexed are the events of which an index is made.
-var indexed = trace.CodesOf(trace.ParallelEnd, trace.TaskCreate)
+var indexed = trace.CodesOf(trace.ParallelBegin, trace.ParallelEnd, trace.TaskCreate)
+
+// ownIDs is RECORDER_IDS_OURS: no id comes again.
+const ownIDs = 1
 
 // created is the code that created a task, and whether it went on meanwhile.
 type created struct {

@@ -89,6 +89,9 @@ func (m *machine) begin(e *trace.Event, what What) {
 	if what == Work || what == Implicit {
 		s.Count = e.Count()
 	}
+	if s.PC == 0 && (what == Implicit || what == Sync && atEnd(e.Kind)) {
+		s.PC = m.forked[e.Region] // what belongs to a region as a whole is where it was forked
+	}
 	m.push(s)
 }
 

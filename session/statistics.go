@@ -1,0 +1,60 @@
+//go:build !lean
+
+package session
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// rowPlace is what a row is of for people: compilers make several copies of one construct.
+type rowPlace struct {
+	says, function, file, in string
+	line                     int
+	lock                     picture.Hex
+}
+
+// alike adds up the rows of one construct at one line, what took longest first. Those without a line
+// stay as they are.
+func alike(rows []picture.Statistic) []picture.Statistic {
+	at := map[rowPlace]int{}
+	out := rows[:0]
+	for _, r := range rows {
+		if r.At == nil || r.At.Line == 0 {
+			out = append(out, r)
+			continue
+		}
+		key := rowPlace{says: r.Says, function: r.At.Function, file: r.At.File, in: r.At.In, line: r.At.Line}
+		if r.Lock != nil {
+			key.lock = *r.Lock
+		}
+		i, known := at[key]
+		if !known {
+			at[key] = len(out)
+			out = append(out, r)
+			continue
+		}
+		addRow(&out[i], &r)
+	}
+	slices.SortStableFunc(out, func(a, b picture.Statistic) int { return cmp.Compare(b.Total, a.Total) })
+	return out
+}
+
+// addRow adds what another copy of a construct took. Which thread was late, and who had a lock, is that of
+// the copy where it was more often, and longer.
+func addRow(to, r *picture.Statistic) {
+	if r.LastCount > to.LastCount && r.Last != to.Last {
+		to.Last, to.LastCount = r.Last, r.LastCount
+	} else if r.Last == to.Last {
+		to.LastCount += r.LastCount
+	}
+	if r.Waited > to.Waited && r.Holder != nil {
+		to.Holder = r.Holder
+	}
+	to.Count, to.Open, to.Threads = to.Count+r.Count, to.Open+r.Open, max(to.Threads, r.Threads)
+	to.Total, to.Longest = to.Total+r.Total, max(to.Longest, r.Longest)
+	to.Contended, to.Waited = to.Contended+r.Contended, to.Waited+r.Waited
+	to.Imbalance, to.Barriers = to.Imbalance+r.Imbalance, to.Barriers+r.Barriers
+}

@@ -45,6 +45,7 @@ func gompVariants(t *testing.T) []gompVariant {
 		{name: "no-pie", flags: []string{"-O1", "-g", "-no-pie"}, mode: omptest.Kernel, lines: true},
 		{name: "O2", flags: []string{"-O2", "-g"}, mode: omptest.Kernel, lines: true},
 		{name: "O3", flags: []string{"-O3", "-g"}, mode: omptest.Kernel, lines: true},
+		{name: "lto", flags: []string{"-O2", "-g", "-flto"}, mode: omptest.Kernel, lines: true},
 		{name: "passive", flags: []string{"-O2", "-g"}, env: []string{"GOMP_SPINCOUNT=0", "OMP_WAIT_POLICY=passive"},
 			mode: omptest.Kernel, lines: true},
 		// Those left out wait for threads to sleep, or would have hundreds spin.

@@ -62,6 +62,8 @@ func variants(t *testing.T) []variant {
 			majors: some(16, 19)},
 		{name: "O0", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O0", "-g"}}, lines: true,
 			majors: some(14)},
+		{name: "O3", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O3", "-g"}}, lines: true,
+			majors: some(19)},
 		{name: "no-pie", mode: omptest.Kernel, build: omptest.Build{Flags: []string{"-O2", "-g", "-no-pie"}},
 			lines: true, majors: some(15)},
 	}

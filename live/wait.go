@@ -23,7 +23,8 @@ const deepSleep = 3 * time.Millisecond
 // need the processor that it would take.
 const (
 	firstNap = 10 * time.Microsecond
-	longNap  = time.Millisecond
+	usualNap = 100 * time.Microsecond // a thousand threads need a hundred of them
+	longNap  = time.Millisecond       // from when that is a hundredth of the wait on
 )
 
 // firstLeft is at how many threads that have not stopped the first look ends; each further one
@@ -36,7 +37,7 @@ const firstLeft = 4
 func (t *tracer) wait(ctx context.Context) error {
 	begin := time.Now()
 	most := firstLeft
-	for nap := firstNap; ; nap, most = min(2*nap, longNap), 2*most {
+	for nap := firstNap; ; most = min(2*most, maxThreads) {
 		left := 0
 		for _, k := range t.tasks {
 			if k.state == seized && !t.look(k) {
@@ -53,6 +54,7 @@ func (t *tracer) wait(ctx context.Context) error {
 		}
 		ts := unix.NsecToTimespec(int64(nap))
 		_ = unix.Nanosleep(&ts, nil)
+		nap = min(2*nap, max(usualNap, time.Since(begin)/100), longNap)
 	}
 }
 

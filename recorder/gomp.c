@@ -11,12 +11,16 @@
 
 uint32_t gomp_state;
 
-static __thread struct frame *innermost __attribute__((tls_model("initial-exec")));
+/* OWN is a variable of the thread that is reached without a call: one of the dynamic linker's functions on the stack
+ * would be taken for the program's code. */
+#define OWN static __thread __attribute__((tls_model("initial-exec")))
+
+OWN struct frame *innermost;
 /* outermost is the initial task of a root thread. That of a worker is its last implicit task, until it begins the next
  * one: it may still execute tasks at the region's end. */
-static __thread struct frame outermost;
-static __thread bool waits; /* the worker is at the end of a region */
-static __thread ompt_data_t thread;
+OWN struct frame outermost;
+OWN bool waits; /* the worker is at the end of a region */
+OWN ompt_data_t thread;
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *found) {
     const char *base = strrchr(info->dlpi_name, '/');

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -78,23 +80,24 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // the signal
+		}
+	})
 	pid := strconv.Itoa(cmd.Process.Pid)
 	var found []string
-	for deadline := time.Now().Add(bugTime); time.Now().Before(deadline); {
-		select {
-		case err := <-ended:
-			core := b.core(t, dir, err)
+	for deadline := time.Now().Add(bugTime); time.Now().Before(deadline); time.Sleep(time.Second) {
+		if hasEnded(t, cmd.Process.Pid) {
+			core := b.core(t, dir, cmd.Wait())
 			if _, pic := verdictsOf(t, core); !hasKind(pic, kinds) {
 				t.Errorf("no verdict of kind %q on the core", kinds)
 			}
 			return core
-		case <-time.After(time.Second):
 		}
 		status, out, _ := output(t, "diagnose", "--json", pid)
-		if status != cli.ExitOK && status != cli.ExitFound {
+		if status != cli.ExitOK && status != cli.ExitFound && out == "" {
 			continue // it is ending
 		}
 		if pic := decode(t, out); hasKind(pic, kinds) {
@@ -105,6 +108,17 @@ func (b injectedBug) await(t *testing.T, kinds []string) string {
 	}
 	t.Errorf("no verdict of kind %q in %v; at last %q", kinds, bugTime, found)
 	return pid
+}
+
+// hasEnded reports whether a child has ended, which it leaves to be waited for. A look stops the child from this
+// process, and whoever waited for its end in the ordinary way would be told of the stops.
+func hasEnded(t *testing.T, pid int) bool {
+	t.Helper()
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	return info.Signo != 0
 }
 
 // hasKind reports whether a verdict of one of some kinds is on a program.

@@ -145,7 +145,7 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 		if f.At != nil {
 			at = " of " + place(*f.At)
 		}
-		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: it has large arrays on the stack.", at, bytes(f.Frame))
+		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: %s.", at, bytes(f.Frame), f.largeArrays())
 		more = bytes(2 * max(f.Frame, f.stackSize()))
 	default:
 		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
@@ -161,6 +161,19 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 		v.Fix = "look at what ends the recursion; if it is meant to be as deep, " + raise
 	}
 	return v
+}
+
+// largeArrays says what makes a frame large.
+func (f *fault) largeArrays() string {
+	const most = 2 // a variable takes the half of it at least
+	if l := f.Largest; l != nil && l.Size >= f.Frame/most {
+		s := fmt.Sprintf("its variable %s takes %s", l.Name, bytes(l.Size))
+		if l.Line != 0 {
+			s += fmt.Sprintf(" (%s:%d)", base(l.File), l.Line)
+		}
+		return s
+	}
+	return "it has large arrays on the stack"
 }
 
 // overflowed says how it is known that a stack is used up.

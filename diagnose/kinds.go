@@ -22,7 +22,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{picture.VerdictCrash, "CRASH", picture.SeverityCrash, crashes},
 		{picture.VerdictStackOverflow, "STACK OVERFLOW", picture.SeverityCrash, nil},
-		{picture.VerdictOverwritten, "RUNTIME'S MEMORY OVERWRITTEN", picture.SeverityCrash, overwritten},
+		{picture.VerdictOverwritten, "MEMORY OVERWRITTEN", picture.SeverityCrash, overwritten},
 		{picture.VerdictDoacrossStuck, "DOACROSS STUCK", picture.SeverityHang, doacrossStuck},
 		{picture.VerdictDeadlock, "DEADLOCK", picture.SeverityHang, deadlocks},
 		{picture.VerdictSelfDeadlock, "SELF-DEADLOCK", picture.SeverityHang, selfDeadlocks},

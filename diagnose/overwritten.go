@@ -36,13 +36,16 @@ func ofMemory(message string) string {
 	return ""
 }
 
-// overwritten tells of runtimes whose own memory was overwritten. Of a process that was
+// overwritten tells of a heap, and of runtimes, whose own memory was overwritten. Of a process that was
 // changing while it was read, nothing is concluded.
 func overwritten(d *drawer) []picture.Verdict {
 	if p := d.pic.Target.Pause; p != nil && (p.Unsettled > 0 || p.Running > 0) {
 		return nil
 	}
 	var out []picture.Verdict
+	if h := d.facts.Heap; h != nil {
+		out = append(out, heapVerdict(h, d.pic.Target.CrashedLWP))
+	}
 	for _, r := range d.pic.Runtimes {
 		if len(r.Damage) == 0 {
 			continue
@@ -62,4 +65,19 @@ func overwritten(d *drawer) []picture.Verdict {
 		out = append(out, v)
 	}
 	return out
+}
+
+// heapVerdict is the verdict on a program that died and whose heap's chain of blocks is broken.
+func heapVerdict(h *picture.BrokenHeap, crashed int) picture.Verdict {
+	return picture.Verdict{
+		Kind: picture.VerdictOverwritten, Severity: picture.SeverityCrash, Certainty: picture.Likely,
+		Threads: []int{crashed},
+		Summary: fmt.Sprintf("the heap was overwritten behind a block of %s at %v", bytes(uint64(h.High-h.Low)), h.Low),
+		Explanation: "The program has probably written past the end of that block, or to memory near it that it had " +
+			"freed. What lies behind it was overwritten, which may be data of the OpenMP runtime, of libraries, or " +
+			"of the program: that it died is a consequence.",
+		Evidence: []string{fmt.Sprintf("malloc's header behind the block [%v, %v) says that the next one has %d "+
+			"bytes, which malloc never writes there", h.Low, h.High, h.Size)},
+		Fix: findWrite,
+	}
 }

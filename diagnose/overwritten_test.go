@@ -25,3 +25,23 @@ func TestOverwritten(t *testing.T) {
 		{"nothing is wrong", 2, func(s scene) { s.Runtimes = []picture.Runtime{{ID: "libgomp"}} }, nil},
 	})
 }
+
+// TestBrokenHeap: a heap whose chain of blocks is broken, beside a runtime whose fields contradict one another, and
+// alone.
+func TestBrokenHeap(t *testing.T) {
+	broken := func(s scene) {
+		s.Target.CrashedLWP = 1
+		s.Facts.Heap = &picture.BrokenHeap{Low: 0x5000, High: 0x5108, Size: 0}
+	}
+	heap := want{picture.VerdictOverwritten, picture.SeverityCrash, picture.Likely, []int{1}, "-fsanitize=address",
+		"behind a block of 264B at 0x5000"}
+	runtime := want{picture.VerdictOverwritten, picture.SeverityCrash, picture.Likely, []int{1}, "-fsanitize=address",
+		"fields contradict one another"}
+	check(t, []scenario{
+		{"alone", 2, broken, []want{heap}},
+		{"and a runtime", 2, func(s scene) {
+			broken(s)
+			s.Runtimes = []picture.Runtime{{ID: "libgomp", Damage: []string{"team at 0x100: nthreads is 0"}}}
+		}, []want{heap, runtime}},
+	})
+}

@@ -77,6 +77,9 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	if a, ok := p.crash.abort(); ok {
 		g.facts.Abort = &a
 	}
+	if g.facts.Fault != nil || g.facts.Abort != nil {
+		g.facts.Heap = p.crash.heap()
+	}
 	p.exceptions.find(&g.facts.Abort)
 	g.recordedStates()
 	return g.facts

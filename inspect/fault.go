@@ -50,6 +50,9 @@ func (c *crash) fault() *picture.Fault {
 	c.stackBounds(n, f, from)
 	c.surround(f)
 	c.repeats(st, from, f)
+	if c.code.sym != nil && f.Signal == "SIGSEGV" && !f.Null {
+		f.Stack.Largest = c.largest(st, from)
+	}
 	return f
 }
 

@@ -148,11 +148,7 @@ func (in *Inspector) Warnings() []string {
 func runtimeOf(rt *runtimeView) picture.Runtime {
 	r := identityOf(rt.Identity())
 	r.ID, r.Layout = rt.id, layoutLine(rt.Layout())
-	if d, ok := rt.Runtime.(rtl.DamageReader); ok {
-		for _, why := range d.Damage() {
-			r.Damage = append(r.Damage, returnCode().ReplaceAllString(why, ""))
-		}
-	}
+	r.Damage = rt.damage()
 	return r
 }
 

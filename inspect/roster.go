@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
@@ -295,6 +296,8 @@ func (r *roster) sorted() []*native {
 type runtimeView struct {
 	rtl.Runtime
 	id string
+	// damage says which of its fields contradict one another in a way that it leaves them in at no time.
+	damage func() []string
 }
 
 // apiOnly reports whether a runtime is known only by the answers of its API's
@@ -338,7 +341,20 @@ func nameRuntimes(runtimes []rtl.Runtime) []*runtimeView {
 		if seen[id] > 1 {
 			id = fmt.Sprintf("%s-%d", id, seen[id])
 		}
-		out = append(out, &runtimeView{rt, id})
+		out = append(out, &runtimeView{rt, id, sync.OnceValue(func() []string { return damageOf(rt) })})
+	}
+	return out
+}
+
+// damageOf says what of a runtime's memory was overwritten, as far as the runtime's reader can tell.
+func damageOf(rt rtl.Runtime) []string {
+	d, ok := rt.(rtl.DamageReader)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, why := range d.Damage() {
+		out = append(out, returnCode().ReplaceAllString(why, ""))
 	}
 	return out
 }

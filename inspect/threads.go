@@ -86,7 +86,11 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 		t.Role = picture.RoleUnknown
 		n.errs = appendOnce(n.errs, errors.New("what it is to OpenMP "+why))
 	}
-	if n.rt != nil {
+	switch {
+	case l.overwritten(n):
+		t.Runtime, t.Role = n.rt.id, picture.RoleUnknown
+		n.errs = []error{errOverwritten}
+	case n.rt != nil:
 		state = l.fillOpenMP(&t, n)
 	}
 	if n.lwp != 0 && !n.blank {

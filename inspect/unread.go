@@ -78,3 +78,17 @@ func (l *threadLister) unreadable(n *native) string {
 	}
 	return ""
 }
+
+// errOverwritten is the error of a thread whose runtime's memory was overwritten.
+var errOverwritten = errors.New("what it is to OpenMP " + picture.UnreadText +
+	"the memory of the runtime was overwritten, and nothing that it keeps is to be believed")
+
+// overwritten reports whether what the runtime keeps of a thread is not to be believed, as its fields contradict one
+// another and the target stood while they were read.
+func (l *threadLister) overwritten(n *native) bool {
+	if n.rt == nil || len(n.rt.damage()) == 0 {
+		return false
+	}
+	p := l.about.Pause
+	return p == nil || p.Unsettled == 0 && p.Running == 0
+}

@@ -30,6 +30,7 @@ type Facts struct {
 	Environment []Variable  `json:"environment,omitempty"` // the variables that matter to verdicts
 	Fault       *Fault      `json:"fault,omitempty"`
 	Abort       *Abort      `json:"abort,omitempty"`
+	Heap        *BrokenHeap `json:"heap,omitempty"`
 	Recorded    []Recorded  `json:"recorded,omitempty"` // of the threads of a program with the recorder
 	History     *History    `json:"history,omitempty"`  // what the recorder's newest events show
 }

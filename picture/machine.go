@@ -90,6 +90,24 @@ type FaultStack struct {
 	Cut      bool   `json:"cut,omitempty"`      // it has more frames than were looked at
 	Repeats  int    `json:"repeats,omitempty"`  // how often the function is on it that is there most
 	Repeated *Frame `json:"repeated,omitempty"` // the innermost frame of that function
+	// Largest is the largest variable of the innermost function of user code, where debug information has it.
+	Largest *Local `json:"largest,omitempty"`
+}
+
+// Local is a local variable of a function.
+type Local struct {
+	Name string `json:"name"`
+	Size uint64 `json:"size"` // bytes
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // where it is declared
+}
+
+// BrokenHeap is where the chain of the heap's blocks breaks: behind the block [Low, High) is a header that malloc
+// never makes. It is looked for where a program died.
+type BrokenHeap struct {
+	Low  Hex    `json:"low"`
+	High Hex    `json:"high"`
+	Size uint64 `json:"size"` // that the header says the block behind it has, in bytes
 }
 
 // Nearby is the memory at an address, or around it.

@@ -48,8 +48,13 @@ func NoRuntime(runtimes []Runtime) string {
 }
 
 // Undecided says why the picture does not tell whether the program hangs though no verdict
-// says that it does; empty if it tells.
+// says that it does; empty if it tells, or it is known that the program died, and why.
 func (p *Picture) Undecided() string {
+	if p.Target.CrashedLWP != 0 && slices.ContainsFunc(p.Verdicts, func(v Verdict) bool {
+		return v.Severity == SeverityCrash && v.Certainty != Possible
+	}) {
+		return ""
+	}
 	if slices.Contains(p.Unreached, "verdicts") {
 		return "the time was spent before a verdict could be drawn"
 	}

@@ -81,6 +81,7 @@ type locals struct {
 	frame Activation
 	pc    uint64 // in the file
 	addr  uint64
+	whole bool                           // all blocks of the function are asked for, and not only those that have pc
 	visit func(e *dwarf.Entry, in scope) // a variable of a function, or of a block in it
 	// word reads memory that locations depend on; nil leaves variables out that do.
 	word func(addr uint64) (uint64, bool)
@@ -115,12 +116,12 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		case dwarf.TagSubprogram:
 			l.enter(e, &inner)
 		case dwarf.TagInlinedSubroutine:
-			if inner.active = l.covers(e); inner.active {
+			if inner.active = l.inBlock(e, in); inner.active {
 				inner.function = l.nameOf(e)
 				inner.inlined++
 			}
 		case dwarf.TagLexDwarfBlock:
-			inner.active = l.covers(e)
+			inner.active = l.inBlock(e, in)
 		case dwarf.TagModule, dwarf.TagNamespace:
 		default:
 			if in.active && (e.Tag == dwarf.TagVariable || e.Tag == dwarf.TagFormalParameter) {
@@ -146,6 +147,9 @@ func (l *locals) enter(e *dwarf.Entry, at *scope) {
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
 }
+
+// inBlock reports whether what is in e, a block or an inlined function in a scope, is asked for.
+func (l *locals) inBlock(e *dwarf.Entry, in scope) bool { return l.whole && in.active || l.covers(e) }
 
 // covers reports whether pc is in the code of e.
 func (l *locals) covers(e *dwarf.Entry) bool {

@@ -3935,7 +3935,8 @@ type Facts struct {
 	// Of the threads of a program with the recorder.
 	Recorded []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
 	// What the recorder's newest events show.
-	History       *History `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
+	History       *History    `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
+	Heap          *BrokenHeap `protobuf:"bytes,18,opt,name=heap,proto3" json:"heap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4086,6 +4087,13 @@ func (x *Facts) GetRecorded() []*Recorded {
 func (x *Facts) GetHistory() *History {
 	if x != nil {
 		return x.History
+	}
+	return nil
+}
+
+func (x *Facts) GetHeap() *BrokenHeap {
+	if x != nil {
+		return x.Heap
 	}
 	return nil
 }
@@ -6696,7 +6704,9 @@ type FaultStack struct {
 	// How often the function is on it that is there most.
 	Repeats int64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
 	// The innermost frame of that function.
-	Repeated      *Frame `protobuf:"bytes,9,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	Repeated *Frame `protobuf:"bytes,9,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// The largest variable of the innermost function of user code, where debug information has it.
+	Largest       *Local `protobuf:"bytes,10,opt,name=largest,proto3" json:"largest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6795,6 +6805,149 @@ func (x *FaultStack) GetRepeated() *Frame {
 	return nil
 }
 
+func (x *FaultStack) GetLargest() *Local {
+	if x != nil {
+		return x.Largest
+	}
+	return nil
+}
+
+// Local is a local variable of a function.
+type Local struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Bytes.
+	Size uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
+	// Where it is declared.
+	Line          int64 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Local) Reset() {
+	*x = Local{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Local) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Local) ProtoMessage() {}
+
+func (x *Local) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Local.ProtoReflect.Descriptor instead.
+func (*Local) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *Local) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Local) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Local) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Local) GetLine() int64 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+// BrokenHeap is where the chain of the heap's blocks breaks: behind the block [Low, High) is a
+// header that malloc never makes. It is looked for where a program died.
+type BrokenHeap struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Low   uint64                 `protobuf:"varint,1,opt,name=low,proto3" json:"low,omitempty"`
+	High  uint64                 `protobuf:"varint,2,opt,name=high,proto3" json:"high,omitempty"`
+	// That the header says the block behind it has, in bytes.
+	Size          uint64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BrokenHeap) Reset() {
+	*x = BrokenHeap{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BrokenHeap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BrokenHeap) ProtoMessage() {}
+
+func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
+func (*BrokenHeap) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *BrokenHeap) GetLow() uint64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *BrokenHeap) GetHigh() uint64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *BrokenHeap) GetSize() uint64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
 // Nearby is the memory at an address, or around it.
 type Nearby struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6810,7 +6963,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6823,7 +6976,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6836,7 +6989,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -6881,7 +7034,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6894,7 +7047,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6907,7 +7060,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -6963,7 +7116,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6976,7 +7129,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6989,7 +7142,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7063,7 +7216,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7076,7 +7229,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7089,7 +7242,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7133,7 +7286,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7146,7 +7299,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7159,7 +7312,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Exception) GetType() string {
@@ -7223,7 +7376,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7236,7 +7389,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7249,7 +7402,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -7310,7 +7463,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7323,7 +7476,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7336,7 +7489,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Left) GetAll() bool {
@@ -7407,7 +7560,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7420,7 +7573,7 @@ func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7433,7 +7586,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7510,7 +7663,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7523,7 +7676,7 @@ func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7536,7 +7689,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Statistic) GetSays() string {
@@ -8066,7 +8219,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
 	"\x03new\x18\x02 \x01(\x03R\x03new\x12\x12\n" +
-	"\x04same\x18\x03 \x01(\x03R\x04same\"\xcb\x05\n" +
+	"\x04same\x18\x03 \x01(\x03R\x04same\"\xf4\x05\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -8089,7 +8242,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05fault\x18\x0e \x01(\v2\x0e.ompd.v1.FaultR\x05fault\x12$\n" +
 	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
-	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\"\x88\x01\n" +
+	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
+	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\x88\x01\n" +
 	"\bRecorded\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12&\n" +
@@ -8322,7 +8476,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memoryB\n" +
 	"\n" +
 	"\b_addressB\x05\n" +
-	"\x03_pc\"\x81\x02\n" +
+	"\x03_pc\"\xab\x02\n" +
 	"\n" +
 	"FaultStack\x12\x15\n" +
 	"\x03low\x18\x01 \x01(\x04H\x00R\x03low\x88\x01\x01\x12\x17\n" +
@@ -8333,10 +8487,22 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05frame\x18\x06 \x01(\x04R\x05frame\x12\x10\n" +
 	"\x03cut\x18\a \x01(\bR\x03cut\x12\x18\n" +
 	"\arepeats\x18\b \x01(\x03R\arepeats\x12*\n" +
-	"\brepeated\x18\t \x01(\v2\x0e.ompd.v1.FrameR\brepeatedB\x06\n" +
+	"\brepeated\x18\t \x01(\v2\x0e.ompd.v1.FrameR\brepeated\x12(\n" +
+	"\alargest\x18\n" +
+	" \x01(\v2\x0e.ompd.v1.LocalR\alargestB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_highB\x05\n" +
-	"\x03_sp\"\xaa\x01\n" +
+	"\x03_sp\"W\n" +
+	"\x05Local\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x12\n" +
+	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x03R\x04line\"F\n" +
+	"\n" +
+	"BrokenHeap\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\"\xaa\x01\n" +
 	"\x06Nearby\x120\n" +
 	"\amapping\x18\x01 \x01(\v2\x16.ompd.v1.MemoryMappingR\amapping\x12,\n" +
 	"\x05below\x18\x02 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05below\x12,\n" +
@@ -8423,7 +8589,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [78]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [80]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),        // 0: ompd.v1.Picture
 	(*Target)(nil),         // 1: ompd.v1.Target
@@ -8494,15 +8660,17 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Variable)(nil),       // 66: ompd.v1.Variable
 	(*Fault)(nil),          // 67: ompd.v1.Fault
 	(*FaultStack)(nil),     // 68: ompd.v1.FaultStack
-	(*Nearby)(nil),         // 69: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 70: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 71: ompd.v1.Abort
-	(*SignalHandler)(nil),  // 72: ompd.v1.SignalHandler
-	(*Exception)(nil),      // 73: ompd.v1.Exception
-	(*Thrown)(nil),         // 74: ompd.v1.Thrown
-	(*Left)(nil),           // 75: ompd.v1.Left
-	(*Statistics)(nil),     // 76: ompd.v1.Statistics
-	(*Statistic)(nil),      // 77: ompd.v1.Statistic
+	(*Local)(nil),          // 69: ompd.v1.Local
+	(*BrokenHeap)(nil),     // 70: ompd.v1.BrokenHeap
+	(*Nearby)(nil),         // 71: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 72: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 73: ompd.v1.Abort
+	(*SignalHandler)(nil),  // 74: ompd.v1.SignalHandler
+	(*Exception)(nil),      // 75: ompd.v1.Exception
+	(*Thrown)(nil),         // 76: ompd.v1.Thrown
+	(*Left)(nil),           // 77: ompd.v1.Left
+	(*Statistics)(nil),     // 78: ompd.v1.Statistics
+	(*Statistic)(nil),      // 79: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8560,73 +8728,75 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	61,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
 	66,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
 	67,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	71,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	73,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
 	38,  // 56: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
 	40,  // 57: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	39,  // 58: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	39,  // 59: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	13,  // 60: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
-	45,  // 61: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	47,  // 62: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	48,  // 63: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	49,  // 64: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	41,  // 65: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	44,  // 66: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	42,  // 67: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	43,  // 68: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	43,  // 69: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	13,  // 70: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
-	46,  // 71: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	39,  // 72: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	39,  // 73: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	13,  // 74: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
-	13,  // 75: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
-	13,  // 76: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	13,  // 77: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
-	51,  // 78: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13,  // 79: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	13,  // 80: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	54,  // 81: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	55,  // 82: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	53,  // 83: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13,  // 84: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 85: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 86: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	57,  // 87: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	58,  // 88: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 89: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 90: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 91: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 92: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	63,  // 93: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	64,  // 94: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	65,  // 95: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 96: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	68,  // 97: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	69,  // 98: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 99: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	70,  // 100: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	70,  // 101: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	70,  // 102: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 103: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	73,  // 104: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	72,  // 105: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 106: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	74,  // 107: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	75,  // 108: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 109: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 110: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 111: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 112: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	77,  // 113: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	45,  // 114: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 115: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 116: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	117, // [117:117] is the sub-list for method output_type
-	117, // [117:117] is the sub-list for method input_type
-	117, // [117:117] is the sub-list for extension type_name
-	117, // [117:117] is the sub-list for extension extendee
-	0,   // [0:117] is the sub-list for field type_name
+	70,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	39,  // 59: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	39,  // 60: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	13,  // 61: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	45,  // 62: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	47,  // 63: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	48,  // 64: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	49,  // 65: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	41,  // 66: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	44,  // 67: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	42,  // 68: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	43,  // 69: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	43,  // 70: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	13,  // 71: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
+	46,  // 72: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	39,  // 73: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	39,  // 74: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	13,  // 75: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
+	13,  // 76: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	13,  // 77: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	13,  // 78: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	51,  // 79: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	13,  // 80: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	13,  // 81: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	54,  // 82: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	55,  // 83: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	53,  // 84: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	13,  // 85: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 86: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 87: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	57,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	58,  // 89: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 90: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 91: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 93: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	63,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	64,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	65,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 97: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	68,  // 98: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	71,  // 99: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 100: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	69,  // 101: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	72,  // 102: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	72,  // 103: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	72,  // 104: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 105: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	75,  // 106: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	74,  // 107: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 108: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	76,  // 109: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	77,  // 110: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 111: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 112: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 113: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 114: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	79,  // 115: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	45,  // 116: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 117: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 118: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	119, // [119:119] is the sub-list for method output_type
+	119, // [119:119] is the sub-list for method input_type
+	119, // [119:119] is the sub-list for extension type_name
+	119, // [119:119] is the sub-list for extension extendee
+	0,   // [0:119] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -8653,14 +8823,14 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[60].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[77].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[79].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   78,
+			NumMessages:   80,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

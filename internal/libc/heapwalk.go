@@ -1,0 +1,91 @@
+package libc
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+const (
+	// maxWalk bounds the blocks of a heap that are followed: they take a second.
+	maxWalk = 1 << 18
+	// minWalk is how many blocks there must be before the one that is damaged: that of the cache, and another.
+	minWalk = 2
+	// firstLow and firstHigh bound the size of the first chunk of a heap, which is the cache of the thread that made
+	// it: 0x250 to glibc 2.29, 0x290, 0x300 since 2.42.
+	firstLow, firstHigh = 0x200, 0x400
+	// fencepost is the size of a chunk behind which memory is that of somebody else.
+	fencepost = 16
+)
+
+// BrokenHeap is where the chain of the heap's blocks breaks: behind Block comes a header that malloc never makes.
+type BrokenHeap struct {
+	Block Block
+	Size  uint64 // that the header says its block has
+}
+
+// BrokenHeap follows the blocks of the program's heap from the first to the last, and finds the first header that
+// malloc never makes. It is nil of a heap of which nothing is wrong, or not known. Whoever asks makes sure that no
+// thread is about to write one.
+func (l *Library) BrokenHeap() (*BrokenHeap, error) {
+	if err := l.Supported("heaps"); err != nil {
+		return nil, err
+	}
+	for _, m := range l.mappings() {
+		if m.Perm&callbacks.PermWrite == 0 || m.File != "" && m.File != "[heap]" || !l.beginsHeap(m) {
+			continue
+		}
+		if b, err := l.walk(m); b != nil || err != nil {
+			return b, err
+		}
+	}
+	return nil, nil
+}
+
+// beginsHeap reports whether the first chunk of the program's heap, that of the main arena, is where a mapping begins.
+func (l *Library) beginsHeap(m callbacks.Mapping) bool {
+	r := l.read()
+	head := r.word(m.Low.Offset + chunkHeader)
+	size := head &^ chunkFlags
+	return r.err == nil && head&chunkFlags == previousInUse && size >= firstLow && size <= firstHigh && l.arenaIn(m)
+}
+
+// arenaIn reports whether the C library's own data points into a mapping, as the main arena does to the end of its
+// heap.
+func (l *Library) arenaIn(m callbacks.Mapping) bool {
+	i := slices.IndexFunc(l.modules, func(m *callbacks.Module) bool { return isGlibc(path.Base(m.Path)) })
+	return i >= 0 && slices.ContainsFunc(l.mappings(), func(data callbacks.Mapping) bool {
+		size := data.High.Offset - data.Low.Offset
+		return l.modules[i].Contains(data.Low) && data.Perm&callbacks.PermWrite != 0 && size <= maxLibraryData &&
+			slices.ContainsFunc(l.read().words(data.Low.Offset, data.High.Offset), func(w uint64) bool {
+				return w > m.Low.Offset && w < m.High.Offset
+			})
+	})
+}
+
+// walk follows the chunks of a heap.
+func (l *Library) walk(m callbacks.Mapping) (*BrokenHeap, error) {
+	r, last := l.read(), chunk{at: m.Low.Offset}
+	for n := 0; n < maxWalk; n++ {
+		at := last.end()
+		ws := r.words(at, at+chunkLinks)
+		if r.err != nil {
+			return nil, fmt.Errorf("heap at %v: %w", m.Low, r.err)
+		}
+		c := chunk{at: at, size: ws[1] &^ chunkFlags, flags: ws[1] & chunkFlags}
+		switch {
+		case c.size == fencepost, c.end() == m.High.Offset && c.fits():
+			return nil, nil
+		case c.fits() && c.end() < m.High.Offset && c.flags&^previousInUse == 0 &&
+			(n == 0 || c.flags == previousInUse || ws[0] == last.size):
+			last = c
+		case n < minWalk:
+			return nil, nil
+		default:
+			return &BrokenHeap{Block: Block{Low: last.at + chunkLinks, High: at + chunkHeader}, Size: c.size}, nil
+		}
+	}
+	return nil, nil
+}

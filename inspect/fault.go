@@ -123,7 +123,7 @@ func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 		return
 	}
 	if low, high, ok := c.leftBelow(n, number(st.SP), from); ok {
-		bound(low, high, "the memory mapping that its thread block is in, where its innermost frame begins")
+		bound(low, high, "the memory mapping that its thread block is in, where a frame of it begins")
 		return
 	}
 	accessed := number(f.Address)
@@ -144,18 +144,17 @@ func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 
 // leftBelow finds the stack of a thread whose stack pointer is below it, perhaps in memory of
 // others, as with an array that is larger than the stack: the thread block is at the stack's upper
-// end, and the innermost frame, whose number is from, begins in it.
+// end, and a frame begins in it, from which those further in, up to that whose number is from, are
+// below it.
 func (c *crash) leftBelow(n *native, sp uint64, from int) (low, high uint64, ok bool) {
-	frames := c.stacks.stackOf(n).frames
-	if from >= len(frames) {
-		return 0, 0, false
-	}
 	for _, m := range mappingsOf(c.target) {
-		if m.Low.Offset <= n.pthread && n.pthread < m.High.Offset && m.Perm&callbacks.PermWrite != 0 {
-			low, high = m.Low.Offset, min(m.High.Offset, libc.BlockEnd(n.pthread))
-			cfa := frames[from].CFA
-			return low, high, sp < low && low < cfa && cfa < high
+		if m.Low.Offset > n.pthread || n.pthread >= m.High.Offset || m.Perm&callbacks.PermWrite == 0 {
+			continue
 		}
+		low, high = m.Low.Offset, min(m.High.Offset, libc.BlockEnd(n.pthread))
+		frames := c.stacks.stackOf(n).frames
+		i := slices.IndexFunc(frames[min(from, len(frames)):], func(f unwind.Frame) bool { return f.CFA > low })
+		return low, high, sp < low && i >= 0 && frames[from+i].CFA < high
 	}
 	return 0, 0, false
 }
@@ -215,9 +214,7 @@ func jumped(f *picture.Fault) bool {
 // of that number on.
 func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
 	f.Stack.Cut = len(st.frames) >= MaxFrames
-	if sp := number(f.Stack.SP); from < len(st.frames) && st.frames[from].CFA > sp {
-		f.Stack.Frame = st.frames[from].CFA - sp
-	}
+	f.Stack.Frame = frameSize(st, from, number(f.Stack.SP))
 	count := map[uint64]int{}
 	for i := from; i < len(st.frames); i++ {
 		if st.kinds[i] != kindUser {
@@ -233,4 +230,18 @@ func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
 			f.Stack.Repeated = c.code.innermost(fr, kindUser)
 		}
 	}
+}
+
+// frameSize is the size of the innermost frame of user code from that of the number on, or of that frame itself if there
+// is none; 0 if it is not known.
+func frameSize(st *stack, from int, sp uint64) uint64 {
+	if from >= len(st.frames) {
+		return 0
+	}
+	i := max(slices.Index(st.kinds[from:], kindUser), 0) + from
+	end := sp
+	if i > from {
+		end = st.frames[i-1].CFA
+	}
+	return st.frames[i].CFA - min(end, st.frames[i].CFA)
 }

@@ -38,7 +38,9 @@ func readSparing(mem callbacks.Sparing, a callbacks.Address, low, high uint64, f
 	r := &n.Record
 	r.err = &n.fault
 	r.part = &part{mem, make([]bool, len(r.data))}
-	for _, p := range pieces(fields) {
+	all := pieces(fields)
+	foresee(mem, a, all)
+	for _, p := range all {
 		if err := readMemory(mem, a, p.Offset, r.data[p.Offset-low:p.End()-low]); err != nil {
 			r.fail(err)
 			return r
@@ -68,6 +70,18 @@ func pieces(fields []Field) []Field {
 	return all
 }
 
+// foresee asks for parts of the structure at a with one question.
+func foresee(mem callbacks.Sparing, a callbacks.Address, parts []Field) {
+	if len(parts) < 2 {
+		return
+	}
+	var s Foresee
+	for _, p := range parts {
+		s.pieces = append(s.pieces, callbacks.Piece{At: a.Add(p.Offset), Size: p.Size})
+	}
+	mem.Foresee(s.pieces)
+}
+
 func (p *part) mark(low, size uint64) {
 	for i := range size {
 		p.have[low+i] = true
@@ -80,7 +94,9 @@ func (r *Record) Fetch(fields ...Field) {
 	if r.part == nil || *r.err != nil {
 		return
 	}
-	for _, p := range pieces(fields) {
+	all := pieces(fields)
+	foresee(r.part.mem, r.base, all)
+	for _, p := range all {
 		low := r.base.Offset + p.Offset - r.low.Offset
 		if n := uint64(len(r.data)); low > n || p.Size > n-low || !r.part.fetch(r, low, p.Size) {
 			return // who asks for the field is told

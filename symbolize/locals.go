@@ -131,7 +131,7 @@ func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
 		}
 		switch {
 		case !e.Children:
-		case inner.depth >= maxTypeDepth || !inner.active && e.Tag != dwarf.TagSubprogram && in.code:
+		case inner.depth >= maxTypeDepth || !inner.active && in.code && !l.mayHoldFunction(e):
 			r.SkipChildren()
 		case l.walk(r, inner), inner.active && e.Tag == dwarf.TagSubprogram:
 			return true
@@ -146,6 +146,12 @@ func (l *locals) enter(e *dwarf.Entry, at *scope) {
 		at.function = l.nameOf(e)
 		l.base, _ = e.Val(dwarf.AttrFrameBase).([]byte)
 	}
+}
+
+// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC has what it outlines in the
+// block of the function that it is a part of, whose code is elsewhere.
+func (l *locals) mayHoldFunction(e *dwarf.Entry) bool {
+	return e.Tag == dwarf.TagSubprogram || l.whole && e.Tag == dwarf.TagLexDwarfBlock
 }
 
 // inBlock reports whether what is in e, a block or an inlined function in a scope, is asked for.

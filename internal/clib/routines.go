@@ -168,7 +168,7 @@ func threadID(q query) (result, error) {
 // where the runtime does not track it.
 func threadState(q query) (result, error) {
 	s, err := q.State(q.thread(), nil)
-	if err == nil && !s.Tracked && s.State < rtl.StateWaitBarrier {
+	if err == nil && !s.Tracked && s.State < rtl.StateWaitBarrier && !q.Identity().Tracking {
 		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), callbacks.NeedsStateTracking)
 	}
 	return words(uint64(s.State), s.WaitID), err

@@ -17,3 +17,6 @@ func Reopen(rt rtl.Runtime, mem callbacks.Memory) (rtl.Runtime, error) {
 	found.identify()
 	return again, nil
 }
+
+// DistrustWords makes the runtime conclude each state from all fields, as if state words were known to be stale.
+func DistrustWords(rt rtl.Runtime) { rt.(*runtime).states.keepsWords = noWords }

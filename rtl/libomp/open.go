@@ -121,8 +121,11 @@ func (rt *base) identify() {
 	if v, err := layout.ReadGlobal(rt.mem, g.OmpdState, 8); err == nil && v&1 != 0 {
 		rt.id.Tracking = true
 	}
-	if v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); err == nil && v&1 != 0 {
-		rt.id.Tracking, rt.keepsWords = true, true
+	switch v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); {
+	case err == nil && v&1 != 0:
+		rt.id.Tracking, rt.keepsWords = true, allWords
+	case err != nil && rt.id.Tracking:
+		rt.keepsWords = writtenWords
 	}
 }
 

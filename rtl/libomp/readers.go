@@ -25,14 +25,13 @@ import (
 // base is the runtime as it was found in the target. It does not change once the
 // runtime is open.
 type base struct {
-	mem   callbacks.Memory
-	stamp handles.Stamp
-	l     *locate.Layout
-	vars  func() *locate.Settings // found when they are asked for
-	rep   layout.Report
-	id    rtl.Identity
-	// keepsWords tells that the runtime is known to keep state words (ompt_enabled).
-	keepsWords bool
+	mem        callbacks.Memory
+	stamp      handles.Stamp
+	l          *locate.Layout
+	vars       func() *locate.Settings // found when they are asked for
+	rep        layout.Report
+	id         rtl.Identity
+	keepsWords wordsKept
 }
 
 // threads reads threads and their teams: each tells which of the other it has.

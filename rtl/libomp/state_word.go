@@ -21,19 +21,37 @@ var exactWords = map[rtl.State]barrierKind{
 // the end of a taskgroup and in the queue of a lock that a reduction takes.
 var workWords = map[rtl.State]bool{rtl.StateWorkParallel: true, rtl.StateWorkSerial: true}
 
+// wordsKept says which state words are known to be kept up to date.
+type wordsKept uint8
+
+const (
+	noWords wordsKept = iota
+	// allWords: the runtime's variable ompt_enabled says so.
+	allWords
+	// writtenWords: that variable is not known, as of a stripped runtime, but ompd_state says that OMP_DEBUG was set,
+	// with which both are. Only a tool that declines clears the other, before the first region: a word that a region has
+	// written was kept after that.
+	writtenWords
+)
+
+// has reports whether a word of a state is kept. Memory that nobody has written is work_serial.
+func (k wordsKept) has(word rtl.State) bool {
+	return k == allWords || k == writtenWords && word != rtl.StateWorkSerial
+}
+
 // told is the state that the runtime's word alone tells, where nothing else is known of the thread and what could
 // contradict the word is soon ruled out: it asks for a tenth of what a conclusion from all fields needs. False says
 // that such a conclusion is needed.
 func (sr *states) told(h handles.Thread) (rtl.ThreadState, bool) {
 	gtid, ok := sr.threads.gtids[h.Info.Offset]
-	if !ok || h.Stamp != sr.stamp || !sr.keepsWords {
+	if !ok || h.Stamp != sr.stamp || sr.keepsWords == noWords {
 		return rtl.ThreadState{}, false
 	}
 	sr.foresee(gtid)
 	word, ok := sr.word(h.Info)
 	barrier, exact := exactWords[word]
 	switch {
-	case !ok || !exact && !workWords[word]:
+	case !ok || !sr.keepsWords.has(word) || !exact && !workWords[word]:
 		return rtl.ThreadState{}, false
 	case exact:
 		return sr.toldBarrier(h.Info, word, barrier)

@@ -103,16 +103,26 @@ func TestSymbolsOutput(t *testing.T) {
 			t.Errorf("a directory that is not there: exit status %d: %s%s", status, out, errs)
 		}
 	}
-	precious := filepath.Join(dir, "precious.debug")
-	if err := os.WriteFile(precious, []byte("notes"), 0o644); err != nil {
+	written, err := filepath.Glob(filepath.Join(missing, ".build-id/*/*"))
+	if err != nil || len(written) != 1 || !strings.HasSuffix(written[0], ".debug") {
+		t.Fatalf("%q, %v: want one file, and nothing else of what was written on the way", written, err)
+	}
+	precious, link := filepath.Join(dir, "precious.debug"), filepath.Join(dir, "link.debug")
+	if err := os.Symlink(precious, link); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, errs := output(t, "symbols", lib, "-o", precious); status != cli.ExitError ||
-		!strings.Contains(errs, "--force replaces it") {
-		t.Errorf("a file of somebody else: exit status %d: %s", status, errs)
+	for _, file := range []string{precious, written[0]} {
+		if err := os.WriteFile(file, []byte("notes"), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if b, _ := os.ReadFile(precious); string(b) != "notes" {
-		t.Errorf("it has %q now", b)
+	for to, of := range map[string]string{precious: precious, missing: written[0], link: precious} {
+		if status, _, errs := output(t, "symbols", lib, "-o", to); status != cli.ExitError || errs == "" {
+			t.Errorf("%s, a file of somebody else: exit status %d: %s", to, status, errs)
+		}
+		if b, _ := os.ReadFile(of); string(b) != "notes" {
+			t.Errorf("it has %q now", b)
+		}
 	}
 	if status, _, errs := output(t, "symbols", "--force", lib, "-o", precious); status != cli.ExitOK {
 		t.Errorf("by force: exit status %d: %s", status, errs)

@@ -232,8 +232,8 @@ func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
 	}
 }
 
-// frameSize is the size of the innermost frame of user code from that of the number on, or of that frame itself if there
-// is none; 0 if it is not known.
+// frameSize is the size of the innermost frame of user code from that of the number on, or of
+// that frame itself if there is none; 0 if it is not known.
 func frameSize(st *stack, from int, sp uint64) uint64 {
 	if from >= len(st.frames) {
 		return 0

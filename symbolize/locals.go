@@ -148,8 +148,8 @@ func (l *locals) enter(e *dwarf.Entry, at *scope) {
 	}
 }
 
-// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC has what it outlines in the
-// block of the function that it is a part of, whose code is elsewhere.
+// mayHoldFunction reports whether the function around pc may be in e, which is not active: GCC has
+// what it outlines in the block of the function that it is a part of, whose code is elsewhere.
 func (l *locals) mayHoldFunction(e *dwarf.Entry) bool {
 	return e.Tag == dwarf.TagSubprogram || l.whole && e.Tag == dwarf.TagLexDwarfBlock
 }

@@ -20,8 +20,8 @@ func (c *counting) ReadMemory(a callbacks.Address, p []byte) error {
 	return c.Memory.ReadMemory(a, p)
 }
 
-// TestVDSO reads of the kernel's module what it has, and no more, where nothing tells how long its mapping is; where its
-// header makes no sense, as much as it may have.
+// TestVDSO reads of the kernel's module what it has, and no more, where nothing tells how long its
+// mapping is; where its header makes no sense, as much as it may have.
 func TestVDSO(t *testing.T) {
 	facts, _ := start(t, "cat")
 	facts.VDSOEnd = 0

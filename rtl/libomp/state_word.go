@@ -28,9 +28,9 @@ const (
 	noWords wordsKept = iota
 	// allWords: the runtime's variable ompt_enabled says so.
 	allWords
-	// writtenWords: that variable is not known, as of a stripped runtime, but ompd_state says that OMP_DEBUG was set,
-	// with which both are. Only a tool that declines clears the other, before the first region: a word that a region has
-	// written was kept after that.
+	// writtenWords: that variable is not known, as of a stripped runtime, but ompd_state says that
+	// OMP_DEBUG was set, with which both are. Only a tool that declines clears the other, before
+	// the first region: a word that a region has written was kept after that.
 	writtenWords
 )
 

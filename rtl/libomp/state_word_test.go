@@ -42,7 +42,8 @@ func TestStateWords(t *testing.T) {
 		for _, rt := range omptest.Runtimes(t) {
 			t.Run(program+"/"+rt.Name, func(t *testing.T) {
 				exe := omptest.Compile(t, omptest.Build{Program: program})
-				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: []string{"OMP_DEBUG=enabled"}})
+				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
+					Env: []string{"OMP_DEBUG=enabled"}})
 				words := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
 				fields := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
 				told, threads := states(t, s.Runtime, words, true)
@@ -56,7 +57,8 @@ func TestStateWords(t *testing.T) {
 				}
 				t.Logf("%d threads: %d questions, %d bytes; by all fields %d, %d", threads, words.asked, words.bytes,
 					fields.asked, fields.bytes)
-				if program == "barrier" && rt.Major >= 19 && (words.asked > fields.asked/2 || words.bytes > fields.bytes/2) {
+				more := words.asked > fields.asked/2 || words.bytes > fields.bytes/2
+				if program == "barrier" && rt.Major >= 19 && more {
 					t.Error("a state by its word needs more than half of what one from all fields needs")
 				}
 			})

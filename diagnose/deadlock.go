@@ -226,6 +226,9 @@ func few(cycle []picture.CycleStep, text func(picture.CycleStep) string) string 
 const initializeFix = "initialize the static variable before any parallel region (call its function once, " +
 	"early), and let its initializer neither wait for other threads nor use functions that need the variable"
 
+// locksFix is the fix where all wait for locks.
+const locksFix = "acquire these locks in the same order everywhere, or hold only one of them at a time"
+
 // tellDeadlock writes the summary, the explanation and the fix.
 func (d *drawer) tellDeadlock(v *picture.Verdict) {
 	locks, barrier, condition, static := 0, false, false, false
@@ -249,7 +252,7 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 	case static:
 		v.Fix = initializeFix
 	case locks == len(v.Cycle):
-		v.Fix = "acquire these locks in the same order everywhere, or hold only one of them at a time"
+		v.Fix = locksFix
 	case barrier && condition && locks == 0:
 		v.Fix = "signal the condition variable before waiting at the barrier, and wait for it only while what it " +
 			"stands for has not come, checked under the mutex: a signal that comes before the wait is lost"

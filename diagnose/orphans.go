@@ -126,8 +126,8 @@ func (x *index) allWait(l *picture.Lock, lwps []int) bool {
 
 // orphan is what nobody will release: one lock, or several that were left in the same way.
 type orphan struct {
-	wait    *picture.Wait // of the first thread
-	lock    *picture.Lock
+	waits   []*picture.Wait // of one thread each
+	locks   []*picture.Lock
 	targets []picture.WaitTarget
 	threads []int
 }
@@ -143,7 +143,10 @@ func orphans(d *drawer) []picture.Verdict {
 		if l == nil || !l.Held || l.Gone != "" || seen[targetOf(w)] {
 			continue
 		}
-		o := &orphan{w, l, []picture.WaitTarget{d.target(w)}, slices.Clone(d.sameTarget(w))}
+		o := &orphan{
+			waits: []*picture.Wait{w}, locks: []*picture.Lock{l}, targets: []picture.WaitTarget{d.target(w)},
+			threads: slices.Clone(d.sameTarget(w)),
+		}
 		switch {
 		case l.OwnerGone:
 			gone = append(gone, o)
@@ -158,8 +161,13 @@ func orphans(d *drawer) []picture.Verdict {
 	for _, o := range gone {
 		out = append(out, o.ownerGone(d))
 	}
+	shown := slices.ContainsFunc(left, func(o *orphan) bool { return leftAt(o.locks[0]) != "" })
 	for _, o := range left {
-		out = append(out, o.leftBehind(d))
+		if threads, evidence, ok := o.entangled(d); ok && !shown {
+			out = append(out, o.entanglement(d, threads, evidence))
+		} else {
+			out = append(out, o.leftBehind(d))
+		}
 	}
 	return out
 }
@@ -168,11 +176,13 @@ func orphans(d *drawer) []picture.Verdict {
 // same places, if there is one.
 func joined(list []*orphan, o *orphan) []*orphan {
 	i := slices.IndexFunc(list, func(p *orphan) bool {
-		return p.targets[0].Kind == o.targets[0].Kind && leftAt(p.lock) == leftAt(o.lock)
+		return p.targets[0].Kind == o.targets[0].Kind && leftAt(p.locks[0]) == leftAt(o.locks[0])
 	})
 	if i < 0 {
 		return append(list, o)
 	}
+	list[i].waits = append(list[i].waits, o.waits...)
+	list[i].locks = append(list[i].locks, o.locks...)
 	list[i].targets = append(list[i].targets, o.targets...)
 	list[i].threads = append(list[i].threads, o.threads...)
 	return list
@@ -245,8 +255,8 @@ func (o *orphan) ownerGone(d *drawer) picture.Verdict {
 	v := o.verdict(d, picture.Certain)
 	v.Explanation = fmt.Sprintf("The thread that acquired %s ended without releasing it, and no other thread can.",
 		describe(o.targets[0]))
-	v.Evidence = []string{o.lock.Evidence}
-	if o.wait.Kind != picture.WaitMutex {
+	v.Evidence = []string{o.locks[0].Evidence}
+	if o.waits[0].Kind != picture.WaitMutex {
 		v.Evidence = append(v.Evidence, "the runtime has no thread with that number")
 	}
 	return v
@@ -256,19 +266,19 @@ func (o *orphan) ownerGone(d *drawer) picture.Verdict {
 func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	v := o.verdict(d, d.certaintyOf(o.threads))
 	v.Explanation = fmt.Sprintf("Some thread acquired %s earlier, and left the code that acquires it without "+
-		"releasing it%s.", describe(o.targets[0]), leftAt(o.lock))
+		"releasing it%s.", describe(o.targets[0]), leftAt(o.locks[0]))
 	if n := len(o.targets); n > 1 {
 		v.Explanation = fmt.Sprintf("Threads acquired these %d earlier, and left the code that acquires them "+
-			"without releasing them%s.", n, leftAt(o.lock))
+			"without releasing them%s.", n, leftAt(o.locks[0]))
 	}
-	others := slices.DeleteFunc(slices.Clone(o.lock.MayRelease.Threads), func(lwp int) bool {
+	others := slices.DeleteFunc(slices.Clone(o.locks[0].MayRelease.Threads), func(lwp int) bool {
 		return slices.Contains(o.threads, lwp)
 	})
 	switch {
-	case leftAt(o.lock) != "" && !mayHold(o.lock, others):
+	case leftAt(o.locks[0]) != "" && !mayHold(o.locks[0], others):
 	case len(others) > 0:
 		o.tellOthers(d, &v, others)
-	case o.targets[0].Kind == picture.WaitLock && o.lock.Implementation == "futex":
+	case o.targets[0].Kind == picture.WaitLock && o.locks[0].Implementation == "futex":
 		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks the same."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
 	}
@@ -276,10 +286,10 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	if len(others) > 0 {
 		why = "each thread whose code may still reach a release waits for what none of them will release"
 	}
-	if o.lock.Evidence != "" { // a futex of which no runtime knows has none of its own
-		v.Evidence = append(v.Evidence, o.lock.Evidence)
+	if o.locks[0].Evidence != "" { // a futex of which no runtime knows has none of its own
+		v.Evidence = append(v.Evidence, o.locks[0].Evidence)
 	}
-	v.Evidence = append(v.Evidence, shownToHold(o.lock), why)
+	v.Evidence = append(v.Evidence, shownToHold(o.locks[0]), why)
 	return v
 }
 
@@ -296,7 +306,7 @@ func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
 	}
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
 		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
-	if at := leftAt(o.lock); at != "" {
+	if at := leftAt(o.locks[0]); at != "" {
 		v.Explanation += " Some code that acquires it goes on without releasing it" + at + "."
 	}
 	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +

@@ -101,6 +101,14 @@ func TestSoleHolder(t *testing.T) {
 			change(s)
 		})
 	}
+	three := func(change func(s scene)) func(scene) {
+		return each(3, func(s scene) {
+			for i := range s.Facts.Locks {
+				s.Facts.Locks[i].Holders = may(1, 2, 3)
+			}
+			change(s)
+		})
+	}
 	orphaned := likely(picture.VerdictLockOrphaned, "release the lock", "lock l1, lock l2, which nobody", 1, 2)
 	check(t, []scenario{
 		{"each may have what the other waits for", 2, each(2, func(scene) {}),
@@ -110,6 +118,16 @@ func TestSoleHolder(t *testing.T) {
 				s.Facts.Locks[i].Leaves = []picture.Leave{{At: *at(9)}}
 			}
 		}), []want{orphaned}},
+		{"each of three may have what the others wait for", 3, three(func(scene) {}),
+			[]want{likely(picture.VerdictDeadlock, "same order", "which of them holds which is not known", 1, 2, 3)}},
+		{"one of the three is left somewhere", 3, three(func(s scene) {
+			s.Facts.Locks[0].Leaves = []picture.Leave{{At: *at(9)}}
+		}), []want{
+			likely(picture.VerdictLockOrphaned, "same order", "by work x.c:9", 1),
+			likely(picture.VerdictLockOrphaned, "same order", "lock l2, lock l3, which nobody", 2, 3),
+		}},
+		{"one of the three, nobody may have", 3, three(func(s scene) { s.Facts.Locks[0].Holders = may(1) }),
+			[]want{likely(picture.VerdictLockOrphaned, "release the lock", "lock l3, which nobody", 1, 2, 3)}},
 		{"another thread may have them and works", 3, each(2, func(s scene) {
 			s.Facts.Locks[0].Holders = may(1, 2, 3)
 		}), nil},

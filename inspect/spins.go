@@ -98,6 +98,7 @@ func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
 	tp := regs.ThreadPointer
 	return &spin.Config{
 		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Constant: s.constant,
 		Own: func(addr uint64) bool {
 			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
 		},
@@ -173,12 +174,17 @@ func (s *spins) name(entry uint64) string {
 
 // constant reports whether no thread may write an address.
 func (s *spins) constant(addr uint64) bool {
-	for _, m := range mappingsOf(s.target) {
-		if addr >= m.Low.Offset && addr < m.High.Offset {
-			return m.Perm&callbacks.PermWrite == 0
+	list := mappingsOf(s.target)
+	i, ok := slices.BinarySearchFunc(list, addr, func(m callbacks.Mapping, addr uint64) int {
+		switch {
+		case addr < m.Low.Offset:
+			return 1
+		case addr >= m.High.Offset:
+			return -1
 		}
-	}
-	return false
+		return 0
+	})
+	return ok && list[i].Perm&callbacks.PermWrite == 0
 }
 
 // shared reports whether another process may write an address: it is in memory that has a file

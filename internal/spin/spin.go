@@ -18,6 +18,8 @@ const (
 	maxTurn         = 32   // instructions of one way, while others wait
 	maxStates       = 64   // that wait to be followed
 	maxRounds       = 8    // after which what is different in each is taken for unknown
+	maxDryRounds    = 1    // the same without memory: those that count have shown other addresses by then
+	maxLater        = 4    // rounds in which words turn out to decide
 	maxWords        = 64   // bits of a set
 	maxWritten      = 16   // words that other threads see
 	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
@@ -29,6 +31,8 @@ type Config struct {
 	Mem    callbacks.Memory
 	// Own reports whether an address is on the thread's own stack, or in its thread-local data.
 	Own func(addr uint64) bool
+	// Constant reports whether no thread may write an address. It may be nil.
+	Constant func(addr uint64) bool
 	// Name is that of the function that begins at an address, empty if it has none.
 	Name func(entry uint64) string
 	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
@@ -89,13 +93,23 @@ func comesBack(cfg *Config, from *machine) bool {
 	return dry.loop != nil
 }
 
-// again follows a loop from one of its states until it comes back.
+// again follows a loop from one of its states until it comes back, and until no more words decide its
+// branches: what one round reads may decide a branch of the next.
 func again(cfg *Config, from *machine) (*explorer, bool) {
 	e := newExplorer(cfg, false)
 	from.disown()
-	e.seen[from.pc] = &point{state: from.clone()}
-	err := e.explore(from)
-	return e, err == nil && e.loop != nil
+	for round := range maxLater {
+		before := e.deciding
+		e.seen = map[uint64]*point{from.pc: {state: from.clone()}}
+		e.loop = nil
+		if err := e.explore(from); err != nil || e.loop == nil {
+			return e, false
+		}
+		if from = e.loop; round > 0 && e.deciding == before {
+			return e, true
+		}
+	}
+	return e, true
 }
 
 // ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
@@ -200,7 +214,7 @@ func (e *explorer) back(m *machine) bool {
 		}
 		return true
 	}
-	if p.rounds++; p.rounds > maxRounds {
+	if p.rounds++; p.rounds > maxRounds || e.dry && p.rounds > maxDryRounds {
 		e.widen(m, p.state)
 	}
 	p.state = m.clone()

@@ -185,6 +185,9 @@ func (e *explorer) load(m *machine, at value, size uint8, pc uint64) (value, err
 	}
 	own := e.cfg.Own(at.v)
 	if e.dry && !own {
+		if e.cfg.Constant != nil && e.cfg.Constant(at.v) {
+			return e.constant(at.v, size)
+		}
 		return value{}, e.sameAddress(at.v, pc)
 	}
 	out := value{known: true}
@@ -216,6 +219,15 @@ func (e *explorer) load(m *machine, at value, size uint8, pc uint64) (value, err
 	}
 	out.v = callbacks.Word(b[:size])
 	return out, nil
+}
+
+// constant is what memory has that nobody writes: the table of a switch.
+func (e *explorer) constant(at uint64, size uint8) (value, error) {
+	var b [8]byte
+	if e.cfg.Mem.ReadMemory(callbacks.At(at), b[:size]) != nil {
+		return value{}, errLeaves
+	}
+	return value{known: true, v: callbacks.Word(b[:size])}, nil
 }
 
 // word is the index of a word that is read.

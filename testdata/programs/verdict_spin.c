@@ -1,8 +1,8 @@
 /* All threads of a team are in a loop until another one changes a flag, and nobody does: "0" an
  * ordinary loop, "1" an atomic load with sched_yield, "2" usleep in the loop, in a function of its
  * own, "3" a lock of the program's own, by an exchange, "4" omp_test_lock, of a lock that was never
- * released, "5" one with no way out, as compilers make of an ordinary loop, "6" one that counts in memory. A second
- * argument of 1: one more thread of the program works, and changes it later through a pointer; of 2: another process
+ * released, "5" one with no way out, as compilers make of an ordinary loop, "6" one that counts in memory,
+ * "7" one with a switch. A second argument of 1: one more thread of the program works, and changes it later through a pointer; of 2: another process
  * does, in memory that both have; of 3: thread 2 works, and changes it later by memcpy; of 4: it waits for the count.
  *
  * The threads are those of a child, so that nobody works beside them; its parent looks on. */
@@ -70,6 +70,21 @@ __attribute__((noinline)) static void counted(int me) {
   desk->turn = 7;
 }
 
+__attribute__((noinline)) static void chosen(int kind) {
+  int n = 0, done = 0;
+  truth_watched(3);
+  while (!done)
+    switch (kind) { /* a table of jumps, without optimization */
+    case 0: done = desk->turn == 7; break;
+    case 1: done = desk->turn > 7; break;
+    case 2: done = desk->turn == 8; break;
+    case 3: done = desk->turn > 6; break;
+    case 4: done = desk->turn < 0; break;
+    case 5: done = desk->turn != 0; break;
+    }
+  rounds = n;
+}
+
 static void *later(void *flag) {
   for (;;)
     pause(); /* works on, for ever */
@@ -95,6 +110,8 @@ int main(int argc, char **argv) {
     spin();
   else if (way == 6)
     counted(omp_get_thread_num());
+  else if (way == 7)
+    chosen(3);
   else
     work(omp_get_thread_num());
   return 0;

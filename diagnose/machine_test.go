@@ -48,6 +48,10 @@ func TestOversubscribed(t *testing.T) {
 		{"more, but asleep", 4, procs(2, func(_ scene, p *picture.Processors) { p.Running = []int{1, 2} }), nil},
 		{"more, and some spin", 4, procs(2, spin(2)), []want{warning(over, "OMP_WAIT_POLICY=passive", "Threads "+
 			"that spin", all(4)...)}},
+		{"more, and one spins in a loop of the program", 4, procs(2, func(s scene, _ *picture.Processors) {
+			s.waits(1, picture.WaitFlag, "turn").Asleep = false
+		}), []want{warning(over, "sched_yield", "Threads that spin", all(4)...),
+			info(picture.VerdictSpinning, "", "until turn changes", 1)}},
 		{"more, and all spin", 4, procs(2, spin(4)), nil},
 		{"some spin, on enough processors", 4, procs(4, spin(2)), nil},
 		{"outside of regions", 4, func(s scene) {

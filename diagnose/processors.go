@@ -13,6 +13,7 @@ import (
 type busyThread struct {
 	lwp     int
 	spins   bool  // it waits
+	own     bool  // in a loop of the program's own
 	allowed []int // processors that it may run on; nil if they are not known
 }
 
@@ -30,6 +31,17 @@ func (l *limit) spinning() int {
 	n := 0
 	for _, t := range l.threads {
 		if t.spins {
+			n++
+		}
+	}
+	return n
+}
+
+// spinningItself is how many threads wait in loops of the program's own.
+func spinningItself(l *limit) int {
+	n := 0
+	for _, t := range l.threads {
+		if t.own {
 			n++
 		}
 	}
@@ -75,13 +87,26 @@ func oversubscribed(d *drawer) []picture.Verdict {
 		v.Explanation = "The program has fewer processors than its runtime assumes: threads wait for others that " +
 			"are not being run."
 	}
-	if n := worst.spinning(); n > 0 {
+	if worst.spinning() > 0 {
 		v.Severity = picture.SeverityWarning
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin while they wait%s", n, d.waitPolicy()))
 		v.Explanation = "Threads that spin take processor time from the threads that they wait for."
-		v.Fix += ", or let them sleep: " + letSleep(d.index)
+		tellSpinners(d, &v, worst)
 	}
 	return []picture.Verdict{v}
+}
+
+// tellSpinners says of threads that spin who makes them: the runtime, which can be told not to, or
+// the program.
+func tellSpinners(d *drawer, v *picture.Verdict, l *limit) {
+	own := spinningItself(l)
+	if n := l.spinning() - own; n > 0 {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin while they wait%s", n, d.waitPolicy()))
+		v.Fix += ", or let them sleep: " + letSleep(d.index)
+	}
+	if own > 0 {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%d of them spin in loops of the program's own", own))
+		v.Fix += ", or let these loops give up the processor (sched_yield)"
+	}
 }
 
 // limits are what bounds the processors of busy threads, as far as it is known: what
@@ -193,10 +218,11 @@ func (x *index) busy() []busyThread {
 		}
 		w := x.waits[t.LWP]
 		takes := w != nil && queued && takesTasks(w.Kind)
-		if w != nil && sleep && !takes {
+		own := w != nil && (w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing)
+		if w != nil && sleep && !takes && !own {
 			continue
 		}
-		out = append(out, busyThread{t.LWP, w != nil && !takes, x.masks[t.LWP]})
+		out = append(out, busyThread{t.LWP, w != nil && !takes, own, x.masks[t.LWP]})
 	}
 	slices.SortFunc(out, func(a, b busyThread) int { return a.lwp - b.lwp })
 	return out

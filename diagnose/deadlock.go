@@ -87,7 +87,28 @@ func (d *drawer) deadlock(path []hop) picture.Verdict {
 		d.tellDeadlock(&v)
 	}
 	misplaced(d.index, &v)
+	tellLeft(d, &v)
 	return v
+}
+
+// tellLeft says where code goes on without releasing a lock whose owner is known, and not known by its
+// code to be where it acquired the lock.
+func tellLeft(d *drawer, v *picture.Verdict) {
+	for _, s := range v.Cycle {
+		l := d.locks[s.Thread]
+		if l == nil || l.Owner == 0 || leftAt(l) == "" {
+			continue
+		}
+		v.Explanation += fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.",
+			describe(s.WaitsFor), leftAt(l))
+		const release = "release it on every path out of the code that acquires it"
+		if v.Kind == picture.VerdictSelfDeadlock {
+			v.Fix = release
+		} else {
+			v.Fix = release + "; or, if it is meant to be held there, " + v.Fix
+		}
+		return
+	}
 }
 
 // step is the part of a cycle between two threads.

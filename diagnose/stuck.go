@@ -63,6 +63,7 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 			d.acrossTasks(&v, h, what)
 		}
 		inHandler(&v, w, what)
+		tellLeft(d, &v)
 		d.addBlocked(&v)
 		out = append(out, v)
 	}

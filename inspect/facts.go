@@ -228,6 +228,10 @@ func (g *gatherer) mayRelease() {
 		l := &g.facts.Locks[index[id]]
 		same := waiting[waitedFor{w.Kind, w.address}]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
+		if ok && g.ownerLeft(w, l, some) {
+			l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+			continue
+		}
 		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerGone || l.Gone != "" || !l.HoldersWait(some) ||
 			l.Owner != 0 && !g.ownerWaits(l) {
 			continue
@@ -264,6 +268,15 @@ func (g *gatherer) ownerWaits(l *picture.Lock) bool {
 		return w.Lock == l.ID &&
 			w.Thread == l.Owner && !w.Asleep
 	})
+}
+
+// ownerLeft reports whether the owner that a lock names waits itself, and its code does not show that
+// it still is where it acquired the lock.
+func (g *gatherer) ownerLeft(w *wait, l *picture.Lock, waits map[int]bool) bool {
+	return l.Held && l.Owner != 0 && l.Gone == "" && waits[l.Owner] && !g.ownerWaits(l) &&
+		!slices.ContainsFunc(g.from.waits.holders.find(*w, *l), func(h picture.Holder) bool {
+			return h.Thread == l.Owner && h.Certainty != picture.Possible
+		})
 }
 
 // releasers are the threads whose code may come to a call that releases something of a

@@ -43,6 +43,26 @@ func chosenLocks() (out []expectation) {
 	return out
 }
 
+// ownedLocks are locks that name their owners, which left them on one path, and healthy twins.
+func ownedLocks() (out []expectation) {
+	for way, at := range []string{"entry verdict_lock_owned.c:21", "paged verdict_lock_owned.c:28",
+		"paged verdict_lock_owned.c:28"} {
+		e := expectation{
+			program: "verdict_lock_owned", env: asleep, args: []string{strconv.Itoa(way)}, threads: 2,
+			kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{"barrier", "mutex page"},
+			says: []string{"goes on without releasing it: by " + at, "fix: release it on every path"},
+		}
+		switch way {
+		case 0:
+			e.waits[1] = "nest_lock book"
+		case 2:
+			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, []string{"mutex page"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // hangs are bugs by which programs hang, and their healthy twins.
 func hangs() []expectation {
 	var out []expectation
@@ -77,6 +97,7 @@ func hangs() []expectation {
 	}
 	out = append(out, inLoops()...)
 	out = append(out, chosenLocks()...)
+	out = append(out, ownedLocks()...)
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
 		"4 threads wait for iteration 1, 3, 5, 7 of a loop", "waits for iteration 2 of a loop"} {
 		out = append(out, twins(expectation{

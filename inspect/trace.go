@@ -68,7 +68,7 @@ func (tr *tracer) thread(t *picture.Thread, n *native) picture.ThreadTrace {
 		switch {
 		case ok && w.timed:
 			p.Timed, p.Registers = true, ownRegisters(st.caller())
-		case arch.Sleeps(regs):
+		case arch.Sleeps(regs), arch.Restarts(regs) && tr.sleeps(st):
 			p.Timed, p.Registers = true, ownRegisters(st.caller())+tr.callerMemory(st)
 		}
 	}
@@ -81,6 +81,16 @@ func (tr *tracer) thread(t *picture.Thread, n *native) picture.ThreadTrace {
 		}
 	}
 	return p
+}
+
+// sleeps reports whether the program has called a function that lets time pass.
+func (tr *tracer) sleeps(st *stack) bool {
+	i := slices.Index(st.kinds, kindUser)
+	if i < 1 {
+		return false
+	}
+	name, _ := tr.stacks.calledFunction(st, i)
+	return rtl.LetsTimePass(name)
 }
 
 // mpiCaller is the number of the frame of n that called the routine of MPI in which n waits,

@@ -48,10 +48,11 @@ func NoRuntime(runtimes []Runtime) string {
 }
 
 // Undecided says why the picture does not tell whether the program hangs though no verdict
-// says that it does; empty if it tells, or it is known that the program died, and why.
+// says that it does; empty if it tells, or the program died of what keeps its threads from being read:
+// its runtime's memory was overwritten.
 func (p *Picture) Undecided() string {
 	if p.Target.CrashedLWP != 0 && slices.ContainsFunc(p.Verdicts, func(v Verdict) bool {
-		return v.Severity == SeverityCrash && v.Certainty != Possible
+		return v.Kind == VerdictOverwritten && v.Certainty != Possible
 	}) {
 		return ""
 	}

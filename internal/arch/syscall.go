@@ -92,6 +92,12 @@ func Sleeps(r *callbacks.Registers) bool {
 	return (name == "nanosleep" || name == "clock_nanosleep") && inSyscall(r)
 }
 
+// Restarts reports whether the thread is in a system call that goes on with one that a stop has
+// interrupted: with which cannot be told from the registers.
+func Restarts(r *callbacks.Registers) bool {
+	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && inSyscall(r)
+}
+
 // EndsOutside reports whether the thread is in a system call that what another process does
 // may end: it waits for input, for the end of a process, or on a word that processes share.
 func EndsOutside(r *callbacks.Registers) bool {

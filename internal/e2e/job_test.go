@@ -79,8 +79,7 @@ func jobCases() map[string][]jobCase {
 			{"barrier", job.Mismatch, picture.SeverityHang,
 				"on MPI_COMM_WORLD, rank 3 is in MPI_Barrier at fault ranks.c"},
 			{"compute", job.Missing, picture.SeverityWarning, all + ", which is elsewhere at compute ranks.c"},
-			{"receive", job.Cycle, picture.SeverityHang,
-				"rank 3 waits for a message, and no rank is left to send one"},
+			{"receive", job.Cycle, picture.SeverityHang, all + "; rank 3 in MPI_Recv at receive ranks.c"},
 		},
 	}
 }

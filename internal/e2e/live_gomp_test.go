@@ -36,9 +36,10 @@ func gompLives(t *testing.T) []gompLive {
 		gompLive{name: "spinning", runtime: debian, env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"},
 			only: spinnable()},
 		gompLive{name: "sleeping", runtime: debian, env: []string{"OMP_WAIT_POLICY=passive"}},
-		gompLive{name: "static", build: omptest.Build{Flags: []string{"-O1", "-g", "-static"}}},
+		gompLive{name: "static", build: omptest.Build{Flags: []string{"-O1", "-g", "-static"}},
+			env: asleep},
 		gompLive{name: "static-pie", build: omptest.Build{Flags: []string{"-O2", "-g", "-static-pie"}},
-			without: []string{"fortran_barrier"}},
+			without: []string{"fortran_barrier"}, env: asleep},
 		gompLive{name: "static-11", build: omptest.Build{Flags: []string{"-O1", "-g", "-static",
 			"-L" + omptest.StaticLibgomp(t)}}, only: fewSituations()},
 	)

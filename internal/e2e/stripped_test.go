@@ -66,7 +66,7 @@ func TestStrippedRuntimeInside(t *testing.T) {
 
 func (c strippedCase) check(t *testing.T, flags []string) {
 	exe := omptest.Compile(t, omptest.Build{Program: c.program, Compiler: omptest.GCC, Flags: flags})
-	p := omptest.Start(t, omptest.Run{Exe: exe, Args: c.args, Mode: omptest.Live})
+	p := omptest.Start(t, omptest.Run{Exe: exe, Args: c.args, Mode: omptest.Live, Env: asleep})
 	status, pic := verdictsOf(t, strconv.Itoa(p.PID))
 	for _, th := range pic.Threads {
 		if th.Runtime != "" && (th.State == nil || th.State.Name == "undefined") {

@@ -99,8 +99,7 @@ func tellLeft(d *drawer, v *picture.Verdict) {
 		if l == nil || l.Owner == 0 || leftAt(l) == "" {
 			continue
 		}
-		v.Explanation += fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.",
-			describe(s.WaitsFor), leftAt(l))
+		v.Explanation += goesOn(l, describe(s.WaitsFor))
 		const release = "release it on every path out of the code that acquires it"
 		if v.Kind == picture.VerdictSelfDeadlock {
 			v.Fix = release

@@ -306,9 +306,7 @@ func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
 	}
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
 		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
-	if at := leftAt(o.locks[0]); at != "" {
-		v.Explanation += " Some code that acquires it goes on without releasing it" + at + "."
-	}
+	v.Explanation += goesOn(o.locks[0], "it")
 	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
 		"every path out of the code that acquires it"
 }
@@ -362,6 +360,15 @@ func shownToHold(l *picture.Lock) string {
 	}
 	return fmt.Sprintf("%s may hold it, from earlier in the same code, and none of them can go on before it is "+
 		"released, whichever does; %s", count(len(l.Holders)), one)
+}
+
+// goesOn is the sentence on code that leaves a lock, which what names; empty if none is known.
+func goesOn(l *picture.Lock, what string) string {
+	at := leftAt(l)
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", what, at)
 }
 
 // leftAt says where the code that acquires a lock goes on without releasing it.

@@ -109,8 +109,8 @@ func tellPolled(d *drawer, v *picture.Verdict, w *picture.Wait) {
 		v.Explanation = fmt.Sprintf("%s holds it, and cannot proceed before one of the threads that try.",
 			d.who(h.Thread))
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
-	case leftAt(l) != "":
-		v.Explanation += " Some code that acquires it goes on without releasing it" + leftAt(l) + "."
+	default:
+		v.Explanation += goesOn(l, "it")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -174,17 +175,8 @@ func (s *spins) name(entry uint64) string {
 
 // constant reports whether no thread may write an address.
 func (s *spins) constant(addr uint64) bool {
-	list := mappingsOf(s.target)
-	i, ok := slices.BinarySearchFunc(list, addr, func(m callbacks.Mapping, addr uint64) int {
-		switch {
-		case addr < m.Low.Offset:
-			return 1
-		case addr >= m.High.Offset:
-			return -1
-		}
-		return 0
-	})
-	return ok && list[i].Perm&callbacks.PermWrite == 0
+	m := libc.MappingAt(mappingsOf(s.target), addr)
+	return m != nil && m.Perm&callbacks.PermWrite == 0
 }
 
 // shared reports whether another process may write an address: it is in memory that has a file

@@ -125,6 +125,16 @@ type Header struct {
 	Resumed    uint64   // when it last went on after that, 0: never
 }
 
+// Records reports whether events of all these codes are recorded, as far as the runtime tells them.
+func (h *Header) Records(codes ...Code) bool {
+	for _, c := range codes {
+		if h.Events>>c&1 == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 var le = binary.LittleEndian
 
 // parseHeader checks the first bytes of the mapping.

@@ -159,6 +159,7 @@ func (r *Reader) thread(rec *Recording, at uint64, b []byte, tries int) (*Thread
 	}
 	rec.Clock.learn(parseMoment(b[ringMoment:]))
 	t := parseThread(b)
+	rec.doubt(t)
 	t.Torn = torn
 	return t, nil
 }

@@ -153,6 +153,36 @@ func TestDoing(t *testing.T) {
 	}
 }
 
+// TestKnownStates takes no state for what a thread does where events are not recorded that would
+// have told of another one.
+func TestKnownStates(t *testing.T) {
+	const work, barrier, lock, idle, undefined = 0x001, 0x014, 0x041, 0x100, 0x102
+	for _, c := range []struct {
+		left, state, want uint32
+	}{
+		{0, work, work}, {0, barrier, barrier}, {0, lock, lock}, {0, idle, idle},
+		{26, work, undefined}, {26, barrier, barrier}, {27, lock, undefined}, {28, lock, undefined}, {26, idle, idle},
+		{23, work, undefined}, {16, work, undefined}, {23, lock, lock}, {6, barrier, undefined}, {6, work, undefined},
+		{5, work, work}, {20, work, work},
+	} {
+		m := tracetest.New(1, 7)
+		le.PutUint64(m.Bytes[128:], (1<<38-2)&^(1<<c.left))
+		g := m.Bytes[tracetest.Rings:]
+		le.PutUint64(g[32:], uint64(c.state)|77<<16)
+		le.PutUint32(g[200:], 1)
+		le.PutUint64(g[1024+16:], uint64(c.state)|77<<16)
+		d := m.Read(t).Threads[0]
+		if d.State != c.want || d.Tasks[0].State != c.want {
+			t.Errorf("%#x without events %d is %#x and %#x, want %#x", c.state, c.left, d.State, d.Tasks[0].State,
+				c.want)
+		}
+		le.PutUint64(m.Bytes[408:], 1) // recording went on after a pause, and the thread made no event since
+		if d := m.Read(t).Threads[0]; d.State != undefined {
+			t.Errorf("%#x of before a pause is %#x", c.state, d.State)
+		}
+	}
+}
+
 // TestOwners says which of the threads that shared a ring made an event.
 func TestOwners(t *testing.T) {
 	m := tracetest.New(1, 7)

@@ -50,6 +50,35 @@ func TestLockOrders(t *testing.T) {
 	}
 }
 
+// TestLockOrdersUnknown finds none in the same program where only locks are recorded, or no tasks and
+// no barriers: what keeps them apart is not known.
+func TestLockOrdersUnknown(t *testing.T) {
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		compiler, env := "clang-16", "OMP_TOOL_LIBRARIES="
+		if gnu(runtime) {
+			compiler, env = "gcc", "LD_PRELOAD="
+		}
+		exe := build(t, compiler, "orders.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
+		for _, events := range []string{"locks", "default,-tasks"} {
+			t.Run(runtime.Name+" "+events, func(t *testing.T) {
+				t.Parallel()
+				p := run(t, runtime, exe, env+omptest.Recorder(t), "OMP_WAIT_POLICY=passive", "OMPD_RECORDER="+events)
+				rec := readRecording(t, p.Process.Pid).Recording
+				acquired := 0
+				for _, e := range rec.Events(0) {
+					if e.Code == trace.MutexAcquired {
+						acquired++
+					}
+				}
+				cycles := analyze.LockOrder(rec, analyze.Window{}, nil)
+				if acquired < 2*orderCases || len(cycles) != 0 {
+					t.Errorf("%d acquisitions, %d cycles", acquired, len(cycles))
+				}
+			})
+		}
+	}
+}
+
 // orderCases are the cases of orders.c.
 const orderCases = 29
 

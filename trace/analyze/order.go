@@ -64,11 +64,16 @@ type orders struct {
 // barrier in between, under a lock that both had, or of tasks of which one was created or
 // began behind the other; nor are those of which that is not known. tests reports whether
 // the call that returns to an address only tests a lock, where the runtime does not say so;
-// it may be nil.
+// it may be nil. There are none if events that would keep steps apart are not recorded at all;
+// of a pause, those before it are left out.
 func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cycle {
 	if tests == nil {
 		tests = func(uint64) bool { return false }
 	}
+	if !rec.Records(keepApart...) {
+		return nil
+	}
+	w.Since = max(w.Since, rec.Resumed)
 	o := orders{
 		steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, tasks: newTasks(rec, w.Since),
 		known: newKnown(rec, w.Since), tests: tests,
@@ -77,6 +82,13 @@ func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cyc
 	Walk(rec, w, func(*trace.Thread) Sink { return &o })
 	o.barriers.sort()
 	return o.cycles()
+}
+
+// keepApart are the events that show that two acquisitions cannot have come at the same time, and
+// those of locks.
+var keepApart = []trace.Code{
+	trace.MutexAcquired, trace.MutexReleased, trace.SyncRegion, trace.SyncRegionWait, trace.TaskCreate,
+	trace.TaskSchedule, trace.Dependences,
 }
 
 // Begin implements Sink.

@@ -204,3 +204,26 @@ func TestLockOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestLockOrderUnknown finds no inversion where events that could have kept the steps apart
+// were not recorded, for all of the program or in a pause.
+func TestLockOrderUnknown(t *testing.T) {
+	inverted := func() *script {
+		s := newScript(3)
+		orders["two locks"].script(s)
+		return s
+	}
+	for _, left := range []trace.Code{trace.SyncRegion, trace.SyncRegionWait, trace.TaskCreate, trace.TaskSchedule,
+		trace.Dependences, trace.MutexReleased} {
+		rec := inverted().Read(t)
+		rec.Header.Events &^= 1 << left
+		if cycles := analyze.LockOrder(rec, analyze.Window{}, nil); len(cycles) != 0 {
+			t.Errorf("without events %d: %+v", left, cycles)
+		}
+	}
+	rec := inverted().Read(t)
+	rec.Resumed = rec.Last()
+	if cycles := analyze.LockOrder(rec, analyze.Window{}, nil); len(cycles) != 0 {
+		t.Errorf("of before a pause: %+v", cycles)
+	}
+}

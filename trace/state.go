@@ -1,0 +1,36 @@
+package trace
+
+// Values of ompt_state_t. The groups of states follow each other; work comes first.
+const (
+	stateSync      = 0x010 // to 0x03f: barriers, taskwait, taskgroup
+	stateMutex     = 0x040 // to 0x07f
+	stateTarget    = 0x080
+	stateUndefined = 0x102
+)
+
+// known is a state as far as the events that are recorded tell it, else undefined: a thread of
+// which no barriers are recorded is at work, for all that its ring knows, wherever it waits.
+func (h *Header) known(state uint32) uint32 {
+	mutexes := h.Records(MutexAcquire, MutexAcquired, NestLock)
+	syncs := h.Records(SyncRegion, SyncRegionWait, TaskSchedule) // in such a wait a thread executes tasks
+	switch {
+	case state >= stateTarget,
+		state >= stateMutex && mutexes,
+		state >= stateSync && state < stateMutex && syncs,
+		state < stateSync && mutexes && syncs:
+		return state
+	}
+	return stateUndefined
+}
+
+// doubt takes the states of a thread that what was recorded does not tell for sure: nor does it in a
+// pause, until the next event.
+func (h *Header) doubt(t *Thread) {
+	t.State = h.known(t.State)
+	if h.Paused || t.Last < h.Resumed {
+		t.State = stateUndefined
+	}
+	for i := range t.Tasks {
+		t.Tasks[i].State = h.known(t.Tasks[i].State)
+	}
+}

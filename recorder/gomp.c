@@ -235,6 +235,12 @@ struct birth {
     bool detach;
 };
 
+/* copy_bytes copies arguments, most of which are words, without a call. */
+inlined void copy_bytes(char *to, const char *from, long n) {
+    for (; n >= 8; n -= 8, to += 8, from += 8) __builtin_memcpy(to, from, 8);
+    for (; n > 0; n--) *to++ = *from++;
+}
+
 static void copy_child(void *to, void *from) {
     struct birth *b = from;
     memcpy(to, &b->child, sizeof b->child);
@@ -243,7 +249,7 @@ static void copy_child(void *to, void *from) {
     if (b->copy != NULL)
         b->copy(arguments, b->data);
     else
-        for (long i = 0; i < b->size; i++) ((char *)arguments)[i] = ((const char *)b->data)[i];
+        copy_bytes(arguments, b->data, b->size);
 }
 
 static void execute(void *p) {
@@ -264,10 +270,15 @@ inlined uint32_t task_flags(bool deferred, unsigned flags) {
            (flags & TASK_FINAL ? OMPT_FINAL : 0) | (flags & TASK_MERGEABLE ? OMPT_MERGEABLE : 0);
 }
 
+/* tasks_told reports whether tasks are recorded: they are not wrapped if neither their beginning nor their end is. */
+inlined bool tasks_told(void) {
+    return (recorder_head->events & (CODE(ompt_callback_task_create) | CODE(ompt_callback_task_schedule))) != 0;
+}
+
 EXPORT void GOMP_task(void (*fn)(void *), void *data, void (*copy)(void *, void *), long size, long align,
                       bool deferred, unsigned flags, void **depend, int priority, void *detach) {
     REAL(GOMP_task);
-    if (!gomp_ready()) {
+    if (!gomp_ready() || !tasks_told()) {
         real(fn, data, copy, size, align, deferred, flags, depend, priority, detach);
         return;
     }

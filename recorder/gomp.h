@@ -32,8 +32,9 @@ enum gomp_state { GOMP_UNKNOWN, GOMP_RECORDS, GOMP_PASSES };
  * LLVM's has them too, and tells of its events itself: by a jump at the end of the function, so that the place that it
  * tells is the program's. */
 inlined bool gomp_ready(void) {
-    if (__builtin_expect(gomp_state == GOMP_RECORDS, 1)) return true;
-    return gomp_state == GOMP_UNKNOWN && gomp_start();
+    uint32_t state = __atomic_load_n(&gomp_state, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(state == GOMP_RECORDS, 1)) return true;
+    return state == GOMP_UNKNOWN && gomp_start();
 }
 
 /* Flags of a task in OMPT (ompt_task_flag_t). */

@@ -1,6 +1,7 @@
 /* recorder.c: the header, the memory of the rings, and which thread has which. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,9 @@ uint32_t recorder_clock, recorder_off = 1;
 /* For debuggers that find a symbol more easily than a mapping. */
 __attribute__((visibility("default"))) struct recorder_header *ompd_recorder_header;
 
+static __thread bool beginning;  /* the thread makes the header */
 static __thread bool claiming;   /* a signal handler must not claim a second ring meanwhile */
+static uint32_t progress;        /* of the header: 0 nobody has begun to make it, 1 somebody has, 2 it is made */
 static uint32_t ring_shift;      /* of a main ring while there is memory */
 static uint32_t oldest;          /* where the search for the ring of an ended thread goes on */
 static pthread_key_t at_exit;
@@ -147,11 +150,8 @@ static void thread_exit(void *p) {
     __atomic_store_n(&ring->life, RECORDER_LIFE_ENDED, __ATOMIC_RELEASE);
 }
 
-bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime) {
-    if (recorder_head != NULL) { /* of two runtimes in one program */
-        recorder_head->source |= source;
-        return true;
-    }
+/* begin makes the header and the memory of the rings. */
+static bool begin(uint32_t source, unsigned omp_version, const char *runtime) {
     struct recorder_header *h = mapping();
     uint64_t memory = memory_limit();
     void *arena = mmap(NULL, memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -184,9 +184,38 @@ bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime) 
     snprintf(h->runtime, sizeof h->runtime, "%s", runtime == NULL ? "" : runtime);
     snprintf(h->library, sizeof h->library, "%s", VERSION);
     memcpy(h->magic, RECORDER_MAGIC, sizeof h->magic);
-    recorder_head = ompd_recorder_header = h;
+    __atomic_store_n(&recorder_head, h, __ATOMIC_RELEASE);
+    ompd_recorder_header = h;
     recorder_off = 0;
     return true;
+}
+
+/* first reports whether the calling thread is the one that begins. Others wait for it, but not for ever: it may be in the
+ * process that this one was forked from, or be this thread itself, which a signal handler has interrupted. */
+static bool first(void) {
+    enum { ATTEMPTS = 100000 };
+    uint32_t before = 0;
+    if (__atomic_compare_exchange_n(&progress, &before, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        beginning = true;
+        return true;
+    }
+    for (int i = 0; !beginning && before == 1 && i < ATTEMPTS; i++) {
+        sched_yield();
+        before = __atomic_load_n(&progress, __ATOMIC_ACQUIRE);
+    }
+    return false;
+}
+
+bool recorder_start(uint32_t source, unsigned omp_version, const char *runtime) {
+    if (first()) {
+        bool begun = begin(source, omp_version, runtime);
+        __atomic_store_n(&progress, 2, __ATOMIC_RELEASE);
+        beginning = false;
+        return begun;
+    }
+    struct recorder_header *h = __atomic_load_n(&recorder_head, __ATOMIC_ACQUIRE);
+    if (h != NULL) __atomic_fetch_or(&h->source, source, __ATOMIC_RELAXED); /* of two runtimes in one program */
+    return h != NULL;
 }
 
 /* ring_reuse takes the ring of a thread that has ended, the oldest first, more or less. */

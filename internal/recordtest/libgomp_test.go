@@ -98,3 +98,17 @@ func TestLibgompPrograms(t *testing.T) {
 		})
 	}
 }
+
+// TestRootsAtOnce has threads that begin to use GNU's runtime at the same moment: one of them makes the
+// recorder's memory, and all have a ring in it.
+func TestRootsAtOnce(t *testing.T) {
+	const roots, runs = 2, 60
+	exe := build(t, "gcc", "roots.c", "-fopenmp", "-O2")
+	for range runs {
+		p := run(t, omptest.Libgomp(t), exe, "LD_PRELOAD="+omptest.Recorder(t))
+		if r := readRecording(t, p.Process.Pid); len(r.rings) != roots || r.Unrecorded != 0 {
+			t.Fatalf("%d threads have rings, %d have none, want %d", len(r.rings), r.Unrecorded, roots)
+		}
+		_ = p.Process.Kill()
+	}
+}

@@ -30,7 +30,7 @@ const (
 // it back: the functions of the innermost frames of waiters, else those of the calls that may
 // have taken it.
 func (l *Look) Departures(lock Lock, waiters []*Thread) []Departure {
-	d := &departures{p: l.p, family: lock.Family, seen: map[uint64]bool{}}
+	d := &departures{p: l.p, family: lock.Family, seen: map[uint64]bool{}, asked: map[taking]int{}}
 	for _, t := range waiters {
 		i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
 		if i < 0 {
@@ -65,8 +65,15 @@ type departures struct {
 	p      *Program
 	family string
 	seen   map[uint64]bool // functions, by entry
+	asked  map[taking]int  // how deep calls were followed from a site, and one more
 	sure   []Departure     // branches, and calls that throw
 	thrown []Departure     // calls of functions that may throw
+}
+
+// taking is a call site of a function, by its entry, that takes a lock or leads to one that does.
+type taking struct {
+	entry uint64
+	index int
 }
 
 // looksLike reports whether two effects are on locks that the code finds in the same way, of
@@ -80,6 +87,12 @@ func (d *departures) takenBy(f *function, index, depth int) {
 	if f == nil || d.p.classAt(f.entry) == Opaque {
 		return
 	}
+	// Functions that call each other at many sites are looked at once, not on each way through them.
+	at := taking{f.entry, index}
+	if d.asked[at] > depth {
+		return
+	}
+	d.asked[at] = depth + 1
 	s := &d.p.sitesOf(f)[index]
 	switch {
 	case s.kind == calleeListed && (s.call.Set || s.call.Try) && s.call.Family == d.family:

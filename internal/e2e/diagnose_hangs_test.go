@@ -98,6 +98,10 @@ func hangs() []expectation {
 	out = append(out, inLoops()...)
 	out = append(out, chosenLocks()...)
 	out = append(out, ownedLocks()...)
+	out = append(out, twins(expectation{
+		program: "verdict_lock_circle", env: asleep, threads: 2, kind: picture.VerdictDeadlock,
+		waits: []string{"barrier", "lock book"},
+	}, "1")...)
 	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
 		"4 threads wait for iteration 1, 3, 5, 7 of a loop", "waits for iteration 2 of a loop"} {
 		out = append(out, twins(expectation{

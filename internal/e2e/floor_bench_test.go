@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
 // A rival is what a look's cost is held against, in turn with it: something that does less, so
@@ -18,8 +20,9 @@ type rival struct {
 }
 
 // rivals of a look at a target: an empty Go program and our own start; for a process, one that
-// stops its threads and does nothing else; and what OMPD_BENCH_BASE names, if it is set: an
-// executable of another commit (the goals are of a8570e6).
+// stops its threads and does nothing else; with OMPD_BENCH_MORE, newer gdbs; and what
+// OMPD_BENCH_BASE names, if it is set: an executable of another commit (the goals are of
+// a8570e6).
 func rivals(b *testing.B, tool, target []string) []*rival {
 	b.Helper()
 	all := []*rival{
@@ -28,6 +31,12 @@ func rivals(b *testing.B, tool, target []string) []*rival {
 	}
 	if target[0] == "-p" {
 		all = append(all, &rival{name: "floor", command: []string{floorOf(b), target[1], "1"}})
+	}
+	if os.Getenv("OMPD_BENCH_MORE") != "" {
+		for _, suite := range omptest.GdbSuites {
+			line := append([]string{omptest.GdbOf(b, suite), "-batch", "-ex", "thread apply all bt"}, target...)
+			all = append(all, &rival{name: "gdb-" + suite, command: line})
+		}
 	}
 	if base := os.Getenv("OMPD_BENCH_BASE"); base != "" {
 		all = append(all, &rival{name: "base", command: []string{base, "report", tool[1]}})

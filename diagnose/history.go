@@ -17,6 +17,9 @@ const toldShare, warnedShare = 0.10, 0.25
 // what happens once, as when a program begins.
 const leastBarriers, leastContended, leastTasks = 8, 16, 256
 
+// leastWait is how long a wait that is not over has taken that is told though it be the only one.
+const leastWait = time.Second
+
 // isHistory reports whether verdicts of a kind follow from the history alone.
 func isHistory(k picture.VerdictKind) bool {
 	switch k {
@@ -174,7 +177,8 @@ func contentions(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	for _, c := range h.Contentions {
 		share := float64(c.Waited) / float64(max(c.Nanoseconds, 1)) / float64(max(c.Threads, 1))
-		if c.Contended < leastContended || share < toldShare {
+		few := c.Contended < leastContended && (c.Longest < int64(leastWait) || len(d.stuck) > 0)
+		if few || share < toldShare {
 			continue
 		}
 		threads := phrase.Count(c.Threads, "thread")
@@ -188,6 +192,10 @@ func contentions(d *drawer) []picture.Verdict {
 			Fix: "hold it for shorter: only around what must be; a reduction or atomic in place of it; or one " +
 				"lock for each part of the data",
 		}
+		if c.Waiting > 0 {
+			v.Evidence = append(v.Evidence, fmt.Sprintf("recorded: %s still, the longest for %v",
+				waits(c.Waiting), span(c.Longest)))
+		}
 		if c.Holder != nil {
 			v.Evidence = append(v.Evidence, "they waited the most for who acquired it at "+phrase.Where(*c.Holder))
 		}
@@ -198,6 +206,14 @@ func contentions(d *drawer) []picture.Verdict {
 		out = append(out, v)
 	}
 	return out
+}
+
+// waits is "1 waits" or "3 wait".
+func waits(n int) string {
+	if n == 1 {
+		return "1 waits"
+	}
+	return fmt.Sprint(n, " wait")
 }
 
 // tinyTasks tells of tasks that are shorter than it takes to schedule one.

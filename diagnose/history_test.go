@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -36,6 +37,17 @@ func waiting(contended int, waited int64) func(scene) {
 	return func(s scene) {
 		s.recording().Contentions = []picture.Contention{{
 			Says: "wait for lock a", Count: 100, Contended: contended, Threads: 4, Nanoseconds: 1e9, Waited: waited,
+		}}
+	}
+}
+
+// stillWaiting has a lock that three threads have waited for since.
+func stillWaiting(longest time.Duration) func(scene) {
+	return func(s scene) {
+		ns := longest.Nanoseconds()
+		s.recording().Contentions = []picture.Contention{{
+			Says: "wait for lock a", Count: 3, Contended: 3, Threads: 3, Nanoseconds: ns, Waited: 3 * ns, Waiting: 3,
+			Longest: ns,
 		}}
 	}
 }
@@ -76,6 +88,9 @@ func TestHistory(t *testing.T) {
 		{"few barriers", 4, late(7, 7, 9e8), nil},
 		{"little waiting", 4, late(10, 10, 9e7), nil},
 		{"contention", 4, waiting(90, 2e9), []want{contended}},
+		{"a wait that is not over", 4, stillWaiting(5 * time.Second),
+			[]want{{picture.VerdictContention, warning, certain, nil, "reduction", "100 % of their time"}}},
+		{"one that has just begun", 4, stillWaiting(time.Second / 2), nil},
 		{"some contention", 4, waiting(90, 8e8), lighter(contended, "20 %")},
 		{"little contention", 4, waiting(90, 3e8), nil},
 		{"contention now and then", 4, waiting(15, 2e9), nil},

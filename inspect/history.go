@@ -24,7 +24,7 @@ const historyShown = 8
 func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.History {
 	past := *w
 	past.rec = rec
-	stats := analyze.Stats(rec, analyze.Window{})
+	stats := analyze.Stats(rec, analyze.Window{Until: w.now}, r.onlyTests)
 	h := &picture.History{Threads: stats.Threads, Events: stats.Events, Nanoseconds: stats.Span.Nanoseconds()}
 	for i := range stats.Rows {
 		past.row(h, &stats.Rows[i])
@@ -69,6 +69,7 @@ func (w *recordedWords) row(h *picture.History, row *analyze.Row) {
 		h.Contentions = append(h.Contentions, picture.Contention{
 			Says: says, At: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
 			Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Wait.Nanoseconds(), Holder: w.place(row.Holder.PC),
+			Waiting: row.Waiting, Longest: row.Longest.Nanoseconds(),
 		})
 	}
 }

@@ -88,12 +88,8 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 			one.Held = append(one.Held, held)
 		}
 		var newest *trace.Event
-		settled := r.monotonic == nil || rec.Clock.Between(t.Last, w.now) > restless
-		if settled && len(out) < newestMax && beside.Newest(t) == nil {
-			if e, ok := t.Newest(); ok {
-				last := w.event(&e)
-				one.Last, newest = &last, &e
-			}
+		if len(out) < newestMax {
+			newest = w.newest(&one, t, beside)
 		}
 		r.locks.add(w, t, newest)
 		out = append(out, one)
@@ -102,6 +98,26 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		return out, nil
 	}
 	return out, r.history(w, recent)
+}
+
+// newest adds the last event of a thread that makes none all the time, and returns it. A thread that
+// has tested a lock, of which LLVM's runtime before 19 tells as of a wait, may be done with that.
+func (w *recordedWords) newest(one *picture.Recorded, t *trace.Thread, beside *trace.Reader) *trace.Event {
+	settled := w.monotonic == nil || w.rec.Clock.Between(t.Last, w.now) > restless
+	waits := one.State == rtl.StateWaitLock.String()
+	if !settled && !waits || beside.Newest(t) != nil {
+		return nil
+	}
+	e, ok := t.Newest()
+	if ok && waits && e.Code == trace.MutexAcquire && w.onlyTests(e.PC) {
+		one.State = string(picture.StateUndefined)
+	}
+	if !ok || !settled {
+		return nil
+	}
+	last := w.event(&e)
+	one.Last = &last
+	return &e
 }
 
 // beside returns a reader of the rings themselves, and not of a copy of the process: one would

@@ -52,6 +52,10 @@ type Contention struct {
 	Threads     int    `json:"threads"`
 	Nanoseconds int64  `json:"nanoseconds"` // from the first of these acquisitions to the last
 	Waited      int64  `json:"waited"`      // nanoseconds of all threads together
+	// Waiting are the contended ones that wait still, and Longest for how many nanoseconds the first
+	// of them has.
+	Waiting int   `json:"waiting,omitempty"`
+	Longest int64 `json:"longest,omitempty"`
 	// Holder is where those acquired it that were waited for the most.
 	Holder *Frame `json:"holder,omitempty"`
 }

@@ -158,7 +158,7 @@ func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
 // orders of acquisition that can end in a deadlock.
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
 	t := h.Teller(rec, nil)
-	s := analyze.Stats(rec, w)
+	s := analyze.Stats(rec, w, nil)
 	out := &picture.Statistics{
 		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
 	}

@@ -48,7 +48,14 @@ func TestHistory(t *testing.T) {
 // recorded.
 func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.VerdictKind]*picture.Verdict {
 	t.Helper()
-	b, load := omptest.Build{Program: "history"}, "OMP_TOOL_LIBRARIES="
+	return recordedHistory(t, runtime, "history", arg)
+}
+
+// recordedHistory is historyOf of another program.
+func recordedHistory(t *testing.T, runtime omptest.Runtime, program, arg string,
+) map[picture.VerdictKind]*picture.Verdict {
+	t.Helper()
+	b, load := omptest.Build{Program: program}, "OMP_TOOL_LIBRARIES="
 	if runtime.Name == omptest.Libgomp(t).Name {
 		b.Compiler, load = omptest.GCC, "LD_PRELOAD="
 	}
@@ -67,7 +74,7 @@ func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.Ve
 		_ = cmd.Wait()
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
-		t.Fatalf("history: %q, %v", line, err)
+		t.Fatalf("%s: %q, %v", program, line, err)
 	}
 	found := map[picture.VerdictKind]*picture.Verdict{}
 	pic := livePicture(t, cmd.Process.Pid)
@@ -75,7 +82,7 @@ func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.Ve
 		t.Errorf("the timeline is %+v", line)
 	}
 	for _, th := range pic.Threads {
-		if th.State == nil || th.State.Recorded == "" || th.State.Disputed() {
+		if th.State == nil || th.State.Recorded == "" && program == "history" || th.State.Disputed() {
 			t.Errorf("thread %d: %+v", th.LWP, th.State)
 		}
 	}
@@ -93,4 +100,24 @@ func historyOf(t *testing.T, runtime omptest.Runtime, arg string) map[picture.Ve
 		}
 	}
 	return found
+}
+
+// TestHistoryStillWaiting looks at threads that wait for a lock while another one holds it: they
+// count though their waits are not over. Threads that only test the lock wait for nothing.
+func TestHistoryStillWaiting(t *testing.T) {
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := json.Marshal(recordedHistory(t, runtime, "held_long", "0")[picture.VerdictContention])
+			for _, word := range []string{"3 threads spend", "wait for lock shelf", "visitor held_long.c:37", "3 of 3",
+				"3 wait still, the longest for", "holder held_long.c:23", "warning"} {
+				if !strings.Contains(string(b), word) {
+					t.Errorf("it does not say %q: %s", word, b)
+				}
+			}
+			if v := recordedHistory(t, runtime, "held_long", "1")[picture.VerdictContention]; v != nil {
+				t.Errorf("the healthy twin: %+v", v)
+			}
+		})
+	}
 }

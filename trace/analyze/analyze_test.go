@@ -193,7 +193,7 @@ func TestStats(t *testing.T) {
 	s.now += 20_000
 	s.give(0, 5)
 	s.at(1, tracetest.Record{Code: uint8(trace.MutexAcquired), Kind: 1, A: 0x403000, B: 5})
-	stats := analyze.Stats(s.Read(t), analyze.Window{})
+	stats := analyze.Stats(s.Read(t), analyze.Window{}, nil)
 	found := 0
 	for _, r := range stats.Rows {
 		switch {
@@ -212,5 +212,35 @@ func TestStats(t *testing.T) {
 	}
 	if found != 2 || stats.Threads != 3 {
 		t.Errorf("%+v", stats)
+	}
+}
+
+// TestStatsStillWaiting counts a wait for a lock that is not over, and no test of the lock: of its
+// call, if the event does not tell.
+func TestStatsStillWaiting(t *testing.T) {
+	s := newScript(3)
+	for i := range 3 {
+		s.implicit(i, region, 1)
+	}
+	s.take(0, 3, 5)
+	for i, kind := range []uint8{1, 2} { // a lock, and a test of one
+		s.at(1+i, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x404000, B: 5})
+	}
+	s.now += 5_000_000
+	s.scope(0, trace.SyncRegion, 5, 1)
+	rec := s.Read(t)
+	for _, c := range []struct {
+		tests func(uint64) bool
+		want  int
+	}{{nil, 0}, {func(uint64) bool { return true }, 0}, {func(uint64) bool { return false }, 1}} {
+		waiting := 0
+		for _, r := range analyze.Stats(rec, analyze.Window{}, c.tests).Rows {
+			if waiting += r.Waiting; r.Waiting > 0 && (r.Longest < 5*time.Millisecond || r.Wait != r.Longest) {
+				t.Errorf("the wait that is not over: %+v", r)
+			}
+		}
+		if waiting != c.want {
+			t.Errorf("%d wait still, %d do", waiting, c.want)
+		}
 	}
 }

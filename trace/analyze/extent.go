@@ -12,6 +12,7 @@ type extent struct {
 	Elapsed time.Duration // from the first time that it began to the last time that it ended
 	Threads int
 	grain
+	Lasting
 	first, last uint64
 	thread      *trace.Thread // that was the last to be counted
 }

@@ -32,6 +32,12 @@ type Row struct {
 	extent
 }
 
+// Lasting are the contended waits of a row that are not over at the end of the window.
+type Lasting struct {
+	Waiting int
+	Longest time.Duration
+}
+
 // Late is a thread that arrived last, and how often.
 type Late struct {
 	LWP   uint32
@@ -65,9 +71,13 @@ type rowKey struct {
 // compared with each other.
 const rowsMax, keptMax = 1 << 14, 1 << 22
 
+// ofCalls is the source of a recording of which the recorder took the runtime's calls itself.
+const ofCalls = 2
+
 // collector gathers the spans of all threads.
 type collector struct {
 	clock    *trace.Clock
+	tests    func(pc uint64) bool
 	rows     map[rowKey]*Row
 	barriers []Span
 	waits    []Span
@@ -75,9 +85,14 @@ type collector struct {
 	kept     int
 }
 
-// Stats makes statistics of the events of a window.
-func Stats(rec *trace.Recording, w Window) *Statistics {
-	c := collector{clock: &rec.Clock, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
+// Stats makes statistics of the events of a window. tests reports whether the call that returns to
+// pc only tests a lock; nil if nobody knows. LLVM's runtime before 19 tells of such a call as of one
+// that waits: what is not over counts as a wait only if it is none.
+func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statistics {
+	c := collector{clock: &rec.Clock, tests: tests, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
+	if tests == nil && rec.Source == ofCalls { // whose calls tell which they are
+		c.tests = func(uint64) bool { return false }
+	}
 	s := &Statistics{}
 	s.Pairing = Walk(rec, w, func(*trace.Thread) Sink { return &c })
 	first, last := ^uint64(0), uint64(0)
@@ -139,7 +154,7 @@ func (c *collector) End(s *Span) {
 	case s.What == Sync && IsBarrier(s.Kind):
 		r.Wait += d
 		c.barriers = append(c.barriers, *s)
-	case s.What == LockWait && !s.Failed && !s.Open:
+	case s.What == LockWait && !s.Failed && (!s.Open || c.lasts(s)):
 		c.waits = append(c.waits, *s)
 	case s.What == LockHeld:
 		c.holds[s.Lock] = append(c.holds[s.Lock], *s)
@@ -147,6 +162,22 @@ func (c *collector) End(s *Span) {
 		return
 	}
 	c.kept++
+}
+
+// lasts reports whether a call that is not over is known to wait.
+func (c *collector) lasts(s *Span) bool {
+	return c.tests != nil && !isTest(s.Kind) && s.PC != 0 && !c.tests(s.PC)
+}
+
+// contended counts a wait for a lock that another thread had.
+func (r *Row) contended(s *Span, d time.Duration) {
+	r.Contended++
+	r.Wait += d
+	if s.Open {
+		r.Waiting++
+		r.Longest = max(r.Longest, d)
+		r.last = max(r.last, s.End)
+	}
 }
 
 // IsBarrier reports whether a kind of ompt_sync_region_t is one that a team waits at.
@@ -230,8 +261,7 @@ func (c *collector) contention() {
 			blame[r][h.PC] += c.clock.Between(max(h.Begin, w.Begin), min(h.End, w.End))
 		}
 		if contended {
-			r.Contended++
-			r.Wait += c.clock.Between(w.Begin, w.End)
+			r.contended(w, c.clock.Between(w.Begin, w.End))
 		}
 	}
 	for r, places := range blame {

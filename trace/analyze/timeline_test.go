@@ -147,7 +147,7 @@ func BenchmarkTimeline(b *testing.B) {
 	})
 	b.Run("statistics", func(b *testing.B) {
 		for b.Loop() {
-			analyze.Stats(rec, analyze.Window{})
+			analyze.Stats(rec, analyze.Window{}, nil)
 		}
 	})
 }

@@ -4909,7 +4909,11 @@ type Contention struct {
 	// Nanoseconds of all threads together.
 	Waited int64 `protobuf:"varint,7,opt,name=waited,proto3" json:"waited,omitempty"`
 	// Where those acquired it that were waited for the most.
-	Holder        *Frame `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	Holder *Frame `protobuf:"bytes,8,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Those of the contended ones that wait still.
+	Waiting int64 `protobuf:"varint,9,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// For how many nanoseconds the first of them has waited.
+	Longest       int64 `protobuf:"varint,10,opt,name=longest,proto3" json:"longest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4999,6 +5003,20 @@ func (x *Contention) GetHolder() *Frame {
 		return x.Holder
 	}
 	return nil
+}
+
+func (x *Contention) GetWaiting() int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
+}
+
+func (x *Contention) GetLongest() int64 {
+	if x != nil {
+		return x.Longest
+	}
+	return 0
 }
 
 // TaskGrain is how short the deferred tasks of one place are.
@@ -8308,7 +8326,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x1d\n" +
 	"\n" +
 	"last_count\x18\a \x01(\x03R\tlastCount\x12\x18\n" +
-	"\athreads\x18\b \x01(\x03R\athreads\"\xf0\x01\n" +
+	"\athreads\x18\b \x01(\x03R\athreads\"\xa4\x02\n" +
 	"\n" +
 	"Contention\x12\x12\n" +
 	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
@@ -8318,7 +8336,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\athreads\x18\x05 \x01(\x03R\athreads\x12 \n" +
 	"\vnanoseconds\x18\x06 \x01(\x03R\vnanoseconds\x12\x16\n" +
 	"\x06waited\x18\a \x01(\x03R\x06waited\x12&\n" +
-	"\x06holder\x18\b \x01(\v2\x0e.ompd.v1.FrameR\x06holder\"o\n" +
+	"\x06holder\x18\b \x01(\v2\x0e.ompd.v1.FrameR\x06holder\x12\x18\n" +
+	"\awaiting\x18\t \x01(\x03R\awaiting\x12\x18\n" +
+	"\alongest\x18\n" +
+	" \x01(\x03R\alongest\"o\n" +
 	"\tTaskGrain\x12\x1e\n" +
 	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x14\n" +

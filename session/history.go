@@ -26,7 +26,9 @@ type History struct {
 	locks  map[uint64]string // names by wait id
 
 	criticals inspect.Criticals
-	program   string // its base name
+	copy      *trace.Recording  // the last that was read
+	called    map[uint64]string // names of critical sections by the code that enters them
+	program   string            // its base name
 }
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
@@ -62,19 +64,25 @@ func (t *Target) History() (*History, error) {
 // more.
 func (h *History) Read() (*trace.Recording, error) {
 	h.copies.Close()
-	return h.Reader.Read()
+	return h.keep(h.Reader.Read())
 }
 
 // New reads the events since the last copy, which is not used any more.
 func (h *History) New() (*trace.Recording, error) {
 	h.copies.Close()
-	return h.Reader.New()
+	return h.keep(h.Reader.New())
 }
 
 // Latest is New for the last n records of each ring.
 func (h *History) Latest(n uint64) (*trace.Recording, error) {
 	h.copies.Close()
-	return h.Reader.Latest(n)
+	return h.keep(h.Reader.Latest(n))
+}
+
+// keep keeps a copy as the last one.
+func (h *History) keep(rec *trace.Recording, err error) (*trace.Recording, error) {
+	h.copy, h.called = rec, nil
+	return rec, err
 }
 
 // Living reports whether the program runs, and may make more events.
@@ -132,12 +140,33 @@ func (h *History) lock(id uint64) string {
 	}
 	s, ok := h.sym.Data(id)
 	if !ok || s.Offset != 0 {
-		return h.criticals.Name(id)
+		return cmp.Or(h.criticals.Name(id), h.entered(id))
 	}
 	if name, critical := rtl.CriticalName(s.Name); critical {
 		return cmp.Or(name, picture.Unnamed)
 	}
 	return s.Name
+}
+
+// entered is the name of a critical section by the code that has entered it, where its runtime is gone.
+func (h *History) entered(id uint64) string {
+	const critical, each = 5, 64 // ompt_mutex_critical; places of one section
+	if h.called == nil && h.copy != nil {
+		sites := map[uint64][]uint64{}
+		for _, t := range h.copy.Threads {
+			c := t.Main.Events()
+			for e := (trace.Event{}); c.Next(&e); {
+				if e.Code != trace.MutexAcquired || e.Kind != critical || e.PC == 0 {
+					continue
+				}
+				if s := sites[e.B]; len(s) < each && !slices.Contains(s, e.PC) {
+					sites[e.B] = append(s, e.PC)
+				}
+			}
+		}
+		h.called = h.criticals.Called(sites)
+	}
+	return h.called[id]
 }
 
 // Named are the pages of the target that names of events are found by. A file that has them beside

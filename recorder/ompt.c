@@ -149,12 +149,20 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     NEXT(sync_region_wait, kind, endpoint, parallel, task, code);
 }
 
+/* reduces is the state in a reduction, or after it. One within a barrier is a part of the wait there, to which the
+ * thread goes on when it is over. */
+inlined uint32_t reduces(struct recorder_ring *ring, ompt_scope_endpoint_t endpoint) {
+    uint32_t state = ring->state & ((1u << RECORDER_STATE_BITS) - 1);
+    if (state >= ompt_state_wait_barrier && state <= ompt_state_wait_barrier_teams) return state;
+    return endpoint == ompt_scope_begin ? ompt_state_work_reduction : state_work(ring);
+}
+
 static void on_reduction(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,
                          ompt_data_t *task, const void *code) {
     struct slot s;
     if (slot_open(&s, false, 1)) {
         slot_region(&s, ompt_callback_reduction, kind, endpoint, parallel, id_of(task), code);
-        state_set(&s, endpoint == ompt_scope_begin ? ompt_state_work_reduction : state_work(s.ring));
+        state_set(&s, reduces(s.ring, endpoint));
         slot_close(&s);
     }
     NEXT(reduction, kind, endpoint, parallel, task, code);

@@ -113,10 +113,11 @@ func (c *statesCount) count(t *testing.T, pic *picture.Picture) {
 // saysNothing reports whether a name of a state tells nothing that could be another one.
 func saysNothing(n picture.StateName) bool { return n == picture.StateUndefined || n == "overhead" }
 
-// inTransition reports whether a thread neither sleeps nor is in the program's own code: it is in the
-// runtime or the recorder, on its way into a state, or out of one.
+// inTransition reports whether a thread neither sleeps nor yields, nor is in the program's own code: it is
+// in the runtime or the recorder, on its way into a state, or out of one.
 func inTransition(th *picture.Thread) bool {
-	return len(th.Stack) > 0 && th.Stack[0].Kind != picture.FrameUser && !strings.Contains(th.State.Evidence, "sleeps")
+	return len(th.Stack) > 0 && th.Stack[0].Kind != picture.FrameUser && th.Stack[0].Function != "sched_yield" &&
+		!strings.Contains(th.State.Evidence, "sleeps")
 }
 
 // TestRecordedStates looks at busy programs with the recorder, and holds the states that are

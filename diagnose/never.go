@@ -141,6 +141,9 @@ var wakeWords = map[picture.WaitKind][2]string{
 // tellNeverWoken makes the verdict on threads that wait for the same.
 func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
 	what, words := describe(d.target(w)), wakeWords[w.Kind]
+	if s := sleeperOf(d.frames(w.Thread)); s != nil && w.Kind == picture.WaitFutex {
+		what, words = s.what+" ("+what+")", [2]string{"", s.fix}
+	}
 	v := picture.Verdict{
 		Kind: picture.VerdictNeverWoken, Severity: picture.SeverityHang, Certainty: picture.Likely, Threads: lwps,
 		Summary: fmt.Sprintf("%s for %s, and no thread is left that could wake them", d.wait(lwps), what),
@@ -153,8 +156,12 @@ func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
 	if words[0] != "" {
 		who = "thread whose code may still reach " + words[0]
 	}
-	v.Explanation = fmt.Sprintf("They sleep without a time limit. Every %s sleeps in the same way, or waits for one "+
-		"that does.", who)
+	sleep := "They sleep"
+	if len(lwps) == 1 {
+		sleep = "It sleeps"
+	}
+	v.Explanation = fmt.Sprintf("%s without a time limit. Every other %s sleeps in the same way, or waits for one "+
+		"that does.", sleep, who)
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
 		if f, ok := innermost(d.frames(lwp)); ok {
 			v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d sleeps in a futex call, in %s", lwp, place(f)))

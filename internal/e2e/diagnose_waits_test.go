@@ -107,7 +107,7 @@ func libraryWaits() []expectation {
 		kind: picture.VerdictNeverWoken, certainty: picture.Likely,
 		says: []string{"3 threads wait for pthread barrier meeting", "3 of the 4 threads came to it"},
 	}, "1")
-	for way, says := range []string{"for the word at 0x", "for condition variable channel"} {
+	for way, says := range []string{"for a std::future (the word at 0x", "for condition variable channel"} {
 		out = append(out, twins(expectation{
 			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
 			kind: picture.VerdictNeverWoken, certainty: picture.Likely,

@@ -31,15 +31,12 @@ type Config struct {
 	// Extent finds the local variable around an address in a frame, as [low, high), by debug
 	// information. It may be nil: then nothing is known of variables.
 	Extent func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	// Solving is called when the values of the function at entry are about to be followed; what it
+	// returns is called when they are. In between, other functions may be asked for what their calls
+	// leave behind, and these for that of this one. It may be nil.
+	Solving func(entry uint64) (solved func())
 	// Meter counts the work. It may be nil.
 	Meter Meter
-}
-
-// Meter counts work. An error of it says that there has been enough: the answers
-// then are those of code of which nothing is known.
-type Meter interface {
-	// Spend counts work in bytes of code that are looked at, each time anew.
-	Spend(work int) error
 }
 
 // Function is what one function does on all paths through it: its calls, the values
@@ -54,6 +51,7 @@ type Function struct {
 	meter   Meter
 	returns func(callee symbolic.Target) Result // what calls leave behind; may be nil
 	extent  func(fr Frame, addr uint64) (low, high uint64, ok bool)
+	solving func(entry uint64) (solved func())
 	objects map[object]extent // variables by call and address
 	leaves  map[valueName]*symbolic.Expr
 	left    map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
@@ -83,7 +81,7 @@ type graph struct {
 // same process: the code, which does not change, is not read again.
 func (f *Function) Retarget(cfg Config) {
 	f.x.Retarget(cfg.Mem, cfg.Resolve)
-	f.meter, f.returns, f.extent = cfg.Meter, cfg.Returns, cfg.Extent
+	f.meter, f.returns, f.extent, f.solving = cfg.Meter, cfg.Returns, cfg.Extent, cfg.Solving
 }
 
 // memo keeps what answers are made of and depends on places in the code alone.
@@ -91,20 +89,6 @@ type memo struct {
 	states  map[int]*symbolic.State // before an instruction
 	between map[[2]int]*passage     // by the instructions from and to
 	back    [][]int                 // instructions from which each is reached in one step
-}
-
-// ErrSpent says that the Meter of a Config had enough.
-var ErrSpent = errors.New("not looked at, as the bound of work is reached")
-
-// spend counts work.
-func (f *Function) spend(work int) error {
-	if f.meter == nil {
-		return nil
-	}
-	if err := f.meter.Spend(work); err != nil {
-		return fmt.Errorf("%w: %w", ErrSpent, err)
-	}
-	return nil
 }
 
 // inst is one instruction of the function; without micro-operations and with
@@ -164,7 +148,7 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 	}
 	f := &Function{
 		graph: graph{x: x, index: map[uint64]int{}}, meter: cfg.Meter, returns: cfg.Returns,
-		extent: cfg.Extent, leaves: map[valueName]*symbolic.Expr{},
+		extent: cfg.Extent, solving: cfg.Solving, leaves: map[valueName]*symbolic.Expr{},
 		left: map[int][]symbolic.Expr{}, siteOf: map[int]int{},
 	}
 	if high <= low || high-low > maxCode {
@@ -189,6 +173,9 @@ func New(cfg Config, low, high uint64) (*Function, error) {
 func (f *Function) ensureSolved() {
 	if !f.solved {
 		f.solved = true
+		if f.solving != nil {
+			defer f.solving(f.insts[0].pc)()
+		}
 		f.solve()
 		f.collectSites()
 	}

@@ -20,6 +20,9 @@ import (
 //	second NAME    puts a function's address into the second argument's register
 //	maybe N        leaves out the next N lines, or not
 //	indirect       calls what a register points to
+//	store          writes where a register points to
+//	result VALUE   puts a number into the register of results
+//	return         returns
 //
 // and a return at the end.
 type program struct {
@@ -29,6 +32,7 @@ type program struct {
 	names   map[uint64]string
 	ends    map[uint64]uint64
 	lines   map[string][]uint64 // addresses behind each line of a function
+	texts   map[string]string
 	lookups int
 }
 
@@ -45,7 +49,7 @@ func assemble(tb testing.TB, functions map[string]string) *program {
 	p := &program{
 		tb: tb, code: make([]byte, functionGap*(len(functions)+1)), entries: map[string]uint64{},
 		names: map[uint64]string{},
-		ends:  map[uint64]uint64{}, lines: map[string][]uint64{},
+		ends:  map[uint64]uint64{}, lines: map[string][]uint64{}, texts: functions,
 	}
 	at := uint64(codeBase)
 	for name := range functions {
@@ -91,6 +95,12 @@ func (p *program) function(name, text string) {
 			emit(binary.LittleEndian.AppendUint32([]byte{0x48, 0x8d, 0x35}, uint32(p.entry(rest)-pc-7))...)
 		case "indirect":
 			emit(0xff, 0xd3) // call *%rbx
+		case "store":
+			emit(0x89, 0x03) // mov %eax,(%rbx)
+		case "result":
+			emit(binary.LittleEndian.AppendUint32([]byte{0xb8}, uint32(value))...)
+		case "return":
+			emit(0x48, 0x83, 0xc4, 0x08, 0xc3)
 		case "maybe":
 			emit(0x85, 0xf6, 0x74, 0x00) // test %esi,%esi; je
 			skip.at, skip.lines = pc, value+1

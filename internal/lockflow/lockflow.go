@@ -92,8 +92,9 @@ type Program struct {
 	effects   flow.Summaries[effects]
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[string]
-	returns   map[uint64]flow.Result // what a call leaves behind, by the function's entry
-	classes   map[uint64]Class       // by address
+	returns   returns
+	classes   map[uint64]Class // by address
+	spent     bool             // the meter said that there was enough: answers are worse than the code
 	cut       int
 }
 
@@ -107,7 +108,7 @@ func NewProgram(cfg Config) *Program {
 func (p *Program) reset(cfg Config) {
 	*p = Program{
 		cfg: cfg, functions: map[uint64]*function{}, around: map[uint64]*function{}, entries: map[string]uint64{},
-		classes: map[uint64]Class{}, returns: map[uint64]flow.Result{},
+		classes: map[uint64]Class{}, returns: newReturns(),
 	}
 	p.effects = flow.Summaries[effects]{
 		Callees: p.callees, Compute: p.computeEffects, Equal: effects.equal, Unknown: effects{unclean: allFamilies},
@@ -122,9 +123,13 @@ func (p *Program) reset(cfg Config) {
 }
 
 // Retarget makes p answer by another moment of the same process. What its code told stays;
-// if some of it could not be read, all is asked anew.
+// if some of it could not be read, or the meter ended it, all is asked anew.
 func (p *Program) Retarget(cfg Config) {
 	p.cfg = cfg
+	if p.spent {
+		p.reset(cfg)
+		return
+	}
 	for _, f := range p.functions {
 		if f == nil {
 			p.reset(cfg)
@@ -141,10 +146,23 @@ func (p *Program) Cut() int { return p.cut }
 
 func (p *Program) flowConfig() flow.Config {
 	return flow.Config{
-		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: p.cfg.Meter,
+		Arch: p.cfg.Arch, Mem: p.cfg.Mem, Resolve: p.cfg.Code.Resolve, Meter: metered{p},
 		Returns: func(callee symbolic.Target) flow.Result { return returned(p, callee) },
-		Extent:  p.cfg.Code.Extent,
+		Extent:  p.cfg.Code.Extent, Solving: func(entry uint64) func() { return solving(p, entry) },
 	}
+}
+
+// metered is the meter of a Program, which notes that there was enough.
+type metered struct{ p *Program }
+
+// Spend counts bytes of code.
+func (m metered) Spend(work int) error {
+	if m.p.cfg.Meter == nil {
+		return nil
+	}
+	err := m.p.cfg.Meter.Spend(work)
+	m.p.spent = m.p.spent || err != nil
+	return err
 }
 
 // families is a set of families of locks, by their index in familyNames.

@@ -1,0 +1,142 @@
+package lockflow
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// TestReturnedInAnyOrder asks what calls of functions leave behind that call each other, in circles too,
+// in random orders, and with the values of some followed before: the answers are the same, and no
+// function that writes memory, or leads to one that does, is taken for one that does not.
+func TestReturnedInAnyOrder(t *testing.T) {
+	const graphs, orders = 200, 12
+	for seed := range uint64(graphs) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		code := assemble(t, randomCalls(random))
+		names := slices.Sorted(maps.Keys(code.entries))
+		names = slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, "f") })
+		var want map[string]string
+		for range orders {
+			random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+			p, got := code.open(nil), map[string]string{}
+			for _, n := range names[:random.IntN(len(names))] {
+				p.FlowAt(code.entries[n]).Sites()
+			}
+			for _, n := range names {
+				r := returned(p, symbolic.Target{Name: n, Entry: code.entries[n]})
+				got[n] = fmt.Sprint(r.Pure, r.Value)
+				if r.Pure && code.mayWrite(n) {
+					t.Fatalf("seed %d, order %v: %s writes memory, and is taken for one that does not", seed, names, n)
+				}
+			}
+			if want == nil {
+				want = got
+			}
+			if !maps.Equal(got, want) {
+				t.Fatalf("seed %d, order %v: %v, before %v", seed, names, got, want)
+			}
+		}
+	}
+}
+
+// randomCalls are functions that call some of each other, of which some write memory, and return
+// in two places.
+func randomCalls(random *rand.Rand) map[string]string {
+	const functions, calls = 6, 3
+	out := map[string]string{}
+	for i := range functions {
+		var lines []string
+		if random.IntN(2) == 0 {
+			lines = append(lines, "maybe 2", "result 1", "return")
+		}
+		for range random.IntN(calls) {
+			if random.IntN(2) == 0 {
+				lines = append(lines, "maybe 1")
+			}
+			lines = append(lines, fmt.Sprintf("call f%d", random.IntN(functions)))
+		}
+		if random.IntN(3) == 0 {
+			lines = append(lines, "store")
+		}
+		out[fmt.Sprintf("f%d", i)] = strings.Join(append(lines, fmt.Sprintf("result %d", random.IntN(3))), "\n")
+	}
+	return out
+}
+
+// mayWrite reports whether a function writes memory, or leads to one that does.
+func (p *program) mayWrite(name string) bool {
+	seen := map[string]bool{}
+	work := []string{name}
+	for len(work) > 0 {
+		n := work[0]
+		work = work[1:]
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		for _, line := range strings.Split(p.texts[n], "\n") {
+			if line == "store" {
+				return true
+			}
+			if callee, calls := strings.CutPrefix(line, "call "); calls {
+				work = append(work, callee)
+			}
+		}
+	}
+	return false
+}
+
+// TestSpentLater has a meter that has had enough after each amount of work: asked again, without a
+// meter, a Program answers as one that was never bounded.
+func TestSpentLater(t *testing.T) {
+	code := assemble(t, functions)
+	list := []*Thread{code.thread(1, "work", 0, "update", 2), code.thread(2, "work", 0, "perhaps", 3),
+		code.thread(3, "work", 0, "finish", 5)}
+	ask := func(p *Program) string {
+		var out []string
+		l := NewLook(p, func() []*Thread { return list })
+		for _, h := range l.Holders(Lock{rtl.FamilyLock, 64}) {
+			out = append(out, fmt.Sprint(h.Thread.ID, h.Frame, h.Certainty, len(h.Taken)))
+		}
+		return strings.Join(out, ", ")
+	}
+	want := ask(code.open(nil))
+	if want == "" {
+		t.Fatal("nobody has the lock")
+	}
+	cut := 0
+	for limit := 1; ; limit++ {
+		meter := &limited{left: limit}
+		p := code.open(meter)
+		if ask(p) != want {
+			cut++
+		}
+		p.Retarget(Config{Arch: p.cfg.Arch, Mem: code, Code: code})
+		if got := ask(p); got != want {
+			t.Fatalf("after %d units of work: %s, want %s", limit, got, want)
+		}
+		if meter.left > 0 {
+			break
+		}
+	}
+	if cut == 0 {
+		t.Error("no bound changed an answer")
+	}
+}
+
+// limited is a Meter that has had enough after some work.
+type limited struct{ left int }
+
+func (l *limited) Spend(work int) error {
+	if l.left -= work; l.left < 0 {
+		return errEnough
+	}
+	return nil
+}

@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/flow"
@@ -17,7 +19,28 @@ import (
 // Functions keeps what the code of functions showed, from one Inspector of a process to the
 // next, as long as its modules are the same. The zero value is empty. It is not for
 // concurrent use.
-type Functions struct{ program *lockflow.Program }
+type Functions struct {
+	program *lockflow.Program
+	basis   string // of program
+}
+
+// basis names what is known of the runtimes beside the modules: whose code an executable with a
+// runtime inside has, and what its calls are called, is known once the runtime was found in it.
+func basis(runtimes []*runtimeView) string {
+	var out strings.Builder
+	for _, rt := range runtimes {
+		id := rt.Identity()
+		fmt.Fprintf(&out, "%s %p\n", id.Family, id.Module)
+		linked, ok := rt.Runtime.(rtl.LinkedReader)
+		if !ok {
+			continue
+		}
+		for _, f := range linked.LinkedFunctions() {
+			fmt.Fprintf(&out, "%s %x\n", f.Name, f.Address.Offset)
+		}
+	}
+	return out.String()
+}
 
 // flows is what the code of the program's functions shows of the threads.
 type flows struct {
@@ -39,8 +62,8 @@ func newFlows(t callbacks.Target, r *roster, code *codeNames, st *stacks, known 
 	if b != nil {
 		cfg.Meter = meter{b}
 	}
-	if known.program == nil {
-		known.program = lockflow.NewProgram(cfg)
+	if now := basis(r.runtimes); known.program == nil || known.basis != now {
+		known.program, known.basis = lockflow.NewProgram(cfg), now
 	} else {
 		known.program.Retarget(cfg)
 	}

@@ -271,20 +271,12 @@ func (g *gatherer) ownerWaits(l *picture.Lock) bool {
 }
 
 // ownerLeft reports whether the owner that a lock names waits itself, and its code does not show that
-// it still is where it acquired the lock. Of code that has no lines there is nothing to tell.
+// it still is where it acquired the lock.
 func (g *gatherer) ownerLeft(w *wait, l *picture.Lock, waits map[int]bool) bool {
-	return l.Held && l.Owner != 0 && l.Gone == "" && waits[l.Owner] && !g.ownerWaits(l) && g.hasLine(w) &&
+	return l.Held && l.Owner != 0 && l.Gone == "" && waits[l.Owner] && !g.ownerWaits(l) &&
 		!slices.ContainsFunc(g.from.waits.holders.find(*w, *l), func(h picture.Holder) bool {
 			return h.Thread == l.Owner && h.Certainty != picture.Possible
 		})
-}
-
-// hasLine reports whether the line of the program is known where a thread waits.
-func (g *gatherer) hasLine(w *wait) bool {
-	lh := g.from.waits.holders
-	st := lh.stacks.stackOf(w.n)
-	i := slices.Index(st.kinds, kindUser)
-	return i >= 0 && lh.code.innermost(st.frames[i], kindUser).Line != 0
 }
 
 // releasers are the threads whose code may come to a call that releases something of a

@@ -246,7 +246,10 @@ func innermost(fs []picture.Frame) (picture.Frame, bool) {
 // place is "foo x.c:12".
 func place(f picture.Frame) string {
 	name := phrase.WithoutParameters(cmp.Or(f.In, f.Function))
-	if name == "" {
+	switch {
+	case f.In == "" && f.Construct != "":
+		name = f.Called() // the compiler's name says nothing
+	case name == "":
 		name = f.Spot()
 	}
 	if f.Line != 0 {

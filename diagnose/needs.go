@@ -153,7 +153,7 @@ func (b *builder) signallers() {
 		}
 	}
 	if c := b.facts.Fulfillers; c != nil {
-		const how = "its code may come to omp_fulfill_event"
+		const how = "it may still call omp_fulfill_event"
 		b.fulfil = &bundle{any: true}
 		for _, lwp := range c.Threads {
 			b.fulfil.edges = append(b.fulfil.edges,

@@ -102,10 +102,10 @@ func (b *builder) releasers(lwps []int, tasks []picture.ID) *bundle {
 		may.edges = append(may.edges, edge{to: n, certainty: picture.Likely, evidence: how})
 	}
 	for _, lwp := range lwps {
-		add(node{lwp: lwp}, "its code may come to release it")
+		add(node{lwp: lwp}, "it may still release it")
 	}
 	for _, id := range tasks {
-		add(node{task: id}, "its code may come to release it")
+		add(node{task: id}, "it may still release it")
 	}
 	for i := range b.pic.Tasks {
 		if t := &b.pic.Tasks[i]; t.Pending() {

@@ -7,7 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// itsOwn has the first n threads wait for a lock of their own, which all may come to release.
+// itsOwn has the first n threads wait for a lock of their own, which all may still release.
 func itsOwn(n int, change func(scene)) func(scene) {
 	return func(s scene) {
 		var all []int

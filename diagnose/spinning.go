@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -74,7 +76,11 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 	if w.Kind == picture.WaitNothing {
 		v.Explanation = "Nothing that another thread does ends the loop. Where the source has a condition, the " +
 			"compiler tested it once, before the loop: it may do so if the variable is not atomic."
-		v.Fix = "read the variable atomically in the loop (#pragma omp atomic read, std::atomic), and write it so; " +
+		read := "#pragma omp atomic read, std::atomic"
+		if f, ok := loopAt(d, w); ok && inFortran(f.File) {
+			read = "!$omp atomic read"
+		}
+		v.Fix = "read the variable atomically in the loop (" + read + "), and write it so; " +
 			"or use what OpenMP has for waiting: a barrier, a taskwait, depend clauses"
 		return v
 	}
@@ -86,6 +92,15 @@ func tellSpinning(d *drawer, w *picture.Wait, lwps []int, hangs bool) picture.Ve
 		"for waiting: a barrier, a taskwait, depend clauses"
 	tellPolled(d, &v, w)
 	return v
+}
+
+// inFortran reports whether a source file is one of Fortran, by its name, as gfortran and flang do.
+func inFortran(file string) bool {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18", ".fpp":
+		return true
+	}
+	return false
 }
 
 // tellPolled says of threads that try to acquire a lock in a loop who has it, or where it was left.

@@ -116,6 +116,30 @@ func TestEndlessLoop(t *testing.T) {
 	})
 }
 
+// TestEndlessLoopsLanguage: the fix for a loop without a way out is of the language that the loop
+// is written in, and a construct has no compiler's name.
+func TestEndlessLoopsLanguage(t *testing.T) {
+	in := func(at picture.Frame) func(scene) {
+		return func(s scene) {
+			w := s.waits(1, picture.WaitNothing, "n")
+			w.Address, w.Awaits = nil, &picture.Awaited{Loop: &at}
+			l := s.lock("n")
+			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{}}
+		}
+	}
+	c := picture.Frame{Function: "wait_for", File: "/src/wait.c", Line: 7}
+	fortran := picture.Frame{Function: "wait_for", File: "/src/wait.F90", Line: 7}
+	clang := picture.Frame{Function: ".omp_outlined.", Construct: "parallel", File: "/src/wait.cpp", Line: 7}
+	check(t, []scenario{
+		{"C", 2, in(c), []want{likely(picture.VerdictSpinning, "(#pragma omp atomic read, std::atomic)",
+			"spins in wait_for wait.c:7", 1)}},
+		{"Fortran", 2, in(fortran), []want{likely(picture.VerdictSpinning, "(!$omp atomic read)",
+			"spins in wait_for wait.F90:7", 1)}},
+		{"a region", 2, in(clang), []want{likely(picture.VerdictSpinning, "std::atomic",
+			"spins in a parallel region wait.cpp:7", 1)}},
+	})
+}
+
 // TestJoin: who waits for the end of a thread needs that thread.
 func TestJoin(t *testing.T) {
 	check(t, []scenario{

@@ -30,9 +30,9 @@ type codeNames struct {
 
 	values *values // nil unless they are asked for
 
-	// within has, by the entry of an outlined function whose name does not tell it, the
-	// function of the program in which its construct stands.
-	within map[uint64]string
+	// within has, by the entry of an outlined function whose name does not tell it, its
+	// construct and the function of the program in which that stands.
+	within map[uint64]construct
 }
 
 // callArg is an argument of the call that returns to an address.
@@ -145,27 +145,43 @@ func (c *codeNames) frames(f unwind.Frame, kind frameKind) []picture.Frame {
 // innermost is the innermost of frames, with the function of the program in which its construct
 // stands, as the stacks of all threads tell it.
 func (c *codeNames) innermost(f unwind.Frame, kind frameKind) *picture.Frame {
-	fs := c.frames(f, kind)
-	entry := fs[len(fs)-1].Entry
-	if fs[0].Construct != "" && fs[0].In == "" && entry != nil {
-		fs[0].In = c.within[uint64(*entry)]
-	}
-	return &fs[0]
+	return &c.placed(f, kind)[0]
 }
 
-// standsIn notes in which function of the program the construct of an outlined function stands,
-// by its entries. The linker may have made one function of two constructs: then it is in none.
-func (c *codeNames) standsIn(in string, entries ...*picture.Hex) {
+// placed is frames, each construct with its kind and the function of the program in which it
+// stands, as the stacks of all threads tell it.
+func (c *codeNames) placed(f unwind.Frame, kind frameKind) []picture.Frame {
+	fs := c.frames(f, kind)
+	entry := fs[len(fs)-1].Entry
+	if entry == nil {
+		return fs
+	}
+	is := c.within[uint64(*entry)]
+	for i := range fs {
+		if fs[i].Construct == symbolize.ConstructOutlined && is.kind != "" {
+			fs[i].Construct = is.kind
+		}
+		if fs[i].Construct != "" && fs[i].In == "" {
+			fs[i].In = is.in
+		}
+	}
+	return fs
+}
+
+// standsIn notes which construct an outlined function was made from, and in which function of the
+// program that stands, by its entries. The linker may have made one function of two constructs:
+// then it is in none.
+func (c *codeNames) standsIn(is construct, entries ...*picture.Hex) {
 	for _, e := range entries {
-		if e == nil || in == "" {
+		if e == nil || is.in == "" {
 			continue
 		}
 		known, ok := c.within[uint64(*e)]
-		if ok && known != in {
-			c.within[uint64(*e)] = ""
+		if ok && known.in != is.in {
+			c.within[uint64(*e)] = construct{}
 			continue
 		}
-		c.within[uint64(*e)] = in
+		c.within[uint64(*e)] = is
 	}
 }
 

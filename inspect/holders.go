@@ -101,7 +101,7 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 	if len(h.Taken) > 0 {
 		call = lh.siteName(h.Taken[0])
 	}
-	out.Evidence = holderEvidence(out, call, taken, lh.code.frames(f, kindUser))
+	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
 	return out
 }
 
@@ -128,7 +128,7 @@ func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []
 		if s.Return == 0 {
 			return nil
 		}
-		fs := lh.code.frames(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
+		fs := lh.code.placed(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
 		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File ||
 			fs[0].Function != at[0].Function) {
 			return nil

@@ -127,7 +127,7 @@ func New(cfg Config) (*Inspector, error) {
 	in.code = &codeNames{
 		target: cfg.Target, sym: cfg.Symbolizer, unw: cfg.Unwinder, openmp: in.roster.runtimes,
 		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
-		within: map[uint64]string{},
+		within: map[uint64]construct{},
 	}
 	in.stacks = &stacks{in.roster, in.code}
 	in.regions = newRegionTable(in.roster)

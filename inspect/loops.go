@@ -146,7 +146,7 @@ func (l *loops) frameLoop(st *stack, i int, code *flow.Function, by []flow.CallS
 			out.Counter = l.counter(f)
 		}
 		out.Function, _, _ = strings.Cut(out.Function, "@")
-		out.Where = l.code.frames(f, kindUser)[0].Called()
+		out.Where = l.code.innermost(f, kindUser).Called()
 		if code.Indirect {
 			out.Where += " (which has jumps through tables)"
 		}

@@ -46,7 +46,7 @@ func (u *userModel) mergeOutlined(fs []picture.Frame) []picture.Frame {
 				f.In = out[i+1].Function
 			}
 		}
-		u.code.standsIn(f.In, f.Entry, bodies[i])
+		u.code.standsIn(construct{kind: f.Construct, in: f.In}, f.Entry, bodies[i])
 	}
 	return out
 }

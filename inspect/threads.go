@@ -13,7 +13,8 @@ import (
 )
 
 var errNoForkFrame = errors.New(
-	"the frame that forked the thread's region was not found, its stack ends in the thread's own frames")
+	"the call that began the thread's parallel region was not found on the stack of the thread that made it: the " +
+		"stack shown has only the thread's own frames")
 
 func appendOnce(errs []error, err error) []error {
 	if slices.Contains(errs, err) {

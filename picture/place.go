@@ -21,8 +21,29 @@ func (f *Frame) Spot() string {
 	return ""
 }
 
-// Called is what the function of a frame is called, or where it is.
-func (f *Frame) Called() string { return cmp.Or(f.Function, f.Spot()) }
+// Called is what the function of a frame is called, or where it is. One that a compiler made of
+// a construct is called by the function of the program that has the construct: the compiler's
+// name for it is in no source.
+func (f *Frame) Called() string {
+	switch {
+	case f.Construct == "":
+		return cmp.Or(f.Function, f.Spot())
+	case f.In == "":
+		return "a " + constructName(f.Construct)
+	}
+	return "the " + constructName(f.Construct) + " of " + f.In
+}
+
+// constructName is what people call a kind of construct.
+func constructName(kind string) string {
+	switch kind {
+	case "parallel":
+		return "parallel region"
+	case "outlined": // of which construct, is not known
+		return "construct"
+	}
+	return kind
+}
 
 // Called is what a function is called, or where it is.
 func (c *Code) Called() string {

@@ -88,9 +88,9 @@ func (c *LoopCode) Place(info *LoopInfo) {
 
 // Evidence says what c was read from.
 func (c *LoopCode) Evidence() string {
-	text := "the code of " + c.Where + " is behind " + c.Function
+	text := c.Where + " is past its call of " + c.Function
 	if c.Low != nil && c.High != nil {
-		text += ", and the range where that put it"
+		text += ", and the range is where that call put it"
 	}
 	return text
 }

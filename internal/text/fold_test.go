@@ -243,6 +243,9 @@ func TestNoVerdict(t *testing.T) {
 	locks := waits(4, "wait_lock", picture.WaitLock, "table")
 	works := waits(2, "work_parallel", "", "")
 	idle := waits(3, "idle", "", "")
+	tries := waits(2, "work_parallel", "", "") // between two waits with a time limit
+	tries[0].UserStack = []picture.Frame{{Kind: picture.FrameSystem, Function: "pthread_cond_timedwait"}}
+	tries[1].UserStack = tries[0].UserStack
 	live := picture.Target{Kind: "process", PID: 7, Pause: &picture.Pause{Threads: 4, Stops: 1}}
 	core := picture.Target{Kind: "core", Path: "core.7", PID: 7}
 	died := picture.Target{Kind: "core", Path: "core.7", Signal: "SIGTERM"}
@@ -270,6 +273,11 @@ func TestNoVerdict(t *testing.T) {
 		{live, slices.Concat(works, locks), "no sign of a hang: 2 of 6 threads are at work; the others wait: for " +
 			"lock table" + next},
 		{core, works, "no sign of a hang: all 2 threads are at work"},
+		{live, slices.Concat(tries, locks), "not known whether it hangs: no thread was seen at work: 4 for lock " +
+			"table, 2 awake in pthread_cond_timedwait" + next},
+		{live, slices.Concat(works, tries), "no sign of a hang: 2 of 4 threads are at work; the others wait: " +
+			"awake in pthread_cond_timedwait" + next},
+		{core, tries, "not known whether it hangs: no thread was seen at work: awake in pthread_cond_timedwait"},
 		{died, works, "no verdict: nothing shows why SIGTERM came"},
 		{died, locks, "not known whether it hangs: all 4 threads wait: for lock table"},
 	} {

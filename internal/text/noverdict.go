@@ -20,20 +20,23 @@ func NoVerdict(pic *picture.Picture) string {
 		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
 	}
 	t := &pic.Target
-	waits, busy := waiting(pic.Threads)
+	waits, awake, busy := waiting(pic.Threads)
 	known := ""
 	switch unread := unreadable(pic.Threads); {
 	case unread > 0:
 		known = fmt.Sprintf("not known whether it hangs: what %s could not be read", threadsDo(unread))
 	case len(waits)+busy == 0:
 		known = "no verdict: no cause of a hang was found"
+	case busy == len(awake) && busy > 0:
+		known = fmt.Sprintf("not known whether it hangs: no thread was seen at work: %s",
+			waitList(append(waits, awake...)))
 	case busy == 0:
 		known = fmt.Sprintf("not known whether it hangs: %s: %s", allWait(len(waits)), waitList(waits))
-	case len(waits) == 0:
+	case len(waits)+len(awake) == 0:
 		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
 	default:
-		known = fmt.Sprintf("no sign of a hang: %s at work; the others wait: %s", someAre(busy, len(waits)+busy),
-			waitList(waits))
+		known = fmt.Sprintf("no sign of a hang: %s at work; the others wait: %s",
+			someAre(busy-len(awake), len(waits)+busy), waitList(append(waits, awake...)))
 	}
 	switch {
 	case t.Pause != nil && t.Pause.Standstill != nil && busy > 0:
@@ -44,7 +47,7 @@ func NoVerdict(pic *picture.Picture) string {
 		}
 	case t.Pause != nil && runs(*t.Pause):
 		known += fmt.Sprintf("; next: `ompd-inspect watch %d` shows whether it makes progress", t.PID)
-	case len(waits) > 0 && busy == 0 && t.Kind == "core":
+	case len(waits) > 0 && busy == len(awake) && t.Kind == "core":
 		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes " +
 			"progress"
 	}
@@ -72,21 +75,50 @@ func someAre(n, all int) string {
 	return fmt.Sprintf("%d of %d threads are", n, all)
 }
 
+// libraryWaits are functions of the C library that return when somebody wakes the thread, or when
+// their time limit is over.
+var libraryWaits = []string{
+	"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
+	"sem_wait", "sem_timedwait", "sem_clockwait",
+}
+
+// awakeIn is the function of the C library in which a thread was to wait, but was awake: its time
+// limit is just over, or somebody has woken it; which, is not seen. It is empty for all others.
+func awakeIn(t picture.Thread) string {
+	stack := t.UserStack
+	if len(stack) == 0 {
+		stack = t.Stack
+	}
+	for _, f := range stack {
+		name, _, _ := strings.Cut(f.Function, "@")
+		if f.Kind != picture.FrameSystem {
+			break
+		}
+		if slices.Contains(libraryWaits, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // waiting lists what the threads of OpenMP wait for, one entry a thread, and counts those
-// that do not wait. Idle threads and helpers are neither.
-func waiting(ts []picture.Thread) (waits []string, busy int) {
+// that do not wait; some of these, which awake lists, are in a function that waits all the same.
+// Idle threads and helpers are neither.
+func waiting(ts []picture.Thread) (waits, awake []string, busy int) {
 	for _, t := range ts {
 		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle ||
 			t.Role == picture.RoleIdle || t.Hidden {
 			continue
 		}
 		if !strings.HasPrefix(string(t.State.Name), "wait_") {
-			busy++
+			if busy++; awakeIn(t) != "" {
+				awake = append(awake, "awake in "+awakeIn(t))
+			}
 			continue
 		}
 		waits = append(waits, waitPhrase(t))
 	}
-	return waits, busy
+	return waits, awake, busy
 }
 
 // unread reports whether what a thread does could not be read.

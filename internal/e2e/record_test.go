@@ -180,7 +180,39 @@ func TestRecordSave(t *testing.T) {
 				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 			}
 			checkCut(t, file)
+			checkSmallTasks(t, library, runtime, omptest.Compile(t, b))
 		})
+	}
+}
+
+// checkSmallTasks looks for what trace stats says of the cost of recording small tasks; of its healthy twin,
+// whose tasks take their time, it says nothing. Where 400 tasks take some microseconds, one that was interrupted
+// makes the mean a long one: the program gets some tries.
+func checkSmallTasks(t *testing.T, library string, runtime omptest.Runtime, exe string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "tasks.recording")
+	stats := func(arg string) string {
+		status, _, errs := output(t, "record", "--library", library, "--save", file, "--",
+			"env", "LD_LIBRARY_PATH="+runtime.Dir, "sh", "-c", `exec "$0" "$1" >/dev/null`, exe, arg)
+		if status != 0 || errs != "" {
+			t.Errorf("exit status %d, printed %q", status, errs)
+		}
+		status, out, errs := output(t, "trace", "stats", file)
+		if status != 0 || errs != "" || !strings.Contains(out, "\n  task ") {
+			t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)
+		}
+		return out
+	}
+	const tries, says = 10, "to record one: `ompd-inspect record --events default,-tasks` leaves them out"
+	out := ""
+	for i := 0; i < tries && !strings.Contains(out, says); i++ {
+		out = stats("0")
+	}
+	if !strings.Contains(out, "\n400 tasks take ") || !strings.Contains(out, says) {
+		t.Errorf("stats say nothing of what it costs to record small tasks:\n%s", out)
+	}
+	if out = stats("1"); strings.Contains(out, says) {
+		t.Errorf("the healthy twin:\n%s", out)
 	}
 }
 

@@ -151,8 +151,35 @@ func (p *Events) Statistics(s *picture.Statistics) {
 		p.line(p.dim(fmt.Sprintf("%d events have no counterpart: it is older, or the runtime leaves it out",
 			s.Unpaired)))
 	}
+	p.smallTasks(s.Rows)
 	p.lockOrders(s.LockOrders)
 }
+
+// smallTasks tells what recording small tasks costs, where that is much of the time that they take.
+func (p *Events) smallTasks(rows []picture.Statistic) {
+	count, total := 0, time.Duration(0)
+	for i := range rows {
+		if rows[i].Says == taskSays {
+			count, total = count+rows[i].Count, total+time.Duration(rows[i].Total)
+		}
+	}
+	cost := time.Duration(count) * taskCost
+	if count < manyTasks || float64(cost) <= muchCost*float64(total) {
+		return
+	}
+	p.linef("%d tasks take %v on the mean, and it costs some %v to record one: `ompd-inspect record "+
+		"--events default,-tasks` leaves them out", count, round(total/time.Duration(count)), taskCost)
+}
+
+// taskSays is what the rows of explicit tasks are called. To record a task costs taskCost: its creation, its
+// beginning, its end and the wait for it (docs/recorder.md). It is told where that is more than muchCost of
+// the time that manyTasks or more take without those in them: where they take less than 1 µs on the mean.
+const (
+	taskSays  = "task"
+	taskCost  = 50 * time.Nanosecond
+	muchCost  = 0.05
+	manyTasks = 256
+)
 
 // lockOrders prints orders of acquisition that can end in a deadlock.
 func (p *Events) lockOrders(orders []picture.LockOrder) {

@@ -1,0 +1,40 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestSmallTasks tells what recording tasks costs where they are small and many, over all places, and
+// says nothing of longer or fewer ones, and of what is no task.
+func TestSmallTasks(t *testing.T) {
+	row := func(says string, count int, mean time.Duration) picture.Statistic {
+		return picture.Statistic{Says: says, Count: count, Total: int64(count) * mean.Nanoseconds()}
+	}
+	for _, c := range []struct {
+		name string
+		rows []picture.Statistic
+		want string
+	}{
+		{"small", []picture.Statistic{row("task", 200, 300), row("barrier", 9, 9e9), row("task", 200, 900)},
+			"400 tasks take 600ns on the mean, and it costs some 50ns to record one"},
+		{"instant", []picture.Statistic{row("task", 256, 0)}, "256 tasks take 0s"},
+		{"almost", []picture.Statistic{row("task", 1000, 1000)}, ""},
+		{"long", []picture.Statistic{row("task", 1000, 300), row("task", 1, 1e6)}, ""},
+		{"few", []picture.Statistic{row("task", 255, 100)}, ""},
+		{"others", []picture.Statistic{row("taskgroup", 1000, 100)}, ""},
+		{"nothing", nil, ""},
+	} {
+		var out bytes.Buffer
+		p := NewEvents(&out, false, 200, nil)
+		p.Statistics(&picture.Statistics{Rows: c.rows})
+		told := strings.Contains(out.String(), "--events default,-tasks")
+		if told != (c.want != "") || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s: %q is not in\n%s", c.name, c.want, &out)
+		}
+	}
+}

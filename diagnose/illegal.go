@@ -54,6 +54,17 @@ func (x *index) barrierInTask(w *picture.Wait) (*picture.Task, bool) {
 	return nil, false
 }
 
+// takesTask reports whether a thread at a barrier of its own has taken a task there: it is about to
+// execute it, or has just done so, and goes on by itself.
+func (x *index) takesTask(w *picture.Wait) bool {
+	t := x.tasks[w.Task]
+	if w.Kind != picture.WaitBarrier || w.Asleep || t == nil || t.Kind != picture.TaskExplicit || t.Thread != w.Thread {
+		return false
+	}
+	_, in := x.barrierInTask(w)
+	return !in
+}
+
 // illegalBarrier makes the verdict on the barriers in tasks of one region. It hangs if all
 // members stand, as none of them can finish the task then.
 func illegalBarrier(d *drawer, first *picture.Wait) picture.Verdict {

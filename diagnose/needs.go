@@ -63,7 +63,7 @@ func (b *builder) needs(n node) *needs {
 
 func (b *builder) threadNeeds(lwp int, x *needs) {
 	w := b.waits[lwp]
-	if w == nil {
+	if w == nil || b.takesTask(w) {
 		return
 	}
 	switch w.Kind {

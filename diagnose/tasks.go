@@ -9,7 +9,9 @@ import (
 )
 
 // starved finds threads that wait for detached tasks which have run, and whose
-// event nobody has fulfilled. Those that wait at one barrier do so together.
+// event nobody has fulfilled. Those that wait at one barrier do so together. A task that is
+// only counted is told of where the code that waits makes detached ones: one that is about to
+// begin, or has just ended, is counted as well.
 func starved(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	told := map[picture.ID]bool{}
@@ -18,7 +20,7 @@ func starved(d *drawer) []picture.Verdict {
 		if d.reported[lwp] || w.Kind == picture.WaitBarrier && told[w.Region] {
 			continue
 		}
-		if c, ok := d.detachedTasks(w); ok {
+		if c, ok := d.detachedTasks(w); ok && (c.sure || !c.unlisted) {
 			told[w.Region] = told[w.Region] || w.Kind == picture.WaitBarrier
 			out = append(out, d.onDetached(w, c))
 		}

@@ -185,7 +185,7 @@ func TestDetached(t *testing.T) {
 		}), []want{incomplete(2)}},
 		{"a member is at work", 3, detached(func(scene) {}), []want{incomplete(2)}},
 		{"counted alone, of code that makes events", 2, unlisted(true), never},
-		{"counted alone, of other code", 2, unlisted(false), maybe},
+		{"counted alone, of other code", 2, unlisted(false), []want{incomplete(2)}},
 	})
 }
 
@@ -213,6 +213,28 @@ func TestDetachedAtBarrier(t *testing.T) {
 		{"all wait at a barrier, and a task is queued", 2, atBarrier(func(s scene) {
 			s.task("q", "i2", picture.TaskQueued, 0)
 		}), nil},
+	})
+}
+
+// TestTakesTask: a thread that takes tasks at its barrier goes on between two of them.
+func TestTakesTask(t *testing.T) {
+	between := func(change func(scene)) func(scene) {
+		return func(s scene) { // 1 waits in a taskwait for a task that 2 has taken at the barrier
+			s.implicit()
+			s.task("w", "i1", picture.TaskWaiting, 1)
+			s.task("c", "w", picture.TaskRunning, 2)
+			s.taskwait(1, "w")
+			s.arrived("b", 0x100, []int{2}, 1)
+			s.Facts.Waits[1].Task, s.Facts.Waits[1].Asleep = "c", false
+			change(s)
+		}
+	}
+	check(t, []scenario{
+		{"between two tasks", 2, between(func(scene) {}), []want{incomplete(2)}},
+		{"at the barrier after all", 2, between(func(s scene) { s.Facts.Waits[1].Asleep = true }), []want{
+			hang(picture.VerdictDeadlock, "hold no lock", "its child tasks in a taskwait", 1, 2),
+			neverComplete(picture.Certain, 2),
+		}},
 	})
 }
 

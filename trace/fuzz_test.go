@@ -10,7 +10,7 @@ import (
 // FuzzRead changes the memory of a recorder: every record is read, lost, or told as a
 // problem; times ascend; nothing else happens.
 func FuzzRead(f *testing.F) {
-	m := tracetest.New(2, 7)
+	m := inherit(tracetest.New(3, 7), 2)
 	for i := range uint64(150) {
 		code := uint8(1 + i%40)
 		m.Put(0, tracetest.Record{

@@ -243,11 +243,12 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	b := make([]byte, (s.head-first)*recordSize)
 	slot := first & (s.size - 1)
 	end := min((s.size-slot)*recordSize, uint64(len(b)))
-	if err := r.mem.ReadMemory(callbacks.At(s.records+slot*recordSize), b[:end]); err != nil {
-		return Run{}, err
+	err := r.mem.ReadMemory(callbacks.At(s.records+slot*recordSize), b[:end])
+	if err == nil {
+		err = r.mem.ReadMemory(callbacks.At(s.records), b[end:])
 	}
-	if err := r.mem.ReadMemory(callbacks.At(s.records), b[end:]); err != nil {
-		return Run{}, err
+	if err != nil {
+		return Run{}, fmt.Errorf("its %d records: %w", s.head-first, err)
 	}
 	var after [ringCursors]byte
 	if err := r.mem.ReadMemory(callbacks.At(at), after[:]); err != nil {

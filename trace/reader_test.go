@@ -302,14 +302,45 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestCut has a memory that ends anywhere: what is whole is shown.
+// inherit puts into a ring what one thread has left and another one goes on with: an iteration that waits for others
+// with the record that continues it, a nestable lock, and dependences.
+func inherit(m *tracetest.Image, i int) *tracetest.Image {
+	life := func(lwp uint32, time uint64) {
+		m.Put(i, tracetest.Record{Time: time, Code: uint8(trace.NewThread), Value: lwp})
+		m.Put(i, tracetest.Record{Time: time + 1, Code: uint8(trace.NewThread), Value: lwp, Rare: true})
+		m.Put(i, tracetest.Record{Time: time + 2, Code: uint8(trace.Dependences), Flags: 1 << 4, Value: 1, B: 7})
+		m.Put(i, tracetest.Record{Time: time + 2, Code: 64, A: 3, Value: 6})
+		m.Put(i, tracetest.Record{Time: time + 3, Code: uint8(trace.NestLock), Flags: 1, B: 9})
+		m.Put(i, tracetest.Record{Time: time + 4, Code: uint8(trace.Dependences), Value: 1, Rare: true})
+		m.Put(i, tracetest.Record{Time: time + 4, Code: 64, A: 3, Value: 6, Rare: true})
+	}
+	life(50, 10)
+	g := m.Bytes[tracetest.Rings+i*tracetest.RingSize(7):]
+	le.PutUint32(g[140:], 1)                   // the threads before,
+	le.PutUint64(g[144:], le.Uint64(g[8:]))    // where the records of the present one begin
+	le.PutUint64(g[152:], le.Uint64(g[64+8:])) // in both rings,
+	le.PutUint32(g[160:], 50)                  // and who was the one before
+	life(le.Uint32(g[132:]), 20)
+	return m
+}
+
+// TestCut has a memory that ends at any byte: the rings that are whole are shown, also those that several threads
+// had, and it is said that something is missing.
 func TestCut(t *testing.T) {
 	whole := tracetest.New(3, 7)
 	for i := range 3 {
-		whole.Put(i, tracetest.Record{Time: 10, Code: 27})
+		inherit(whole, i)
+	}
+	lives, all := map[uint32]bool{}, 0
+	for th, e := range whole.Read(t).Events(0) {
+		lives[th.LWPOf(e)] = true
+		all++
+	}
+	if all != 3*10 || len(lives) != 4 || !lives[50] {
+		t.Fatalf("%d events of the threads %v", all, lives)
 	}
 	shown := map[int]bool{}
-	for end := 0; end <= len(whole.Bytes); end += 512 {
+	for end := 0; end <= len(whole.Bytes); end++ {
 		m := &tracetest.Image{Bytes: whole.Bytes[:end], Maps: whole.Maps}
 		r, err := trace.Open(m, 0)
 		if err != nil {
@@ -319,18 +350,20 @@ func TestCut(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if len(rec.Problems) == 0 && end < tracetest.Rings+3*tracetest.RingSize(7)-32<<tracetest.RareShift-32<<7 {
-			t.Errorf("nothing is missing of %d bytes", end)
-		}
 		n := 0
-		for range rec.Events(0) {
-			n++
+		for th, e := range rec.Events(0) {
+			if n++; !lives[th.LWPOf(e)] {
+				t.Errorf("%d bytes have an event of thread %d", end, th.LWPOf(e))
+			}
+		}
+		if n < all && len(rec.Problems) == 0 || n > all {
+			t.Errorf("%d bytes show %d events, and say that %v is missing", end, n, rec.Problems)
 		}
 		shown[n] = true
 	}
 	for n := range 4 {
-		if !shown[n] {
-			t.Errorf("%d events were never shown: %v", n, shown)
+		if !shown[n*all/3] {
+			t.Errorf("%d events were never shown: %v", n*all/3, shown)
 		}
 	}
 }

@@ -24,6 +24,7 @@ type recorded struct {
 	data      *dataNames
 	locks     recordedLocks
 	criticals Criticals
+	tasks     map[int][]trace.Task // that each thread is in, by LWP; nil if their ids are not the recorder's
 }
 
 // restless is how long ago the last event of a thread is at least that is told: that of a
@@ -70,6 +71,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		recent = &trace.Recording{}
 	}
 	r.locks.begin(rec, recent)
+	r.keepTasks(rec)
 	var out []picture.Recorded
 	for _, t := range rec.Threads {
 		if t.Life != trace.Alive {
@@ -133,7 +135,11 @@ func (r *recorded) beside() (*trace.Reader, error) {
 // recordedStates adds the states that were recorded to those of the threads.
 func (g *gatherer) recordedStates() {
 	states := map[int]picture.StateName{}
-	for _, r := range g.facts.Recorded {
+	for i := range g.facts.Recorded {
+		r := &g.facts.Recorded[i]
+		if r.State != string(picture.StateUndefined) {
+			r.State = g.from.recorded.stateIn(g.from.roster.byLWP[r.Thread], r.State)
+		}
 		states[r.Thread] = picture.StateName(r.State)
 	}
 	for i := range g.pic.Threads {

@@ -122,8 +122,10 @@ void on_sync_region(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, omp
     struct slot s;
     if (endpoint == ompt_scope_end) word_fill(task);
     if (slot_open(&s, false, 1)) {
-        slot_region(&s, ompt_callback_sync_region, kind, endpoint | (folds(kind) ? RECORDER_FOLDED : 0), parallel,
-                    word_current(s.ring, task), code);
+        uint64_t id = word_current(s.ring, task);
+        slot_region(&s, ompt_callback_sync_region, kind, endpoint | (folds(kind) ? RECORDER_FOLDED : 0), parallel, id,
+                    code);
+        if (!recorder_given) task_at(&s, id);
         if (folds(kind)) state_set(&s, endpoint == ompt_scope_begin ? state_sync(kind) : state_work(s.ring));
         slot_close(&s);
     }

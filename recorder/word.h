@@ -40,11 +40,14 @@ inlined void word_fill(ompt_data_t *task) {
     task->value = ring->task_table[ring->tasks - 1].task;
 }
 
-/* word_current is the id of a word that may be a copy of an empty one: the current task's then. */
+/* word_current is the id of a word that may be a copy of an empty one: the innermost task's of which it is known.
+ * Those above it are untied ones that the thread has left (task_at). */
 inlined uint64_t word_current(struct recorder_ring *ring, const ompt_data_t *task) {
-    uint64_t id = id_of(task), *word;
-    if (id != 0 || task == NULL || (word = word_of(ring)) == NULL || *word == 0) return id;
-    return ring->task_table[ring->tasks - 1].task;
+    uint64_t id = id_of(task);
+    uint32_t n = ring->tasks;
+    if (id != 0 || task == NULL || n > RECORDER_TASKS_MAX || recorder_chained) return id;
+    while (n > 0 && ring->words[n - 1] == 0 && ring->task_table[n - 1].task != 0) n--;
+    return n > 0 && ring->words[n - 1] != 0 ? ring->task_table[n - 1].task : 0;
 }
 
 /* word_wait is the id of a word that may be that of the taskwait that the current task is in. */

@@ -23,6 +23,12 @@ func (h *Header) known(state uint32) uint32 {
 	return stateUndefined
 }
 
+// Works reports whether a thread in a state executes code of the program, and waits for nothing.
+func Works(state uint32) bool { return state < stateSync }
+
+// OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as the words of its tool.
+func (h *Header) OwnTasks() bool { return h.IDs == idsOurs || h.IDs == idsRegions }
+
 // doubt takes the states of a thread that what was recorded does not tell for sure: nor does it in a
 // pause, until the next event.
 func (h *Header) doubt(t *Thread) {

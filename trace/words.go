@@ -19,8 +19,12 @@ func (r *Recording) Words(lock func(id uint64) string) Words {
 	return Words{Addresses: r.IDs == idsAddress, Lock: lock}
 }
 
-// idsAddress is RECORDER_IDS_ADDRESS.
-const idsAddress = 2
+// enum recorder_ids, as far as readers need it.
+const (
+	idsOurs    = 1
+	idsAddress = 2
+	idsRegions = 3
+)
 
 // ID is an id for people: the ring that gave it and its count, such as 1.7.
 func (w Words) ID(id uint64) string { return string(w.appendID(nil, id)) }

@@ -24,7 +24,10 @@ const historyShown = 8
 func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.History {
 	past := *w
 	past.rec = rec
-	stats := analyze.Stats(rec, analyze.Window{Until: w.now}, r.onlyTests)
+	if r.monotonic != nil { // the program went on while the events were read
+		past.now = r.present(rec)
+	}
+	stats := analyze.Stats(rec, analyze.Window{Until: past.now}, r.onlyTests)
 	h := &picture.History{Threads: stats.Threads, Events: stats.Events, Nanoseconds: stats.Span.Nanoseconds()}
 	for i := range stats.Rows {
 		past.row(h, &stats.Rows[i])

@@ -63,7 +63,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 	}
 	w := &recordedWords{r, rec, rec.Words(r.lock), rec.Last(), "before the newest event"}
 	if r.monotonic != nil {
-		w.now, w.since = max(w.now, rec.Clock.Ticks(r.monotonic())), "ago"
+		w.now, w.since = r.present(rec), "ago"
 	}
 	recent, err := beside.Recent(historyEach, historyAll)
 	if err != nil {
@@ -100,6 +100,11 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		return out, nil
 	}
 	return out, r.history(w, recent)
+}
+
+// present is the time in ticks, behind all events that were read.
+func (r *recorded) present(rec *trace.Recording) uint64 {
+	return max(rec.Last()+1, rec.Clock.Ticks(r.monotonic()))
 }
 
 // newest adds the last event of a thread that makes none all the time, and returns it. A thread that

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -43,5 +44,27 @@ func checkTimeline(t *testing.T, core, exe string) {
 	}
 	if waits != 2 || line.Newest <= 0 || line.Quiet != 0 {
 		t.Errorf("%d threads wait for a lock: %+v", waits, line)
+	}
+}
+
+// TestTimelinePresent looks at programs whose threads write events all the time: the newest one that is read was
+// written while the look went on, and is in the past nevertheless.
+func TestTimelinePresent(t *testing.T) {
+	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		t.Run(runtime.Name, func(t *testing.T) {
+			b, load := omptest.Build{Program: "healthy_busy"}, "OMP_TOOL_LIBRARIES="
+			if runtime.Name == omptest.Libgomp(t).Name {
+				b.Compiler, load = omptest.GCC, "LD_PRELOAD="
+			}
+			l := startLoop(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: runtime,
+				Env: []string{load + omptest.Recorder(t)}})
+			for range 10 {
+				line := livePicture(t, l.Process.Pid).Facts.History.Timeline
+				if line == nil || line.Newest <= 0 || line.Quiet <= 0 {
+					t.Errorf("the timeline is %+v", line)
+				}
+			}
+			l.end(t)
+		})
 	}
 }

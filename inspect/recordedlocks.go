@@ -35,7 +35,7 @@ func (l *recordedLocks) begin(rec, recent *trace.Recording) {
 	l.void, l.asks = map[int][]uint64{}, map[int]uint64{}
 	const both = 1<<trace.MutexAcquired | 1<<trace.MutexReleased
 	l.trusted = rec.Source == onlyCalls && rec.Header.Events&both == both && !rec.Paused && rec.Unrecorded == 0 &&
-		len(rec.Problems) == 0 && len(recent.Threads) > 0
+		len(rec.Problems) == 0 && len(recent.Problems) == 0 && len(recent.Threads) > 0
 	foreign := false
 	for _, t := range rec.Threads {
 		foreign = foreign || t.Foreign > 0

@@ -22,7 +22,7 @@ func (h *History) About(rec *trace.Recording) *picture.Recording {
 		Unrecorded: rec.Unrecorded, Paused: rec.Paused, Omitted: rec.Omitted,
 	}
 	for _, t := range rec.Threads {
-		out.Records += t.Main.Len() + t.Rare.Len()
+		out.Records += t.Main.Len() + t.Rare.Len() - int(t.Main.Missing+t.Rare.Missing)
 	}
 	out.Lost, out.Damaged = rec.Lost()
 	for _, err := range rec.Problems {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -117,10 +118,13 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 		}
 		seen[at] = true
 		t, err := r.thread(rec, at, header, tries)
-		if err == nil {
+		if err != nil {
+			err = fmt.Errorf("its header: %w", err)
+		} else {
 			t.Index = i
 			rec.Threads = append(rec.Threads, t)
 			err = f(rec, t, at, header)
+			err = errors.Join(err, t.hole(&t.Main), t.hole(&t.Rare))
 		}
 		if err != nil {
 			rec.problem(fmt.Errorf("ring %d: %w", i, err))
@@ -243,12 +247,9 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	b := make([]byte, (s.head-first)*recordSize)
 	slot := first & (s.size - 1)
 	end := min((s.size-slot)*recordSize, uint64(len(b)))
-	err := r.mem.ReadMemory(callbacks.At(s.records+slot*recordSize), b[:end])
-	if err == nil {
-		err = r.mem.ReadMemory(callbacks.At(s.records), b[end:])
-	}
-	if err != nil {
-		return Run{}, fmt.Errorf("its %d records: %w", s.head-first, err)
+	cause := r.readable(s.records+slot*recordSize, b[:end])
+	if err := r.readable(s.records, b[end:]); cause == nil {
+		cause = err
 	}
 	var after [ringCursors]byte
 	if err := r.mem.ReadMemory(callbacks.At(at), after[:]); err != nil {
@@ -258,7 +259,7 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	begun := max(le.Uint64(cursor), le.Uint64(cursor[ringHead:]))
 	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first that was not overwritten
 	run := newRun(b[(whole-first)*recordSize:], whole, s.shift, le.Uint64(after[ringLast:]))
-	run.Written, run.Lost, run.Rare = s.head, whole-first, s.which.rare
+	run.Written, run.Lost, run.Rare, run.cause = s.head, whole-first, s.which.rare, cause
 	return run, nil
 }
 

@@ -12,10 +12,14 @@ type Run struct {
 	Lost    uint64 // records before First that were overwritten before they could be read
 	Passed  uint64 // records before First that were not asked for (Reader.Latest)
 	Damaged uint64 // records of the copy that cannot be what a writer left
+	Missing uint64 // records of the copy that the target's memory does not have
 	Rare    bool
 
 	records []byte // one after the other; damaged ones have the code 0
 	owners  []owner
+
+	connected uint64 // number of the first record behind the last one that is missing
+	cause     error  // why the first of them is missing
 }
 
 // owner is a thread that took the ring, with its record NEWTHREAD.
@@ -43,6 +47,10 @@ func newRun(records []byte, first uint64, shift uint32, last uint64) Run {
 		wrong := code == 0 || b[11] != uint8(number>>shift)
 		if code != more {
 			wrong = wrong || time <= before || time > last
+		}
+		if code == 0 && time == missingTime {
+			r.Missing, r.connected = r.Missing+1, number+1
+			continue
 		}
 		if wrong {
 			r.Damaged++

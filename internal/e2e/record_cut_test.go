@@ -14,7 +14,8 @@ import (
 // TestRecordCut cuts a small file that record --save has written of a program with each kind of event, and of
 // threads that came one after the other, at each byte of the pages that have something, or with OMPD_FULL unset
 // at one in 13 and where pages begin and end. Each event that is shown
-// is one of the whole file, a file that has more shows no fewer, and where some are not shown it is said.
+// is one of the whole file, also those of a ring that is cut in its middle, a file that has more shows no fewer,
+// and where some are not shown it is said.
 func TestRecordCut(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
@@ -117,7 +118,7 @@ func cutEverywhere(t *testing.T, file, exe string) {
 		shown[before] = true
 	}
 	t.Logf("%d bytes, %d cuts, %d events, %d numbers of them", len(whole), cuts, len(all), len(shown))
-	if cuts < 10*page/step || len(shown) < 3 || !shown[0] {
+	if cuts < 10*page/step || len(shown) < 100 || !shown[0] {
 		t.Errorf("%d cuts show %d numbers of events", cuts, len(shown))
 	}
 }

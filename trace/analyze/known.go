@@ -1,6 +1,10 @@
 package analyze
 
-import "github.com/ompd-inspect/ompd-inspect/trace"
+import (
+	"math"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
 
 // known is since when all events of threads are there.
 type known struct {
@@ -21,6 +25,9 @@ func newKnown(rec *trace.Recording, since uint64) *known {
 		c := t.Main.Since(since)
 		var e trace.Event
 		if !c.Next(&e) {
+			if t.Main.Missing > 0 { // what it did is not there
+				k.since[t], k.all = math.MaxUint64, math.MaxUint64
+			}
 			continue // it did nothing in that time
 		}
 		if !t.Main.Whole() {

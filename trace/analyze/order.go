@@ -73,7 +73,7 @@ func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cyc
 	if !rec.Records(keepApart...) {
 		return nil
 	}
-	w.Since = max(w.Since, rec.Resumed)
+	rec, w.Since = rec.Connected(), max(w.Since, rec.Resumed)
 	o := orders{
 		steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, tasks: newTasks(rec, w.Since),
 		known: newKnown(rec, w.Since), tests: tests,

@@ -89,6 +89,7 @@ type collector struct {
 // pc only tests a lock; nil if nobody knows. LLVM's runtime before 19 tells of such a call as of one
 // that waits: what is not over counts as a wait only if it is none.
 func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statistics {
+	rec = rec.Connected()
 	c := collector{clock: &rec.Clock, tests: tests, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
 	if tests == nil && rec.Source == ofCalls { // whose calls tell which they are
 		c.tests = func(uint64) bool { return false }

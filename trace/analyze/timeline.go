@@ -55,6 +55,7 @@ const (
 // NewTimeline makes the timeline of a recording; nil if nobody did anything. now is the present
 // in ticks, 0 of a target that stands.
 func NewTimeline(rec *trace.Recording, now uint64) *Timeline {
+	rec = rec.Connected()
 	begin, newest := lastSeconds(rec)
 	if begin >= newest {
 		return nil

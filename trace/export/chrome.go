@@ -21,6 +21,7 @@ type chrome struct {
 
 // Chrome writes a recording as Chrome's trace events (JSON).
 func Chrome(w io.Writer, rec *trace.Recording, o Options) error {
+	rec = rec.Connected()
 	c := &chrome{labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, texts: map[string]string{}}
 	c.out.write([]byte(`{"displayTimeUnit":"ns","traceEvents":[`))
 	c.meta("process_name", 0, o.Program)

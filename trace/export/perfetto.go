@@ -80,6 +80,7 @@ type eventKey struct {
 
 // Perfetto writes a recording in Perfetto's format.
 func Perfetto(w io.Writer, rec *trace.Recording, o Options) error {
+	rec = rec.Connected()
 	p := &perfetto{
 		labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, at: rec.Clock.Converter(),
 		events: newInterning[eventKey](), locations: newInterning[uint64](), locks: newInterning[uint64](),

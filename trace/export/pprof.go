@@ -52,6 +52,7 @@ type sample struct {
 
 // Pprof writes a profile of where threads waited, for pprof(1).
 func Pprof(w io.Writer, rec *trace.Recording, o Options) error {
+	rec = rec.Connected()
 	p := &pprof{
 		labels: newLabels(rec, o.Names), clock: &rec.Clock, forks: map[uint64]uint64{},
 		samples: map[sampleKey]*sample{}, strings: map[string]int{}, locations: map[Place]uint64{},

@@ -15,6 +15,8 @@ type Image struct {
 	Bytes   []byte
 	Maps    []callbacks.Mapping
 	Reading func(offset, n uint64) // is told of each read before it is done; may be nil
+	// Hole are offsets between which nothing can be read.
+	Hole [2]uint64
 }
 
 // Where an image has what, and the numbers of recorder/format.h.
@@ -108,7 +110,13 @@ func (m *Image) Ends(i int) {
 func (m *Image) ReadMemory(a callbacks.Address, p []byte) error {
 	at, n := a.Offset-Base, uint64(len(p))
 	if a.Offset < Base || at > uint64(len(m.Bytes)) || n > uint64(len(m.Bytes))-at {
+		if end := uint64(Base + len(m.Bytes)); a.Offset >= Base && a.Offset < end {
+			a.Offset = end
+		}
 		return &callbacks.FaultError{Address: a, Err: callbacks.ErrUnmapped}
+	}
+	if at < m.Hole[1] && at+n > m.Hole[0] {
+		return &callbacks.FaultError{Address: callbacks.At(Base + max(at, m.Hole[0])), Err: callbacks.ErrNotCaptured}
 	}
 	if m.Reading != nil {
 		m.Reading(at, n)

@@ -60,7 +60,8 @@ enum recorder_flags {
     RECORDER_BEGIN = 1,    /* endpoint, two bits: the values of ompt_scope_endpoint_t, 3 is both */
     RECORDER_END = 2,
     RECORDER_FOLDED = 4,   /* a sync_region that stands for sync_region_wait too: they begin and end together; or a
-                              task_create without its record MORE, by the task that the thread is in */
+                              task_create without its record MORE, by the task that the thread is in; or dependences
+                              of which there is one: kind is its type, b its variable */
     RECORDER_CUT = 8,      /* not all of a list or text was kept */
     RECORDER_FOLLOW = 16   /* the upper four bits: how many records continue this one */
 };

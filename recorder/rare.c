@@ -14,13 +14,26 @@ void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code
     NEXT(lock_destroy, kind, wait_id, code);
 }
 
-/* on_dependences keeps two dependences in each further record: variables in a and b, types in the halves of value.
- * Those of a loop's iterations are many, and would wash away what is rare. */
-void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
+/* iterates reports whether dependences are those of a loop's iterations: source or sink. Those are many, and would wash
+ * away what is rare. */
+inlined bool iterates(const ompt_dependence_t *deps) {
+    return deps->dependence_type == 5 || deps->dependence_type == 6;
+}
+
+/* depend_one has one dependence, as most lists, in one record: its type in kind, its variable in b. */
+inlined void depend_one(const ompt_data_t *task, const ompt_dependence_t *dep, bool rare) {
+    struct slot s;
+    if (!slot_open(&s, rare, 1)) return;
+    slot_first(&s, ompt_callback_dependences, (uint32_t)dep->dependence_type, RECORDER_FOLDED, 1,
+               word_wait(s.ring, task), dep->variable.value);
+    slot_close(&s);
+}
+
+/* depend_list keeps two dependences in each further record: variables in a and b, types in the halves of value. */
+static void depend_list(const ompt_data_t *task, const ompt_dependence_t *deps, int n) {
     struct slot s;
     uint32_t kept = n < 0 || deps == NULL ? 0 : n > 2 * RECORDER_FOLLOW_MAX ? 2 * RECORDER_FOLLOW_MAX : (uint32_t)n;
-    bool iterates = kept > 0 && (deps[0].dependence_type == 5 || deps[0].dependence_type == 6); /* source, sink */
-    if (slot_open(&s, !iterates, 1 + (kept + 1) / 2)) {
+    if (slot_open(&s, kept == 0 || !iterates(deps), 1 + (kept + 1) / 2)) {
         slot_first(&s, ompt_callback_dependences, 0, kept < (uint32_t)n ? RECORDER_CUT : 0, (uint32_t)n,
                    word_wait(s.ring, task), 0);
         for (uint32_t i = 0; i < kept; i += 2) {
@@ -31,6 +44,15 @@ void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
         }
         slot_close(&s);
     }
+}
+
+void on_dependences(ompt_data_t *task, const ompt_dependence_t *deps, int n) {
+    if (n != 1 || deps == NULL || (uint32_t)deps->dependence_type > UINT8_MAX)
+        depend_list(task, deps, n);
+    else if (iterates(deps))
+        depend_one(task, deps, false);
+    else
+        depend_one(task, deps, true);
     NEXT(dependences, task, deps, n);
 }
 

@@ -69,14 +69,15 @@ type Event struct {
 	Code     Code
 	Kind     uint8
 	Endpoint Endpoint // 0 of what has none
-	Folded   bool     // a sync_region that is the wait in it, too; a task_create by the task that the thread is in
-	Cut      bool     // not all of a list or text was kept
-	Rare     bool     // it is from the ring of rare events
-	Value    uint32
-	PC       uint64 // address in the program's code, 0 none
-	Region   uint64 // id of a parallel region, 0 none
-	A, B     uint64
-	More     []byte // the records that continue it, 32 bytes each
+	Folded   bool     // a sync_region that is the wait in it, too; a task_create by the task that the thread is in;
+	//                   dependences of which there is one, in Kind and B
+	Cut    bool // not all of a list or text was kept
+	Rare   bool // it is from the ring of rare events
+	Value  uint32
+	PC     uint64 // address in the program's code, 0 none
+	Region uint64 // id of a parallel region, 0 none
+	A, B   uint64
+	More   []byte // the records that continue it, 32 bytes each
 }
 
 // How a record has a code address, and what else a has (recorder_place).

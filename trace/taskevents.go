@@ -25,6 +25,9 @@ func (e *Event) Dependences() (out []Dependence) {
 	if e.Code != Dependences {
 		return nil
 	}
+	if e.Folded {
+		return []Dependence{{e.B, uint16(e.Kind)}}
+	}
 	left := int(e.Value)
 	for b := e.More; len(b) >= recordSize && left > 0; b = b[recordSize:] {
 		types := le.Uint32(b[12:])

@@ -129,9 +129,13 @@ func kept(r recording) (lines []string) {
 			case trace.ThreadEnd:
 				e.Kind = 0
 			}
+			arguments := more(&e, current)
+			if e.Code == trace.Dependences {
+				e.Kind, e.B = 0, 0 // what a single one has there is among the arguments
+			}
 			const addressMask = 1<<48 - 1
 			line := fmt.Sprint(g.LWP, e.Code, e.Kind, e.Endpoint, e.Value, (e.A|e.PC)&addressMask, e.B)
-			for _, n := range more(&e, current) {
+			for _, n := range arguments {
 				line += fmt.Sprint(" ", n)
 			}
 			lines = append(lines, line)

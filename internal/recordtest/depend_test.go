@@ -65,6 +65,9 @@ func checkDependences(t *testing.T, p running, tasks int) {
 	for i, e := range lists {
 		want, all := scanDependences(t, said)
 		got := e.Dependences()
+		if e.Folded != (e.Value == 1 && len(got) == 1) {
+			t.Errorf("%d dependences in a record of %+v", len(got), e)
+		}
 		for i := range got {
 			if got[i].Type == 2 { // out
 				got[i].Type = 3

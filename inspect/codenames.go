@@ -25,6 +25,9 @@ type codeNames struct {
 	// rehearsing is set while only what is read of the target counts: nothing is named.
 	rehearsing bool
 
+	between map[uint64]bool // standsBetween, by lookup address
+	linked  func() bool     // the C library is linked into the executable
+
 	calls map[uint64]string    // what the call before a return address calls
 	args  map[callArg]codeWord // what its arguments are
 
@@ -52,14 +55,14 @@ func (c *codeNames) kindOf(f unwind.Frame) frameKind {
 	if c.owned(pc) || f.Module != nil && filepath.Base(f.Module.Path) == recorderFile {
 		return kindRuntime
 	}
-	if f.Module == nil || libc.IsSystem(f.Module.Path) {
-		return kindSystem
-	}
-	if f.Module.Main && c.startsProgram(pc) {
+	if f.Module == nil || libc.IsSystem(f.Module.Path) || libc.IsSanitizer(f.Module.Path) {
 		return kindSystem
 	}
 	if c.isGlue(f) {
 		return kindGlue
+	}
+	if c.standsBetween(pc, f.Module) {
+		return kindSystem
 	}
 	return kindUser
 }
@@ -109,6 +112,9 @@ func (c *codeNames) lookup(pc uint64, kind frameKind) []symbolize.Frame {
 	case sym == nil:
 	case kind == kindRuntime || kind == kindSystem:
 		fs = exported(sym, pc)
+		if f, err := sym.Function(pc); len(fs) == 0 && c.between[pc] && err == nil {
+			fs = append(fs, f)
+		}
 	default:
 		fs, _ = sym.Code(pc) // a frame without a name is shown by its address
 		fs = c.goNames(pc, fs)

@@ -125,6 +125,9 @@ func New(cfg Config) (*Inspector, error) {
 		return nil, err
 	}
 	in.code = &codeNames{
+		between: map[uint64]bool{}, linked: sync.OnceValue(func() bool {
+			return libc.New(libc.Config{Target: cfg.Target}).Kind() == libc.Unknown
+		}),
 		target: cfg.Target, sym: cfg.Symbolizer, unw: cfg.Unwinder, openmp: in.roster.runtimes,
 		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
 		within: map[uint64]construct{},

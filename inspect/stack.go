@@ -7,7 +7,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
-	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -152,11 +151,11 @@ func (s *stacks) called(n *native, function string) bool {
 		return false
 	}
 	for _, f := range st.frames {
-		if f.Module == nil || !libc.IsSystem(f.Module.Path) {
+		name, system := s.code.systemFunction(f)
+		if !system {
 			return strings.HasPrefix(s.code.callTarget(f.PC), function)
 		}
-		name, _, ok := s.code.sym.Exported(f.LookupPC())
-		if ok && strings.HasPrefix(strings.TrimLeft(name, "_"), function) {
+		if strings.HasPrefix(name, function) {
 			return true
 		}
 	}
@@ -170,7 +169,7 @@ func (s *stacks) sleepsIn(n *native, function string) bool {
 		return false
 	}
 	for _, f := range s.stackOf(n).frames {
-		if f.Module != nil && !libc.IsSystem(f.Module.Path) {
+		if _, system := s.code.systemFunction(f); !system && f.Module != nil {
 			at, err := s.code.sym.Function(f.LookupPC())
 			return err == nil && at.Function == function
 		}

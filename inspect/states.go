@@ -72,7 +72,7 @@ func (s *states) gather(n *native) *rtl.Evidence {
 
 func (s *states) evidenceFrame(n *native, st *stack, i int) rtl.EvidenceFrame {
 	f := st.frames[i]
-	ef := rtl.EvidenceFrame{PC: f.PC, CFA: f.CFA}
+	ef := rtl.EvidenceFrame{PC: f.PC, CFA: f.CFA, Between: s.code.kindOf(f) == kindSystem}
 	if f.Module != nil {
 		ef.Module = filepath.Base(f.Module.Path)
 	}

@@ -59,3 +59,23 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 }
+
+func TestWatchedPrograms(t *testing.T) {
+	for name, want := range map[string]bool{
+		"__tsan_func_entry": true, "__asan_report_load8": true, "__ubsan_handle_type_mismatch_v1": true,
+		"__sanitizer_cov_trace_pc": true, "__gcov_merge_add": true, "mcount": true, "_mcount@GLIBC_2.2.5": true,
+		"mcounter": false, "asan_work": false, "omp_unset_lock": false, "pthread_mutex_unlock": false,
+	} {
+		if got := Instrumentation(name); got != want {
+			t.Errorf("Instrumentation(%q) = %v", name, got)
+		}
+	}
+	for name, want := range map[string]bool{
+		"pthread_mutex_lock": true, "pthread_cond_wait": true, "sem_wait": true, "mtx_lock": true,
+		"omp_set_lock": false, "GOMP_critical_start": false, "pthread_create": false, "malloc": false,
+	} {
+		if got := Interposes(name); got != want {
+			t.Errorf("Interposes(%q) = %v", name, got)
+		}
+	}
+}

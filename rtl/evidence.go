@@ -38,6 +38,9 @@ type EvidenceFrame struct {
 	Low    uint64 // entry of the function; 0 if unknown
 	Module string // base name of the module's file
 	Owned  bool   // the code belongs to the runtime that is asked
+	// Between is set for code that stands between the program or a runtime and the C library,
+	// as a sanitizer's does: who called it waits.
+	Between bool
 }
 
 // Entry is a call of user code into a runtime.

@@ -72,8 +72,8 @@ func (ev *Evidence) Working() string {
 	return "its innermost frame is user code"
 }
 
-// System reports whether the frame is the C library's or the kernel's.
-func (f EvidenceFrame) System() bool { return libc.IsSystem(f.Module) }
+// System reports whether the frame is the C library's or the kernel's, or stands before it.
+func (f EvidenceFrame) System() bool { return f.Between || libc.IsSystem(f.Module) }
 
 // WaitingState is the inferred state of a thread that waits for what is at id, a kind
 // of thing that the words of kind say. A null id is unknown.

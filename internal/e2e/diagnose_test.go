@@ -43,6 +43,7 @@ type lane struct {
 	name    string
 	family  string // of the runtime
 	build   string
+	watched string // by which sanitizer the program is; empty: none
 	runtime func(testing.TB) omptest.Runtime
 	mode    omptest.Mode // of the run, if the program does not crash
 	full    bool         // only in a full run: see omptest.Full
@@ -80,6 +81,9 @@ func allLanes() []lane {
 }
 
 func (l lane) String() string {
+	if l.watched != "" {
+		return l.name + "-" + l.build + "-" + l.watched
+	}
 	if l.mode == omptest.Live {
 		return l.name + "-" + l.build + "-live"
 	}
@@ -122,6 +126,9 @@ func (l lane) run(t *testing.T, e expectation) omptest.Run {
 	b := omptest.Build{Program: e.program, Flags: []string{"-" + l.build, "-g"}}
 	if e.bare {
 		b.Flags[1] = "-g0"
+	}
+	if l.watched != "" {
+		b.Flags = append(b.Flags, "-fsanitize="+l.watched)
 	}
 	if l.family == "libgomp" {
 		b.Compiler = omptest.GCC

@@ -91,10 +91,38 @@ func TestIsLanguage(t *testing.T) {
 	for file, want := range map[string]bool{
 		"/usr/lib/libstdc++.so.6": true, "/usr/lib/libc++.so.1": true, "/usr/lib/libgfortran.so.5": true,
 		"/lib/libgcc_s.so.1": true, "/lib/libc.so.6": false,
+		"/lib/libtsan.so.2": true, "/usr/lib/libclang_rt.asan-x86_64.so": true, "/usr/lib/libjemalloc.so.2": true,
 		"/usr/lib/libother.so.1": false, "/home/me/libatomically.so": false,
 	} {
 		if got := libc.IsLanguage(file); got != want {
 			t.Errorf("%q: %v, want %v", file, got, want)
+		}
+	}
+}
+
+func TestSanitizers(t *testing.T) {
+	for file, want := range map[string]bool{
+		"/lib/x86_64-linux-gnu/libtsan.so.2": true, "/usr/lib/libasan.so.8": true, "/usr/lib/libclang_rt.asan.so": true,
+		"/lib/libc.so.6": false, "/home/me/libtsanity.so": false, "/usr/lib/libjemalloc.so.2": false,
+	} {
+		if got := libc.IsSanitizer(file); got != want {
+			t.Errorf("IsSanitizer(%q) = %v", file, got)
+		}
+	}
+	for function, want := range map[string]bool{
+		"__tsan::call_pthread_cancel_with_cleanup(int (*)(void*), void (*)(void*), void*)": true,
+		"__sanitizer::internal_usleep(unsigned long long)":                                 true,
+		"__interceptor_pause": true, "main": false, "tsan_work": false,
+	} {
+		if got := libc.InSanitizer(function); got != want {
+			t.Errorf("InSanitizer(%q) = %v", function, got)
+		}
+	}
+	for function, want := range map[string]bool{
+		"__futex_abstimed_wait_common": true, "pthread_cond_wait": true, "start_thread": true, "waits": false,
+	} {
+		if got := libc.Waits(function); got != want {
+			t.Errorf("Waits(%q) = %v", function, got)
 		}
 	}
 }

@@ -16,6 +16,22 @@ var languageLibraries = []string{
 	"libstdc++", "libc++", "libc++abi", "libgcc_s", "libunwind", "libgfortran", "libquadmath", "libatomic",
 }
 
+// sanitizers are the runtimes of code that compilers have watched. They call the C library in
+// place of the program, and know nothing of its locks.
+var sanitizers = []string{"libasan", "libtsan", "libubsan", "liblsan", "libhwasan", "libclang_rt"}
+
+// sanitizerCode begins the names of the functions of these, where they are linked into the
+// executable.
+var sanitizerCode = []string{
+	"__asan", "__tsan", "__ubsan", "__lsan", "__hwasan", "__msan", "__sanitizer", "__interception", "__interceptor_",
+	"___interceptor_",
+}
+
+// allocators take the place of the C library's. They know nothing of the program's locks either.
+var allocators = []string{
+	"libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc", "libtbbmalloc_proxy",
+}
+
 // IsSystem reports whether the file at a path is the C library's, the loader's or the
 // kernel's. Both the program and its runtimes call these to wait, so that their frames
 // do not tell who called.
@@ -27,10 +43,24 @@ func IsSystem(file string) bool {
 	})
 }
 
-// IsLanguage reports whether the file at a path is a library that comes with compilers.
+// IsLanguage reports whether the file at a path is a library that comes with compilers, or an
+// allocator.
 func IsLanguage(file string) bool {
+	return isOf(languageLibraries, file) || isOf(sanitizers, file) || isOf(allocators, file)
+}
+
+// IsSanitizer reports whether the file at a path is the runtime of a sanitizer.
+func IsSanitizer(file string) bool { return isOf(sanitizers, file) }
+
+// InSanitizer reports whether the function of that name is one of a sanitizer's runtime.
+func InSanitizer(function string) bool {
+	return slices.ContainsFunc(sanitizerCode, func(p string) bool { return strings.HasPrefix(function, p) })
+}
+
+// isOf reports whether the file at a path is a library of that list.
+func isOf(list []string, file string) bool {
 	base := path.Base(file)
-	return slices.ContainsFunc(languageLibraries, func(l string) bool { return strings.HasPrefix(base, l+".") })
+	return slices.ContainsFunc(list, func(l string) bool { return strings.HasPrefix(base, l+".") })
 }
 
 // threadStarts are the functions in which threads begin: their frames are the
@@ -39,6 +69,21 @@ var threadStarts = []string{"clone", "clone3", "__clone", "__clone3", "__clone_i
 
 // StartsThread reports whether a function is one in which threads begin.
 func StartsThread(function string) bool { return slices.Contains(threadStarts, function) }
+
+// waits begins the names of the C library's functions in which threads wait, and of those in
+// which they begin.
+var waits = []string{
+	"__futex_abstimed_wait", "__lll_lock_wait", "__lll_timed", "__pthread_", "pthread_", "__new_sem_", "sem_wait",
+	"sem_timedwait", "sem_clockwait", "__sem_", "do_futex_wait", "__clock_nanosleep", "clock_nanosleep", "__nanosleep",
+	"nanosleep", "start_thread", "clone3", "__clone", "clone",
+}
+
+// Waits reports whether the function of that name is one of the C library's in which threads
+// wait, or begin. It is for programs into which the C library is linked; others may call a
+// function of their own so.
+func Waits(function string) bool {
+	return slices.ContainsFunc(waits, func(p string) bool { return strings.HasPrefix(function, p) })
+}
 
 // StartsProgram reports whether a function is one of those that call main.
 func StartsProgram(function string) bool {

@@ -182,6 +182,8 @@ func (p *Program) calleeKind(name string, entry uint64) calleeKind {
 	switch {
 	case rtl.OpaqueCall(name):
 		return calleeOpaque
+	case rtl.Instrumentation(name):
+		return calleeHarmless
 	case entry == 0 && name == "":
 		return calleeUnknown
 	case entry == 0 && !rtl.LockLike(name): // a symbol that nobody defines is never called

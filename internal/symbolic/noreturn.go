@@ -41,7 +41,20 @@ func NoReturn(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	// std::__throw_length_error and its like, and those of libc++ in its own namespace.
 	return noReturn[name] || strings.HasPrefix(name, "_ZNSt3__1") && strings.Contains(name, "__throw_") ||
-		strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_")
+		strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_") || sanitizerEnds(name)
+}
+
+// sanitizerEnds reports whether a function is one by which code that was built with a
+// sanitizer ends the program on a mistake. Variants that go on have a suffix.
+func sanitizerEnds(name string) bool {
+	switch {
+	case strings.HasSuffix(name, "_noabort"):
+		return false
+	case strings.HasPrefix(name, "__asan_report_"), strings.HasPrefix(name, "__hwasan_report_"):
+		return true
+	}
+	return strings.HasPrefix(name, "__ubsan_handle_") &&
+		(strings.HasSuffix(name, "_abort") || name == "__ubsan_handle_builtin_unreachable")
 }
 
 // ReturnsTwice reports whether the function of that name is one of the setjmp family.

@@ -1,0 +1,55 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// watchedLanes are programs that a sanitizer watches: its code is called by the program's all the
+// time, and stands between the program or the runtime and the C library. Processes, as the
+// sanitizers' shadows make cores of terabytes.
+func watchedLanes() []lane {
+	var out []lane
+	for _, sanitizer := range []string{"thread", "address", "undefined"} {
+		for _, l := range []lane{
+			{name: "libomp-16", family: "libomp", runtime: func(tb testing.TB) omptest.Runtime {
+				return omptest.RuntimeOf(tb, 16)
+			}},
+			{name: "libgomp-bookworm", family: "libgomp", runtime: func(tb testing.TB) omptest.Runtime {
+				return omptest.Libgomp(tb)
+			}},
+		} {
+			l.build, l.watched, l.mode = "O1", sanitizer, omptest.Live
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// watchedVerdicts are kinds of mistakes, and what looks alike and is healthy.
+func watchedVerdicts() []expectation {
+	return []expectation{
+		{program: "lock_cycle", kind: picture.VerdictDeadlock, threads: 2,
+			waits: []string{"lock first", "lock second"}},
+		{program: "verdict_lock_path", args: []string{"1"}, kind: picture.VerdictLockOrphaned, threads: anyNumber,
+			says: []string{"lock stat"}},
+		{program: "verdict_lock_path", args: []string{"2"}},
+		{program: "verdict_barrier_left", kind: picture.VerdictBarrierDivergent, threads: 2,
+			waits: []string{"barrier", "barrier"}},
+		{program: "verdict_mutex_lock", kind: picture.VerdictDeadlock, threads: 2,
+			waits: []string{"lock queue", "mutex journal"}},
+		{program: "verdict_condition", args: []string{"1"}},
+	}
+}
+
+// TestVerdictsUnderSanitizers asserts the verdicts on programs that a sanitizer watches.
+func TestVerdictsUnderSanitizers(t *testing.T) {
+	for _, l := range watchedLanes() {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			l.verdicts(t, watchedVerdicts())
+		})
+	}
+}

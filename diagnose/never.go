@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -173,10 +174,40 @@ func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
 	if w.Kind == picture.WaitThreads {
 		v.Evidence = append(v.Evidence, w.Evidence)
 	}
-	if words[0] != "" {
-		v.Evidence = append(v.Evidence, "no other thread's code may reach "+words[0])
-	} else {
+	others := otherWakers(d, w, lwps)
+	switch {
+	case words[0] == "":
 		v.Evidence = append(v.Evidence, "all threads of the process sleep")
+	case len(others) == 0:
+		v.Evidence = append(v.Evidence, "no other thread's code may reach "+words[0])
+	default:
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the code of %s may reach %s, but cannot before: %s",
+			count(len(others)), words[0], waitsOf(d, others)))
 	}
 	return v
+}
+
+// otherWakers are the threads whose code may wake those that wait as w does, but for these.
+func otherWakers(d *drawer, w *picture.Wait, lwps []int) []int {
+	c := d.facts.Wakers
+	if w.Kind == picture.WaitSemaphore {
+		c = d.locks[w.Thread].MayRelease
+	}
+	if c == nil {
+		return nil // any code may
+	}
+	return slices.DeleteFunc(slices.Clone(c.Threads), func(lwp int) bool { return slices.Contains(lwps, lwp) })
+}
+
+// waitsOf says what some threads wait for.
+func waitsOf(d *drawer, lwps []int) string {
+	var all []string
+	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
+		text := d.who(lwp)
+		if w := d.waits[lwp]; w != nil {
+			text += " waits for " + describe(d.target(w))
+		}
+		all = append(all, text)
+	}
+	return phrase.Clauses(all, maxNamed, len(lwps))
 }

@@ -38,48 +38,6 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 	}
 }
 
-// soleHolder is the one thread that may hold a lock, acquired on some paths to where it is (under
-// an if, say), or by a call of which it is not known which lock it acquires, where nobody else can: its
-// code may still come to release it, all others that may release it wait for it themselves, and no code
-// leaves it without a release but that where the holder is now, which has not come to its end. Where
-// code leaves it somewhere, one who waits may be the one that did. Where a thread waits in the very call
-// that may have acquired it, that call was made by more than one, and any of them may have left it
-// before; but not where the holder is in that call again, for another lock.
-func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (picture.Holder, bool) {
-	waiters := b.sameTarget(w)
-	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
-		return slices.Contains(waiters, h.Thread)
-	})
-	if len(l.Leaves) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
-		others = l.Holders // it waits for what it holds itself, if not in the call that acquired it
-	} else if len(l.Leaves) > 0 && len(others) < len(l.Holders) {
-		return picture.Holder{}, false
-	}
-	if len(others) != 1 || !slices.Contains(l.MayRelease.Threads, others[0].Thread) {
-		return picture.Holder{}, false
-	}
-	h := others[0]
-	passed := func(at picture.Leave) bool {
-		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
-	}
-	madeBy := func(lwp int) bool {
-		taken := h.Taken
-		return taken != nil && taken.PC != nil && slices.ContainsFunc(b.frames(lwp), func(f picture.Frame) bool {
-			return f.PC != nil && *f.PC == *taken.PC && f.Module == taken.Module
-		})
-	}
-	another := len(l.Leaves) == 0 && !slices.Contains(waiters, h.Thread) && madeBy(h.Thread)
-	if slices.ContainsFunc(l.Leaves, passed) || !another && slices.ContainsFunc(waiters, madeBy) {
-		return picture.Holder{}, false
-	}
-	for _, e := range may.edges {
-		if !e.to.isThread() || e.to.lwp != h.Thread && !slices.Contains(waiters, e.to.lwp) {
-			return picture.Holder{}, false
-		}
-	}
-	return h, true
-}
-
 // releasersOf is the bundle of those who may release a lock, which locks with the same share.
 func (b *builder) releasersOf(l *picture.Lock) *bundle {
 	lwps := slices.Clone(l.MayRelease.Threads)

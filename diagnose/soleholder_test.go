@@ -1,0 +1,69 @@
+package diagnose_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestHolderAtEnd draws a thread that waits for a lock which it may have acquired itself, in the code of
+// its region: so may another that has come to the end of that.
+func TestHolderAtEnd(t *testing.T) {
+	for _, atEnd := range []bool{false, true} {
+		s := team(2)
+		l := s.lock("a")
+		one, taken := 1, &picture.Frame{Function: "f", Construct: "parallel", File: "f.c", Line: 3}
+		l.Waiting = &one
+		l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible, Taken: taken}}
+		l.MayRelease = &picture.Candidates{Threads: []int{1}}
+		s.waits(1, picture.WaitLock, "a")
+		s.arrived("b", 0x5000, []int{2}, 1)
+		for i := range s.Facts.Waits {
+			w := &s.Facts.Waits[i]
+			w.Region, w.EndOfRegion = "r", atEnd && w.Thread == 2
+		}
+		want := picture.VerdictSelfDeadlock
+		if atEnd {
+			want = picture.VerdictLockOrphaned
+		}
+		if vs := diagnose.Run(s.Picture); len(vs) == 0 || vs[0].Kind != want {
+			t.Errorf("the other is at the end: %v: %v, want %s", atEnd, kindsOf(vs), want)
+		}
+	}
+}
+
+// TestHolderByUnknownCall draws a thread that may have acquired a lock by one of several calls, while another
+// waits for it in one of these: that may have acquired it there before, and left it.
+func TestHolderByUnknownCall(t *testing.T) {
+	at, entry := picture.Hex(0x1234), picture.Hex(0x1000)
+	for i, same := range []bool{false, true, true} {
+		s := team(2)
+		l, one := s.lock("a"), 1
+		call := picture.Frame{Kind: picture.FrameUser, Function: "f", PC: &at, Entry: &entry, Module: "m"}
+		own := picture.Frame{Kind: picture.FrameUser, Function: "g", PC: &entry, Module: "m"}
+		if same {
+			own.Function = "f"
+		}
+		l.Waiting = &one
+		l.Holders = []picture.Holder{
+			{Thread: 1, Certainty: picture.Possible}, {Thread: 2, Certainty: picture.Possible, Taken: &call},
+		}
+		if i == 2 { // nor is it known of the other, of which the same is said
+			l.Holders[1].Taken = nil
+		}
+		l.MayRelease = &picture.Candidates{Threads: []int{1, 2}}
+		s.waits(2, picture.WaitLock, "a")
+		s.waits(1, picture.WaitJoin, "b").On = 2
+		for i := range s.Threads {
+			s.Threads[i].UserStack = []picture.Frame{[]picture.Frame{own, call}[i]}
+		}
+		want := picture.VerdictDeadlock
+		if same {
+			want = picture.VerdictLockOrphaned
+		}
+		if vs := diagnose.Run(s.Picture); len(vs) == 0 || vs[0].Kind != want {
+			t.Errorf("%d: in the same function: %v: %v, want %s", i, same, kindsOf(vs), want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -27,12 +28,18 @@ func (r *run) core(ended <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	t, err := session.Open(context.Background(), cores[0], session.Options{})
-	if err != nil {
-		return err
+	pic, err := limited(func(ctx context.Context) (*picture.Picture, error) {
+		t, err := session.Open(ctx, cores[0], session.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer t.Close()
+		return lookAt(ctx, t)
+	})
+	if errors.Is(err, errEndless) {
+		r.find("endless look", "at a core: %v", err)
+		return nil
 	}
-	defer t.Close()
-	pic, err := pictureOf(t)
 	if err != nil {
 		return err
 	}

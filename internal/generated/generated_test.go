@@ -29,6 +29,9 @@ const ordinary = 6
 // shrunk is how many programs are made small of those that fail alike: it takes a hundred runs.
 const shrunk = 1
 
+// every is after how many programs a run logs what it has counted.
+const every = 100
+
 // coreTurn is of how many programs one leaves a core to look at, if it is killed.
 const coreTurn = 4
 
@@ -136,6 +139,7 @@ func TestGenerated(t *testing.T) {
 	close(batches)
 	workers.Wait()
 	t.Log(&spent)
+	t.Log(k.sum())
 	for _, what := range slices.Sorted(maps.Keys(k.counts)) {
 		t.Logf("%6d %s", k.counts[what], what)
 	}
@@ -159,6 +163,31 @@ func (k *campaign) count(what string, n int) {
 	k.counts[what] += n
 }
 
+// begin counts a program, and logs now and then what there is up to it: a run that is cut off counts too.
+func (k *campaign) begin() {
+	k.count("programs", 1)
+	if k.counted("programs")%every == 0 {
+		k.t.Log(k.sum())
+	}
+}
+
+// sum is what has been counted, in one line.
+func (k *campaign) sum() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text := fmt.Sprintf("so far: %d programs, %d hangs, %d looks, %d at cores", k.counts["programs"],
+		k.counts["hangs"], k.counts["looks"], k.counts["looks at cores"])
+	for _, what := range slices.Sorted(maps.Keys(k.counts)) {
+		if class, ok := strings.CutPrefix(what, programsWith); ok {
+			text += fmt.Sprintf(", %d with %s", k.counts[what], class)
+		}
+	}
+	return text
+}
+
+// programsWith begins what counts programs of which something is wrong, by what was found first.
+const programsWith = "programs that failed: "
+
 // try builds some programs, and runs each in one of the ways to wait.
 func (k *campaign) try(c Config, programs []*Program) {
 	dir, err := os.MkdirTemp(k.dir, "batch")
@@ -173,13 +202,13 @@ func (k *campaign) try(c Config, programs []*Program) {
 		return
 	}
 	for i, p := range programs {
-		k.count("programs", 1)
+		k.begin()
 		k.count("programs with "+string(p.Mistake), 1)
 		c.Env = modes[p.Seed%uint64(len(modes))]
 		out, err := Run(exe, c, p, i, p.Seed/2%coreTurn == 0)
 		if err != nil {
 			k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
-			k.count("error", 1)
+			k.count(programsWith+"error", 1)
 			continue
 		}
 		k.note(c, p, out)
@@ -203,6 +232,9 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 		k.count("finding: "+f.Class, 1)
 		k.count("finding: "+c.name()+": "+f.Class, 1)
 		k.t.Errorf("seed %d, %q, %s: %s: %s", p.Seed, p.Mistake, c, f.Class, f.Text)
+	}
+	if len(out.Findings) > 0 {
+		k.count(programsWith+out.Findings[0].Class, 1)
 	}
 	if len(out.Findings) > 0 && k.keep != "" {
 		cause := fmt.Sprintf("programs with a finding: %s of %q", out.Findings[0].Class, p.Mistake)

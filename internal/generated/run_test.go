@@ -3,6 +3,7 @@ package generated
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -121,6 +122,9 @@ func Run(exe string, c Config, p *Program, n int, core bool) (Outcome, error) {
 	}()
 	defer r.close()
 	err = r.follow()
+	if errors.Is(err, errEndless) { // which is a finding
+		err, r.killed = nil, false
+	}
 	if err == nil && r.killed && (core || len(r.Findings) > 0) {
 		err = r.core(done)
 	}
@@ -143,29 +147,27 @@ func (r *run) truth() (Truth, error) { return readTruth(r.pid, r.page) }
 
 // picture is what the tool says of the process.
 func (r *run) picture() (*picture.Picture, error) {
-	if r.target == nil {
-		t, err := session.Open(context.Background(), strconv.Itoa(r.pid), session.Options{})
-		if err != nil {
-			return nil, err
+	old := r.target
+	r.target = nil // is lost with a look that does not end
+	var target *session.Target
+	pic, err := limited(func(ctx context.Context) (*picture.Picture, error) {
+		t := old
+		if t == nil {
+			var err error
+			if t, err = session.Open(ctx, strconv.Itoa(r.pid), session.Options{}); err != nil {
+				return nil, err
+			}
 		}
-		r.target = t
-	}
-	return pictureOf(r.target)
-}
-
-// pictureOf is what the tool says of a target.
-func pictureOf(t *session.Target) (*picture.Picture, error) {
-	q := session.Report()
-	q.Budget = 0
-	a, err := t.Look(context.Background(), q)
-	if err != nil {
+		pic, err := lookAt(ctx, t)
+		target = t
+		return pic, err
+	})
+	if errors.Is(err, errEndless) {
+		r.find("endless look", "%v", err)
 		return nil, err
 	}
-	defer a.Close()
-	if blind != nil {
-		blind(a.Picture)
-	}
-	return a.Picture, nil
+	r.target = target
+	return pic, err
 }
 
 // blind is a fault of the judge, for the test of what finds faults: it takes something out of
@@ -206,7 +208,9 @@ func (r *run) follow() error {
 			}
 			continue // it has ended between
 		}
-		if err := r.look(); err != nil {
+		if err := r.look(); errors.Is(err, errEndless) {
+			return err
+		} else if err != nil {
 			r.find("error", "%v", err)
 		}
 		// Every second program that is healthy is killed amid its work.

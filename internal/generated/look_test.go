@@ -1,0 +1,87 @@
+package generated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// Limits of a look, which takes a fraction of a second, and on a busy machine some seconds.
+var (
+	lookLimit = 100 * time.Second
+	lookGrace = 20 * time.Second // in which one ends that is told to
+)
+
+// errEndless is a look that did not end in its time; if it did not when it was told to either, its target
+// is lost with it.
+var errEndless = errors.New("a look did not end")
+
+// limited is what a look finds, which may take lookLimit, with what it opens.
+func limited(look func(context.Context) (*picture.Picture, error)) (*picture.Picture, error) {
+	type answer struct {
+		pic *picture.Picture
+		err error
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+	defer cancel()
+	done := make(chan answer, 1)
+	go func() {
+		pic, err := look(ctx)
+		done <- answer{pic, err}
+	}()
+	select {
+	case a := <-done:
+		if errors.Is(a.err, context.DeadlineExceeded) {
+			a.err = fmt.Errorf("%w in %v: %w", errEndless, lookLimit, a.err)
+		}
+		return a.pic, a.err
+	case <-time.After(lookLimit + lookGrace):
+	}
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	return nil, fmt.Errorf("%w in %v:\n%s", errEndless, lookLimit+lookGrace, stacks)
+}
+
+// lookAt is what the tool says of a target.
+func lookAt(ctx context.Context, t *session.Target) (*picture.Picture, error) {
+	q := session.Report()
+	q.Budget = 0
+	a, err := t.Look(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if blind != nil {
+		blind(a.Picture)
+	}
+	return a.Picture, nil
+}
+
+// TestEndlessLook has a look that does not end be given up, whether it ends when it is told to or not.
+func TestEndlessLook(t *testing.T) {
+	defer func(limit, grace time.Duration) { lookLimit, lookGrace = limit, grace }(lookLimit, lookGrace)
+	lookLimit, lookGrace = time.Millisecond, time.Minute
+	_, err := limited(func(ctx context.Context) (*picture.Picture, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if !errors.Is(err, errEndless) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one that ends when it is told to: %v", err)
+	}
+	lookGrace = time.Millisecond
+	forever := make(chan struct{})
+	defer close(forever)
+	_, err = limited(func(context.Context) (*picture.Picture, error) {
+		<-forever
+		return nil, nil
+	})
+	if !errors.Is(err, errEndless) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("one that does not: %v", err)
+	}
+}

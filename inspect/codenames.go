@@ -216,10 +216,12 @@ func (c *codeNames) callTarget(ret uint64) string {
 }
 
 // readCall is callTarget of a call that was not read yet.
-func (c *codeNames) readCall(ret uint64) string {
-	sym := c.sym
-	a := c.target.Arch()
-	call, ok := arch.CallBefore(a, c.target, ret)
+func (c *codeNames) readCall(ret uint64) string { return calledBefore(c.target, c.sym, ret) }
+
+// calledBefore names what the call instruction before the return address ret calls, or "".
+func calledBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64) string {
+	a := target.Arch()
+	call, ok := arch.CallBefore(a, target, ret)
 	if !ok || sym == nil {
 		return ""
 	}
@@ -228,7 +230,7 @@ func (c *codeNames) readCall(ret uint64) string {
 		if name := entryName(sym, call.Target); name != "" {
 			return name
 		}
-		if slot, ok = arch.PLTSlot(a, c.target, call.Target); !ok {
+		if slot, ok = arch.PLTSlot(a, target, call.Target); !ok {
 			return ""
 		}
 	} else if call.Kind != arch.CallSlot {

@@ -54,8 +54,7 @@ func most[T any](list []T, number func(T) int64) []T {
 // onlyTests reports whether the call that returns to pc is one that does not wait. LLVM's
 // runtime before 19 tells of it as of one that does.
 func (r *recorded) onlyTests(pc uint64) bool {
-	name := r.code.callTarget(pc)
-	return name == "omp_test_lock" || name == "omp_test_nest_lock"
+	return lockCallOf(r.code.callTarget(pc)) == LockCallTests
 }
 
 // row adds what a row of statistics tells.

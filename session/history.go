@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -29,6 +30,9 @@ type History struct {
 	copy      *trace.Recording  // the last that was read
 	called    map[uint64]string // names of critical sections by the code that enters them
 	program   string            // its base name
+
+	target callbacks.Target
+	calls  map[uint64]inspect.LockCall // by the address that they return to
 }
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
@@ -46,7 +50,7 @@ func (t *Target) History() (*History, error) {
 		return nil, err
 	}
 	memory := t.memory.Look()
-	h := &History{Reader: reader, copies: memory.Part()}
+	h := &History{Reader: reader, copies: memory.Part(), target: target}
 	h.known.memory, reader.Ledger = memory.Part(), h.copies
 	if t.Living() {
 		h.now = monotonic

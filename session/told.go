@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
@@ -158,7 +159,7 @@ func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
 // orders of acquisition that can end in a deadlock.
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
 	t := h.Teller(rec, nil)
-	s := analyze.Stats(rec, w, nil)
+	s := analyze.Stats(rec, w, func(pc uint64) bool { return h.lockCall(pc) != inspect.LockCallWaits })
 	out := &picture.Statistics{
 		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
 	}
@@ -166,7 +167,7 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 		out.Rows = append(out.Rows, t.row(&s.Rows[i]))
 	}
 	out.Rows = alike(out.Rows)
-	for _, cycle := range analyze.LockOrder(rec, w, nil) {
+	for _, cycle := range analyze.LockOrder(rec, w, h.onlyTests) {
 		var o picture.LockOrder
 		for i := range cycle {
 			first, second := cycle[i].Events()
@@ -179,6 +180,23 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 	}
 	return out
 }
+
+// lockCall is what the call does that returns to pc.
+func (h *History) lockCall(pc uint64) inspect.LockCall {
+	call, known := h.calls[pc]
+	if !known && pc != 0 {
+		if call = inspect.LockCallBefore(h.target, h.sym, pc); h.calls == nil {
+			h.calls = map[uint64]inspect.LockCall{}
+		}
+		if len(h.calls) < PlacesMax {
+			h.calls[pc] = call
+		}
+	}
+	return call
+}
+
+// onlyTests reports whether the call that returns to pc is known to wait for no lock.
+func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == inspect.LockCallTests }
 
 // row is a row of statistics with its names.
 func (t *Teller) row(r *analyze.Row) picture.Statistic {

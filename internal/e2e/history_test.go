@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,6 +82,9 @@ func recordedHistory(t *testing.T, runtime omptest.Runtime, program, arg string,
 	if line := pic.Facts.History.Timeline; line == nil || len(line.Rows) != len(pic.Threads) || line.Quiet <= 0 {
 		t.Errorf("the timeline is %+v", line)
 	}
+	if program == "held_long" {
+		checkStillWaiting(t, cmd.Process.Pid, arg)
+	}
 	for _, th := range pic.Threads {
 		if th.State == nil || th.State.Recorded == "" && program == "history" || th.State.Disputed() {
 			t.Errorf("thread %d: %+v", th.LWP, th.State)
@@ -119,5 +123,25 @@ func TestHistoryStillWaiting(t *testing.T) {
 				t.Errorf("the healthy twin: %+v", v)
 			}
 		})
+	}
+}
+
+// checkStillWaiting holds what trace stats tells of a process that runs held_long against what its threads do, also of
+// releases whose events do not tell a test of a lock from a wait for it.
+func checkStillWaiting(t *testing.T, pid int, arg string) {
+	t.Helper()
+	status, out, errs := output(t, "trace", "stats", strconv.Itoa(pid))
+	var waits, held string
+	for line := range strings.Lines(out) {
+		switch {
+		case strings.Contains(line, "wait for lock shelf") && strings.Contains(line, "held_long.c:37"):
+			waits = line
+		case strings.Contains(line, "visitor"):
+			held = line
+		}
+	}
+	if contended := strings.Contains(waits, "3 waited "); status != 0 || errs != "" || contended != (arg == "0") ||
+		arg == "0" && !strings.Contains(waits, "for holder held_long.c:23") {
+		t.Errorf("trace stats: exit status %d, printed %q, of the waits %q, also %q", status, errs, waits, held)
 	}
 }

@@ -216,14 +216,21 @@ func TestStats(t *testing.T) {
 }
 
 // TestStatsStillWaiting counts a wait for a lock that is not over, and no test of the lock: of its
-// call, if the event does not tell.
+// call, if the event does not tell. Who enters a critical section always waits.
 func TestStatsStillWaiting(t *testing.T) {
+	stillWaiting(t, 1, 0)
+	stillWaiting(t, 5, 1)
+}
+
+// stillWaiting has a thread that waits for a lock of a kind; unknown is whether that counts if nobody knows of calls.
+func stillWaiting(t *testing.T, kind uint8, unknown int) {
+	t.Helper()
 	s := newScript(3)
 	for i := range 3 {
 		s.implicit(i, region, 1)
 	}
 	s.take(0, 3, 5)
-	for i, kind := range []uint8{1, 2} { // a lock, and a test of one
+	for i, kind := range []uint8{kind, 2} { // a lock, and a test of one
 		s.at(1+i, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x404000, B: 5})
 	}
 	s.now += 5_000_000
@@ -232,7 +239,7 @@ func TestStatsStillWaiting(t *testing.T) {
 	for _, c := range []struct {
 		tests func(uint64) bool
 		want  int
-	}{{nil, 0}, {func(uint64) bool { return true }, 0}, {func(uint64) bool { return false }, 1}} {
+	}{{nil, unknown}, {func(uint64) bool { return true }, unknown}, {func(uint64) bool { return false }, 1}} {
 		waiting := 0
 		for _, r := range analyze.Stats(rec, analyze.Window{}, c.tests).Rows {
 			if waiting += r.Waiting; r.Waiting > 0 && (r.Longest < 5*time.Millisecond || r.Wait != r.Longest) {

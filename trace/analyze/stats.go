@@ -86,12 +86,12 @@ type collector struct {
 }
 
 // Stats makes statistics of the events of a window. tests reports whether the call that returns to
-// pc only tests a lock; nil if nobody knows. LLVM's runtime before 19 tells of such a call as of one
-// that waits: what is not over counts as a wait only if it is none.
+// pc only tests a lock, or may do so; nil if nobody knows. LLVM's runtime before 19 tells of such a call
+// as of one that waits: what is not over counts as a wait only if it is none.
 func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statistics {
 	rec = rec.Connected()
 	c := collector{clock: &rec.Clock, tests: tests, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
-	if tests == nil && rec.Source == ofCalls { // whose calls tell which they are
+	if rec.Source == ofCalls { // whose calls tell which they are
 		c.tests = func(uint64) bool { return false }
 	}
 	s := &Statistics{}
@@ -167,7 +167,11 @@ func (c *collector) End(s *Span) {
 
 // lasts reports whether a call that is not over is known to wait.
 func (c *collector) lasts(s *Span) bool {
-	return c.tests != nil && !isTest(s.Kind) && s.PC != 0 && !c.tests(s.PC)
+	const lock, nestLock = 1, 3 // ompt_mutex_t
+	if s.Kind != lock && s.Kind != nestLock {
+		return !isTest(s.Kind) // who enters a critical section waits
+	}
+	return c.tests != nil && s.PC != 0 && !c.tests(s.PC)
 }
 
 // contended counts a wait for a lock that another thread had.

@@ -46,7 +46,7 @@ func recordedRuns(t *testing.T) []omptest.Run {
 			load = "LD_PRELOAD="
 		}
 		// Of small rings a report reads little, and a look is cheap.
-		runs[i].Env = append(slices.Clone(runs[i].Env), load+omptest.Recorder(t), "OMPD_RECORDER_MEMORY=512K")
+		runs[i].Env = append(slices.Clone(runs[i].Env), load+omptest.Recorder(t), "OMPD_RECORDER_MEMORY=256K")
 	}
 	return runs
 }
@@ -84,6 +84,9 @@ func (c *statesCount) String() string {
 
 // count holds the states of one picture against each other, and tells those that differ.
 func (c *statesCount) count(t *testing.T, pic *picture.Picture) {
+	if c.names == nil {
+		c.names = map[string]int{}
+	}
 	c.looks++
 	for i := range pic.Threads {
 		th := &pic.Threads[i]
@@ -126,24 +129,33 @@ func inTransition(th *picture.Thread) bool {
 // soak-states` looks 100,000 times.
 func TestRecordedStates(t *testing.T) {
 	runs := recordedRuns(t)
-	const slice = 250 // looks at one process
-	share := rounds(t, "OMPD_STATE_ROUNDS", 90) / len(runs)
-	all := statesCount{names: map[string]int{}}
-	for i, run := range runs {
-		t.Run(fmt.Sprint(i, "-", run.Runtime.Name), func(t *testing.T) {
-			c := statesCount{names: map[string]int{}}
-			for left := share; left > 0; left -= slice {
-				lookForStates(t, run, min(left, slice), &c)
-			}
-			const transitions = 2 // of a short run
-			if different := c.moved + c.disputed; c.threads < share || different*1000 > c.threads+transitions*1000 {
-				t.Errorf("of %d states, %d are not those that were recorded", c.threads, different)
-			}
-			t.Logf("%s", c.String())
-			all.add(c)
-		})
+	counts := make([]statesCount, len(runs))
+	const slice = 100 // looks at one process
+	for left := rounds(t, "OMPD_STATE_ROUNDS", 90) / len(runs); left > 0; left -= slice {
+		for i, run := range runs {
+			t.Run(fmt.Sprint(i, "-", run.Runtime.Name), func(t *testing.T) {
+				lookForStates(t, run, min(left, slice), &counts[i])
+				t.Logf("so far: %s", total(counts).String())
+			})
+		}
 	}
-	t.Logf("in all: %s", all.String())
+	for i, c := range counts {
+		const transitions = 2 // of a short run
+		if different := c.moved + c.disputed; c.threads < c.looks || different*1000 > c.threads+transitions*1000 {
+			t.Errorf("%s: of %d states, %d are not those that were recorded", runs[i].Runtime.Name, c.threads,
+				different)
+		}
+		t.Logf("%s %q: %s", runs[i].Runtime.Name, runs[i].Env, c.String())
+	}
+}
+
+// total adds counts up.
+func total(counts []statesCount) *statesCount {
+	all := &statesCount{names: map[string]int{}}
+	for _, c := range counts {
+		all.add(c)
+	}
+	return all
 }
 
 // lookForStates looks at one process some times.

@@ -40,6 +40,11 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		if final == n && awaited < n && o.region.level() > 1 {
 			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
 		}
+		if r.Err() == nil && final == n && awaited == n && o.region.level() > 1 &&
+			r.Uint(f.Generation)&^barFlags == barFirst {
+			return overhead("all members of a nested team that was formed have come, and no barrier was passed since",
+				o.call(), o.sleeping())
+		}
 		if r.Err() == nil && final == n && awaited < n {
 			return state(rtl.StateWaitBarrier, awaited,
 				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, "+

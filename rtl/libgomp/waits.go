@@ -98,6 +98,7 @@ func overwritten(ev *rtl.Evidence, a callbacks.Address, word uint64) bool {
 const (
 	barWaitingForTask = 2 // all have arrived, and tasks are left
 	barFlags          = 7
+	barFirst          = 8 // one was passed: of a nested team, whose members meet when it is formed, that one
 )
 
 // WaitedBarrier describes the barrier that the thread waits at. The runtime counts

@@ -57,7 +57,7 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states lint generate fuzz fuzz-cores clean
+.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -136,6 +136,13 @@ soak-server: deps ## abuse a server for a while (DURATION=10m), on a unix socket
 soak-recorder: RECORDS = 1000000000
 soak-recorder: deps ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
 	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -timeout 2h -v -run '^TestWritersSoak$$' ./internal/recordtest
+
+# The recorder writes into memory that it maps, and has no heap: what the address sanitizer watches is not there. That
+# must be loaded before all others, too, which a tool is not. What it writes is read by other processes, of which the
+# thread sanitizer knows nothing. Of libompd, TestLibraryIsClean of `make test` runs with the address sanitizer.
+sanitize: deps ## run the tests of the recorder with the sanitizer of undefined behaviour
+	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
+	$(TEST) -timeout $(TEST_TIMEOUT) ./internal/recordtest
 
 soak-states: N = 100000
 soak-states: deps ## look at recorded programs N times: states that are inferred are those that were recorded

@@ -11,7 +11,7 @@ import (
 func Recorder(tb testing.TB) string {
 	tb.Helper()
 	module := filepath.Dir(filepath.Dir(Programs(tb)))
-	inputs := []any{hashFile(tb, filepath.Join(module, "Makefile"))}
+	inputs := []any{hashFile(tb, filepath.Join(module, "Makefile")), os.Getenv("CFLAGS")} // make takes those
 	for _, pattern := range []string{"*.c", "*.h"} {
 		files, _ := filepath.Glob(filepath.Join(module, "recorder", pattern))
 		for _, file := range files {

@@ -309,6 +309,10 @@ func (c *codeNames) codeAt(addr callbacks.Address, src rtl.SourceLocation) *pict
 	return code
 }
 
+// signalFrame stands for the kernel's trampoline, which the handler of a signal returns to: the next frame is where
+// the signal came.
+const signalFrame = "<signal handler called>"
+
 // named makes the frames of one native frame out of the names of its code.
 func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []picture.Frame {
 	base := picture.Frame{
@@ -316,6 +320,10 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []picture.Fr
 	}
 	if f.Module != nil {
 		base.Module = filepath.Base(f.Module.Path)
+	}
+	if f.Signal {
+		base.Function = signalFrame
+		return []picture.Frame{base}
 	}
 	if len(names) == 0 || len(names) == 1 && names[0].Function == "" && names[0].Line == 0 {
 		if f.Module != nil {

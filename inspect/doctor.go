@@ -171,7 +171,7 @@ func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
 	}
 	all, unread, why := 0, 0, ""
 	for _, n := range d.roster.natives {
-		if n.rt != rt && (n.rt != nil || !n.blank) || n.lwp == 0 { // a blank one may be of any runtime
+		if n.rt != rt && (n.rt != nil || n.blank == nil) || n.lwp == 0 { // a blank one may be of any runtime
 			continue
 		}
 		all++
@@ -201,7 +201,7 @@ func (d *doctor) checkStacks() picture.Check {
 	whole := 0
 	for _, n := range d.roster.natives {
 		st := d.stacks.stackOf(n)
-		if len(st.frames) > 0 && st.err == nil && !n.blank {
+		if len(st.frames) > 0 && st.err == nil && n.blank == nil {
 			whole++
 		}
 	}

@@ -58,7 +58,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 		from: p, pic: pic, waits: p.waits.all(), locks: map[lockKey]int{}, families: map[string][]int{},
 		facts: &picture.Facts{StacksWhole: p.reach.allStacks(), TasksCut: len(pic.Tasks) >= MaxTasks,
 			Lost: p.states.lost()},
-		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank }),
+		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank != nil }),
 	}
 	g.facts.Recorded, g.facts.History = p.recorded.find()
 	for i := range g.waits {

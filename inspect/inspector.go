@@ -197,6 +197,7 @@ func (in *Inspector) Target() callbacks.Target { return in.cfg.Target }
 // Describe says what the target is, and what is odd about it as a whole.
 func (in *Inspector) Describe(about picture.Target, warnings ...error) {
 	in.cfg.About = about
+	in.roster.findOverrun()
 	for _, err := range warnings {
 		in.notes.warn("%s", message(err))
 	}

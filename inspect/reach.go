@@ -49,7 +49,7 @@ func (r *reach) threads(family string) []int {
 		if n.lwp == 0 || n.info.Role == rtl.RoleIdle || n.info.HiddenHelper {
 			continue
 		}
-		if n.blank || r.flows.program.MayRelease(r.flows.thread(n), family) {
+		if n.blank != nil || r.flows.program.MayRelease(r.flows.thread(n), family) {
 			out = append(out, n.lwp)
 		}
 	}
@@ -97,6 +97,6 @@ func (r *reach) mayBind(pc uint64, name string) bool {
 // none of them shows is not there.
 func (r *reach) allStacks() bool {
 	return !slices.ContainsFunc(r.roster.natives, func(n *native) bool {
-		return n.blank || n.lwp != 0 && n.info.Role != rtl.RoleIdle && !r.stacks.whole(r.stacks.stackOf(n))
+		return n.blank != nil || n.lwp != 0 && n.info.Role != rtl.RoleIdle && !r.stacks.whole(r.stacks.stackOf(n))
 	})
 }

@@ -128,6 +128,9 @@ func (in *Inspector) completeTarget(p *picture.Picture) {
 // Warnings are what could not be read, and why; each once.
 func (in *Inspector) Warnings() []string {
 	out := append(in.notes.limits(), in.notes.list...)
+	if why := in.roster.zeroed(); why != "" {
+		out = append(out, why)
+	}
 	for _, rt := range in.roster.runtimes {
 		for _, w := range rt.Identity().Warnings {
 			out = append(out, rt.id+": "+w)

@@ -10,7 +10,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
-	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
@@ -84,26 +83,6 @@ func (r *roster) listNatives() error {
 		}
 	}
 	return nil
-}
-
-// findZeroed finds threads whose stack and thread-local data are not in a core: gcore
-// leaves zeros where it could not read.
-func (r *roster) findZeroed() {
-	lib := libc.New(libc.Config{Target: r.target})
-	var zeroed []int
-	for _, n := range r.wanted() {
-		if lib.Zeroed(n.pthread) {
-			n.blank = true
-			zeroed = append(zeroed, n.lwp)
-		}
-	}
-	if len(zeroed) > 0 {
-		r.notes.warn("the thread control block of %s (first: LWP %d) reads as zeros: whatever wrote the core could "+
-			"not read "+
-			"their stacks, as gdb's gcore cannot with glibc 2.42 and newer; what these threads do is not known. "+
-			"A core written by the kernel has everything",
-			threads(len(zeroed)), zeroed[0])
-	}
 }
 
 // finder is a runtime that finds the OpenMP thread of one native thread.
@@ -310,8 +289,8 @@ type native struct {
 	lwp     int
 	pthread uint64
 	regs    *callbacks.Registers
-	asked   bool // for the registers
-	blank   bool // its stack and thread-local data are missing
+	asked   bool  // for the registers
+	blank   error // why its stack and thread-local data are missing; nil if they are there
 	rt      *runtimeView
 	h       handles.Thread
 	info    rtl.ThreadInfo

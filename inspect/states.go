@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
-	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
-
-// missingInCore is what a core lacks of threads whose control blocks are zeros.
-const missingInCore = "its stack and thread-local data are not in the core"
 
 // states tells what threads do: it gathers the evidence, and asks their runtimes.
 type states struct {
@@ -120,8 +117,8 @@ func (s *states) entry(st *stack, user int) *rtl.Entry {
 func (s *states) stateOf(n *native) (rtl.ThreadState, error) {
 	if n.state == nil {
 		n.state = &threadState{}
-		if n.blank {
-			n.state.State, n.state.Evidence = rtl.StateUndefined, picture.UnreadText+missingInCore
+		if n.blank != nil {
+			n.state.State, n.state.Evidence = rtl.StateUndefined, strings.TrimPrefix(message(n.blank), blankDoes)
 			return n.state.ThreadState, nil
 		}
 		n.state.ThreadState, n.state.err = n.rt.State(n.h, s.evidence(n))

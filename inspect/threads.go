@@ -79,9 +79,9 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 		Crashed: n.lwp != 0 && n.lwp == l.about.CrashedLWP,
 	}
 	state := rtl.StateUndefined
-	if n.blank {
+	if n.blank != nil {
 		t.Role = picture.RoleUnknown
-		n.errs = appendOnce(n.errs, errBlank)
+		n.errs = appendOnce(n.errs, n.blank)
 	}
 	if why := l.unreadable(n); why != "" {
 		t.Role = picture.RoleUnknown
@@ -94,7 +94,7 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 	case n.rt != nil:
 		state = l.fillOpenMP(&t, n)
 	}
-	if n.lwp != 0 && !n.blank {
+	if n.lwp != 0 && n.blank == nil {
 		t.UserStack = l.model.userStack(n, state)
 		t.Goroutine = l.stacks.stackOf(n).goroutine()
 		t.MPI = l.mpi.call(n)
@@ -114,9 +114,6 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 	}
 	return t
 }
-
-// errBlank is the error of a thread whose control block is zeros.
-var errBlank = errors.New("what it does " + picture.UnreadText + missingInCore)
 
 // fillOpenMP adds what the runtime knows of the thread and returns its state.
 func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {

@@ -49,10 +49,10 @@ func NoRuntime(runtimes []Runtime) string {
 
 // Undecided says why the picture does not tell whether the program hangs though no verdict
 // says that it does; empty if it tells, or the program died of what keeps its threads from being read:
-// its runtime's memory was overwritten.
+// its runtime's memory was overwritten, or a stack was exceeded, perhaps into those of other threads.
 func (p *Picture) Undecided() string {
 	if p.Target.CrashedLWP != 0 && slices.ContainsFunc(p.Verdicts, func(v Verdict) bool {
-		return v.Kind == VerdictOverwritten && v.Certainty != Possible
+		return (v.Kind == VerdictOverwritten || v.Kind == VerdictStackOverflow) && v.Certainty != Possible
 	}) {
 		return ""
 	}

@@ -94,6 +94,7 @@ func handlers() []expectation {
 			never: "libgomp-sid", waits: []string{what},
 			says: []string{
 				"for " + what, "which interrupted pay verdict_handler.c:40", "a handler must not wait for " + what,
+				"at <signal handler called>",
 			},
 		}, strconv.Itoa(way), "1")...)
 	}

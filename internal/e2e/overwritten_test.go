@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -54,6 +55,38 @@ func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
 		known := th.Role != picture.RoleUnknown && th.Role != picture.RoleNone
 		if known != whole || !whole && th.State != nil {
 			t.Errorf("LWP %d: role %v, state %v", th.LWP, th.Role, th.State)
+		}
+	}
+}
+
+// TestStackOverrun ends a program that has written through its own stack over that of another thread: the stack
+// overflow is told, and of the other thread that it was overwritten, not that the core lacks it.
+func TestStackOverrun(t *testing.T) {
+	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(string(compiler)+level, func(t *testing.T) {
+				run := omptest.Run{Mode: omptest.Kernel, Runtime: omptest.RuntimeOf(t, 16)}
+				run.Env = []string{"OMP_STACKSIZE=1M"}
+				run.Exe = omptest.Compile(t, omptest.Build{Program: "verdict_stack_next", Compiler: compiler,
+					Flags: []string{level, "-g"}})
+				if compiler == omptest.GCC {
+					run.Runtime = omptest.Libgomp(t)
+				}
+				status, pic := verdictsOf(t, omptest.Dump(t, run).Core)
+				found := (expectation{}).faults(pic.Verdicts)
+				if status != cli.ExitOK || len(found) != 1 || found[0].Kind != picture.VerdictStackOverflow {
+					t.Errorf("exit status %d, verdicts %+v, want one stack overflow", status, found)
+				}
+				said := 0
+				for _, th := range pic.Threads {
+					if strings.Contains(strings.Join(th.Errors, "\n"), "its own stack into that of this thread") {
+						said++
+					}
+				}
+				if said != 1 || strings.Contains(strings.Join(pic.Warnings, "\n"), "reads as zeros") {
+					t.Errorf("%d threads are said to be overwritten, want 1; warnings %q", said, pic.Warnings)
+				}
+			})
 		}
 	}
 }

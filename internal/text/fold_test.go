@@ -375,3 +375,18 @@ func BenchmarkTaskStream(b *testing.B) {
 		}, false)
 	}
 }
+
+// TestNoVerdictTaskwait tells threads that wait for their child tasks as one: each waits for those of its own task.
+func TestNoVerdictTaskwait(t *testing.T) {
+	pic := &picture.Picture{Threads: slices.Concat(ownTasks(0x1000), ownTasks(0x2000)),
+		Target: picture.Target{Kind: "process", PID: 7}}
+	if got, want := NoVerdict(pic), "not known whether it hangs: all 2 threads wait: in a taskwait"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// ownTasks is a thread that waits for its child tasks: the address is that of its own task.
+func ownTasks(task picture.Hex) []picture.Thread {
+	return []picture.Thread{{Runtime: "libomp", State: &picture.State{Name: "wait_taskwait"},
+		WaitKind: picture.WaitTaskwait, WaitID: &task}}
+}

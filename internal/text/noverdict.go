@@ -149,11 +149,11 @@ func waitPhrase(t picture.Thread) string {
 	switch {
 	case strings.HasPrefix(what, "barrier"):
 		return "at a barrier"
+	case what == "taskwait" || what == "taskgroup": // each has its own, of which the address tells nothing
+		return "in a " + what
 	case t.WaitID != nil || t.WaitName != "":
 		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)),
 			Name: t.WaitName, Address: unnamed(t)})
-	case what == "taskwait" || what == "taskgroup":
-		return "in a " + what
 	}
 	return "for " + strings.ReplaceAll(what, "_", " ")
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,11 +49,15 @@ type lane struct {
 	runtime func(testing.TB) omptest.Runtime
 	mode    omptest.Mode // of the run, if the program does not crash
 	full    bool         // only in a full run: see omptest.Full
+	rare    bool         // in a full run, or if the date chooses it out of all such
+	release int          // of the compiler; 0: the usual one
 }
 
 // lanes are the runtimes with builds of several kinds, as cores and live.
 func lanes() []lane {
-	return slices.DeleteFunc(allLanes(), func(l lane) bool { return l.full && !omptest.Full() })
+	return slices.DeleteFunc(allLanes(), func(l lane) bool {
+		return (l.full || l.rare && !omptest.Turn(rareTurn, l.String())) && !omptest.Full()
+	})
 }
 
 func allLanes() []lane {
@@ -61,7 +67,7 @@ func allLanes() []lane {
 	gnu := func(n int) func(testing.TB) omptest.Runtime {
 		return func(tb testing.TB) omptest.Runtime { return omptest.Libgomps(tb)[n] }
 	}
-	return []lane{
+	return append(rareLanes(llvm, gnu), []lane{
 		{name: "libomp-14", family: "libomp", build: "O2", runtime: llvm(14), mode: omptest.Gcore, full: true},
 		{name: "libomp-15", family: "libomp", build: "O1", runtime: llvm(15), mode: omptest.Gcore, full: true},
 		{name: "libomp-16", family: "libomp", build: "O0", runtime: llvm(16), mode: omptest.Gcore},
@@ -77,17 +83,18 @@ func allLanes() []lane {
 		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Gcore, full: true},
 		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Live},
 		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu(3), mode: omptest.Kernel},
-	}
+	}...)
 }
 
 func (l lane) String() string {
 	if l.watched != "" {
 		return l.name + "-" + l.build + "-" + l.watched
 	}
-	if l.mode == omptest.Live {
-		return l.name + "-" + l.build + "-live"
+	name := l.name + "-" + strings.ReplaceAll(l.build, " ", "")
+	if l.mode == omptest.Live && !l.rare {
+		name += "-live"
 	}
-	return l.name + "-" + l.build
+	return name
 }
 
 // turn reports whether a case runs today: all do in one lane of each family, and in one of
@@ -96,7 +103,7 @@ func (l lane) turn(name string) bool {
 	switch {
 	case omptest.Full() || slices.Contains([]string{"libomp-16-O1", "libgomp-bookworm-O2"}, l.String()):
 		return true
-	case l.mode == omptest.Live:
+	case l.mode == omptest.Live && !l.rare:
 		return omptest.Turn(2, name) == (l.build == "O1")
 	}
 	return omptest.Turn(rest, l.String(), name)
@@ -123,13 +130,14 @@ func (l lane) runs(e expectation) bool {
 // run builds a program in the lane and says how to run it.
 func (l lane) run(t *testing.T, e expectation) omptest.Run {
 	t.Helper()
-	b := omptest.Build{Program: e.program, Flags: []string{"-" + l.build, "-g"}}
+	b := omptest.Build{Program: e.program, Flags: []string{"-g"}, Release: l.release}
 	if e.bare {
-		b.Flags[1] = "-g0"
+		b.Flags[0] = "-g0"
 	}
 	if l.watched != "" {
 		b.Flags = append(b.Flags, "-fsanitize="+l.watched)
 	}
+	b.Flags = append(strings.Fields("-"+l.build), b.Flags...)
 	if l.family == "libgomp" {
 		b.Compiler = omptest.GCC
 	}
@@ -168,7 +176,7 @@ func TestVerdicts(t *testing.T) {
 func (l lane) verdicts(t *testing.T, es []expectation) {
 	t.Helper()
 	for _, e := range es {
-		if !l.runs(e) || e.crash && l.mode == omptest.Live {
+		if !l.runs(e) || e.crash && l.mode == omptest.Live || l.family == "libgomp" && l.release != 0 && !inC(t, e) {
 			continue
 		}
 		name := strings.Join(slices.Concat([]string{e.program}, e.args, e.env,
@@ -180,6 +188,13 @@ func (l lane) verdicts(t *testing.T, es []expectation) {
 			e.check(t, l, l.look(t, e))
 		})
 	}
+}
+
+// inC reports whether a program is in C.
+func inC(t *testing.T, e expectation) bool {
+	t.Helper()
+	_, err := os.Stat(filepath.Join(omptest.Programs(t), e.program+".c"))
+	return err == nil
 }
 
 // verdictsOf are the picture that diagnose prints as JSON, with the verdicts, and

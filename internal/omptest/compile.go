@@ -13,6 +13,7 @@ import (
 type Build struct {
 	Program  string   // name without suffix: barrier
 	Compiler Compiler // whose; none means LLVM's
+	Release  int      // of the compiler; 0 means the usual one
 	Flags    []string // for the compiler; none means -O1 -g
 	Strip    bool     // remove symbols and debug information afterwards
 }
@@ -33,7 +34,7 @@ func Compile(tb testing.TB, b Build) string {
 	}
 	programs := Programs(tb)
 	source := findSource(tb, programs, b.Program)
-	compiler := b.Compiler.forSource(tb, source)
+	compiler := b.compiler(tb, source)
 	// The path of the source is in the debug information: a checkout does not take the programs of
 	// another, which may be gone.
 	inputs := []any{source, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
@@ -41,14 +42,26 @@ func Compile(tb testing.TB, b Build) string {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
 	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {
-		exe := filepath.Join(dir, b.Program)
+		exe, flags := filepath.Join(dir, b.Program), b.Flags
 		if b.Compiler == GCC {
-			buildGCC(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+			buildGCC(tb, programs, compiler, filepath.Base(source), exe, flags)
 		} else {
-			build(tb, programs, compiler, filepath.Base(source), exe, b.Flags)
+			if b.Release != 0 {
+				flags = append(releaseFlags(tb, b.Release, dir), flags...)
+			}
+			build(tb, programs, compiler, filepath.Base(source), exe, flags)
 		}
 	})
 	return filepath.Join(dir, b.Program)
+}
+
+// compiler finds the compiler for a source file.
+func (b Build) compiler(tb testing.TB, source string) string {
+	tb.Helper()
+	if b.Release != 0 {
+		return b.Compiler.released(tb, source, b.Release)
+	}
+	return b.Compiler.forSource(tb, source)
 }
 
 // stripped is a stripped copy of exe: both have the same build ID.

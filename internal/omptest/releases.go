@@ -1,0 +1,80 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gccSuites are the releases of Debian beside 12 whose compilers for C are tested, by the release of GCC.
+var gccSuites = map[int]string{14: "trixie", 15: "sid", 16: "sid"}
+
+// gccLibraries are the packages that GCC's programs need beside their C library.
+var gccLibraries = []string{"libisl23", "libmpc3", "libmpfr6", "libgmp10", "libzstd1", "zlib1g"}
+
+// released finds the compiler of one release for a file: LLVM's of Debian 12, or GCC's C compiler of another release
+// of Debian.
+func (c Compiler) released(tb testing.TB, source string, release int) string {
+	tb.Helper()
+	Needs(tb, "compilers")
+	ext := filepath.Ext(source)
+	if c == GCC {
+		if ext != ".c" {
+			tb.Fatalf("GCC %d is there for C only", release)
+		}
+		return suiteGCC(tb, release)
+	}
+	name := fmt.Sprintf("%s-%d", map[string]string{".c": "clang", ".cc": "clang++"}[ext], release)
+	path, err := exec.LookPath(name)
+	if err != nil {
+		tb.Fatalf("no compiler: %v: apt-get install clang-%d", err, release)
+	}
+	return path
+}
+
+// releaseFlags are those with which a compiler of LLVM finds the header and the library of its release, which gets a
+// link in made: Debian installs them of one release only.
+func releaseFlags(tb testing.TB, release int, made string) []string {
+	tb.Helper()
+	dir := filepath.Join(debianPackage(tb, fmt.Sprintf("libomp-%d-dev", release)), llvmLib(release))
+	headers, _ := filepath.Glob(filepath.Join(dir, "clang/*/include/omp.h"))
+	if len(headers) != 1 {
+		tb.Fatalf("package libomp-%d-dev has %d omp.h, want 1", release, len(headers))
+	}
+	must(tb, os.Symlink(RuntimeOf(tb, release).Lib, filepath.Join(made, "libomp.so")))
+	return []string{"-isystem", filepath.Dir(headers[0]), "-L", made}
+}
+
+// suiteGCC is GCC's C compiler out of one release of Debian. It was built with a newer C library than the system's:
+// scripts start each of its programs by the loader of the former. What it makes is linked with the headers and the
+// start files of the system, and with the runtime of its own release.
+func suiteGCC(tb testing.TB, release int) string {
+	tb.Helper()
+	suite, version := gccSuites[release], fmt.Sprint(release)
+	dir := func(name string) string { return suitePackage(tb, suite, name) }
+	const lib, target = "usr/lib/x86_64-linux-gnu", "x86_64-linux-gnu"
+	libraries := []string{filepath.Join(dir("libc6"), lib)}
+	for _, name := range gccLibraries {
+		libraries = append(libraries, filepath.Join(dir(name), lib))
+	}
+	driver := filepath.Join(dir("gcc-"+version+"-x86-64-linux-gnu"), "usr/bin", target+"-gcc-"+version)
+	start := fmt.Sprintf("#!/bin/sh\nexec %s/ld-linux-x86-64.so.2 --library-path %s ", libraries[0],
+		strings.Join(libraries, ":"))
+	programs := filepath.Join("usr/libexec/gcc", target, version)
+	made := cached(tb, "tools", keyOf("gcc", start, driver), func(made string) {
+		script := func(name, program, args string) {
+			must(tb, os.WriteFile(filepath.Join(made, name), []byte(start+program+args+" \"$@\"\n"), 0o755))
+		}
+		script("cc1", filepath.Join(dir("cpp-"+version+"-x86-64-linux-gnu"), programs, "cc1"), "")
+		script("collect2", filepath.Join(dir("gcc-"+version+"-x86-64-linux-gnu"), programs, "collect2"), "")
+		must(tb, os.Symlink(filepath.Join(dir("libgomp1"), lib, "libgomp.so.1"), filepath.Join(made, "libgomp.so")))
+		files := filepath.Join(dir("libgcc-"+version+"-dev"), "usr/lib/gcc", target, version)
+		script("gcc", driver, fmt.Sprintf(" -B$(dirname \"$0\")/ -B%s/ -L$(dirname \"$0\") "+
+			"-Wl,--allow-shlib-undefined "+
+			"-fno-use-linker-plugin", files))
+	})
+	return filepath.Join(made, "gcc")
+}

@@ -215,6 +215,38 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// TestStatsJoined has a worker of which no event tells that its region is over, and the initial task, which goes on.
+func TestStatsJoined(t *testing.T) {
+	s := newScript(2)
+	s.at(0, tracetest.Record{Code: uint8(trace.ImplicitTask), Kind: 1, Flags: 1, A: 1<<48 | 1, B: 9})
+	s.at(0, tracetest.Record{Code: uint8(trace.ParallelBegin), Kind: 1, Flags: 1, B: region})
+	for i := range 2 {
+		s.implicit(i, region, 1)
+		s.scope(i, trace.SyncRegion, 9, 1)
+	}
+	s.scope(0, trace.SyncRegion, 9, 2)
+	s.implicit(0, region, 2)
+	s.at(0, tracetest.Record{Code: uint8(trace.ParallelEnd), Kind: 1, Flags: 2, B: region})
+	s.now += 1_000_000
+	s.at(0, tracetest.Record{Code: uint8(trace.Flush)})
+	rec := s.Read(t)
+	open, seen := 0, 0
+	for _, r := range analyze.Stats(rec, analyze.Window{}, nil).Rows {
+		title := analyze.Title(r.What, r.Kind, r.Lock, rec.Words(nil))
+		switch title {
+		case "initial task":
+			open += r.Open
+		case "implicit task", "barrier at the end of the region":
+			if seen++; r.Open != 0 || r.Count != 2 || r.What == analyze.Sync && r.Barriers != 1 {
+				t.Errorf("%s: %+v", title, r)
+			}
+		}
+	}
+	if open != 1 || seen != 2 {
+		t.Errorf("%d initial tasks are open, %d rows of the region", open, seen)
+	}
+}
+
 // TestStatsStillWaiting counts a wait for a lock that is not over, and no test of the lock: of its
 // call, if the event does not tell. Who enters a critical section always waits.
 func TestStatsStillWaiting(t *testing.T) {

@@ -105,8 +105,12 @@ func (m *machine) pop(at uint64) {
 	n := len(m.stack) - 1
 	s := &m.stack[n]
 	m.stack = m.stack[:n]
-	if s.What == Sync && atEnd(s.Kind) {
-		if join, ok := m.joined[s.Region]; ok && s.Begin < join && join < at {
+	if ends := s.What == Sync && atEnd(s.Kind); ends || s.What == Implicit {
+		join, ok := m.joined[s.Region]
+		if ok = ok && s.Begin < join; ok && join <= at {
+			s.Open = false // it is over with its region, though no event tells yet
+		}
+		if ok && ends && join < at {
 			m.idle(s, join, at)
 			return
 		}

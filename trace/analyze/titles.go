@@ -9,6 +9,9 @@ func Title(what What, kind uint8, lock uint64, words trace.Words) string {
 	case Region:
 		return "parallel region"
 	case Implicit:
+		if kind&1 != 0 { // ompt_task_initial
+			return "initial task"
+		}
 		return "implicit task"
 	case Task:
 		return "task"

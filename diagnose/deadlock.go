@@ -21,10 +21,10 @@ func deadlocks(d *drawer) []picture.Verdict {
 			continue
 		}
 		path := d.cycle(n)
-		if path == nil || d.onlyConditions(path) {
+		ring := d.rings[n]
+		if path == nil || d.onlyConditions(path) || behindLock(d, ring) {
 			continue
 		}
-		ring := d.rings[n]
 		for _, m := range ring.nodes {
 			done[m], d.reported[m.lwp] = true, true
 		}

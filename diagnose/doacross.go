@@ -14,7 +14,7 @@ const maxReasons = 2
 
 // awaited is the iteration that a thread waits for.
 func awaited(w *picture.Wait) []int64 {
-	if w.Awaits == nil {
+	if w == nil || w.Awaits == nil {
 		return nil
 	}
 	return w.Awaits.Iteration
@@ -45,7 +45,7 @@ func doacrossStuck(d *drawer) []picture.Verdict {
 		}
 		ring := d.rings[node{lwp: lwp}]
 		waiters, ok := onlyIterations(d, w, ring)
-		if !ok {
+		if !ok || behindLock(d, ring) {
 			continue
 		}
 		for _, m := range ring.nodes {
@@ -54,6 +54,23 @@ func doacrossStuck(d *drawer) []picture.Verdict {
 		out = append(out, iterationsMissing(d, waiters))
 	}
 	return out
+}
+
+// behindLock reports whether those of a ring wait for iterations of a loop, or at barriers, and one of their
+// team waits for a lock, and will never have it: that may be the one that is to post, and a verdict on the
+// lock says what keeps it.
+func behindLock(d *drawer, r *ring) bool {
+	i := slices.IndexFunc(r.nodes, func(n node) bool { return len(awaited(d.waits[n.lwp])) > 0 })
+	if i < 0 {
+		return false
+	}
+	w := d.waits[r.nodes[i].lwp]
+	if _, ok := onlyIterations(d, w, r); !ok || d.regions[w.Region] == nil {
+		return false
+	}
+	return slices.ContainsFunc(d.regions[w.Region].Threads, func(lwp int) bool {
+		return d.waits[lwp] != nil && d.waits[lwp].Kind.Exclusive() && d.isStuck(lwp)
+	})
 }
 
 // onlyIterations lists the threads of a ring that wait for iterations of one team's loop; not

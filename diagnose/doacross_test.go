@@ -25,6 +25,7 @@ func TestDoacross(t *testing.T) {
 	stuck := func(says string, lwps ...int) want {
 		return hang(picture.VerdictDoacrossStuck, "depend(source)", says, lwps...)
 	}
+	behind := likely(picture.VerdictLockOrphaned, "same order", "thread 0 (LWP 1), which waits for iteration 1", 2)
 	check(t, []scenario{
 		{"of each other", 2, func(s scene) {
 			s.awaits(1, 1)
@@ -63,7 +64,22 @@ func TestDoacross(t *testing.T) {
 			s.awaits(1, 1)
 			s.holds(3, 2, picture.WaitLock, "a")
 		}, nil},
+		{"of one that waits for a lock that was left", 2, leftLock(func(s scene) { s.awaits(1, 1) }),
+			[]want{behind}},
+		{"of each other, beside a lock that was left", 3, leftLock(func(s scene) {
+			s.awaits(1, 1)
+			s.awaits(3, 0)
+		}), []want{behind}},
 		{"alone", 1, func(s scene) { s.awaits(1, 1) },
 			[]want{stuck("thread 0 (LWP 1) waits for iteration 1 of a loop", 1)}},
 	})
+}
+
+// leftLock has the second thread wait for a lock, which all may still release; change is what else is so.
+func leftLock(change func(scene)) func(scene) {
+	return func(s scene) {
+		s.lock("a").MayRelease = &picture.Candidates{Threads: all(len(s.Threads))}
+		s.waits(2, picture.WaitLock, "a")
+		change(s)
+	}
 }

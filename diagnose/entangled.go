@@ -18,7 +18,7 @@ func (o *orphan) entangled(d *drawer) (threads []int, evidence []string, ok bool
 	for i, l := range o.locks {
 		waiters := d.sameTarget(o.waits[i])
 		n := slices.IndexFunc(l.Holders, func(h picture.Holder) bool {
-			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil
+			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil && d.waits[h.Thread].Kind.Exclusive()
 		})
 		if n < 0 || len(l.Leaves) > 0 {
 			return nil, nil, false

@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -92,5 +93,35 @@ func TestNeverWoken(t *testing.T) {
 				s.Threads[i].Level = some(0)
 			}
 		}), nil},
+	})
+}
+
+// TestBehindLock: who could post a semaphore waits for a lock. One who may have that sleeps until somebody
+// posts: if its code comes to no release any more, the lock was left, and if it does, that is not known.
+func TestBehindLock(t *testing.T) {
+	sleeper := func(may ...int) func(scene) {
+		return asleep(picture.WaitSemaphore, func(s scene) {
+			s.Facts.Waits = s.Facts.Waits[2:]
+			l := s.lock("a")
+			l.MayRelease = &picture.Candidates{Threads: may}
+			l.Holders = []picture.Holder{
+				{Thread: 1, Certainty: picture.Possible}, {Thread: 3, Certainty: picture.Possible},
+			}
+			for _, lwp := range []int{1, 2} {
+				s.waits(lwp, picture.WaitLock, "a")
+			}
+		})
+	}
+	never := likely(picture.VerdictNeverWoken, "post", "the code of 2 threads may reach a call that posts a "+
+		"semaphore, but cannot before: thread 0 (LWP 1) waits for lock a; thread 1 (LWP 2) waits for lock a", 3)
+	check(t, []scenario{
+		{"comes to no release", 3, sleeper(1, 2), []want{
+			likely(picture.VerdictLockOrphaned, "release the lock", "each of them waits for it or comes to no "+
+				"release any more", 1, 2), never}},
+		{"may release it", 3, sleeper(1, 2, 3), []want{never}},
+		{"may release it, and does not sleep", 3, func(s scene) {
+			sleeper(1, 2, 3)(s)
+			s.Facts.Waits = slices.DeleteFunc(s.Facts.Waits, func(w picture.Wait) bool { return w.Thread == 3 })
+		}, nil},
 	})
 }

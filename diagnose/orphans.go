@@ -38,11 +38,14 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 	}
 }
 
-// releasersOf is the bundle of those who may release a lock, which locks with the same share.
+// releasersOf is the bundle of those who may release a lock, which locks with the same share. Of one who waits,
+// and may have it, but whose code comes to no release any more, it does not matter what lets it proceed.
 func (b *builder) releasersOf(l *picture.Lock) *bundle {
 	lwps := slices.Clone(l.MayRelease.Threads)
 	for _, h := range l.Holders {
-		lwps = append(lwps, h.Thread)
+		if h.Certainty != picture.Possible || b.waits[h.Thread] == nil {
+			lwps = append(lwps, h.Thread)
+		}
 	}
 	slices.Sort(lwps)
 	lwps = slices.Compact(lwps)
@@ -247,7 +250,7 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	if o.locks[0].Evidence != "" { // a futex of which no runtime knows has none of its own
 		v.Evidence = append(v.Evidence, o.locks[0].Evidence)
 	}
-	v.Evidence = append(v.Evidence, shownToHold(o.locks[0]), why)
+	v.Evidence = append(v.Evidence, o.shownToHold(), why)
 	return v
 }
 
@@ -307,17 +310,29 @@ func several(targets []picture.WaitTarget) string {
 }
 
 // shownToHold says which threads the code shows to hold an orphaned lock, or that may.
-func shownToHold(l *picture.Lock) string {
+func (o *orphan) shownToHold() string {
+	l := o.locks[0]
 	if len(l.Holders) == 0 {
 		return "no frame of any thread is between a call that acquires it and one that releases it"
 	}
+	goes := func(h picture.Holder) bool { // it may go on, but comes to no release any more
+		return !slices.Contains(o.threads, h.Thread) && !slices.Contains(l.MayRelease.Threads, h.Thread)
+	}
+	some := l.MayRelease != nil && slices.ContainsFunc(l.Holders, goes)
 	first := l.Holders[0]
 	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
-	if len(l.Holders) == 1 {
+	switch many := count(len(l.Holders)); {
+	case len(l.Holders) == 1 && some:
+		return "one thread may hold it, from earlier in the same code, and comes to no release any more; " + one
+	case len(l.Holders) == 1:
 		return "one thread may hold it, from earlier in the same code, and cannot go on before it is released; " + one
+	case some:
+		return many + " may hold it, from earlier in the same code, and each of them waits for it or comes to no " +
+			"release any more; " + one
+	default:
+		return many + " may hold it, from earlier in the same code, and none of them can go on before it is " +
+			"released, whichever does; " + one
 	}
-	return fmt.Sprintf("%s may hold it, from earlier in the same code, and none of them can go on before it is "+
-		"released, whichever does; %s", count(len(l.Holders)), one)
 }
 
 // goesOn is the sentence on code that leaves a lock, which what names; empty if none is known.

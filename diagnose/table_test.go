@@ -60,7 +60,7 @@ func (w want) met(v picture.Verdict) bool {
 	return v.Kind == w.kind && v.Severity == w.severity && v.Certainty == w.certainty &&
 		slices.Equal(slices.Sorted(slices.Values(v.Threads)), slices.Sorted(slices.Values(w.threads))) &&
 		(v.Fix == "") == (w.fix == "") && strings.Contains(v.Fix, w.fix) &&
-		strings.Contains(v.Summary+"\n"+v.Explanation, w.says)
+		strings.Contains(strings.Join(append([]string{v.Summary, v.Explanation}, v.Evidence...), "\n"), w.says)
 }
 
 func shown(vs []picture.Verdict) string {

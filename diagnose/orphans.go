@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -333,33 +332,4 @@ func (o *orphan) shownToHold() string {
 		return many + " may hold it, from earlier in the same code, and none of them can go on before it is " +
 			"released, whichever does; " + one
 	}
-}
-
-// goesOn is the sentence on code that leaves a lock, which what names; empty if none is known.
-func goesOn(l *picture.Lock, what string) string {
-	at := leftAt(l)
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Some code that acquires %s goes on without releasing it%s.", what, at)
-}
-
-// leftAt says where the code that acquires a lock goes on without releasing it.
-func leftAt(l *picture.Lock) string {
-	var at []string
-	for _, w := range l.Leaves {
-		text := place(w.At)
-		if w.Throws != "" {
-			how := "an exception or a jump"
-			if strings.HasSuffix(w.Throws, "_exit") { // pthread_exit, thrd_exit
-				how = "the end of the thread"
-			}
-			text = fmt.Sprintf("%s (%s) out of the call at %s", how, w.Throws, text)
-		}
-		at = append(at, text)
-	}
-	if len(at) == 0 {
-		return ""
-	}
-	return ": by " + strings.Join(at, ", or by ")
 }

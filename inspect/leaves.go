@@ -2,9 +2,11 @@ package inspect
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -20,7 +22,7 @@ func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []pic
 	var out []picture.Leave
 	seen := map[picture.Frame]bool{}
 	for _, d := range lh.flows.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
-		l := picture.Leave{At: lh.departure(d), Throws: d.Throws}
+		l := picture.Leave{At: lh.departure(d), Throws: symbolize.Demangle(d.Throws)}
 		if key := (picture.Frame{File: l.At.File, Line: l.At.Line}); l.At.Line != 0 && !seen[key] {
 			seen[key] = true
 			out = append(out, l)
@@ -33,8 +35,9 @@ func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []pic
 // leads, if nothing else leads there, else that of the branch.
 func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
 	at := func(pc uint64, exact bool) picture.Frame {
-		f := unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}
-		return *lh.code.innermost(f, kindUser)
+		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}, kindUser)
+		own := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) })
+		return fs[max(own, 0)]
 	}
 	if d.Call != 0 {
 		return at(d.Call, false)

@@ -340,22 +340,32 @@ func BlockingMPI(name string) (string, bool) {
 	return name, true
 }
 
-// leavingCalls leave functions of the program other than by a return: by an exception, which
-// what the compiler calls for casts, typeid and new[] may throw, too, by a jump, or by the end of
-// the thread.
+// leavingCalls leave functions of the program other than by a return: by an exception that the
+// program throws, by a jump, or by the end of the thread.
 var leavingCalls = []string{
-	"__cxa_throw", "__cxa_rethrow", "__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_throw_bad_array_new_length",
-	"__cxa_throw_bad_array_length", "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+	"__cxa_throw", "__cxa_rethrow", "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
 	"_ZSt17rethrow_exceptionSt13exception_ptr",
 	"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "pthread_exit", "thrd_exit",
+}
+
+// checkingCalls throw where a check fails that the compiler has made, of a cast, say.
+var checkingCalls = []string{
+	"__cxa_bad_cast", "__cxa_bad_typeid", "__cxa_throw_bad_array_new_length", "__cxa_throw_bad_array_length",
 }
 
 // Leaves reports whether the function of that name throws an exception, jumps to a place in a
 // function that called the one that calls it, or ends the thread.
 func Leaves(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(leavingCalls, name) || Checks(name)
+}
+
+// Checks reports whether the function of that name throws where a check of the language or of
+// its library fails, as that of an index: most such calls are never made.
+func Checks(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
 	ofLibrary := strings.HasPrefix(name, "_ZSt") || strings.HasPrefix(name, "_ZNSt3__1") // GNU's, LLVM's
-	return slices.Contains(leavingCalls, name) || ofLibrary && strings.Contains(name, "__throw_")
+	return slices.Contains(checkingCalls, name) || ofLibrary && strings.Contains(name, "__throw_")
 }
 
 // OfConstruct reports whether a function is one that compilers call for constructs.

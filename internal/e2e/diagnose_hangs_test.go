@@ -63,6 +63,18 @@ func ownedLocks() (out []expectation) {
 	return out
 }
 
+// notFound are lookups that return without a release, with code of the C++ library around.
+func notFound() []expectation {
+	var out []expectation
+	for way, at := range []string{"find verdict_lock_found.cc:2", "row verdict_lock_found.cc:3"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_found", env: asleep, args: []string{strconv.Itoa(way)}, threads: 3,
+			kind: picture.VerdictLockOrphaned, certainty: picture.Likely, says: []string{"lock lock", at},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // hangs are bugs by which programs hang, and their healthy twins.
 func hangs() []expectation {
 	var out []expectation
@@ -95,6 +107,7 @@ func hangs() []expectation {
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
+	out = append(out, notFound()...)
 	out = append(out, inLoops()...)
 	out = append(out, chosenLocks()...)
 	out = append(out, ownedLocks()...)

@@ -18,13 +18,14 @@ type Departure struct {
 }
 
 // Departures lists where the function departs while a fact is true that calls make true
-// and false, as effects tell by their index.
-func (f *Function) Departures(effects []Effect) []Departure {
+// and false, as effects tell by their index; first is what they do first, which differs where
+// a call makes the fact true and false again.
+func (f *Function) Departures(effects, first []Effect) []Departure {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect {
 		return nil
 	}
-	in, w := f.propagate(facts{entry: No, effects: effects}), waysOf(f, effects)
+	in, w := f.propagate(facts{entry: No, effects: effects}), waysOf(f, first)
 	entries := make([]int, len(f.blocks))
 	for b := range f.blocks {
 		for _, s := range f.blocks[b].succ {
@@ -206,6 +207,39 @@ func waysOf(f *Function, effects []Effect) ways {
 		}
 	}
 	return w
+}
+
+// FirstSets reports whether some call of a function makes a fact true, and on no path from its
+// beginning one makes it false before.
+func FirstSets(f *Function, effects []Effect) bool {
+	f.ensureSolved()
+	if f.spend(len(f.insts)) != nil || f.Indirect || len(f.blocks) == 0 {
+		return false
+	}
+	seen, work, sets := make([]bool, len(f.blocks)), []int{0}, false
+	for len(work) > 0 {
+		b := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		goesOn := true
+		for i := f.blocks[b].first; i < f.blocks[b].last && goesOn; i++ {
+			s, ok := f.siteOf[i]
+			switch {
+			case !ok:
+			case effects[s].MayClears():
+				return false
+			case effects[s] == Sets || effects[s] == NoReturn:
+				sets, goesOn = sets || effects[s] == Sets, false
+			}
+		}
+		if goesOn {
+			work = append(work, f.blocks[b].succ...)
+		}
+	}
+	return sets
 }
 
 // firstEffect is the effect of the first call in block b that surely has one, but for a branch.

@@ -67,7 +67,7 @@ type departures struct {
 	seen   map[uint64]bool // functions, by entry
 	asked  map[taking]int  // how deep calls were followed from a site, and one more
 	sure   []Departure     // branches, and calls that throw
-	thrown []Departure     // calls of functions that may throw
+	thrown []Departure     // calls of functions that may throw, and failing checks
 }
 
 // taking is a call site of a function, by its entry, that takes a lock or leads to one that does.
@@ -123,16 +123,16 @@ func (d *departures) look(f *function, index int) {
 		return
 	}
 	lock := sites.effects[k]
-	does := make([]flow.Effect, len(f.sites))
+	does, first := make([]flow.Effect, len(f.sites)), make([]flow.Effect, len(f.sites))
 	for i, e := range sites.effects {
-		switch {
+		switch s := sites.site[i]; {
 		case e.same(lock) || e.looksLike(lock):
-			does[sites.site[i]] = e.does
+			does[s], first[s] = e.does, e.first()
 		case e.lock == nil && !e.single:
-			does[sites.site[i]] = e.does.Perhaps()
+			does[s], first[s] = e.does.Perhaps(), e.first().Perhaps()
 		}
 	}
-	for _, w := range f.flow.Departures(does) {
+	for _, w := range f.flow.Departures(does, first) {
 		add(&d.sure, Departure{Departure: w})
 	}
 	for i, held := range f.flow.TrueAt(does) {
@@ -142,7 +142,7 @@ func (d *departures) look(f *function, index int) {
 			continue
 		}
 		list := &d.thrown
-		if rtl.Leaves(s.Name) {
+		if rtl.Leaves(s.Name) && !rtl.Checks(s.Name) {
 			list = &d.sure
 		}
 		add(list, Departure{Call: max(s.Return, s.PC+1), Throws: by})

@@ -14,6 +14,17 @@ type effect struct {
 	does   flow.Effect
 	lock   *symbolic.Expr // the lock's variable; nil if it is not known which
 	single bool           // there is only one such lock, as that of the unnamed critical section
+	// acquires is set where a function that releases the lock has acquired it before: who calls
+	// it with the lock does not come back.
+	acquires bool
+}
+
+// first is what the call does first.
+func (e effect) first() flow.Effect {
+	if e.acquires {
+		return flow.Sets
+	}
+	return e.does
 }
 
 // effects is the summary of a function: what it does with locks between its entry and its
@@ -28,7 +39,7 @@ const maxLocks = 16
 
 func (e effects) equal(o effects) bool {
 	return e.unclean == o.unclean && slices.EqualFunc(e.list, o.list, func(a, b effect) bool {
-		return a.does == b.does && a.same(b)
+		return a.does == b.does && a.acquires == b.acquires && a.same(b)
 	})
 }
 
@@ -129,7 +140,7 @@ func (p *Program) computeEffects(entry uint64, callee func(entry uint64) effects
 		if l.family == rtl.FamilyStatic {
 			continue // a function ends the initializations that it begins
 		}
-		l.does = net(f.flow, bySite, l)
+		l.does, l.acquires = net(f.flow, bySite, l)
 		if l.does == flow.NoEffect {
 			continue
 		}
@@ -158,14 +169,20 @@ func tooMany(locks *[]effect) []string {
 	return out
 }
 
-// net is what a function does to one lock between its entry and its return.
-func net(f *flow.Function, bySite [][]effect, lock effect) flow.Effect {
-	does := make([]flow.Effect, len(bySite))
+// net is what a function does to one lock between its entry and its return, and whether it
+// acquires the lock before it may release it.
+func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
+	does, first := make([]flow.Effect, len(bySite)), make([]flow.Effect, len(bySite))
 	for i, list := range bySite {
 		if k := slices.IndexFunc(list, lock.same); k >= 0 {
-			does[i] = list[k].does
+			does[i], first[i] = list[k].does, list[k].first()
 		}
 	}
+	return netOf(f, does), flow.FirstSets(f, first)
+}
+
+// netOf is what a function does to a lock in all, by the effects of its calls.
+func netOf(f *flow.Function, does []flow.Effect) flow.Effect {
 	taken := f.AtReturnBy(flow.No, does)
 	for i, e := range does { // if the lock is taken before, a call that takes it does not return
 		if e == flow.Sets {

@@ -225,9 +225,10 @@ func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar,
 			out = append(out, b)
 			continue
 		}
-		if b.X < last { // something else is there already
+		if b.W -= max(0, last-b.X); b.W <= 0 { // something else is there already
 			continue
 		}
+		b.X = max(b.X, last)
 		if last = b.X + b.W; b.Merged {
 			class += " merged"
 		}

@@ -118,3 +118,49 @@ func TestTimelineHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelineWhole: what is too short to be drawn hides nothing of what comes behind it: a row whose spans follow each
+// other has no pixel without one.
+func TestTimelineWhole(t *testing.T) {
+	pic := timed(golden(t, "llvm-deadlock"), 0)
+	line := pic.Facts.History.Timeline
+	for i := range line.Rows {
+		var spans []picture.TimelineSpan
+		for at, k := int64(0), int64(0); at < line.Nanoseconds; k++ {
+			end := min(at+1000, line.Nanoseconds) // of a pixel's five milliseconds
+			if k%2 == 1 {
+				end = min(at+12_000_000+k*1_000_000, line.Nanoseconds)
+			}
+			spans = append(spans, picture.TimelineSpan{Begin: at, End: end, Activity: int(k % 4), Merged: int(1 - k%2)})
+			at = end
+		}
+		line.Rows[i].Spans = spans
+	}
+	page := draw(t, pic, web.Options{})
+	_, row, _ := strings.Cut(page, `>LWP 5607 (0 of 3)</text>`)
+	row, _, _ = strings.Cut(row, `<g data-name`)
+	row, _, _ = strings.Cut(row, "</svg>")
+	const lead, width = 190, 1080
+	var drawn [width]bool
+	mark := func(x, w string) {
+		var from, wide int
+		if _, err := fmt.Sscan(x+" "+w, &from, &wide); err != nil || from < 0 || from+wide > width {
+			t.Fatalf("%s pixels at %s: %v", w, x, err)
+		}
+		for i := range wide {
+			drawn[from+i] = true
+		}
+	}
+	for _, m := range regexp.MustCompile(`M(\d+) 0h(\d+)v`).FindAllStringSubmatch(row, -1) {
+		mark(m[1], m[2])
+	}
+	for _, m := range regexp.MustCompile(`<rect class="\w+(?: merged)?" x="(\d+)" y="\d+" width="(\d+)" height="16"`).
+		FindAllStringSubmatch(row, -1) {
+		mark(m[1], m[2])
+	}
+	for x := lead; x < width; x++ {
+		if !drawn[x] {
+			t.Errorf("nothing is drawn at %d", x)
+		}
+	}
+}

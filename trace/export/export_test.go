@@ -5,6 +5,9 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -213,6 +216,30 @@ func TestPprof(t *testing.T) {
 	}
 	if all := bytes.Join(messages[6], []byte(" ")); !bytes.Contains(all, []byte("<wait for lock a>")) {
 		t.Errorf("the texts are %q", all)
+	}
+}
+
+// TestPprofTool has Go's pprof read a profile, which refuses one whose references lead nowhere, and sum it up.
+func TestPprofTool(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, recorded(t, 2), f)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "tool", "pprof", "-top", "-lines", "-unit=ns", path)
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, text)
+	}
+	for _, want := range []string{"Type: wait", "100% of 400ns total", "<wait for lock a>", "transfer hang.c:3"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("pprof does not say %q:\n%s", want, text)
+		}
 	}
 }
 

@@ -58,8 +58,8 @@ func (a *soakedProgram) name() string {
 	return filepath.Base(a.command[len(a.command)-1]) + " " + a.command[0]
 }
 
-// policies are how its threads wait, in turn.
-var policies = []string{"OMP_NUM_THREADS=4", "OMP_WAIT_POLICY=passive", "OMP_WAIT_POLICY=active"}
+// policies are how its threads wait, in turn, and how many there are, if not 4.
+var policies = []string{"OMP_NUM_THREADS=4", "OMP_WAIT_POLICY=passive", "OMP_WAIT_POLICY=active", "OMP_NUM_THREADS=16"}
 
 // lookAll looks at the program n times.
 func (a *soakedProgram) lookAll(t *testing.T, n int) {

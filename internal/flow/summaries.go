@@ -19,6 +19,9 @@ type Summaries[S any] struct {
 	// Least is the summary of a function that does nothing, Unknown that of one that
 	// may do anything.
 	Least, Unknown S
+	// Largest bounds the functions of a component that is computed; those of a larger one are Unknown.
+	// 0 has no bound.
+	Largest int
 
 	known map[uint64]S
 	open  map[uint64]*visited // functions of components that are not complete
@@ -118,8 +121,11 @@ func (s *Summaries[S]) complete(component []uint64, circle bool) {
 		return s.Unknown // none of what Callees listed
 	}
 	circle = circle || len(component) > 1
-	stable := false
-	for round := 0; !stable && round < maxRounds; round++ {
+	stable, rounds := false, maxRounds
+	if s.Largest > 0 && len(component) > s.Largest {
+		rounds = 0
+	}
+	for round := 0; !stable && round < rounds; round++ {
 		stable = true
 		for _, entry := range component {
 			v := s.Compute(entry, of)

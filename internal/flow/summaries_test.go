@@ -144,3 +144,25 @@ func TestSummariesBound(t *testing.T) {
 		t.Errorf("%d functions were looked at, want %d", n, maxSummaries+1)
 	}
 }
+
+// TestSummariesLargest has functions that call each other in too large a circle: none of them is computed, and
+// what they call still is.
+func TestSummariesLargest(t *testing.T) {
+	calls := map[uint64][]uint64{1: {2}, 2: {3}, 3: {1, 4}, 4: {5}, 5: {4}}
+	for largest, want := range map[int]bool{0: false, 3: false, 2: true} {
+		s := releases(calls)
+		compute := s.Compute
+		s.Largest = largest
+		s.Compute = func(f uint64, callee func(uint64) bool) bool {
+			if want && f <= 3 {
+				t.Errorf("function %d of a circle of 3 is computed, though %d are the most", f, largest)
+			}
+			return compute(f, callee)
+		}
+		for f := range calls {
+			if got := s.Of(f); got != (want && f <= 3) {
+				t.Errorf("of %d at most: function %d: %v", largest, f, got)
+			}
+		}
+	}
+}

@@ -98,6 +98,11 @@ type Program struct {
 	cut       int
 }
 
+// maxCircle bounds the functions that call each other in circles and are asked for what they do with locks: each
+// is followed for each lock that any of them acquires, until none changes. Those of an interpreter, which are
+// thousands (Python's 9,400), may do anything anyway.
+const maxCircle = 512
+
 // NewProgram returns a Program that knows nothing yet.
 func NewProgram(cfg Config) *Program {
 	p := &Program{}
@@ -112,6 +117,7 @@ func (p *Program) reset(cfg Config) {
 	}
 	p.effects = flow.Summaries[effects]{
 		Callees: p.callees, Compute: p.computeEffects, Equal: effects.equal, Unknown: effects{unclean: allFamilies},
+		Largest: maxCircle,
 	}
 	p.releases = flow.Summaries[families]{
 		Callees: p.callees, Compute: p.computeReleases, Equal: func(a, b families) bool { return a == b },

@@ -22,7 +22,7 @@ var clocks = map[string]string{
 	"internal/e2e.startShell":            "a limit on a session that never ends",
 	"internal/mutate.watched":            "a limit on a mutant that never ends",
 	"internal/generated.run.follow":      "random programs are looked at in random moments",
-	"internal/generated.limited":        "a limit on a look that never ends",
+	"internal/generated.limited":         "a limit on a look that never ends",
 	"internal/generated.run.standstill":  "a program that has a hang is watched before that is believed",
 	"internal/omptest.Process.awaitCall": "the poll for where a thread is, which nobody tells",
 	"internal/e2e.TestStdioEnds":         "a limit on a server that never ends",

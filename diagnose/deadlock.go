@@ -249,14 +249,20 @@ const initializeFix = "initialize the static variable before any parallel region
 // locksFix is the fix where all wait for locks.
 const locksFix = "acquire these locks in the same order everywhere, or hold only one of them at a time"
 
+// interpreterFix is the fix where a thread waits with the lock of Python's interpreter.
+const interpreterFix = "release Python's interpreter lock before the code that waits for other threads: " +
+	"ctypes.CDLL in place of PyDLL, `with nogil` in Cython, py::gil_scoped_release in pybind11, " +
+	"Py_BEGIN_ALLOW_THREADS in C"
+
 // tellDeadlock writes the summary, the explanation and the fix.
 func (d *drawer) tellDeadlock(v *picture.Verdict) {
-	locks, barrier, condition, static := 0, false, false, false
+	locks, barrier, condition, static, interpreter := 0, false, false, false, false
 	for _, s := range v.Cycle {
 		static = static || s.WaitsFor.Kind == picture.WaitStatic
 		if s.WaitsFor.Kind.Exclusive() {
 			locks++
 		}
+		interpreter = interpreter || s.WaitsFor.Name == picture.InterpreterLock
 		barrier = barrier || s.WaitsFor.Kind == picture.WaitBarrier
 		condition = condition || s.WaitsFor.Kind == picture.WaitCondition
 	}
@@ -271,6 +277,8 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 			"need them"
 	case static:
 		v.Fix = initializeFix
+	case interpreter:
+		v.Fix = interpreterFix
 	case locks == len(v.Cycle):
 		v.Fix = locksFix
 	case barrier && condition && locks == 0:

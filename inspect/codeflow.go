@@ -58,7 +58,7 @@ func newFlows(t callbacks.Target, r *roster, code *codeNames, st *stacks, known 
 	if known == nil {
 		known = &Functions{}
 	}
-	cfg := lockflow.Config{Arch: t.Arch(), Mem: t, Code: programCode{code}}
+	cfg := lockflow.Config{Arch: t.Arch(), Mem: t, Code: programCode{code}, Apart: newLinkage(code, r.runtimes).apart}
 	if b != nil {
 		cfg.Meter = meter{b}
 	}

@@ -64,6 +64,9 @@ func (w wait) only() bool {
 
 // lockFamily tells which calls take and give back what w waits for.
 func lockFamily(w wait, l picture.Lock) (string, bool) {
+	if w.interpreter {
+		return "", false
+	}
 	switch {
 	case w.Kind == picture.WaitFlag:
 		c, ok := rtl.LockCallOf(w.Call)

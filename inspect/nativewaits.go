@@ -60,12 +60,14 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 		if w, ok := nw.spins.on(n); ok {
 			return w, true
 		}
+		if w, ok := nw.awaitsInterpreter(n, 0, 0); ok { // between two of its waits
+			return w, true
+		}
 		return nw.inCall(regs)
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){
-		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsCondition, nw.callsLock, nw.locksStream, nw.posts,
-		nw.meets,
-		nw.initializes, nw.onWord,
+		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsInterpreter, nw.awaitsCondition,
+		nw.callsLock, nw.locksStream, nw.posts, nw.meets, nw.initializes, nw.onWord,
 	}
 	if err := nw.data.library().Supported("mutexes and thread control blocks"); err != nil {
 		finders = finders[3:]

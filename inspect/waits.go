@@ -19,7 +19,8 @@ type wait struct {
 	address  uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
 	variable uint64 // of the program; 0 if unknown
 
-	timed bool // it is in a call of the C library that returns by itself
+	timed       bool // it is in a call of the C library that returns by itself
+	interpreter bool // who has it is kept beside it, by an interpreter: no code of the program acquires it
 
 	n         *native
 	runtimeID uint64      // the wait id of the runtime; 0 if it gives none

@@ -89,6 +89,9 @@ const (
 	FlagDetachable = "detachable"
 )
 
+// InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
+const InterpreterLock = "of Python's interpreter (GIL)"
+
 // WaitKind is the kind of what a thread waits for.
 type WaitKind string
 

@@ -11,8 +11,10 @@ package symbolize
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"sort"
 	"time"
 
@@ -275,6 +277,17 @@ func (s *Symbolizer) Binds(pc uint64, name string) (binds, known bool) {
 		return nil
 	})
 	return binds, known
+}
+
+// Bound lists the functions and variables of other modules that the one around pc is linked with, by its relocations
+// (JUMP_SLOT and GLOB_DAT), in no order; none if that is not known, as of a static executable.
+func (s *Symbolizer) Bound(pc uint64) (names []string) {
+	_ = s.locked(pc, func(m *module, addr uint64) error {
+		m.slotSymbol(addr)
+		names = slices.Collect(maps.Values(m.slots))
+		return nil
+	})
+	return names
 }
 
 // Exported returns the exported function that covers pc and its address in the

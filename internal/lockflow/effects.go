@@ -106,11 +106,36 @@ func listedEffects(s *site) effects {
 	return effects{list: []effect{e}}
 }
 
-// computeEffects summarizes a function, given the summaries of those that it calls.
-func (p *Program) computeEffects(entry uint64, callee func(entry uint64) effects) effects {
+// effectsOn is what a function does with locks of the group of families that has one.
+func effectsOn(p *Program, family string) func(entry uint64) effects {
+	if OfOpenMP(family) {
+		return p.openmp.Of
+	}
+	return p.others.Of
+}
+
+// computeOpenMP summarizes what a function does with locks of OpenMP.
+func computeOpenMP(p *Program, entry uint64, callee func(entry uint64) effects) effects {
 	f := p.functionAt(entry)
+	if f == nil || !isApart(p, f) {
+		return p.computeEffects(f, ofOpenMP, callee)
+	}
+	known := apartOf(p, f)
+	if !known.ok {
+		return effects{unclean: ofOpenMP}
+	}
+	var out effects
+	for _, entry := range known.followed {
+		out.unclean |= callee(entry).unclean
+	}
+	return out
+}
+
+// computeEffects summarizes what a function, which may be nil, does with locks of a group of families, given the
+// summaries of those that it calls.
+func (p *Program) computeEffects(f *function, group families, callee func(entry uint64) effects) effects {
 	if f == nil {
-		return p.effects.Unknown
+		return effects{unclean: allFamilies}
 	}
 	if p.lockless(f, callee) {
 		return effects{}
@@ -127,7 +152,7 @@ func (p *Program) computeEffects(entry uint64, callee func(entry uint64) effects
 		out.unclean |= sum.unclean
 		bySite[i] = sum.list
 		for _, e := range sum.list {
-			if !slices.ContainsFunc(locks, e.same) {
+			if familySet(e.family)&group != 0 && !slices.ContainsFunc(locks, e.same) {
 				locks = append(locks, e)
 			}
 		}

@@ -20,14 +20,14 @@ func (p *Program) familySites(f *function, family string) *familySites {
 	if s := f.locks[family]; s != nil {
 		return s
 	}
-	if p.lockless(f, p.effects.Of) {
+	if p.lockless(f, effectsOn(p, family)) {
 		f.locks[family] = &familySites{}
 		return f.locks[family]
 	}
 	sites := p.sitesOf(f)
 	out := &familySites{unclean: make([]bool, len(sites))}
 	for i := range sites {
-		sum := p.effectsOf(&sites[i], p.effects.Of)
+		sum := p.effectsOf(&sites[i], effectsOn(p, family))
 		out.unclean[i] = sum.unclean&familySet(family) != 0
 		for _, e := range sum.list {
 			if e.family != family {

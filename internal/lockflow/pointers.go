@@ -51,7 +51,7 @@ func (c *candidate) follow(p *Program) {
 		}
 		c.through[i] = s
 		fmt.Fprintf(&through, " %d:%x", i, s.Target.Entry)
-		for _, e := range p.effectsOf(&s, p.effects.Of).list {
+		for _, e := range p.effectsOf(&s, effectsOn(p, c.family)).list {
 			if e.family == c.family {
 				sites.effects, sites.site = append(sites.effects, e), append(sites.site, i)
 				sites.takes = sites.takes || e.does.MaySets()

@@ -16,6 +16,7 @@ type function struct {
 	points map[place]*point
 	locks  map[string]*familySites
 	plain  *plain
+	apart  *plain // the same of code that can name no lock of OpenMP
 	// pointers are the calls through pointers, by their index; nil before they are looked for.
 	pointers []int
 }

@@ -1,0 +1,60 @@
+package lockflow
+
+import "github.com/ompd-inspect/ompd-inspect/internal/flow"
+
+// isApart reports whether f is of a module that can name no lock of OpenMP. Such are the interpreters that call
+// OpenMP's users: thousands of functions that call each other, which are not followed value by value to find out
+// that they do nothing with these locks.
+func isApart(p *Program, f *function) bool { return p.cfg.Apart != nil && p.cfg.Apart(f.entry) }
+
+// apartOf is what is known of a function that is apart without following its values: ok if it calls nothing of which
+// it is not known what it is, and then what it calls, or hands to others.
+func apartOf(p *Program, f *function) *plain {
+	if f.apart != nil {
+		return f.apart
+	}
+	f.apart = &plain{}
+	outline, ok := f.flow.Outline()
+	if !ok {
+		return f.apart
+	}
+	var followed []uint64
+	for _, t := range outline.Calls {
+		switch s := p.site(flow.CallSite{Target: t}); s.kind {
+		case calleeUnknown:
+			return f.apart
+		case calleeFollowed:
+			followed = append(followed, s.entry)
+		}
+	}
+	for _, n := range outline.Numbers {
+		if p.BeginsFunction(n) {
+			followed = append(followed, n)
+		}
+	}
+	f.apart.ok, f.apart.followed = true, followed
+	return f.apart
+}
+
+// openmpCallees are the functions on which it depends what the one at entry does with locks of OpenMP.
+func openmpCallees(p *Program, entry uint64) []uint64 {
+	if f := p.functionAt(entry); f != nil && isApart(p, f) {
+		return apartOf(p, f).followed
+	}
+	return p.callees(entry)
+}
+
+// releasing are the functions on which it depends what the one at entry may give back: none if it calls something of
+// which nothing is known, which may give back anything.
+func releasing(p *Program, entry uint64) []uint64 {
+	f := p.functionAt(entry)
+	if f == nil || p.plainOf(f).ok {
+		return p.callees(entry)
+	}
+	for i := range p.sitesOf(f) {
+		if f.sites[i].kind == calleeUnknown {
+			return nil
+		}
+	}
+	return p.callees(entry)
+}

@@ -1,0 +1,45 @@
+# callbacks.py LIBRARY WAY: a parallel loop that calls back into Python. PyDLL keeps the interpreter's lock (GIL)
+# during a call, CDLL releases it. WAY is
+#   barrier  the thread that forked the loop has the GIL, which the callbacks need
+#   lock     a callback waits for the GIL with a lock that the thread with the GIL waits for
+#   self     the callback acquires the lock that its thread has
+#   healthy  as barrier, but without the GIL: the loop goes on
+#   turns    as lock, but without the GIL
+import ctypes
+import sys
+import threading
+import time
+
+library, way = sys.argv[1:]
+keeps, releases = ctypes.PyDLL(library), ctypes.CDLL(library)
+keeps.setup()
+
+
+def adds(i):
+    releases.add(1)
+
+
+def sleeps(i):
+    time.sleep(0.01)
+
+
+def other(library):
+    time.sleep(0.3)
+    while True:
+        library.add(1)
+        time.sleep(0)
+
+
+def loop(function, body, n=1 << 30):
+    function(n, ctypes.CFUNCTYPE(None, ctypes.c_int)(body))
+
+
+if way == "barrier":
+    loop(keeps.for_all, lambda i: None, 100)
+elif way == "healthy":
+    loop(releases.for_all, sleeps)
+elif way == "self":
+    loop(releases.for_all_locked, adds)
+else:
+    threading.Thread(target=other, args=(keeps if way == "lock" else releases,), daemon=True).start()
+    loop(releases.for_all_locked, sleeps)

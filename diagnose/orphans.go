@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -266,9 +267,13 @@ func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
 	}
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
 		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
-	v.Explanation += goesOn(o.locks[0], "it")
 	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
 		"every path out of the code that acquires it"
+	if goes := goesOn(o.locks[0], describe(o.targets[0])); goes != "" {
+		v.Explanation = strings.TrimSpace(goes) + " " + v.Explanation
+		v.Fix = "release the lock on every path out of the code that acquires it; also acquire locks in the same " +
+			"order everywhere, and hold none while waiting for others"
+	}
 }
 
 // mayHold reports whether the code shows that one of some threads may hold a lock.

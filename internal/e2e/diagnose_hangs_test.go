@@ -63,9 +63,13 @@ func ownedLocks() (out []expectation) {
 	return out
 }
 
-// notFound are lookups that return without a release, with code of the C++ library around.
-func notFound() []expectation {
-	var out []expectation
+// earlyReturns are functions that return without a release: transfers between two of an array, and lookups,
+// with code of the C++ library around.
+func earlyReturns() []expectation {
+	out := twins(expectation{
+		program: "verdict_lock_pair", env: asleep, threads: 3, kind: picture.VerdictLockOrphaned,
+		certainty: picture.Likely, says: []string{"which nobody will release", "transfer verdict_lock_pair.c:35"},
+	}, "1")
 	for way, at := range []string{"find verdict_lock_found.cc:2", "row verdict_lock_found.cc:3"} {
 		out = append(out, twins(expectation{
 			program: "verdict_lock_found", env: asleep, args: []string{strconv.Itoa(way)}, threads: 3,
@@ -109,7 +113,7 @@ func hangs() []expectation {
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}
-	out = append(out, notFound()...)
+	out = append(out, earlyReturns()...)
 	out = append(out, inLoops()...)
 	out = append(out, chosenLocks()...)
 	out = append(out, ownedLocks()...)

@@ -19,13 +19,15 @@ type Departure struct {
 
 // Departures lists where the function departs while a fact is true that calls make true
 // and false, as effects tell by their index; first is what they do first, which differs where
-// a call makes the fact true and false again.
-func (f *Function) Departures(effects, first []Effect) []Departure {
+// a call makes the fact true and false again. Where alike has more effects than first, these are on
+// something else, or on the same, which is not known: a way that comes to one that makes the fact false is
+// no departure.
+func (f *Function) Departures(effects, first, alike []Effect) []Departure {
 	f.ensureSolved()
 	if f.spend(len(f.insts)) != nil || f.Indirect {
 		return nil
 	}
-	in, w := f.propagate(facts{entry: No, effects: effects}), waysOf(f, first)
+	in, w, may := f.propagate(facts{entry: No, effects: effects}), waysOf(f, first), waysOf(f, alike)
 	entries := make([]int, len(f.blocks))
 	for b := range f.blocks {
 		for _, s := range f.blocks[b].succ {
@@ -42,7 +44,7 @@ func (f *Function) Departures(effects, first []Effect) []Departure {
 			continue
 		}
 		for _, s := range blk.succ {
-			if w.closes[s] || w.ends[s] {
+			if w.closes[s] || may.closes[s] || w.ends[s] {
 				continue
 			}
 			if same == nil {

@@ -123,16 +123,22 @@ func (d *departures) look(f *function, index int) {
 		return
 	}
 	lock := sites.effects[k]
-	does, first := make([]flow.Effect, len(f.sites)), make([]flow.Effect, len(f.sites))
+	// Where calls release just this lock, those on locks that only look like it are on others.
+	exact := slices.ContainsFunc(sites.effects, func(e effect) bool { return e.same(lock) && e.does.MayClears() })
+	none := make([]flow.Effect, len(f.sites))
+	does, first, alike := none, slices.Clone(none), slices.Clone(none)
 	for i, e := range sites.effects {
 		switch s := sites.site[i]; {
-		case e.same(lock) || e.looksLike(lock):
-			does[s], first[s] = e.does, e.first()
+		case e.same(lock) || e.looksLike(lock) && !exact:
+			does[s], first[s], alike[s] = e.does, e.first(), e.first()
+		case e.looksLike(lock):
+			alike[s] = e.first()
 		case e.lock == nil && !e.single:
 			does[s], first[s] = e.does.Perhaps(), e.first().Perhaps()
+			alike[s] = first[s]
 		}
 	}
-	for _, w := range f.flow.Departures(does, first) {
+	for _, w := range f.flow.Departures(does, first, alike) {
 		add(&d.sure, Departure{Departure: w})
 	}
 	for i, held := range f.flow.TrueAt(does) {

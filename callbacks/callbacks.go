@@ -116,7 +116,7 @@ type MappingLister interface {
 }
 
 // Scheduler is an extra power of a target that runs: on which processors its threads
-// may run, as the operating system has it now. That is not of the moment at which the
+// may run, and which signals reach them, as the operating system has it now. That is not of the moment at which the
 // target's memory was read, and changes rarely.
 type Scheduler interface {
 	// AllowedProcessors lists the processors that thread t, which must be of
@@ -129,6 +129,9 @@ type Scheduler interface {
 	// as people write them ("0-3,8"), and where that was read, for people; both
 	// are empty if that cannot be known.
 	Cpuset() (processors, source string)
+	// HandledSignals are the signals for which the process has handlers, bit n-1 for
+	// signal n; not ok if that cannot be known.
+	HandledSignals() (signals uint64, ok bool)
 }
 
 // ProcessorQuota limits the processor time that a group of processes may use.

@@ -56,6 +56,10 @@ func (r *reach) threads(family string) []int {
 	return out
 }
 
+// libraryHandlers are the signals whose handlers are the C library's own: it cancels threads by 32, and has all of
+// them change their user by 33.
+const libraryHandlers = 1<<(32-1) | 1<<(33-1)
+
 // handlerMayPost reports whether a handler of a signal may post a semaphore: code on a stack
 // is linked both with a function that sets handlers and with sem_post, which is one of the few
 // that handlers may call, or it cannot be told with what it is linked.
@@ -67,6 +71,11 @@ func (r *reach) hasHandlers() bool { return r.handlers("") }
 // handlers reports whether code on a stack is linked with a function that sets handlers of
 // signals, and with another one, if that is named.
 func (r *reach) handlers(with string) bool {
+	if s, ok := r.roster.target.(callbacks.Scheduler); ok {
+		if set, ok := s.HandledSignals(); ok && set&^libraryHandlers == 0 {
+			return false
+		}
+	}
 	seen := map[*callbacks.Module]bool{}
 	for _, n := range r.roster.natives {
 		st := r.stacks.stackOf(n)

@@ -10,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -52,7 +53,9 @@ func (s *spins) on(n *native) (wait, bool) {
 	case len(loop.Words) == 0:
 		return s.endless(loop.PC)
 	}
-	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool { return s.constant(w.Address) })
+	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
+		return s.constant(w.Address) || s.shadows(w, loop.Words)
+	})
 	i := slices.IndexFunc(words, func(w spin.Word) bool {
 		return s.code.kindOf(s.frame(w.Read)) == kindUser
 	})
@@ -99,7 +102,7 @@ func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
 	tp := regs.ThreadPointer
 	return &spin.Config{
 		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
-		Constant: s.constant,
+		Reads: rtl.ReadsFor, Constant: s.constant,
 		Own: func(addr uint64) bool {
 			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
 		},
@@ -140,10 +143,26 @@ func (s *spins) start(n *native, st *stack) (regs callbacks.Registers, tries, ok
 	switch {
 	case rtl.LetsTimePass(name):
 		regs.Set(0, 0) // what it returns
+	case rtl.ReadsFor(name) != 0:
+		v, ok := s.readFor(st.frames[top], rtl.ReadsFor(name))
+		if !ok {
+			return regs, false, false
+		}
+		regs.Set(0, v)
 	case !rtl.ChangesNothing(name):
 		return regs, false, false
 	}
 	return regs, false, true
+}
+
+// readFor is what the function reads, and returns, that a frame has called with its address.
+func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
+	at, ok := s.code.argument(f.PC, 0, f.Registers)
+	if !ok {
+		return 0, false
+	}
+	v, err := layout.ReadUint(s.target, callbacks.At(at), uint64(size))
+	return v, err == nil
 }
 
 // ready makes the reader of code.
@@ -171,6 +190,20 @@ func (s *spins) name(entry uint64) string {
 		s.known[entry] = name
 	}
 	return name
+}
+
+// The shadow of memory that the address sanitizer keeps, on x86-64: a byte for each eight.
+const (
+	shadowAt    = 0x7fff8000
+	shadowScale = 3
+)
+
+// shadows reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
+// program may read it.
+func (s *spins) shadows(w spin.Word, words []spin.Word) bool {
+	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
+		return w.Address == o.Address>>shadowScale+shadowAt
+	})
 }
 
 // constant reports whether no thread may write an address.

@@ -25,6 +25,18 @@ func (v *view) ProcessorQuota() (callbacks.ProcessorQuota, bool) { return v.p.Pr
 // Cpuset is the processors of the control group of the process.
 func (v *view) Cpuset() (processors, source string) { return v.p.Cpuset() }
 
+// HandledSignals are the signals for which the process has handlers.
+func (v *view) HandledSignals() (signals uint64, ok bool) { return v.p.HandledSignals() }
+
+// HandledSignals are the signals for which the process has handlers.
+func (o *opened) HandledSignals() (signals uint64, ok bool) {
+	st, err := readStatus(o.pid)
+	if err != nil {
+		return 0, false
+	}
+	return st.caught, true
+}
+
 // AllowedProcessors lists the processors that thread t may run on.
 func (o *opened) AllowedProcessors(t callbacks.ThreadID) ([]int, error) {
 	if t.Kind != callbacks.ThreadIDLWP {

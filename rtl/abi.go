@@ -185,24 +185,6 @@ func OpaqueCall(name string) bool {
 	return false
 }
 
-// instrumentation begins the names of functions that compilers call from a program's code to
-// watch it: sanitizers and profilers. They may be linked into the executable.
-var instrumentation = []string{
-	"__asan_", "__tsan_", "__ubsan_handle_", "__msan_", "__hwasan_", "__sanitizer_", "__gcov_", "__llvm_profile_",
-	"__llvm_gcov_",
-}
-
-// profilers are the functions that code built for a profiler calls at its beginning.
-var profilers = []string{"mcount", "_mcount", "__fentry__"}
-
-// Instrumentation reports whether the function of that name is one by which a compiler has
-// a program watched: it does nothing to locks, conditions or threads of the program's.
-func Instrumentation(name string) bool {
-	name, _, _ = strings.Cut(name, "@")
-	return slices.Contains(profilers, name) ||
-		slices.ContainsFunc(instrumentation, func(p string) bool { return strings.HasPrefix(name, p) })
-}
-
 // Interposes reports whether a function of that name, exported by something else than the C
 // library, takes the place of one of its functions for locks, conditions or semaphores.
 func Interposes(name string) bool {
@@ -238,7 +220,8 @@ var quietCalls = []string{
 // nothing to do with what other threads write.
 func ChangesNothing(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
-	return slices.Contains(quietCalls, strings.TrimSuffix(strings.ToLower(name), "_"))
+	return slices.Contains(quietCalls, strings.TrimSuffix(strings.ToLower(name), "_")) ||
+		slices.ContainsFunc(watchedReads, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // TeamVariables are the environment variables that decide on the size of teams.

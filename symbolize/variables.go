@@ -129,6 +129,7 @@ type variables struct {
 	locs, loclists []byte      // .debug_loc, .debug_loclists
 	listed         bool        // list is there
 	list           []variable  // by address
+	split          string      // a file that has the variables of a unit, in place of this one
 }
 
 // types reads the types of units in lang.
@@ -210,8 +211,9 @@ func (vs *variables) read(l *budget.Ledger) (err error) {
 			return err
 		}
 		switch e.Tag {
-		case dwarf.TagCompileUnit:
+		case dwarf.TagCompileUnit, dwarf.TagSkeletonUnit:
 			unit = newUnit(e)
+			vs.split = cmp.Or(vs.split, splitOff(e))
 		case dwarf.TagVariable:
 			if err := vs.add(e, unit, common, l); err != nil {
 				return err
@@ -274,6 +276,19 @@ type unitOf struct {
 func newUnit(e *dwarf.Entry) unitOf {
 	base, _ := e.Val(dwarf.AttrAddrBase).(int64)
 	return unitOf{languageOf(e), base}
+}
+
+// attrGNUDwoName is what DW_AT_dwo_name was before DWARF 5.
+const attrGNUDwoName = 0x2130
+
+// splitOff names the file into which the compiler put all of a unit but its lines (-gsplit-dwarf); empty if there
+// is none.
+func splitOff(unit *dwarf.Entry) string {
+	name, _ := unit.Val(dwarf.AttrDwoName).(string)
+	if name == "" {
+		name, _ = unit.Val(attrGNUDwoName).(string)
+	}
+	return name
 }
 
 // add takes a variable that has a fixed place.

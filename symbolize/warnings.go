@@ -19,6 +19,11 @@ func (s *Symbolizer) Warnings() []string {
 			list = append(list, fmt.Sprintf("%s: %v: some functions and lines are missing; build or install it again",
 				m.mod.Path, err))
 		}
+		if m.vars != nil && m.vars.split != "" {
+			list = append(list, fmt.Sprintf("%s: no names of members and elements, and no inlined calls: they are in "+
+				"%s and the like (.dwo), which are not read; build without -gsplit-dwarf", m.mod.Path,
+				path.Base(m.vars.split)))
+		}
 		switch {
 		// The kernel's own library has no debug information anywhere.
 		case !m.wantLines || m.dwarfData() != nil || m.mod.Path == "[vdso]":

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,9 @@ import (
 
 // maxStarts bounds how often a program is started that ends before it was looked at.
 const maxStarts = 400
+
+// maxEarly bounds the looks at a program that is not in its first parallel region yet.
+const maxEarly = 200
 
 // TestHealthyApplications looks at real programs while they run, as
 // testdata/applications/build.sh builds them into a directory ($OMPD_APPLICATIONS): no look
@@ -87,7 +91,8 @@ func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for range n {
+	begun := false
+	for looks, early := 0, 0; looks < n; {
 		status, text, _ := output(t, "report", "--json", strconv.Itoa(pid))
 		select {
 		case err := <-ended:
@@ -97,12 +102,25 @@ func (a *soakedProgram) lookWhile(t *testing.T, n int) {
 			return // what was said may be of its end
 		default:
 		}
-		if status == cli.ExitOK {
-			a.judge(t, status, decode(t, text))
+		if status != cli.ExitOK {
+			looks++
+			continue
 		}
+		pic := decode(t, text)
+		if begun = begun || hasTeam(pic); !begun && early < maxEarly {
+			early++ // what it does before its first parallel region is not what this is about
+			continue
+		}
+		looks++
+		a.judge(t, status, pic)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	<-ended
+}
+
+// hasTeam reports whether a team of several threads is there.
+func hasTeam(pic *picture.Picture) bool {
+	return slices.ContainsFunc(pic.Regions, func(r picture.Region) bool { return r.TeamSize > 1 })
 }
 
 // judge counts a look, and reports what it says of a program that is healthy.
@@ -112,11 +130,8 @@ func (a *soakedProgram) judge(t *testing.T, status int, pic *picture.Picture) {
 	if a.others == nil {
 		a.others = map[picture.VerdictKind]int{}
 	}
-	for _, r := range pic.Regions {
-		if r.TeamSize > 1 {
-			a.teams++
-			break
-		}
+	if hasTeam(pic) {
+		a.teams++
 	}
 	for _, v := range pic.Verdicts {
 		if diagnose.Hangs(v) || v.Severity == picture.SeverityHang || v.Severity == picture.SeverityCrash {

@@ -106,10 +106,8 @@ func pythonGoesOn(t *testing.T, pid string) {
 		}
 		_, out, _ := output(t, "report", "--json", pid)
 		pic := decode(t, out)
-		for _, r := range pic.Regions {
-			if r.TeamSize > 1 {
-				teams++
-			}
+		if hasTeam(pic) {
+			teams++
 		}
 		for _, v := range pic.Verdicts {
 			if diagnose.Hangs(v) {

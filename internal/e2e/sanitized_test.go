@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -44,12 +45,40 @@ func watchedVerdicts() []expectation {
 	}
 }
 
+// watchedSpins are loops that read a flag: the reads are calls of the thread sanitizer's, and the address sanitizer
+// reads its shadow of the flag, too. The thread sanitizer has a thread of its own, of which it is not known that it
+// changes nothing.
+func watchedSpins(sanitizer string) []expectation {
+	var out []expectation
+	for _, way := range []string{"0", "1", "2"} {
+		e := expectation{
+			program: "verdict_spin", args: []string{way}, kind: picture.VerdictSpinning, threads: 3,
+			says: []string{"3 threads spin in ", "until own"}, info: sanitizer == "thread",
+		}
+		if e.info {
+			e.certainty = picture.Certain
+		}
+		out = append(out, e, expectation{program: "verdict_spin", args: []string{way, "1"}})
+	}
+	return out
+}
+
+// TestSpinsInStaticPrograms asserts the verdicts on loops that read a flag where the C library is in the executable,
+// and so is what sets handlers of signals.
+func TestSpinsInStaticPrograms(t *testing.T) {
+	l := lane{
+		name: "gcc-12-static", family: "libgomp", build: "O1 -static", mode: omptest.Live,
+		runtime: func(tb testing.TB) omptest.Runtime { return omptest.Libgomp(tb) },
+	}
+	l.verdicts(t, spins())
+}
+
 // TestVerdictsUnderSanitizers asserts the verdicts on programs that a sanitizer watches.
 func TestVerdictsUnderSanitizers(t *testing.T) {
 	for _, l := range watchedLanes() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
-			l.verdicts(t, watchedVerdicts())
+			l.verdicts(t, slices.Concat(watchedVerdicts(), watchedSpins(l.watched)))
 		})
 	}
 }

@@ -38,6 +38,9 @@ type Config struct {
 	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
 	// 0; Pure whether it changes nothing, and returns something.
 	Passes, Pure func(name string) bool
+	// Reads is the size of what a function, by its name, reads at its first argument and returns; 0 if it does
+	// something else. It may be nil.
+	Reads func(name string) uint8
 	// Waits is set where the code is likely that of a wait: it is followed on memory at once.
 	Waits bool
 }

@@ -1,6 +1,7 @@
 package spin
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -124,9 +125,9 @@ func (e *explorer) jump(m *machine, to value) error {
 	if !to.known {
 		return errLeaves
 	}
-	if result, ok := e.passedOver(to.v); ok {
+	if result, ok, err := e.passedOver(m, to.v, m.pc); ok || err != nil {
 		m.returned(result)
-		return e.leave(m, m.pc)
+		return errors.Join(err, e.leave(m, m.pc))
 	}
 	m.pc = to.v
 	return nil
@@ -141,9 +142,9 @@ func (e *explorer) call(m *machine, to value, pc uint64) error {
 	if !to.known {
 		return errLeaves
 	}
-	if result, ok := e.passedOver(to.v); ok {
+	if result, ok, err := e.passedOver(m, to.v, pc); ok || err != nil {
 		m.returned(result)
-		return nil
+		return err
 	}
 	m.regs[regSP].v -= 8
 	m.calls[m.depth] = callAt{pc, m.regs[regDI]}
@@ -153,17 +154,20 @@ func (e *explorer) call(m *machine, to value, pc uint64) error {
 	return err
 }
 
-// passedOver is what a function returns that need not be followed.
-func (e *explorer) passedOver(entry uint64) (value, bool) {
+// passedOver is what a function returns that need not be followed, and is called at pc.
+func (e *explorer) passedOver(m *machine, entry, pc uint64) (value, bool, error) {
 	name := e.cfg.Name(entry)
 	switch {
 	case name == "":
 	case e.cfg.Passes(name):
-		return value{known: true}, true
+		return value{known: true}, true, nil
 	case e.cfg.Pure(name):
-		return value{}, true
+		return value{}, true, nil
+	case e.cfg.Reads != nil && e.cfg.Reads(name) != 0:
+		v, err := e.load(m, m.regs[regDI], e.cfg.Reads(name), pc)
+		return v, true, err
 	}
-	return value{}, false
+	return value{}, false, nil
 }
 
 // leave returns from a function.

@@ -1,0 +1,39 @@
+package symbolize
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSplitDebugInformation builds a program whose debug information is in a file of its own, but for the lines: these
+// are there, and what is missing is said once, with the file.
+func TestSplitDebugInformation(t *testing.T) {
+	for _, compiler := range []string{"gcc", "clang-16"} {
+		for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+			for _, split := range []bool{true, false} {
+				flags := []string{"-g", "-O0", version}
+				if split {
+					flags = append(flags, "-gsplit-dwarf")
+				}
+				t.Run(strings.Join(append([]string{compiler}, flags...), " "), func(t *testing.T) {
+					file := compile(t, "split.c", compiler, flags...)
+					s := open(t, file)
+					if _, line, err := s.Line(address(t, file, "pick") + 4); err != nil || line != 7 {
+						t.Errorf("line %d, %v, want 7", line, err)
+					}
+					name, ok := s.Variable(address(t, file, "bank") + 8)
+					if split == ok || ok && name != "bank.locks[1]" {
+						t.Errorf("the variable is %q (%v)", name, ok)
+					}
+					warned := slices.ContainsFunc(s.Warnings(), func(w string) bool {
+						return strings.Contains(w, ".dwo") && strings.Contains(w, "build without -gsplit-dwarf")
+					})
+					if warned != split {
+						t.Errorf("warnings %q", s.Warnings())
+					}
+				})
+			}
+		}
+	}
+}

@@ -59,6 +59,9 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 			v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 				"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
 		}
+		if upgrades(w, l) {
+			tellUpgrade(d, &v, what)
+		}
 		if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
 			d.acrossTasks(&v, h, what)
 		}
@@ -67,7 +70,7 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 		d.addBlocked(&v)
 		out = append(out, v)
 	}
-	return out
+	return joinUpgrades(d, out)
 }
 
 // inHandler says of a thread that waits in a handler of a signal where it was interrupted: what it waits for
@@ -93,7 +96,7 @@ func againFix(kind picture.WaitKind) string {
 	case picture.WaitStatic:
 		return initializeFix
 	case picture.WaitReadWrite:
-		return "unlock it before locking it again: who has it for reading cannot have it for writing as well"
+		return "unlock it before locking it again: it is not recursive"
 	case picture.WaitMutex:
 		return "unlock the mutex before locking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)"
 	}

@@ -98,7 +98,7 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 	out.Suspended, out.SuspendedIn = lh.suspended(h)
 	taken := lh.takenAt(h.Taken, f.Module)
 	if taken != nil {
-		out.Taken = &taken[0]
+		out.Taken = &taken[ownOf(taken)]
 	}
 	call := "its call"
 	if len(h.Taken) > 0 {
@@ -106,6 +106,12 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 	}
 	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
 	return out
+}
+
+// ownOf is the innermost of some functions, inlined into one another, that is the program's own; the first if
+// all are those of headers of C++'s library.
+func ownOf(fs []picture.Frame) int {
+	return max(0, slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }))
 }
 
 // suspended is where a holder was given another task to execute while it had the lock, and the

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -36,8 +35,7 @@ func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []pic
 func (lh *lockHolders) departure(d lockflow.Departure) picture.Frame {
 	at := func(pc uint64, exact bool) picture.Frame {
 		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: exact, Module: lh.code.moduleOf(pc)}, kindUser)
-		own := slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) })
-		return fs[max(own, 0)]
+		return fs[ownOf(fs)]
 	}
 	if d.Call != 0 {
 		return at(d.Call, false)

@@ -11,7 +11,7 @@ func readWriteLocks() []expectation {
 	var out []expectation
 	for way, says := range [][]string{
 		{"read-write lock table", "__cur_writer of the read-write lock at"}, {"lock ledger", "read-write lock table"},
-		{"which it holds itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
+		{"which it has for reading itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
 		{"lock ledger", "read-write lock table", "there is 1 reader", "pthread_rwlock_rdlock in guarded"},
 		{"lock ledger", "lock page", "omp_set_lock in page_of"},
 		{"lock ledger", "lock page", "omp_set_lock in page_of"},
@@ -34,6 +34,33 @@ func readWriteLocks() []expectation {
 		}
 		if way >= 4 {
 			e.waits[1] = "lock page"
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// upgrades are threads that acquire a read-write lock for writing which they have for reading, and healthy twins.
+func upgrades() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"waits for read-write lock table for writing, which it has for reading itself", "insert verdict_upgrade.cc:26",
+			"insert verdict_upgrade.cc:30"},
+		{"waits for read-write lock index_of for writing, which it has for reading itself",
+			"enter verdict_upgrade.cc:36", "enter verdict_upgrade.cc:40"},
+		{"2 threads wait for read-write lock table for writing, which each of them has for reading itself",
+			"insert verdict_upgrade.cc:26", "insert verdict_upgrade.cc:30"},
+	} {
+		e := expectation{
+			program: "verdict_upgrade", args: []string{strconv.Itoa(way)}, threads: 1,
+			kind: picture.VerdictSelfDeadlock, says: append(says, "release it for reading first"),
+			waits: []string{"rwlock table"},
+		}
+		switch way {
+		case 1:
+			e.waits[0] = "rwlock index_of"
+		case 2:
+			e.threads = 2
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)
 	}

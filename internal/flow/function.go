@@ -57,7 +57,8 @@ type Function struct {
 	left    map[int][]symbolic.Expr // by instruction: what it leaves in registers that it makes unknown
 	names   []valueName             // of the leaves by number
 	sites   []CallSite
-	siteOf  map[int]int // instruction → index in sites
+	siteOf  map[int]int   // instruction → index in sites
+	never   map[edge]bool // ways that a branch never takes
 	memo    memo
 	solved  bool // the values were followed, and the sites are known
 }

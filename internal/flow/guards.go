@@ -164,3 +164,26 @@ func branchCondition(f *Function, s *symbolic.State, i int) (symbolic.Cond, bool
 	}
 	return symbolic.Cond{}, false
 }
+
+// decided notes which way the branch at the end of block b never takes, where s is known before it: what
+// it compares are constants, as the result of a function that returns one (unoptimized, C++ libraries ask
+// such a function whether there are threads before each call for a lock).
+func decided(f *Function, s *symbolic.State, b int) {
+	blk := &f.blocks[b]
+	if len(blk.succ) != 2 || blk.succ[0] == blk.succ[1] {
+		return
+	}
+	c, ok := branchCondition(f, s.Fork(), blk.last-1)
+	if !ok {
+		return
+	}
+	taken, ok := c.Decided()
+	if !ok {
+		return
+	}
+	if f.never == nil {
+		f.never = map[edge]bool{}
+	}
+	// The first successor is where the branch leads that is taken.
+	f.never[edge{b, blk.succ[map[bool]int{true: 1, false: 0}[taken]]}] = true
+}

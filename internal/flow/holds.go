@@ -152,6 +152,7 @@ type facts struct {
 	by      uint64          // the calls that have made it so, as of a fact
 	effects []Effect        // of calls, by their index
 	edges   map[edge]change // of the ways that branches take
+	all     bool            // those that branches never take count too
 }
 
 // may reports whether a call may have made the fact true.
@@ -175,6 +176,10 @@ func (f *Function) holds(at Point, fs facts, underWay Effect) (Truth, []CallSite
 	}
 	in := f.propagate(fs)
 	b := f.owner[now]
+	if in[b].truth == Unreached && len(f.never) > 0 {
+		fs.all = true // it is there, whatever branches decide by
+		in = f.propagate(fs)
+	}
 	h := f.transfer(in[b], f.blocks[b].first, now, fs.effects)
 	if s, ok := f.siteOf[now]; ok && !at.Exact && underWay != Sets {
 		h = h.apply(underWay, s)
@@ -214,6 +219,9 @@ func (f *Function) propagate(fs facts) []fact {
 		out := f.transfer(in[b], f.blocks[b].first, f.blocks[b].last, fs.effects)
 		for _, n := range f.blocks[b].succ {
 			way := out
+			if f.never[edge{b, n}] && !fs.all {
+				continue
+			}
 			if c := fs.edges[edge{b, n}]; way.truth != Unreached {
 				way = way.apply(c.effect, c.site)
 			}

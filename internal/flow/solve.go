@@ -350,6 +350,9 @@ func (f *Function) collectSites() {
 				site.Index, f.siteOf[i] = len(f.sites), len(f.sites)
 				f.sites = append(f.sites, site)
 			}
+			if i == blk.last-1 {
+				decided(f, s, b)
+			}
 			f.execute(s, i)
 		}
 	}

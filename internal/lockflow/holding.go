@@ -223,10 +223,14 @@ func (c *candidate) underWay(now []byte, lock Lock) flow.Effect {
 func (c *candidate) stillHolds(lock Lock) flow.Truth {
 	does, unsure := c.match(c.locks, 0, lock)
 	now, alsoUnsure := c.match(c.now, c.first, lock)
-	if unsure || alsoUnsure {
-		return flow.Maybe
+	effects, under := c.effects(does, false), c.underWay(now, lock)
+	if unsure || alsoUnsure { // they may be on another lock: then they do nothing to this one
+		for i := range effects {
+			effects[i] = effects[i].Perhaps()
+		}
+		under = under.Perhaps()
 	}
-	return c.f.flow.StillHolds(c.at, c.effects(does, false), c.underWay(now, lock))
+	return c.f.flow.StillHolds(c.at, effects, under)
 }
 
 // match is what effects, of which the first is given by its index, do to one lock, as one byte

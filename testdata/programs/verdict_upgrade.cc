@@ -1,0 +1,103 @@
+// A thread that has a read-write lock for reading acquires it for writing: "0" by std::shared_lock and
+// std::unique_lock, "1" by pthread_rwlock_rdlock and pthread_rwlock_wrlock, "2" as "0", each of two threads.
+// A second argument of 1: it releases it first, and waits for another thread, which reads and works.
+#include "truth.h"
+#include <mutex>
+#include <shared_mutex>
+
+static std::shared_mutex table;
+static pthread_rwlock_t index_of = PTHREAD_RWLOCK_INITIALIZER;
+static int way, healthy, have, rows;
+
+static void *look(void *) {
+  truth_await(2);
+  truth_end();
+  return NULL;
+}
+
+/* meet returns when both threads have what they take first. */
+static void meet() {
+  __atomic_fetch_add(&have, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(&have, __ATOMIC_SEQ_CST) < 2)
+    usleep(1000);
+}
+
+__attribute__((noinline)) static void insert(int row) {
+  std::shared_lock<std::shared_mutex> reads(table);
+  meet();
+  if (rows <= row) {
+    TRUTH_SLEEP("", 0, 0);
+    std::unique_lock<std::shared_mutex> writes(table);
+    rows++;
+  }
+}
+
+__attribute__((noinline)) static void enter(int row) {
+  pthread_rwlock_rdlock(&index_of);
+  meet();
+  if (rows <= row) {
+    TRUTH_SLEEP("", 0, 0);
+    pthread_rwlock_wrlock(&index_of);
+    rows++;
+    pthread_rwlock_unlock(&index_of);
+  }
+  pthread_rwlock_unlock(&index_of);
+}
+
+/* insert_after and enter_after release it before they acquire it again. */
+__attribute__((noinline)) static void insert_after(int row) {
+  {
+    std::shared_lock<std::shared_mutex> reads(table);
+    meet();
+    if (rows > row)
+      return;
+  }
+  TRUTH_SLEEP("", 0, 0);
+  std::unique_lock<std::shared_mutex> writes(table);
+  rows++;
+}
+
+__attribute__((noinline)) static void enter_after(int row) {
+  pthread_rwlock_rdlock(&index_of);
+  meet();
+  int full = rows > row;
+  pthread_rwlock_unlock(&index_of);
+  if (full)
+    return;
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_wrlock(&index_of);
+  rows++;
+  pthread_rwlock_unlock(&index_of);
+}
+
+__attribute__((noinline)) static int count() {
+  if (!healthy) {
+    meet();
+    TRUTH_SLEEP("", 0, 0);
+    return 0;
+  }
+  pthread_rwlock_rdlock(&index_of);
+  std::shared_lock<std::shared_mutex> reads(table);
+  meet();
+  TRUTH_HOLD("work_parallel");
+  int n = rows;
+  pthread_rwlock_unlock(&index_of);
+  return n;
+}
+
+int main(int argc, char **argv) {
+  pthread_t observer;
+  int sum = 0;
+  truth_init(argc, argv, __FILE__);
+  way = (int)truth_arg(argc, argv, 1, 0);
+  healthy = (int)truth_arg(argc, argv, 2, 0);
+  pthread_create(&observer, NULL, look, NULL);
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+  {
+    if (omp_get_thread_num() == 0 || way == 2 && !healthy)
+      healthy ? way == 1 ? enter_after(0) : insert_after(0) : way == 1 ? enter(0) : insert(0);
+    else
+      sum += count();
+  }
+  return sum;
+}

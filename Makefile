@@ -19,7 +19,7 @@ LDFLAGS := -s -w -E main.entry -X main.version=$(VERSION)
 LEAN_AT := 0x40001000
 JOINELF = GOARCH= GOOS= $(GO) run ./internal/joinelf
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
-PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev libclang-rt-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils strace python3
+PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev libclang-rt-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 TEST_TIMEOUT := 45m
 # The packages whose tests take longest: they are begun with, so that none of them is
 # what all processors but one wait for at the end.

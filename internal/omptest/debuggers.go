@@ -30,7 +30,7 @@ PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $ro
 func closure(tb testing.TB, suite string, names []string, start string) string {
 	tb.Helper()
 	return cached(tb, "packages", suite+"-all-"+names[0], func(dir string) {
-		apt := aptLists(tb, suite)
+		apt := aptLists(tb, suite, "")
 		archives := filepath.Join(dir, "archives")
 		must(tb, os.MkdirAll(filepath.Join(archives, "partial"), 0o755))
 		args := append([]string{"apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "-o",

@@ -87,8 +87,15 @@ func majorOf(tb testing.TB, path string) int {
 // lists are not touched.
 func suitePackage(tb testing.TB, suite, name string) string {
 	tb.Helper()
-	return cached(tb, "packages", suite+"-"+name, func(dir string) {
-		apt := aptLists(tb, suite)
+	return archPackage(tb, suite, "", name)
+}
+
+// archPackage is suitePackage for an architecture of Debian's, "" for the system's own.
+func archPackage(tb testing.TB, suite, arch, name string) string {
+	tb.Helper()
+	key := strings.TrimSuffix(suite+"-"+arch, "-")
+	return cached(tb, "packages", key+"-"+name, func(dir string) {
+		apt := aptLists(tb, suite, arch)
 		if out, err := apt(dir, "apt-get", "-q", "download", name); err != nil {
 			tb.Fatalf("apt-get download %s of Debian's %s: %v\n%s", name, suite, err, out)
 		}
@@ -116,9 +123,9 @@ func mirror(tb testing.TB) string {
 	return ""
 }
 
-// aptLists returns what runs apt with package lists of one release of Debian, which
-// are fetched first.
-func aptLists(tb testing.TB, suite string) func(dir string, args ...string) ([]byte, error) {
+// aptLists returns what runs apt with package lists of one release of Debian, and one
+// architecture ("" is the system's own), which are fetched first.
+func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string) ([]byte, error) {
 	tb.Helper()
 	var state string
 	run := func(dir string, args ...string) ([]byte, error) {
@@ -126,11 +133,14 @@ func aptLists(tb testing.TB, suite string) func(dir string, args ...string) ([]b
 			"Dir::State::status=/dev/null", "-o", "Dir::Etc::sourcelist="+filepath.Join(state, "sources.list"),
 			"-o", "Dir::Etc::sourceparts=/nonexistent", "-o", "Acquire::Languages=none", "-o",
 			"Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false")
+		if arch != "" {
+			all = append(all, "-o", "APT::Architecture="+arch, "-o", "APT::Architectures="+arch)
+		}
 		cmd := exec.Command(all[0], append(all[1:], args[1:]...)...)
 		cmd.Dir = dir
 		return cmd.CombinedOutput()
 	}
-	state = cached(tb, "apt", suite, func(dir string) {
+	state = cached(tb, "apt", strings.TrimSuffix(suite+"-"+arch, "-"), func(dir string) {
 		state = dir
 		for _, sub := range []string{"lists/partial", "archives/partial"} {
 			must(tb, os.MkdirAll(filepath.Join(dir, sub), 0o755))

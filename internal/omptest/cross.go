@@ -1,0 +1,78 @@
+package omptest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Debian's compiler for aarch64, an emulator of that, and where its C library lies.
+const (
+	CrossCC   = "aarch64-linux-gnu-gcc"
+	emulator  = "qemu-aarch64"
+	crossRoot = "/usr/aarch64-linux-gnu"
+)
+
+// NeedsCross skips a test where programs for aarch64 cannot be built and run.
+func NeedsCross(tb testing.TB) {
+	tb.Helper()
+	Needs(tb, "a compiler for aarch64 and an emulator")
+	for _, program := range []string{CrossCC, emulator} {
+		if _, err := exec.LookPath(program); err != nil {
+			tb.Skipf("it needs a compiler for aarch64 and an emulator: %v", err)
+		}
+	}
+}
+
+// Emulated is the command line that runs a program for aarch64, with variables of its environment
+// that the emulator itself does not get.
+func Emulated(exe string, env ...string) []string {
+	argv := []string{emulator, "-L", crossRoot}
+	for _, e := range env {
+		argv = append(argv, "-E", e)
+	}
+	return append(argv, exe)
+}
+
+// CrossRecorder builds the recorder for aarch64, with all warnings as errors, and returns its path.
+func CrossRecorder(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "libompd-recorder.so")
+	module := filepath.Dir(filepath.Dir(Programs(tb)))
+	if text := command(tb, module, "make", "-s", "libompd-recorder.so", "CC="+CrossCC, "RECORDER="+path); text != "" {
+		tb.Errorf("the recorder for aarch64: %s", text)
+	}
+	return path
+}
+
+// CompileCross builds a source for aarch64: for LLVM's runtime of a release, or GNU's if major is 0.
+// It returns the program, and what its environment needs to find the runtime.
+func CompileCross(tb testing.TB, source string, major int, flags ...string) (exe, env string) {
+	tb.Helper()
+	exe = filepath.Join(tb.TempDir(), fmt.Sprintf("cross-%d", major))
+	flags = append([]string{"-g", "-O1", "-fopenmp"}, flags...)
+	if major == 0 {
+		command(tb, "", CrossCC, append(flags, "-o", exe, source)...)
+		return exe, "GNU=1"
+	}
+	const headers = "/usr/lib/llvm-16/lib/clang/16/include" // which has omp.h
+	lib := CrossLibomp(tb, major)
+	command(tb, "", "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", headers, "-isystem",
+		filepath.Join(crossRoot, "include"), "-c", "-o", exe+".o", source)...)
+	command(tb, "", CrossCC, "-o", exe, exe+".o", lib, "-pthread")
+	return exe, "LD_LIBRARY_PATH=" + filepath.Dir(lib)
+}
+
+// CrossLibomp returns the path of LLVM's runtime of a release that Debian 12 has for aarch64. It
+// can be read here, and run in an emulator.
+func CrossLibomp(tb testing.TB, major int) string {
+	tb.Helper()
+	dir := archPackage(tb, "bookworm", "arm64", fmt.Sprintf("libomp5-%d", major))
+	path := filepath.Join(dir, llvmLib(major), "libomp.so.5")
+	if _, err := os.Stat(path); err != nil {
+		tb.Fatalf("the package of libomp %d for aarch64 has no runtime: %v", major, err)
+	}
+	return path
+}

@@ -43,7 +43,7 @@ func (s *states) gather(n *native) *rtl.Evidence {
 	if regs == nil {
 		return nil
 	}
-	ev := &rtl.Evidence{Registers: regs}
+	ev := &rtl.Evidence{Registers: regs, Wakes: arch.IsFutexWake(regs)}
 	if regs.Syscall >= 0 {
 		ev.Syscall = arch.SyscallName(regs.Arch, regs.Syscall)
 	}

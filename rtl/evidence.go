@@ -10,6 +10,9 @@ type Evidence struct {
 	// Futex is the address of the word that the thread sleeps on; null if it
 	// does not sleep in a futex call.
 	Futex callbacks.Address
+	// Wakes tells that the system call that the thread is in wakes others on a futex, and
+	// waits for nothing.
+	Wakes bool
 	// Syscall names the system call that the thread is in; empty if none.
 	Syscall string
 	// Frames is the native stack, innermost first, cut below the first user

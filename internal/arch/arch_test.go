@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -83,6 +84,8 @@ func TestFutexWait(t *testing.T) {
 		{"interrupted", 202, 9, -4, true},
 		{"pi mutex", 202, 6 | private, -513, true},
 		{"wake", 202, 1 | private, -512, false},
+		{"wake that is over", 202, 1 | private, 1, false},
+		{"wake by condition variables of the older C library", 202, 5 | private, 1, false},
 		{"wait that was woken", 202, 0 | private, 0, false},
 		{"value differed", 202, 0 | private, -11, false},
 		{"user code", -1, 0, -512, false},
@@ -96,6 +99,9 @@ func TestFutexWait(t *testing.T) {
 		word, ok := arch.IsFutexWait(&r)
 		if ok != c.want || ok && word != callbacks.At(0x1234) {
 			t.Errorf("%s: %v, %v; want %v", c.name, word, ok, c.want)
+		}
+		if wakes := arch.IsFutexWake(&r); wakes != strings.HasPrefix(c.name, "wake") {
+			t.Errorf("%s: it wakes others: %v", c.name, wakes)
 		}
 	}
 }

@@ -21,6 +21,13 @@ const (
 	futexRequeuePI  = 11
 	futexLockPI2    = 13
 
+	// Operations that only wake others, or let them wait for another word.
+	futexWake       = 1
+	futexRequeue    = 3
+	futexCmpRequeue = 4
+	futexWakeOp     = 5
+	futexWakeBitset = 10
+
 	futexFlags = 128 | 256 // FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME
 )
 
@@ -65,6 +72,19 @@ func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
 		return callbacks.At(r.SyscallArgs[0]), true
 	}
 	return callbacks.Address{}, false
+}
+
+// IsFutexWake reports whether the thread is in futex(2), or has just returned from it, and wakes others:
+// it waits for nobody there.
+func IsFutexWake(r *callbacks.Registers) bool {
+	if SyscallName(r.Arch, r.Syscall) != "futex" {
+		return false
+	}
+	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
+	case futexWake, futexRequeue, futexCmpRequeue, futexWakeOp, futexWakeBitset:
+		return true
+	}
+	return false
 }
 
 // IsNewThread reports whether the thread is one that clone has just begun, which has

@@ -58,16 +58,16 @@ func CompileCross(tb testing.TB, source string, major int, flags ...string) (exe
 		return exe, "GNU=1"
 	}
 	const headers = "/usr/lib/llvm-16/lib/clang/16/include" // which has omp.h
-	lib := CrossLibomp(tb, major)
+	lib := crossLibomp(tb, major)
 	command(tb, "", "clang-16", append(flags, "--target=aarch64-linux-gnu", "-isystem", headers, "-isystem",
 		filepath.Join(crossRoot, "include"), "-c", "-o", exe+".o", source)...)
 	command(tb, "", CrossCC, "-o", exe, exe+".o", lib, "-pthread")
 	return exe, "LD_LIBRARY_PATH=" + filepath.Dir(lib)
 }
 
-// CrossLibomp returns the path of LLVM's runtime of a release that Debian 12 has for aarch64. It
+// crossLibomp returns the path of LLVM's runtime of a release that Debian 12 has for aarch64. It
 // can be read here, and run in an emulator.
-func CrossLibomp(tb testing.TB, major int) string {
+func crossLibomp(tb testing.TB, major int) string {
 	tb.Helper()
 	dir := archPackage(tb, "bookworm", "arm64", fmt.Sprintf("libomp5-%d", major))
 	path := filepath.Join(dir, llvmLib(major), "libomp.so.5")

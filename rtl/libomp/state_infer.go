@@ -226,6 +226,11 @@ func (o *observer) spins() bool {
 // forked tells the wait at the end of a region from its beginning. The runtime
 // keeps in th_ident the place of the construct that the thread called it for.
 func (o *observer) forked(s rtl.State) inference {
+	if o.ev.Wakes {
+		// th_ident may still be that of the same construct, which was executed before, and so may
+		// be what lies on the stack.
+		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
+	}
 	if in, ok := o.atFlag(s); ok {
 		return in
 	}

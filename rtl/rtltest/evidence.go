@@ -22,7 +22,8 @@ func (s *Subject) Evidence(t *testing.T, lwp int) *rtl.Evidence {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ev := &rtl.Evidence{Registers: &regs, Syscall: arch.SyscallName(regs.Arch, regs.Syscall)}
+	ev := &rtl.Evidence{Registers: &regs, Syscall: arch.SyscallName(regs.Arch, regs.Syscall),
+		Wakes: arch.IsFutexWake(&regs)}
 	if word, ok := arch.IsFutexWait(&regs); ok {
 		ev.Futex = word
 	}

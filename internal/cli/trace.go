@@ -91,6 +91,7 @@ all events of the last five seconds, in place of the last ones of each thread.
 	f.IntVar(&t.thread, "thread", 0, "only the thread of this number (LWP)")
 	f.StringVar(&t.region, "region", "", "only what happened in the region of this id, such as 0.7")
 	a.outputFlags(cmd)
+	f.Lookup("force").Usage = "replace a file that is there"
 	cmd.PersistentFlags().DurationVar(&t.last, "last", 0, "only events of so long a time before now, such as 5s")
 	cmd.AddCommand(t.statsVerb())
 	return cmd

@@ -19,6 +19,8 @@ import (
 var (
 	// ErrForeign says that a file is there which this program did not make.
 	ErrForeign = errors.New("a file is there that ompd-inspect did not write: --force replaces it")
+	// ErrExists says that a file is there, of a kind of which it cannot be told who made it.
+	ErrExists = errors.New("a file is there: --force replaces it")
 	// ErrNotFile says that what is there is no regular file: a link, a directory, a
 	// device.
 	ErrNotFile = errors.New("what is there is not a regular file")
@@ -82,7 +84,7 @@ func replaceable(name string, o Options) (bool, error) {
 	case o.Force || info.Size() == 0:
 		return true, nil
 	case o.Ours == nil:
-		return false, ErrForeign
+		return false, ErrExists
 	}
 	f, err := os.Open(name)
 	if err != nil {

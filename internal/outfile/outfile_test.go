@@ -67,7 +67,7 @@ func TestReplace(t *testing.T) {
 		{"empty", "", Options{Mode: 0o600}, nil},
 		{"ours", "ours, old", Options{Mode: 0o600, Ours: ours}, nil},
 		{"foreign", "precious", Options{Mode: 0o600, Ours: ours}, ErrForeign},
-		{"foreign, none is ours", "ours, old", Options{Mode: 0o600}, ErrForeign},
+		{"foreign, none is ours", "ours, old", Options{Mode: 0o600}, ErrExists},
 		{"foreign, by force", "precious", Options{Mode: 0o600, Ours: ours, Force: true}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

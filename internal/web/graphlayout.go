@@ -135,51 +135,18 @@ func (d *drawing) arrows(g waitgraph.Graph, out *graph) {
 			continue
 		}
 		drawn[[2]*box{from, to}] = true
-		a := connect(from, to)
+		r := router{boxes: d.boxes, from: from, to: to, height: out.Height}
+		var a arrow
 		if !e.Cyclic && from.X+from.W/2 < to.X-to.W/2 {
-			a = across(from, to)
+			a = r.across()
+		} else {
+			a = r.connect()
 		}
 		a.Label, a.Cyclic = label(e, len(from.out)), e.Cyclic
 		a.Dashed = e.Certainty != "" && e.Certainty != picture.Certain
 		out.Arrows = append(out.Arrows, a)
 	}
 }
-
-// across is the curve from the right side of a box to the left side of another.
-func across(from, to *box) arrow {
-	x1, x2 := from.X+from.W/2+3, to.X-to.W/2-3
-	mid := (x1 + x2) / 2
-	return arrow{
-		Path: fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, from.Y, mid, from.Y, mid, to.Y, x2, to.Y),
-		X:    x2 - 8, Y: to.Y - 6, Anchor: "end",
-	}
-}
-
-// connect is the curve from one box to another, bent to its left.
-func connect(from, to *box) arrow {
-	const bend = 26
-	x1, y1, x2, y2 := float64(from.X), float64(from.Y), float64(to.X), float64(to.Y)
-	dx, dy := x2-x1, y2-y1
-	length := max(math.Hypot(dx, dy), 1)
-	cx, cy := (x1+x2)/2+dy/length*bend, (y1+y2)/2-dx/length*bend
-	sx, sy := border(from, cx, cy)
-	ex, ey := border(to, cx, cy)
-	nx, ny := dy/length, -dx/length // outwards
-	a := arrow{
-		Path: fmt.Sprintf("M%.0f %.0fQ%.0f %.0f %.0f %.0f", sx, sy, cx, cy, ex, ey),
-		X:    int((sx+2*cx+ex)/4 + nx*8), Y: int((sy+2*cy+ey)/4+ny*8) + 4, Anchor: "middle",
-	}
-	if nx > sideways {
-		a.Anchor = "start"
-	} else if nx < -sideways {
-		a.Anchor = "end"
-	}
-	return a
-}
-
-// sideways is from which part of its length on the normal of an arrow has a label on its side,
-// and not above or below.
-const sideways = 0.25
 
 // border is where the line from the middle of a box to a point leaves the box.
 func border(b *box, x, y float64) (float64, float64) {

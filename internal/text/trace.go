@@ -66,7 +66,7 @@ func (p *Events) Event(ago time.Duration, lwp uint32, says []byte, pc uint64) {
 	if !phrase.IsPlain(says) {
 		says = []byte(phrase.Printable(string(says)))
 	}
-	b := seconds(p.last[:0], -ago.Seconds())
+	b := seconds(p.last[:0], ago)
 	b = padded(append(b, ' '), strconv.AppendUint(p.number[:0], uint64(lwp), 10), 8)
 	b = append(append(b, "  "...), says...)
 	if spot := p.spot(pc); spot != "" {
@@ -101,10 +101,29 @@ func (p *Events) spot(pc uint64) string {
 // spotsKept bounds the places that are kept: then all are looked for anew.
 const spotsKept = 1 << 16
 
-// seconds appends a time in seconds, with six digits behind the point, in 14 columns.
-func seconds(b []byte, s float64) []byte {
+// seconds appends how long ago something was, as a time before now in seconds, with six digits behind the
+// point, in 14 columns. Hundreds of thousands of events are printed at once, so it is done in integers.
+func seconds(b []byte, ago time.Duration) []byte {
+	sign := byte('-')
+	if ago < 0 {
+		sign, ago = ' ', -ago
+	}
+	n := uint64(ago+time.Microsecond/2) / uint64(time.Microsecond)
 	var digits [32]byte
-	return padded(b, strconv.AppendFloat(digits[:0], s, 'f', 6, 64), 14)
+	at := len(digits)
+	for i := 0; i < 7 || n > 0; i++ {
+		if at--; i == 6 {
+			digits[at] = '.'
+			at--
+		}
+		digits[at] = byte('0' + n%10)
+		n /= 10
+	}
+	if sign == '-' {
+		at--
+		digits[at] = sign
+	}
+	return padded(b, digits[at:], 14)
 }
 
 // padded appends s at the right of so many columns.

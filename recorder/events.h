@@ -11,6 +11,10 @@ hidden void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt
 hidden void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code);
 hidden void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
                              unsigned actual, unsigned index, int flags);
+/* The same, told at once (slot_begin) behind another event of the thread. */
+hidden void on_parallel_end_at_once(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code);
+hidden void on_implicit_task_at_once(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
+                                     unsigned actual, unsigned index, int flags);
 hidden void on_task_create(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *made, int flags,
                            int dependences, const void *code);
 hidden void on_task_schedule(ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next);

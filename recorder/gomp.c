@@ -83,13 +83,31 @@ struct team {
 
 extern int omp_get_thread_num(void), omp_get_num_threads(void);
 
-/* worker_returns ends the region that a worker was in last; nobody tells when that has ended. */
-static void worker_returns(void) {
-    if (!waits) return;
-    waits = false;
-    struct frame *f = &outermost;
-    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
-    TELL(implicit_task, ompt_scope_end, &f->parallel, &f->task, 0, 0, ompt_task_implicit);
+/* implicit_ends is the end of the barrier at a region's end, and of the implicit task that waited there. The clock is
+ * read once for both. */
+inlined void implicit_ends(struct frame *f, unsigned size) {
+    if (__builtin_expect((recorder_head->events & CODE(ompt_callback_sync_region)) != 0, 1)) {
+        on_sync_region(ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
+        on_implicit_task_at_once(ompt_scope_end, &f->parallel, &f->task, size, 0, ompt_task_implicit);
+    } else {
+        on_implicit_task(ompt_scope_end, &f->parallel, &f->task, size, 0, ompt_task_implicit);
+    }
+}
+
+/* implicit_begins begins an implicit task. A worker's last one ends with it: nobody tells when its region has ended. */
+inlined void implicit_begins(struct frame *f, struct frame *outer, ompt_data_t parallel, unsigned size,
+                             unsigned index) {
+    bool returns = waits && f == &outermost;
+    if (returns) {
+        waits = false;
+        implicit_ends(f, 0);
+    }
+    *f = (struct frame){.outer = outer, .parallel = parallel};
+    innermost = f;
+    if (returns)
+        on_implicit_task_at_once(ompt_scope_begin, &f->parallel, &f->task, size, index, ompt_task_implicit);
+    else
+        on_implicit_task(ompt_scope_begin, &f->parallel, &f->task, size, index, ompt_task_implicit);
 }
 
 /* member is what each thread of a region executes. */
@@ -103,12 +121,9 @@ static void member(void *p) {
     bool worker = t->owner != &innermost;
     struct frame *outer = innermost, *f = worker ? &outermost : &t->frame;
     if (worker && outer == NULL) TELL(thread_begin, THREAD_WORKER, &thread);
-    if (worker) worker_returns();
-    *f = (struct frame){.outer = worker ? NULL : outer, .parallel = t->parallel};
-    innermost = f;
-    unsigned n = (unsigned)size(), index = (unsigned)number();
+    unsigned n = (unsigned)size();
     if (!worker) t->size = n;
-    TELL(implicit_task, ompt_scope_begin, &f->parallel, &f->task, n, index, ompt_task_implicit);
+    implicit_begins(f, worker ? NULL : outer, t->parallel, n, worker ? (unsigned)number() : 0);
     if (t->work != 0) {
         f->work = t->work;
         TELL(work, t->work, ompt_scope_begin, &f->parallel, &f->task, t->count, NULL);
@@ -121,16 +136,22 @@ static void member(void *p) {
 /* fork_begin and fork_end are before and after the runtime's function that forks a region. */
 inlined void fork_begin(struct team *t, void (*function)(void *), void *data, unsigned requested, const void *code) {
     struct frame *f = gomp_frame();
-    *t = (struct team){.function = function, .data = data, .owner = &innermost};
+    t->first = NULL; /* all but the frame, which member makes */
+    t->function = function;
+    t->data = data;
+    t->owner = &innermost;
+    t->parallel.value = 0;
+    t->work = 0;
+    t->count = 0;
+    t->size = 0;
     TELL(parallel_begin, &f->task, NULL, &t->parallel, requested, ompt_parallel_invoker_program, code);
 }
 
 inlined void fork_end(struct team *t, const void *code) {
     struct frame *f = &t->frame;
-    TELL(sync_region, ompt_sync_region_barrier_implicit_parallel, ompt_scope_end, &f->parallel, &f->task, NULL);
-    TELL(implicit_task, ompt_scope_end, &f->parallel, &f->task, t->size, 0, ompt_task_implicit);
+    implicit_ends(f, t->size);
     innermost = f->outer;
-    TELL(parallel_end, &t->parallel, &innermost->task, ompt_parallel_invoker_program, code);
+    on_parallel_end_at_once(&t->parallel, &innermost->task, ompt_parallel_invoker_program, code);
 }
 
 EXPORT void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {

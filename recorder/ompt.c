@@ -41,9 +41,9 @@ void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t
     NEXT(parallel_begin, task, frame, parallel, requested, flags, code);
 }
 
-void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code) {
+inlined void parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code, bool at_once) {
     struct slot s;
-    if (slot_open(&s, false, 2)) {
+    if (slot_begin(&s, false, 2, at_once)) {
         slot_first(&s, ompt_callback_parallel_end, parallel_kind(flags), RECORDER_END, 0, recorder_address(code),
                    id_of(parallel));
         slot_more(&s, 1, 0, 0, id_of(task), 0);
@@ -53,10 +53,18 @@ void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const 
     NEXT(parallel_end, parallel, task, flags, code);
 }
 
-void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned actual,
-                             unsigned index, int flags) {
+void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code) {
+    parallel_end(parallel, task, flags, code, false);
+}
+
+void on_parallel_end_at_once(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code) {
+    parallel_end(parallel, task, flags, code, true);
+}
+
+inlined void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned actual,
+                           unsigned index, int flags, bool at_once) {
     struct slot s;
-    if (slot_open(&s, false, 2)) {
+    if (slot_begin(&s, false, 2, at_once)) {
         bool begins = endpoint == ompt_scope_begin;
         uint64_t region = id_of(parallel), id = begins ? task_new(&s, task) : word_current(s.ring, task);
         if (begins && parallel != NULL && region == 0) region = region_new(&s, parallel); /* the initial one */
@@ -70,6 +78,16 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
         slot_close(&s);
     }
     NEXT(implicit_task, endpoint, parallel, task, actual, index, flags);
+}
+
+void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned actual,
+                      unsigned index, int flags) {
+    implicit_task(endpoint, parallel, task, actual, index, flags, false);
+}
+
+void on_implicit_task_at_once(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,
+                              unsigned actual, unsigned index, int flags) {
+    implicit_task(endpoint, parallel, task, actual, index, flags, true);
 }
 
 /* in_task reports whether a task is the one that the thread is in, as its table has it. */

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -118,16 +117,18 @@ func (r *Reader) each(tries int, f eachRing) (*Recording, error) {
 		}
 		seen[at] = true
 		t, err := r.thread(rec, at, header, tries)
+		problems := []error{err}
 		if err != nil {
-			err = fmt.Errorf("its header: %w", err)
+			problems[0] = fmt.Errorf("its header: %w", err)
 		} else {
 			t.Index = i
 			rec.Threads = append(rec.Threads, t)
-			err = f(rec, t, at, header)
-			err = errors.Join(err, t.hole(&t.Main), t.hole(&t.Rare))
+			problems = []error{f(rec, t, at, header), t.hole(&t.Main), t.hole(&t.Rare)}
 		}
-		if err != nil {
-			rec.problem(fmt.Errorf("ring %d: %w", i, err))
+		for _, err := range problems {
+			if err != nil {
+				rec.problem(fmt.Errorf("ring %d: %w", i, err))
+			}
 		}
 	}
 	return rec, nil

@@ -26,12 +26,14 @@ func TestForms(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				gdb := exec.Command("gdb", "-nx", "-batch", "-x", filepath.Join("testdata", "forms.py"), exe)
-				gdb.Env = append(os.Environ(), "LD_LIBRARY_PATH="+runtime.Dir, "OMPD_CORES="+dir, "KMP_BLOCKTIME=0")
+				gdb.Env = append(os.Environ(), "LD_LIBRARY_PATH="+runtime.Dir, "OMPD_CORES="+dir,
+					"KMP_BLOCKTIME=0")
 				text, err := gdb.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
-				for core, want := range map[string]string{"wakes": "overhead", "sleeps": "wait_barrier_implicit_parallel"} {
+				const waits = "wait_barrier_implicit_parallel"
+				for core, want := range map[string]string{"wakes": "overhead", "sleeps": waits} {
 					if _, err := os.Stat(filepath.Join(dir, core)); err != nil {
 						t.Fatalf("%v\n%s", err, text)
 					}

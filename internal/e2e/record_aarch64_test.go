@@ -29,7 +29,8 @@ func TestRecordAarch64(t *testing.T) {
 			t.Parallel()
 			exe, env := omptest.CompileCross(t, filepath.Join("testdata", "noted.c"), major)
 			file := filepath.Join(t.TempDir(), "saved")
-			argv := append([]string{"record", "--library", library, "--save", file, "--"}, omptest.Emulated(exe, env)...)
+			argv := []string{"record", "--library", library, "--save", file, "--"}
+			argv = append(argv, omptest.Emulated(exe, env)...)
 			status, _, errs := output(t, append(argv, file+".notes")...)
 			// The loader of the emulator itself, which is a program for x86-64, cannot take the library.
 			errs = regexp.MustCompile("ERROR: ld.so: .* ignored.\n").ReplaceAllString(errs, "")

@@ -43,7 +43,8 @@ func TestSmallTasks(t *testing.T) {
 // TestSeconds holds how long ago events were against the standard library's numbers.
 func TestSeconds(t *testing.T) {
 	for _, ago := range []time.Duration{
-		0, 1, 499, 501, 999, 1000, 1499, 2_500_001, 999_999_499, 999_999_501, 1e9, 12_345_678_901, 1e15, -1, -501, -3_000_000_000,
+		0, 1, 499, 501, 999, 1000, 1499, 2_500_001, 999_999_499, 999_999_501, 1e9, 12_345_678_901, 1e15, -1, -501,
+		-3_000_000_000,
 	} {
 		want := fmt.Sprintf("%14.6f", -ago.Seconds())
 		if got := string(seconds(nil, ago)); got != want {

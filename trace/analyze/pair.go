@@ -19,6 +19,8 @@ type machine struct {
 	known   uint64 // region, while no implicit task has begun
 	base    uint64 // task in which the explicit tasks of the stack are, if it began before
 	lwp     uint32
+	// releases: those of locks are recorded, so that it is known how long each was held.
+	releases bool
 }
 
 // nestMax bounds the spans that are open at once on one thread: recursive tasks nest, and
@@ -284,6 +286,10 @@ func (m *machine) acquired(e *trace.Event) {
 		} else {
 			m.failed()
 		}
+	}
+	if !m.releases { // how long it has the lock is not known
+		m.sink.Point(m.thread, m.lwp, e)
+		return
 	}
 	if len(m.held) >= heldMost {
 		return

@@ -220,6 +220,9 @@ func (r *roster) registers(n *native) *callbacks.Registers {
 		n.errs = append(n.errs, err)
 		return nil
 	}
+	if in, ok := arch.FutexCall(&regs, r.target); ok {
+		regs = in // it can do nothing before it sleeps
+	}
 	n.regs = &regs
 	return n.regs
 }

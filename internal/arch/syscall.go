@@ -41,6 +41,9 @@ var interrupted = [...]int64{
 	-516, // ERESTART_RESTARTBLOCK
 }
 
+// enosys is the kernel's placeholder until the call is done, -38 (x86-64).
+const enosys = ^uint64(38 - 1)
+
 // inSyscall reports whether the thread is inside of the system call that
 // r.Syscall names: it blocks there, or was interrupted there by the stop that
 // made its registers visible. It is false for a call that has returned a
@@ -49,14 +52,13 @@ func inSyscall(r *callbacks.Registers) bool {
 	if r.Syscall < 0 {
 		return false
 	}
-	const enosys = -38 // the kernel's placeholder until the call is done (x86-64)
 	result := int64(r.Values[0])
 	for _, e := range interrupted {
 		if result == e {
 			return true
 		}
 	}
-	return result == enosys
+	return r.Values[0] == enosys
 }
 
 // IsFutexWait reports whether the thread waits in futex(2), and on which word.
@@ -85,6 +87,31 @@ func IsFutexWake(r *callbacks.Registers) bool {
 		return true
 	}
 	return false
+}
+
+// FutexCall returns the registers that a thread has in the futex wait that it is about to call, or
+// to call again, and in which it sleeps, as the word has the value that it passes. It is found there
+// if a stop has interrupted its sleep and the next one comes before it has run.
+func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Registers, ok bool) {
+	const length = 2                                 // of the instruction
+	atCall := r.Syscall < 0 || r.Syscall == x86Futex // which stays after the first stop
+	if r.Arch != callbacks.ArchX86_64 || r.Values[0] != x86Futex || !atCall {
+		return callbacks.Registers{}, false
+	}
+	var code [length]byte
+	if mem.ReadMemory(callbacks.At(r.PC()), code[:]) != nil || code != [length]byte{0x0f, 0x05} {
+		return callbacks.Registers{}, false
+	}
+	in = *r
+	SetSyscall(&in, x86Futex)
+	in.SetPC(r.PC() + length)
+	in.Set(0, enosys)
+	word, waits := IsFutexWait(&in)
+	var value [4]byte
+	if !waits || mem.ReadMemory(word, value[:]) != nil {
+		return callbacks.Registers{}, false
+	}
+	return in, callbacks.Word(value[:]) == in.SyscallArgs[2]&0xffffffff
 }
 
 // IsNewThread reports whether the thread is one that clone has just begun, which has

@@ -26,7 +26,8 @@ const batch = 8
 // ordinary is how many programs an ordinary run of the tests has.
 const ordinary = 6
 
-// shrunk is how many programs are made small of those that fail alike: it takes a hundred runs.
+// shrunk is how many programs are made small of those that fail alike, unless OMPD_SHRINK says
+// otherwise: it takes a hundred runs.
 const shrunk = 1
 
 // every is after how many programs a run logs what it has counted.
@@ -205,14 +206,25 @@ func (k *campaign) try(c Config, programs []*Program) {
 		k.begin()
 		k.count("programs with "+string(p.Mistake), 1)
 		c.Env = modes[p.Seed%uint64(len(modes))]
-		out, err := Run(exe, c, p, i, p.Seed/2%coreTurn == 0)
-		if err != nil {
-			k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
-			k.count(programsWith+"error", 1)
-			continue
+		for range k.times(p) {
+			out, err := Run(exe, c, p, i, p.Seed/2%coreTurn == 0)
+			if err != nil {
+				k.t.Errorf("seed %d (%s), %s: %v", p.Seed, p.Mistake, c, err)
+				k.count(programsWith+"error", 1)
+				continue
+			}
+			k.note(c, p, out)
 		}
-		k.note(c, p, out)
 	}
+}
+
+// times is how often a program runs: once, or OMPD_TIMES often if it is the one that OMPD_ONLY
+// names by its seed, and not at all if it is another.
+func (k *campaign) times(p *Program) uint64 {
+	if only := number(k.t, "OMPD_ONLY", p.Seed); only != p.Seed {
+		return 0
+	}
+	return number(k.t, "OMPD_TIMES", 1)
 }
 
 // note counts what became of a program, and keeps it if something is wrong.
@@ -239,7 +251,7 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 	if len(out.Findings) > 0 && k.keep != "" {
 		cause := fmt.Sprintf("programs with a finding: %s of %q", out.Findings[0].Class, p.Mistake)
 		k.count(cause, 1)
-		k.keepShrunk(c, p, out, k.counted(cause) > shrunk)
+		k.keepShrunk(c, p, out, uint64(k.counted(cause)) > number(k.t, "OMPD_SHRINK", shrunk))
 	}
 }
 

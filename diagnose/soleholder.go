@@ -55,11 +55,14 @@ func (b *builder) inCall(lwp int, call *picture.Frame) bool {
 }
 
 // madeByWaiter reports whether one who waits for a lock is in the very call by which it may have been
-// acquired by h. If it is not known by which, one that the code which h is in makes too counts, and one
-// who may have acquired it by as many calls of the same code.
+// acquired by h. If it is not known by which, any that the code which h is in makes counts, and one that
+// may have acquired it by as many calls of the same code.
 func (b *builder) madeByWaiter(h picture.Holder, l *picture.Lock, waiters []int) bool {
 	if h.Taken != nil {
 		return slices.ContainsFunc(waiters, func(lwp int) bool { return b.inCall(lwp, h.Taken) })
+	}
+	if slices.ContainsFunc(waiters, func(lwp int) bool { return b.sameCode(h.Thread, lwp) }) {
+		return true
 	}
 	return slices.ContainsFunc(l.Holders, func(o picture.Holder) bool {
 		switch {
@@ -72,6 +75,34 @@ func (b *builder) madeByWaiter(h picture.Holder, l *picture.Lock, waiters []int)
 			return f.Function != "" && f.Function == o.Taken.Function && f.Module == o.Taken.Module
 		})
 	})
+}
+
+// sameCode reports whether two threads are in the same function of the program, within the regions or
+// tasks that they execute.
+func (b *builder) sameCode(one, other int) bool {
+	within := b.within(one)
+	return slices.ContainsFunc(b.within(other), func(f picture.Frame) bool {
+		return slices.ContainsFunc(within, func(g picture.Frame) bool {
+			return f.Function == g.Function && f.Module == g.Module
+		})
+	})
+}
+
+// within are the program's frames of a thread up to the function of its region or task.
+func (b *builder) within(lwp int) []picture.Frame {
+	var own []picture.Frame
+	for _, f := range b.frames(lwp) {
+		if f.LWP != 0 && f.LWP != lwp {
+			break
+		}
+		if f.Kind == picture.FrameUser && f.Function != "" {
+			own = append(own, f)
+		}
+		if f.Construct != "" {
+			break
+		}
+	}
+	return own
 }
 
 // anyAtEnd reports whether a thread waits at the end of a region.

@@ -97,12 +97,12 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
 	out.Suspended, out.SuspendedIn = lh.suspended(h)
 	taken := lh.takenAt(h.Taken, f.Module)
-	if taken != nil {
-		out.Taken = &taken[ownOf(taken)]
-	}
 	call := "its call"
 	if len(h.Taken) > 0 {
 		call = lh.siteName(h.Taken[0])
+	}
+	if taken != nil && !callsBody(taken[0], call) {
+		out.Taken = &taken[ownOf(taken)]
 	}
 	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
 	return out

@@ -110,8 +110,15 @@ func wraps(outer, body picture.Frame) bool {
 	case body.Construct == symbolize.ConstructTask: // the body is inlined
 		return symbolize.IsTaskEntry(outer.Function) && body.Inlined && *body.PC == *outer.PC
 	}
+	return body.Construct != "" && callsBody(outer, body.Function)
+}
+
+// callsBody reports whether a call at a place of some construct, of a function, is only that by which
+// the compiler's wrapper of the construct calls its body: it tells nothing of where in the construct
+// something was done.
+func callsBody(at picture.Frame, function string) bool {
 	const debug = "_debug__"
-	return body.Construct != "" && strings.Contains(body.Function, debug) && !strings.Contains(outer.Function, debug)
+	return at.Construct != "" && strings.Contains(function, debug) && !strings.Contains(at.Function, debug)
 }
 
 // serializedCode names the function of a serialized region for which the runtime

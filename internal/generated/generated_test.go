@@ -233,11 +233,14 @@ func (k *campaign) note(c Config, p *Program, out Outcome) {
 	k.count("runs: "+c.name(), 1)
 	k.count("looks", out.Looks)
 	k.count("looks at cores", out.Cores)
+	if out.Died {
+		k.count(fmt.Sprintf("died of %q", p.Mistake), 1)
+	}
 	if out.Hang {
 		k.count("hangs", 1)
 		k.count("hangs: "+c.name(), 1)
 		k.count(fmt.Sprintf("hang of %q: %v", p.Mistake, out.Kinds), 1)
-	} else if p.Mistake != Healthy {
+	} else if p.Mistake != Healthy && !out.Died {
 		k.count(fmt.Sprintf("no hang of %q", p.Mistake), 1)
 	}
 	for _, f := range out.Findings {

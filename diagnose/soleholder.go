@@ -77,14 +77,12 @@ func (b *builder) madeByWaiter(h picture.Holder, l *picture.Lock, waiters []int)
 	})
 }
 
-// sameCode reports whether two threads are in the same function of the program, within the regions or
-// tasks that they execute.
-func (b *builder) sameCode(one, other int) bool {
-	within := b.within(one)
-	return slices.ContainsFunc(b.within(other), func(f picture.Frame) bool {
-		return slices.ContainsFunc(within, func(g picture.Frame) bool {
-			return f.Function == g.Function && f.Module == g.Module
-		})
+// sameCode reports whether a thread waits in a function of the program that another is in too, within
+// the region or task that it executes.
+func (b *builder) sameCode(one, waiter int) bool {
+	waits := b.within(waiter)
+	return len(waits) > 0 && slices.ContainsFunc(b.within(one), func(f picture.Frame) bool {
+		return f.Function == waits[0].Function && f.Module == waits[0].Module
 	})
 }
 

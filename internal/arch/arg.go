@@ -28,8 +28,8 @@ type Value struct {
 	Size     int    // bytes that are loaded from memory, zero-extended: 4 or 8
 }
 
-// ErrNoRegister says that a register that a value depends on is not known.
-var ErrNoRegister = errors.New("register not known")
+// errNoRegister says that a register that a value depends on is not known.
+var errNoRegister = errors.New("register not known")
 
 // Resolve gives the value in a program whose calling frame has registers r: for
 // a call that has not returned, those that the unwinder restored for the
@@ -42,7 +42,7 @@ func (v Value) Resolve(r *callbacks.Registers, mem callbacks.Memory) (uint64, er
 	case ValueRegister, ValueFrameAddress, ValueFrameSlot:
 		base, ok := r.Get(v.Register)
 		if !ok {
-			return 0, fmt.Errorf("argument in register %d: %w", v.Register, ErrNoRegister)
+			return 0, fmt.Errorf("argument in register %d: %w", v.Register, errNoRegister)
 		}
 		addr = base + v.N
 	}

@@ -58,7 +58,7 @@ func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 }
 
 // takers are the functions of programs that take a lock for who calls them, as evidence names them.
-var takers = regexp.MustCompile(`acquired it with (begin_\d+)`)
+var takers = regexp.MustCompile(`(?:acquired it with |^)(begin_\d+)`)
 
 // callThere reports whether a lock is said to have been taken by the call of a function of the
 // program, and that call is at the place that is named.

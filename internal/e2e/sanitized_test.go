@@ -47,8 +47,11 @@ func watchedVerdicts() []expectation {
 
 // watchedSpins are loops that read a flag: the reads are calls of the thread sanitizer's, and the address sanitizer
 // reads its shadow of the flag, too. The thread sanitizer has a thread of its own, of which it is not known that it
-// changes nothing.
+// changes nothing. What UBSan adds to such a loop, which may report what it reads, is not followed yet.
 func watchedSpins(sanitizer string) []expectation {
+	if sanitizer == "undefined" {
+		return nil
+	}
 	var out []expectation
 	for _, way := range []string{"0", "1", "2"} {
 		e := expectation{

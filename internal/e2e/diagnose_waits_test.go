@@ -53,7 +53,8 @@ func upgrades() []expectation {
 	} {
 		e := expectation{
 			program: "verdict_upgrade", args: []string{strconv.Itoa(way)}, threads: 1,
-			kind: picture.VerdictSelfDeadlock, says: append(says, "release it for reading first"),
+			never: "clang-14", // whose C++ is of 2014, without std::shared_mutex
+			kind:  picture.VerdictSelfDeadlock, says: append(says, "release it for reading first"),
 			waits: []string{"rwlock table"},
 		}
 		switch way {

@@ -1,6 +1,8 @@
 package symbolize
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,10 @@ import (
 // TestSplitDebugInformation builds a program whose debug information is in a file of its own, but for the lines: these
 // are there, and what is missing is said once, with the file.
 func TestSplitDebugInformation(t *testing.T) {
+	programs, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, compiler := range []string{"gcc", "clang-16"} {
 		for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
 			for _, split := range []bool{true, false} {
@@ -17,6 +23,10 @@ func TestSplitDebugInformation(t *testing.T) {
 					flags = append(flags, "-gsplit-dwarf")
 				}
 				t.Run(strings.Join(append([]string{compiler}, flags...), " "), func(t *testing.T) {
+					t.Chdir(t.TempDir()) // where clang leaves what is split off
+					if err := os.Symlink(programs, "testdata"); err != nil {
+						t.Fatal(err)
+					}
 					file := compile(t, "split.c", compiler, flags...)
 					s := open(t, file)
 					if _, line, err := s.Line(address(t, file, "pick") + 4); err != nil || line != 7 {

@@ -14,10 +14,22 @@ import (
 // to wait at the region's end while it wakes them, and is when it sleeps there. What the runtime remembers of the
 // call is the same.
 func TestForms(t *testing.T) {
+	const waits = "wait_barrier_implicit_parallel"
+	heldByGDB(t, "forms", map[string]string{"wakes": "overhead", "sleeps": waits})
+}
+
+// TestYields looks at a thread in a taskyield on LLVM's runtime, which marks the task there as one that
+// waits: it waits for nothing, though a task of its taskgroup is left.
+func TestYields(t *testing.T) { heldByGDB(t, "yields", map[string]string{"yields": "overhead"}) }
+
+// heldByGDB runs a program by a script of gdb that takes cores of it, and holds the state of the initial thread in each
+// against what it must be.
+func heldByGDB(t *testing.T, program string, states map[string]string) {
+	t.Helper()
 	omptest.Needs(t, "gdb")
 	for _, flags := range []string{"-O0", "-O2"} {
-		exe := filepath.Join(t.TempDir(), "forms"+flags)
-		compile := exec.Command("clang-16", "-fopenmp", "-g", flags, "-o", exe, filepath.Join("testdata", "forms.c"))
+		exe := filepath.Join(t.TempDir(), program+flags)
+		compile := exec.Command("clang-16", "-fopenmp", "-g", flags, "-o", exe, filepath.Join("testdata", program+".c"))
 		if text, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -25,15 +37,13 @@ func TestForms(t *testing.T) {
 			t.Run(runtime.Name+flags, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				gdb := exec.Command("gdb", "-nx", "-batch", "-x", filepath.Join("testdata", "forms.py"), exe)
-				gdb.Env = append(os.Environ(), "LD_LIBRARY_PATH="+runtime.Dir, "OMPD_CORES="+dir,
-					"KMP_BLOCKTIME=0")
+				gdb := exec.Command("gdb", "-nx", "-batch", "-x", filepath.Join("testdata", program+".py"), exe)
+				gdb.Env = append(os.Environ(), "LD_LIBRARY_PATH="+runtime.Dir, "OMPD_CORES="+dir, "KMP_BLOCKTIME=0")
 				text, err := gdb.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%v\n%s", err, text)
 				}
-				const waits = "wait_barrier_implicit_parallel"
-				for core, want := range map[string]string{"wakes": "overhead", "sleeps": waits} {
+				for core, want := range states {
 					if _, err := os.Stat(filepath.Join(dir, core)); err != nil {
 						t.Fatalf("%v\n%s", err, text)
 					}

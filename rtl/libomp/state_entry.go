@@ -19,6 +19,7 @@ const (
 	entryTeams                      // the end of a teams construct
 	entryTaskwait
 	entryTaskgroup
+	entryTaskyield // nothing, though the task has the mark of a wait
 	entryLock
 	entryCritical
 	entryAtomic
@@ -44,6 +45,7 @@ var entryNames = map[string]entryKind{
 	"GOMP_taskwait":               entryTaskwait, "GOMP_taskwait_depend": entryTaskwait,
 	"__kmpc_end_taskgroup": entryTaskgroup, "GOMP_taskgroup_end": entryTaskgroup,
 	"__kmpc_taskloop": entryTaskgroup, "__kmpc_taskloop_5": entryTaskgroup,
+	"__kmpc_omp_taskyield": entryTaskyield, "GOMP_taskyield": entryTaskyield,
 	"omp_set_lock": entryLock, "omp_set_nest_lock": entryLock, "__kmpc_set_lock": entryLock,
 	"__kmpc_set_nest_lock": entryLock,
 	"__kmpc_critical":      entryCritical, "__kmpc_critical_with_hint": entryCritical,

@@ -103,9 +103,10 @@ func (o *observer) sleeping() string {
 }
 
 // marked is decided by the mark that the runtime keeps in a task while its thread
-// waits in a taskwait, or at the end of a taskgroup, and runs no other task.
+// waits in a taskwait, or at the end of a taskgroup, and runs no other task. A taskyield sets it, too, and waits for
+// nothing.
 func (o *observer) marked() (inference, bool) {
-	if o.cur == nil || o.states.records.taskwaiter(o.cur) != o.th.gtid {
+	if o.kind == entryTaskyield || o.cur == nil || o.states.records.taskwaiter(o.cur) != o.th.gtid {
 		return inference{}, false
 	}
 	f := &o.states.l.Taskdata

@@ -1,0 +1,25 @@
+/* yields.c: who is in a taskgroup, of which a detached task is left, yields again and again. */
+#include <omp.h>
+#include <stdio.h>
+
+int main(void) {
+  int rounds = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  {
+    omp_event_handle_t event;
+#pragma omp taskgroup
+    {
+#pragma omp task detach(event)
+      {
+        rounds = 0;
+      }
+      for (int i = 0; i < 1000; i++) {
+#pragma omp taskyield
+        rounds++;
+      }
+      omp_fulfill_event(event);
+    }
+  }
+  printf("%d rounds\n", rounds);
+}

@@ -29,24 +29,26 @@ func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.Hist
 	}
 	stats := analyze.Stats(rec, analyze.Window{Until: past.now}, r.onlyTests)
 	h := &picture.History{Threads: stats.Threads, Events: stats.Events, Nanoseconds: stats.Span.Nanoseconds()}
-	for i := range stats.Rows {
-		past.row(h, &stats.Rows[i])
+	for _, row := range most(stats.Rows, imbalance) {
+		h.Imbalances = append(h.Imbalances, past.imbalance(&row))
 	}
-	for _, g := range stats.Grains(&rec.Clock) {
+	for _, row := range most(stats.Rows, contention) {
+		h.Contentions = append(h.Contentions, past.contention(&row))
+	}
+	for _, g := range most(stats.Grains(&rec.Clock), func(g analyze.Grain) int64 { return int64(g.Count) }) {
 		h.TaskGrains = append(h.TaskGrains, picture.TaskGrain{
 			At: past.place(g.PC), Count: g.Count, Short: g.Short, Period: g.Period.Nanoseconds(),
 		})
 	}
-	h.Imbalances = most(h.Imbalances, func(i picture.Imbalance) int64 { return i.Waited })
-	h.Contentions = most(h.Contentions, func(c picture.Contention) int64 { return c.Waited })
-	h.TaskGrains = most(h.TaskGrains, func(g picture.TaskGrain) int64 { return int64(g.Count) })
 	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, r.onlyTests))
 	h.Timeline = past.timeline()
 	return h
 }
 
-// most are the first of a list, by a number, as many as are told.
+// most are those of a list with the largest numbers, as many as are told: each is named, which costs more than
+// to count it. One whose number is negative is none.
 func most[T any](list []T, number func(T) int64) []T {
+	list = slices.DeleteFunc(slices.Clone(list), func(v T) bool { return number(v) < 0 })
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
 	return list[:min(len(list), historyShown)]
 }
@@ -57,23 +59,44 @@ func (r *recorded) onlyTests(pc uint64) bool {
 	return lockCallOf(r.code.callTarget(pc)) == LockCallTests
 }
 
-// row adds what a row of statistics tells.
-func (w *recordedWords) row(h *picture.History, row *analyze.Row) {
-	says := analyze.Title(row.What, row.Kind, row.Lock, w.words)
-	switch {
-	case row.Barriers > 0:
-		h.Imbalances = append(h.Imbalances, picture.Imbalance{
-			Says: says, At: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
-			Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Imbalance.Nanoseconds(),
-			Last: int(row.Late.LWP), LastCount: row.Late.Count,
-		})
-	case row.What == analyze.LockWait && row.Contended > 0:
-		h.Contentions = append(h.Contentions, picture.Contention{
-			Says: says, At: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
-			Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Wait.Nanoseconds(), Holder: w.place(row.Holder.PC),
-			Waiting: row.Waiting, Longest: row.Longest.Nanoseconds(),
-		})
+// imbalance is how long, in nanoseconds, threads waited for the last one by a row of statistics, -1 of a row without
+// barriers.
+func imbalance(row analyze.Row) int64 {
+	if row.Barriers == 0 {
+		return -1
 	}
+	return max(0, row.Imbalance.Nanoseconds())
+}
+
+// contention is how long, in nanoseconds, threads waited for a lock by a row, -1 of a row of others.
+func contention(row analyze.Row) int64 {
+	if row.Barriers > 0 || row.What != analyze.LockWait || row.Contended == 0 {
+		return -1
+	}
+	return max(0, row.Wait.Nanoseconds())
+}
+
+// imbalance tells of a row with barriers.
+func (w *recordedWords) imbalance(row *analyze.Row) picture.Imbalance {
+	return picture.Imbalance{
+		Says: w.title(row), At: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
+		Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Imbalance.Nanoseconds(),
+		Last: int(row.Late.LWP), LastCount: row.Late.Count,
+	}
+}
+
+// contention tells of a row of waits for a lock.
+func (w *recordedWords) contention(row *analyze.Row) picture.Contention {
+	return picture.Contention{
+		Says: w.title(row), At: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
+		Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Wait.Nanoseconds(), Holder: w.place(row.Holder.PC),
+		Waiting: row.Waiting, Longest: row.Longest.Nanoseconds(),
+	}
+}
+
+// title is what the spans of a row are called.
+func (w *recordedWords) title(row *analyze.Row) string {
+	return analyze.Title(row.What, row.Kind, row.Lock, w.words)
 }
 
 // lockOrders are the cycles, those of the same code once.

@@ -157,7 +157,8 @@ func (in *Inspector) readThreads() {
 	states := &states{in.roster, in.code, in.stacks, data, flows}
 	spins := &spins{target: target, code: in.code, stacks: in.stacks, data: data}
 	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
-		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer}}
+		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
+		names: map[uint64]string{}}
 	waits := &waitFinder{
 		in.roster, states, data,
 		&nativeWaits{

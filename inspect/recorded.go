@@ -25,6 +25,7 @@ type recorded struct {
 	locks     recordedLocks
 	criticals Criticals
 	tasks     map[int][]trace.Task // that each thread is in, by LWP; nil if their ids are not the recorder's
+	names     map[uint64]string    // of locks, by wait id, as far as they were asked for
 }
 
 // restless is how long ago the last event of a thread is at least that is told: that of a
@@ -157,6 +158,16 @@ func (g *gatherer) recordedStates() {
 
 // lock is the name of a lock or critical construct by its wait id.
 func (r *recorded) lock(id uint64) string {
+	name, ok := r.names[id]
+	if !ok {
+		name = r.lockName(id)
+		r.names[id] = name
+	}
+	return name
+}
+
+// lockName finds the name of a lock.
+func (r *recorded) lockName(id uint64) string {
 	name := r.data.placeName(id)
 	if critical, ok := rtl.CriticalName(name); ok {
 		return cmp.Or(critical, picture.Unnamed)

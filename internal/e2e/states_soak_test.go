@@ -46,7 +46,7 @@ func recordedRuns(t *testing.T) []omptest.Run {
 			load = "LD_PRELOAD="
 		}
 		// Of small rings a report reads little, and a look is cheap.
-		runs[i].Env = append(slices.Clone(runs[i].Env), load+omptest.Recorder(t), "OMPD_RECORDER_MEMORY=256K")
+		runs[i].Env = append(slices.Clone(runs[i].Env), load+omptest.Recorder(t), "OMPD_RECORDER_MEMORY=64K")
 	}
 	return runs
 }
@@ -158,10 +158,10 @@ func total(counts []statesCount) *statesCount {
 	return all
 }
 
-// lookForStates looks at one process some times.
+// lookForStates looks at one process some times. Where processors are few, the process goes on while nobody looks.
 func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 	t.Helper()
-	l := startLoop(t, run)
+	l := startLoopBy(t, run, "nice", "-n", "19")
 	target, err := targets.Open(t.Context(), strconv.Itoa(l.Process.Pid), targets.Options{})
 	if err != nil {
 		t.Fatal(err)

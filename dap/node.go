@@ -164,8 +164,11 @@ func codeText(c picture.Code) string {
 func frameText(p picture.Frame) string {
 	f := frame{Frame: p}
 	s := f.name()
-	if p.Line != 0 {
-		s += " " + p.File + ":" + strconv.Itoa(p.Line)
+	if p.Line == 0 {
+		return s
 	}
-	return s
+	if p.Near {
+		s += " near"
+	}
+	return s + " " + p.File + ":" + strconv.Itoa(p.Line)
 }

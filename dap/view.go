@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,7 +190,7 @@ func (t *thread) numbers() string {
 // place is where the thread is in the program: "hang.c:10", or the function.
 func (t *thread) place() string {
 	if f := t.innermost(); f != nil && f.File != "" && f.Line != 0 {
-		return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		return f.Place()
 	} else if f != nil {
 		return f.Function
 	}

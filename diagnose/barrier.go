@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -231,7 +230,7 @@ func sourcePlace(fs []picture.Frame) string {
 }
 
 // lineOf is the line that a frame is at, as FILE:LINE.
-func lineOf(f picture.Frame) string { return base(f.File) + ":" + strconv.Itoa(f.Line) }
+func lineOf(f picture.Frame) string { return f.Place() }
 
 // innermost is the innermost frame of the program's own code; in a module whose functions have
 // no names, the first behind it there that has one.
@@ -253,7 +252,7 @@ func place(f picture.Frame) string {
 		name = f.Spot()
 	}
 	if f.Line != 0 {
-		name += fmt.Sprintf(" %s:%d", base(f.File), f.Line)
+		name += " " + f.Place()
 	}
 	return name
 }

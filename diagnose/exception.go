@@ -70,7 +70,7 @@ func exceptionEvidence(e *picture.Exception) []string {
 	if e.Left.At != nil {
 		at := place(*e.Left.At)
 		if e.Left.At.Line != 0 && e.Left.At.Construct != "" {
-			at = fmt.Sprintf("the code of the construct, %s:%d", base(e.Left.At.File), e.Left.At.Line)
+			at = "the code of the construct, " + e.Left.At.Place()
 		}
 		out = append(out, "it may not leave "+at+": "+e.Left.By)
 	}

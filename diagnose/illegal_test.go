@@ -19,7 +19,7 @@ func TestIllegalBarrier(t *testing.T) {
 			s.Facts.Waits[0].Task = "t"
 			s.Threads[0].UserStack = []picture.Frame{
 				{Kind: picture.FramePseudo, Function: "<OMP-barrier>"}, {Kind: picture.FrameUser, Function: "sync"},
-				{Kind: picture.FrameUser, Function: "work", Construct: construct},
+				{Kind: picture.FrameUser, Function: "work", Outlined: picture.Outlined{Construct: construct}},
 			}
 			change(s)
 		}

@@ -93,7 +93,7 @@ func misplacedInCode(x *index, v *picture.Verdict) {
 		for _, m := range b.Misplaced {
 			text := "a barrier is in " + constructText(&m.In)
 			if m.At != nil && m.At.Line != 0 {
-				text = fmt.Sprintf("the barrier at %s:%d is in ", base(m.At.File), m.At.Line)
+				text = fmt.Sprintf("the barrier at %s is in ", m.At.Place())
 				text += constructText(&m.In)
 			}
 			if m.Thread == 0 && !waitsAt(x, v, m.At) && !slices.Contains(what, text) {
@@ -132,10 +132,10 @@ func constructText(c *picture.Construct) string {
 		name = "code for thread 0 alone (a master construct, or a condition on omp_get_thread_num())"
 	}
 	if c.At != nil && c.At.Line != 0 {
-		name += fmt.Sprintf(" at %s:%d", base(c.At.File), c.At.Line)
+		name += " at " + c.At.Place()
 	}
 	if c.Call != nil && c.Call.Line != 0 {
-		name += fmt.Sprintf(", by the call at %s:%d", base(c.Call.File), c.Call.Line)
+		name += ", by the call at " + c.Call.Place()
 	}
 	return name
 }

@@ -210,7 +210,7 @@ func atFrame(f *picture.Frame) string {
 	if f == nil || f.Line == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" at %s:%d", base(f.File), f.Line)
+	return " at " + f.Place()
 }
 
 func levels(n int) string {

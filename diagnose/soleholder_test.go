@@ -13,7 +13,8 @@ func TestHolderAtEnd(t *testing.T) {
 	for _, atEnd := range []bool{false, true} {
 		s := team(2)
 		l := s.lock("a")
-		one, taken := 1, &picture.Frame{Function: "f", Construct: "parallel", File: "f.c", Line: 3}
+		one, taken := 1, &picture.Frame{Function: "f", File: "f.c", Line: 3,
+			Outlined: picture.Outlined{Construct: "parallel"}}
 		l.Waiting = &one
 		l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible, Taken: taken}}
 		l.MayRelease = &picture.Candidates{Threads: []int{1}}

@@ -129,7 +129,8 @@ func TestEndlessLoopsLanguage(t *testing.T) {
 	}
 	c := picture.Frame{Function: "wait_for", File: "/src/wait.c", Line: 7}
 	fortran := picture.Frame{Function: "wait_for", File: "/src/wait.F90", Line: 7}
-	clang := picture.Frame{Function: ".omp_outlined.", Construct: "parallel", File: "/src/wait.cpp", Line: 7}
+	clang := picture.Frame{Function: ".omp_outlined.", File: "/src/wait.cpp", Line: 7,
+		Outlined: picture.Outlined{Construct: "parallel"}}
 	check(t, []scenario{
 		{"C", 2, in(c), []want{likely(picture.VerdictSpinning, "(#pragma omp atomic read, std::atomic)",
 			"spins in wait_for wait.c:7", 1)}},

@@ -334,7 +334,7 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []picture.Fr
 	out := make([]picture.Frame, len(names))
 	for i, s := range names {
 		out[i] = base
-		out[i].Function, out[i].File, out[i].Line = s.Function, s.File, s.Line
+		out[i].Function, out[i].File, out[i].Line, out[i].Near = s.Function, s.File, s.Line, s.Near
 		out[i].Inlined = s.Inlined
 		if !s.Inlined {
 			out[i].Offset, out[i].Entry = s.Offset, picture.Address(s.Low)

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -172,11 +171,11 @@ func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) s
 			to.Spot())
 	}
 	until := fmt.Sprintf("line %d", to.Line)
-	if to.File != from.File {
-		until = fmt.Sprintf("%s:%d", filepath.Base(to.File), to.Line)
+	if to.File != from.File || to.Near {
+		until = to.Place()
 	}
-	return fmt.Sprintf("acquired it with %s in %s at %s:%d, not released on any path from there to %s", call, where,
-		filepath.Base(from.File), from.Line, until)
+	return fmt.Sprintf("acquired it with %s in %s at %s, not released on any path from there to %s", call, where,
+		from.Place(), until)
 }
 
 // common is the innermost function that two places in the code of one function are

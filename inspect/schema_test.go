@@ -106,8 +106,8 @@ func TestSchema(t *testing.T) {
 func compare(t *testing.T, name string, s schema, typ reflect.Type) {
 	t.Helper()
 	fields := map[string]bool{}
-	for f := range typ.Fields() {
-		if !f.IsExported() {
+	for _, f := range reflect.VisibleFields(typ) {
+		if !f.IsExported() || f.Anonymous {
 			continue
 		}
 		tag, opts, _ := strings.Cut(f.Tag.Get("json"), ",")

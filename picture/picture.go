@@ -206,7 +206,10 @@ type Frame struct {
 	Function string    `json:"function,omitempty"`
 	File     string    `json:"file,omitempty"`
 	Line     int       `json:"line,omitempty"`
-	PC       *Hex      `json:"pc,omitempty"`
+	// Near tells that the compiler gave the code no line, as it does where it makes one call of two: Line is that
+	// of the nearest code before it.
+	Near  bool `json:"near,omitempty"`
+	PC    *Hex `json:"pc,omitempty"`
 	Entry    *Hex      `json:"entry,omitempty"` // of the native function; not on frames that are inlined in it
 	// from the function's entry, bytes; without a name, in the module's file
 	Offset  uint64 `json:"offset,omitempty"`
@@ -218,13 +221,18 @@ type Frame struct {
 	LWP int `json:"lwp,omitempty"`
 	// Goroutine is the number of the goroutine on whose stack the frame lies.
 	Goroutine int64 `json:"goroutine,omitempty"`
+	Outlined
+
+	values *Values
+}
+
+// Outlined is what compilers make functions of, of the code of constructs.
+type Outlined struct {
 	// Construct is what the function was outlined from, such as "parallel" or
 	// "task"; empty for a plain function.
 	Construct string `json:"construct,omitempty"`
 	// In is the function of the program in which that construct stands.
 	In string `json:"in,omitempty"`
-
-	values *Values
 }
 
 // Region is one parallel region; every level has one, serialized ones too.

@@ -3,6 +3,7 @@ package picture
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 )
 
 // Spot is where code is whose function has no name: in its module, as addr2line takes it, else
@@ -19,6 +20,20 @@ func (f *Frame) Spot() string {
 		return "function " + f.Entry.String()
 	}
 	return ""
+}
+
+// Place is the place of a frame in the source, as "x.c:12" or, of code without a line of its own, "near x.c:12"; the
+// file is its base name, or missing, as the line is, if that is not known.
+func (f *Frame) Place() string {
+	switch {
+	case f.File == "":
+		return ""
+	case f.Line == 0:
+		return filepath.Base(f.File)
+	case f.Near:
+		return fmt.Sprintf("near %s:%d", filepath.Base(f.File), f.Line)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 }
 
 // Called is what the function of a frame is called, or where it is. One that a compiler made of

@@ -153,13 +153,14 @@ func state(t *picture.Thread) string {
 	return string(t.State.Name) + ", " + t.State.Evidence
 }
 
-// line reports whether the innermost frame of the program is on a line; gen.c is no part of it.
+// line reports whether the innermost frame of the program is on a line, or near one that is not known; gen.c is no
+// part of it.
 func (j judge) line(t *picture.Thread, line int32) bool {
 	for _, f := range t.UserStack {
 		if f.Kind == picture.FrameUser && !shared(f.File) {
 			// GCC gives the call that waits for the turn no line of its own: it has the one before.
 			before := t.WaitKind == picture.WaitOrdered && f.Line == int(line)-1
-			return f.Line == int(line) || before
+			return f.Near || f.Line == int(line) || before
 		}
 	}
 	return false

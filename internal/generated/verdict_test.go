@@ -42,7 +42,7 @@ func (j judge) heldBy(c picture.CycleStep, wanted Note) {
 			c.HeldBy, c.Thread, wanted, c.HeldEvidence, h.Held[:h.Holds])
 		return
 	}
-	if c.HeldAt == nil || shared(c.HeldAt.File) || c.HeldAt.Line == 0 {
+	if c.HeldAt == nil || shared(c.HeldAt.File) || c.HeldAt.Line == 0 || c.HeldAt.Near {
 		return
 	}
 	lines := []string{fmt.Sprint(h.Held[i].Line)}
@@ -77,10 +77,13 @@ func shared(file string) bool {
 	return strings.HasSuffix(file, "gen.c") || strings.HasSuffix(file, "gen.h") || strings.Contains(file, "/c++/")
 }
 
-// innermost is the line of the innermost frame of the program, 0 if there is none.
+// innermost is the line of the innermost frame of the program, 0 if there is none or its code has no line.
 func innermost(frames []picture.Frame) int {
 	for _, f := range frames {
 		if f.Kind == picture.FrameUser && !shared(f.File) {
+			if f.Near {
+				return 0
+			}
 			return f.Line
 		}
 	}

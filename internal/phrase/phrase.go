@@ -44,7 +44,7 @@ func Where(f picture.Frame) string {
 	}
 	switch {
 	case f.Line != 0:
-		return name + " " + place(f.File, f.Line)
+		return name + " " + f.Place()
 	case f.Kind == picture.FramePseudo || f.Module == "" || strings.HasPrefix(name, f.Module+"+"),
 		strings.HasPrefix(name, "function "+f.Module+"+"):
 		return name

@@ -30,8 +30,8 @@ func user(function string, line int) picture.Frame {
 }
 
 func construct(in, kind string, line int) picture.Frame {
-	return picture.Frame{Kind: picture.FrameUser, Function: in + "._omp_fn.0", In: in, Construct: kind,
-		File: "/src/mixed.c", Line: line}
+	return picture.Frame{Kind: picture.FrameUser, Function: in + "._omp_fn.0",
+		Outlined: picture.Outlined{In: in, Construct: kind}, File: "/src/mixed.c", Line: line}
 }
 
 func pseudo(name string) picture.Frame {

@@ -84,8 +84,8 @@ func nastyStack(long string) []picture.Frame {
 	return []picture.Frame{
 		{Kind: picture.FramePseudo, Function: "<OMP-lock_wait>"},
 		{Kind: picture.FrameUser, Function: long, File: "/src/f.cc", Line: 7, Inlined: true},
-		{Kind: picture.FrameUser, Function: "f", In: long, Construct: "parallel", File: "/src/f.cc", Line: 7,
-			PC: ptr(picture.Hex(1)), How: "frame pointer"},
+		{Kind: picture.FrameUser, Function: "f", File: "/src/f.cc", Line: 7,
+			Outlined: picture.Outlined{In: long, Construct: "parallel"}, PC: ptr(picture.Hex(1)), How: "frame pointer"},
 		{Kind: picture.FrameSystem, PC: ptr(picture.Hex(0x7fff_0000_1234)), Module: "libc.so.6"},
 	}
 }

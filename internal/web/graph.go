@@ -247,11 +247,19 @@ func relation(e waitgraph.Edge) string {
 	return s
 }
 
+// atLine is the line of a place of which the file is told elsewhere.
+func atLine(f *picture.Frame) string {
+	if f.Near {
+		return fmt.Sprintf("near line %d", f.Line)
+	}
+	return fmt.Sprintf("at line %d", f.Line)
+}
+
 // label is what stands at an arrow, one of several from its box: only what the boxes do not say.
 func label(e waitgraph.Edge, several int) string {
 	switch {
 	case e.At != nil && e.At.Line != 0:
-		return clip(fmt.Sprintf("acquired at line %d", e.At.Line), maxLabel)
+		return clip("acquired "+atLine(e.At), maxLabel)
 	case e.Relation == waitgraph.HeldBy:
 		return "held by"
 	case e.Relation == waitgraph.Lacks && several == 1:

@@ -121,8 +121,8 @@ func TestPolicy(t *testing.T) {
 // it.
 func TestHostile(t *testing.T) {
 	const evil = "</script></style></title><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x1b[31m"
-	frame := picture.Frame{Kind: picture.FrameUser, Function: evil, File: "/" + evil + ".c", Line: 3, In: evil}
-	frame.Construct = evil
+	frame := picture.Frame{Kind: picture.FrameUser, Function: evil, File: "/" + evil + ".c", Line: 3}
+	frame.In, frame.Construct = evil, evil
 	code := &picture.Code{Name: evil, File: evil, Line: 1}
 	pic := &picture.Picture{
 		Target:   picture.Target{Kind: evil, Path: evil, Executable: evil, Command: evil, Signal: evil, Arch: evil},

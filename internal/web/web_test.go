@@ -38,7 +38,7 @@ func large(n, tasks int) *picture.Picture {
 	barrier := picture.Barrier{ID: "b", TeamSize: n}
 	region := picture.Region{ID: "r", Level: 1, ActiveLevel: 1, TeamSize: n}
 	region.Function = &picture.Code{File: "solve.c", Line: 31}
-	stacks := map[int]*picture.MergedStack{}
+	stacks, parallel := map[int]*picture.MergedStack{}, picture.Outlined{Construct: "parallel", In: "solve"}
 	for i := range n {
 		lwp, line := 5000+i, 40
 		t := picture.Thread{
@@ -61,7 +61,7 @@ func large(n, tasks int) *picture.Picture {
 		}
 		t.UserStack = []picture.Frame{
 			{Kind: picture.FrameUser, Function: fmt.Sprintf("kernel_%d", line), File: "solve.c", Line: line},
-			{Kind: picture.FrameUser, Function: "solve", Construct: "parallel", In: "solve", File: "solve.c", Line: 31},
+			{Kind: "user", Function: "solve", File: "solve.c", Line: 31, Outlined: parallel},
 			{Kind: picture.FrameUser, Function: "main", File: "solve.c", Line: 90, LWP: 5000},
 		}
 		if stacks[line] == nil {

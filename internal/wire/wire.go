@@ -24,8 +24,8 @@ import (
 
 // field pairs a field of a struct with that of a message.
 type field struct {
-	index int
-	keep  bool // the JSON form has the key also if the list is empty
+	index []int // of one in an embedded struct, behind that of it
+	keep  bool  // the JSON form has the key also if the list is empty
 	desc  protoreflect.FieldDescriptor
 }
 
@@ -54,7 +54,7 @@ func planAll(to map[reflect.Type]plan, t reflect.Type, md protoreflect.MessageDe
 	p := planOf(t, md)
 	to[t] = p
 	for _, f := range p.fields {
-		inner := t.Field(f.index).Type
+		inner := t.FieldByIndex(f.index).Type
 		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
 			inner = inner.Elem()
 		}
@@ -68,9 +68,8 @@ func planAll(to map[reflect.Type]plan, t reflect.Type, md protoreflect.MessageDe
 // planOf pairs the fields of struct type t with those of message md.
 func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
 	var p plan
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.IsExported() {
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.IsExported() || f.Anonymous {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -79,7 +78,7 @@ func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
 			p.err = errors.Join(p.err, fmt.Errorf("%s has no field for the key %s of %v", md.FullName(), name, t))
 			continue
 		}
-		p.fields = append(p.fields, field{i, !strings.Contains(options, "omitempty"), d})
+		p.fields = append(p.fields, field{f.Index, !strings.Contains(options, "omitempty"), d})
 	}
 	if len(p.fields) < md.Fields().Len() {
 		p.err = errors.Join(p.err, fmt.Errorf("%v has no keys for %d fields of %s", t, md.Fields().Len()-len(p.fields),
@@ -105,7 +104,7 @@ func pack(v reflect.Value, m protoreflect.Message) error {
 		return p.err
 	}
 	for _, f := range p.fields {
-		if err := packField(v.Field(f.index), m, f.desc); err != nil {
+		if err := packField(v.FieldByIndex(f.index), m, f.desc); err != nil {
 			return fmt.Errorf("%s: %w", f.desc.FullName(), err)
 		}
 	}
@@ -178,7 +177,7 @@ func unpack(m protoreflect.Message, v reflect.Value) error {
 		return p.err
 	}
 	for _, f := range p.fields {
-		if err := unpackField(m, f, v.Field(f.index)); err != nil {
+		if err := unpackField(m, f, v.FieldByIndex(f.index)); err != nil {
 			return fmt.Errorf("%s: %w", f.desc.FullName(), err)
 		}
 	}

@@ -25,7 +25,7 @@ func TestSameWords(t *testing.T) {
 			t.Error(p.err)
 		}
 		for _, f := range p.fields {
-			got := of.Field(f.index).Type
+			got := of.FieldByIndex(f.index).Type
 			want := kinds[f.desc.Kind()]
 			list := got.Kind() == reflect.Slice
 			if list {
@@ -36,8 +36,8 @@ func TestSameWords(t *testing.T) {
 				got = got.Elem()
 			}
 			if list != f.desc.IsList() || optional && !f.desc.HasPresence() || !alike(got.Kind(), want) {
-				t.Errorf("%v.%s is %v, %s is %v", of, of.Field(f.index).Name, of.Field(f.index).Type, f.desc.FullName(),
-					f.desc.Kind())
+				of := of.FieldByIndex(f.index)
+				t.Errorf("%s is %v, %s is %v", of.Name, of.Type, f.desc.FullName(), f.desc.Kind())
 			}
 		}
 	}

@@ -1594,7 +1594,10 @@ type Frame struct {
 	// Number of the goroutine on whose stack the frame lies.
 	Goroutine int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
 	// Address of the native function; not set on frames that are inlined in it.
-	Entry         *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
+	Entry *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
+	// The compiler gave the code no line, as it does where it makes one call of two: line is that of the nearest code
+	// before it.
+	Near          bool `protobuf:"varint,15,opt,name=near,proto3" json:"near,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1726,6 +1729,13 @@ func (x *Frame) GetEntry() uint64 {
 		return *x.Entry
 	}
 	return 0
+}
+
+func (x *Frame) GetNear() bool {
+	if x != nil {
+		return x.Near
+	}
+	return false
 }
 
 // Region is one parallel region; every level has one, serialized ones too.
@@ -8009,7 +8019,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
 	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x1a\n" +
 	"\bstandard\x18\x04 \x01(\tR\bstandard\x12\x1a\n" +
-	"\brecorded\x18\x05 \x01(\tR\brecorded\"\xda\x02\n" +
+	"\brecorded\x18\x05 \x01(\tR\brecorded\"\xee\x02\n" +
 	"\x05Frame\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
@@ -8025,7 +8035,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\tconstruct\x18\v \x01(\tR\tconstruct\x12\x0e\n" +
 	"\x02in\x18\f \x01(\tR\x02in\x12\x1c\n" +
 	"\tgoroutine\x18\r \x01(\x03R\tgoroutine\x12\x19\n" +
-	"\x05entry\x18\x0e \x01(\x04H\x01R\x05entry\x88\x01\x01B\x05\n" +
+	"\x05entry\x18\x0e \x01(\x04H\x01R\x05entry\x88\x01\x01\x12\x12\n" +
+	"\x04near\x18\x0f \x01(\bR\x04nearB\x05\n" +
 	"\x03_pcB\b\n" +
 	"\x06_entry\"\xb5\x02\n" +
 	"\x06Region\x12\x0e\n" +

@@ -184,6 +184,8 @@ func describe(t picture.WaitTarget) string {
 		return "the end of system call " + t.Name
 	case picture.WaitStatic:
 		return "the initialization of static " + name
+	case picture.WaitOnce:
+		return "the function of once flag " + name
 	case picture.WaitMPI:
 		return "other processes in " + t.Name
 	case picture.WaitJoin:
@@ -227,7 +229,7 @@ func (d *drawer) stepText(s picture.CycleStep) string {
 	if s.WaitsFor.Kind.Exclusive() {
 		how = d.who(s.HeldBy) + " holds"
 	}
-	if s.WaitsFor.Kind == picture.WaitStatic {
+	if s.WaitsFor.Kind == picture.WaitStatic || s.WaitsFor.Kind == picture.WaitOnce {
 		how = d.who(s.HeldBy) + " is in"
 	}
 	return fmt.Sprintf("%s waits for %s, which %s", d.who(s.Thread), describe(s.WaitsFor), how)
@@ -256,9 +258,10 @@ const interpreterFix = "release Python's interpreter lock before the code that w
 
 // tellDeadlock writes the summary, the explanation and the fix.
 func (d *drawer) tellDeadlock(v *picture.Verdict) {
-	locks, barrier, condition, static, interpreter := 0, false, false, false, false
+	locks, barrier, condition, static, once, interpreter := 0, false, false, false, false, false
 	for _, s := range v.Cycle {
 		static = static || s.WaitsFor.Kind == picture.WaitStatic
+		once = once || s.WaitsFor.Kind == picture.WaitOnce
 		if s.WaitsFor.Kind.Exclusive() {
 			locks++
 		}
@@ -277,6 +280,8 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 			"need them"
 	case static:
 		v.Fix = initializeFix
+	case once:
+		v.Fix = onceTeamFix
 	case interpreter:
 		v.Fix = interpreterFix
 	case locks == len(v.Cycle):

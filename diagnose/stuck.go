@@ -54,6 +54,9 @@ func selfDeadlocks(d *drawer) []picture.Verdict {
 				"parallel region: it waits until the variable is initialized, which only this thread could do.",
 				d.who(lwp), what)
 		}
+		if w.Kind == picture.WaitOnce {
+			tellOnce(d, &v, what)
+		}
 		v.Fix = againFix(w.Kind)
 		if len(d.sameTarget(w)) > 1 && w.Kind == picture.WaitMutex {
 			v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
@@ -95,6 +98,8 @@ func againFix(kind picture.WaitKind) string {
 		return "a critical section must not be entered again from within: give the inner one another name, or remove it"
 	case picture.WaitStatic:
 		return initializeFix
+	case picture.WaitOnce:
+		return onceFix
 	case picture.WaitReadWrite:
 		return "unlock it before locking it again: it is not recursive"
 	case picture.WaitMutex:

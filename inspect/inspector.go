@@ -163,6 +163,7 @@ func (in *Inspector) readThreads() {
 		in.roster, states, data,
 		&nativeWaits{
 			target, in.notes, in.roster, in.code, in.stacks, flows, data, memory, spins, map[*native]nativeState{},
+			map[uint64][]onceCall{},
 		},
 		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
 	}

@@ -23,6 +23,7 @@ type nativeWaits struct {
 	memory *reclaimed
 	spins  *spins
 	known  map[*native]nativeState
+	once   map[uint64][]onceCall // by the flag
 }
 
 // nativeWait is what n waits for in the C library or in MPI, found at most once.
@@ -67,7 +68,8 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){
 		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsInterpreter, nw.awaitsCondition,
-		nw.callsLock, nw.locksStream, nw.posts, nw.meets, nw.initializes, nw.onWord,
+		nw.callsLock, nw.locksStream, nw.posts, nw.meets, nw.initializes, nw.runsOnce,
+		nw.onWord,
 	}
 	if err := nw.data.library().Supported("mutexes and thread control blocks"); err != nil {
 		finders = finders[3:]

@@ -148,7 +148,8 @@ var ownStates = map[picture.WaitKind]picture.StateName{
 	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitThreads: "wait_pthread_barrier",
 	picture.WaitMPI:  "wait_mpi",
 	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
-	picture.WaitStatic: "wait_static", picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
+	picture.WaitStatic: "wait_static", picture.WaitOnce: "wait_once",
+	picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
 }
 
 // overheadState is that of a thread in the runtime's code, as in a call that tries to acquire a lock.

@@ -198,7 +198,8 @@ func (x *exceptions) places(pc uint64, e cxxabi.Exception) []picture.Frame {
 
 // ofHeader reports whether code is a template of the C++ library.
 func ofHeader(f picture.Frame) bool {
-	return strings.Contains(f.File, "/include/c++/") || strings.HasPrefix(f.Function, "std::")
+	return strings.Contains(f.File, "/include/") && strings.Contains(f.File, "/c++/") ||
+		strings.HasPrefix(f.Function, "std::")
 }
 
 // parts are addresses in the function around pc: in the part that the compiler laid elsewhere,

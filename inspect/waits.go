@@ -145,6 +145,8 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 		return wf.readWriteLock(w)
 	case picture.WaitStatic:
 		return wf.initialization(w), nil
+	case picture.WaitOnce:
+		return wf.once(w), nil
 	}
 	r, ok := waitReader(w.n)
 	if !ok {

@@ -117,13 +117,14 @@ const (
 	WaitCall      WaitKind = "call"            // a system call, that another process or a device ends
 	WaitNothing   WaitKind = "nothing"         // a loop of the program has no way out
 	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
+	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
 )
 
 // Exclusive reports whether what is waited for is one that a thread has, and others wait for
 // its release: a lock, a mutex, a critical or an atomic section, the initialization of a variable.
 func (k WaitKind) Exclusive() bool {
 	switch k {
-	case WaitLock, WaitNestLock, WaitCritical, WaitMutex, WaitAtomic, WaitStatic, WaitReadWrite:
+	case WaitLock, WaitNestLock, WaitCritical, WaitMutex, WaitAtomic, WaitStatic, WaitOnce, WaitReadWrite:
 		return true
 	}
 	return false

@@ -68,6 +68,34 @@ func upgrades() []expectation {
 	return out
 }
 
+// onces are functions that are executed once and wait for themselves, or for those who wait for them, and
+// healthy twins.
+func onces() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"which it is in itself", "called in total verdict_once.cc:40", "again in count verdict_once.cc:27"},
+		{"which it is in itself", "called in total_open verdict_once.cc:45", "again in count_open verdict_once.cc:34"},
+		{"at verdict_once.cc:91", "make the call before the parallel region"},
+		{"called in the parallel region of main at verdict_once.cc:"},
+	} {
+		e := expectation{
+			program: "verdict_once", args: []string{strconv.Itoa(way)}, env: asleep, threads: 2,
+			kind: picture.VerdictDeadlock, says: says, waits: []string{"barrier", "once loaded"},
+		}
+		switch way {
+		case 0, 1:
+			e.kind, e.threads, e.certainty = picture.VerdictSelfDeadlock, 1, picture.Certain
+			e.waits = []string{[]string{"once loaded", "once opened"}[way]}
+		case 2:
+			e.certainty = picture.Certain
+		case 3:
+			e.waits = []string{"lock shelf", "once opened"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
 // spins are loops of the program's own that read a flag, and their healthy twins.
 func spins() []expectation {
 	var out []expectation

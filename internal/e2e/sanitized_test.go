@@ -42,6 +42,8 @@ func watchedVerdicts() []expectation {
 		{program: "verdict_mutex_lock", kind: picture.VerdictDeadlock, threads: 2,
 			waits: []string{"lock queue", "mutex journal"}},
 		{program: "verdict_condition", args: []string{"1"}},
+		{program: "verdict_once", kind: picture.VerdictSelfDeadlock, threads: 1, waits: []string{"once loaded"}},
+		{program: "verdict_once", args: []string{"0", "1"}},
 	}
 }
 

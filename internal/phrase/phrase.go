@@ -159,6 +159,7 @@ var waitWords = map[picture.WaitKind]string{
 	picture.WaitThreads:   "pthread barrier",
 	picture.WaitReadWrite: "read-write lock",
 	picture.WaitStatic:    "the initialization of static",
+	picture.WaitOnce:      "the function of once flag",
 	picture.WaitTaskgroup: "the tasks of a taskgroup",
 	picture.WaitTaskwait:  "its child tasks in a taskwait",
 }

@@ -238,6 +238,7 @@ func (g *gatherer) mayRelease() {
 		}
 		l.MayRelease = &picture.Candidates{Threads: g.releasers(family), Incomplete: g.blank}
 		l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+		g.countReaders(w, l, same)
 	}
 }
 

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -60,6 +61,41 @@ func (wf *waitFinder) readWriteLock(w wait) (picture.Lock, error) {
 		}
 	}
 	return l, nil
+}
+
+// countReaders takes those who may have a read-write lock for reading, and wait for it for writing, to have it,
+// if they are as many as the lock counts, nobody else may release it, and the code leaves it nowhere but where
+// a check of the C++ library fails.
+func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
+	if w.Kind != picture.WaitReadWrite || l.Owner != 0 || l.MayRelease.Incomplete || !g.idle() ||
+		!g.facts.StacksWhole || g.facts.TasksCut {
+		return
+	}
+	other := func(lwp int) bool { return !same[lwp] }
+	strong := func(at picture.Leave) bool { return !strings.HasPrefix(at.Throws, "std::__throw_") }
+	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.Leaves, strong) {
+		return
+	}
+	rw, err := g.from.waits.native.data.library().ReadWriteLock(w.address, w.address)
+	if err != nil || rw.Writer != 0 || rw.Readers != len(l.Holders) {
+		return
+	}
+	if slices.ContainsFunc(l.Holders, func(h picture.Holder) bool {
+		return h.Certainty != picture.Possible || !same[h.Thread] || !g.writes(h.Thread)
+	}) {
+		return
+	}
+	l.Holders = slices.Clone(l.Holders) // others have the list, too
+	for i := range l.Holders {
+		l.Holders[i].Certainty = picture.Likely
+		l.Holders[i].Evidence += ", and no other thread's code may have it"
+	}
+}
+
+// writes reports whether a thread waits for a read-write lock for writing.
+func (g *gatherer) writes(lwp int) bool {
+	i := slices.IndexFunc(g.waits, func(w wait) bool { return w.Thread == lwp })
+	return i >= 0 && strings.HasSuffix(g.waits[i].Call, "wrlock")
 }
 
 func readers(n int) string {

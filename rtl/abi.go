@@ -80,7 +80,7 @@ var libraryCalls = map[string]LockCall{
 		Family: FamilyCondition},
 
 	"pthread_rwlock_rdlock":      {Set: true, Family: FamilyReadWrite},
-	"pthread_rwlock_wrlock":      {Set: true, Family: FamilyReadWrite},
+	"pthread_rwlock_wrlock":      {Set: true, Alone: true, Family: FamilyReadWrite},
 	"pthread_rwlock_tryrdlock":   {Try: true, Family: FamilyReadWrite},
 	"pthread_rwlock_trywrlock":   {Try: true, Family: FamilyReadWrite},
 	"pthread_rwlock_timedrdlock": {Try: true, Family: FamilyReadWrite},

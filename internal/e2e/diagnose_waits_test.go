@@ -44,12 +44,16 @@ func readWriteLocks() []expectation {
 func upgrades() []expectation {
 	var out []expectation
 	for way, says := range [][]string{
-		{"waits for read-write lock table for writing, which it has for reading itself", "insert verdict_upgrade.cc:26",
-			"insert verdict_upgrade.cc:30"},
+		{"waits for read-write lock table for writing, which it has for reading itself", "insert verdict_upgrade.cc:27",
+			"insert verdict_upgrade.cc:31"},
 		{"waits for read-write lock index_of for writing, which it has for reading itself",
-			"enter verdict_upgrade.cc:36", "enter verdict_upgrade.cc:40"},
+			"enter verdict_upgrade.cc:37", "enter verdict_upgrade.cc:41"},
 		{"2 threads wait for read-write lock table for writing, which each of them has for reading itself",
-			"insert verdict_upgrade.cc:26", "insert verdict_upgrade.cc:30"},
+			"insert verdict_upgrade.cc:27", "insert verdict_upgrade.cc:31"},
+		{"waits for read-write lock index_of for writing, which it has for reading itself",
+			"reenter verdict_upgrade.cc:60", "reenter verdict_upgrade.cc:65"},
+		{"2 threads wait for read-write lock table for writing, which each of them has for reading itself",
+			"renew verdict_upgrade.cc:50", "renew verdict_upgrade.cc:55"},
 	} {
 		e := expectation{
 			program: "verdict_upgrade", args: []string{strconv.Itoa(way)}, threads: 1,
@@ -58,9 +62,9 @@ func upgrades() []expectation {
 			waits: []string{"rwlock table"},
 		}
 		switch way {
-		case 1:
+		case 1, 3:
 			e.waits[0] = "rwlock index_of"
-		case 2:
+		case 2, 4:
 			e.threads = 2
 		}
 		out = append(out, twins(e, strconv.Itoa(way), "1")...)

@@ -178,12 +178,13 @@ func (f *Function) endsInJump(b int) bool {
 // ways are where the paths from the starts of a function's blocks come to.
 type ways struct {
 	closes []bool // some path comes to a call that may make the fact false before one that makes it true
-	ends   []bool // no path comes to such a call, nor returns: all come to code that ends the program
+	ends   []bool // no path comes to such a call, nor returns, and some comes to code that does not go on
 }
 
 // waysOf finds where all paths of a function come to.
 func waysOf(f *Function, effects []Effect) ways {
 	w := ways{make([]bool, len(f.blocks)), make([]bool, len(f.blocks))}
+	other := make([]bool, len(f.blocks))    // some path comes to another call that has an effect, or returns
 	own := make([]Effect, len(f.blocks))    // of the first call that has one
 	branch := make([]Effect, len(f.blocks)) // of a call that is a branch at the end
 	for b := range f.blocks {
@@ -192,8 +193,9 @@ func waysOf(f *Function, effects []Effect) ways {
 			branch[b] = effects[s]
 		}
 		w.closes[b] = own[b].MayClears() || own[b] == NoEffect && branch[b].MayClears()
-		stops := len(f.blocks[b].succ) == 0 && !f.isExit(f.blocks[b].last-1)
-		w.ends[b] = own[b] == NoReturn || own[b] == NoEffect && stops
+		last := len(f.blocks[b].succ) == 0
+		w.ends[b] = own[b] == NoReturn || own[b] == NoEffect && last && !f.isExit(f.blocks[b].last-1)
+		other[b] = !w.ends[b] && (own[b] != NoEffect || last || branch[b] != NoReturn)
 	}
 	for changed := true; changed; {
 		changed = false
@@ -202,11 +204,15 @@ func waysOf(f *Function, effects []Effect) ways {
 			if own[b] != NoEffect || len(succ) == 0 {
 				continue
 			}
-			closes := w.closes[b] || slices.ContainsFunc(succ, func(s int) bool { return w.closes[s] })
-			ends := branch[b] == NoReturn && !slices.ContainsFunc(succ, func(s int) bool { return !w.ends[s] })
-			changed = changed || closes != w.closes[b] || ends != w.ends[b]
-			w.closes[b], w.ends[b] = closes, ends
+			for _, one := range [][]bool{w.closes, w.ends, other} {
+				if !one[b] && slices.ContainsFunc(succ, func(s int) bool { return one[s] }) {
+					one[b], changed = true, true
+				}
+			}
 		}
+	}
+	for b := range w.ends {
+		w.ends[b] = w.ends[b] && !other[b]
 	}
 	return w
 }

@@ -276,6 +276,15 @@ func (f *Function) isExit(i int) bool {
 	return false
 }
 
+// NeverReturns reports whether all of a function's code leads to the end of the program, or goes round for ever.
+func NeverReturns(f *Function) bool {
+	f.ensureSolved()
+	if f.spend(len(f.insts)) != nil || f.Indirect {
+		return false
+	}
+	return !slices.ContainsFunc(f.blocks, func(b block) bool { return f.isExit(b.last - 1) })
+}
+
 // isBranch reports whether instruction i is a conditional branch. GCC keeps what it takes for
 // unlikely in a part of the function elsewhere.
 func (f *Function) isBranch(i int) bool {

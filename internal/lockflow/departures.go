@@ -125,17 +125,27 @@ func (d *departures) look(f *function, index int) {
 	lock := sites.effects[k]
 	// Where calls release just this lock, those on locks that only look like it are on others.
 	exact := slices.ContainsFunc(sites.effects, func(e effect) bool { return e.same(lock) && e.does.MayClears() })
+	// Who has it for reading does not come back from a call that takes it for writing.
+	shared := lock.lock != nil && shares([][]effect{sites.effects}, lock)
 	none := make([]flow.Effect, len(f.sites))
 	does, first, alike := none, slices.Clone(none), slices.Clone(none)
 	for i, e := range sites.effects {
 		switch s := sites.site[i]; {
 		case e.same(lock) || e.looksLike(lock) && !exact:
 			does[s], first[s], alike[s] = e.does, e.first(), e.first()
+			if shared && e.alone && e.does == flow.Sets && e.same(lock) {
+				first[s], alike[s] = flow.NoReturn, flow.NoReturn
+			}
 		case e.looksLike(lock):
 			alike[s] = e.first()
 		case e.lock == nil && !e.single:
 			does[s], first[s] = e.does.Perhaps(), e.first().Perhaps()
 			alike[s] = first[s]
+		}
+	}
+	for i := range f.sites {
+		if s := &f.sites[i]; s.kind == calleeFollowed && does[i] == flow.NoEffect && d.endsProgram(s.entry) {
+			first[i], alike[i] = flow.NoReturn, flow.NoReturn
 		}
 	}
 	for _, w := range f.flow.Departures(does, first, alike) {
@@ -153,6 +163,13 @@ func (d *departures) look(f *function, index int) {
 		}
 		add(list, Departure{Call: max(s.Return, s.PC+1), Throws: by})
 	}
+}
+
+// endsProgram reports whether a function does not come back, as a part of one that the compiler laid elsewhere, with
+// the end of an assertion.
+func (d *departures) endsProgram(entry uint64) bool {
+	f := d.p.FlowAt(entry)
+	return f != nil && flow.NeverReturns(f)
 }
 
 // add adds to a list that is bounded.

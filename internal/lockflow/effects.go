@@ -17,6 +17,9 @@ type effect struct {
 	// acquires is set where a function that releases the lock has acquired it before: who calls
 	// it with the lock does not come back.
 	acquires bool
+	// alone is set where what it takes is free of all others then: who has it for reading, and
+	// takes it in this way, does not come back.
+	alone bool
 }
 
 // first is what the call does first.
@@ -39,7 +42,7 @@ const maxLocks = 16
 
 func (e effects) equal(o effects) bool {
 	return e.unclean == o.unclean && slices.EqualFunc(e.list, o.list, func(a, b effect) bool {
-		return a.does == b.does && a.acquires == b.acquires && a.same(b)
+		return a.does == b.does && a.acquires == b.acquires && a.alone == b.alone && a.same(b)
 	})
 }
 
@@ -89,7 +92,7 @@ func (p *Program) effectsOf(s *site, callee func(entry uint64) effects) effects 
 
 // listedEffects is what the tables say of a call.
 func listedEffects(s *site) effects {
-	e := effect{family: s.call.Family, does: flow.Unsure, single: s.call.Arg < 0}
+	e := effect{family: s.call.Family, does: flow.Unsure, single: s.call.Arg < 0, alone: s.call.Alone}
 	switch {
 	case s.call.Lends:
 		return effects{}
@@ -166,6 +169,7 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 			continue // a function ends the initializations that it begins
 		}
 		l.does, l.acquires = net(f.flow, bySite, l)
+		l.alone = l.alone && !shares(bySite, l)
 		if l.does == flow.NoEffect {
 			continue
 		}
@@ -204,6 +208,13 @@ func net(f *flow.Function, bySite [][]effect, lock effect) (flow.Effect, bool) {
 		}
 	}
 	return netOf(f, does), flow.FirstSets(f, first)
+}
+
+// shares reports whether a call of a function takes a lock, and not alone.
+func shares(bySite [][]effect, lock effect) bool {
+	return slices.ContainsFunc(bySite, func(list []effect) bool {
+		return slices.ContainsFunc(list, func(e effect) bool { return e.same(lock) && e.does.MaySets() && !e.alone })
+	})
 }
 
 // netOf is what a function does to a lock in all, by the effects of its calls.

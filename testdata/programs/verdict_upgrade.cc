@@ -1,5 +1,6 @@
 // A thread that has a read-write lock for reading acquires it for writing: "0" by std::shared_lock and
-// std::unique_lock, "1" by pthread_rwlock_rdlock and pthread_rwlock_wrlock, "2" as "0", each of two threads.
+// std::unique_lock, "1" by pthread_rwlock_rdlock and pthread_rwlock_wrlock, "2" as "0", each of two threads; "3" as
+// "1" and "4" as "2", where the code releases it in between if there are more rows, which there are not.
 // A second argument of 1: it releases it first, and waits for another thread, which reads and works.
 #include "truth.h"
 #include <mutex>
@@ -41,6 +42,28 @@ __attribute__((noinline)) static void enter(int row) {
     rows++;
     pthread_rwlock_unlock(&index_of);
   }
+  pthread_rwlock_unlock(&index_of);
+}
+
+/* renew and reenter release it before, if there are more rows: the others read these. */
+__attribute__((noinline)) static void renew(int row) {
+  std::shared_lock<std::shared_mutex> reads(table);
+  meet();
+  if (rows > row)
+    reads.unlock();
+  TRUTH_SLEEP("", 0, 0);
+  std::unique_lock<std::shared_mutex> writes(table);
+  rows++;
+}
+
+__attribute__((noinline)) static void reenter(int row) {
+  pthread_rwlock_rdlock(&index_of);
+  meet();
+  if (rows > row)
+    pthread_rwlock_unlock(&index_of);
+  TRUTH_SLEEP("", 0, 0);
+  pthread_rwlock_wrlock(&index_of);
+  rows++;
   pthread_rwlock_unlock(&index_of);
 }
 
@@ -94,10 +117,14 @@ int main(int argc, char **argv) {
   pthread_create(&observer, NULL, look, NULL);
 #pragma omp parallel num_threads(2) reduction(+ : sum)
   {
-    if (omp_get_thread_num() == 0 || way == 2 && !healthy)
-      healthy ? way == 1 ? enter_after(0) : insert_after(0) : way == 1 ? enter(0) : insert(0);
-    else
+    if (omp_get_thread_num() == 0 || way % 2 == 0 && way > 0 && !healthy) {
+      if (way > 2) /* a healthy one has more rows */
+        way == 3 ? reenter(-healthy) : renew(-healthy);
+      else
+        healthy ? way == 1 ? enter_after(0) : insert_after(0) : way == 1 ? enter(0) : insert(0);
+    } else {
       sum += count();
+    }
   }
   return sum;
 }

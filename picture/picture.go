@@ -210,7 +210,7 @@ type Frame struct {
 	// of the nearest code before it.
 	Near  bool `json:"near,omitempty"`
 	PC    *Hex `json:"pc,omitempty"`
-	Entry    *Hex      `json:"entry,omitempty"` // of the native function; not on frames that are inlined in it
+	Entry *Hex `json:"entry,omitempty"` // of the native function; not on frames that are inlined in it
 	// from the function's entry, bytes; without a name, in the module's file
 	Offset  uint64 `json:"offset,omitempty"`
 	Module  string `json:"module,omitempty"`

@@ -109,8 +109,33 @@ func (nw *nativeWaits) onWord(n *native, futex uint64, word uint32) (wait, bool)
 	}
 	return wait{
 		Wait:    picture.Wait{Kind: picture.WaitFutex, Name: nw.data.placeName(futex)},
-		address: futex, variable: futex, timed: nw.timed(n, word),
+		address: futex, variable: futex, timed: nw.timed(n, word) && !nw.atLatch(n, word),
 	}, true
+}
+
+// atLatch reports whether n sleeps at a latch of GNU's C++ library that is not at zero: it may have been counted
+// down since, for which nobody is woken.
+func (nw *nativeWaits) atLatch(n *native, word uint32) bool {
+	regs := nw.roster.registers(n)
+	slept := uint32(regs.SyscallArgs[2])
+	if int32(word) <= 0 || word >= slept || nw.timed(n, slept) {
+		return false
+	}
+	st := nw.stacks.stackOf(n)
+	for i := range st.frames {
+		if st.kinds[i] == kindSystem {
+			continue
+		}
+		for _, f := range nw.code.placed(st.frames[i], st.kinds[i]) {
+			switch {
+			case !ofHeader(f):
+				return false
+			case filepath.Base(f.File) == "latch", strings.Contains(f.Function, "std::latch::"):
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // timed reports whether the wait of n may end though no thread of its process ends it any

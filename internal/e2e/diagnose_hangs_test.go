@@ -8,7 +8,9 @@ import (
 
 // twins are programs that hang, each with the one that looks alike and is healthy.
 func twins(e expectation, healthy ...string) []expectation {
-	return []expectation{e, {program: e.program, args: healthy, env: e.env, only: e.only, never: e.never}}
+	return []expectation{e, {
+		program: e.program, args: healthy, env: e.env, standard: e.standard, only: e.only, never: e.never,
+	}}
 }
 
 // inLoops are deadlocks of locks that nested loops acquire, and healthy twins.

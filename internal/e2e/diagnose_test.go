@@ -25,6 +25,7 @@ type expectation struct {
 	env       []string
 	crash     bool                // dies by a signal of its own
 	bare      bool                // built without debug information
+	standard  string              // of C++, where it is not the compiler's own choice
 	only      string              // the lanes in which it holds, by family, name or build: libgomp-O0 O1; empty: all
 	never     string              // the lanes in which it does not hold
 	info      bool                // the verdict is information
@@ -133,6 +134,9 @@ func (l lane) run(t *testing.T, e expectation) omptest.Run {
 	b := omptest.Build{Program: e.program, Flags: []string{"-g"}, Release: l.release}
 	if e.bare {
 		b.Flags[0] = "-g0"
+	}
+	if e.standard != "" {
+		b.Flags = append(b.Flags, "-std="+e.standard)
 	}
 	if l.watched != "" {
 		b.Flags = append(b.Flags, "-fsanitize="+l.watched)

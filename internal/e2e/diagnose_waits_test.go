@@ -181,5 +181,9 @@ func libraryWaits() []expectation {
 			says: []string{"3 threads wait " + says, "verdict_future.cc:" + []string{"34", "19"}[way]},
 		}, strconv.Itoa(way), "1")...)
 	}
-	return out
+	return append(out, twins(expectation{
+		program: "verdict_latch", standard: "c++20", threads: 3,
+		never: "clang-14 libgomp-sid", kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		says: []string{"wait for a std::latch (the word gate)", "verdict_latch.cc:17", "count the latch down"},
+	}, "1")...)
 }

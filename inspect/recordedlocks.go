@@ -7,9 +7,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// recordedLocks are the locks that threads have, as the recorder before GNU's runtime knows: its
-// locks name no owner. An acquisition is recorded after it was made and a release before, so that
-// who has a lock by its own events has it, unless another thread has released it.
+// recordedLocks are the locks that threads have, as the recorder knows: those of GNU's runtime, and
+// most of LLVM's, name no owner. An acquisition is recorded after it was made, so that who has a lock
+// by its own events has it, unless another thread has released it. A release is recorded before it is
+// made on GNU's runtime, and just behind on LLVM's: until then its thread is at work and waits for
+// nothing.
 type recordedLocks struct {
 	trusted bool
 	gone    map[uint64]uint64           // by wait id: when it was last made, destroyed, or released by others
@@ -25,16 +27,19 @@ type recordedHolder struct {
 	when string
 }
 
-// onlyCalls is the source of a recording (enum recorder_source) in which all events are calls that
-// the recorder takes before GNU's runtime.
-const onlyCalls = 2
+// oneRuntime reports whether all events of a recording came in one way (enum recorder_source): from
+// a runtime by OpenMP 5's interface, or as calls that the recorder takes before GNU's runtime.
+func oneRuntime(h *trace.Header) bool {
+	const ompt, calls = 1, 2
+	return h.Source == calls || h.Source == ompt && !h.Draft()
+}
 
 // begin takes what the threads are doing, and their newest events.
 func (l *recordedLocks) begin(rec, recent *trace.Recording) {
 	l.gone, l.holders = map[uint64]uint64{}, map[uint64][]recordedHolder{}
 	l.void, l.asks = map[int][]uint64{}, map[int]uint64{}
 	const both = 1<<trace.MutexAcquired | 1<<trace.MutexReleased
-	l.trusted = rec.Source == onlyCalls && rec.Header.Events&both == both && !rec.Paused && rec.Unrecorded == 0 &&
+	l.trusted = oneRuntime(&rec.Header) && rec.Header.Events&both == both && !rec.Paused && rec.Unrecorded == 0 &&
 		len(rec.Problems) == 0 && len(recent.Problems) == 0 && len(recent.Threads) > 0
 	foreign := false
 	for _, t := range rec.Threads {

@@ -29,6 +29,9 @@ func Works(state uint32) bool { return state < stateSync }
 // OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as the words of its tool.
 func (h *Header) OwnTasks() bool { return h.IDs == idsOurs || h.IDs == idsRegions }
 
+// Draft reports whether the runtime tells its events by a draft of OMPT from before OpenMP 5.0.
+func (h *Header) Draft() bool { return h.IDs >= idsRegions }
+
 // doubt takes the states of a thread that what was recorded does not tell for sure: nor does it in a
 // pause, until the next event.
 func (h *Header) doubt(t *Thread) {

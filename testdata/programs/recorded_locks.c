@@ -1,7 +1,9 @@
 /* Locks of which the code does not show who has them: the functions that acquire two end in the call that acquires the
  * second, so that where a thread waits nothing is left of them. 0: a deadlock of three threads. 1, its healthy twin: one
  * of them has its lock and works. 2: who has released a lock did not acquire it, and who has it acquired it by a
- * function that it has looked up itself. */
+ * function that it has looked up itself. 3: one of a function's callers leaves the lock with its thread, which comes to
+ * a barrier; another waits for the lock, and so the barrier for it. 4, its healthy twin: that thread has the lock and
+ * works. */
 #include <dlfcn.h>
 
 #include "truth.h"
@@ -59,7 +61,8 @@ __attribute__((noinline)) static void ask(omp_lock_t *lock) {
 static void pass(int me) {
   omp_lock_t *first = &accounts[0].lock, *second = &accounts[1].lock;
   void *libgomp = dlopen("libgomp.so.1", RTLD_NOW | RTLD_NOLOAD);
-  void (*set)(omp_lock_t *) = (void (*)(omp_lock_t *))dlsym(libgomp, "omp_set_lock");
+  void *found = libgomp != NULL ? dlsym(libgomp, "omp_set_lock") : dlsym(RTLD_DEFAULT, "omp_set_lock");
+  void (*set)(omp_lock_t *) = (void (*)(omp_lock_t *))found;
   switch (me) {
   case 0:
     omp_set_lock(first);
@@ -87,6 +90,33 @@ static void pass(int me) {
   }
 }
 
+static void enter(omp_lock_t *lock, int keep) {
+  omp_set_lock(lock);
+  if (!keep) omp_unset_lock(lock);
+}
+
+static void keep(int me, int healthy) {
+  omp_lock_t *door = &accounts[0].lock;
+  while (me == 2 && __atomic_load_n(&held, __ATOMIC_SEQ_CST) < 2) usleep(100);
+  enter(door, me == 2);
+  __atomic_add_fetch(&held, 1, __ATOMIC_SEQ_CST);
+  if (me == 2) {
+    truth_set(&taken);
+    if (healthy) {
+      works();
+      omp_unset_lock(door);
+    }
+  }
+  truth_until(&taken);
+  if (me == 1) {
+    TRUTH_WAIT("wait_lock", door, 0);
+    enter(door, 0);
+  } else {
+    TRUTH_WAIT("wait_barrier_explicit", 0, 0);
+  }
+#pragma omp barrier
+}
+
 static void *look(void *n) {
   truth_await((int)(long)n);
   truth_end();
@@ -105,6 +135,8 @@ int main(int argc, char **argv) {
     TRUTH_REGION(__LINE__ - 2);
     if (how == 2)
       pass(omp_get_thread_num());
+    else if (how > 2)
+      keep(omp_get_thread_num(), how == 4);
     else
       transfer(omp_get_thread_num(), how);
   }

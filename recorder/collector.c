@@ -19,7 +19,7 @@ enum { EVENTS = OMP_EVENT_THR_END_ATWT + 1 };
 uint32_t collector_listens;
 
 static event_callback callbacks[EVENTS];
-static uint32_t started, paused;
+static uint32_t started, paused, over;
 static uint32_t session; /* grows whenever events are sent anew: what was begun before is not ended after */
 
 /* told is the state whose beginning the thread has announced in a session, 0 none. */
@@ -157,7 +157,7 @@ struct entry {
 static void listen_anew(void) {
     bool any = false;
     for (int i = 1; i < EVENTS; i++) any = any || __atomic_load_n(&callbacks[i], __ATOMIC_RELAXED) != NULL;
-    any = any && started && !paused;
+    any = any && started && !paused && !over;
     __atomic_fetch_add(&session, any != collector_listens, __ATOMIC_RELAXED);
     __atomic_store_n(&collector_listens, any, __ATOMIC_RELEASE);
 }
@@ -183,17 +183,23 @@ static OMP_COLLECTORAPI_EC start(void) {
     return OMP_ERRCODE_SEQUENCE_ERR;
 }
 
-static OMP_COLLECTORAPI_EC stop(void) {
+static void forget_callbacks(void) {
     for (int i = 1; i < EVENTS; i++) __atomic_store_n(&callbacks[i], NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&started, 0, __ATOMIC_RELEASE);
     listen_anew();
+}
+
+static OMP_COLLECTORAPI_EC stop(void) {
+    __atomic_store_n(&started, 0, __ATOMIC_RELEASE);
+    forget_callbacks();
     return OMP_ERRCODE_OK;
 }
 
 /* at_exit is for collectors that do not stop: LLVM's runtime ends its workers after the destructors of libraries that
- * were preloaded, and what a collector is called with is gone then. */
+ * were preloaded, and what a collector is called with is gone then. Those of collectors come after this one: what they
+ * ask, and their OMP_REQ_STOP, is answered as before. */
 __attribute__((destructor)) static void at_exit(void) {
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) stop();
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    forget_callbacks();
 }
 
 static OMP_COLLECTORAPI_EC pause_events(uint32_t on) {

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestCollectorEnds ends a process whose collector has not stopped: it is not called after its own
-// destructor, when LLVM's runtime tells of the end of its workers.
+// TestCollectorEnds ends a process whose collector stops in its destructor, or does not: it is not called after
+// that, when LLVM's runtime tells of the end of its workers, and what it asks there is answered.
 func TestCollectorEnds(t *testing.T) {
 	library := build(t, "gcc", "collector_ends.c", "-DLIBRARY", "-shared", "-fPIC", "-I../../recorder")
 	clangs := build(t, "clang-16", "collector_ends.c", "-fopenmp")
@@ -18,10 +18,14 @@ func TestCollectorEnds(t *testing.T) {
 		if gnu(runtime) {
 			exe = gccs
 		}
-		cmd := exec.Command(exe)
-		cmd.Env = []string{"LD_PRELOAD=" + omptest.Recorder(t) + ":" + library, "LD_LIBRARY_PATH=" + runtime.Dir}
-		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "3\n" {
-			t.Errorf("%s: %v, it said %q", runtime.Name, err, out)
+		for _, stops := range []string{"STAYS=1", "STOPS=1"} {
+			cmd := exec.Command(exe)
+			cmd.Env = []string{
+				"LD_PRELOAD=" + omptest.Recorder(t) + ":" + library, "LD_LIBRARY_PATH=" + runtime.Dir, stops,
+			}
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "3\n" {
+				t.Errorf("%s: %s: %v, it said %q", runtime.Name, stops, err, out)
+			}
 		}
 	}
 }

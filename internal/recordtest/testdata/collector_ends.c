@@ -1,5 +1,5 @@
-/* collector_ends.c: with LIBRARY, a collector that does not stop before the process ends: what it would be called with
- * is gone then. Without, a program with workers, which ends. */
+/* collector_ends.c: with LIBRARY, a collector that stops, or does not, as the process ends: what it would be called with
+ * is gone then. Until then its questions are answered. Without, a program with workers, which ends. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@
 #include "omp_collector_api.h"
 
 static int gone, called;
+static int (*api)(void *);
 
 static void event(OMP_COLLECTORAPI_EVENT e) {
   (void)e;
@@ -20,7 +21,7 @@ static void event(OMP_COLLECTORAPI_EVENT e) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  int (*api)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "__omp_collector_api");
+  api = (int (*)(void *))dlsym(RTLD_DEFAULT, "__omp_collector_api");
   int32_t request[5] = {16, OMP_REQ_START, 0, 0, 0};
   void (*callback)(OMP_COLLECTORAPI_EVENT) = event;
   if (api == NULL || api(request) != 0) abort();
@@ -32,8 +33,14 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 __attribute__((destructor)) static void end(void) {
+  int32_t questions[25] __attribute__((aligned(8))) = {32, OMP_REQ_STATE, -1};
+  questions[8] = 24, questions[9] = OMP_REQ_CURRENT_PRID, questions[10] = -1;
+  questions[14] = 16, questions[15] = OMP_REQ_STOP, questions[16] = -1;
+  if (getenv("STOPS") == NULL) questions[14] = 0;
   if (called == 0) _exit(3);
   gone = 1;
+  if (api(questions) != 0 || questions[2] != 0 || questions[4] != THR_SERIAL_STATE || questions[10] != 0) _exit(4);
+  if (getenv("STOPS") != NULL && questions[16] != 0) _exit(5);
 }
 #else
 int main(void) {

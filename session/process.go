@@ -68,8 +68,11 @@ func (l *process) Warnings() []error {
 			"process would die of a stop, as of any signal to that thread", list[0].Value))
 	}
 	if n := len(l.pause.Running); n > 0 {
-		out = append(out, fmt.Errorf("%d threads ran during the look: their stacks and states are of different moments",
-			n))
+		who := "a thread ran during the look: its stack and state"
+		if n > 1 {
+			who = fmt.Sprintf("%d threads ran during the look: their stacks and states", n)
+		}
+		out = append(out, errors.New(who+" are of different moments"))
 	}
 	if n := len(l.pause.Unsettled); n > 0 {
 		out = append(out, fmt.Errorf("%d words of memory changed while they were read, the first at %v: what depends "+

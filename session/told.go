@@ -89,13 +89,13 @@ func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	return out
 }
 
-// EventName is the name of an event in OpenMP 5.1, or its number where that has none.
+// EventName is the name of an event in OpenMP 5.1, or the recorder's where that has none.
 func EventName(e *trace.Event) string {
 	key := omptnames.Event{Code: uint8(e.Code), Kind: e.Kind, Endpoint: uint8(e.Endpoint)}
 	if name := omptnames.Standard(0).Name(key); name != "" {
 		return name
 	}
-	return fmt.Sprintf("event_%d", e.Code)
+	return e.Code.Own()
 }
 
 // LastEvents are the last events that the recorder has kept of a thread by its LWP, the newest

@@ -1,5 +1,7 @@
 package trace
 
+import "strconv"
+
 // Code says what an event is: the value of ompt_callbacks_t (OpenMP 5.1, 4.4.2), or one of
 // the recorder's own.
 type Code uint8
@@ -50,6 +52,21 @@ const (
 	Mark         Code = 67 // omp_control_tool(64, n, NULL)
 	DeviceRecord Code = 68 // a record of a device's trace (Bytes)
 )
+
+// Own is the name of an event that no document has: those that the recorder has added to OMPT's.
+func (c Code) Own() string {
+	switch c {
+	case NewThread:
+		return "recorder_thread"
+	case NewFork:
+		return "recorder_fork"
+	case Mark:
+		return "recorder_mark"
+	case DeviceRecord:
+		return "recorder_device"
+	}
+	return "event_" + strconv.Itoa(int(c))
+}
 
 // Endpoint says which end of a scope an event is (ompt_scope_endpoint_t).
 type Endpoint uint8

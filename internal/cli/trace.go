@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,10 +52,10 @@ const (
 func traceVerb(a *app) *cobra.Command {
 	t := &tracing{app: a, events: eventsShown, rate: rateShown}
 	cmd := &cobra.Command{
-		Use: "trace CORE|PID", Short: "The last OpenMP events of a program that is recorded", Args: oneTarget,
+		Use: "trace CORE|PID|FILE", Short: "The last OpenMP events of a program that is recorded", Args: oneTarget,
 		Long: `Shows the last events of each thread of a program that was started with
 ` + "`ompd-inspect record`" + `, merged by time, with their places in the source: from a core of
-it, or while it runs. A process is not stopped.
+it, from a FILE of record --save, or while it runs. A process is not stopped.
 
 The time is in seconds before now, in a core before the newest event. --last 5s shows
 all events of the last five seconds, in place of the last ones of each thread.
@@ -100,7 +101,7 @@ all events of the last five seconds, in place of the last ones of each thread.
 // statsVerb shows statistics of what was recorded.
 func (t *tracing) statsVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "stats CORE|PID", Short: "Time, waiting, imbalance and contention of each construct", Args: oneTarget,
+		Use: "stats CORE|PID|FILE", Short: "Time, waiting, imbalance and contention of each construct", Args: oneTarget,
 		Long: `Shows for each construct and place in the source how often it was executed and how long
 that took: of barriers how uneven threads arrived, and who was the last; of locks how
 long threads waited that another thread had it, and where that one acquired it; of tasks
@@ -121,6 +122,9 @@ different orders, so that they might have waited for each other for ever.`,
 	}
 }
 
+// regionID is how trace writes ids: the thread that made it and a number, or the runtime's own.
+var regionID = regexp.MustCompile(`^(\d+\.\d+|0x[0-9a-f]+)$`)
+
 // check refuses flags that do not go together.
 func (t *tracing) check(cmd *cobra.Command) error {
 	switch {
@@ -128,6 +132,9 @@ func (t *tracing) check(cmd *cobra.Command) error {
 		return usageError{errors.New("--follow writes no file: leave -o out, or take --json with a redirection")}
 	case t.last < 0 || t.events < 0 || t.rate < 0:
 		return usageError{errors.New("--last, --events and --rate are not negative")}
+	case t.region != "" && !regionID.MatchString(t.region):
+		return usageError{fmt.Errorf("--region: %q is no id of a region as events have it, such as 0.7 or 0x1f40",
+			t.region)}
 	case t.last > 0 && !cmd.Flags().Changed("events"):
 		t.events = 0
 	}
@@ -190,7 +197,7 @@ func (t *tracing) nameOf(key omptnames.Event) string {
 	if name := omptnames.Standard(0).Name(key); name != "" {
 		return "(" + name + ")"
 	}
-	return fmt.Sprintf("event_%d", key.Code)
+	return trace.Code(key.Code).Own()
 }
 
 // write writes a file.

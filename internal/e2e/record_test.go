@@ -83,10 +83,14 @@ func checkTrace(t *testing.T, core, exe string) {
 	if status != 0 || errs != "" || !strings.Contains(out, "wait for lock ") || !strings.Contains(out, "not over") {
 		t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)
 	}
+	if status, _, errs := output(t, "trace", "--region", "seven", core); status != cli.ExitUsage || errs == "" {
+		t.Errorf("--region seven: exit status %d, printed %q", status, errs)
+	}
 	file := filepath.Join(t.TempDir(), "lock_cycle.jsonl")
 	status, out, errs = output(t, "trace", "--exe", exe, "--names", "2013", "-o", file, core)
 	b, err := os.ReadFile(file)
-	found := bytes.Contains(b, []byte(`"event":"ompt_event_wait_lock"`))
+	found := bytes.Contains(b, []byte(`"event":"ompt_event_wait_lock"`)) &&
+		bytes.Contains(b, []byte(`"event":"recorder_thread"`))
 	if status != 0 || out != "" || errs != "" || err != nil || !found {
 		t.Errorf("-o: exit status %d, printed %q and %q, wrote %q: %v", status, out, errs, b, err)
 	}

@@ -23,6 +23,36 @@ type known struct {
 	functions inspect.Functions
 }
 
+// keptMax bounds what is kept of files from one look to the next, in bytes.
+const keptMax = 64 << 20
+
+// Keep has what is read of the files of the program, and what their code tells, stay until the next look, up to 64 MB:
+// for who looks at one target again and again. It stays as long as the program has the same modules, and counts for the
+// target's limit of memory.
+func (t *Target) Keep() { t.keeps = true }
+
+// known is what the last look has kept, or nothing yet. Its memory is a part of the target's if it is to be kept, else
+// of the look's.
+func (t *Target) known(look *budget.Ledger) *known {
+	switch k := t.kept; {
+	case k != nil:
+		t.kept = nil
+		return k
+	case t.keeps:
+		return &known{memory: t.memory.Look()}
+	}
+	return &known{memory: look.Part()}
+}
+
+// keep keeps k for the next look, and reports whether it did.
+func (t *Target) keep(k *known) bool {
+	if !t.keeps || t.kept != nil || k.sym == nil || k.memory.Err() != nil || k.memory.Held() > keptMax {
+		return false
+	}
+	t.kept = k
+	return true
+}
+
 // symbolizer returns the symbolizer of mods.
 func (k *known) symbolizer(mods []*callbacks.Module, o Options) (*symbolize.Symbolizer, error) {
 	if k.sym != nil && slices.Equal(k.mods, mods) {

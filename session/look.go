@@ -33,7 +33,8 @@ func (t *Target) Look(ctx context.Context, q Question) (*Answer, error) {
 type Moment struct {
 	source Source
 	in     *inspect.Inspector
-	known  known
+	target *Target
+	known  *known
 	guard  *gate
 	memory *budget.Ledger
 	last   *Answer
@@ -81,13 +82,16 @@ func (m *Moment) Inspector() *inspect.Inspector { return m.in }
 // Close ends the use of the moment.
 func (m *Moment) Close() error {
 	m.guard.restart()
+	if m.target.keep(m.known) {
+		return nil
+	}
 	return m.known.Close()
 }
 
 // moment looks at the target and asks q.
 func (t *Target) moment(ctx context.Context, q Question) (*Moment, error) {
-	m := &Moment{source: t.source, memory: t.memory.Look()}
-	m.guard, m.known.memory = newGate(m.memory), m.memory.Part()
+	m := &Moment{source: t.source, memory: t.memory.Look(), target: t}
+	m.guard, m.known = newGate(m.memory), t.known(m.memory)
 	whole := budget.New(ctx, q.Budget)
 	ask := func(f func(*inspect.Inspector)) func(callbacks.Target) error {
 		return func(ct callbacks.Target) (err error) {
@@ -136,7 +140,11 @@ func (t *Target) moment(ctx context.Context, q Question) (*Moment, error) {
 // warnings are what is odd about the target, and what there was no memory for.
 func (m *Moment) warnings() []error {
 	list := m.source.Warnings()
-	if err := m.memory.Err(); err != nil {
+	look := m.memory.Err()
+	if look != nil {
+		list = append(list, look)
+	}
+	if err := m.known.memory.Err(); err != nil && (look == nil || err.Error() != look.Error()) {
 		list = append(list, err)
 	}
 	return list

@@ -133,6 +133,8 @@ type Target struct {
 	asker   Asker
 	options Options
 	memory  *budget.Ledger
+	keeps   bool   // Keep was called
+	kept    *known // of the last look, nil if there is none
 }
 
 // Open opens what a name names: a process by its number, a core by its path, and what
@@ -276,5 +278,10 @@ func (t *Target) Close() error {
 	if t.asker != nil {
 		return t.asker.Close()
 	}
-	return t.source.Close()
+	err := t.source.Close()
+	if t.kept != nil {
+		err = errors.Join(err, t.kept.Close())
+		t.kept = nil
+	}
+	return err
 }

@@ -19,10 +19,7 @@ func TestMergedCalls(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			exe := filepath.Join(t.TempDir(), "merged")
 			source := filepath.Join("testdata", "merged.c")
-			compile := exec.Command("clang-16", "-fopenmp", "-g", flags, "-o", exe, source)
-			if text, err := compile.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
+			built(t, exec.Command("clang-16", "-fopenmp", "-g", flags, "-o", exe, source))
 			cmd := exec.Command(exe)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -167,6 +167,7 @@ func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 		t.Fatal(err)
 	}
 	defer target.Close()
+	target.Keep()
 	for range looks {
 		question := targets.Report()
 		question.Native = true
@@ -176,7 +177,13 @@ func lookForStates(t *testing.T, run omptest.Run, looks int, c *statesCount) {
 		}
 		for _, v := range answer.Picture.Verdicts {
 			if diagnose.Hangs(v) {
-				t.Fatalf("%s of a healthy program: %s\n%q\n%+v", v.Kind, v.Summary, v.Evidence, v.Cycle)
+				var all []string
+				for i := range answer.Picture.Threads {
+					th := &answer.Picture.Threads[i]
+					all = append(all, fmt.Sprintf("LWP %d: %s; the stack is %q", th.LWP, inBrief(th), innermost(th)))
+				}
+				t.Fatalf("%s of a healthy program: %s\n%q\n%+v\n%s", v.Kind, v.Summary, v.Evidence, v.Cycle,
+					strings.Join(all, "\n"))
 			}
 		}
 		c.count(t, answer.Picture)

@@ -277,6 +277,9 @@ func (o *observer) withoutCall() rtl.ThreadState {
 		return o.inCall()
 	}
 	if !o.ev.Futex.IsNull() && o.th.id != 0 {
+		if !o.onMutex() {
+			return overhead("waits for a word of the runtime's own, or did: it has changed", o.sleeping())
+		}
 		return o.unknownLock()
 	}
 	if o.th.id == 0 || len(o.th.frames) == 0 {

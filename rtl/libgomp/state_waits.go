@@ -228,6 +228,26 @@ func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
 	return nestHolder{fmt.Sprintf("held %d times by LWP %d", count, th.lwp), th}, nil
 }
 
+// contended is the word of a lock (gomp_mutex_t) that threads sleep on, as long as it is held.
+const contended = ^uint32(0)
+
+// workShareSize is how many bytes the runtime's record of a worksharing construct (gomp_work_share) has, which has a
+// lock of its own.
+const workShareSize = 128
+
+// onMutex reports whether the thread sleeps on a lock that is held, and that is not the runtime's own one of a
+// worksharing construct. Threads sleep in the runtime on other words, too: that of a barrier, or of a pointer that
+// another thread is about to set. Whoever was interrupted in such a sleep by a look, and has not run since, may find
+// that the word has changed, and its team is another one by now.
+func (o *observer) onMutex() bool {
+	now, err := layout.ReadUint(o.states.mem, o.ev.Futex, 4)
+	if err != nil || uint32(now) != contended || uint32(o.ev.Registers.SyscallArgs[2]) != contended {
+		return false
+	}
+	share := o.th.rec.Address(o.states.l.Thread.WorkShare).Offset
+	return share == 0 || o.ev.Futex.Offset < share || o.ev.Futex.Offset >= share+workShareSize
+}
+
 // unknownLock is the wait for a lock that user code entered by a jump as its last
 // act, so that only the word tells.
 func (o *observer) unknownLock() rtl.ThreadState {

@@ -232,6 +232,10 @@ func (o *observer) forked(s rtl.State) inference {
 		// be what lies on the stack.
 		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
 	}
+	if o.locksTeams() {
+		return o.overhead(rtl.JoinEvidence(o.call(), "acquires the runtime's own lock of teams: it forms one or has "+
+			"ended one", o.sleeping()), true)
+	}
 	if in, ok := o.atFlag(s); ok {
 		return in
 	}
@@ -243,6 +247,22 @@ func (o *observer) forked(s rtl.State) inference {
 		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
 	}
 	return o.overhead(rtl.JoinEvidence(o.call(), "forms a team: th_ident is not that of its region"), true)
+}
+
+// ownLockCalls bounds the runtime's frames between the call that the program makes to fork and that by which the
+// runtime acquires the lock of teams (__kmp_forkjoin_lock): GOMP_parallel has one more than __kmpc_fork_call. At a
+// barrier, where threads acquire such locks to look for tasks, there are more.
+const ownLockCalls = 3
+
+// locksTeams reports whether a thread in a call that forks acquires the lock of teams. What lies on its stack of flags
+// is left from barriers before.
+func (o *observer) locksTeams() bool {
+	for i, f := range o.ev.Frames {
+		if f.Symbol == "__kmp_acquire_ticket_lock" {
+			return o.at == rtl.PlaceEntry && len(o.ev.Frames)-i-2 <= ownLockCalls // the last is the program's
+		}
+	}
+	return false
 }
 
 // atFlag decides by the flag that the thread waits on, if it is known. end is the

@@ -5,7 +5,7 @@
 int main(void) {
   int rounds = 0;
 #pragma omp parallel num_threads(2)
-#pragma omp single
+#pragma omp master
   {
     omp_event_handle_t event;
 #pragma omp taskgroup

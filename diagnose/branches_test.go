@@ -95,6 +95,7 @@ func TestAnyOf(t *testing.T) {
 		{"a task is queued that may", 3, and(wakers(2), func(s scene) {
 			s.implicit()
 			s.task("q", "i3", picture.TaskQueued, 0)
+			s.Facts.Wakers.Tasks = []picture.ID{"q"}
 		}), nil},
 	})
 }

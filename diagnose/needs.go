@@ -38,7 +38,8 @@ func graphOf(x *index, groups []*group) *graph {
 	for _, lwp := range x.order {
 		start = append(start, node{lwp: lwp})
 	}
-	if slices.ContainsFunc(x.facts.Locks, func(l picture.Lock) bool { return l.MayRelease != nil }) {
+	releases := slices.ContainsFunc(x.facts.Locks, func(l picture.Lock) bool { return l.MayRelease != nil })
+	if releases || x.facts.Wakers != nil {
 		for i := range x.pic.Tasks {
 			if t := &x.pic.Tasks[i]; t.Pending() {
 				start = append(start, node{task: t.ID})
@@ -141,7 +142,9 @@ func (b *builder) signallers() {
 		for among := range b.wakers {
 			others := len(c.Threads) - among
 			how := "no code that another thread may still reach signals a condition variable"
-			if others > 1 {
+			if len(c.Tasks) > 0 {
+				how = "the code that it may still reach signals a condition variable"
+			} else if others > 1 {
 				how = fmt.Sprintf("it is one of %d threads that may still reach a call that signals a condition "+
 					"variable", others)
 			}
@@ -149,6 +152,10 @@ func (b *builder) signallers() {
 			for _, lwp := range c.Threads {
 				b.wakers[among].edges = append(b.wakers[among].edges,
 					edge{to: node{lwp: lwp}, certainty: picture.Likely, evidence: how})
+			}
+			for _, id := range c.Tasks {
+				b.wakers[among].edges = append(b.wakers[among].edges,
+					edge{to: node{task: id}, certainty: picture.Likely, evidence: "it may signal a condition variable"})
 			}
 		}
 	}
@@ -167,17 +174,17 @@ func (b *builder) signallers() {
 }
 
 // conditionNeeds adds the threads of which one must come to wake the waiter: those whose
-// code may do so. It adds none while a queued task could.
+// code may do so, or tasks of which one must be executed.
 func (b *builder) conditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
-	if !w.Asleep || w.Address == nil || c == nil || !b.idleRest() {
+	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksCut {
 		return
 	}
 	among := 0
 	if slices.Contains(c.Threads, w.Thread) {
 		among = 1
 	}
-	if len(c.Threads) > among {
+	if len(c.Threads)+len(c.Tasks) > among {
 		x.add(b.wakers[among])
 	}
 }

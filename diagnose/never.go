@@ -120,7 +120,8 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 	case picture.WaitFutex, picture.WaitThreads: // any code may wake those who sleep on a word, or come to a barrier
 		return !slices.ContainsFunc(d.pic.Threads, atWork)
 	}
-	return c != nil && !c.Incomplete && len(c.Tasks) == 0 &&
+	executed := func(id picture.ID) bool { return !after[node{task: id}] }
+	return c != nil && !c.Incomplete && !slices.ContainsFunc(c.Tasks, executed) &&
 		!slices.ContainsFunc(c.Threads, func(lwp int) bool { return !cannot(lwp) })
 }
 

@@ -240,7 +240,8 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	case len(others) > 0:
 		o.tellOthers(d, &v, others)
 	case o.targets[0].Kind == picture.WaitLock && o.locks[0].Implementation == "futex":
-		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks the same."
+		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks " +
+			"the same, and so does a lock of GNU's runtime that was destroyed while others waited."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
 	}
 	why := "no code that a thread may still reach releases it, except after acquiring it"

@@ -176,6 +176,11 @@ func (d *drawer) queuedForever(r *ring) picture.Verdict {
 	}
 	slices.Sort(v.Threads)
 	slices.Sort(v.Tasks)
+	d.addBlocked(&v)
+	if slices.ContainsFunc(v.Threads, func(lwp int) bool { return d.waits[lwp].Kind == picture.WaitCondition }) {
+		unsignalled(d, &v)
+		return v
+	}
 	for _, id := range v.Tasks {
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the task %sis queued; it is tied and descends from no task "+
 			"that one of these threads waits in", d.madeAt(id)))
@@ -193,8 +198,25 @@ func (d *drawer) queuedForever(r *ring) picture.Verdict {
 	v.Explanation = "A thread that waits in a tied task may run only descendants of that task (the task scheduling " +
 		"constraint). All threads of the team wait in such tasks."
 	v.Fix = "make the task a child of the task that waits for it, wait outside of tied tasks, or use one more thread"
-	d.addBlocked(&v)
 	return v
+}
+
+// unsignalled tells of threads that wait on condition variables, which a queued task would signal.
+func unsignalled(d *drawer, v *picture.Verdict) {
+	v.Certainty = picture.Likely // that it would is known from its code
+	for _, id := range v.Tasks {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("the task %sis queued, its code may signal a condition variable, "+
+			"and no thread of its team is free to execute it", d.madeAt(id)))
+	}
+	for _, lwp := range v.Threads {
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp), describe(d.target(d.waits[lwp])),
+			inPlace(d.index, lwp)))
+	}
+	v.Summary = d.wait(v.Threads) + " for what a queued task would signal, and no thread is left that could execute it"
+	v.Explanation = "A thread that waits on a condition variable executes no tasks meanwhile. All threads of the " +
+		"team wait."
+	v.Fix = "execute the task that signals before threads wait for it, or let tasks wait for each other by " +
+		"dependences (depend(out: x), depend(in: x)), which occupy no thread"
 }
 
 // madeAt is where the construct of a task stands: "at x.c:12 ".

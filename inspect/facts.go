@@ -294,11 +294,16 @@ func (g *gatherer) releasers(family string) []int {
 // others finds who may wake threads that wait on condition variables, and who may fulfil
 // events of detached tasks.
 func (g *gatherer) others() {
-	if g.idle() && slices.ContainsFunc(g.waits, func(w wait) bool {
+	if slices.ContainsFunc(g.waits, func(w wait) bool {
 		return w.Kind == picture.WaitCondition &&
 			w.address != 0
 	}) {
 		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...)}
+		for i := range g.pic.Tasks {
+			if t := &g.pic.Tasks[i]; t.Pending() && g.from.reach.taskMay(t, rtl.FamilyCondition) {
+				g.facts.Wakers.Tasks = append(g.facts.Wakers.Tasks, t.ID)
+			}
+		}
 	}
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
 	g.facts.EventMakers = g.eventMakers()
@@ -307,7 +312,7 @@ func (g *gatherer) others() {
 	}
 	c := &picture.Candidates{Threads: append([]int{}, g.from.reach.mayFulfil()...)}
 	for i := range g.pic.Tasks {
-		if t := &g.pic.Tasks[i]; t.Unbegun() && g.from.reach.taskMayFulfil(t) {
+		if t := &g.pic.Tasks[i]; t.Unbegun() && g.from.reach.taskMay(t, rtl.FamilyEvent) {
 			c.Tasks = append(c.Tasks, t.ID)
 		}
 	}

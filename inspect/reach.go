@@ -35,10 +35,10 @@ func (r *reach) makesEvents(lwp int) bool {
 	return n != nil && r.flows.program.MakesEvents(r.flows.thread(n))
 }
 
-// taskMayFulfil reports whether a task may fulfil an event when it is executed.
-func (r *reach) taskMayFulfil(t *picture.Task) bool {
+// taskMay reports whether a task may give back something of a family when it is executed: fulfil an event, say.
+func (r *reach) taskMay(t *picture.Task, family string) bool {
 	return t.Function == nil || t.Function.Address == nil ||
-		r.flows.program.FunctionMayRelease(uint64(*t.Function.Address), rtl.FamilyEvent)
+		r.flows.program.FunctionMayRelease(uint64(*t.Function.Address), family)
 }
 
 // threads lists the LWPs of the threads whose code may come to a call that gives

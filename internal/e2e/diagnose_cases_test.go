@@ -22,7 +22,8 @@ func expectations() []expectation {
 	return slices.Concat(deadlocks(), namedLocks(), lockKinds(), freedLocks(), runtimeVerdicts(), teamVerdicts(),
 		faultVerdicts(), hangs(),
 		exceptionVerdicts(), misplacedBarriers(), tailLocks(),
-		readWriteLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), detachedTasks())
+		readWriteLocks(), upgrades(), onces(), spins(), handlers(), outside(), libraryWaits(), queuedSignals(),
+		detachedTasks())
 }
 
 // deadlocks are threads that wait for each other, and those that only seem to.

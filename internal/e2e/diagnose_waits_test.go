@@ -167,6 +167,17 @@ func handlers() []expectation {
 	return out
 }
 
+// queuedSignals are waits on a condition variable for what a queued task would signal, and healthy twins.
+func queuedSignals() []expectation {
+	return append(twins(expectation{
+		program: "verdict_consumers", threads: 2, kind: picture.VerdictTaskStarved, certainty: picture.Likely,
+		says: []string{
+			"2 threads wait for what a queued task would signal", "the task at verdict_consumers.c:60 is queued",
+			"condition variable filled in consume verdict_consumers.c:22",
+		},
+	}, "1"), expectation{program: "verdict_consumers", args: []string{"2"}})
+}
+
 // libraryWaits are waits in the C library and in C++'s standard library, and their healthy twins.
 func libraryWaits() []expectation {
 	out := twins(expectation{

@@ -23,9 +23,11 @@ func TestForms(t *testing.T) {
 // waits: it waits for nothing, though a task of its taskgroup is left.
 func TestYields(t *testing.T) { heldByGDB(t, "yields", map[string]string{"yields": "overhead"}) }
 
-// TestForksNested looks at a thread that forks a nested region, and acquires the lock for that on LLVM's runtime: it
-// waits at none of the barriers of which its stack still has flags.
-func TestForksNested(t *testing.T) { heldByGDB(t, "forks", map[string]string{"forks": "overhead"}) }
+// TestForksNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's runtime to form a team,
+// and to end one: it waits at none of the barriers of which its stack still has flags.
+func TestForksNested(t *testing.T) {
+	heldByGDB(t, "forks", map[string]string{"forks": "overhead", "joins": "overhead"})
+}
 
 // TestBehind looks at a worker of GNU's runtime that was interrupted in its sleep at the end of a region, and has not
 // run since, while the others have begun a region of another size: it waits for no lock at the word of the barrier that

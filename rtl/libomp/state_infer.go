@@ -2,6 +2,7 @@ package libomp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -232,9 +233,8 @@ func (o *observer) forked(s rtl.State) inference {
 		// be what lies on the stack.
 		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
 	}
-	if o.locksTeams() {
-		return o.overhead(rtl.JoinEvidence(o.call(), "acquires the runtime's own lock of teams: it forms one or has "+
-			"ended one", o.sleeping()), true)
+	if o.handlesTeams() {
+		return o.overhead(rtl.JoinEvidence(o.call(), "forms a team, or has ended one, by its frames", o.sleeping()), true)
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in
@@ -254,15 +254,16 @@ func (o *observer) forked(s rtl.State) inference {
 // barrier, where threads acquire such locks to look for tasks, there are more.
 const ownLockCalls = 3
 
-// locksTeams reports whether a thread in a call that forks acquires the lock of teams. What lies on its stack of flags
-// is left from barriers before.
-func (o *observer) locksTeams() bool {
-	for i, f := range o.ev.Frames {
-		if f.Symbol == "__kmp_acquire_ticket_lock" {
-			return o.at == rtl.PlaceEntry && len(o.ev.Frames)-i-2 <= ownLockCalls // the last is the program's
-		}
+// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock of teams to end it.
+// What lies on its stack of flags is left from barriers before.
+func (o *observer) handlesTeams() bool {
+	if o.at != rtl.PlaceEntry {
+		return false
 	}
-	return false
+	return slices.ContainsFunc(o.ev.Frames, func(f rtl.EvidenceFrame) bool { return f.Symbol == "__kmp_fork_call" }) ||
+		slices.ContainsFunc(o.ev.Frames[max(0, len(o.ev.Frames)-2-ownLockCalls):], func(f rtl.EvidenceFrame) bool {
+			return f.Symbol == "__kmp_acquire_ticket_lock"
+		})
 }
 
 // atFlag decides by the flag that the thread waits on, if it is known. end is the

@@ -52,7 +52,7 @@ type codeWord struct {
 
 func (c *codeNames) kindOf(f unwind.Frame) frameKind {
 	pc := f.LookupPC()
-	if c.owned(pc) || f.Module != nil && filepath.Base(f.Module.Path) == recorderFile {
+	if c.owned(pc) || c.isRecorder(&f) {
 		return kindRuntime
 	}
 	if f.Module == nil || libc.IsSystem(f.Module.Path) || libc.IsSanitizer(f.Module.Path) {
@@ -69,6 +69,11 @@ func (c *codeNames) kindOf(f unwind.Frame) frameKind {
 
 // recorderFile is the recorder, which stands between a program and its runtime.
 const recorderFile = "libompd-recorder.so"
+
+// isRecorder reports whether a frame is the recorder's.
+func (*codeNames) isRecorder(f *unwind.Frame) bool {
+	return f.Module != nil && filepath.Base(f.Module.Path) == recorderFile
+}
 
 // owned reports whether the code at pc is that of an OpenMP runtime.
 func (c *codeNames) owned(pc uint64) bool {

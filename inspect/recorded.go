@@ -200,5 +200,8 @@ func (w *recordedWords) place(pc uint64) *picture.Frame {
 		return nil
 	}
 	f := unwind.Frame{PC: pc, Module: w.code.moduleOf(pc)}
+	if w.code.isRecorder(&f) { // a function that ends in the call was left by a jump
+		return nil
+	}
 	return w.code.innermost(f, kindUser)
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,12 @@ type History struct {
 
 	target callbacks.Target
 	calls  map[uint64]inspect.LockCall // by the address that they return to
+
+	runtimes [][2]uint64 // where the code of runtimes and of the recorder is
 }
+
+// ofRuntime matches the names of the recorder's file and of runtimes'.
+var ofRuntime = regexp.MustCompile(`^(libompd-recorder\.so|lib(g?omp|iomp5)[.-])`)
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
 const locksNamed = 1 << 16
@@ -59,6 +65,11 @@ func (t *Target) History() (*History, error) {
 		h.program = filepath.Base(exe)
 	}
 	mods, _ := target.Modules() // of those that are missing, code has no names
+	for i := range mods {
+		if name := filepath.Base(mods[i].Path); ofRuntime.MatchString(name) {
+			h.runtimes = append(h.runtimes, [2]uint64{mods[i].Low.Offset, mods[i].High.Offset})
+		}
+	}
 	h.sym, err = h.known.symbolizer(mods, t.options)
 	h.criticals = inspect.Criticals{Memory: target, Symbols: h.sym}
 	return h, err
@@ -85,6 +96,9 @@ func (h *History) Latest(n uint64) (*trace.Recording, error) {
 
 // keep keeps a copy as the last one.
 func (h *History) keep(rec *trace.Recording, err error) (*trace.Recording, error) {
+	if rec != nil {
+		rec.Runtimes = h.runtimes
+	}
 	h.copy, h.called = rec, nil
 	return rec, err
 }
@@ -103,7 +117,7 @@ func (h *History) Now(rec *trace.Recording) uint64 {
 
 // Place is where the call is that returns to pc, in the innermost function of the source.
 func (h *History) Place(pc uint64) picture.Frame {
-	if pc == 0 {
+	if in := (trace.Recording{Runtimes: h.runtimes}); pc == 0 || in.FromRuntime(pc) {
 		return picture.Frame{}
 	}
 	frames, _ := h.sym.Code(pc - 1)

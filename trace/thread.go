@@ -146,6 +146,15 @@ type Recording struct {
 	// Problems say what could not be read. Omitted counts those past the first hundred.
 	Problems []error
 	Omitted  int
+	// Runtimes are where the code of runtimes and of the recorder is, from one address to another, as
+	// far as a caller has found that.
+	Runtimes [][2]uint64
+}
+
+// FromRuntime reports whether an event's place is in the code of a runtime or of the recorder: a
+// function of the program that ends in the call was left by a jump, and returns to who called it.
+func (r *Recording) FromRuntime(pc uint64) bool {
+	return slices.ContainsFunc(r.Runtimes, func(in [2]uint64) bool { return in[0] <= pc && pc < in[1] })
 }
 
 // problemsMax bounds the problems that are told one by one.

@@ -12,6 +12,7 @@ import (
 type machine struct {
 	thread *trace.Thread
 	index
+	rec     *trace.Recording
 	sink    Sink
 	pairing *Pairing
 	stack   []Span
@@ -91,8 +92,9 @@ func (m *machine) begin(e *trace.Event, what What) {
 	if what == Work || what == Implicit {
 		s.Count = e.Count()
 	}
-	if s.PC == 0 && (what == Implicit || what == Sync && atEnd(e.Kind)) {
-		s.PC = m.forked[e.Region] // what belongs to a region as a whole is where it was forked
+	wide := what == Implicit || what == Sync && atEnd(e.Kind)
+	if s.PC == 0 && wide || what == Sync && IsBarrier(e.Kind) && m.rec.FromRuntime(s.PC) {
+		s.PC = m.forked[e.Region] // what belongs to a region as a whole, or is the last in it, is where it was forked
 	}
 	m.push(s)
 }

@@ -81,7 +81,7 @@ func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pair
 	all := newIndex(rec, w.Since)
 	last := max(rec.Last(), w.Until)
 	for _, t := range rec.Threads {
-		m := machine{thread: t, index: all, sink: sink(t), pairing: &p, known: knownRegion(t, w.Since),
+		m := machine{rec: rec, thread: t, index: all, sink: sink(t), pairing: &p, known: knownRegion(t, w.Since),
 			releases: rec.Records(trace.MutexReleased)}
 		for e := range t.Events(w.Since) {
 			m.add(e)

@@ -23,8 +23,9 @@ func TestForms(t *testing.T) {
 // waits: it waits for nothing, though a task of its taskgroup is left.
 func TestYields(t *testing.T) { heldByGDB(t, "yields", map[string]string{"yields": "overhead"}) }
 
-// TestForksNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's runtime to form a team,
-// and to end one: it waits at none of the barriers of which its stack still has flags.
+// TestForksNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's
+// runtime to form a team, and to end one: it waits at none of the barriers of which its stack still has
+// flags.
 func TestForksNested(t *testing.T) {
 	heldByGDB(t, "forks", map[string]string{"forks": "overhead", "joins": "overhead"})
 }

@@ -234,7 +234,8 @@ func (o *observer) forked(s rtl.State) inference {
 		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
 	}
 	if o.handlesTeams() {
-		return o.overhead(rtl.JoinEvidence(o.call(), "forms a team, or has ended one, by its frames", o.sleeping()), true)
+		ev := rtl.JoinEvidence(o.call(), "forms a team, or has ended one, by its frames", o.sleeping())
+		return o.overhead(ev, true)
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in

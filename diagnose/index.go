@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -150,12 +149,6 @@ func (x *index) waitsAs(lwp int) picture.WaitKind {
 
 // sameTarget are the threads that wait for the same as w.
 func (x *index) sameTarget(w *picture.Wait) []int { return x.waiting[targetOf(w)] }
-
-// idleRest reports whether no task is about to be run: code of tasks cannot be seen from
-// the stacks.
-func (x *index) idleRest() bool {
-	return !slices.ContainsFunc(x.pic.Tasks, func(t picture.Task) bool { return t.Pending() })
-}
 
 // quiet reports whether all members of a region wait, so that no task is just being made,
 // begun or ended.

@@ -106,10 +106,18 @@ func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) 
 	case nw.stacks.called(n, "pthread_join"):
 		const words = "it called pthread_join and sleeps on the word at %v, in that thread's control block"
 		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
+	case nw.stacks.fromProgram(n) && asShared(nw.roster.registers(n)): // pthread_join as a tail call
+		const words = "it sleeps on the word at %v, in that thread's control block, as only pthread_join does"
+		w.Evidence = fmt.Sprintf(words, picture.Hex(futex))
 	default:
 		return wait{}, false
 	}
 	return w, true
+}
+
+// asShared reports whether a thread sleeps, without a limit, on a word that the kernel, or another process, may change.
+func asShared(regs *callbacks.Registers) bool {
+	return arch.EndlessWait(regs, true) && !arch.EndlessWait(regs, false)
 }
 
 // locksMutex is the wait of n for a pthread mutex, which begins with its futex word

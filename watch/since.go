@@ -140,8 +140,10 @@ func (c *Change) judge() {
 			threads(starved))
 	case count[Spun] > 0:
 		c.Verdict = Spinning
-		c.Reason = fmt.Sprintf("%s used processors without progress, %d did not run", threads(count[Spun]),
-			count[Still])
+		c.Reason = threads(count[Spun]) + " used processors without progress"
+		if n := count[Still]; n > 0 {
+			c.Reason += fmt.Sprintf(", %d did not run", n)
+		}
 	default:
 		c.Verdict, c.Reason = Stuck, "no thread made progress or ran"
 	}

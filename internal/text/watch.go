@@ -102,7 +102,7 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 	for _, g := range groups {
 		share := ""
 		if c.Seconds > 0 {
-			share = fmt.Sprintf("%.0f%%", 100*g.cpu/c.Seconds)
+			share = percent(g.cpu / c.Seconds)
 		}
 		rate := ""
 		if c.Recorded != nil && c.Seconds > 0 {
@@ -128,4 +128,12 @@ func threadPlace(pic *picture.Picture, lwp int) string {
 		s += " in " + phrase.Where(f)
 	}
 	return s
+}
+
+// percent is a share of a processor's time; of one that used some, it is not 0.
+func percent(share float64) string {
+	if share > 0 && share < 0.005 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
 }

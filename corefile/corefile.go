@@ -82,6 +82,7 @@ type Info struct {
 	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
 
 	Producer  string   // "kernel", "gcore", "ompd-inspect" or "unknown"
+	Recording bool     // it has of the memory only what a recorder has written
 	Truncated bool     // bytes of memory are missing at the end of the file
 	Warnings  []string // what is odd about the core, with causes
 }

@@ -53,16 +53,18 @@ const noteWindow = 1024
 
 // notes is the content of a core's note segments.
 type notes struct {
-	first   uint32 // type of the first note
-	named   bool   // the notes have owners
-	memory  *budget.Ledger
-	lost    bool // a note segment ends past the end of the file
-	own     bool // Write made them
-	threads []threadNotes
-	process *processNote
-	signal  *arch.SignalInfo // of the thread that died
-	auxv    map[uint64]uint64
-	files   []callbacks.Mapping
+	first  uint32 // type of the first note
+	named  bool   // the notes have owners
+	memory *budget.Ledger
+	lost   bool // a note segment ends past the end of the file
+	own    bool // Write made them
+	// recording says that Write made them of what was recorded.
+	recording bool
+	threads   []threadNotes
+	process   *processNote
+	signal    *arch.SignalInfo // of the thread that died
+	auxv      map[uint64]uint64
+	files     []callbacks.Mapping
 }
 
 // threadNotes are the notes of one thread, undecoded.
@@ -110,7 +112,7 @@ func (n *notes) add(r *noteReader) {
 	switch r.owner {
 	case coreOwner, linuxOwner, "":
 	case ownOwner:
-		n.own = true
+		n.own, n.recording = true, n.recording || r.n == uint64(len(recordingMark))
 		return
 	default:
 		return

@@ -115,7 +115,7 @@ func (c *Core) fillInfo() {
 	c.info.Producer = "unknown"
 	switch {
 	case n.own:
-		c.info.Producer = ownOwner
+		c.info.Producer, c.info.Recording = ownOwner, n.recording
 	case n.named && n.first == ntPRSTATUS:
 		c.info.Producer = "kernel"
 	case n.named && n.first == ntPRPSINFO:

@@ -22,6 +22,8 @@ type Contents struct {
 	// Memory has what the segments' pieces lie in.
 	Memory   callbacks.Memory
 	Segments []Segment // ascending
+	// Recording says that of the program's memory only what a recorder has written is there.
+	Recording bool
 }
 
 // ProcessContents is what NT_PRPSINFO tells.
@@ -64,6 +66,8 @@ type Range struct{ Low, High uint64 }
 const (
 	ownOwner  = "ompd-inspect"
 	ntOwnMade = 0x4f4d5044 // a type that nobody else has, as gdb does not look at owners
+	// recordingMark is what the note has in a file of what was recorded.
+	recordingMark = "recording"
 )
 
 // Types and owners of notes that are only written.
@@ -226,7 +230,11 @@ func (c *Contents) notes() []byte {
 			out = addNote(out, owner, s.Type, s.Data)
 		}
 	}
-	return addNote(out, ownOwner, ntOwnMade, nil)
+	var desc []byte
+	if c.Recording {
+		desc = []byte(recordingMark)
+	}
+	return addNote(out, ownOwner, ntOwnMade, desc)
 }
 
 func addNote(out []byte, owner string, typ uint32, desc []byte) []byte {

@@ -63,7 +63,7 @@ func (p *Process) WriteCore(f *os.File, d *Death) error {
 // page by which they are told, into an empty file; all but the first range comes last in it.
 // The process stands still, or is about to end: then the core has no registers.
 func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
-	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents()}
+	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents(), Recording: true}
 	if h := p.lasting(); h != nil {
 		h.ask(func(t *tracer) { c.Threads = t.threadContents() })
 	}

@@ -25,7 +25,12 @@ func OfCore(c *corefile.Core, name string, o Options) Source {
 }
 
 // Look calls f once: a core is of one moment.
-func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error { return f(c.Core) }
+func (c core) Look(_ context.Context, _, f func(callbacks.Target) error) error {
+	if c.Info().Recording {
+		return fmt.Errorf("%s: %w: `ompd-inspect trace %s` shows the events", c.path, ErrRecording, c.path)
+	}
+	return f(c.Core)
+}
 
 // Living is false: a core stays what it is.
 func (c core) Living() bool { return false }

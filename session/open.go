@@ -121,6 +121,8 @@ var (
 	ErrNoThread = inspect.ErrNoThread
 	// ErrNoRegion and ErrNoTask say that a target has none by the ID that is asked for.
 	ErrNoRegion, ErrNoTask = inspect.ErrNoRegion, inspect.ErrNoTask
+	// ErrRecording says that a file has only what was recorded of a process, of which there are no pictures.
+	ErrRecording = errors.New("it has what `record --save` wrote, the events of a program without its memory")
 	// ErrNoMemory says that a target's memory is read by who answers for it, and not here.
 	ErrNoMemory = errors.New("its memory is not read here")
 	// ErrNotWatched says that a target is no running process.

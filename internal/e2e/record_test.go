@@ -183,9 +183,22 @@ func TestRecordSave(t *testing.T) {
 				!strings.Contains(out, "transfer history.c:23") || !strings.Contains(out, ": 4 threads, ") {
 				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 			}
+			checkNoPicture(t, file)
 			checkCut(t, file)
 			checkSmallTasks(t, library, runtime, omptest.Compile(t, b))
 		})
+	}
+}
+
+// checkNoPicture has verbs that need the program's memory say what the file is, and what shows it.
+func checkNoPicture(t *testing.T, file string) {
+	t.Helper()
+	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks"} {
+		status, out, errs := output(t, verb, file)
+		if status != cli.ExitError || out != "" || strings.Count(errs, "\n") != 1 ||
+			!strings.Contains(errs, "`ompd-inspect trace "+file+"` shows the events") {
+			t.Errorf("%s: exit status %d, printed %q and %q", verb, status, out, errs)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.Hist
 			At: past.place(g.PC), Count: g.Count, Short: g.Short, Period: g.Period.Nanoseconds(),
 		})
 	}
-	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, r.onlyTests))
+	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{Tests: r.onlyTests}))
 	h.Timeline = past.timeline()
 	return h
 }

@@ -29,6 +29,8 @@ type LockStep struct {
 	Thread int       `json:"thread"` // LWP
 	First  PastEvent `json:"first"`  // the acquisition of the lock that it had
 	Second PastEvent `json:"second"`
+	// Waits says that it had not acquired the second by the end of what was recorded, which then is when it asked.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Imbalance is how unevenly threads come to a barrier.

@@ -159,7 +159,10 @@ func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
 // orders of acquisition that can end in a deadlock.
 func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.Statistics {
 	t := h.Teller(rec, nil)
-	s := analyze.Stats(rec, w, func(pc uint64) bool { return h.lockCall(pc) != inspect.LockCallWaits })
+	calls := analyze.Calls{Tests: h.onlyTests, Waits: func(pc uint64) bool {
+		return h.lockCall(pc) == inspect.LockCallWaits
+	}}
+	s := analyze.Stats(rec, w, func(pc uint64) bool { return !calls.Waits(pc) })
 	out := &picture.Statistics{
 		Threads: s.Threads, Events: s.Events, Nanoseconds: s.Span.Nanoseconds(), Unpaired: s.EndOnly + s.Unclosed,
 	}
@@ -167,13 +170,13 @@ func (h *History) Statistics(rec *trace.Recording, w analyze.Window) *picture.St
 		out.Rows = append(out.Rows, t.row(&s.Rows[i]))
 	}
 	out.Rows = alike(out.Rows)
-	for _, cycle := range analyze.LockOrder(rec, w, h.onlyTests) {
+	for _, cycle := range analyze.LockOrder(rec, w, calls) {
 		var o picture.LockOrder
 		for i := range cycle {
 			first, second := cycle[i].Events()
 			o.Steps = append(o.Steps, picture.LockStep{
 				Thread: int(cycle[i].LWP), First: t.past(&first, cycle[i].FirstAt(), cycle[i].FirstPC),
-				Second: t.past(&second, cycle[i].At, cycle[i].SecondPC),
+				Second: t.past(&second, cycle[i].At, cycle[i].SecondPC), Waits: cycle[i].Waits,
 			})
 		}
 		out.LockOrders = append(out.LockOrders, o)

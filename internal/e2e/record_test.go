@@ -80,7 +80,8 @@ func checkTrace(t *testing.T, core, exe string) {
 		t.Errorf("diagnose: exit status %d, printed %q and %q", status, out, errs)
 	}
 	status, out, errs = output(t, "trace", "stats", "--exe", exe, core)
-	if status != 0 || errs != "" || !strings.Contains(out, "wait for lock ") || !strings.Contains(out, "not over") {
+	if status != 0 || errs != "" || !strings.Contains(out, "wait for lock ") || !strings.Contains(out, "not over") ||
+		strings.Count(out, ", and waits for lock ") != 2 {
 		t.Errorf("stats: exit status %d, printed %q and %q", status, out, errs)
 	}
 	if status, _, errs := output(t, "trace", "--region", "seven", core); status != cli.ExitUsage || errs == "" {

@@ -29,7 +29,7 @@ func TestLockOrders(t *testing.T) {
 				exe, want = older, orderCases-2
 			}
 			p := run(t, runtime, exe, env+recorder, "OMP_WAIT_POLICY=passive")
-			cycles := analyze.LockOrder(readRecording(t, p.Process.Pid).Recording, analyze.Window{}, nil)
+			cycles := analyze.LockOrder(readRecording(t, p.Process.Pid).Recording, analyze.Window{}, analyze.Calls{})
 			reader := strings.NewReader(p.said)
 			var size uint64
 			if _, err := fmt.Fscanf(reader, "READY %d", &size); err != nil {
@@ -70,7 +70,7 @@ func TestLockOrdersUnknown(t *testing.T) {
 						acquired++
 					}
 				}
-				cycles := analyze.LockOrder(rec, analyze.Window{}, nil)
+				cycles := analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{})
 				if acquired < 2*orderCases || len(cycles) != 0 {
 					t.Errorf("%d acquisitions, %d cycles", acquired, len(cycles))
 				}

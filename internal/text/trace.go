@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -207,10 +208,18 @@ func (p *Events) lockOrders(orders []picture.LockOrder) {
 			p.linef("and %d more: --all", len(orders)-i)
 			return
 		}
-		p.line(p.bad("LOCK ORDER") + ": had these come at once, the threads would wait for each other for ever")
-		for _, s := range orders[i].Steps {
-			p.linef("  thread %d acquired %s, %s, and then %s, %s", s.Thread, phrase.Printable(s.First.Says),
-				where(s.First.At), phrase.Printable(s.Second.Says), where(s.Second.At))
+		says, steps := "had these come at once, the threads would wait for each other for ever", orders[i].Steps
+		if !slices.ContainsFunc(steps, func(s picture.LockStep) bool { return !s.Waits }) {
+			says = "by the last events, the threads wait for each other"
+		}
+		p.line(p.bad("LOCK ORDER") + ": " + says)
+		for _, s := range steps {
+			then := "then"
+			if s.Waits {
+				then = "waits for"
+			}
+			p.linef("  thread %d acquired %s, %s, and %s %s, %s", s.Thread, phrase.Printable(s.First.Says),
+				where(s.First.At), then, phrase.Printable(s.Second.Says), where(s.Second.At))
 		}
 		p.line("  fix: acquire the locks in the same order everywhere")
 	}

@@ -51,7 +51,7 @@ func TestHole(t *testing.T) {
 				held += r.Count
 			}
 		}
-		cycles := len(analyze.LockOrder(rec, analyze.Window{}, nil))
+		cycles := len(analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{}))
 		if cycles != c.cycles || held != c.held {
 			t.Errorf("%+v: %d cycles, locks were held %d times", c, cycles, held)
 		}

@@ -7,11 +7,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// Step is an acquisition of a lock by a thread that had another one.
+// Step is an acquisition of a lock by a thread that had another one, or a wait for it that was not over.
 type Step struct {
 	LWP         uint32
 	First       uint64 // the lock that it had
 	Second      uint64 // the one that it acquired
+	Waits       bool   // it did not acquire the second by the end of the recording: At is when it asked
 	FirstPC     uint64 // where it acquired the first
 	SecondPC    uint64
 	FirstKind   uint8 // ompt_mutex_t
@@ -21,9 +22,14 @@ type Step struct {
 	region      uint64
 	others      []uint64 // further locks that it had, which keep others out
 	firstBegins uint64
-	task        uint64 // in which it acquired the second, 0 if that began before the recording
-	explicit    bool   // it is an explicit task,
-	began       uint64 // which began then
+	within
+}
+
+// within is the task in which a thread acquired a lock.
+type within struct {
+	task     uint64 // 0 if it began before the recording
+	explicit bool   // it is an explicit task,
+	began    uint64 // which began then
 }
 
 // FirstAt is when it acquired the first lock, in ticks.
@@ -56,19 +62,27 @@ type orders struct {
 	waits    []uint64 // ends of what orders tasks of any threads, such as taskwaits and taskgroups
 	tasks    *tasks
 	known    *known
-	tests    func(pc uint64) bool
+	calls    Calls
+	ofCalls  bool // the recorder took the runtime's calls itself, which tell which they are
+}
+
+// Calls are what code tells of calls that acquire locks, by the addresses to which they return, where
+// the runtime does not say so: LLVM's before 19 reports a test of a lock as a wait.
+type Calls struct {
+	Tests func(pc uint64) bool // it only tests the lock; nil if nobody knows
+	// Waits reports whether it is known to wait. Without it, a lock that was not acquired by the
+	// end of the recording does not count.
+	Waits func(pc uint64) bool
 }
 
 // LockOrder finds the cycles in the order in which locks were acquired. Steps that cannot
 // have come at the same time are no cycle: of one thread, of different regions, with a
 // barrier in between, under a lock that both had, or of tasks of which one was created or
-// began behind the other; nor are those of which that is not known. tests reports whether
-// the call that returns to an address only tests a lock, where the runtime does not say so;
-// it may be nil. There are none if events that would keep steps apart are not recorded at all;
-// of a pause, those before it are left out.
-func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cycle {
-	if tests == nil {
-		tests = func(uint64) bool { return false }
+// began behind the other; nor are those of which that is not known. There are none if
+// events that would keep steps apart are not recorded at all; of a pause, those before it are left out.
+func LockOrder(rec *trace.Recording, w Window, calls Calls) []Cycle {
+	if calls.Tests == nil {
+		calls.Tests = func(uint64) bool { return false }
 	}
 	if !rec.Records(keepApart...) {
 		return nil
@@ -76,7 +90,8 @@ func LockOrder(rec *trace.Recording, w Window, tests func(pc uint64) bool) []Cyc
 	rec, w.Since = rec.Connected(), max(w.Since, rec.Resumed)
 	o := orders{
 		steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, tasks: newTasks(rec, w.Since),
-		known: newKnown(rec, w.Since), tests: tests,
+		known: newKnown(rec, w.Since), calls: calls,
+		ofCalls: rec.Source == ofCalls,
 	}
 	o.waits = o.tasks.waits
 	Walk(rec, w, func(*trace.Thread) Sink { return &o })
@@ -102,16 +117,32 @@ func (o *orders) Begin(s *Span) {
 		return
 	}
 	held := o.held[s.Thread]
-	if !s.tested && s.Kind != ordered && (len(held) == 0 || !o.tests(s.PC)) { // a test does not wait
-		for i := range held {
-			if held[i].Kind != ordered {
-				o.step(held, &held[i], s)
-			}
-		}
+	if !s.tested && (len(held) == 0 || !o.calls.Tests(s.PC)) { // a test does not wait
+		o.after(held, s)
 	}
 	if len(held) < heldMost {
 		o.held[s.Thread] = append(held, *s)
 	}
+}
+
+// after keeps that a thread which had the locks held acquired another one, or waits for it.
+func (o *orders) after(held []Span, s *Span) {
+	for i := range held {
+		if s.Kind != ordered && held[i].Kind != ordered {
+			o.step(held, &held[i], s)
+		}
+	}
+}
+
+// lasts reports whether a call that is not over is known to wait for a lock.
+func (o *orders) lasts(s *Span) bool {
+	switch {
+	case o.calls.Waits == nil || !s.Open || s.Failed || isTest(s.Kind):
+		return false
+	case s.Kind == mutexLock || s.Kind == mutexNestLock:
+		return o.ofCalls || s.PC != 0 && o.calls.Waits(s.PC)
+	}
+	return true // who enters a critical section waits
 }
 
 // ordered is ompt_mutex_ordered: which thread is next does not depend on who comes first, so
@@ -128,8 +159,8 @@ func (o *orders) step(held []Span, first, second *Span) {
 	s := Step{
 		LWP: second.LWP, First: first.Lock, Second: second.Lock, FirstPC: first.PC, SecondPC: second.PC,
 		FirstKind: first.Kind, SecondKind: second.Kind, At: second.Begin, thread: second.Thread,
-		region: second.Region, firstBegins: first.Begin, task: second.Task, explicit: second.explicit,
-		began: second.began,
+		region: second.Region, firstBegins: first.Begin, Waits: second.What == LockWait,
+		within: within{task: second.Task, explicit: second.explicit, began: second.began},
 	}
 	for i := range held {
 		if held[i].Lock != first.Lock {
@@ -145,6 +176,10 @@ func (o *orders) step(held []Span, first, second *Span) {
 // End implements Sink.
 func (o *orders) End(s *Span) {
 	switch {
+	case s.What == LockWait:
+		if o.lasts(s) {
+			o.after(o.held[s.Thread], s)
+		}
 	case s.What == LockHeld:
 		held := o.held[s.Thread]
 		i := slices.IndexFunc(held, func(h Span) bool { return h.Lock == s.Lock && h.Begin == s.Begin })

@@ -198,9 +198,95 @@ func TestLockOrder(t *testing.T) {
 	for name, c := range orders {
 		s := newScript(3)
 		c.script(s)
-		cycles := analyze.LockOrder(s.Read(t), analyze.Window{}, nil)
+		cycles := analyze.LockOrder(s.Read(t), analyze.Window{}, analyze.Calls{})
 		if c.want == 0 && len(cycles) > 0 || c.want > 0 && (len(cycles) != 1 || len(cycles[0]) != c.want) {
 			t.Errorf("%s: %+v, want one of %d locks", name, cycles, c.want)
+		}
+	}
+}
+
+// ask asks for a lock.
+func (s *script) ask(thread int, kind uint8, lock uint64) {
+	s.at(thread, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: kind, A: 0x402000 + lock, B: lock})
+}
+
+// yes and no answer for any call.
+func yes(uint64) bool { return true }
+func no(uint64) bool  { return false }
+
+// waits are orders in which threads acquire locks, and ask for one that they do not get.
+var waits = map[string]struct {
+	script func(*script)
+	calls  analyze.Calls
+	want   int // steps that wait of the cycle, 0 for no cycle
+}{
+	"a deadlock": {func(s *script) {
+		s.take(0, 1, 1)
+		s.take(1, 1, 2)
+		s.ask(0, 1, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{Waits: yes}, 2},
+	"nobody asks": {func(s *script) {
+		s.take(0, 1, 1)
+		s.take(1, 1, 2)
+		s.ask(0, 1, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{}, 0},
+	"one waits": {func(s *script) {
+		pair(s, 0, 1, 1, 2)
+		s.take(1, 1, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{Waits: yes}, 1},
+	"perhaps a test": {func(s *script) {
+		pair(s, 0, 1, 1, 2)
+		s.take(1, 1, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{Waits: no}, 0},
+	"a test": {func(s *script) {
+		pair(s, 0, 1, 1, 2)
+		s.take(1, 1, 2)
+		s.ask(1, 2, 1)
+	}, analyze.Calls{Waits: yes}, 0},
+	"a test that failed": {func(s *script) {
+		pair(s, 0, 1, 1, 2)
+		s.take(1, 1, 2)
+		s.ask(1, 1, 1)
+		s.give(1, 2)
+	}, analyze.Calls{Waits: yes}, 0},
+	"a critical construct": {func(s *script) {
+		pair(s, 0, 5, 1, 2)
+		s.take(1, 5, 2)
+		s.ask(1, 5, 1)
+	}, analyze.Calls{Waits: no}, 1},
+	"a lock around both": {func(s *script) {
+		pair(s, 0, 1, 9, 1, 2)
+		s.take(1, 1, 9, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{Waits: yes}, 0},
+	"a barrier in between": {func(s *script) {
+		pair(s, 0, 1, 1, 2)
+		barrier(s)
+		s.take(1, 1, 2)
+		s.ask(1, 1, 1)
+	}, analyze.Calls{Waits: yes}, 0},
+}
+
+// TestLockOrderWaits counts an acquisition that was not over as one, of a call that is known to wait.
+func TestLockOrderWaits(t *testing.T) {
+	for name, c := range waits {
+		s := newScript(3)
+		both(s)
+		c.script(s)
+		cycles, waits := analyze.LockOrder(s.Read(t), analyze.Window{}, c.calls), 0
+		for _, cycle := range cycles {
+			for _, step := range cycle {
+				if step.Waits {
+					waits++
+				}
+			}
+		}
+		if waits != c.want || len(cycles) != min(c.want, 1) {
+			t.Errorf("%s: %+v, want one with %d that wait", name, cycles, c.want)
 		}
 	}
 }
@@ -217,13 +303,13 @@ func TestLockOrderUnknown(t *testing.T) {
 		trace.Dependences, trace.MutexReleased} {
 		rec := inverted().Read(t)
 		rec.Header.Events &^= 1 << left
-		if cycles := analyze.LockOrder(rec, analyze.Window{}, nil); len(cycles) != 0 {
+		if cycles := analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{}); len(cycles) != 0 {
 			t.Errorf("without events %d: %+v", left, cycles)
 		}
 	}
 	rec := inverted().Read(t)
 	rec.Resumed = rec.Last()
-	if cycles := analyze.LockOrder(rec, analyze.Window{}, nil); len(cycles) != 0 {
+	if cycles := analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{}); len(cycles) != 0 {
 		t.Errorf("of before a pause: %+v", cycles)
 	}
 }

@@ -175,6 +175,9 @@ func (m *machine) closeTo(i int, at uint64) {
 
 // finish ends what is open when the events of the thread do.
 func (m *machine) finish(at uint64) {
+	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait {
+		m.place(&m.stack[n-1])
+	}
 	for i := range m.stack {
 		m.stack[i].Open = true
 	}
@@ -300,12 +303,17 @@ func (m *machine) acquired(e *trace.Event) {
 		Thread: m.thread, LWP: m.lwp, What: LockHeld, Kind: e.Kind, Begin: e.Time, PC: e.PC, Lock: e.Lock(),
 		detail: detail{tested: tested || isTest(e.Kind)},
 	}
+	m.place(&s)
+	m.held = append(m.held, s)
+	m.sink.Begin(&m.held[len(m.held)-1])
+}
+
+// place says in which region and task a lock is acquired.
+func (m *machine) place(s *Span) {
 	s.Region = m.region()
 	if i := m.inTask(); i >= 0 {
 		s.Task, s.explicit, s.began = m.stack[i].Task, m.stack[i].What == Task, m.stack[i].Begin
 	}
-	m.held = append(m.held, s)
-	m.sink.Begin(&m.held[len(m.held)-1])
 }
 
 // isTest reports whether a kind of ompt_mutex_t is of a call that does not wait.

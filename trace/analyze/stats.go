@@ -165,10 +165,12 @@ func (c *collector) End(s *Span) {
 	c.kept++
 }
 
+// Values of ompt_mutex_t.
+const mutexLock, mutexNestLock = 1, 3
+
 // lasts reports whether a call that is not over is known to wait.
 func (c *collector) lasts(s *Span) bool {
-	const lock, nestLock = 1, 3 // ompt_mutex_t
-	if s.Kind != lock && s.Kind != nestLock {
+	if s.Kind != mutexLock && s.Kind != mutexNestLock {
 		return !isTest(s.Kind) // who enters a critical section waits
 	}
 	return c.tests != nil && s.PC != 0 && !c.tests(s.PC)

@@ -4736,8 +4736,10 @@ type LockStep struct {
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	// The acquisition of the lock that it had.
-	First         *PastEvent `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
-	Second        *PastEvent `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
+	First  *PastEvent `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	Second *PastEvent `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
+	// It had not acquired the second by the end of what was recorded, which then is when it asked.
+	Waits         bool `protobuf:"varint,4,opt,name=waits,proto3" json:"waits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4792,6 +4794,13 @@ func (x *LockStep) GetSecond() *PastEvent {
 		return x.Second
 	}
 	return nil
+}
+
+func (x *LockStep) GetWaits() bool {
+	if x != nil {
+		return x.Waits
+	}
+	return false
 }
 
 // Imbalance is how unevenly threads come to a barrier.
@@ -8323,11 +8332,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x02at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"J\n" +
 	"\tLockOrder\x12'\n" +
 	"\x05steps\x18\x01 \x03(\v2\x11.ompd.v1.LockStepR\x05steps\x12\x14\n" +
-	"\x05alike\x18\x02 \x01(\x03R\x05alike\"x\n" +
+	"\x05alike\x18\x02 \x01(\x03R\x05alike\"\x8e\x01\n" +
 	"\bLockStep\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
 	"\x05first\x18\x02 \x01(\v2\x12.ompd.v1.PastEventR\x05first\x12*\n" +
-	"\x06second\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x06second\"\xdc\x01\n" +
+	"\x06second\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x06second\x12\x14\n" +
+	"\x05waits\x18\x04 \x01(\bR\x05waits\"\xdc\x01\n" +
 	"\tImbalance\x12\x12\n" +
 	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
 	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +

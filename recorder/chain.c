@@ -12,7 +12,16 @@ uint32_t recorder_chained, recorder_given;
 static ompt_start_tool_result_t *next;
 static ompt_function_lookup_t runtime_lookup;
 
-/* start_one asks one library for its tool. */
+/* is_recorder tells a recorder by the variable that it alone has. The tool itself may be linked with one. */
+static bool is_recorder(void *library) {
+    Dl_info start, header;
+    void *entry = dlsym(library, "ompt_start_tool"), *variable = dlsym(library, "ompd_recorder_header");
+    return entry != NULL && variable != NULL && dladdr(entry, &start) != 0 && dladdr(variable, &header) != 0 &&
+           start.dli_fbase == header.dli_fbase;
+}
+
+/* start_one asks one library for its tool. A recorder, this one by another name or a copy of it, is none: it would ask
+ * for what comes behind it, and so for itself, without end. */
 static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_version, const char *runtime) {
     void *library = dlopen(path, RTLD_LAZY);
     if (library == NULL) {
@@ -21,7 +30,7 @@ static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_versio
     }
     ompt_start_tool_result_t *(*start)(unsigned, const char *);
     *(void **)&start = dlsym(library, "ompt_start_tool");
-    ompt_start_tool_result_t *result = start == NULL ? NULL : start(omp_version, runtime);
+    ompt_start_tool_result_t *result = start == NULL || is_recorder(library) ? NULL : start(omp_version, runtime);
     if (result == NULL) dlclose(library);
     return result;
 }

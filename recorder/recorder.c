@@ -86,6 +86,10 @@ static uint64_t memory_limit(void) {
     case 'M': case 'm': n *= 1 << 20; break;
     case 'K': case 'k': n *= 1 << 10; break;
     }
+    if (end == set || !(n > 0)) {
+        fprintf(stderr, "libompd-recorder: OMPD_RECORDER_MEMORY: %s is no size\n", set);
+        return MEMORY_DEFAULT;
+    }
     if (!(n >= MEMORY_MIN)) return MEMORY_MIN;
     return n > 1e15 ? (uint64_t)1e15 : (uint64_t)n;
 }
@@ -142,10 +146,14 @@ static void fork_child(void) {
     record_rare(RECORDER_FORK, 0, 0, h->pid, parent, h->generation);
 }
 
-/* thread_exit leaves the ring to another thread, once the thread makes no events any more. Should it make one after
- * all, as destructors of other libraries run later, it gets a ring anew. */
+/* thread_exit leaves the ring to another thread, once the thread makes no events any more: in the second round of
+ * destructors, as LLVM's runtime ends threads of the program in its own, which runs after this one. Should a thread make
+ * an event after all, it gets a ring anew. */
 static void thread_exit(void *p) {
+    static __thread bool again __attribute__((tls_model("initial-exec")));
     struct recorder_ring *ring = p;
+    again = !again;
+    if (again && pthread_setspecific(at_exit, ring) == 0) return;
     recorder_mine = NULL;
     __atomic_store_n(&ring->life, RECORDER_LIFE_ENDED, __ATOMIC_RELEASE);
 }

@@ -130,11 +130,8 @@ func Open(pid int, opts Options) (*Process, error) {
 	}
 }
 
-// lives reports whether a process is there and has not ended.
-func lives(pid int) bool {
-	st, err := readStatus(pid)
-	return err == nil && st.state != 'Z' && st.state != 'X'
-}
+// lives reports whether a process is there and has not ended: its first thread may have.
+func lives(pid int) bool { return survivor(pid) != 0 }
 
 func (p *Process) open() error {
 	st, err := readStatus(p.pid)

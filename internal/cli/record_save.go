@@ -5,6 +5,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
@@ -18,17 +19,31 @@ func (r *runner) keep(pid int) {
 	if r.kept[pid] {
 		return // it was written when it was reported
 	}
-	err := func() (err error) {
-		p, err := r.program.Open(pid, live.Options{})
-		if err != nil {
-			return err
+	err := r.keepOnce(pid)
+	// The thread that ends the process stands, but the others die meanwhile, the first one
+	// among them: what was read of one that has no memory any more is read of another.
+	for range keepTries {
+		if !errors.Is(err, live.ErrExited) {
+			break
 		}
-		defer func() { err = errors.Join(err, p.Close()) }()
-		return r.writeRecording(p)
-	}()
+		time.Sleep(time.Millisecond)
+		err = r.keepOnce(pid)
+	}
 	if err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d: %v\n", pid, err)
 	}
+}
+
+// keepTries is how often one tries again.
+const keepTries = 100
+
+func (r *runner) keepOnce(pid int) (err error) {
+	p, err := r.program.Open(pid, live.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return r.writeRecording(p)
 }
 
 // writeRecording writes what was recorded of a process, if that is wanted and if anything was:
@@ -61,7 +76,7 @@ func (r *runner) writeRecording(p *live.Process) error {
 		parts[i] = corefile.Range(part)
 	}
 	name := r.save
-	if r.saves++; r.saves > 1 {
+	if r.saves > 0 {
 		name += fmt.Sprintf(".%d", pid)
 	}
 	f, err := outfile.Create(name, r.coreOptions())
@@ -72,5 +87,6 @@ func (r *runner) writeRecording(p *live.Process) error {
 		return fmt.Errorf("what was recorded: %w", errors.Join(err, f.Discard()))
 	}
 	r.kept[pid] = true
+	r.saves++
 	return f.Commit()
 }

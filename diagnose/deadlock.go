@@ -194,6 +194,10 @@ func describe(t picture.WaitTarget) string {
 		return "nestable lock " + name
 	case picture.WaitReadWrite:
 		return "read-write lock " + name
+	case picture.WaitLock:
+		if t.Name == "" && t.Address == nil {
+			return "a lock"
+		}
 	case picture.WaitCritical:
 		if t.Name == "" && t.Address == nil {
 			return "a critical section"

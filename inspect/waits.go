@@ -84,6 +84,17 @@ var waitKinds = map[rtl.State]picture.WaitKind{
 	rtl.StateWaitOrdered: picture.WaitOrdered,
 }
 
+// kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
+func kindOfWait(ts rtl.ThreadState) picture.WaitKind {
+	if kind := cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind)); kind != "" {
+		return kind
+	}
+	if ts.State == rtl.StateWaitMutex {
+		return picture.WaitLock // unknown which
+	}
+	return picture.WaitBarrier
+}
+
 // runtimeWait is what n waits for in an OpenMP runtime.
 func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
@@ -94,7 +105,7 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 		return wait{}, false
 	}
 	w := wait{
-		Wait:     picture.Wait{Kind: cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind), picture.WaitBarrier)},
+		Wait:     picture.Wait{Kind: kindOfWait(ts)},
 		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
 		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == rtl.FamilyReduction,
 	}

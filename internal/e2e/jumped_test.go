@@ -35,6 +35,37 @@ func TestJumped(t *testing.T) {
 	}
 }
 
+// TestLockWithoutStack looks at threads that spin for a lock and are not stopped, so that there is no stack: they
+// wait for some lock, and at no barrier.
+func TestLockWithoutStack(t *testing.T) {
+	for _, major := range []int{14, 16, 19} {
+		runtime := omptest.RuntimeOf(t, major)
+		t.Run(runtime.Name, func(t *testing.T) {
+			p := omptest.Start(t, omptest.Run{
+				Exe: omptest.Compile(t, omptest.Build{Program: "lock_cycle"}), Runtime: runtime, Mode: omptest.Live,
+			})
+			pic := livePicture(t, p.PID, "--no-stop")
+			waits := 0
+			for _, w := range pic.Facts.Waits {
+				i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.LWP == w.Thread })
+				th := pic.Threads[i]
+				spins := strings.Contains(th.State.Evidence, "th_spin_here")
+				if spins != (th.State.Name == "wait_mutex" || th.State.Name == "wait_lock") ||
+					spins != (w.Kind == picture.WaitLock) {
+					t.Errorf("LWP %d: %+v, waits for %+v", w.Thread, th.State, w)
+				}
+				if spins {
+					waits++
+				}
+			}
+			status, out, _ := output(t, "--no-stop", strconv.Itoa(p.PID))
+			if waits < 2 || strings.Contains(out, "another barrier") || strings.Contains(out, "for mutex") {
+				t.Errorf("exit status %d, %d threads wait for a lock:\n%s", status, waits, out)
+			}
+		})
+	}
+}
+
 func checkJumped(t *testing.T, pic *picture.Picture) {
 	t.Helper()
 	jumped := 0

@@ -198,7 +198,7 @@ func (x *index) barrierPlace(b *group) string {
 			continue
 		}
 		if f, ok := innermost(t.UserStack); ok && f.Line != 0 {
-			if p := lineOf(f); !slices.Contains(at, p) {
+			if p := f.Place(); !slices.Contains(at, p) {
 				at = append(at, p)
 			}
 		}
@@ -218,7 +218,7 @@ func (x *index) barrierPlace(b *group) string {
 // from another file, as from a header, also the line into which it is.
 func sourcePlace(fs []picture.Frame) string {
 	f, _ := innermost(fs)
-	text := lineOf(f)
+	text := f.Place()
 	if !f.Inlined {
 		return text
 	}
@@ -226,11 +226,8 @@ func sourcePlace(fs []picture.Frame) string {
 	if own < 0 || fs[own].Line == 0 || fs[own].File == f.File {
 		return text
 	}
-	return fmt.Sprintf("%s (inlined at %s)", text, lineOf(fs[own]))
+	return fmt.Sprintf("%s (inlined at %s)", text, fs[own].Place())
 }
-
-// lineOf is the line that a frame is at, as FILE:LINE.
-func lineOf(f picture.Frame) string { return f.Place() }
 
 // innermost is the innermost frame of the program's own code; in a module whose functions have
 // no names, the first behind it there that has one.

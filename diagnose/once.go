@@ -18,11 +18,7 @@ const (
 func tellOnce(d *drawer, v *picture.Verdict, what string) {
 	step := &v.Cycle[0]
 	v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.who(step.Thread), what)
-	called := ""
-	if at := step.HeldAt; at != nil && at.Line != 0 {
-		called = ", called in " + place(*at)
-	}
 	v.Explanation = fmt.Sprintf("%s is in %s%s, and came to a call for the same flag again%s: it waits until that "+
-		"function has returned, which only this thread could do.", d.who(step.Thread), what, called,
-		inPlace(d.index, step.Thread))
+		"function has returned, which only this thread could do.", d.who(step.Thread), what,
+		heldIn(step, ", called in "), inPlace(d.index, step.Thread))
 }

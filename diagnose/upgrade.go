@@ -18,14 +18,18 @@ func upgrades(w *picture.Wait, l *picture.Lock) bool {
 func tellUpgrade(d *drawer, v *picture.Verdict, what string) {
 	step := &v.Cycle[0]
 	v.Summary = fmt.Sprintf("%s waits for %s for writing, which it has for reading itself", d.who(step.Thread), what)
-	acquired := ""
-	if at := step.HeldAt; at != nil && at.Line != 0 {
-		acquired = " in " + place(*at)
-	}
 	v.Explanation = fmt.Sprintf("%s acquired %s for reading%s, has not released it, and now waits to acquire it for "+
 		"writing%s: nobody writes before all who read have released it, this thread too.", d.who(step.Thread), what,
-		acquired, inPlace(d.index, step.Thread))
+		heldIn(step, " in "), inPlace(d.index, step.Thread))
 	v.Fix = upgradeFix
+}
+
+// heldIn is the place where what a step waits for was acquired, behind how it is told; empty if that is not known.
+func heldIn(step *picture.CycleStep, how string) string {
+	if at := step.HeldAt; at != nil && at.Line != 0 {
+		return how + place(*at)
+	}
+	return ""
 }
 
 // upgradeFix says what to do instead of acquiring a lock for writing that one has for reading.

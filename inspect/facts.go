@@ -298,25 +298,26 @@ func (g *gatherer) others() {
 		return w.Kind == picture.WaitCondition &&
 			w.address != 0
 	}) {
-		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...)}
-		for i := range g.pic.Tasks {
-			if t := &g.pic.Tasks[i]; t.Pending() && g.from.reach.taskMay(t, rtl.FamilyCondition) {
-				g.facts.Wakers.Tasks = append(g.facts.Wakers.Tasks, t.ID)
-			}
-		}
+		g.facts.Wakers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayWake()...),
+			Tasks: g.tasksMay((*picture.Task).Pending, rtl.FamilyCondition)}
 	}
 	detached := slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool { return t.AwaitsEvent() })
 	g.facts.EventMakers = g.eventMakers()
 	if !detached && len(g.facts.EventMakers) == 0 {
 		return
 	}
-	c := &picture.Candidates{Threads: append([]int{}, g.from.reach.mayFulfil()...)}
+	g.facts.Fulfillers = &picture.Candidates{Threads: append([]int{}, g.from.reach.mayFulfil()...),
+		Tasks: g.tasksMay((*picture.Task).Unbegun, rtl.FamilyEvent)}
+}
+
+// tasksMay are the tasks of a kind whose code may give back something of a family when they are executed.
+func (g *gatherer) tasksMay(of func(*picture.Task) bool, family string) (ids []picture.ID) {
 	for i := range g.pic.Tasks {
-		if t := &g.pic.Tasks[i]; t.Unbegun() && g.from.reach.taskMay(t, rtl.FamilyEvent) {
-			c.Tasks = append(c.Tasks, t.ID)
+		if t := &g.pic.Tasks[i]; of(t) && g.from.reach.taskMay(t, family) {
+			ids = append(ids, t.ID)
 		}
 	}
-	g.facts.Fulfillers = c
+	return ids
 }
 
 // eventMakers are the threads that wait for tasks and whose code makes detached ones, of

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -113,7 +112,7 @@ func (wf *waitFinder) once(w wait) picture.Lock {
 		h := picture.Holder{Thread: c.n.lwp, Certainty: picture.Certain, Taken: nw.onceFrom(c)}
 		h.Evidence = "it is in the function that is executed once"
 		if at := h.Taken; at != nil {
-			h.Evidence += fmt.Sprintf(", called in %s at %s:%d", at.Called(), filepath.Base(at.File), at.Line)
+			h.Evidence += fmt.Sprintf(", called in %s at %s", at.Called(), at.Place())
 		}
 		l.Holders = append(l.Holders, h)
 	}

@@ -30,8 +30,8 @@ type recordedHolder struct {
 // oneRuntime reports whether all events of a recording came in one way (enum recorder_source): from
 // a runtime by OpenMP 5's interface, or as calls that the recorder takes before GNU's runtime.
 func oneRuntime(h *trace.Header) bool {
-	const ompt, calls = 1, 2
-	return h.Source == calls || h.Source == ompt && !h.Draft()
+	const ompt = 1
+	return h.OfCalls() || h.Source == ompt && !h.Draft()
 }
 
 // begin takes what the threads are doing, and their newest events.

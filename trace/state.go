@@ -29,6 +29,13 @@ func Works(state uint32) bool { return state < stateSync }
 // OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as the words of its tool.
 func (h *Header) OwnTasks() bool { return h.IDs == idsOurs || h.IDs == idsRegions }
 
+// OfCalls reports whether the recorder took the calls of GNU's runtime itself (enum recorder_source), which tell which
+// they are.
+func (h *Header) OfCalls() bool { return h.Source == sourceCalls }
+
+// sourceCalls is a value of enum recorder_source.
+const sourceCalls = 2
+
 // Draft reports whether the runtime tells its events by a draft of OMPT from before OpenMP 5.0.
 func (h *Header) Draft() bool { return h.IDs >= idsRegions }
 

@@ -91,7 +91,7 @@ func LockOrder(rec *trace.Recording, w Window, calls Calls) []Cycle {
 	o := orders{
 		steps: map[pairKey][]Step{}, held: map[*trace.Thread][]Span{}, tasks: newTasks(rec, w.Since),
 		known: newKnown(rec, w.Since), calls: calls,
-		ofCalls: rec.Source == ofCalls,
+		ofCalls: rec.OfCalls(),
 	}
 	o.waits = o.tasks.waits
 	Walk(rec, w, func(*trace.Thread) Sink { return &o })

@@ -71,9 +71,6 @@ type rowKey struct {
 // compared with each other.
 const rowsMax, keptMax = 1 << 14, 1 << 22
 
-// ofCalls is the source of a recording of which the recorder took the runtime's calls itself.
-const ofCalls = 2
-
 // collector gathers the spans of all threads.
 type collector struct {
 	clock    *trace.Clock
@@ -91,7 +88,7 @@ type collector struct {
 func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statistics {
 	rec = rec.Connected()
 	c := collector{clock: &rec.Clock, tests: tests, rows: map[rowKey]*Row{}, holds: map[uint64][]Span{}}
-	if rec.Source == ofCalls { // whose calls tell which they are
+	if rec.OfCalls() { // whose calls tell which they are
 		c.tests = func(uint64) bool { return false }
 	}
 	s := &Statistics{}

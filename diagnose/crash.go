@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -176,6 +178,21 @@ func (f *fault) largeArrays() string {
 	return "it has large arrays on the stack"
 }
 
+// where is where a fault was: in the program's own code, or in what that had called.
+func (f *fault) where() string {
+	switch {
+	case f.Caller != nil && f.Callee != nil:
+		name, module := phrase.WithoutParameters(f.Callee.Function), f.Callee.Module
+		if name != "" && module != "" {
+			module = " (" + module + ")"
+		}
+		return " in " + cmp.Or(name+module, "a function") + ", called at " + place(*f.Caller)
+	case f.At != nil:
+		return " in " + place(*f.At)
+	}
+	return ""
+}
+
 // overflowed says how it is known that a stack is used up.
 func overflowed(f *fault) string {
 	stack := fmt.Sprintf("its stack [%v, %v), taken from %s", picture.Hex(f.low), picture.Hex(f.high), f.By)
@@ -199,9 +216,7 @@ func (d *drawer) null(f *fault) picture.Verdict {
 		Summary:  fmt.Sprintf("%s dereferenced a null pointer", d.who(f.Thread)),
 		Evidence: []string{fmt.Sprintf("it accessed address %v; nothing is mapped there", picture.Hex(f.address))},
 	}
-	if f.At != nil {
-		v.Summary += " in " + place(*f.At)
-	}
+	v.Summary += f.where()
 	if f.address != 0 {
 		v.Explanation = fmt.Sprintf("It accessed offset %d of an object whose address is null.", f.address)
 	}

@@ -62,9 +62,7 @@ func (d *drawer) fault(f *fault) picture.Verdict {
 			"A system-call filter (seccomp) killed it: that of a container, or of a service."
 	}
 	v.Summary = d.who(f.Thread) + " " + did
-	if f.At != nil {
-		v.Summary += " in " + place(*f.At)
-	}
+	v.Summary += f.where()
 	v.Evidence = append([]string{fmt.Sprintf("signal %s, si_code %d, at the instruction at %v", f.Signal, f.Code,
 		picture.Hex(f.pc))}, v.Evidence...)
 	return v

@@ -50,6 +50,7 @@ func (c *crash) fault() *picture.Fault {
 	c.stackBounds(n, f, from)
 	c.surround(f)
 	c.repeats(st, from, f)
+	c.called(st, from, f)
 	if c.code.sym != nil && f.Signal == "SIGSEGV" && !f.Null {
 		f.Stack.Largest = c.largest(st, from)
 	}

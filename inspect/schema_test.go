@@ -58,6 +58,7 @@ var schemaOf = map[reflect.Type]string{
 	reflect.TypeFor[picture.SignalHandler](): "signal_handler",
 	reflect.TypeFor[picture.Thrown]():        "thrown",
 	reflect.TypeFor[picture.Left]():          "left",
+	reflect.TypeFor[picture.Callee]():        "callee",
 	reflect.TypeFor[picture.Recorded]():      "recorded",
 	reflect.TypeFor[picture.PastEvent]():     "past_event",
 	reflect.TypeFor[picture.History]():       "history",

@@ -73,10 +73,20 @@ type Fault struct {
 	Null bool `json:"null,omitempty"`
 	// Trap is set if the instruction is one that compilers put where execution must not
 	// come.
-	Trap   bool        `json:"trap,omitempty"`
-	At     *Frame      `json:"at,omitempty"` // innermost frame of user code at that time
+	Trap bool   `json:"trap,omitempty"`
+	At   *Frame `json:"at,omitempty"` // innermost frame of user code at that time
+	// Caller is the innermost frame of the program's own code, if the instruction is in the code of a library, a
+	// runtime, or a header of C++'s library, and Callee is what that had called.
+	Caller *Frame      `json:"caller,omitempty"`
+	Callee *Callee     `json:"callee,omitempty"`
 	Stack  *FaultStack `json:"stack,omitempty"`
 	Memory *Nearby     `json:"memory,omitempty"` // around the address
+}
+
+// Callee is a function that was called.
+type Callee struct {
+	Function string `json:"function,omitempty"` // by which name it was called
+	Module   string `json:"module,omitempty"`   // it is in, if that is not the caller's
 }
 
 // FaultStack is the stack of the thread that died.

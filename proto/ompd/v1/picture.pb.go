@@ -6609,7 +6609,11 @@ type Fault struct {
 	At    *Frame      `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
 	Stack *FaultStack `protobuf:"bytes,10,opt,name=stack,proto3" json:"stack,omitempty"`
 	// Around the address.
-	Memory        *Nearby `protobuf:"bytes,11,opt,name=memory,proto3" json:"memory,omitempty"`
+	Memory *Nearby `protobuf:"bytes,11,opt,name=memory,proto3" json:"memory,omitempty"`
+	// The innermost frame of the program's own code, if the instruction is in the code of a library, a runtime, or a
+	// header of C++'s library, and what that had called.
+	Caller        *Frame  `protobuf:"bytes,12,opt,name=caller,proto3" json:"caller,omitempty"`
+	Callee        *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6722,6 +6726,76 @@ func (x *Fault) GetMemory() *Nearby {
 	return nil
 }
 
+func (x *Fault) GetCaller() *Frame {
+	if x != nil {
+		return x.Caller
+	}
+	return nil
+}
+
+func (x *Fault) GetCallee() *Callee {
+	if x != nil {
+		return x.Callee
+	}
+	return nil
+}
+
+// Callee is a function that was called.
+type Callee struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By which name it was called.
+	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	// It is in, if that is not the caller's.
+	Module        string `protobuf:"bytes,2,opt,name=module,proto3" json:"module,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Callee) Reset() {
+	*x = Callee{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Callee) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Callee) ProtoMessage() {}
+
+func (x *Callee) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Callee.ProtoReflect.Descriptor instead.
+func (*Callee) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *Callee) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Callee) GetModule() string {
+	if x != nil {
+		return x.Module
+	}
+	return ""
+}
+
 // FaultStack is the stack of the thread that died.
 type FaultStack struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -6750,7 +6824,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6763,7 +6837,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6776,7 +6850,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6864,7 +6938,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6877,7 +6951,7 @@ func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6890,7 +6964,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Local) GetName() string {
@@ -6935,7 +7009,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6948,7 +7022,7 @@ func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6961,7 +7035,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7000,7 +7074,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7013,7 +7087,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7026,7 +7100,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -7071,7 +7145,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7084,7 +7158,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7097,7 +7171,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7153,7 +7227,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7166,7 +7240,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7179,7 +7253,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7253,7 +7327,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7266,7 +7340,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7279,7 +7353,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7323,7 +7397,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7336,7 +7410,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7349,7 +7423,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Exception) GetType() string {
@@ -7413,7 +7487,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7426,7 +7500,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7439,7 +7513,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -7500,7 +7574,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7513,7 +7587,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7526,7 +7600,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Left) GetAll() bool {
@@ -7597,7 +7671,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7610,7 +7684,7 @@ func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7623,7 +7697,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7700,7 +7774,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7713,7 +7787,7 @@ func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7726,7 +7800,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Statistic) GetSays() string {
@@ -8502,7 +8576,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
 	"\apurpose\x18\x04 \x01(\tR\apurpose\x12\x16\n" +
-	"\x06always\x18\x05 \x01(\bR\x06always\"\xc8\x02\n" +
+	"\x06always\x18\x05 \x01(\bR\x06always\"\x99\x03\n" +
 	"\x05Fault\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x12\n" +
@@ -8515,10 +8589,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x02at\x18\t \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12)\n" +
 	"\x05stack\x18\n" +
 	" \x01(\v2\x13.ompd.v1.FaultStackR\x05stack\x12'\n" +
-	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memoryB\n" +
+	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memory\x12&\n" +
+	"\x06caller\x18\f \x01(\v2\x0e.ompd.v1.FrameR\x06caller\x12'\n" +
+	"\x06callee\x18\r \x01(\v2\x0f.ompd.v1.CalleeR\x06calleeB\n" +
 	"\n" +
 	"\b_addressB\x05\n" +
-	"\x03_pc\"\xab\x02\n" +
+	"\x03_pc\"<\n" +
+	"\x06Callee\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
+	"\x06module\x18\x02 \x01(\tR\x06module\"\xab\x02\n" +
 	"\n" +
 	"FaultStack\x12\x15\n" +
 	"\x03low\x18\x01 \x01(\x04H\x00R\x03low\x88\x01\x01\x12\x17\n" +
@@ -8631,7 +8710,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [80]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [81]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),        // 0: ompd.v1.Picture
 	(*Target)(nil),         // 1: ompd.v1.Target
@@ -8701,18 +8780,19 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Cpuset)(nil),         // 65: ompd.v1.Cpuset
 	(*Variable)(nil),       // 66: ompd.v1.Variable
 	(*Fault)(nil),          // 67: ompd.v1.Fault
-	(*FaultStack)(nil),     // 68: ompd.v1.FaultStack
-	(*Local)(nil),          // 69: ompd.v1.Local
-	(*BrokenHeap)(nil),     // 70: ompd.v1.BrokenHeap
-	(*Nearby)(nil),         // 71: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 72: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 73: ompd.v1.Abort
-	(*SignalHandler)(nil),  // 74: ompd.v1.SignalHandler
-	(*Exception)(nil),      // 75: ompd.v1.Exception
-	(*Thrown)(nil),         // 76: ompd.v1.Thrown
-	(*Left)(nil),           // 77: ompd.v1.Left
-	(*Statistics)(nil),     // 78: ompd.v1.Statistics
-	(*Statistic)(nil),      // 79: ompd.v1.Statistic
+	(*Callee)(nil),         // 68: ompd.v1.Callee
+	(*FaultStack)(nil),     // 69: ompd.v1.FaultStack
+	(*Local)(nil),          // 70: ompd.v1.Local
+	(*BrokenHeap)(nil),     // 71: ompd.v1.BrokenHeap
+	(*Nearby)(nil),         // 72: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 73: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 74: ompd.v1.Abort
+	(*SignalHandler)(nil),  // 75: ompd.v1.SignalHandler
+	(*Exception)(nil),      // 76: ompd.v1.Exception
+	(*Thrown)(nil),         // 77: ompd.v1.Thrown
+	(*Left)(nil),           // 78: ompd.v1.Left
+	(*Statistics)(nil),     // 79: ompd.v1.Statistics
+	(*Statistic)(nil),      // 80: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8770,10 +8850,10 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	61,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
 	66,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
 	67,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	73,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	74,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
 	38,  // 56: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
 	40,  // 57: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	70,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	71,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	39,  // 59: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
 	39,  // 60: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
 	13,  // 61: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
@@ -8813,32 +8893,34 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	64,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
 	65,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
 	13,  // 97: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	68,  // 98: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	71,  // 99: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 100: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	69,  // 101: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	72,  // 102: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	72,  // 103: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	72,  // 104: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 105: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	75,  // 106: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	74,  // 107: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 108: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	76,  // 109: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	77,  // 110: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 111: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 112: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 113: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 114: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	79,  // 115: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	45,  // 116: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 117: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 118: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	119, // [119:119] is the sub-list for method output_type
-	119, // [119:119] is the sub-list for method input_type
-	119, // [119:119] is the sub-list for extension type_name
-	119, // [119:119] is the sub-list for extension extendee
-	0,   // [0:119] is the sub-list for field type_name
+	69,  // 98: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	72,  // 99: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 100: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	68,  // 101: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	13,  // 102: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	70,  // 103: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	73,  // 104: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	73,  // 105: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	73,  // 106: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 107: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	76,  // 108: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	75,  // 109: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 110: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	77,  // 111: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	78,  // 112: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 113: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 114: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 115: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 116: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	80,  // 117: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	45,  // 118: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 119: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 120: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	121, // [121:121] is the sub-list for method output_type
+	121, // [121:121] is the sub-list for method input_type
+	121, // [121:121] is the sub-list for extension type_name
+	121, // [121:121] is the sub-list for extension extendee
+	0,   // [0:121] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -8864,15 +8946,15 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[60].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[79].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[69].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[80].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   80,
+			NumMessages:   81,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,66 @@
+/* A thread dies of a null pointer that it gives to a library: to the OpenMP runtime for a lock (0), to the C library
+ * (1), to a function that ends in a call of that (2), to C++'s library, whose code is in the program (3), or in the
+ * library (4), and to a function of its own that the C library calls (5). */
+#include "truth.h"
+#include <map>
+#include <string>
+#include <cstring>
+
+struct account {
+  omp_lock_t *lock;
+  char *owner;
+  std::map<int, long> *entries;
+  std::string *note;
+};
+
+static account *volatile accounts;
+static volatile size_t sink;
+
+__attribute__((noinline)) static size_t owner_length(const account *a) { return strlen(a->owner); }
+
+extern "C" int by_entry(const void *a, const void *b) {
+  long x = **(long *const *)a;
+  return x > **(long *const *)b;
+}
+
+__attribute__((noinline)) static void book(account *a, int what) {
+  long *values[2] = {nullptr, nullptr};
+  switch (what) {
+  case 0:
+    omp_set_lock(a->lock);
+    break;
+  case 1:
+    sink += strlen(a->owner) + 1;
+    break;
+  case 2:
+    sink += owner_length(a) + 1;
+    break;
+  case 3:
+    (*a->entries)[what] += what;
+    break;
+  case 4:
+    a->note->assign("booked in the account that there is none of");
+    break;
+  case 5:
+    qsort(values, 2, sizeof values[0], by_entry);
+    break;
+  }
+  sink = sink + 1;
+}
+
+int main(int argc, char **argv) {
+  int what = (int)truth_arg(argc, argv, 1, 0);
+  truth_init(argc, argv, __FILE__);
+  accounts = (account *)calloc(2, sizeof(account));
+#pragma omp parallel num_threads(2)
+  {
+    TRUTH_REGION(__LINE__ - 2);
+    if (omp_get_thread_num() == 1) {
+      truth_write(1);
+      book(accounts + 1, what);
+    } else {
+      truth_hold("work_parallel", 1);
+    }
+  }
+  return 0;
+}

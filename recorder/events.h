@@ -1,4 +1,5 @@
-/* events.h: the callbacks of ompt.c and rare.c that what stands before GNU's runtime (gomp.c) calls itself. */
+/* events.h: the callbacks of ompt.c and rare.c that other parts call: what stands before GNU's runtime
+ * (gomp.c), and what knows old ones (old.c, old2.c). */
 #ifndef OMPD_RECORDER_EVENTS_H
 #define OMPD_RECORDER_EVENTS_H
 
@@ -36,5 +37,8 @@ hidden void on_lock_init(ompt_mutex_t kind, unsigned hint, unsigned impl, ompt_w
 hidden void on_lock_destroy(ompt_mutex_t kind, ompt_wait_id_t wait_id, const void *code);
 hidden void on_dependences(ompt_data_t *task, const ompt_dependence_t *list, int n);
 hidden void on_cancel(ompt_data_t *task, int flags, const void *code);
+hidden void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, const void *code);
+hidden void on_flush(ompt_data_t *thread, const void *code);
+hidden int on_control_tool(uint64_t command, uint64_t modifier, void *argument, const void *code);
 
 #endif

@@ -3,8 +3,7 @@
  */
 #include <dlfcn.h>
 
-#include "events.h"
-#include "recorder.h"
+#include "old.h"
 #include "state.h"
 
 typedef uint64_t parallel_id;
@@ -59,14 +58,38 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
     static void name##_acquired(ompt_wait_id_t id) { on_mutex_acquired(kind, id, NULL); }        \
     static void name##_released(ompt_wait_id_t id) { on_mutex_released(kind, id, NULL); }
 
+#define WORK(name, kind)                                                  \
+    static void name##_begin(ompt_data_t *task, parallel_id id) {         \
+        ompt_data_t parallel = {.value = id};                             \
+        on_work(kind, ompt_scope_begin, &parallel, task, 0, NULL);        \
+    }                                                                     \
+    static void name##_end(ompt_data_t *task, parallel_id id) {           \
+        ompt_data_t parallel = {.value = id};                             \
+        on_work(kind, ompt_scope_end, &parallel, task, 0, NULL);          \
+    }
+
 WAIT(barrier, on_sync_region, ompt_sync_region_barrier)
 WAIT(taskwait, on_sync_region, ompt_sync_region_taskwait)
-WAIT(taskgroup, on_sync_region_wait, ompt_sync_region_taskgroup)
+WAIT(taskgroup, on_sync_region, ompt_sync_region_taskgroup)
+WAIT(taskgroup_wait, on_sync_region_wait, ompt_sync_region_taskgroup)
+WORK(loop, 1)
+WORK(sections, 2)
+WORK(single, 3)
+WORK(others, 4)
 MUTEX(lock, ompt_mutex_lock)
 MUTEX(nest, ompt_mutex_nest_lock)
 MUTEX(critical, ompt_mutex_critical)
 MUTEX(atomic, ompt_mutex_atomic)
 MUTEX(ordered, ompt_mutex_ordered)
+
+static void master_begin(ompt_data_t *task, parallel_id id) {
+    on_masked(ompt_scope_begin, &(ompt_data_t){.value = id}, task, NULL);
+}
+static void master_end(ompt_data_t *task, parallel_id id) {
+    on_masked(ompt_scope_end, &(ompt_data_t){.value = id}, task, NULL);
+}
+static void flushed(ompt_data_t *thread) { on_flush(thread, NULL); }
+static void control(uint64_t command, uint64_t modifier) { on_control_tool(command, modifier, NULL, NULL); }
 
 static void nest_again(ompt_wait_id_t id) { on_nest_lock(ompt_scope_begin, id, NULL); }
 static void nest_less(ompt_wait_id_t id) { on_nest_lock(ompt_scope_end, id, NULL); }
@@ -75,27 +98,57 @@ static void lock_gone(ompt_wait_id_t id) { on_lock_destroy(ompt_mutex_lock, id, 
 static void nest_made(ompt_wait_id_t id) { on_lock_init(ompt_mutex_nest_lock, 0, 0, id, NULL); }
 static void nest_gone(ompt_wait_id_t id) { on_lock_destroy(ompt_mutex_nest_lock, id, NULL); }
 
-#define F(name) (ompt_callback_t)name
-/* By the numbers of the draft's ompt_event_t (A.2). */
-static const ompt_callback_t events[58] = {
-    [1] = F(parallel_create), F(parallel_exit), F(task_create), F(task_exit), F(thread_create), F(thread_exit),
-    [11] = F(barrier_begin), F(barrier_end), F(taskwait_begin), F(taskwait_end),
-    F(taskgroup_begin), F(taskgroup_end), F(lock_released), F(nest_released), F(critical_released), F(atomic_released), F(ordered_released),
-    [22] = F(implicit_create), F(implicit_exit), F(task_resumes),
-    [41] = F(nest_less), F(lock_wait), F(nest_wait), F(critical_wait), F(atomic_wait), F(ordered_wait),
-    [47] = F(lock_acquired), F(nest_acquired), F(nest_again), F(critical_acquired), F(atomic_acquired),
-    F(ordered_acquired), F(lock_made), F(nest_made), F(lock_gone), F(nest_gone),
+/* By the numbers of the draft's ompt_event_t (A.2). Barriers and taskwaits are told by the waits, which those at the
+ * ends of regions have, too, or by the constructs where a runtime does not tell waits. */
+static const struct old_event events[] = {
+    [1] = OLD(parallel_create, parallel_begin), OLD(parallel_exit, parallel_end), OLD(task_create, task_create),
+    OLD(task_exit, task_schedule), OLD(thread_create, thread_begin), OLD(thread_exit, thread_end),
+    OLD(control, control_tool),
+    [11] = OLD_OR(barrier_begin, sync_region, 35), OLD_OR(barrier_end, sync_region, 36),
+    OLD_OR(taskwait_begin, sync_region, 37), OLD_OR(taskwait_end, sync_region, 38),
+    OLD(taskgroup_wait_begin, sync_region_wait), OLD(taskgroup_wait_end, sync_region_wait),
+    OLD(lock_released, mutex_released), OLD(nest_released, mutex_released), OLD(critical_released, mutex_released),
+    OLD(atomic_released, mutex_released), OLD(ordered_released, mutex_released),
+    OLD(implicit_create, implicit_task), OLD(implicit_exit, implicit_task), OLD(task_resumes, task_schedule),
+    OLD(loop_begin, work), OLD(loop_end, work), OLD(sections_begin, work), OLD(sections_end, work),
+    OLD(single_begin, work), OLD(single_end, work), OLD(others_begin, work), OLD(others_end, work),
+    OLD(master_begin, masked), OLD(master_end, masked),
+    [39] = OLD(taskgroup_begin, sync_region), OLD(taskgroup_end, sync_region),
+    OLD(nest_less, nest_lock), OLD(lock_wait, mutex_acquire), OLD(nest_wait, mutex_acquire),
+    OLD(critical_wait, mutex_acquire), OLD(atomic_wait, mutex_acquire), OLD(ordered_wait, mutex_acquire),
+    OLD(lock_acquired, mutex_acquired), OLD(nest_acquired, mutex_acquired), OLD(nest_again, nest_lock),
+    OLD(critical_acquired, mutex_acquired), OLD(atomic_acquired, mutex_acquired),
+    OLD(ordered_acquired, mutex_acquired), OLD(lock_made, lock_init), OLD(nest_made, lock_init),
+    OLD(lock_gone, lock_destroy), OLD(nest_gone, lock_destroy), OLD(flushed, flush),
 };
+
+/* told reports whether a runtime calls back, by what it answers: 3 when that is convenient, 4 always. */
+static bool told(int answer) { return answer > 2; }
+
+void old_register(old_set_t set, const struct old_event *events, int n) {
+    uint64_t asked = 0, known = 0;
+    for (int i = 0; i < n; i++) {
+        const struct old_event *e = &events[i];
+        if (e->callback == NULL || (recorder_head->events & CODE(e->code)) == 0) continue;
+        int answer = set(i, e->callback);
+        if (!told(answer) && e->instead != 0) answer = set(e->instead, e->callback);
+        int8_t result = told(answer) ? answer == 3 ? 3 : 5 : 1; /* ompt_set_sometimes, always, never */
+        if (result > recorder_head->registered[e->code]) recorder_head->registered[e->code] = result;
+        asked |= CODE(e->code);
+        known |= told(answer) ? CODE(e->code) : 0;
+    }
+    recorder_head->events &= ~asked | known;
+}
 
 /* ompt_initialize is called by such a runtime; a tool answers 1. */
 __attribute__((visibility("default"))) int ompt_initialize(void) {
-    int (*set)(int, ompt_callback_t), (*version)(void);
+    old_set_t set;
+    int (*version)(void);
     *(void **)&set = dlsym(RTLD_DEFAULT, "ompt_set_callback");
     *(void **)&version = dlsym(RTLD_DEFAULT, "ompt_get_ompt_version");
     if (set == NULL || version == NULL || version() != 1) return 0;
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, "OMPT of 2013")) return 0;
     recorder_head->ids = RECORDER_IDS_REGIONS;
-    for (int i = 0; i < 58; i++)
-        if (events[i] != NULL) set(i, events[i]);
+    old_register(set, events, sizeof events / sizeof events[0]);
     return 1;
 }

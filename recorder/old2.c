@@ -2,8 +2,9 @@
  * and the function that it returns with a lookup; events have the runtime's ids of threads, regions and tasks, by value.
  * The numbers of events and their arguments are those of an ompt.h of an LLVM runtime of that time.
  */
-#include "events.h"
-#include "recorder.h"
+#include <stdio.h>
+
+#include "old.h"
 #include "state.h"
 
 typedef uint64_t id;
@@ -77,6 +78,14 @@ MUTEX(critical, ompt_mutex_critical)
 MUTEX(atomic, ompt_mutex_atomic)
 MUTEX(ordered, ompt_mutex_ordered)
 
+static void master_begin(id parallel, id task) {
+    on_masked(ompt_scope_begin, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
+}
+static void master_end(id parallel, id task) {
+    on_masked(ompt_scope_end, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
+}
+static void control(uint64_t command, uint64_t modifier) { on_control_tool(command, modifier, NULL, NULL); }
+
 static void nest_again(ompt_wait_id_t w) { on_nest_lock(ompt_scope_begin, w, NULL); }
 static void nest_less(ompt_wait_id_t w) { on_nest_lock(ompt_scope_end, w, NULL); }
 static void lock_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_lock, 0, 0, w, NULL); }
@@ -84,28 +93,46 @@ static void lock_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_lock, w, NU
 static void nest_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_nest_lock, 0, 0, w, NULL); }
 static void nest_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_nest_lock, w, NULL); }
 
-#define F(name) (ompt_callback_t)name
-/* By the numbers of ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC). */
-static const ompt_callback_t events[61] = {
-    [1] = F(parallel_begin), F(parallel_end), F(task_begin), F(task_end), F(thread_begin), F(thread_end),
-    [15] = F(taskgroup_wait_begin), F(taskgroup_wait_end),
-    [17] = F(lock_released), F(nest_released), F(critical_released), F(atomic_released), F(ordered_released),
-    [22] = F(implicit_begin), F(implicit_end), F(initial_begin), F(initial_end), F(task_switch_to),
-    [27] = F(loop_begin), F(loop_end), F(sections_begin), F(sections_end), F(single_begin), F(single_end),
-    [33] = F(others_begin), F(others_end), F(workshare_begin), F(workshare_end),
-    [39] = F(barrier_begin), F(barrier_end), F(taskwait_begin), F(taskwait_end), F(taskgroup_begin), F(taskgroup_end),
-    [45] = F(nest_less), F(lock_wait), F(nest_wait), F(critical_wait), F(atomic_wait), F(ordered_wait),
-    [51] = F(lock_acquired), F(nest_acquired), F(nest_again), F(critical_acquired), F(atomic_acquired),
-    F(ordered_acquired), F(lock_made), F(nest_made), F(lock_gone), F(nest_gone),
+/* By the numbers of ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are
+ * asked for where a runtime does not tell of these. */
+static const struct old_event events[] = {
+    [1] = OLD(parallel_begin, parallel_begin), OLD(parallel_end, parallel_end), OLD(task_begin, task_create),
+    OLD(task_end, task_schedule), OLD(thread_begin, thread_begin), OLD(thread_end, thread_end),
+    OLD(control, control_tool),
+    [15] = OLD(taskgroup_wait_begin, sync_region_wait), OLD(taskgroup_wait_end, sync_region_wait),
+    OLD(lock_released, mutex_released), OLD(nest_released, mutex_released), OLD(critical_released, mutex_released),
+    OLD(atomic_released, mutex_released), OLD(ordered_released, mutex_released),
+    OLD(implicit_begin, implicit_task), OLD(implicit_end, implicit_task), OLD(initial_begin, implicit_task),
+    OLD(initial_end, implicit_task), OLD(task_switch_to, task_schedule), OLD(loop_begin, work), OLD(loop_end, work),
+    OLD(sections_begin, work), OLD(sections_end, work), OLD(single_begin, work), OLD(single_end, work),
+    OLD(others_begin, work), OLD(others_end, work), OLD(workshare_begin, work), OLD(workshare_end, work),
+    OLD(master_begin, masked), OLD(master_end, masked), OLD_OR(barrier_begin, sync_region, 11),
+    OLD_OR(barrier_end, sync_region, 12), OLD_OR(taskwait_begin, sync_region, 13),
+    OLD_OR(taskwait_end, sync_region, 14), OLD(taskgroup_begin, sync_region), OLD(taskgroup_end, sync_region),
+    OLD(nest_less, nest_lock), OLD(lock_wait, mutex_acquire), OLD(nest_wait, mutex_acquire),
+    OLD(critical_wait, mutex_acquire), OLD(atomic_wait, mutex_acquire), OLD(ordered_wait, mutex_acquire),
+    OLD(lock_acquired, mutex_acquired), OLD(nest_acquired, mutex_acquired), OLD(nest_again, nest_lock),
+    OLD(critical_acquired, mutex_acquired), OLD(atomic_acquired, mutex_acquired),
+    OLD(ordered_acquired, mutex_acquired), OLD(lock_made, lock_init), OLD(nest_made, lock_init),
+    OLD(lock_gone, lock_destroy), OLD(nest_gone, lock_destroy),
 };
 
+/* other reports whether the runtime is one of the report of June 2016: ids are words of the tool's there, by reference,
+ * and no text that we know has the numbers of its events. */
+static bool other(ompt_function_lookup_t lookup) {
+    return lookup("ompt_get_thread_id") == NULL && lookup("ompt_get_thread_data") != NULL;
+}
+
 static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsigned version) {
-    ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
-    if (version != 2 || set == NULL || !recorder_start(RECORDER_SOURCE_OMPT, 0, runtime)) return;
+    old_set_t set = (old_set_t)lookup("ompt_set_callback");
+    if (version != 2 || set == NULL || other(lookup)) {
+        fprintf(stderr, "libompd-recorder: the runtime's version of OMPT is not known; nothing is recorded\n");
+        return;
+    }
+    if (!recorder_start(RECORDER_SOURCE_OMPT, 0, runtime)) return;
     recorder_head->ids = RECORDER_IDS_RUNTIME;
     recorder_given = 1;
-    for (int i = 0; i < 61; i++)
-        if (events[i] != NULL) set((ompt_callbacks_t)i, events[i]);
+    old_register(set, events, sizeof events / sizeof events[0]);
 }
 
 /* ompt_tool is called by such a runtime, unless OMP_TOOL is disabled. */

@@ -217,7 +217,7 @@ static void on_dispatch(ompt_data_t *parallel, ompt_data_t *task, ompt_dispatch_
     NEXT(dispatch, parallel, task, kind, instance);
 }
 
-static void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, const void *code) {
+void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, const void *code) {
     struct slot s;
     if (slot_open(&s, false, 1)) {
         slot_region(&s, ompt_callback_masked, 0, endpoint, parallel, id_of(task), code);
@@ -269,7 +269,7 @@ void on_nest_lock(ompt_scope_endpoint_t endpoint, ompt_wait_id_t wait_id, const 
     NEXT(nest_lock, endpoint, wait_id, code);
 }
 
-static void on_flush(ompt_data_t *thread, const void *code) {
+void on_flush(ompt_data_t *thread, const void *code) {
     record_one(ompt_callback_flush, 0, 0, 0, recorder_address(code), id_of(thread));
     NEXT(flush, thread, code);
 }

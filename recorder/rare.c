@@ -92,7 +92,7 @@ static void pause_set(uint32_t paused) {
     __atomic_store_n(&recorder_off, paused, __ATOMIC_RELAXED);
 }
 
-static int on_control_tool(uint64_t command, uint64_t modifier, void *argument, const void *code) {
+int on_control_tool(uint64_t command, uint64_t modifier, void *argument, const void *code) {
     if (command == COMMAND_START) pause_set(0);
     if (command == RECORDER_COMMAND_MARK)
         record_rare(RECORDER_MARK, 0, 0, 0, recorder_address(code), modifier);

@@ -30,6 +30,42 @@ func TestOMPT2013(t *testing.T) {
 	}
 }
 
+// TestOMPT2013Events has what that runtime tells, by waits or by constructs, as far as it is wanted.
+func TestOMPT2013Events(t *testing.T) {
+	exe := build(t, "gcc", "runtime2013.c", "-rdynamic")
+	all := []trace.Code{3, 7, 20, 20, 21, 21, 23, 23, 26, 27, 26}
+	for _, c := range []struct {
+		args   []string
+		events string
+		want   []trace.Code
+	}{
+		{nil, "", all},
+		{[]string{"constructs"}, "", all},
+		{nil, "locks", []trace.Code{3, 7, 26, 27, 26}},
+		{nil, "none", []trace.Code{3, 7}},
+	} {
+		p := runArgs(t, omptest.Runtime{Name: "of 2013"}, append([]string{exe}, c.args...),
+			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER="+c.events)
+		r := readRecording(t, p.Process.Pid)
+		g := r.of(t, p.Process.Pid)
+		if got := codes(g.main); !slices.Equal(got, c.want) {
+			t.Errorf("%s, %q: the events are %d, want %d", c.args, c.events, got, c.want)
+		}
+		if got := codes(g.rare); !slices.Equal(got, []trace.Code{1, 11, 11}) {
+			t.Errorf("%s, %q: the rare events are %d", c.args, c.events, got)
+		}
+	}
+}
+
+// TestOMPTJune2016 records nothing of a runtime whose events nobody knows the numbers of.
+func TestOMPTJune2016(t *testing.T) {
+	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
+	p := runArgs(t, omptest.Runtime{Name: "of June 2016"}, []string{exe, "june"}, "LD_PRELOAD="+omptest.Recorder(t))
+	if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
+		t.Errorf("it records:\n%s", maps)
+	}
+}
+
 // TestOMPT2016 runs a runtime of the time before OpenMP 5.0: it calls ompt_tool, and has
 // ids of its own, which are those of the records.
 func TestOMPT2016(t *testing.T) {
@@ -49,7 +85,7 @@ func TestOMPT2016(t *testing.T) {
 	}
 	// From the initial task to the wait; the second task_switch is the return from a task
 	// that has ended.
-	want := []trace.Code{7, 3, 7, 5, 6, 6, 6, 20, 20, 23, 23, 26, 27, 28, 28, 26}
+	want := []trace.Code{7, 3, 7, 5, 6, 6, 6, 20, 20, 21, 21, 23, 23, 26, 27, 28, 28, 26}
 	if got := codes(g.main); !slices.Equal(got, want) {
 		t.Errorf("the events are %d, want %d", got, want)
 	}

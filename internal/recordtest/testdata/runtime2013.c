@@ -1,5 +1,6 @@
 /* runtime2013.c: a small runtime that knows OMPT as the draft of 2013 has it, and a program in one. Its thread forks a
- * region, has one lock and waits for another.
+ * region with a loop, a master construct and a barrier, has one lock and waits for another; what it does between is
+ * not recorded. With the argument "constructs" it does not tell waits for barriers.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,14 +14,22 @@ typedef union {
 typedef void (*callback_t)(void);
 
 static callback_t callbacks[58];
+static int constructs;
 
 __attribute__((visibility("default"))) int ompt_set_callback(int event, callback_t callback) {
+  if (constructs && (event == 11 || event == 12)) return 2; /* never */
   callbacks[event] = callback;
   return 4;
 }
 __attribute__((visibility("default"))) int ompt_get_ompt_version(void) { return 1; }
 
-int main(void) {
+static void call(int event, uint64_t a, uint64_t b) {
+  if (callbacks[event] != NULL) ((void (*)(uint64_t, uint64_t))callbacks[event])(a, b);
+}
+
+int main(int argc, char **argv) {
+  (void)argv;
+  constructs = argc > 1;
   int (*initialize)(void);
   *(void **)&initialize = dlsym(RTLD_DEFAULT, "ompt_initialize");
   if (initialize == NULL || initialize() != 1) return 1;
@@ -28,9 +37,17 @@ int main(void) {
   ((void (*)(data_t *))callbacks[5])(&thread);
   ((void (*)(data_t *, void *, uint64_t))callbacks[1])(&task, NULL, 4711);
   ((void (*)(data_t *, uint64_t))callbacks[22])(&implicit, 4711);
-  ((void (*)(uint64_t))callbacks[42])(0x1000);
-  ((void (*)(uint64_t))callbacks[47])(0x1000);
-  ((void (*)(uint64_t))callbacks[42])(0x2000);
+  static const int begins[] = {25 /* loop */, 33 /* master */, 11 /* barrier, its wait or the construct */, 35};
+  for (int i = 0; i < 4; i++)
+    for (int end = 0; end < 2; end++) call(begins[i] + end, (uint64_t)&implicit, 4711);
+  call(42, 0x1000, 0); /* a lock */
+  call(47, 0x1000, 0);
+  call(7, 2, 0); /* ompt_control: pauses */
+  call(42, 0x3000, 0);
+  call(47, 0x3000, 0);
+  call(17, 0x3000, 0);
+  call(7, 1, 0);
+  call(42, 0x2000, 0);
   printf("READY %lu\n", implicit.value);
   fflush(stdout);
   for (;;) pause();

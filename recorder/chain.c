@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "old.h"
 #include "recorder.h"
 
 ompt_callback_t recorder_next[64];
 uint32_t recorder_chained, recorder_given;
 
 static ompt_start_tool_result_t *next;
+static ompt_initialize_t next_initialize;
 static ompt_function_lookup_t runtime_lookup;
 
 /* is_recorder tells a recorder by the variable that it alone has. The tool itself may be linked with one. */
@@ -18,6 +20,14 @@ static bool is_recorder(void *library) {
     void *entry = dlsym(library, "ompt_start_tool"), *variable = dlsym(library, "ompd_recorder_header");
     return entry != NULL && variable != NULL && dladdr(entry, &start) != 0 && dladdr(variable, &header) != 0 &&
            start.dli_fbase == header.dli_fbase;
+}
+
+/* initialize_of is a tool's function to initialize it. Many call it ompt_initialize, as the recorder's for runtimes of 2013
+ * (old.c) is called, and get that one for it where the recorder was preloaded. */
+static ompt_initialize_t initialize_of(void *library, const ompt_start_tool_result_t *tool) {
+    ompt_initialize_t own;
+    *(void **)&own = dlsym(library, "ompt_initialize");
+    return own != NULL && tool->initialize == (ompt_initialize_t)ompt_initialize ? own : tool->initialize;
 }
 
 /* start_one asks one library for its tool. A recorder, this one by another name or a copy of it, is none: it would ask
@@ -31,7 +41,10 @@ static ompt_start_tool_result_t *start_one(const char *path, unsigned omp_versio
     ompt_start_tool_result_t *(*start)(unsigned, const char *);
     *(void **)&start = dlsym(library, "ompt_start_tool");
     ompt_start_tool_result_t *result = start == NULL || is_recorder(library) ? NULL : start(omp_version, runtime);
-    if (result == NULL) dlclose(library);
+    if (result == NULL)
+        dlclose(library);
+    else
+        next_initialize = initialize_of(library, result);
     return result;
 }
 
@@ -72,7 +85,7 @@ static ompt_interface_fn_t next_lookup(const char *name) {
 
 void chain_initialize(ompt_function_lookup_t lookup, int initial_device_num) {
     runtime_lookup = lookup;
-    if (next != NULL && next->initialize(next_lookup, initial_device_num, &next->tool_data) == 0) {
+    if (next != NULL && next_initialize(next_lookup, initial_device_num, &next->tool_data) == 0) {
         next = NULL; /* it wants no events; its words are its own still */
         memset(recorder_next, 0, sizeof recorder_next);
     }

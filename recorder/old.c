@@ -140,13 +140,16 @@ void old_register(old_set_t set, const struct old_event *events, int n) {
     recorder_head->events &= ~asked | known;
 }
 
-/* ompt_initialize is called by such a runtime; a tool answers 1. */
-__attribute__((visibility("default"))) int ompt_initialize(void) {
+/* ompt_initialize is called by such a runtime, without arguments; a tool answers 1. A tool of today that has a function of
+ * this name, and was loaded behind the recorder, is called by this one: it is passed on. */
+__attribute__((visibility("default"))) int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data) {
     old_set_t set;
     int (*version)(void);
+    ompt_initialize_t next;
     *(void **)&set = dlsym(RTLD_DEFAULT, "ompt_set_callback");
     *(void **)&version = dlsym(RTLD_DEFAULT, "ompt_get_ompt_version");
-    if (set == NULL || version == NULL || version() != 1) return 0;
+    *(void **)&next = dlsym(RTLD_NEXT, "ompt_initialize");
+    if (set == NULL || version == NULL || version() != 1) return next == NULL ? 0 : next(lookup, device, data);
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, "OMPT of 2013")) return 0;
     recorder_head->ids = RECORDER_IDS_REGIONS;
     old_register(set, events, sizeof events / sizeof events[0]);

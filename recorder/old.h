@@ -17,6 +17,9 @@ typedef int (*old_set_t)(int event, ompt_callback_t callback);
 /* old_register asks for those of n events that OMPD_RECORDER wants, and notes what the runtime tells. */
 hidden void old_register(old_set_t set, const struct old_event *events, int n);
 
+/* ompt_initialize is what a runtime of 2013 calls (old.c). */
+int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data);
+
 #define OLD(name, event) {(ompt_callback_t)name, ompt_callback_##event, 0}
 #define OLD_OR(name, event, number) {(ompt_callback_t)name, ompt_callback_##event, number}
 

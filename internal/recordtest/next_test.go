@@ -25,19 +25,21 @@ func TestNextIsRecorder(t *testing.T) {
 	}
 	exe := build(t, "clang-16", "inquiry.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
 	tool := build(t, "gcc", "inquiry.c", "-DTOOL", "-shared", "-fPIC")
-	for _, c := range []struct{ name, next, asked string }{
-		{"itself", recorder, ""}, {"a link", same, ""}, {"a copy", other, ""},
-		{"a tool behind", same + ":" + tool, tool},
+	for _, c := range []struct{ name, next, asked, preload string }{
+		{"itself", recorder, "", ""}, {"a link", same, "", ""}, {"a copy", other, "", ""},
+		{"a tool behind", same + ":" + tool, tool, ""},
+		// What the tool calls ompt_initialize is the recorder's then, as with record.
+		{"behind a preloaded one", tool, tool, recorder},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			answers := filepath.Join(t.TempDir(), "answers")
 			p := run(t, omptest.RuntimeOf(t, 19), exe, "OMP_TOOL_LIBRARIES="+recorder, "OMPD_RECORDER_NEXT="+c.next,
-				"ANSWERS="+answers)
+				"ANSWERS="+answers, "LD_PRELOAD="+c.preload)
 			if r := readRecording(t, p.Process.Pid); len(r.rings) < 3 {
 				t.Errorf("%d threads are recorded, want 3", len(r.rings))
 			}
-			if _, err := os.Stat(answers); (err == nil) != (c.asked != "") {
-				t.Errorf("the tool behind: %v", err)
+			if b, err := os.ReadFile(answers); (len(b) > 0) != (c.asked != "") {
+				t.Errorf("the tool behind: %q, %v", b, err)
 			}
 		})
 	}

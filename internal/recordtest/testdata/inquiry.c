@@ -57,7 +57,8 @@ static void on_mutex_acquire(ompt_mutex_t kind, unsigned hint, unsigned impl, om
   fflush(out);
 }
 
-static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data) {
+/* Many tools call it so, and anyone may see it. The recorder has a function of this name, too. */
+int ompt_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data) {
   static const char *const others[] = {
       "ompt_set_callback", "ompt_get_callback", "ompt_get_num_procs", "ompt_get_num_places", "ompt_get_place_proc_ids",
       "ompt_get_place_num", "ompt_get_partition_place_nums", "ompt_get_proc_id", "ompt_get_unique_id",
@@ -91,7 +92,7 @@ static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *da
 static void finalize(ompt_data_t *data) { (void)data; }
 
 ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime) {
-  static ompt_start_tool_result_t result = {initialize, finalize, {0}};
+  static ompt_start_tool_result_t result = {ompt_initialize, finalize, {0}};
   out = fopen(getenv("ANSWERS"), "w");
   (void)version, (void)runtime;
   return out == NULL ? NULL : &result;

@@ -131,7 +131,7 @@ var pairs = map[string]struct {
 		s.now += 50_000
 		s.scope(0, trace.SyncRegion, 9, end)
 		s.implicit(0, region, end)
-	}, []string{"barrier at the end of the region 1", "idle 51", "implicit task 54"}, 1, 0},
+	}, []string{"barrier at the end of the region 1", "implicit task 2", "idle 52"}, 1, 0},
 	"locks hand over hand": {func(s *script) {
 		s.take(0, 1, 1, 2)
 		s.give(0, 1)
@@ -158,6 +158,30 @@ var pairs = map[string]struct {
 		s.take(0, 1, 1)
 		s.scope(0, trace.SyncRegion, 3, begin)
 	}, []string{"wait for lock 0x1 1", "explicit barrier 0 open", "lock 0x1 1 open"}, 0, 0},
+	"a thread that ended, and one that has its ring": {func(s *script) {
+		s.implicit(0, region-1, begin)
+		s.scope(0, trace.Work, 1, begin)
+		s.take(0, 1, 1)
+		s.at(0, tracetest.Record{Code: uint8(trace.MutexAcquire), Kind: 1, B: 2})
+		s.now += 50_000
+		s.at(0, tracetest.Record{Code: uint8(trace.NewThread), Value: 7})
+		s.implicit(0, region, begin)
+		s.scope(0, trace.SyncRegion, 9, begin)
+		s.at(1, tracetest.Record{Code: uint8(trace.ParallelEnd), B: region})
+		s.at(1, tracetest.Record{Code: uint8(trace.Flush)})
+		s.Ends(0)
+	}, []string{
+		"wait for lock 0x1 1", "wait for lock 0x2 0 failed", "loop 3", "implicit task 4", "lock 0x1 52 open",
+		"barrier at the end of the region 1", "implicit task 2",
+	}, 1, 0},
+	"a thread of the process before the fork": {func(s *script) {
+		s.implicit(0, region, begin)
+		s.now += 50_000
+		s.at(1, tracetest.Record{Code: uint8(trace.NewFork), Value: 7, Rare: true})
+		s.now += 50_000
+		s.at(1, tracetest.Record{Code: uint8(trace.Flush)})
+		s.Ends(0)
+	}, []string{"implicit task 0 open"}, 0, 0},
 }
 
 // TestPairs pairs what runtimes do: loops that end as distribute constructs, ends that
@@ -165,7 +189,7 @@ var pairs = map[string]struct {
 // that are released in any order, and tests of locks that fail.
 func TestPairs(t *testing.T) {
 	for name, c := range pairs {
-		s := newScript(1)
+		s := newScript(2)
 		c.script(s)
 		got, p := s.walk(t)
 		if !slices.Equal(got, c.want) || p.EndOnly != c.endOnly || p.Unclosed != c.unclosed {

@@ -9,15 +9,22 @@ type index struct {
 	joined  map[uint64]uint64
 	forked  map[uint64]uint64 // the code that forked regions, by their ids; none where ids come again
 	created *creations
+	fork    uint64 // when the process was forked, 0 if it was not
 }
 
 // indexMax bounds the regions and the tasks of an index.
 const indexMax = 1 << 20
 
 func newIndex(rec *trace.Recording, since uint64) index {
-	x := index{map[uint64]uint64{}, map[uint64]uint64{},
-		&creations{rings: map[uint64]*ringCreations{}, others: map[uint64]created{}}}
+	x := index{
+		joined: map[uint64]uint64{}, forked: map[uint64]uint64{},
+		created: &creations{rings: map[uint64]*ringCreations{}, others: map[uint64]created{}},
+	}
 	for _, t := range rec.Threads {
+		r := t.Rare.Since(since)
+		for e := (trace.Event{}); r.NextOf(&e, forks); {
+			x.fork = max(x.fork, e.Time)
+		}
 		c := t.Main.Since(since)
 		for e := (trace.Event{}); c.NextOf(&e, indexed); {
 			switch {
@@ -37,6 +44,8 @@ func newIndex(rec *trace.Recording, since uint64) index {
 
 // indexed are the events of which an index is made.
 var indexed = trace.CodesOf(trace.ParallelBegin, trace.ParallelEnd, trace.TaskCreate)
+
+var forks = trace.CodesOf(trace.NewFork)
 
 // ownIDs is RECORDER_IDS_OURS: no id comes again.
 const ownIDs = 1

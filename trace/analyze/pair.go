@@ -20,6 +20,8 @@ type machine struct {
 	known   uint64 // region, while no implicit task has begun
 	base    uint64 // task in which the explicit tasks of the stack are, if it began before
 	lwp     uint32
+	last    uint64 // time of the thread's last event
+	pushed  uint64 // when the last span began
 	// releases: those of locks are recorded, so that it is known how long each was held.
 	releases bool
 }
@@ -37,7 +39,9 @@ func (m *machine) add(e *trace.Event) {
 		m.failed() // it was a test of a lock that another thread had
 	}
 	switch e.Code {
-	case trace.NewThread, trace.NewFork:
+	case trace.NewThread:
+		m.gone(e.Time)
+	case trace.NewFork:
 		m.finish(e.Time)
 	case trace.ParallelBegin:
 		m.begin(e, Region)
@@ -54,6 +58,7 @@ func (m *machine) add(e *trace.Event) {
 	default:
 		m.scoped(e)
 	}
+	m.last = e.Time
 }
 
 // classes are the constructs whose events have endpoints, 0 of others.
@@ -100,7 +105,7 @@ func (m *machine) begin(e *trace.Event, what What) {
 }
 
 func (m *machine) push(s Span) {
-	m.stack = append(m.stack, s)
+	m.stack, m.pushed = append(m.stack, s), s.Begin
 	m.sink.Begin(&m.stack[len(m.stack)-1])
 }
 
@@ -114,8 +119,12 @@ func (m *machine) pop(at uint64) {
 		if ok = ok && s.Begin < join; ok && join <= at {
 			s.Open = false // it is over with its region, though no event tells yet
 		}
-		if ok && ends && join < at {
-			m.idle(s, join, at)
+		if ok && join < at && m.pushed < join {
+			s.End = join
+			m.close(s)
+			if around := n - 1; !ends || around < 0 || m.stack[around].What != Implicit {
+				m.idle(s, join, at)
+			}
 			return
 		}
 	}
@@ -128,11 +137,8 @@ func (m *machine) pop(at uint64) {
 	m.close(s)
 }
 
-// idle ends the wait at the end of a region where the region did: from there on its thread
-// had nothing to do.
+// idle is what a thread did from the end of its region on: nothing.
 func (m *machine) idle(s *Span, join, at uint64) {
-	s.End = join
-	m.close(s)
 	idle := Span{Thread: s.Thread, LWP: s.LWP, What: Idle, Begin: join}
 	m.sink.Begin(&idle)
 	idle.End = at
@@ -171,6 +177,36 @@ func (m *machine) closeTo(i int, at uint64) {
 	for len(m.stack) > i {
 		m.pop(at)
 	}
+}
+
+// ended ends what is open of a thread that has ended, which GNU's runtime tells of none that it has not
+// made: with the thread's last event, or with the region at whose end it waited.
+func (m *machine) ended() {
+	if n := len(m.stack); n > 0 && m.stack[n-1].What == LockWait {
+		m.failed() // who waits does not end
+	}
+	at := m.last
+	for i := range m.stack {
+		if s := &m.stack[i]; s.What == Implicit || s.What == Sync && atEnd(s.Kind) {
+			at = max(at, m.joined[s.Region])
+		}
+	}
+	for len(m.stack) > 0 {
+		m.pop(at)
+	}
+}
+
+// gone ends what is open of a thread that is not there any more: it has ended, or is one of the process
+// that this one was forked from. What it holds still, nobody has given back until a time.
+func (m *machine) gone(until uint64) {
+	if m.last > m.fork {
+		m.ended()
+	}
+	held := m.held
+	m.held = nil
+	m.finish(m.last)
+	m.held = held
+	m.finish(until)
 }
 
 // finish ends what is open when the events of the thread do.

@@ -86,7 +86,11 @@ func Walk(rec *trace.Recording, w Window, sink func(*trace.Thread) Sink) (p Pair
 		for e := range t.Events(w.Since) {
 			m.add(e)
 		}
-		m.finish(last)
+		if t.Life == trace.Alive {
+			m.finish(last)
+		} else {
+			m.gone(last)
+		}
 	}
 	return p
 }

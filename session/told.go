@@ -19,7 +19,7 @@ import (
 // About says what a recording of the history has, and what not.
 func (h *History) About(rec *trace.Recording) *picture.Recording {
 	out := &picture.Recording{
-		PID: int(rec.PID), Parent: int(rec.Parent), Program: h.program, Threads: len(rec.Threads),
+		PID: int(rec.PID), Parent: int(rec.Parent), Program: h.program, Threads: len(rec.LWPs()),
 		Unrecorded: rec.Unrecorded, Paused: rec.Paused, Omitted: rec.Omitted,
 	}
 	for _, t := range rec.Threads {

@@ -109,6 +109,20 @@ func (t *Thread) LWPOf(e *Event) uint32 {
 	return 0
 }
 
+// writers adds the LWPs of those that wrote the records which the copies have, and of the thread that has the
+// ring; 0 is who is not known any more.
+func (t *Thread) writers(add func(lwp uint32)) {
+	for _, r := range []*Run{&t.Main, &t.Rare} {
+		if r.Len() > 0 {
+			add(t.LWPOf(&Event{Number: r.First, Rare: r.Rare}))
+		}
+		for _, o := range r.owners {
+			add(o.lwp)
+		}
+	}
+	add(t.LWP)
+}
+
 // Newest is the last event of the thread that has the ring, if the copy has one.
 func (t *Thread) Newest() (e Event, ok bool) {
 	for _, r := range []*Run{&t.Main, &t.Rare} {
@@ -184,6 +198,21 @@ func (r *Recording) Lost() (lost, damaged uint64) {
 		damaged += t.Main.Damaged + t.Rare.Damaged
 	}
 	return lost, damaged
+}
+
+// LWPs are the threads that have a ring, and those of which records are there, in the order of their numbers:
+// threads that end leave their rings to others.
+func (r *Recording) LWPs() []uint32 {
+	var out []uint32
+	for _, t := range r.Threads {
+		t.writers(func(lwp uint32) {
+			if lwp != 0 {
+				out = append(out, lwp)
+			}
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Thread is the ring of a thread that lives, nil if it has none.

@@ -14,7 +14,8 @@ type extent struct {
 	grain
 	Lasting
 	first, last uint64
-	thread      *trace.Thread // that was the last to be counted
+	thread      *trace.Thread // that was the last to be counted,
+	lwp         uint32        // as its ring was this one's
 }
 
 // grain is how short the deferred tasks of a row are.
@@ -28,8 +29,8 @@ const shortTask = 2 * time.Microsecond
 
 // cover counts a span, which took some time of its own.
 func (x *extent) cover(s *Span, took time.Duration) {
-	if x.thread != s.Thread { // threads come one after the other
-		x.thread = s.Thread
+	if x.thread != s.Thread || x.lwp != s.LWP { // threads come one after the other
+		x.thread, x.lwp = s.Thread, s.LWP
 		x.Threads++
 	}
 	if x.first == 0 || s.Begin < x.first {

@@ -94,18 +94,19 @@ func Stats(rec *trace.Recording, w Window, tests func(pc uint64) bool) *Statisti
 	s := &Statistics{}
 	s.Pairing = Walk(rec, w, func(*trace.Thread) Sink { return &c })
 	first, last := ^uint64(0), uint64(0)
+	lwps := map[uint32]bool{}
 	for _, t := range rec.Threads {
-		n := 0
 		for _, run := range []*trace.Run{&t.Main, &t.Rare} {
-			cursor := run.Since(w.Since)
-			for e := (trace.Event{}); cursor.Next(&e); n++ {
+			cursor, before := run.Since(w.Since), s.Events
+			for e := (trace.Event{}); cursor.Next(&e); s.Events++ {
 				first, last = min(first, e.Time), max(last, e.Time)
+				if s.Events == before || e.Code == trace.NewThread {
+					lwps[t.LWPOf(&e)] = true
+				}
 			}
 		}
-		if s.Events += n; n > 0 {
-			s.Threads++
-		}
 	}
+	s.Threads = len(lwps)
 	if first < last {
 		s.Span = rec.Clock.Between(first, last)
 	}

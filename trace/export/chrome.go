@@ -25,9 +25,8 @@ func Chrome(w io.Writer, rec *trace.Recording, o Options) error {
 	c := &chrome{labels: newLabels(rec, o.Names), out: newOutput(w), rec: rec, texts: map[string]string{}}
 	c.out.write([]byte(`{"displayTimeUnit":"ns","traceEvents":[`))
 	c.meta("process_name", 0, o.Program)
-	analyze.Walk(rec, o.Window, func(t *trace.Thread) analyze.Sink {
-		c.meta("thread_name", t.LWP, "thread "+strconv.Itoa(int(t.LWP)))
-		return &chromeThread{c, t.LWP}
+	analyze.Walk(rec, o.Window, func(*trace.Thread) analyze.Sink {
+		return &chromeThread{chrome: c}
 	})
 	c.out.write([]byte("\n]}\n"))
 	return c.out.close()
@@ -87,10 +86,19 @@ func (c *chrome) meta(what string, lwp uint32, name string) {
 	c.end()
 }
 
-// chromeThread takes the spans of one thread.
+// chromeThread takes the spans of the threads that had a ring, one after the other.
 type chromeThread struct {
 	*chrome
-	lwp uint32
+	lwp   uint32
+	named bool // it has a name
+}
+
+// of goes to another thread.
+func (c *chromeThread) of(lwp uint32) {
+	if !c.named || c.lwp != lwp {
+		c.lwp, c.named = lwp, true
+		c.meta("thread_name", lwp, threadTitle(lwp))
+	}
 }
 
 // Begin implements analyze.Sink. Locks that are held do not nest: they are written when
@@ -99,6 +107,7 @@ func (c *chromeThread) Begin(s *analyze.Span) {
 	if s.What == analyze.LockHeld {
 		return
 	}
+	c.of(s.LWP)
 	c.begin('B', c.lwp)
 	c.time(s.Begin)
 	c.name(c.title(s), s.PC)
@@ -117,7 +126,7 @@ func (c *chromeThread) End(s *analyze.Span) {
 		phase byte
 		at    uint64
 	}{{'b', s.Begin}, {'e', s.End}} {
-		c.begin(e.phase, c.lwp)
+		c.begin(e.phase, s.LWP)
 		c.time(e.at)
 		c.line = append(c.line, ",\"cat\":\"lock\",\"id\":\""...)
 		c.line = append(strconv.AppendUint(c.line, s.Lock, 16), '"')
@@ -127,7 +136,8 @@ func (c *chromeThread) End(s *analyze.Span) {
 }
 
 // Point implements analyze.Sink.
-func (c *chromeThread) Point(_ *trace.Thread, _ uint32, e *trace.Event) {
+func (c *chromeThread) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
+	c.of(lwp)
 	c.begin('i', c.lwp)
 	c.time(e.Time)
 	c.line = append(c.line, ",\"s\":\"t\""...)

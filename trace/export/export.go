@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,6 +126,14 @@ func (l *labels) title(s *analyze.Span) string {
 		}
 	}
 	return t
+}
+
+// threadTitle is what a thread is called; 0 is one that is not known any more.
+func threadTitle(lwp uint32) string {
+	if lwp == 0 {
+		return "a thread that has ended"
+	}
+	return "thread " + strconv.Itoa(int(lwp))
 }
 
 // nanoseconds is a time of CLOCK_MONOTONIC.

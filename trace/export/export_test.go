@@ -55,6 +55,24 @@ func recorded(t testing.TB, rounds int) *trace.Recording {
 	return m.Read(t)
 }
 
+// TestThreadsOfARing has two threads that had one ring, one after the other: each has its own track.
+func TestThreadsOfARing(t *testing.T) {
+	m := tracetest.New(1, 10)
+	m.Takes(0, 1000, 7)
+	m.Put(0, tracetest.Record{Time: 2000, Code: 3, Kind: 1, Value: 2, A: 0x401001, B: 9})
+	m.Takes(0, 3000, 8)
+	m.Put(0, tracetest.Record{Time: 4000, Code: 3, Kind: 1, Value: 2, A: 0x401001, B: 10})
+	for _, name := range []string{"x.perfetto-trace", "x.json"} {
+		var out bytes.Buffer
+		write(t, name, m.Read(t), &out)
+		for _, track := range []string{"thread 7", "thread 8"} {
+			if n := strings.Count(out.String(), track); n != 1 {
+				t.Errorf("%s has %q %d times", name, track, n)
+			}
+		}
+	}
+}
+
 // write writes a recording in the format of a file's name.
 func write(t testing.TB, name string, rec *trace.Recording, w io.Writer) {
 	t.Helper()

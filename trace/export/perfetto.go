@@ -3,7 +3,6 @@ package export
 import (
 	"encoding/binary"
 	"io"
-	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -87,11 +86,7 @@ func Perfetto(w io.Writer, rec *trace.Recording, o Options) error {
 		ready: make([]byte, 0, bufferSize+bufferSize/8),
 	}
 	p.process(o.Program)
-	analyze.Walk(rec, o.Window, func(t *trace.Thread) analyze.Sink {
-		p.tracks++
-		p.thread(t, p.tracks)
-		return &perfettoThread{p, p.tracks}
-	})
+	analyze.Walk(rec, o.Window, func(t *trace.Thread) analyze.Sink { return &perfettoThread{perfetto: p, thread: t} })
 	p.out.write(p.ready)
 	return p.out.close()
 }
@@ -128,20 +123,23 @@ func (p *perfetto) process(name string) {
 	p.send()
 }
 
-// thread describes the track of a thread. Threads that have ended may have had the number
-// of another one: only those that live are threads to Perfetto.
-func (p *perfetto) thread(t *trace.Thread, track uint64) {
+// newTrack describes a new track, of a thread that has or had a ring. Threads that have ended may have had the
+// number of another one: only those that live are threads to Perfetto.
+func (p *perfetto) newTrack(t *trace.Thread, lwp uint32) (track uint64) {
+	p.tracks++
+	track = p.tracks
 	d := number(nil, descriptorUUID, track)
 	d = number(d, descriptorParent, processTrack)
-	name := "thread " + strconv.Itoa(int(t.LWP))
-	if t.Life == trace.Alive {
+	name := threadTitle(lwp)
+	if t.Life == trace.Alive && t.LWP == lwp {
 		th := number(nil, threadPID, uint64(p.rec.PID))
-		th = number(th, threadTID, uint64(t.LWP))
+		th = number(th, threadTID, uint64(lwp))
 		d = message(d, descriptorThread, str(th, threadName, name))
 	} else {
 		d = str(d, descriptorName, name)
 	}
 	p.describe(d)
+	return track
 }
 
 func (p *perfetto) describe(d []byte) {
@@ -231,14 +229,24 @@ func (p *perfetto) location(pc uint64) {
 	}
 }
 
-// perfettoThread takes the spans of one thread.
+// perfettoThread takes the spans of the threads that had a ring, one after the other.
 type perfettoThread struct {
 	*perfetto
-	track uint64
+	thread *trace.Thread
+	lwp    uint32 // whose track it is,
+	track  uint64 // 0 before the first one
+}
+
+// of goes to the track of a thread.
+func (p *perfettoThread) of(lwp uint32) {
+	if p.track == 0 || p.lwp != lwp {
+		p.lwp, p.track = lwp, p.newTrack(p.thread, lwp)
+	}
 }
 
 // Begin implements analyze.Sink.
 func (p *perfettoThread) Begin(s *analyze.Span) {
+	p.of(s.LWP)
 	track := p.track
 	if s.What == analyze.LockHeld {
 		track = p.lockTrack(s)
@@ -262,7 +270,8 @@ func (p *perfettoThread) End(s *analyze.Span) {
 }
 
 // Point implements analyze.Sink.
-func (p *perfettoThread) Point(_ *trace.Thread, _ uint32, e *trace.Event) {
+func (p *perfettoThread) Point(_ *trace.Thread, lwp uint32, e *trace.Event) {
+	p.of(lwp)
 	key := eventKey{labelKey{kind: e.Kind, lock: e.Lock()}, e.Code}
 	if !p.name(key) {
 		p.named(analyze.PointTitle(e, p.words))

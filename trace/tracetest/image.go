@@ -101,6 +101,15 @@ func (m *Image) Put(i int, r Record) {
 	}
 }
 
+// Takes gives ring i to another thread.
+func (m *Image) Takes(i int, time uint64, lwp uint32) {
+	g := m.Bytes[Rings+i*RingSize(le.Uint32(m.Bytes[Rings+48:])):]
+	le.PutUint32(g[160:], le.Uint32(g[132:]))
+	le.PutUint32(g[132:], lwp)
+	le.PutUint64(g[144:], le.Uint64(g[8:]))
+	m.Put(i, Record{Time: time, Code: uint8(trace.NewThread), Value: lwp})
+}
+
 // Ends ends the thread of ring i.
 func (m *Image) Ends(i int) {
 	le.PutUint32(m.Bytes[Rings+i*RingSize(le.Uint32(m.Bytes[Rings+48:]))+128:], uint32(trace.Ended))

@@ -52,6 +52,10 @@ func (s *tracing) GetEvents(req *ompdv1.GetEventsRequest, stream ompdv1.TraceSer
 			yield(nil, err)
 			return
 		}
+		if err := filterOf(rec, req.GetFilter()).Check(rec); err != nil {
+			yield(nil, failure(codes.NotFound, "NO_EVENT", "%v", err))
+			return
+		}
 		about, err := h.recording(rec)
 		if !yield(&ompdv1.GetEventsResponse{Recording: about}, err) || err != nil {
 			return

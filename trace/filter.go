@@ -1,6 +1,15 @@
 package trace
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNoEvent says that there is no event of a thread or region that is asked for. Test with errors.Is.
+var ErrNoEvent = errors.New("no event")
 
 // Filter selects events of threads and of a region. It is asked of all events of a thread
 // in their order.
@@ -34,6 +43,41 @@ func (f *Filter) Has(t *Thread, e *Event) bool {
 		f.in[t.Index] = 0
 	}
 	return f.Words.ID(in) == f.Region || e.Region != 0 && f.Words.ID(e.Region) == f.Region
+}
+
+// Check refuses threads and a region of which a recording has no event, at whatever time.
+func (f *Filter) Check(rec *Recording) error {
+	lwps := rec.LWPs()
+	for _, lwp := range f.LWPs {
+		if !slices.Contains(lwps, lwp) {
+			return fmt.Errorf("%w of thread %d was recorded, only of %s", ErrNoEvent, lwp, someOf(lwps))
+		}
+	}
+	if f.Region == "" {
+		return nil
+	}
+	for _, t := range rec.Threads {
+		for e := range t.Events(0) {
+			if e.Region != 0 && f.Words.ID(e.Region) == f.Region {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w of region %s is there: there was none, or its events are overwritten", ErrNoEvent, f.Region)
+}
+
+// someOf names threads, sixteen at most.
+func someOf(lwps []uint32) string {
+	const most = 16
+	var names []string
+	for _, lwp := range lwps[:min(len(lwps), most)] {
+		names = append(names, strconv.Itoa(int(lwp)))
+	}
+	s := strings.Join(names, ", ")
+	if more := len(lwps) - most; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 // Reset forgets in which regions threads are, to ask for events anew.

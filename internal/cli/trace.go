@@ -127,15 +127,23 @@ var regionID = regexp.MustCompile(`^(\d+\.\d+|0x[0-9a-f]+)$`)
 
 // check refuses flags that do not go together.
 func (t *tracing) check(cmd *cobra.Command) error {
+	set := cmd.Flags().Changed
 	switch {
 	case t.follow && t.out != "":
 		return usageError{errors.New("--follow writes no file: leave -o out, or take --json with a redirection")}
+	case t.follow && (set("last") || set("events")):
+		return usageError{errors.New("--follow shows events from now on: leave --last and --events out")}
+	case t.out != "" && (set("thread") || set("region") || set("events")):
+		return usageError{errors.New("-o writes the events of all threads and regions: leave --thread, --region and " +
+			"--events out, or take --json with a redirection")}
 	case t.last < 0 || t.events < 0 || t.rate < 0:
 		return usageError{errors.New("--last, --events and --rate are not negative")}
+	case set("thread") && t.thread <= 0:
+		return usageError{fmt.Errorf("--thread: %d is no number of a thread (LWP)", t.thread)}
 	case t.region != "" && !regionID.MatchString(t.region):
 		return usageError{fmt.Errorf("--region: %q is no id of a region as events have it, such as 0.7 or 0x1f40",
 			t.region)}
-	case t.last > 0 && !cmd.Flags().Changed("events"):
+	case t.last > 0 && !set("events"):
 		t.events = 0
 	}
 	if t.out == "" {

@@ -59,6 +59,9 @@ func (t *tracing) show(h *session.History) error {
 	if err != nil {
 		return err
 	}
+	if err := t.chosen(rec).Check(rec); err != nil {
+		return err
+	}
 	since := t.since(h, rec)
 	skip := map[uint32]int{} // events of a ring that are too old
 	if t.events > 0 {
@@ -165,8 +168,12 @@ func (t *tracing) followed(h *session.History) error {
 	}
 	ctx, stop := t.interrupted()
 	defer stop()
-	if _, err := h.Latest(0); err != nil { // what is there already
+	rec, err := h.Latest(0) // what is there already
+	if err != nil {
 		return err
+	}
+	if err := (&trace.Filter{LWPs: t.chosen(rec).LWPs}).Check(rec); err != nil { // it may still come
+		fmt.Fprintf(t.Stderr, "ompd-inspect: %v; waits for it\n", err)
 	}
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()

@@ -87,6 +87,7 @@ func checkTrace(t *testing.T, core, exe string) {
 	if status, _, errs := output(t, "trace", "--region", "seven", core); status != cli.ExitUsage || errs == "" {
 		t.Errorf("--region seven: exit status %d, printed %q", status, errs)
 	}
+	checkNone(t, core)
 	file := filepath.Join(t.TempDir(), "lock_cycle.jsonl")
 	status, out, errs = output(t, "trace", "--exe", exe, "--names", "2013", "-o", file, core)
 	b, err := os.ReadFile(file)
@@ -105,6 +106,27 @@ func checkTrace(t *testing.T, core, exe string) {
 			t.Fatalf("%d bytes before the end: %v", len(b), err)
 		}
 		b = b[omptrecord.Size:]
+	}
+}
+
+// checkNone asks a core for what it has not: it is an error that says what there is, and no empty list.
+func checkNone(t *testing.T, core string) {
+	t.Helper()
+	for _, c := range []struct {
+		line   []string
+		status int
+		says   string
+	}{
+		{[]string{"--thread", "1"}, cli.ExitError, "no event of thread 1 was recorded, only of "},
+		{[]string{"--thread", "1", "--last", "1s", "--json"}, cli.ExitError, "no event of thread 1 was recorded, only of "},
+		{[]string{"--region", "77.7"}, cli.ExitError, "no event of region 77.7 is there"},
+		{[]string{"--thread", "0"}, cli.ExitUsage, "--thread: 0 is no number of a thread"},
+		{[]string{"--thread", "1", "-o", filepath.Join(t.TempDir(), "x.json")}, cli.ExitUsage, "leave --thread, "},
+	} {
+		status, out, errs := output(t, append(append([]string{"trace"}, c.line...), core)...)
+		if status != c.status || out != "" || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: exit status %d, printed %q and %q", c.line, status, out, errs)
+		}
 	}
 }
 

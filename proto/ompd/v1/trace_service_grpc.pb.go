@@ -36,7 +36,8 @@ const (
 // FAILED_PRECONDITION, NOT_RECORDED.
 type TraceServiceClient interface {
 	// GetEvents sends the last events, merged by time, in pieces. The first one says
-	// what was recorded.
+	// what was recorded. A thread or region of which there is no event is NOT_FOUND,
+	// NO_EVENT.
 	GetEvents(ctx context.Context, in *GetEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEventsResponse], error)
 	// FollowEvents sends events of a process as they come, those of each thread in their
 	// order, until the client ends the call or the process ends.
@@ -144,7 +145,8 @@ type TraceService_ExportEventsClient = grpc.ServerStreamingClient[ExportEventsRe
 // FAILED_PRECONDITION, NOT_RECORDED.
 type TraceServiceServer interface {
 	// GetEvents sends the last events, merged by time, in pieces. The first one says
-	// what was recorded.
+	// what was recorded. A thread or region of which there is no event is NOT_FOUND,
+	// NO_EVENT.
 	GetEvents(*GetEventsRequest, grpc.ServerStreamingServer[GetEventsResponse]) error
 	// FollowEvents sends events of a process as they come, those of each thread in their
 	// order, until the client ends the call or the process ends.

@@ -33,14 +33,26 @@ func operationOf(kind uint8) string {
 
 // operation says a data operation, with how many bytes.
 func (e *Event) operation() string {
-	s := operationOf(e.Kind)
+	return operationOf(e.Kind) + e.size()
+}
+
+// size says how many bytes an event is about, as its second record has it; "" if that does not tell.
+func (e *Event) size() string {
 	if len(e.More) < recordSize {
-		return s
+		return ""
 	}
 	if n := le.Uint64(e.More); n > 0 {
-		s += fmt.Sprintf(", %d bytes", n)
+		return fmt.Sprintf(", %d bytes", n)
 	}
-	return s
+	return ""
+}
+
+// told is the text that an event carries, behind what it is about; "" if the runtime gave none.
+func (e *Event) told() string {
+	if s := e.Text(); s != "" {
+		return ": " + s
+	}
+	return ""
 }
 
 // ofDevice says the events of devices.
@@ -56,11 +68,11 @@ func (w Words) ofDevice(e *Event) string {
 	case TargetMap, TargetMapEMI:
 		return fmt.Sprintf("maps %d variables", e.Value)
 	case DeviceInitialize:
-		return fmt.Sprintf("device %d is there: %s", int32(e.Value), e.Text())
+		return fmt.Sprintf("device %d is there", int32(e.Value)) + e.told()
 	case DeviceFinalize:
 		return fmt.Sprintf("device %d is given up", int32(e.Value))
 	case DeviceLoad:
-		return fmt.Sprintf("code is loaded on device %d: %s", int32(e.Value), e.Text())
+		return fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size() + e.told()
 	case DeviceUnload:
 		return fmt.Sprintf("code is unloaded from device %d", int32(e.Value))
 	}

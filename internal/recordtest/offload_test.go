@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -71,6 +72,9 @@ func TestHostOffload(t *testing.T) {
 	}
 }
 
+// loaded is how a load of code that is in no file is told.
+var loaded = regexp.MustCompile(`^code is loaded on device \d, \d+ bytes$`)
+
 // countTarget counts an event of a device, and checks what an operation on data says.
 func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64) {
 	t.Helper()
@@ -79,6 +83,9 @@ func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64
 		got["device"]++
 	case trace.DeviceLoad:
 		got["load"]++
+		if says := (trace.Words{}).Phrase(e); !loaded.MatchString(says) { // this runtime gives no name of a file
+			t.Errorf("a load is told as %q", says)
+		}
 	case trace.TargetEMI:
 		got[fmt.Sprintf("target %d begin %d", e.Kind, e.Endpoint)]++
 	case trace.TargetSubmitEMI:

@@ -118,7 +118,7 @@ func checkNone(t *testing.T, core string) {
 		says   string
 	}{
 		{[]string{"--thread", "1"}, cli.ExitError, "no event of thread 1 was recorded, only of "},
-		{[]string{"--thread", "1", "--last", "1s", "--json"}, cli.ExitError, "no event of thread 1 was recorded, only of "},
+		{[]string{"--thread", "1", "--last", "1s", "--json"}, cli.ExitError, "no event of thread 1 was recorded"},
 		{[]string{"--region", "77.7"}, cli.ExitError, "no event of region 77.7 is there"},
 		{[]string{"--thread", "0"}, cli.ExitUsage, "--thread: 0 is no number of a thread"},
 		{[]string{"--thread", "1", "-o", filepath.Join(t.TempDir(), "x.json")}, cli.ExitUsage, "leave --thread, "},

@@ -24,7 +24,7 @@ type Record struct {
 	Time             uint64 // ompt_device_time_t
 	ThreadID, Target uint64
 	// Body is a pointer to one of this package's types; nil for the events that have no
-	// record of their own, as thread_end.
+	// record of their own: thread_end and device_initialize, _finalize, _load and _unload.
 	Body any
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,5 +189,18 @@ func TestParse(t *testing.T) {
 	}
 	if _, err := (&Record{Type: 99}).Append(nil); !errors.Is(err, ErrType) {
 		t.Error(err)
+	}
+}
+
+// TestNoBody names the callbacks for which OpenMP 5.1 defines no record: all others have one.
+func TestNoBody(t *testing.T) {
+	var without []uint32
+	for code := range uint32(len(bodies)) {
+		if body, err := newBody(code); err == nil && body == nil {
+			without = append(without, code)
+		}
+	}
+	if want := []uint32{2, 12, 13, 14, 15}; !slices.Equal(without, want) {
+		t.Errorf("no record is defined for the types %v, want %v", without, want)
 	}
 }

@@ -10,8 +10,9 @@ import (
 
 // Records writes the events of a recording as OpenMP 5.1's trace records, one ompt_record_ompt_t
 // after the other, in the order of their times (nanoseconds of CLOCK_MONOTONIC). Of what is no
-// callback of OpenMP's there is none. Pointers to lists and texts are null: they would point into
-// the program.
+// callback of OpenMP's there is none, and a record without a body of the callbacks for which OpenMP 5.1 defines
+// no record (thread_end, device_initialize, device_finalize, device_load, device_unload). Pointers to lists and
+// texts are null: they would point into the program.
 func Records(w io.Writer, rec *trace.Recording, o Options) error {
 	out, current := newOutput(w), map[uint32]uint64{}
 	var buffer []byte

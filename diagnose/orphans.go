@@ -240,7 +240,11 @@ func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	case len(others) > 0:
 		o.tellOthers(d, &v, others)
 	case o.targets[0].Kind == picture.WaitLock && o.locks[0].Implementation == "futex":
-		v.Explanation += " The code does not show where; memory that was never initialized as a lock looks " +
+		where := "where"
+		if len(o.locks[0].Holders) > 0 {
+			where = "on which path"
+		}
+		v.Explanation += " The code does not show " + where + "; memory that was never initialized as a lock looks " +
 			"the same, and so does a lock of GNU's runtime that was destroyed while others waited."
 		v.Fix += ", and initialize each lock (omp_init_lock) before its first use"
 	}
@@ -326,6 +330,9 @@ func (o *orphan) shownToHold() string {
 	some := l.MayRelease != nil && slices.ContainsFunc(l.Holders, goes)
 	first := l.Holders[0]
 	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
+	if at := first.Taken; at != nil && at.Line != 0 {
+		one += " (" + at.Place() + ")"
+	}
 	switch many := count(len(l.Holders)); {
 	case len(l.Holders) == 1 && some:
 		return "one thread may hold it, from earlier in the same code, and comes to no release any more; " + one

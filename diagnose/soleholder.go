@@ -47,10 +47,13 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 	return h, true
 }
 
-// inCall reports whether a thread is in a call, which its frames tell.
+// inCall reports whether a thread is in a call, which its frames tell, or in a copy of it: a compiler that
+// unrolls a loop makes several of one.
 func (b *builder) inCall(lwp int, call *picture.Frame) bool {
 	return call != nil && call.PC != nil && slices.ContainsFunc(b.frames(lwp), func(f picture.Frame) bool {
-		return f.PC != nil && *f.PC == *call.PC && f.Module == call.Module
+		same := f.PC != nil && *f.PC == *call.PC
+		again := f.Line != 0 && f.Line == call.Line && f.File == call.File && f.Function == call.Function
+		return f.Module == call.Module && (same || again)
 	})
 }
 

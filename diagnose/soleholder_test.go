@@ -68,3 +68,30 @@ func TestHolderByUnknownCall(t *testing.T) {
 		}
 	}
 }
+
+// TestHolderInCopy draws a thread that may have acquired a lock by one of two copies that a compiler made of a
+// call, while another waits for the lock in the second: that may have acquired it in the first. So it is not
+// with another line of the same function.
+func TestHolderInCopy(t *testing.T) {
+	first, second := picture.Hex(0x317c), picture.Hex(0x3196)
+	for line, want := range map[int]picture.VerdictKind{43: picture.VerdictLockOrphaned, 50: picture.VerdictDeadlock} {
+		s := team(2)
+		l, one := s.lock("a"), 1
+		taken := picture.Frame{Kind: picture.FrameUser, Function: "f", File: "f.c", Line: 43, PC: &first, Module: "m"}
+		waiting := taken
+		waiting.PC, waiting.Line = &second, line
+		l.Waiting = &one
+		l.Holders = []picture.Holder{
+			{Thread: 1, Certainty: picture.Possible, Taken: &taken},
+			{Thread: 2, Certainty: picture.Possible, Taken: &taken},
+		}
+		l.MayRelease = &picture.Candidates{Threads: []int{1, 2}}
+		s.waits(2, picture.WaitLock, "a")
+		s.waits(1, picture.WaitJoin, "b").On = 2
+		s.Threads[0].UserStack = []picture.Frame{{Kind: picture.FrameUser, Function: "g", PC: &second, Module: "n"}}
+		s.Threads[1].UserStack = []picture.Frame{waiting}
+		if vs := diagnose.Run(s.Picture); len(vs) == 0 || vs[0].Kind != want {
+			t.Errorf("line %d: %v, want %s", line, kindsOf(vs), want)
+		}
+	}
+}

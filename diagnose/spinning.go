@@ -38,9 +38,28 @@ func spinning(d *drawer) []picture.Verdict {
 	for i := range out {
 		if out[i].Severity == picture.SeverityHang {
 			d.addBlocked(&out[i])
+			tellUnheld(d, &out[i])
 		}
 	}
 	return out
+}
+
+// tellUnheld names the locks that threads behind a verdict wait for and nobody is known to hold: one that
+// was left without a release may be the cause of all.
+func tellUnheld(d *drawer, v *picture.Verdict) {
+	told := map[target]bool{}
+	for _, lwp := range v.Behind {
+		w, l := d.waits[lwp], d.locks[lwp]
+		if w == nil || l == nil || !l.Held || told[targetOf(w)] {
+			continue
+		}
+		told[targetOf(w)] = true
+		if _, known := oneHolder(l.Holders); known {
+			continue
+		}
+		v.Explanation += fmt.Sprintf(" Or the cause is %s, which %s for: who holds it is not known, and it may have "+
+			"been left without a release.", describe(d.target(w)), d.wait(d.sameTarget(w)))
+	}
 }
 
 // endless reports whether a thread is in a loop that has no way out, and no signal takes it out.

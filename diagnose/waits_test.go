@@ -1,8 +1,10 @@
 package diagnose_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -114,6 +116,31 @@ func TestEndlessLoop(t *testing.T) {
 		{"a handler may leave it", 2, loops(true), []want{{kind: picture.VerdictSpinning,
 			severity: picture.SeverityInfo, certainty: picture.Certain, says: says, threads: []int{1}}}},
 	})
+}
+
+// TestFlagBehindLock draws a thread that spins for a flag, and one that waits for a lock which that may release, or
+// has: who has it, is not known in the first case, and the lock may be what was left.
+func TestFlagBehindLock(t *testing.T) {
+	for certainty, unknown := range map[picture.Certainty]bool{picture.Possible: true, picture.Certain: false} {
+		s := team(2)
+		l, one := s.lock("a"), 1
+		l.Waiting = &one
+		l.Holders = []picture.Holder{{Thread: 2, Certainty: certainty}}
+		if unknown {
+			l.Holders = append(l.Holders, picture.Holder{Thread: 1, Certainty: certainty})
+		}
+		l.MayRelease = &picture.Candidates{Threads: []int{2}}
+		flag := s.lock("turn")
+		flag.Held, flag.MayRelease = false, &picture.Candidates{Threads: []int{1}}
+		s.waits(1, picture.WaitLock, "a")
+		s.waits(2, picture.WaitFlag, "turn").Asleep = false
+		const says = " Or the cause is lock a, which thread 0 (LWP 1) waits for: who holds it is not known"
+		vs := diagnose.Run(s.Picture)
+		if len(vs) != 1 || vs[0].Kind != picture.VerdictSpinning || vs[0].Severity != picture.SeverityHang ||
+			strings.Contains(vs[0].Explanation, says) != unknown {
+			t.Errorf("%s: %v", certainty, vs)
+		}
+	}
 }
 
 // TestEndlessLoopsLanguage: the fix for a loop without a way out is of the language that the loop

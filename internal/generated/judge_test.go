@@ -242,7 +242,11 @@ func (j judge) explained() {
 		if v.Severity == picture.SeverityHang || diagnose.Hangs(v) {
 			j.out.Kinds = append(j.out.Kinds, v.Kind)
 			said = append(said, fmt.Sprintf("%s (%s): %s %v", v.Kind, v.Certainty, v.Summary, v.Threads))
-			if slices.ContainsFunc(v.Threads, func(lwp int) bool { return slices.Contains(root, lwp) }) {
+			named := v.Threads
+			if strings.Contains(v.Explanation, " Or the cause is ") {
+				named = append(named, v.Behind...)
+			}
+			if slices.ContainsFunc(named, func(lwp int) bool { return slices.Contains(root, lwp) }) {
 				j.steps(v)
 				j.locks(v)
 				return

@@ -65,6 +65,9 @@ func (d *drawer) aborted(a *picture.Abort) picture.Verdict {
 	if a.Caller.Function == "" && a.Caller.Module != "" {
 		caller = a.Caller.Module
 	}
+	if a.Caller.Kind == picture.FrameSystem {
+		caller += ", and no other code is on the stack, as where a thread ends"
+	}
 	v := picture.Verdict{
 		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
 		Threads:  []int{a.Thread},
@@ -181,16 +184,22 @@ func (f *fault) largeArrays() string {
 // where is where a fault was: in the program's own code, or in what that had called.
 func (f *fault) where() string {
 	switch {
-	case f.Caller != nil && f.Callee != nil:
-		name, module := phrase.WithoutParameters(f.Callee.Function), f.Callee.Module
-		if name != "" && module != "" {
-			module = " (" + module + ")"
-		}
-		return " in " + cmp.Or(name+module, "a function") + ", called at " + place(*f.Caller)
+	case f.Callee != nil && f.Caller != nil:
+		return " in " + calleeName(f.Callee) + ", called at " + place(*f.Caller)
+	case f.Callee != nil:
+		return " in " + calleeName(f.Callee) + ", called at the end of a function (a tail call)"
 	case f.At != nil:
 		return " in " + place(*f.At)
 	}
 	return ""
+}
+
+func calleeName(c *picture.Callee) string {
+	name, module := phrase.WithoutParameters(c.Function), c.Module
+	if name != "" && module != "" {
+		module = " (" + module + ")"
+	}
+	return cmp.Or(name+module, "a function")
 }
 
 // overflowed says how it is known that a stack is used up.

@@ -49,7 +49,7 @@ func (c *crash) abort() (picture.Abort, bool) {
 	st := c.stacks.stackOf(n)
 	caller := outsideLibrary(st, 0)
 	if caller < 0 {
-		return picture.Abort{}, false
+		return c.alone(n, st)
 	}
 	a := picture.Abort{Thread: n.lwp, Caller: *c.code.innermost(st.frames[caller], st.kinds[caller])}
 	c.inHandler(st, caller, &a)
@@ -77,6 +77,16 @@ func (c *crash) abort() (picture.Abort, bool) {
 		return a, true
 	}
 	return picture.Abort{}, false
+}
+
+// alone is an abort of the C library where nothing else is on the stack, as where a thread ends.
+func (c *crash) alone(n *native, st *stack) (picture.Abort, bool) {
+	a := picture.Abort{Thread: n.lwp, By: "the C library", MessageBy: "its variable __abort_msg"}
+	a.Message = c.libraryMessage()
+	if m := st.frames[0].Module; m != nil {
+		a.Caller = picture.Frame{Kind: picture.FrameSystem, Module: filepath.Base(m.Path)}
+	}
+	return a, a.Message != ""
 }
 
 // outsideLibrary is the number of the first frame from number from on that is not the C

@@ -14,9 +14,14 @@ const maxLibraryFrames = 64
 
 // called finds, of a fault in the code of a library or of one of its headers, where the program
 // had called it: from the frame of the number on. Code without lines is a library's, too, if it
-// was called by code with lines.
+// was called by code with lines. If a function of the program ended in the call, it is on no stack.
 func (c *crash) called(st *stack, from int, f *picture.Fault) {
 	if c.code.rehearsing || from >= len(st.frames) || st.frames[from].Module == nil || jumped(f) {
+		return
+	}
+	if last := st.tailCalled - 1; from <= last {
+		fr := c.code.innermost(st.frames[last], st.kinds[last])
+		f.Callee = &picture.Callee{Function: fr.Function, Module: fr.Module}
 		return
 	}
 	var inner *picture.Frame // inlined into the next, or called by it

@@ -72,17 +72,14 @@ func (s *stacks) stackOf(n *native) *stack {
 	}
 	s.readOn(n.stack)
 	n.stack.classify(s.code.kindOf, rtl.ProgramCall(arch.SyscallName(regs.Arch, regs.Syscall)) ||
-		s.tailWaits(frames, regs))
+		s.tailCalls(frames, regs))
 	return n.stack
 }
 
-// tailWaits reports whether a thread that sleeps in a futex call of the C library came there
-// from a function of the program that ended in a tail call: the runtime behind it calls by a
-// pointer, as it calls the functions of regions and tasks, and calls the C library by name.
-func (s *stacks) tailWaits(frames []unwind.Frame, regs *callbacks.Registers) bool {
-	if _, waits := arch.IsFutexWait(regs); !waits {
-		return false
-	}
+// tailCalls reports whether a thread that is in the C library came there from a function of the
+// program that ended in a tail call: the runtime behind it calls by a pointer, as it calls the
+// functions of regions and tasks, and calls the C library by name.
+func (s *stacks) tailCalls(frames []unwind.Frame, regs *callbacks.Registers) bool {
 	i := slices.IndexFunc(frames, func(f unwind.Frame) bool { return s.code.kindOf(f) != kindSystem })
 	if i < 1 || frames[i].Exact || s.code.kindOf(frames[i]) != kindRuntime {
 		return false

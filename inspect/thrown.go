@@ -80,7 +80,22 @@ func (x *exceptions) thrower(st *stack, left int) (i int, by string) {
 	for i >= 0 && i < len(st.frames)-1 && x.ofLanguage(st.frames[i]) {
 		i++
 	}
-	return i, by
+	return x.outOfHeaders(st, i, left), by
+}
+
+// outOfHeaders is the first frame from number i on, no further out than left, that has code of the program which
+// is in no header of the C++ library; i if there is none.
+func (x *exceptions) outOfHeaders(st *stack, i, left int) int {
+	for j := max(i, 0); j < len(st.frames) && st.kinds[j] == kindUser; j++ {
+		fs := x.code.frames(st.frames[j], kindUser)
+		switch {
+		case slices.ContainsFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }):
+			return j
+		case !slices.ContainsFunc(fs, ofHeader) || j == left:
+			return i
+		}
+	}
+	return i
 }
 
 // ofLanguage reports whether a frame is of a library that comes with a compiler, which
@@ -95,7 +110,7 @@ func (x *exceptions) ofLanguage(f frame) bool {
 
 // programFrame is the frame of people's code that is shown for f.
 func (x *exceptions) programFrame(f frame, kind frameKind) *picture.Frame {
-	return peoplesCode(x.code.frames(f, kind))
+	return peoplesCode(x.code.placed(f, kind))
 }
 
 // peoplesCode is, of a frame and what is inlined in it, the first that is no header of the
@@ -143,57 +158,6 @@ func (x *exceptions) throwsType(pc uint64, e cxxabi.Exception) bool {
 	const typeArgument = 1
 	t, known := x.code.argument(pc, typeArgument, callbacks.Registers{})
 	return !known || t == e.Type
-}
-
-const (
-	// maxSearched bounds the functions in which a call that throws is looked for.
-	maxSearched = 400
-	// maxPlaces is up to how many places, from which an exception may have come, are told.
-	maxPlaces = 4
-	// maxFound bounds those that are found before the less likely are left out.
-	maxFound = 64
-)
-
-// places are the calls that throw such an exception in the function around pc, and in those
-// that it calls; none if they are too many, or if not all could be looked at.
-func (x *exceptions) places(pc uint64, e cxxabi.Exception) []picture.Frame {
-	var found []picture.Frame
-	seen := map[uint64]bool{}
-	for queue := x.parts(pc); len(queue) > 0; queue = queue[1:] {
-		code := x.flows.flowAt(queue[0])
-		if code == nil {
-			continue
-		}
-		for _, s := range code.Sites() {
-			if s.Return != 0 && x.throwsSuch(s, e) {
-				f := *x.programFrame(frame{PC: s.Return, Module: x.code.moduleOf(s.Return)}, kindUser)
-				if !slices.ContainsFunc(found, func(o picture.Frame) bool {
-					return f.Line != 0 && o.File == f.File &&
-						o.Line == f.Line
-				}) {
-					found = append(found, f)
-				}
-			}
-			entry := x.flows.program.Entry(s)
-			low, _, ok := x.code.unw.FunctionBounds(entry) // a jump may lead into a part that lies elsewhere
-			if entry == 0 || !ok || seen[low] || !x.ofProgram(entry) {
-				continue
-			}
-			seen[low] = true
-			queue = append(queue, low)
-		}
-		if len(seen) > maxSearched || len(found) > maxFound {
-			return nil
-		}
-	}
-	own := slices.DeleteFunc(slices.Clone(found), func(f picture.Frame) bool { return ofHeader(f) })
-	if len(own) > 0 { // templates of the library throw where something is wrong with their arguments
-		found = own
-	}
-	if len(found) > maxPlaces {
-		return nil
-	}
-	return found
 }
 
 // ofHeader reports whether code is a template of the C++ library.

@@ -76,7 +76,8 @@ type Fault struct {
 	Trap bool   `json:"trap,omitempty"`
 	At   *Frame `json:"at,omitempty"` // innermost frame of user code at that time
 	// Caller is the innermost frame of the program's own code, if the instruction is in the code of a library, a
-	// runtime, or a header of C++'s library, and Callee is what that had called.
+	// runtime, or a header of C++'s library, and Callee is what that had called. A function that ended in the call
+	// (a tail call) is not known.
 	Caller *Frame      `json:"caller,omitempty"`
 	Callee *Callee     `json:"callee,omitempty"`
 	Stack  *FaultStack `json:"stack,omitempty"`

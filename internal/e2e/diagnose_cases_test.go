@@ -249,12 +249,16 @@ func calledFaults() []expectation {
 			certainty: "certain", threads: 1,
 			says: append(says, "dereferenced a null pointer in ", "it was thread 1 of 2 of the parallel region")}
 	}
+	twice, thrown := died("7"), died("8")
+	twice.says = []string{"the C library ended the program", "Its message: ", "no other code is on the stack"}
+	thrown.says = []string{"EXCEPTION LEFT A PARALLEL REGION", "thrown in book verdict_fault_call.cc:51, left"}
 	return []expectation{
-		died("0", "in omp_set_lock", "called at book verdict_fault_call.cc:30"),
-		died("1", "in strlen", "called at book verdict_fault_call.cc:33"), died("2", "owner_length"),
-		died("3", "in std::map<int, long>::operator[], called at book verdict_fault_call.cc:39"),
-		died("4", "in std::string::", "called at book verdict_fault_call.cc:42"),
-		died("5", "in by_entry verdict_fault_call.cc:2"),
+		twice, thrown,
+		died("0", "in omp_set_lock", "called at book verdict_fault_call.cc:33"),
+		died("1", "in strlen", "called at book verdict_fault_call.cc:36"), died("2", "owner_length"),
+		died("3", "in std::map<int, long>::operator[], called at book verdict_fault_call.cc:42"),
+		died("4", "in std::string::", "called at book verdict_fault_call.cc:45"),
+		died("5", "in by_entry verdict_fault_call.cc:2"), died("6"),
 	}
 }
 

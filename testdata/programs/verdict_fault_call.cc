@@ -1,8 +1,11 @@
 /* A thread dies of a null pointer that it gives to a library: to the OpenMP runtime for a lock (0), to the C library
  * (1), to a function that ends in a call of that (2), to C++'s library, whose code is in the program (3), or in the
- * library (4), and to a function of its own that the C library calls (5). */
+ * library (4), to a function of its own that the C library calls (5), and to the C library by the last call of the
+ * region (6). Or two threads give the same memory back, which the C library finds as they end (7), or what C++'s
+ * library throws leaves the region (8). */
 #include "truth.h"
 #include <map>
+#include <vector>
 #include <string>
 #include <cstring>
 
@@ -44,14 +47,45 @@ __attribute__((noinline)) static void book(account *a, int what) {
   case 5:
     qsort(values, 2, sizeof values[0], by_entry);
     break;
+  case 8:
+    sink += std::vector<int>(2).at(a[-1].owner == nullptr ? 7 : 0);
+    break;
   }
   sink = sink + 1;
+}
+
+static void *memory;
+
+static void *freeing(void *) {
+  free(memory);
+  return nullptr;
+}
+
+/* The last thread to give it back finds it where the C library keeps what one has given back that has ended. */
+__attribute__((noinline)) static void free_twice(void) {
+  memory = malloc(40);
+  truth_write(1);
+  for (int i = 0; i < 2; i++) {
+    pthread_t t;
+    pthread_create(&t, nullptr, freeing, nullptr);
+    pthread_join(t, nullptr);
+  }
 }
 
 int main(int argc, char **argv) {
   int what = (int)truth_arg(argc, argv, 1, 0);
   truth_init(argc, argv, __FILE__);
   accounts = (account *)calloc(2, sizeof(account));
+  if (what == 7)
+    free_twice();
+  if (what == 6)
+#pragma omp parallel num_threads(2)
+  {
+    if (omp_get_thread_num() == 0)
+      truth_hold("work_parallel", 1);
+    truth_write(1);
+    memset(accounts[1].owner, 0, 256 + sink);
+  }
 #pragma omp parallel num_threads(2)
   {
     TRUTH_REGION(__LINE__ - 2);

@@ -9,6 +9,7 @@
 
 ompt_callback_t recorder_next[64];
 uint32_t recorder_chained, recorder_given;
+uint32_t recorder_upper = RECORDER_ID_SHIFT;
 
 static ompt_start_tool_result_t *next;
 static ompt_initialize_t next_initialize;
@@ -57,6 +58,7 @@ void chain_start(unsigned omp_version, const char *runtime) {
         next = start_one(path, omp_version, runtime);
     free(list);
     recorder_chained = next != NULL;
+    if (recorder_chained) recorder_upper = 32;
     recorder_head->ids = recorder_chained ? RECORDER_IDS_ADDRESS : RECORDER_IDS_OURS;
 }
 

@@ -67,7 +67,8 @@ enum recorder_flags {
 };
 
 /* Code addresses take the lower 48 bits of a. In records of work, dispatch, masked, sync_region and reduction the upper
- * 16 bits are those of the parallel region's id, and value its lower 32 bits. */
+ * 16 bits are those of the parallel region's id, and value its lower 32 bits; where regions have ids that are not ours
+ * (enum recorder_ids), the upper 16 bits are bits 32 to 47 of it, which an address has. */
 #define RECORDER_ADDRESS_BITS 48
 #define RECORDER_ADDRESS_MASK ((UINT64_C(1) << RECORDER_ADDRESS_BITS) - 1)
 

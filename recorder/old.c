@@ -152,6 +152,7 @@ __attribute__((visibility("default"))) int ompt_initialize(ompt_function_lookup_
     if (set == NULL || version == NULL || version() != 1) return next == NULL ? 0 : next(lookup, device, data);
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, "OMPT of 2013")) return 0;
     recorder_head->ids = RECORDER_IDS_REGIONS;
+    recorder_upper = 32;
     old_register(set, events, sizeof events / sizeof events[0]);
     return 1;
 }

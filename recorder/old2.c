@@ -131,6 +131,7 @@ static void initialize(ompt_function_lookup_t lookup, const char *runtime, unsig
     }
     if (!recorder_start(RECORDER_SOURCE_OMPT, 0, runtime)) return;
     recorder_head->ids = RECORDER_IDS_RUNTIME;
+    recorder_upper = 32;
     recorder_given = 1;
     old_register(set, events, sizeof events / sizeof events[0]);
 }

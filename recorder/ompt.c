@@ -68,6 +68,7 @@ inlined void implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel
         bool begins = endpoint == ompt_scope_begin;
         uint64_t region = id_of(parallel), id = begins ? task_new(&s, task) : word_current(s.ring, task);
         if (begins && parallel != NULL && region == 0) region = region_new(&s, parallel); /* the initial one */
+        if (rarely(recorder_chained) && begins && index == 0 && parallel != NULL) region_begins(&s, region);
         slot_first(&s, ompt_callback_implicit_task, (uint32_t)flags, endpoint, actual, region, id);
         slot_more(&s, 1, index, 0, 0, 0);
         if (begins)

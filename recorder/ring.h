@@ -190,9 +190,13 @@ inlined void slot_text(struct slot *s, uint32_t i, const char *text, uint32_t ke
 
 inlined uint64_t recorder_address(const void *code) { return (uint64_t)code & RECORDER_ADDRESS_MASK; }
 
+/* recorder_upper is from which bit on a region's id is kept beside a code address: 48 (RECORDER_ID_SHIFT), or 32 where
+ * ids are not the recorder's. */
+extern hidden uint32_t recorder_upper;
+
 /* recorder_place is a code address with the upper bits of a parallel region's id. */
 inlined uint64_t recorder_place(const void *code, uint64_t parallel) {
-    return recorder_address(code) | parallel >> RECORDER_ID_SHIFT << RECORDER_ADDRESS_BITS;
+    return recorder_address(code) | parallel >> recorder_upper << RECORDER_ADDRESS_BITS;
 }
 
 inlined uint64_t recorder_id(struct recorder_ring *ring, uint64_t count) {

@@ -151,6 +151,21 @@ inlined void region_add(struct slot *s) {
     s->ring->regions = n + 1;
 }
 
+/* region_begins gives the innermost region that the thread has forked the id that its first task brings. LLVM's runtime
+ * tells of a fork with a word that it copies then: where ids are the addresses of words, the fork's is another one. */
+inlined void region_begins(struct slot *s, uint64_t region) {
+    uint32_t n = s->ring->regions;
+    if (n == 0 || n > RECORDER_REGIONS_MAX || s->ring->region_table[n - 1].b == region) return;
+    struct recorder_record *fork = &s->ring->region_table[n - 1];
+    for (uint64_t back = 1; back <= 8 && back <= s->at; back++) {
+        struct recorder_record *r = &s->records[(s->at - back) & ((UINT64_C(1) << s->shift) - 1)];
+        if (r->time != fork->time || r->code != ompt_callback_parallel_begin) continue;
+        __atomic_store_n(&r->b, region, __ATOMIC_RELAXED);
+        fork->b = region;
+        return;
+    }
+}
+
 /* region_remove forgets a region, and those inside it. */
 inlined void region_remove(struct slot *s, uint64_t parallel) {
     struct recorder_ring *ring = s->ring;

@@ -123,8 +123,9 @@ const (
 	followShift  = 4
 )
 
-// decode makes an event of a record.
-func (e *Event) decode(r []byte) {
+// decode makes an event of a record. The id of a region that is kept beside a code address is there from
+// bit upper on, and below bit 32.
+func (e *Event) decode(r []byte, upper uint8) {
 	_ = r[recordSize-1]
 	word := le.Uint64(r[8:])
 	a, b := le.Uint64(r[16:]), le.Uint64(r[24:])
@@ -142,7 +143,7 @@ func (e *Event) decode(r []byte) {
 	}
 	switch {
 	case shape&regional != 0:
-		e.Region = a>>addressBits<<addressBits | uint64(e.Value)
+		e.Region = a>>addressBits<<upper | uint64(e.Value)
 	case shape&aRegion != 0:
 		e.Region = a
 	case shape&bRegion != 0:

@@ -260,6 +260,7 @@ func (r *Reader) copy(at uint64, s span, first uint64) (Run, error) {
 	begun := max(le.Uint64(cursor), le.Uint64(cursor[ringHead:]))
 	whole := min(max(first, begun-min(begun, s.size)), s.head) // the first that was not overwritten
 	run := newRun(b[(whole-first)*recordSize:], whole, s.shift, le.Uint64(after[ringLast:]))
+	run.upper = r.last.upper()
 	run.Written, run.Lost, run.Rare, run.cause = s.head, whole-first, s.which.rare, cause
 	return run, nil
 }

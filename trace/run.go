@@ -15,6 +15,7 @@ type Run struct {
 	Missing uint64 // records of the copy that the target's memory does not have
 	Rare    bool
 
+	upper   uint8  // of ids of regions (Header.upper)
 	records []byte // one after the other; damaged ones have the code 0
 	owners  []owner
 
@@ -77,13 +78,16 @@ type Cursor struct {
 	at      int
 	first   uint64
 	rare    bool
+	upper   uint8
 	// Skipped counts the records MORE without the event that they continue, and events that
 	// lack records.
 	Skipped uint64
 }
 
 // Events returns a cursor before the first event.
-func (r *Run) Events() Cursor { return Cursor{records: r.records, first: r.First, rare: r.Rare} }
+func (r *Run) Events() Cursor {
+	return Cursor{records: r.records, first: r.First, rare: r.Rare, upper: r.upper}
+}
 
 // Back is the event that begins at the nth record before the end, or soon after.
 func (r *Run) Back(n int) (e Event, ok bool) {
@@ -121,7 +125,7 @@ func (c *Cursor) Next(e *Event) bool {
 			c.Skipped++
 			continue
 		}
-		e.decode(b)
+		e.decode(b, c.upper)
 		e.Number, e.Rare, e.More = c.first+uint64(at/recordSize), c.rare, nil
 		if n := int(b[10] >> followShift); n > 0 {
 			if e.More = c.follow(n); e.Code == TargetDataOp || e.Code == TargetDataOpEMI {

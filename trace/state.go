@@ -26,6 +26,14 @@ func (h *Header) known(state uint32) uint32 {
 // Works reports whether a thread in a state executes code of the program, and waits for nothing.
 func Works(state uint32) bool { return state < stateSync }
 
+// upper is the first bit of a region's id that is kept beside a code address (recorder_upper).
+func (h *Header) upper() uint8 {
+	if h.IDs == idsOurs {
+		return addressBits
+	}
+	return 32
+}
+
 // OwnTasks reports whether the ids of tasks are the recorder's, which the runtime keeps as the words of its tool.
 func (h *Header) OwnTasks() bool { return h.IDs == idsOurs || h.IDs == idsRegions }
 

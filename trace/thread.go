@@ -81,7 +81,7 @@ func parseThread(b []byte) *Thread {
 func table(b []byte, n uint32, most int, code Code) (out []Event, omitted int) {
 	for i := range min(int(n), most) {
 		var e Event
-		if e.decode(b[i*recordSize:]); e.Code == code {
+		if e.decode(b[i*recordSize:], addressBits); e.Code == code {
 			out = append(out, e)
 		} else {
 			omitted++

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
 )
 
 // TestNextIsRecorder names the recorder as the tool behind itself, under another name and as a copy, as
@@ -42,6 +44,46 @@ func TestNextIsRecorder(t *testing.T) {
 				t.Errorf("the tool behind: %q, %v", b, err)
 			}
 		})
+	}
+}
+
+// TestNextRegions has a tool behind the recorder, so that ids are addresses: that of a region is the same in
+// its fork, in its tasks and barriers, and at its end.
+func TestNextRegions(t *testing.T) {
+	exe := build(t, "clang-16", "inquiry.c", "-fopenmp", "-L/usr/lib/llvm-16/lib")
+	tool := build(t, "gcc", "inquiry.c", "-DTOOL", "-shared", "-fPIC")
+	const initialTask = 1 // ompt_task_initial
+	for _, version := range []int{14, 15, 16, 19} {
+		p := run(t, omptest.RuntimeOf(t, version), exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t),
+			"OMPD_RECORDER_NEXT="+tool, "ANSWERS="+filepath.Join(t.TempDir(), "answers"))
+		r := readRecording(t, p.Process.Pid)
+		var region uint64
+		for _, e := range r.of(t, p.Process.Pid).main {
+			if e.Code == trace.ParallelBegin {
+				region = e.Region
+			}
+		}
+		in := map[trace.Code]int{}
+		for _, g := range r.rings {
+			for _, e := range g.main {
+				if e.Region == region {
+					in[e.Code]++
+				}
+			}
+			if len(g.Forked) > 0 {
+				t.Errorf("libomp %d: a region that is over is open: %v", version, g.Forked)
+			}
+		}
+		// Who forked it tells of the end of its task without the region, and some of that of the barrier.
+		if in[trace.ParallelBegin] != 1 || in[trace.ParallelEnd] != 1 || in[trace.ImplicitTask] < 3 ||
+			in[trace.SyncRegion] < 3 {
+			t.Errorf("libomp %d: of region %#x there are %v", version, region, in)
+		}
+		for _, row := range analyze.Stats(r.Recording, analyze.Window{}, nil).Rows {
+			if row.What == analyze.Implicit && row.Kind&initialTask == 0 && row.PC == 0 {
+				t.Errorf("libomp %d: nothing tells where the implicit tasks' region was forked", version)
+			}
+		}
 	}
 }
 

@@ -1,25 +1,41 @@
 package analyze
 
-import "github.com/ompd-inspect/ompd-inspect/trace"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
 
 // index is what events of one thread tell of spans of another.
 type index struct {
 	// joined has the times at which regions ended, by their ids: runtimes hold the end of a
 	// worker's barrier back until the next fork.
 	joined  map[uint64]uint64
-	forked  map[uint64]uint64 // the code that forked regions, by their ids; none where ids come again
+	forked  map[uint64]uint64 // the code that forked regions, by their ids
+	again   map[uint64]*lives // both, where ids come again
 	created *creations
 	fork    uint64 // when the process was forked, 0 if it was not
 }
+
+// lives are the regions that had one id, one after the other.
+type lives struct {
+	forks []fork
+	joins []uint64
+}
+
+// fork is when a region began, and the code that forked it.
+type fork struct{ at, pc uint64 }
 
 // indexMax bounds the regions and the tasks of an index.
 const indexMax = 1 << 20
 
 func newIndex(rec *trace.Recording, since uint64) index {
 	x := index{
-		joined: map[uint64]uint64{}, forked: map[uint64]uint64{},
+		joined: map[uint64]uint64{}, forked: map[uint64]uint64{}, again: map[uint64]*lives{},
 		created: &creations{rings: map[uint64]*ringCreations{}, others: map[uint64]created{}},
 	}
+	left := indexMax
 	for _, t := range rec.Threads {
 		r := t.Rare.Since(since)
 		for e := (trace.Event{}); r.NextOf(&e, forks); {
@@ -30,8 +46,12 @@ func newIndex(rec *trace.Recording, since uint64) index {
 			switch {
 			case e.Code == trace.TaskCreate:
 				x.created.add(e.Task(), created{e.PC, !trace.TaskFlags(e.Value).Undeferred()})
+			case rec.IDs != ownIDs:
+				if left--; left > 0 {
+					x.live(&e)
+				}
 			case e.Code == trace.ParallelBegin:
-				if rec.IDs == ownIDs && len(x.forked) < indexMax {
+				if len(x.forked) < indexMax {
 					x.forked[e.Region] = e.PC
 				}
 			case len(x.joined) < indexMax:
@@ -39,7 +59,49 @@ func newIndex(rec *trace.Recording, since uint64) index {
 			}
 		}
 	}
+	for _, l := range x.again { // of several threads
+		slices.SortFunc(l.forks, func(a, b fork) int { return cmp.Compare(a.at, b.at) })
+		slices.Sort(l.joins)
+	}
 	return x
+}
+
+// live adds the fork or the end of a region whose id comes again.
+func (x *index) live(e *trace.Event) {
+	l := x.again[e.Region]
+	if l == nil {
+		l = &lives{}
+		x.again[e.Region] = l
+	}
+	if e.Code == trace.ParallelBegin {
+		l.forks = append(l.forks, fork{e.Time, e.PC})
+	} else {
+		l.joins = append(l.joins, e.Time)
+	}
+}
+
+// forkOf is the code that forked the region that has an id at a time, 0 if that is not known.
+func (x *index) forkOf(id, at uint64) uint64 {
+	if l := x.again[id]; l != nil {
+		i, _ := slices.BinarySearchFunc(l.forks, at, func(f fork, at uint64) int { return cmp.Compare(f.at, at+1) })
+		if i == 0 {
+			return 0
+		}
+		return l.forks[i-1].pc
+	}
+	return x.forked[id]
+}
+
+// joinOf is when the region ended that has an id at a time, and whether it did.
+func (x *index) joinOf(id, at uint64) (uint64, bool) {
+	if l := x.again[id]; l != nil {
+		if i, _ := slices.BinarySearch(l.joins, at); i < len(l.joins) {
+			return l.joins[i], true
+		}
+		return 0, false
+	}
+	join, ok := x.joined[id]
+	return join, ok
 }
 
 // indexed are the events of which an index is made.

@@ -99,7 +99,8 @@ func (m *machine) begin(e *trace.Event, what What) {
 	}
 	wide := what == Implicit || what == Sync && atEnd(e.Kind)
 	if s.PC == 0 && wide || what == Sync && IsBarrier(e.Kind) && m.rec.FromRuntime(s.PC) {
-		s.PC = m.forked[e.Region] // what belongs to a region as a whole, or is the last in it, is where it was forked
+		// What belongs to a region as a whole, or is the last in it, is where it was forked.
+		s.PC = m.forkOf(e.Region, e.Time)
 	}
 	m.push(s)
 }
@@ -115,7 +116,7 @@ func (m *machine) pop(at uint64) {
 	s := &m.stack[n]
 	m.stack = m.stack[:n]
 	if ends := s.What == Sync && atEnd(s.Kind); ends || s.What == Implicit {
-		join, ok := m.joined[s.Region]
+		join, ok := m.joinOf(s.Region, s.Begin)
 		if ok = ok && s.Begin < join; ok && join <= at {
 			s.Open = false // it is over with its region, though no event tells yet
 		}

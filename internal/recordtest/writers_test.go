@@ -64,7 +64,7 @@ func TestWritersSoak(t *testing.T) {
 func writers(t *testing.T, threads int, records, enough uint64) {
 	exe := build(t, "gcc", "stress.c", "-O2", "-D_GNU_SOURCE", "../../recorder/recorder.c", "../../recorder/register.c",
 		"../../recorder/ompt.c", "../../recorder/rare.c", "../../recorder/target.c",
-		"../../recorder/device.c", "../../recorder/chain.c")
+		"../../recorder/device.c", "../../recorder/chain.c", "../../recorder/old.c")
 	argv := []string{exe, fmt.Sprint(threads), fmt.Sprint(records)}
 	p := runArgs(t, omptest.Runtime{Name: "none"}, argv, "OMPD_RECORDER_MEMORY="+fmt.Sprint(threads)+"M")
 	done := make(chan string, 1)

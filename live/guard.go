@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -90,7 +91,7 @@ func (g *guard) drain() (ended bool) {
 		_ = waitID(tid, &info, unix.WEXITED|unix.WNOHANG|unix.WALL)
 		g.forget(tid)
 		if tid == g.root {
-			g.tell(Event{PID: tid, Ended: true, Status: statusOf(&info)})
+			g.tell(Event{PID: tid, Ended: true, Status: statusOf(&info), Left: slices.Sorted(maps.Keys(g.byPID))})
 			return true
 		}
 	}

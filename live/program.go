@@ -29,6 +29,8 @@ type Event struct {
 	// Ended tells that the program has ended, with Status. It is the last event.
 	Ended  bool
 	Status unix.WaitStatus
+	// Left are the processes that it leaves behind when it has ended, ascending. They go on.
+	Left []int
 	// Stopped tells that job control has stopped the program, which AwaitStop asked.
 	Stopped bool
 	// Leaves tells that process PID is about to end, if that was asked for: its memory is there

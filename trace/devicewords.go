@@ -66,7 +66,7 @@ func (w Words) ofDevice(e *Event) string {
 	case TargetSubmit, TargetSubmitEMI:
 		return e.ends("begins", "ends") + " the execution of a kernel"
 	case TargetMap, TargetMapEMI:
-		return fmt.Sprintf("maps %d variables", e.Value)
+		return "maps " + count(e.Value, "variable", "variables")
 	case DeviceInitialize:
 		return fmt.Sprintf("device %d is there", int32(e.Value)) + e.told()
 	case DeviceFinalize:

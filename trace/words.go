@@ -220,7 +220,7 @@ func (w Words) depends(e *Event) string {
 	const source, sink = 5, 6 // ompt_dependence_type_t
 	list := e.Dependences()
 	if len(list) == 0 || list[0].Type != source && list[0].Type != sink {
-		return fmt.Sprintf("task %s depends on %d addresses", w.ID(e.Task()), e.Value)
+		return fmt.Sprintf("task %s depends on %s", w.ID(e.Task()), count(e.Value, "address", "addresses"))
 	}
 	b := []byte("posts iteration ")
 	if list[0].Type == sink {
@@ -248,4 +248,12 @@ func (w Words) ofLock(e *Event) string {
 		return "flushes memory"
 	}
 	return ""
+}
+
+// count is a number of things.
+func count(n uint32, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(uint64(n), 10) + " " + many
 }

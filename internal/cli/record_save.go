@@ -31,6 +31,33 @@ func (r *runner) keep(pid int) {
 	}
 	if err != nil {
 		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d: %v\n", pid, err)
+		r.lost = true
+	}
+}
+
+// leftTold bounds the processes left behind that are told one by one.
+const leftTold = 16
+
+// unsaved tells why there is no file of what was recorded, though one is wanted: no process that ended had
+// recorded anything, or those that have go on.
+func (r *runner) unsaved(left []int) {
+	if r.save == "" {
+		return
+	}
+	if r.saves == 0 && !r.lost {
+		fmt.Fprintf(r.Stderr, "ompd-inspect: %s was not written: no process recorded an event before it ended (one "+
+			"that SIGKILL ends leaves nothing)\n", r.save)
+	}
+	for _, pid := range left[:min(len(left), leftTold)] {
+		p, err := live.Open(pid, live.Options{})
+		if err != nil {
+			continue // it has ended
+		}
+		if _, err := trace.OpenNamed(p, p.Mappings(), pid); err == nil {
+			fmt.Fprintf(r.Stderr, "ompd-inspect: process %d goes on and is no longer watched: `ompd-inspect trace %d` "+
+				"shows what it records\n", pid, pid)
+		}
+		_ = p.Close()
 	}
 }
 

@@ -106,6 +106,7 @@ type runner struct {
 	save      string // for what was recorded
 	saves     int
 	kept      map[int]bool // processes of which it was written
+	lost      bool         // it could not be written of a process, which was told
 	hangAfter time.Duration
 	program   *live.Program
 	pulse     *pulse
@@ -143,6 +144,7 @@ func (r *runner) run(ctx context.Context, argv []string) error {
 		case e := <-r.program.Events():
 			switch {
 			case e.Ended:
+				r.unsaved(e.Left)
 				return r.endStatus(e.Status)
 			case e.Stopped:
 				r.suspend()

@@ -1,9 +1,13 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -41,6 +45,62 @@ func TestRecordSaveExitInWorker(t *testing.T) {
 		}
 		if err := os.Remove(file); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+const leavesChild = `#include <omp.h>
+#include <unistd.h>
+int main(void) {
+  int ready[2];
+  char c;
+  if (pipe(ready)) return 1;
+  if (fork()) return read(ready[0], &c, 1) != 1;
+#pragma omp parallel num_threads(2)
+  {
+#pragma omp barrier
+  }
+  alarm(60);
+  if (write(ready[1], "r", 1) == 1) pause();
+  return 0;
+}
+`
+
+// TestRecordSaveNothing has programs of which nothing is written: it is said why, and which process goes on.
+func TestRecordSaveNothing(t *testing.T) {
+	omptest.Needs(t, "compilers")
+	dir := t.TempDir()
+	source, exe := filepath.Join(dir, "leaves.c"), filepath.Join(dir, "leaves")
+	if err := os.WriteFile(source, []byte(leavesChild), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-g", "-fopenmp", "-o", exe, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, program := range []string{"/bin/true", exe} {
+		file := filepath.Join(dir, "recording")
+		status, _, errs := output(t, "record", "--library", omptest.Recorder(t), "--save", file, "--", program)
+		if status != 0 || !strings.Contains(errs, file+" was not written: no process recorded an event before it ended") {
+			t.Errorf("%s: exit status %d, printed %q", program, status, errs)
+		}
+		if _, err := os.Stat(file); !os.IsNotExist(err) {
+			t.Errorf("%s: there is a file: %v", program, err)
+		}
+		var pid int
+		_, left, goes := strings.Cut(errs, "ompd-inspect: process ")
+		if goes != (program == exe) {
+			t.Errorf("%s: printed %q", program, errs)
+		} else if goes {
+			if _, err := fmt.Sscanf(left, "%d goes on and is no longer watched: ", &pid); err != nil {
+				t.Fatalf("%q: %v", left, err)
+			}
+			status, out, errs := output(t, "trace", strconv.Itoa(pid))
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			if status != 0 || !strings.Contains(out, "joins region ") {
+				t.Errorf("trace: exit status %d, printed %q and %q", status, out, errs)
+			}
 		}
 	}
 }

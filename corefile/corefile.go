@@ -82,7 +82,8 @@ type Info struct {
 	CrashedLWP   uint64            // thread that got the signal; 0 if there was none
 
 	Producer  string   // "kernel", "gcore", "ompd-inspect" or "unknown"
-	Recording bool     // it has of the memory only what a recorder has written
+	Recording bool     // it has of the memory only what a recorder has written,
+	Moment    int64    // until then, in nanoseconds of CLOCK_MONOTONIC; 0 if it does not tell
 	Truncated bool     // bytes of memory are missing at the end of the file
 	Warnings  []string // what is odd about the core, with causes
 }

@@ -1,6 +1,7 @@
 package corefile
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"io"
@@ -60,6 +61,7 @@ type notes struct {
 	own    bool // Write made them
 	// recording says that Write made them of what was recorded.
 	recording bool
+	moment    int64
 	threads   []threadNotes
 	process   *processNote
 	signal    *arch.SignalInfo // of the thread that died
@@ -104,6 +106,18 @@ func readNotes(f *elfx.File, img callbacks.Image, l *budget.Ledger) *notes {
 	return n
 }
 
+// momentSize is the size of the moment behind recordingMark.
+const momentSize = 8
+
+// addOwn takes over what Write's own note has.
+func (n *notes) addOwn(desc []byte) {
+	rest, ok := bytes.CutPrefix(desc, []byte(recordingMark))
+	n.recording = n.recording || ok
+	if ok && len(rest) == momentSize {
+		n.moment = int64(binary.LittleEndian.Uint64(rest))
+	}
+}
+
 // add takes over the note that r is at.
 func (n *notes) add(r *noteReader) {
 	if n.first == 0 {
@@ -112,7 +126,8 @@ func (n *notes) add(r *noteReader) {
 	switch r.owner {
 	case coreOwner, linuxOwner, "":
 	case ownOwner:
-		n.own, n.recording = true, n.recording || r.n == uint64(len(recordingMark))
+		n.own = true
+		n.addOwn(r.desc(uint64(len(recordingMark) + momentSize)))
 		return
 	default:
 		return

@@ -116,6 +116,7 @@ func (c *Core) fillInfo() {
 	switch {
 	case n.own:
 		c.info.Producer, c.info.Recording = ownOwner, n.recording
+		c.info.Moment = n.moment
 	case n.named && n.first == ntPRSTATUS:
 		c.info.Producer = "kernel"
 	case n.named && n.first == ntPRPSINFO:

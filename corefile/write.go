@@ -24,6 +24,8 @@ type Contents struct {
 	Segments []Segment // ascending
 	// Recording says that of the program's memory only what a recorder has written is there.
 	Recording bool
+	// Moment is when that was, in nanoseconds of CLOCK_MONOTONIC, 0 if it is not told. A recording has it.
+	Moment int64
 }
 
 // ProcessContents is what NT_PRPSINFO tells.
@@ -66,7 +68,7 @@ type Range struct{ Low, High uint64 }
 const (
 	ownOwner  = "ompd-inspect"
 	ntOwnMade = 0x4f4d5044 // a type that nobody else has, as gdb does not look at owners
-	// recordingMark is what the note has in a file of what was recorded.
+	// recordingMark is what the note has in a file of what was recorded, before the moment of that.
 	recordingMark = "recording"
 )
 
@@ -233,6 +235,9 @@ func (c *Contents) notes() []byte {
 	var desc []byte
 	if c.Recording {
 		desc = []byte(recordingMark)
+		if c.Moment > 0 {
+			desc = binary.LittleEndian.AppendUint64(desc, uint64(c.Moment))
+		}
 	}
 	return addNote(out, ownOwner, ntOwnMade, desc)
 }

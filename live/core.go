@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
 )
@@ -64,6 +66,10 @@ func (p *Process) WriteCore(f *os.File, d *Death) error {
 // The process stands still, or is about to end: then the core has no registers.
 func WriteParts(p *Process, f *os.File, parts []corefile.Range) error {
 	c := &corefile.Contents{Arch: p.arch, Memory: p.mem, Process: p.processContents(), Recording: true}
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) == nil {
+		c.Moment = now.Nano()
+	}
 	if h := p.lasting(); h != nil {
 		h.ask(func(t *tracer) { c.Threads = t.threadContents() })
 	}

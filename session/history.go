@@ -23,7 +23,8 @@ type History struct {
 	*trace.Reader
 	known  known
 	sym    *symbolize.Symbolizer
-	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands
+	now    func() int64 // by CLOCK_MONOTONIC; nil for a target that stands,
+	saved  int64        // which is of that moment; 0 if it does not tell
 	copies *budget.Ledger
 	locks  map[uint64]string // names by wait id
 
@@ -60,6 +61,8 @@ func (t *Target) History() (*History, error) {
 	h.known.memory, reader.Ledger = memory.Part(), h.copies
 	if t.Living() {
 		h.now = monotonic
+	} else if c, ok := t.source.(interface{ Moment() int64 }); ok {
+		h.saved = c.Moment()
 	}
 	if exe := t.source.About().Executable; exe != "" {
 		h.program = filepath.Base(exe)
@@ -107,10 +110,13 @@ func (h *History) keep(rec *trace.Recording, err error) (*trace.Recording, error
 func (h *History) Living() bool { return h.now != nil }
 
 // Now is the present in ticks: for a process that runs, by the machine's clock; else when
-// the last event came.
+// record --save wrote its file, or when the last event came.
 func (h *History) Now(rec *trace.Recording) uint64 {
-	if h.now != nil {
+	switch {
+	case h.now != nil:
 		return max(rec.Clock.Ticks(h.now()), rec.Last())
+	case h.saved > 0:
+		return max(rec.Clock.Ticks(h.saved), rec.Last())
 	}
 	return rec.Last()
 }

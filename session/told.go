@@ -66,8 +66,11 @@ const PlacesMax = 1 << 16
 // Teller returns one that says events as they are now; name is the name of an event.
 func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *Teller {
 	t := &Teller{h, rec, rec.Words(h.Lock), h.Now(rec), "before the newest event", name, map[uint64]*picture.Frame{}}
-	if h.now != nil {
+	switch {
+	case h.now != nil:
 		t.since = "ago"
+	case h.saved > 0:
+		t.since = "before it was saved"
 	}
 	return t
 }

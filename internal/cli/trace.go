@@ -57,8 +57,9 @@ func traceVerb(a *app) *cobra.Command {
 ` + "`ompd-inspect record`" + `, merged by time, with their places in the source: from a core of
 it, from a FILE of record --save, or while it runs. A process is not stopped.
 
-The time is in seconds before now, in a core before the newest event. --last 5s shows
-all events of the last five seconds, in place of the last ones of each thread.
+The time is in seconds before now, in a FILE before it was written, in a core before the
+newest event. --last 5s shows all events of the last five seconds, in place of the last
+ones of each thread.
 
 -o FILE writes a file in the format that its name asks for: .perfetto-trace (Perfetto),
 .json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or

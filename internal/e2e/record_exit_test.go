@@ -80,7 +80,8 @@ func TestRecordSaveNothing(t *testing.T) {
 	for _, program := range []string{"/bin/true", exe} {
 		file := filepath.Join(dir, "recording")
 		status, _, errs := output(t, "record", "--library", omptest.Recorder(t), "--save", file, "--", program)
-		if status != 0 || !strings.Contains(errs, file+" was not written: no process recorded an event before it ended") {
+		const why = " was not written: no process recorded an event before it ended"
+		if status != 0 || !strings.Contains(errs, file+why) {
 			t.Errorf("%s: exit status %d, printed %q", program, status, errs)
 		}
 		if _, err := os.Stat(file); !os.IsNotExist(err) {

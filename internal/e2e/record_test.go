@@ -157,7 +157,30 @@ func TestRecordSaveEnds(t *testing.T) {
 			if status != 0 || errs != "" || !strings.Contains(out, c.says) {
 				t.Errorf("trace: exit status %d, printed %.3000q and %q", status, out, errs)
 			}
+			if c.status == cli.ExitHang {
+				checkStanding(t, file)
+			}
 		})
+	}
+}
+
+// checkStanding has what was saved of a hang tell how long that lasted: the last events were so long before, and the
+// waits are as long.
+func checkStanding(t *testing.T, file string) {
+	t.Helper()
+	status, out, errs := output(t, "trace", "--events", "1", file)
+	long := regexp.MustCompile(`(?m)^ +-([1-9]|\d\d+)\.\d{6} +\d+  asks for lock `)
+	if status != 0 || len(long.FindAllString(out, -1)) != 2 {
+		t.Errorf("trace: exit status %d, printed %s%s", status, out, errs)
+	}
+	status, out, errs = output(t, "trace", "stats", file)
+	waits := regexp.MustCompile(`(?m)^  wait for lock .* 1 waited [\dm]+(\.\d+)?s; .*; 1 not over$`)
+	if status != 0 || len(waits.FindAllString(out, -1)) != 2 {
+		t.Errorf("trace stats: exit status %d, printed %s%s", status, out, errs)
+	}
+	status, out, errs = output(t, "trace", "--last", "100ms", file)
+	if status != 0 || !strings.Contains(out, "no event is ") {
+		t.Errorf("trace --last: exit status %d, printed %s%s", status, out, errs)
 	}
 }
 

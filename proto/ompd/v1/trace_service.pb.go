@@ -150,7 +150,7 @@ type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In nanoseconds of CLOCK_MONOTONIC of the target's machine.
 	Time int64 `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Nanoseconds before now; of a core, before the newest event.
+	// Nanoseconds before now; of a core, before the newest event or the moment that it has.
 	Ago int64 `protobuf:"varint,2,opt,name=ago,proto3" json:"ago,omitempty"`
 	Lwp int64 `protobuf:"varint,3,opt,name=lwp,proto3" json:"lwp,omitempty"`
 	// Number of the callback in ompt_callbacks_t, or one of the recorder's own from 64.
@@ -442,7 +442,7 @@ type GetEventsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	Filter *EventFilter           `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Only events of so long a time before now, of a core before the newest event; 0 for
+	// Only events of so long a time before now, of a core as in Event.ago; 0 for
 	// all that are there.
 	Last *durationpb.Duration `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
 	// At most so many of each thread, the newest; 0 for all.

@@ -55,6 +55,16 @@ func TestFortran(t *testing.T) {
 	}
 }
 
+// TestFortranMain names a program that is called main as any that has no name in the debug information.
+func TestFortranMain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "main")
+	run(t, "gfortran", "-fopenmp", "-o", file, compile(t, "main.f90", "gfortran", "-g", "-O2", "-fopenmp", "-c"))
+	pc := address(t, file, "MAIN__")
+	if f, err := open(t, file).Code(pc); err != nil || f[len(f)-1].Function != "main program" {
+		t.Errorf("Code = %+v, %v; want the main program", f, err)
+	}
+}
+
 // fortran builds testdata/heat.f90. What flang makes is linked without its
 // libraries: it need not run.
 func fortran(t *testing.T, compiler string, flags []string) string {

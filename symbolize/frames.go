@@ -232,8 +232,12 @@ func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string
 	if fn == nil || !fn.Unit().IsFortran() {
 		return ""
 	}
-	if symbol == "MAIN__" {
-		return fn.Names().Name
+	if symbol == "MAIN__" { // so is a program in the source that is called main
+		name, _ := fortranName(symbol)
+		if in := fn.Names().Name; in != symbol {
+			name = in
+		}
+		return name
 	}
 	return strings.TrimRight(strings.TrimRight(symbol, "0123456789"), "._")
 }

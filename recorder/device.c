@@ -6,6 +6,8 @@
  */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "recorder.h"
 
@@ -23,49 +25,83 @@ static struct device {
     ompt_get_record_ompt_t record;
 } devices[DEVICES];
 
-static uint32_t buffers; /* that the runtime has */
+/* buffer is one that was made for a runtime. None is unmapped: one that comes back twice is there still, though empty. */
+static struct buffer {
+    char *memory;  /* BUFFER_SIZE bytes */
+    uint32_t lent; /* the runtime has it */
+} buffers[BUFFERS];
 
 static void on_request(int device, ompt_buffer_t **buffer, size_t *bytes) {
     (void)device;
     *buffer = NULL;
     *bytes = 0;
-    if (__atomic_add_fetch(&buffers, 1, __ATOMIC_RELAXED) <= BUFFERS) {
-        void *p = mmap(NULL, BUFFER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p != MAP_FAILED) {
-            *buffer = p;
-            *bytes = BUFFER_SIZE;
-            return;
+    for (struct buffer *b = buffers; b < buffers + BUFFERS; b++) {
+        uint32_t no = 0;
+        if (__atomic_load_n(&b->lent, __ATOMIC_RELAXED) != 0 ||
+            !__atomic_compare_exchange_n(&b->lent, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        if (b->memory == NULL) {
+            void *p = mmap(NULL, BUFFER_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (p == MAP_FAILED) {
+                __atomic_store_n(&b->lent, 0, __ATOMIC_RELEASE);
+                return;
+            }
+            __atomic_store_n(&b->memory, (char *)p, __ATOMIC_RELEASE);
         }
+        *buffer = b->memory;
+        *bytes = BUFFER_SIZE;
+        return;
     }
-    __atomic_sub_fetch(&buffers, 1, __ATOMIC_RELAXED);
 }
 
-static void keep(int device, const ompt_record_ompt_t *r) {
+/* lent_at is the buffer that the runtime has, and in which this lies: where several devices share one, some hand over a
+ * part of it. */
+static struct buffer *lent_at(const char *at) {
+    for (struct buffer *b = buffers; b < buffers + BUFFERS; b++) {
+        const char *memory = __atomic_load_n(&b->memory, __ATOMIC_ACQUIRE);
+        if (memory == NULL || at < memory || at >= memory + BUFFER_SIZE) continue;
+        return __atomic_load_n(&b->lent, __ATOMIC_ACQUIRE) ? b : NULL;
+    }
+    return NULL;
+}
+
+static bool keep(int device, const ompt_record_ompt_t *r) {
     struct slot s;
-    if (!slot_open(&s, false, 1 + text_records(sizeof *r))) return;
+    if (r->type == 0 || r->type > ompt_callback_error) return false;
+    if (!slot_open(&s, false, 1 + text_records(sizeof *r))) return true;
     slot_first(&s, RECORDER_DEVICE, (uint32_t)r->type, 0, (uint32_t)device, r->time, r->target_id);
     slot_text(&s, 1, (const char *)r, sizeof *r);
     slot_close(&s);
+    return true;
+}
+
+/* keep_elsewhere keeps a record that lies in no buffer: a runtime may put it together in memory of its own. The kernel
+ * reads it, which tells what cannot be read. */
+static bool keep_elsewhere(int device, const ompt_record_ompt_t *r) {
+    ompt_record_ompt_t copy;
+    struct iovec from = {(void *)r, sizeof copy}, to = {&copy, sizeof copy};
+    return r != NULL && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof copy && keep(device, &copy);
 }
 
 /* walk keeps the records of a buffer, and returns how many of them could not be. A record that lies in what another one
- * has taken, or not wholly in the buffer, or that has no type, is none. */
-static uint32_t walk(int number, const struct device *d, ompt_buffer_t *buffer, size_t bytes,
+ * has taken, or not wholly in what was handed over, or that has no type, is none. bytes is the size of the buffer, as
+ * OpenMP has it, or that of the records from the first one on, as AMD's runtime does. */
+static uint32_t walk(int number, const struct device *d, const struct buffer *b, ompt_buffer_t *buffer, size_t bytes,
                      ompt_buffer_cursor_t cursor) {
-    uintptr_t first = (uintptr_t)buffer, end = first + bytes, taken = first;
+    uintptr_t memory = (uintptr_t)b->memory, last = memory + BUFFER_SIZE, end = 0, taken = memory;
     uint32_t damaged = 0;
-    for (size_t n = bytes / sizeof(uint64_t); n > 0; n--) {
+    for (size_t n = BUFFER_SIZE / sizeof(uint64_t); n > 0; n--) {
         ompt_buffer_cursor_t next = cursor;
         if (d->type(buffer, cursor) == ompt_record_ompt) {
             const ompt_record_ompt_t *r = d->record(buffer, cursor);
             uintptr_t at = (uintptr_t)r;
+            bool inside = at >= memory && at < last;
+            if (inside && end == 0) end = bytes < last - at ? at + bytes : last;
             bool whole = at >= taken && at <= end && end - at >= sizeof *r && at % sizeof(uint64_t) == 0;
-            if (whole && r->type > 0 && r->type <= ompt_callback_error) {
-                keep(number, r);
-                taken = at + sizeof *r;
-            } else {
+            if (inside ? whole && keep(number, r) : keep_elsewhere(number, r))
+                taken = inside ? at + sizeof *r : taken;
+            else
                 damaged++;
-            }
         }
         if (d->advance(d->handle, buffer, bytes, cursor, &next) == 0 || next == cursor) break;
         cursor = next;
@@ -73,16 +109,25 @@ static uint32_t walk(int number, const struct device *d, ompt_buffer_t *buffer, 
     return damaged;
 }
 
+/* functions are those of a device. Some runtimes give another device's number with their buffers. */
+static const struct device *functions(int device) {
+    if (device >= 0 && device < DEVICES && devices[device].handle != NULL) return &devices[device];
+    for (const struct device *d = devices; d < devices + DEVICES; d++)
+        if (d->handle != NULL) return d;
+    return NULL;
+}
+
 static void on_complete(int device, ompt_buffer_t *buffer, size_t bytes, ompt_buffer_cursor_t begin, int owned) {
     if (buffer == NULL) return;
-    if (bytes > BUFFER_SIZE) bytes = BUFFER_SIZE;
-    if (bytes > 0 && device >= 0 && device < DEVICES && devices[device].handle != NULL) {
-        uint32_t damaged = walk(device, &devices[device], buffer, bytes, begin);
+    struct buffer *b = lent_at(buffer);
+    const struct device *d = functions(device);
+    if (bytes > 0) {
+        uint32_t damaged = b != NULL && d != NULL ? walk(device, d, b, buffer, bytes, begin) : 1;
         if (damaged > 0) record_one(RECORDER_DEVICE, 0, 0, (uint32_t)device, damaged, 0);
     }
-    if (!owned) return;
-    munmap(buffer, BUFFER_SIZE);
-    __atomic_sub_fetch(&buffers, 1, __ATOMIC_RELAXED);
+    if (b == NULL || !owned) return;
+    madvise(b->memory, BUFFER_SIZE, MADV_DONTNEED);
+    __atomic_store_n(&b->lent, 0, __ATOMIC_RELEASE);
 }
 
 void device_trace(int device, ompt_device_t *handle, ompt_function_lookup_t lookup) {

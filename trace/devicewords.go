@@ -73,8 +73,36 @@ func (w Words) ofDevice(e *Event) string {
 		return fmt.Sprintf("device %d is given up", int32(e.Value))
 	case DeviceLoad:
 		return fmt.Sprintf("code is loaded on device %d", int32(e.Value)) + e.size() + e.told()
+	case DeviceRecord:
+		return e.traced()
 	case DeviceUnload:
 		return fmt.Sprintf("code is unloaded from device %d", int32(e.Value))
 	}
 	return fmt.Sprintf("event %d", e.Code)
+}
+
+// traced says the record that a device has traced itself, or how many of them were damaged.
+func (e *Event) traced() string {
+	if e.Kind == 0 {
+		return fmt.Sprintf("damaged records of device %d: %d", int32(e.Value), e.A)
+	}
+	what := fmt.Sprintf("an event of type %d", e.Kind)
+	switch Code(e.Kind) {
+	case Target, TargetEMI:
+		what = "a target construct"
+	case TargetDataOp, TargetDataOpEMI:
+		what = "a data operation"
+		// The body of ompt_record_target_data_op_t lies behind 32 bytes, with optype at 8 and bytes at 48.
+		if b := e.Bytes(); len(b) >= 88 {
+			what = operationOf(uint8(le.Uint32(b[40:])))
+			if n := le.Uint64(b[80:]); n > 0 {
+				what += fmt.Sprintf(", %d bytes", n)
+			}
+		}
+	case TargetSubmit, TargetSubmitEMI:
+		what = "the execution of a kernel"
+	case TargetMap, TargetMapEMI:
+		what = "a mapping of variables"
+	}
+	return fmt.Sprintf("device %d traced %s, at %d of its clock", int32(e.Value), what, e.A)
 }

@@ -74,16 +74,22 @@ func TestDeviceTracing(t *testing.T) {
 	}
 	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size), "emi"},
 		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
-	got, damaged := traced(readRecording(t, p.Process.Pid).of(t, p.Process.Pid))
-	// One of the buffer whose cursor stands, and every second of the one with overlaps.
-	want = append(append(want, want[0]), want[0], want[1], want[2], want[3])
+	g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+	got, damaged := traced(g)
+	testDeviceWords(t, g)
+	// One of the buffer whose cursor stands, every second of the one with overlaps, and all of those that are
+	// put together elsewhere, of the two buffers in two parts, and of the one that comes twice.
+	four := want[:4:4]
+	for _, more := range [][][]byte{four[:1], four, four, four, four, four[:1]} {
+		want = append(want, more...)
+	}
 	for i := range want {
 		if i >= len(got) || !bytes.Equal(got[i], want[i]) {
 			t.Fatalf("record %d of %d, %d wanted, differs", i, len(got), len(want))
 		}
 	}
-	// Between those that overlap three more, and all of two buffers of four.
-	if len(got) != len(want) || damaged != 3+4+4 {
+	// Between those that overlap three more, all of two buffers of four, and two that are no buffers.
+	if len(got) != len(want) || damaged != 3+4+4+2 {
 		t.Errorf("%d records, %d damaged", len(got), damaged)
 	}
 	r, err := omptrecord.Parse(got[1])
@@ -92,5 +98,25 @@ func TestDeviceTracing(t *testing.T) {
 	}
 	if body, ok := r.Body.(*omptrecord.TargetDataOp); !ok || body.Bytes != 1<<40 || body.SrcDeviceNum != -1 {
 		t.Errorf("%+v, error %v", r, err)
+	}
+}
+
+// testDeviceWords looks at what is said of records that a device has traced, and of damaged ones.
+func testDeviceWords(t *testing.T, g ring) {
+	t.Helper()
+	var said []string
+	for i := range g.main {
+		if e := &g.main[i]; e.Code == trace.DeviceRecord {
+			said = append(said, trace.Words{}.Phrase(e))
+		}
+	}
+	for _, want := range []string{
+		"device 3 traced the execution of a kernel, at 1000 of its clock",
+		"device 3 traced a copy to a device, 1099511627776 bytes, at 3000 of its clock",
+		"damaged records of device 3: 4",
+	} {
+		if !slices.Contains(said, want) {
+			t.Errorf("nothing says %q", want)
+		}
 	}
 }

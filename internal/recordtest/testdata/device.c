@@ -15,9 +15,10 @@ static int old;
 static ompt_callback_buffer_request_t request;
 static ompt_callback_buffer_complete_t complete;
 static size_t size;
-static int wrong; /* what the device does wrong */
+static size_t written; /* bytes of the buffer that have records */
+static int wrong;      /* what the device does wrong, or otherwise than others */
 
-enum { RIGHT, STANDING, OVERLAPPING, OUTSIDE, NATIVE, NONE };
+enum { RIGHT, STANDING, OVERLAPPING, OUTSIDE, NATIVE, NONE, ASSEMBLED };
 
 static int set_callback(ompt_callbacks_t event, ompt_callback_t callback) {
   if (old && event >= ompt_callback_target_emi && event <= ompt_callback_target_map_emi) return 1; /* never */
@@ -40,17 +41,18 @@ static int start_trace(ompt_device_t *device, ompt_callback_buffer_request_t r, 
 }
 static int advance(ompt_device_t *device, ompt_buffer_t *buffer, size_t bytes, ompt_buffer_cursor_t at,
                    ompt_buffer_cursor_t *next) {
-  (void)device, (void)buffer;
+  (void)device, (void)buffer, (void)bytes;
   *next = wrong == STANDING ? at : wrong == OVERLAPPING ? at + size / 2 : at + size;
-  return *next + size <= bytes;
+  return *next + size <= written;
 }
 static int record_type(ompt_buffer_t *buffer, ompt_buffer_cursor_t at) {
   (void)buffer, (void)at;
   return wrong == NATIVE ? ompt_record_native : ompt_record_ompt;
 }
 static ompt_record_ompt_t *get_record(ompt_buffer_t *buffer, ompt_buffer_cursor_t at) {
-  static char elsewhere[4096];
+  static char elsewhere[4096], assembled[4096];
   if (wrong == NONE) return NULL;
+  if (wrong == ASSEMBLED) return memcpy(assembled, (char *)buffer + at, size); /* as OpenMP allows */
   return (ompt_record_ompt_t *)(wrong == OUTSIDE ? elsewhere : (char *)buffer + at);
 }
 static ompt_interface_fn_t device_lookup(const char *name) {
@@ -69,16 +71,46 @@ static ompt_interface_fn_t device_lookup(const char *name) {
   return NULL;
 }
 
-/* deliver hands over a buffer with n records, of the number how in what is wrong with it. */
-static void deliver(const char *records, size_t n, int how, int owned) {
+static char *lend(void) {
   ompt_buffer_t *buffer = NULL;
   size_t bytes = 0;
   request(3, &buffer, &bytes);
-  if (buffer == NULL || bytes < n * size) abort(); /* as a runtime does that expects one */
-  memcpy(buffer, records, n * size);
+  if (buffer == NULL || bytes < 1 << 14) abort(); /* as a runtime does that expects one */
+  return buffer;
+}
+
+/* deliver hands over a buffer with n records, of the number how in what is wrong with it. */
+static void deliver(const char *records, size_t n, int how, int owned) {
+  char *buffer = memcpy(lend(), records, n * size);
   wrong = how;
-  complete(3, buffer, n * size, 0, owned);
+  written = n * size;
+  complete(3, buffer, written, 0, owned);
   if (!owned) complete(3, buffer, 0, 0, 1); /* a shared one, given back later */
+}
+
+/* parts hands over a buffer with four records in two parts: of the second, its own bytes, as AMD's runtime does, or the
+ * size of the buffer, as OpenMP has it. */
+static void parts(const char *records, size_t second, int device) {
+  char *buffer = memcpy(lend(), records, 4 * size);
+  wrong = RIGHT;
+  written = size;
+  complete(3, buffer, size, 0, 0);
+  written = 4 * size;
+  complete(device, buffer, second, size, 0);
+  complete(3, buffer, 0, 0, 1);
+}
+
+/* strange hands over what is no buffer of the tool's: one that it has back, and one of the runtime's own. */
+static void strange(const char *records) {
+  static char own[1 << 16] __attribute__((aligned(4096)));
+  char *buffer = memcpy(lend(), records, size);
+  wrong = RIGHT;
+  written = size;
+  complete(3, buffer, size, 0, 1);
+  complete(3, buffer, size, 0, 1);
+  memcpy(own, records, size);
+  complete(3, own, size, 0, 1);
+  memset(own, 0, sizeof own); /* it is there still */
 }
 
 #define CALL(event, types, ...) ((void(*) types)callbacks[ompt_callback_##event])(__VA_ARGS__)
@@ -136,7 +168,10 @@ int main(int argc, char **argv) {
   if (request == NULL) return 3;
   region();
   deliver(records, n, RIGHT, 1);
-  for (int how = STANDING; how <= NONE; how++) deliver(records, 4, how, how % 2);
+  for (int how = STANDING; how <= ASSEMBLED; how++) deliver(records, 4, how, how % 2);
+  parts(records, 3 * size, 3);
+  parts(records, 1 << 16, 0); /* and another device's number, which there is not */
+  strange(records);
   complete(3, NULL, 0, 0, 1);
   complete(99, NULL, 64, 0, 0);
   for (int i = 0; i < 200; i++) { /* asks for many before it gives one back */

@@ -21,8 +21,11 @@ var outsideCalls = map[string]bool{
 
 // inCall is the wait of a thread that sleeps in a system call for what comes from outside of its
 // process: the kernel was interrupted in it, and would begin it again.
-func (nw *nativeWaits) inCall(regs *callbacks.Registers) (wait, bool) {
+func (nw *nativeWaits) inCall(n *native, regs *callbacks.Registers) (wait, bool) {
 	name := arch.SyscallName(regs.Arch, regs.Syscall)
+	if arch.Restarts(regs) && nw.stacks.called(n, "poll") { // the arguments are those of the call before
+		name = "poll"
+	}
 	descriptor, ok := outsideCalls[name]
 	if !ok || !arch.EndsOutside(regs) {
 		return wait{}, false

@@ -64,7 +64,7 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 		if w, ok := nw.awaitsInterpreter(n, 0, 0); ok { // between two of its waits
 			return w, true
 		}
-		return nw.inCall(regs)
+		return nw.inCall(n, regs)
 	}
 	finders := []func(*native, uint64, uint32) (wait, bool){
 		nw.joins, nw.locksMutex, nw.locksReadWrite, nw.awaitsInterpreter, nw.awaitsCondition,

@@ -22,8 +22,8 @@ type Evidence struct {
 	// nor a runtime is on it, as while a thread is being started.
 	Outside bool
 	// TailCalled is set when a tail call removed the program's frame: the innermost
-	// frames are the C library's, blocked in a system call that no OpenMP runtime makes
-	// (ProgramCall), directly above those of a runtime.
+	// frames are the C library's, directly above those of a runtime, and blocked in a system call
+	// that no OpenMP runtime makes (ProgramCall), or called by a pointer.
 	TailCalled bool
 	// Cut tells that the stack could not be followed to user code: what is behind
 	// the last frame is unknown.

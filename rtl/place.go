@@ -65,9 +65,13 @@ func ProgramCall(name string) bool { return slices.Contains(programCalls, name) 
 
 // Working says why a thread at PlaceUser executes the program's code.
 func (ev *Evidence) Working() string {
-	if ev.TailCalled {
+	switch {
+	case ev.TailCalled && ProgramCall(ev.Syscall):
 		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task "+
 			"ended in a tail call to it", ev.Syscall)
+	case ev.TailCalled:
+		return "in the C library, which no OpenMP runtime calls by a pointer: the function of its region or task, " +
+			"which the runtime called so, ended in a tail call"
 	}
 	return "its innermost frame is user code"
 }

@@ -29,6 +29,30 @@ func (h *History) About(rec *trace.Recording) *picture.Recording {
 	for _, err := range rec.Problems {
 		out.Problems = append(out.Problems, err.Error())
 	}
+	out.Problems = append(out.Problems, h.unnamed(rec)...)
+	return out
+}
+
+// unnamed says of which files that events come from there are no names and lines, as they are not there or are
+// of another build. The newest records of each ring show which files those are.
+func (h *History) unnamed(rec *trace.Recording) (out []string) {
+	const few = 256
+	told := map[string]bool{}
+	for _, t := range rec.Threads {
+		first, ok := t.Main.Back(few)
+		if !ok {
+			continue
+		}
+		c := t.Main.Since(first.Time)
+		for e := (trace.Event{}); c.Next(&e); {
+			m := h.sym.Module(e.PC)
+			if m == nil || m.Image != nil || m.Err == nil || told[m.Path] {
+				continue
+			}
+			told[m.Path] = true
+			out = append(out, fmt.Sprintf("%s: no functions, lines and names of locks: %v", m.Path, m.Err))
+		}
+	}
 	return out
 }
 

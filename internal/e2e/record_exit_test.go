@@ -47,6 +47,19 @@ func TestRecordSaveExitInWorker(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	output(t, "record", "--library", omptest.Recorder(t), "--save", file, "--", exe)
+	_, out, _ := output(t, "trace", file)
+	if !strings.Contains(out, "exits.c:6") || strings.Contains(out, "no functions") {
+		t.Errorf("trace prints %s", out)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := output(t, "trace", file) // without the program it says why it names nothing
+	if status != 0 || !strings.Contains(out, exe+": no functions, lines and names of locks: ") ||
+		!strings.Contains(out, "comes to a barrier") {
+		t.Errorf("trace: exit status %d, printed %s%s", status, out, errs)
+	}
 }
 
 const leavesChild = `#include <omp.h>

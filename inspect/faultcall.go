@@ -59,7 +59,7 @@ func (c *crash) callee(fr unwind.Frame, calls bool, inner *picture.Frame) *pictu
 	if calls {
 		name = c.code.callTarget(fr.PC)
 	}
-	if name == "" || inner.Kind == picture.FrameUser {
+	if name == "" || inner.Kind == picture.FrameUser && inner.Function != "" {
 		return out
 	}
 	out.Function = symbolize.Demangle(name) // the C library's own names say less

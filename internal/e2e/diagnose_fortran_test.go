@@ -16,7 +16,7 @@ func fortranVerdicts() []expectation {
 			says:  []string{"in bank::transfer", "verdict_fortran_locks.f90:23"}}
 	}
 	in := func(lanes string, e expectation) expectation { e.only = lanes; return e }
-	return append(fortranIterations(), []expectation{
+	return append(slices.Concat(fortranIterations(), fortranDeaths()), []expectation{
 		cycle("0", "first", "second"),
 		in("libgomp-O0", cycle("1", "paid", "unpaid")), in("libomp", cycle("1", "ledger_", "ledger_+0x8")),
 		in("libgomp", cycle("2", "locks(0)", "locks(3)")),
@@ -60,14 +60,23 @@ func fortranVerdicts() []expectation {
 			certainty: "certain", threads: 1, says: []string{"num_threads"}},
 		{program: "verdict_fortran_one", args: []string{"2"}, only: "libgomp", kind: "one_thread", info: true,
 			certainty: "certain", threads: 1, says: []string{"if clause was false"}},
+	}...)
+}
+
+// fortranDeaths are programs that die.
+func fortranDeaths() []expectation {
+	return []expectation{
 		{program: "verdict_fortran_died", args: []string{"0"}, crash: true, kind: "stack_overflow", threads: 1,
 			env: []string{"OMP_STACKSIZE=2M"}, says: []string{"stack of 2M", "grid::mean", "large arrays"}},
 		{program: "verdict_fortran_died", args: []string{"1"}, crash: true, kind: "crash", certainty: "certain",
-			threads: 1, says: []string{"dereferenced a null pointer in grid::fill verdict_fortran_died.f90:45",
+			threads: 1, says: []string{"dereferenced a null pointer in grid::fill verdict_fortran_died.f90:46",
 				"it holds lock rows, which thread 0"}},
 		{program: "verdict_fortran_died", args: []string{"2"}, crash: true, kind: "stack_overflow", threads: 1,
 			says: []string{"grid::smooth", "recursion"}},
-	}...)
+		{program: "verdict_fortran_died", args: []string{"3"}, only: "libgomp", crash: true, kind: "crash",
+			certainty: "certain", threads: 1, says: []string{"dereferenced a null pointer in _gfortran_",
+				" (libgfortran.so", "), called at ", "verdict_fortran_died.f90:74"}},
+	}
 }
 
 // fortranIterations are loops with dependences, which flang 19 does not have yet.

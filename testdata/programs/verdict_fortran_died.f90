@@ -1,5 +1,6 @@
 ! A worker dies: a local array is larger than its stack (0), a pointer that points to nothing is
-! used, with a lock taken that another thread waits for (1), a procedure calls itself without end (2).
+! used, with a lock taken that another thread waits for (1), a procedure calls itself without end (2),
+! or a text is read that a pointer to nothing has (3).
 module grid
   use, intrinsic :: iso_c_binding
   use omp_lib
@@ -56,6 +57,8 @@ contains
   subroutine work(what)
     integer, value :: what
     real(8) :: change(16)
+    character(8), pointer :: entry
+    nullify (entry)
     select case (what)
     case (0)
       call truth_f_write()
@@ -66,6 +69,9 @@ contains
       call truth_f_write()
       change = 0
       call smooth(1, change)
+    case (3)
+      call truth_f_write()
+      read (entry, *) change(1)
     end select
   end subroutine
 end module

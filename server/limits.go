@@ -43,6 +43,7 @@ type Patience struct {
 	Arrival   time.Duration // within which the first message of a call must have come (30 s)
 	Unread    time.Duration // that an answer may wait for its client to read (30 s)
 	Reclaim   time.Duration // after which memory that calls have left is released (5 s)
+	Answer    time.Duration // that a silent client may take to answer whether it is there (20 s)
 }
 
 func (p Patience) orDefault() Patience {
@@ -51,6 +52,7 @@ func (p Patience) orDefault() Patience {
 		Arrival:   cmp.Or(p.Arrival, 30*time.Second),
 		Unread:    cmp.Or(p.Unread, 30*time.Second),
 		Reclaim:   cmp.Or(p.Reclaim, 5*time.Second),
+		Answer:    cmp.Or(p.Answer, aliveWithin),
 	}
 }
 

@@ -28,7 +28,7 @@ const manyClients = 200
 // in a session of its own.
 func TestManyClients(t *testing.T) {
 	// They share the processors of a small machine: none is late.
-	patience := Patience{Admission: time.Hour, Arrival: time.Hour, Unread: time.Hour}
+	patience := Patience{Admission: time.Hour, Arrival: time.Hour, Unread: time.Hour, Answer: time.Hour}
 	s, address := start(t, Config{Limits: Limits{Call: time.Hour, Patience: patience}})
 	r := core(t, "many", "256")
 	want := direct(t, r.Core)

@@ -123,7 +123,7 @@ func New(cfg Config) *Server {
 		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(connWindow),
 		grpc.ForceServerCodecV2(sized{encoding.GetCodecV2("proto")}),
 		// A client that vanished without a word is found by asking it.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: aliveWithin,
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveEvery, Timeout: cfg.Limits.Patience.Answer,
 			MaxConnectionIdle: cfg.Limits.Idle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveWithin, PermitWithoutStream: true}),
 	}
@@ -149,7 +149,7 @@ const (
 	connWindow = 2 * window
 	// aliveEvery is how often a silent client is asked whether it is there.
 	aliveEvery = time.Minute
-	// aliveWithin is how long it may take to answer.
+	// aliveWithin is how long it may take to answer, and how often it may ask itself.
 	aliveWithin = 20 * time.Second
 )
 

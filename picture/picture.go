@@ -333,7 +333,7 @@ func (t *Task) Unfinished() bool { return t.Kind != TaskImplicit && t.State != T
 func InnermostUser(fs []Frame) int {
 	i := innermostUser(fs)
 	for j := max(i, 0); j < len(fs); j++ {
-		if fs[j].Kind == FrameUser && !fs[j].OfLanguage() {
+		if fs[j].Kind == FrameUser && !fs[j].ofLanguage() {
 			return innermostUser(fs[j:]) + j
 		}
 	}
@@ -347,9 +347,9 @@ var (
 	languageNames = []string{"std::", "void std::", "bool std::", "__gnu_cxx::", "__gthread_"}
 )
 
-// OfLanguage reports whether a frame is that of a function of C++'s standard library, which is in
+// ofLanguage reports whether a frame is that of a function of C++'s standard library, which is in
 // headers for the most part.
-func (f *Frame) OfLanguage() bool {
+func (f *Frame) ofLanguage() bool {
 	in := func(s string) func(string) bool { return func(part string) bool { return strings.Contains(s, part) } }
 	begins := func(p string) bool { return strings.HasPrefix(f.Function, p) }
 	return slices.ContainsFunc(languagePaths, in(f.File)) || slices.ContainsFunc(languageNames, begins) ||

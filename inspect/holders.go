@@ -110,7 +110,7 @@ func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 // ownOf is the innermost of some functions, inlined into one another, that is the program's own; the first if
 // all are those of headers of C++'s library.
 func ownOf(fs []picture.Frame) int {
-	return max(0, slices.IndexFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }))
+	return max(0, slices.IndexFunc(fs, ofPeople))
 }
 
 // suspended is where a holder was given another task to execute while it had the lock, and the

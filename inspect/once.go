@@ -127,7 +127,7 @@ func (nw *nativeWaits) onceFrom(c onceCall) *picture.Frame {
 			continue
 		}
 		for _, f := range nw.code.placed(st.frames[i], kindUser) {
-			if f.Line != 0 && !ofHeader(f) {
+			if ofPeople(f) {
 				return &f
 			}
 		}

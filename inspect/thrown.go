@@ -89,7 +89,7 @@ func (x *exceptions) outOfHeaders(st *stack, i, left int) int {
 	for j := max(i, 0); j < len(st.frames) && st.kinds[j] == kindUser; j++ {
 		fs := x.code.frames(st.frames[j], kindUser)
 		switch {
-		case slices.ContainsFunc(fs, func(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }):
+		case slices.ContainsFunc(fs, ofPeople):
 			return j
 		case !slices.ContainsFunc(fs, ofHeader) || j == left:
 			return i
@@ -116,11 +116,11 @@ func (x *exceptions) programFrame(f frame, kind frameKind) *picture.Frame {
 // peoplesCode is, of a frame and what is inlined in it, the first that is no header of the
 // C++ library.
 func peoplesCode(fs []picture.Frame) *picture.Frame {
-	i := slices.IndexFunc(fs, func(f picture.Frame) bool {
-		return f.Line != 0 && !ofHeader(f)
-	})
-	return &fs[max(i, 0)]
+	return &fs[ownOf(fs)]
 }
+
+// ofPeople reports whether a frame has a line, which is in no header of the C++ library.
+func ofPeople(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }
 
 // remains finds the call that threw in the memory of frames that are gone.
 func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int) (*picture.Frame, bool) {

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "old.h"
+#include "old_locks.h"
 #include "state.h"
 
 typedef uint64_t parallel_id;
@@ -43,7 +44,7 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
     on_implicit_task(ompt_scope_end, &parallel, task, 0, 0, ompt_task_implicit);
 }
 
-/* WAIT has the two callbacks of a wait of a task, MUTEX those of one kind of mutual exclusion. */
+/* WAIT has the two callbacks of a wait of a task, WORK those of a worksharing construct. */
 #define WAIT(name, event, kind)                                           \
     static void name##_begin(ompt_data_t *task, parallel_id id) {         \
         ompt_data_t parallel = {.value = id};                             \
@@ -53,11 +54,6 @@ static void implicit_exit(ompt_data_t *task, parallel_id id) {
         ompt_data_t parallel = {.value = id};                             \
         event(kind, ompt_scope_end, &parallel, task, NULL);               \
     }
-#define MUTEX(name, kind)                                                                        \
-    static void name##_wait(ompt_wait_id_t id) { on_mutex_acquire(kind, 0, 0, id, NULL); }       \
-    static void name##_acquired(ompt_wait_id_t id) { on_mutex_acquired(kind, id, NULL); }        \
-    static void name##_released(ompt_wait_id_t id) { on_mutex_released(kind, id, NULL); }
-
 #define WORK(name, kind)                                                  \
     static void name##_begin(ompt_data_t *task, parallel_id id) {         \
         ompt_data_t parallel = {.value = id};                             \
@@ -76,11 +72,6 @@ WORK(loop, 1)
 WORK(sections, 2)
 WORK(single, 3)
 WORK(others, 4)
-MUTEX(lock, ompt_mutex_lock)
-MUTEX(nest, ompt_mutex_nest_lock)
-MUTEX(critical, ompt_mutex_critical)
-MUTEX(atomic, ompt_mutex_atomic)
-MUTEX(ordered, ompt_mutex_ordered)
 
 static void master_begin(ompt_data_t *task, parallel_id id) {
     on_masked(ompt_scope_begin, &(ompt_data_t){.value = id}, task, NULL);
@@ -89,14 +80,6 @@ static void master_end(ompt_data_t *task, parallel_id id) {
     on_masked(ompt_scope_end, &(ompt_data_t){.value = id}, task, NULL);
 }
 static void flushed(ompt_data_t *thread) { on_flush(thread, NULL); }
-static void control(uint64_t command, uint64_t modifier) { on_control_tool(command, modifier, NULL, NULL); }
-
-static void nest_again(ompt_wait_id_t id) { on_nest_lock(ompt_scope_begin, id, NULL); }
-static void nest_less(ompt_wait_id_t id) { on_nest_lock(ompt_scope_end, id, NULL); }
-static void lock_made(ompt_wait_id_t id) { on_lock_init(ompt_mutex_lock, 0, 0, id, NULL); }
-static void lock_gone(ompt_wait_id_t id) { on_lock_destroy(ompt_mutex_lock, id, NULL); }
-static void nest_made(ompt_wait_id_t id) { on_lock_init(ompt_mutex_nest_lock, 0, 0, id, NULL); }
-static void nest_gone(ompt_wait_id_t id) { on_lock_destroy(ompt_mutex_nest_lock, id, NULL); }
 
 /* By the numbers of the draft's ompt_event_t (A.2). Barriers and taskwaits are told by the waits, which those at the
  * ends of regions have, too, or by the constructs where a runtime does not tell waits. */

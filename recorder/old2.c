@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "old.h"
+#include "old_locks.h"
 #include "state.h"
 
 typedef uint64_t id;
@@ -57,12 +58,6 @@ static void initial_end(id parallel, id task) { implicit(ompt_scope_end, paralle
         on_work(kind, endpoint, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, 0, NULL); \
     }                                                                                                      \
     SCOPE(name)
-/* A mutex has three callbacks. */
-#define MUTEX(name, kind)                                                                         \
-    static void name##_wait(ompt_wait_id_t w) { on_mutex_acquire(kind, 0, 0, w, NULL); }          \
-    static void name##_acquired(ompt_wait_id_t w) { on_mutex_acquired(kind, w, NULL); }           \
-    static void name##_released(ompt_wait_id_t w) { on_mutex_released(kind, w, NULL); }
-
 SYNC(barrier, on_sync_region, ompt_sync_region_barrier)
 SYNC(taskwait, on_sync_region, ompt_sync_region_taskwait)
 SYNC(taskgroup, on_sync_region, ompt_sync_region_taskgroup)
@@ -72,11 +67,6 @@ WORK(sections, 2)
 WORK(single, 3)
 WORK(others, 4)
 WORK(workshare, 5)
-MUTEX(lock, ompt_mutex_lock)
-MUTEX(nest, ompt_mutex_nest_lock)
-MUTEX(critical, ompt_mutex_critical)
-MUTEX(atomic, ompt_mutex_atomic)
-MUTEX(ordered, ompt_mutex_ordered)
 
 static void master_begin(id parallel, id task) {
     on_masked(ompt_scope_begin, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
@@ -84,14 +74,6 @@ static void master_begin(id parallel, id task) {
 static void master_end(id parallel, id task) {
     on_masked(ompt_scope_end, &(ompt_data_t){.value = parallel}, &(ompt_data_t){.value = task}, NULL);
 }
-static void control(uint64_t command, uint64_t modifier) { on_control_tool(command, modifier, NULL, NULL); }
-
-static void nest_again(ompt_wait_id_t w) { on_nest_lock(ompt_scope_begin, w, NULL); }
-static void nest_less(ompt_wait_id_t w) { on_nest_lock(ompt_scope_end, w, NULL); }
-static void lock_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_lock, 0, 0, w, NULL); }
-static void lock_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_lock, w, NULL); }
-static void nest_made(ompt_wait_id_t w) { on_lock_init(ompt_mutex_nest_lock, 0, 0, w, NULL); }
-static void nest_gone(ompt_wait_id_t w) { on_lock_destroy(ompt_mutex_nest_lock, w, NULL); }
 
 /* By the numbers of ompt_event_t. The waits of barriers and taskwaits begin and end with their regions (SYNC), and are
  * asked for where a runtime does not tell of these. */

@@ -10,32 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of types and of lines.
 const (
-	maxColumns = 120
-	maxReceive = 40 // methods of one type
-	maxFields  = 15 // fields of one struct
+	maxColumns = 120 // of a line
 	tabColumns = 4
 )
-
-// large are the types that break a limit, with the reason: a type that is cut up goes out
-// of the table.
-var large = map[string]string{
-	"internal/omptest.ThreadTruth":        "what a program's thread says of itself, as JSON",
-	"picture.Facts":                       "the JSON contract, as wide as its noun",
-	"picture.Target":                      "the JSON contract, as wide as its noun",
-	"picture.Thread":                      "the JSON contract, as wide as its noun",
-	"rtl/libgomp.globals":                 "a table: one field for each field of the runtime's structures",
-	"rtl/libgomp.taskFields":              "a table: one field for each field of the runtime's structures",
-	"rtl/libgomp.teamFields":              "a table: one field for each field of the runtime's structures",
-	"rtl/libgomp.threadFields":            "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.Layout":            "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.dispPrivateFields": "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.Globals":           "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.taskdataFields":    "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.teamFields":        "a table: one field for each field of the runtime's structures",
-	"rtl/libomp/locate.threadFields":      "a table: one field for each field of the runtime's structures",
-}
 
 // lonely are the exported names of internal packages that no other package mentions,
 // with the reason.
@@ -76,46 +54,7 @@ func quotedLines(s source) map[int]bool {
 	return lines
 }
 
-// TestTypeSize keeps types to one responsibility.
-func TestTypeSize(t *testing.T) {
-	methods, broken := map[string]int{}, map[string]bool{}
-	check := func(name string, n, most int, what string) {
-		if n <= most {
-			return
-		}
-		if broken[name] = true; large[name] == "" {
-			t.Errorf("%s has %d %s, more than %d", name, n, what, most)
-		}
-	}
-	for _, s := range sources(t) {
-		if s.test {
-			continue
-		}
-		for _, d := range s.ast.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-				methods[s.pkg+"."+receiverName(f)]++
-			}
-		}
-		ast.Inspect(s.ast, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.TypeSpec); ok {
-				if body, ok := spec.Type.(*ast.StructType); ok {
-					check(s.pkg+"."+spec.Name.Name, body.Fields.NumFields(), maxFields, "fields")
-				}
-			}
-			return true
-		})
-	}
-	for name, n := range methods {
-		check(name, n, maxReceive, "methods")
-	}
-	for name, why := range large {
-		if !broken[name] {
-			t.Errorf("%s breaks no limit any more: take it (%s) out of the table", name, why)
-		}
-	}
-}
-
-// receiverName is the name of the type that a method belongs to.
+// receiverName returns the name of the type that a method belongs to.
 func receiverName(f *ast.FuncDecl) string {
 	x := f.Recv.List[0].Type
 	for {

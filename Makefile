@@ -12,12 +12,7 @@ CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-s
 VERSION ?= 0.1.0-dev$(addprefix +,$(shell git describe --always --dirty 2>/dev/null))
 # gRPC's own tracing, which nothing here shows, is left out.
 TAGS := grpcnotrace
-# main.entry sees whether the standard output was closed, which Go hides.
-LDFLAGS := -s -w -E main.entry -X main.version=$(VERSION)
-# On x86-64 the file has two programs: the whole one, and a lean one that has only the verbs of
-# one look, for which gRPC and HTTP are not initialised. It begins at LEAN_AT in memory.
-LEAN_AT := 0x40001000
-JOINELF = GOARCH= GOOS= $(GO) run ./internal/joinelf
+LDFLAGS := -s -w -X main.version=$(VERSION)
 # Debian packages: compilers, a debugger, and the tools that tests compare with.
 PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev libclang-rt-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 TEST_TIMEOUT := 45m
@@ -63,15 +58,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
 build: ## build bin/ompd-inspect, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN).whole ./cmd/ompd-inspect
-ifeq ($(shell $(GO) env GOARCH),amd64)
-	@whole=$$($(JOINELF) $(BIN).whole) && CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS),lean \
-		-ldflags "$(LDFLAGS) -T $(LEAN_AT)" -asmflags "-D=WHOLE=$$whole" -o $(BIN).lean ./cmd/ompd-inspect
-	@$(JOINELF) $(BIN).whole $(BIN).lean $(BIN); status=$$?; rm $(BIN).lean $(BIN).whole; exit $$status
-else
-	@mv $(BIN).whole $(BIN)
-endif
-	@$(BIN) version | grep -qF '$(VERSION)' || { echo "$(BIN) does not say that it is $(VERSION)" >&2; exit 1; }
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
 
 libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
 	$(CC) $(CSTRICT) -fPIC -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
@@ -151,7 +138,6 @@ soak-states: deps ## look at recorded programs N times: states that are inferred
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	$(GO) vet ./...
-	$(GO) vet -tags lean ./cmd/ompd-inspect ./internal/report ./symbolize ./session
 	$(GO) tool staticcheck ./...
 	$(GO) tool go-errorlint ./...
 	git ls-files | grep -v -e '\.zst$$' -e '\.png$$' -e '\.sum$$' -e '/testdata/fuzz/' | xargs $(GO) tool misspell -error -i rela

@@ -113,7 +113,6 @@ var imports = map[string][]string{
 	"cmd/ompd-inspect":   {"internal/cli"},
 	"internal/e2e":       nil,
 	"internal/generated": nil,
-	"internal/joinelf":   nil,
 	"internal/jobs": {
 		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
 		"symbolize", "watch",

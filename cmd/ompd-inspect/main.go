@@ -25,9 +25,7 @@ const (
 func main() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
-	c := cli.Command{
-		Version: version, Stdin: os.Stdin, Stdout: standardOutput(), Stderr: os.Stderr, Alone: true, Whole: whole,
-	}
+	c := cli.Command{Version: version, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true}
 	os.Exit(c.Run(interruptible(), os.Args[1:]))
 }
 

@@ -14,7 +14,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
 
+	"github.com/ompd-inspect/ompd-inspect/client"
 	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 )
 
@@ -24,9 +26,6 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 	// Alone says that the process ends with the command, so that it may give up rights.
 	Alone bool
-	// Whole goes on as the whole program with the same command line, in a build that has only
-	// the verbs of one look (lean.go); it returns if that is not possible.
-	Whole func() error
 }
 
 // usageError is an error of the command line.
@@ -42,11 +41,6 @@ func (c Command) Run(ctx context.Context, args []string) int {
 
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
-	if !answers(args) {
-		err := a.whole()
-		fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
-		return ExitError
-	}
 	root := a.command()
 	root.SetArgs(withDefaultVerb(root, args))
 	help := &remembering{Writer: a.Stdout}
@@ -83,9 +77,6 @@ func (a *app) run(args []string) int {
 	}
 	var usage usageError
 	wrong := errors.As(err, &usage) || strings.HasPrefix(err.Error(), "unknown ")
-	if wrong && a.Whole != nil {
-		_ = a.Whole() // it may know better what is wrong; if it is not to be had, this is it
-	}
 	if !errors.Is(err, errReported) {
 		fmt.Fprintf(a.Stderr, "ompd-inspect: %v\n", err)
 	}
@@ -98,12 +89,10 @@ func (a *app) run(args []string) int {
 	return ExitError
 }
 
-// whole goes on as the whole program, or says why not.
-func (c Command) whole() error {
-	if c.Whole == nil {
-		return errors.New("this build has only the verbs of one look")
-	}
-	return c.Whole()
+// canceled reports whether a look ended because its context did, here or at a server.
+func canceled(err error) bool {
+	var e *client.Error
+	return errors.Is(err, context.Canceled) || errors.As(err, &e) && e.Code == codes.Canceled
 }
 
 // remembering is a writer that remembers an error: who prints the help does not.
@@ -193,9 +182,3 @@ func withDefaultVerb(root *cobra.Command, args []string) []string {
 // builtin are the verbs that cobra adds when it executes.
 var builtin = []*cobra.Command{{Use: "help"}, {Use: "completion"}, {Use: cobra.ShellCompRequestCmd},
 	{Use: cobra.ShellCompNoDescRequestCmd}}
-
-// otherVerbs are the verbs that take more than one look at a core or a process of this
-// machine: a lean build (lean.go) leaves them to the whole program.
-var otherVerbs = []string{
-	"dap", "dlv", "job", "job-node", "libompd", "ps", "record", "run", "serve", "symbols", "trace", "view", "watch",
-}

@@ -1,5 +1,3 @@
-//go:build !lean
-
 package cli
 
 import (
@@ -12,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
@@ -20,6 +19,22 @@ import (
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
+
+// beyond are the targets that are not looked at by this process itself.
+type beyond struct {
+	server serverOptions
+	at     *client.Client  // a connection that is there already; nil without
+	lent   *session.Target // a target that is open already, the only one then; nil without
+}
+
+// flags adds the flags that name a server.
+func (b *beyond) flags(root *cobra.Command) { b.server.flags(root) }
+
+// remote reports whether verbs look at targets of a server.
+func (b *beyond) remote() bool { return b.at != nil || b.server.address != "" }
+
+// has reports whether a target is one of them.
+func (b *beyond) has(name string) bool { return b.remote() || strings.HasPrefix(name, delve.Scheme) }
 
 // remoteTarget is a target of a server. It answers by itself.
 type remoteTarget struct {

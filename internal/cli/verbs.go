@@ -78,7 +78,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 		Version:       a.Version,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return withoutTarget(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	f := root.PersistentFlags()
@@ -131,10 +131,12 @@ func (a *app) verbs() []*cobra.Command {
 		v.Flags().BoolVar(&a.all, "all", false, "fold nothing: one line for each thread, task and frame, also where "+
 			"many are alike")
 	}
-	return withOthers(a, []*cobra.Command{
+	return []*cobra.Command{
 		whole, a.diagnoseVerb(), threads, regions, a.tasksVerb(), a.icvsVerb(), stacks,
 		a.breakpointsVerb(), a.layoutVerb(), a.doctorVerb(), a.versionVerb(),
-	})
+		dlvVerb(a), a.psVerb(), a.watchVerb(), a.runVerb(), a.recordVerb(), traceVerb(a),
+		a.symbolsVerb(), a.serveVerb(), jobVerb(a), jobNodeVerb(a), a.dapVerb(), viewVerb(a), a.libompdVerb(),
+	}
 }
 
 // verb makes a verb that prints parts of a picture of one target.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/web"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
@@ -75,12 +76,9 @@ func (d drawingPrinter) Look(*watch.Look) error { return d.only() }
 
 func (d drawingPrinter) only() error { return Check(d.format, none) }
 
-// pageStart begins web.Start, which lean builds do not have.
-const pageStart = "<!DOCTYPE html>\n<!-- ompd-inspect:"
-
 // starts are how files in the formats that name their maker begin.
 var starts = []string{
-	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", pageStart,
+	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
 	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,
 }
 

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -327,12 +328,17 @@ func (t *tracer) threads(p *Process) []thread {
 	return list
 }
 
-// peek reads what is known of a thread in uninterruptible sleep. If it has just
-// woken up, it stops after all.
+// peek reads the registers of a thread in uninterruptible sleep, as far as /proc has them. A
+// thread that woke up meanwhile has none there: it stops as soon as it gets a processor, which
+// is waited for as for any other thread.
 func (t *tracer) peek(p *Process, k *task) thread {
 	for begin := time.Now(); ; time.Sleep(firstNap) {
 		th := p.peekThread(k.tid, 0)
-		if th.err == nil || t.look(k) || time.Since(begin) > deepSleep {
+		limit := deepSleep
+		if errors.Is(th.err, ErrRunning) {
+			limit = stopTime
+		}
+		if th.err == nil || t.look(k) || time.Since(begin) > limit {
 			return th
 		}
 	}

@@ -46,8 +46,9 @@ type Pause struct {
 	// Stranded are the threads that wait in code which is not mapped any more: nothing
 	// was stopped, as the process would die of it.
 	Stranded []callbacks.ThreadID
-	// Running are the threads whose registers are not known, or not certain,
-	// because they ran.
+	// Running are the threads whose registers are missing, or not certain,
+	// because they ran: nothing was stopped, or they were in uninterruptible sleep
+	// when the others were, and woke up meanwhile.
 	Running []callbacks.ThreadID
 }
 
@@ -213,6 +214,7 @@ func (l *looker) stopping() (answer, err error) {
 		}
 		r := l.p.reader(s, nil)
 		r.before = before
+		l.pause.Running = running(threads)
 		answer = l.f(l.p.view(r, rosterOf(threads)))
 		if len(r.missed) == 0 {
 			return answer, nil
@@ -229,7 +231,9 @@ func (l *looker) holding() (answer, err error) {
 		if err := l.p.refresh(); err != nil {
 			return err
 		}
-		v := l.p.view(l.p.reader(nil, nil), rosterOf(t.threads(l.p)))
+		threads := t.threads(l.p)
+		l.pause.Running = running(threads)
+		v := l.p.view(l.p.reader(nil, nil), rosterOf(threads))
 		v.held = true
 		answer = l.f(v)
 		return nil
@@ -250,18 +254,24 @@ func (l *looker) unstopped() (answer, err error) {
 		}
 		r := l.p.reader(a, b)
 		answer = l.f(l.p.view(r, rosterOf(threads)))
-		l.pause.Running = nil
-		for _, t := range threads {
-			if t.err != nil {
-				l.pause.Running = append(l.pause.Running, callbacks.LWP(t.lwp))
-			}
-		}
+		l.pause.Running = running(threads)
 		l.pause.Unsettled = r.unsettled(round == maxStops)
 		if len(r.missed) == 0 || round == maxStops {
 			return answer, nil
 		}
 		l.want.missed(r)
 	}
+}
+
+// running returns the threads whose registers are missing, or not certain.
+func running(threads []thread) []callbacks.ThreadID {
+	var list []callbacks.ThreadID
+	for _, t := range threads {
+		if t.err != nil {
+			list = append(list, callbacks.LWP(t.lwp))
+		}
+	}
+	return list
 }
 
 // unsettled are the words that changed while they were read. In the last round

@@ -3,10 +3,13 @@ package live
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/callbacks/callbackstest"
@@ -262,6 +265,82 @@ func TestDeepSleep(t *testing.T) {
 		moves(t, p)
 	}
 	prog.finish()
+}
+
+// TestDeepSleepEnds wakes a thread that could not be stopped after the others have stopped, on a
+// processor that another program keeps busy, so that it gets no time of it for a while.
+func TestDeepSleepEnds(t *testing.T) {
+	prog := startProgram(t, "deep.c")
+	p := openProcess(t, prog.pid, Options{})
+	slow := uint64(deepThread(t, prog.pid))
+	const leastPriority = 19
+	if err := unix.Setpriority(unix.PRIO_PROCESS, int(slow), leastPriority); err != nil {
+		t.Fatal(err)
+	}
+	busy := startProgram(t, "deep.c")
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	for _, pid := range []int{prog.pid, busy.pid} {
+		tids, err := taskIDs(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tid := range tids {
+			if err := unix.SchedSetaffinity(tid, &one); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var list []thread
+	err := p.stopped(background, &Pause{}, func(tr *tracer) error {
+		if k := tr.byTID[int(slow)]; k == nil || k.state != asleep {
+			t.Errorf("the thread is not asleep: %+v", k)
+		}
+		_, err := io.WriteString(prog.in, "x\n")
+		for asleep := true; asleep && err == nil; {
+			var fields []string
+			if fields, err = statFields(taskPath(prog.pid, int(slow), "stat")); err == nil {
+				asleep = fields[0] == "D"
+			}
+		}
+		list = tr.threads(p)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if th := newRoster(list).find(slow); len(list) != 3 || th == nil || th.err != nil || th.regs.PC() == 0 {
+		t.Errorf("%d threads, the one that woke up: %+v", len(list), th)
+	}
+	want := []callbacks.ThreadID{callbacks.LWP(2)}
+	if got := running([]thread{{lwp: 1}, {lwp: 2, err: ErrRunning}}); !slices.Equal(got, want) {
+		t.Errorf("threads without registers: %v", got)
+	}
+	prog.expect("OK")
+	busy.finish()
+}
+
+// deepThread returns the thread of a process that is in uninterruptible sleep, once there is one.
+func deepThread(t *testing.T, pid int) int {
+	t.Helper()
+	for {
+		tids, err := taskIDs(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tid := range tids {
+			if fields, err := statFields(taskPath(pid, tid, "stat")); err == nil && fields[0] == "D" {
+				return tid
+			}
+		}
+	}
 }
 
 // TestTogether looks at one process from several goroutines at once.

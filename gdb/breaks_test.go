@@ -68,6 +68,7 @@ func TestBreakAndStep(t *testing.T) {
 		checkSteps(t, e, "main._omp_fn.")
 	})
 	t.Run("gdbserver", func(t *testing.T) {
+		omptest.Program(t, "gdbserver")
 		t.Parallel()
 		r := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "events"}), Runtime: omptest.RuntimeOf(t, 16)}
 		checkLibomp(t, eventsOf(t, r, "target extended-remote | exec gdbserver --multi -", "set remote exec-file "+

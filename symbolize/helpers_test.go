@@ -22,7 +22,7 @@ const bias = 0x7f0000000000
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	omptest.Needs(t, "compilers")
-	out, err := exec.Command(name, args...).CombinedOutput()
+	out, err := exec.Command(omptest.Program(t, name), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}

@@ -28,7 +28,7 @@ func oracle(t *testing.T, file string, addrs []uint64) [][]answer {
 	for _, a := range addrs {
 		fmt.Fprintf(&in, "%#x\n", a)
 	}
-	cmd := exec.Command("llvm-symbolizer-16", "--output-style=JSON", "--no-demangle", "--obj="+file)
+	cmd := exec.Command(omptest.Program(t, "llvm-symbolizer-16"), "--output-style=JSON", "--no-demangle", "--obj="+file)
 	cmd.Stdin = strings.NewReader(in.String())
 	out, err := cmd.Output()
 	if err != nil {

@@ -65,7 +65,7 @@ func TestLend(t *testing.T) {
 	if out, err := protoc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	python := exec.Command("python3", "lend.py", address, pid)
+	python := exec.Command(omptest.Program(t, "python3"), "lend.py", address, pid)
 	python.Env = append(os.Environ(), environment...)
 	for i, e := range python.Env {
 		if strings.HasPrefix(e, "PYTHONPATH=") {

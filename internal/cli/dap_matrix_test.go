@@ -203,7 +203,7 @@ func TestProxyRemote(t *testing.T) {
 // gdbserver has a gdbserver hold a process, and returns where it waits for gdb.
 func gdbserver(t *testing.T, p *omptest.Process) (address string) {
 	t.Helper()
-	cmd := exec.Command("gdbserver", "--once", "--attach", "127.0.0.1:0", strconv.Itoa(p.PID))
+	cmd := exec.Command(omptest.Program(t, "gdbserver"), "--once", "--attach", "127.0.0.1:0", strconv.Itoa(p.PID))
 	told, err := cmd.StderrPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)

@@ -139,6 +139,9 @@ func (l lane) run(t *testing.T, e expectation) omptest.Run {
 		b.Flags = append(b.Flags, "-std="+e.standard)
 	}
 	if l.watched != "" {
+		if l.family != "libgomp" {
+			omptest.NeedsMore(t, "clang's sanitizers (libclang-rt-16-dev)")
+		}
 		b.Flags = append(b.Flags, "-fsanitize="+l.watched)
 	}
 	b.Flags = append(strings.Fields("-"+l.build), b.Flags...)

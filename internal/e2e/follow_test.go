@@ -21,7 +21,7 @@ func TestFollowStopsNothing(t *testing.T) {
 		Runtime: omptest.Libgomp(t), Env: []string{"LD_PRELOAD=" + omptest.Recorder(t)},
 	})
 	calls, errs := filepath.Join(t.TempDir(), "calls"), strings.Builder{}
-	cmd := exec.CommandContext(t.Context(), "strace", "-f", "-o", calls, "-e",
+	cmd := exec.CommandContext(t.Context(), omptest.Program(t, "strace"), "-f", "-o", calls, "-e",
 		"trace=ptrace,process_vm_readv,kill,tkill", "ompd-inspect", "trace", "--follow", strconv.Itoa(l.Process.Pid))
 	cmd.Stderr = &errs
 	out, err := cmd.StdoutPipe()

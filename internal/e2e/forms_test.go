@@ -66,6 +66,7 @@ func TestBehind(t *testing.T) {
 // built runs a compiler.
 func built(t *testing.T, compile *exec.Cmd) {
 	t.Helper()
+	omptest.Needs(t, "a compiler")
 	if text, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -153,6 +153,7 @@ func TestNumberInContainer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make a PID namespace")
 	}
+	unshare := omptest.Program(t, "unshare")
 	inside := 0
 	for n := 20000; inside == 0 && n < 30000; n++ {
 		if unix.Kill(n, 0) == unix.ESRCH {
@@ -160,7 +161,7 @@ func TestNumberInContainer(t *testing.T) {
 		}
 	}
 	const script = `echo $(($0 - 1)) > /proc/sys/kernel/ns_last_pid; sleep 60 & echo $!; wait`
-	cmd := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script,
+	cmd := exec.Command(unshare, "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script,
 		strconv.Itoa(inside))
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {

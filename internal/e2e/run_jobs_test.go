@@ -30,17 +30,18 @@ type shell struct {
 }
 
 // tooLate is when a session is given up that does not end.
-const tooLate = 5 * time.Minute
+const tooLate = time.Hour
 
 // startShell runs a script of bash, $1 and so on being args.
 func startShell(t *testing.T, script string, args ...string) *shell {
 	t.Helper()
+	bash := omptest.Program(t, "bash")
 	master, slave, err := openTerminal(80)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &shell{t: t, keys: master}
-	s.cmd = exec.Command("bash", append([]string{"-c", script, "bash"}, args...)...)
+	s.cmd = exec.Command(bash, append([]string{"-c", script, "bash"}, args...)...)
 	s.cmd.Env = append(os.Environ(), "OMPD_READY_FD=1", "OMPD_TRUTH="+filepath.Join(t.TempDir(), "truth.jsonl"))
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -152,6 +152,7 @@ func TestClosedOutput(t *testing.T) {
 // TestRunCoreCut ends run while it writes a core: the core is there as a whole, or nothing
 // is. A SIGINT is the program's, and does not cut it.
 func TestRunCoreCut(t *testing.T) {
+	omptest.Program(t, "perl")
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGKILL} {
 		dir := t.TempDir()
 		core := filepath.Join(dir, "core")

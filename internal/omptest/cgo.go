@@ -44,6 +44,7 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 // has.
 func delveTool(tb testing.TB) string {
 	tb.Helper()
+	NeedsMore(tb, "Delve")
 	tools := filepath.Join(filepath.Dir(filepath.Dir(Programs(tb))), "tools")
 	key := keyOf("dlv", hashFile(tb, filepath.Join(tools, "go.mod")), runtime.Version())
 	dir := cached(tb, "tools", key, func(dir string) {

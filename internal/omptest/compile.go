@@ -110,6 +110,7 @@ func compilerFor(tb testing.TB, source string) string {
 	case ".cc":
 		name, variable = "clang++-16", "OMPD_CLANGXX"
 	case ".f90":
+		NeedsMore(tb, "a compiler of Fortran")
 		name, variable, need = "flang-new-19", "OMPD_FLANG", "flang-19"
 	}
 	if set := os.Getenv(variable); set != "" {

@@ -18,7 +18,7 @@ const (
 // NeedsCross skips a test where programs for aarch64 cannot be built and run.
 func NeedsCross(tb testing.TB) {
 	tb.Helper()
-	Needs(tb, "a compiler for aarch64 and an emulator")
+	NeedsMore(tb, "a compiler for aarch64 and an emulator")
 	for _, program := range []string{CrossCC, emulator} {
 		if _, err := exec.LookPath(program); err != nil {
 			tb.Skipf("it needs a compiler for aarch64 and an emulator: %v", err)

@@ -29,6 +29,7 @@ PYTHONHOME=$root/usr exec $root/`+arch+`/ld-linux-x86-64.so.2 --library-path $ro
 // they depend on, and the executable script start.
 func closure(tb testing.TB, suite string, names []string, start string) string {
 	tb.Helper()
+	NeedsMore(tb, "programs of another release of Debian")
 	return cached(tb, "packages", suite+"-all-"+names[0], func(dir string) {
 		apt := aptLists(tb, suite, "")
 		archives := filepath.Join(dir, "archives")
@@ -53,6 +54,7 @@ func closure(tb testing.TB, suite string, names []string, start string) string {
 // what it needs. It is a script that starts it.
 func Lldb(tb testing.TB, major int) string {
 	tb.Helper()
+	NeedsMore(tb, "lldb")
 	adapter := "lldb-dap"
 	if major < 18 {
 		adapter = "lldb-vscode"
@@ -87,6 +89,7 @@ func Lldb(tb testing.TB, major int) string {
 // with protoc and the definitions that come with it.
 func PythonGrpc(tb testing.TB) (environment []string, root string) {
 	tb.Helper()
+	NeedsMore(tb, "gRPC for Python")
 	root = cached(tb, "packages", "all-python3-grpcio", func(dir string) {
 		for _, name := range []string{
 			"python3-grpcio", "python3-protobuf", "libabsl20220623", "libc-ares2", "libre2-9",

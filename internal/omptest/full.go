@@ -13,6 +13,14 @@ import (
 // differ most.
 func Full() bool { return os.Getenv("OMPD_FULL") != "" }
 
+// Quick reports whether tests are those of `make test`, which needs few packages and takes minutes
+// ($OMPD_QUICK is set): matrices run a smaller part each day, and what needs other packages is skipped.
+func Quick() bool { return !Full() && os.Getenv("OMPD_QUICK") != "" }
+
+// quickTurn is how many times fewer cases of a matrix a quick run has. It has no divisor in common
+// with the numbers that Turn is called with, so that each case comes.
+const quickTurn = 5
+
 // Today is what the tests of one day run of a list that make matrix runs whole: one
 // element, which the date chooses ($OMPD_DATE, as 2006-01-02, if it is set).
 func Today[T any](tb testing.TB, all []T) []T {
@@ -27,8 +35,12 @@ func Today[T any](tb testing.TB, all []T) []T {
 }
 
 // Turn reports whether the date has it that a case of a matrix runs: one in so many, so
-// that each comes once in as many days. Which it is follows from its names.
+// that each comes once in as many days, and in quick runs in some times as many. Which it is
+// follows from its names.
 func Turn(oneIn int, names ...string) bool {
+	if Quick() {
+		oneIn *= quickTurn
+	}
 	return Full() || turn(dayNumber(date()), oneIn, names...)
 }
 

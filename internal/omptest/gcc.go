@@ -23,6 +23,9 @@ func (c Compiler) forSource(tb testing.TB, source string) string {
 	if c != GCC {
 		return compilerFor(tb, source)
 	}
+	if filepath.Ext(source) == ".f90" {
+		NeedsMore(tb, "a compiler of Fortran")
+	}
 	name := map[string]string{".c": "gcc", ".cc": "g++", ".f90": "gfortran"}[filepath.Ext(source)]
 	path, err := exec.LookPath(name)
 	if err != nil {

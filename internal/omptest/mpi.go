@@ -38,6 +38,7 @@ type MPI struct {
 // MPIs are Debian's Open MPI and MPICH, stripped as they come.
 func MPIs(tb testing.TB) []MPI {
 	tb.Helper()
+	NeedsMore(tb, "MPI")
 	key := keyOf(mpiPackages)
 	root := cached(tb, "packages", "mpi-"+key, func(dir string) {
 		if _, err := download(dir, mpiPackages...); err != nil {

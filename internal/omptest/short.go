@@ -1,6 +1,11 @@
 package omptest
 
-import "testing"
+import (
+	"cmp"
+	"os/exec"
+	"slices"
+	"testing"
+)
 
 // Needs skips a test in a short run (go test -short), which is for machines that have
 // nothing but Go: what says the program, the package or the right that the test needs.
@@ -9,4 +14,47 @@ func Needs(tb testing.TB, what string) {
 	if testing.Short() {
 		tb.Skipf("not in a short run: it needs %s", what)
 	}
+}
+
+// NeedsMore skips a test in a short run, and in a quick one too: it needs what the packages of
+// `make test` do not have.
+func NeedsMore(tb testing.TB, what string) {
+	tb.Helper()
+	Needs(tb, what)
+	if Quick() {
+		tb.Skipf("not in a quick run: it needs %s", what)
+	}
+}
+
+// packages are Debian's packages by the programs of theirs that tests run, where the names differ.
+var packages = map[string]string{
+	"cc": "gcc", "c++": "g++", "clang++-16": "clang-16", "gcore": "gdb", "ld.lld-16": "lld-16",
+	"llvm-symbolizer-16": "llvm-16", "objcopy": "binutils", "perl": "perl-base", "readelf": "binutils",
+	"strip": "binutils", "unshare": "util-linux", "xz": "xz-utils",
+}
+
+// quickPackages are the packages of `make test` (PACKAGES of the Makefile, and what these depend on),
+// and those that no Debian lacks.
+var quickPackages = []string{
+	"bash", "binutils", "clang-16", "g++", "gcc", "gdb", "lld-16", "perl-base", "util-linux",
+}
+
+// Program returns the path of a program that a test runs. Where it is missing, the test fails with
+// the package of Debian to install; in a short run it is skipped. A quick run skips it if the program
+// is in no package of `make test`, so that it runs the same tests everywhere.
+func Program(tb testing.TB, name string) string {
+	tb.Helper()
+	pkg := cmp.Or(packages[name], name)
+	if Quick() && !slices.Contains(quickPackages, pkg) {
+		NeedsMore(tb, name)
+	}
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path
+	}
+	if testing.Short() {
+		tb.Skipf("it needs %s: %v: apt-get install %s", name, err, pkg)
+	}
+	tb.Fatalf("%v: apt-get install %s", err, pkg)
+	return ""
 }

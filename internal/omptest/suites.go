@@ -16,12 +16,17 @@ import (
 // there as a static library.
 var suites = [...]string{"bullseye", "trixie", "sid"}
 
-// Libgomps returns Debian's GNU runtimes, of several of its releases. Those that
-// need a newer C library than the system's come with their own and its loader.
+// Libgomps returns Debian's GNU runtimes, of several of its releases; in a quick run that of
+// Debian 12 and another one, which the date chooses. Those that need a newer C library than the
+// system's come with their own and its loader.
 func Libgomps(tb testing.TB) []Runtime {
 	tb.Helper()
 	all := []Runtime{Libgomp(tb)}
-	for _, suite := range suites {
+	list := suites[:]
+	if Quick() {
+		list = Today(tb, list)
+	}
+	for _, suite := range list {
 		all = append(all, suiteLibgomp(tb, suite))
 	}
 	return all
@@ -160,6 +165,7 @@ func aptLists(tb testing.TB, suite, arch string) func(dir string, args ...string
 // 12 has beside its own.
 func StaticLibgomp(tb testing.TB) string {
 	tb.Helper()
+	NeedsMore(tb, "static runtimes of other releases")
 	dir := filepath.Join(debianPackage(tb, "libgcc-11-dev"), "usr/lib/gcc/x86_64-linux-gnu/11")
 	if _, err := os.Stat(filepath.Join(dir, "libgomp.a")); err != nil {
 		tb.Fatalf("package libgcc-11-dev has no runtime: %v", err)
@@ -201,6 +207,7 @@ func NewerLibc() []string {
 // release of GCC. They can be read here, not run.
 func CrossLibgomps(tb testing.TB) map[int]string {
 	tb.Helper()
+	NeedsMore(tb, "runtimes for aarch64")
 	const name = "libgomp1-arm64-cross"
 	dirs := []string{suitePackage(tb, "bookworm", name)}
 	for _, suite := range suites {

@@ -25,7 +25,7 @@ func TestHelgrind(t *testing.T) {
 		t.Skip("in make matrix: it needs valgrind")
 	}
 	exe := build(t, "gcc", "orders.c", "-DTWIN", "-w")
-	cmd := exec.Command("valgrind", "--tool=helgrind", "--fair-sched=yes", exe)
+	cmd := exec.Command(omptest.Program(t, "valgrind"), "--tool=helgrind", "--fair-sched=yes", exe)
 	var said, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &log
 	if err := cmd.Run(); err != nil {

@@ -27,7 +27,7 @@ func content(t testing.TB) []byte {
 func pack(t testing.TB, b []byte, flags ...string) []byte {
 	t.Helper()
 	omptest.Needs(t, "the xz tool")
-	cmd := exec.Command("xz", append(flags, "-c")...)
+	cmd := exec.Command(omptest.Program(t, "xz"), append(flags, "-c")...)
 	cmd.Stdin = bytes.NewReader(b)
 	out, err := cmd.Output()
 	if err != nil {

@@ -160,7 +160,7 @@ func (p *program) expect(want string) {
 
 // lifeTime is how long a program is listened to: who waits for what it does not
 // print fails by itself, and does not use up the time of all tests.
-const lifeTime = 5 * time.Minute
+const lifeTime = time.Hour
 
 // lines are what a program prints, from cmd.StdoutPipe.
 func lines(t testing.TB, out io.Reader) *bufio.Reader {

@@ -37,7 +37,7 @@ func stranger(t *testing.T, address string) (net.Conn, *http2.Framer) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(tooLate)); err != nil {
 		t.Fatal(err)
 	}
 	f := http2.NewFramer(c, c)

@@ -18,7 +18,7 @@ import (
 func lastly(t *testing.T, what string, f func() error) {
 	t.Helper()
 	err := f()
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); err = f() {
+	for end := time.Now().Add(tooLate); err != nil && time.Now().Before(end); err = f() {
 		time.Sleep(time.Millisecond)
 	}
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 const mostReportTime = 10 * time.Second
 
 // reportDeadline is when a report is taken for one that never ends.
-const reportDeadline = 10 * time.Minute
+const reportDeadline = time.Hour
 
 // edit is a core that is about to be damaged.
 type edit struct {

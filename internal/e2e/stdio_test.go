@@ -18,7 +18,7 @@ import (
 
 // stdioLimit is far more than it takes to end, and less than the two minutes for which
 // gRPC waits for a connection that nobody uses.
-const stdioLimit = time.Minute
+const stdioLimit = time.Hour
 
 // frameOf is a frame of call 1 as a debugger sends it.
 func frameOf(kind byte, body string) string {

@@ -14,7 +14,7 @@ import (
 
 // Limits of a look, which takes a fraction of a second, and on a busy machine some seconds.
 var (
-	lookLimit = 100 * time.Second
+	lookLimit = 30 * time.Minute
 	lookGrace = 20 * time.Second // in which one ends that is told to
 )
 

@@ -43,7 +43,7 @@ func (o *Outcome) find(class, format string, args ...any) {
 // Times of a run. A machine that is busy makes a run slow, not wrong.
 const (
 	betweenLooks = 30 * time.Millisecond
-	runLimit     = 100 * time.Second
+	runLimit     = 30 * time.Minute
 	enoughLooks  = 2 // at a program that is killed then
 )
 

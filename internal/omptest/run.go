@@ -93,7 +93,7 @@ func start(tb testing.TB, r Run, dir string) *Process {
 }
 
 // settleTime bounds the wait for a thread that has nothing left to do but to sleep.
-const settleTime = 5 * time.Minute
+const settleTime = time.Hour
 
 // settle waits until the thread that said READY sleeps where the program stays: it may
 // still be on its way from the call by which it said that.

@@ -29,7 +29,7 @@ static void in_fork(void) {
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(100);
+        alarm(600);
         int rc = (int)api.ompd_get_omp_version(space, &version);
         bool again = api.ompd_initialize(202111, &callbacks) == ompd_rc_ok && api.ompd_finalize() == ompd_rc_ok;
         _exit(rc == ompd_rc_error && again ? 0 : 1);

@@ -47,7 +47,7 @@ static int in_child(ompd_address_space_handle_t *space) {
     int status = 0;
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(20);
+        alarm(600);
         _exit((int)api.ompd_get_omp_version(space, &version));
     }
     waitpid(pid, &status, 0);
@@ -64,7 +64,7 @@ static bool mapped(const char *name) {
 }
 
 void check_host(void *library, const char *pid_file) {
-    alarm(300); /* what hangs ends the test */
+    alarm(600); /* what hangs ends the test */
     ompd_address_space_handle_t *space = NULL;
     ompd_word_t version = 0;
     struct state before = look();

@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
   what = argc > 1 ? argv[1] : "";
   self = argv[0];
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   if (!strcmp(what, "protected"))
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   pthread_create(&t, NULL, spin, NULL);

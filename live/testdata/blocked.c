@@ -135,7 +135,7 @@ int main(void) {
   pthread_t t[N];
   char c;
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   for (int i = 0; i < 3; i++)
     if (pipe(pipes[i]))
       return 1;

@@ -67,7 +67,7 @@ int main(void) {
   struct sigaction sa = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
   char line[16];
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   expected = chunk();
   sigaction(SIGRTMIN, &sa, NULL);
   for (int i = 0; i < THREADS; i++)

@@ -59,7 +59,7 @@ int main(void) {
   pthread_t t[CHAINS], f;
   char line[16];
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   for (long i = 0; i < CHAINS; i++)
     pthread_create(&t[i], NULL, chain, (void *)i);
   pthread_create(&f, NULL, family, NULL);

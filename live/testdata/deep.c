@@ -30,7 +30,7 @@ static void *wait_for_child(void *arg) {
 int main(void) {
   pthread_t a, b;
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   pthread_create(&a, NULL, spin, NULL);
   pthread_create(&b, NULL, wait_for_child, NULL);
   pthread_join(b, NULL);

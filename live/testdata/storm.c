@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   int n = argc > 1 ? atoi(argv[1]) : 0;
   self = argv[0];
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  alarm(300);
+  alarm(3600);
   if (n > 0) {
     snprintf(left, sizeof left, "%d", n - 1);
     for (int i = 0; i < THREADS; i++)

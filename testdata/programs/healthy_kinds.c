@@ -232,7 +232,7 @@ static int round_of(void) {
 int main(int argc, char **argv) {
   pthread_t reader;
   long n = 0;
-  alarm(argc > 1 ? atoi(argv[1]) : 120);
+  alarm(argc > 1 ? atoi(argv[1]) : 3600);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   omp_set_dynamic(0);
   omp_set_max_active_levels(2);

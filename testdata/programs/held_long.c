@@ -42,7 +42,7 @@ __attribute__((noinline)) static void visitor(int patient) {
 
 int main(int argc, char **argv) {
   int patient = argc < 2 || atoi(argv[1]) == 0;
-  alarm(120);
+  alarm(3600);
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   omp_init_lock(&shelf);
 #pragma omp parallel num_threads(THREADS)

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEAM = 4, STORM = 24, SIGNALS = 32, AGAIN = 64, PATIENCE_S = 120 };
+enum { TEAM = 4, STORM = 24, SIGNALS = 32, AGAIN = 64, PATIENCE_S = 1200 };
 
 extern char **environ;
 static atomic_int over;
@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
     return team();
   long n = argc > 2 ? atol(argv[2]) : 0;
   if (!n)
-    alarm(argc > 1 ? atoi(argv[1]) : 120); /* it stays set over exec */
+    alarm(argc > 1 ? atoi(argv[1]) : 3600); /* it stays set over exec */
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   sigaction(SIGRTMIN, &act, NULL);
   sigaction(SIGRTMIN + 1, &act, NULL);
@@ -149,7 +149,7 @@ int main(int argc, char **argv) {
     if (n % AGAIN == 0) {
       char so_far[24];
       snprintf(so_far, sizeof so_far, "%ld", n);
-      execl("/proc/self/exe", argv[0], argc > 1 ? argv[1] : "120", so_far, NULL);
+      execl("/proc/self/exe", argv[0], argc > 1 ? argv[1] : "3600", so_far, NULL);
       wrong("exec", n, errno);
     }
   }

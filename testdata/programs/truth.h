@@ -30,7 +30,7 @@
 
 #define TRUTH_THREADS 4096 /* most threads a program may register */
 #define TRUTH_LEVELS 8     /* deepest nesting that is recorded */
-#define TRUTH_LIMIT_S 600  /* a program that is forgotten ends itself after this time */
+#define TRUTH_LIMIT_S 3600 /* a program that is forgotten ends itself after this time */
 
 enum truth_place {
   TRUTH_NOWHERE, /* registered, or not even that: on its way */

@@ -72,7 +72,7 @@ static void *spin(void *p)
 int main(void)
 {
 	pthread_t t;
-	alarm(120);
+	alarm(3600);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	signal(SIGUSR1, handler);
 	for (long i = 0; i < THREADS; i++)

@@ -215,7 +215,7 @@ static void ready(const char *mode)
 int main(int argc, char **argv)
 {
 	pthread_t t;
-	alarm(120);
+	alarm(3600);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	signal(SIGUSR1, handler);
 	struct sigaction on_stack = {.sa_handler = handler, .sa_flags = SA_ONSTACK};

@@ -157,7 +157,7 @@ int gen_go_on(int milliseconds) {
 }
 
 void gen_start(void) {
-  alarm(120); /* whoever started it may be gone */
+  alarm(3600); /* whoever started it may be gone */
   pthread_key_create(&ends, free_slot);
   for (int i = 0; i < 16; i++) {
     omp_init_lock(&gen_lock[i]);

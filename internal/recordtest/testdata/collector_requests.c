@@ -223,7 +223,7 @@ static void regions(void) {
 
 int main(int argc, char **argv) {
   bool gnu = argc > 1 && strcmp(argv[1], "gnu") == 0, late = argc > 1 && strcmp(argv[1], "late") == 0;
-  alarm(600); /* for what never comes */
+  alarm(3600); /* for what never comes */
   find_api();
   IS(one(OMP_REQ_STATE, 16), OMP_ERRCODE_SEQUENCE_ERR); /* the start comes first */
   if (late) { /* the runtime has no tool */

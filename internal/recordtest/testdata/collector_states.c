@@ -180,7 +180,7 @@ static void pairs(void) {
 }
 
 int main(void) {
-  alarm(600); /* for what never comes */
+  alarm(3600); /* for what never comes */
   find_api();
   if (ask(OMP_REQ_START).error != OMP_ERRCODE_OK) return 1;
   for (int e = OMP_EVENT_FORK; e <= OMP_EVENT_THR_END_ATWT; e++)

@@ -13,19 +13,22 @@ VERSION ?= 0.1.0-dev$(addprefix +,$(shell git describe --always --dirty 2>/dev/n
 # gRPC's own tracing, which nothing here shows, is left out.
 TAGS := grpcnotrace
 LDFLAGS := -s -w -X main.version=$(VERSION)
-# Debian packages: compilers, a debugger, and the tools that tests compare with.
-PACKAGES := clang-14 clang-16 clang-19 libomp-16-dev libclang-rt-16-dev flang-19 llvm-16 lld-16 gcc g++ gfortran libc6-dev gdb gdbserver binutils dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
-TEST_TIMEOUT := 45m
-# The packages whose tests take longest: they are begun with, so that none of them is
+# Debian packages of `make test`, and what all other tests need beside them: compilers of other
+# releases and languages, and the tools that tests compare with.
+PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
+MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+# The packages whose tests take longest: they are started first, so that none of them is
 # what all processors but one wait for at the end.
 LONGEST := ./internal/e2e ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
 # Results are not cached: tests look at processes thousands of times, and go test would
-# note, and look at again, each file of /proc that was read.
-TEST := $(GO) test -count=1
-# Tests look at processes as others schedule them. One that fails is run again by itself
-# when the rest is done, with a core of its own, and named at the end even if it passes then:
-# it is a defect still.
-RERUN := $(GO) tool gotestsum --format standard-quiet --rerun-fails=2 --rerun-fails-max-failures=20
+# note, and look at again, each file of /proc that was read. No time is too long: a slow machine
+# would reach any limit, and testrun prints which tests run. `make lint` has go vet.
+TESTFLAGS := -count=1 -timeout 0 -vet off
+TEST := $(GO) test $(TESTFLAGS)
+# Prints and counts the results of go test; SUM=FILE has both numbers appended to a file.
+TESTRUN := $(GO) run ./internal/testrun $(addprefix -sum ,$(SUM)) $(TESTFLAGS)
+# The jobs of `make test-all`.
+JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages that many goroutines or threads share.
 RACING := ./client ./corefile ./internal/clib ./internal/piped ./live ./remote ./server
 BENCHTIME ?= 20x
@@ -52,10 +55,11 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps demo test short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
+.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@echo "  make test-JOB run one job of test-all: $(JOBS)"
 
 build: ## build bin/ompd-inspect, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
@@ -71,69 +75,77 @@ ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of i
 	@mkdir -p bin
 	$(CC) $(CSTRICT) -Wno-clobbered -Wno-uninitialized -o $(CONFORM) libompd/conform/*.c -ldl -lpthread
 
-deps: ## install the Debian packages that demo and test need
-	@missing=; for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	if ! command -v apt-get >/dev/null; then echo "install by hand:$$missing" >&2; exit 1; fi; \
-	sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
-	echo "installing:$$missing"; \
-	$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+deps: ## install the Debian packages that `make test` needs
+	@.ci/install $(PACKAGES)
 
-demo: deps build ## make a hanging OpenMP program's core and inspect it
-	testdata/demo/run.sh $(BIN)
+deps-all: ## install the Debian packages that all tests need
+	@.ci/install $(PACKAGES) $(MORE_PACKAGES)
 
-test: deps ## run all tests (programs are built and dumped on the way); ends with the time of each package
-	@.ci/timed $(RERUN) --packages="$(LONGEST) ./..." -- -count=1 -timeout $(TEST_TIMEOUT) -parallel 4
+demo: ## show what the tool says of a core file and, with gcc, of a program that hangs (installs nothing)
+	@command -v $(GO) >/dev/null || { echo "install Go 1.26 or later: https://go.dev/dl"; exit 1; }
+	@$(GO) list -m >/dev/null || { echo "install Go 1.26 or later, this is $$($(GO) env GOVERSION): https://go.dev/dl"; exit 1; }
+	@$(MAKE) -s build
+	@GO=$(GO) CC=$(CC) testdata/demo/run.sh $(CURDIR)/$(BIN)
 
-short: ## run the tests that need nothing but Go
-	@.ci/timed $(TEST) -short ./...
+test: deps ## run the tests of each day (6 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
+	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
+
+test-all: deps-all ## run all tests, job by job; jobs that have passed on these sources are not run again
+	@failed=; for job in $(JOBS); do .ci/job $$job unless-passed || failed="$$failed $$job"; done; \
+	if [ -n "$$failed" ]; then echo "FAILED jobs:$$failed" >&2; exit 1; fi
+
+$(addprefix test-,$(JOBS)): test-%: deps-all
+	@.ci/job $*
+
+short: ## run the tests that need nothing but Go, without a compiler or debugger in PATH
+	@.ci/bare $(TESTRUN) -short ./...
 
 race: deps ## run the tests of what has many goroutines with the race detector (needs gcc)
-	@CGO_ENABLED=1 .ci/timed $(RERUN) --rerun-fails-abort-on-data-race --packages="$(RACING)" -- -count=1 -race -timeout $(TEST_TIMEOUT)
+	@CGO_ENABLED=1 $(TESTRUN) -parallel 4 -race $(RACING)
 
-matrix: deps ## run all tests on every combination of compiler and runtime (about an hour)
-	OMPD_FULL=1 $(TEST) -timeout 2h ./...
+matrix: deps-all ## run all tests on every combination of compiler and runtime (about an hour)
+	OMPD_FULL=1 $(TEST) ./...
 
-generated: deps ## hold the tool against N random programs (N=10000), the first of seed SEED
-	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -timeout 12h -v -run '^TestGenerated$$' ./internal/generated
+generated: deps-all ## hold the tool against N random programs (N=10000), the first of seed SEED
+	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/generated
 
 applications: N = 3000
-applications: deps ## build real programs of others into DIR, and look at them N times while they run (needs network)
+applications: deps-all ## build real programs of others into DIR, and look at them N times while they run (needs network)
 	testdata/applications/build.sh $(DIR)
-	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -timeout 12h -v -run '^TestHealthyApplications$$' ./internal/e2e
+	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/e2e
 
-bugs: deps ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
+bugs: deps-all ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
 	testdata/applications/build-bugs.sh $(DIR)
-	OMPD_BUGS=$(DIR)/bugs $(TEST) -timeout 4h -v -run '^TestInjectedBugs$$' ./internal/e2e
+	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/e2e
 
-bench: deps build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
-	$(TEST) -timeout $(TEST_TIMEOUT) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
+bench: deps-all build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
+	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
 
 ompd-suite: DIR = /tmp/ompd-inspect-ompd-suite
 ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LLVM's library and ours (RELEASES=19 18 17)
 	testdata/ompd-suite/run.sh $(DIR) $(RELEASES)
 
-soak: deps ## look at busy programs 20,000 times, 3,000 times for verdicts, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
+soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
-	$(TEST) -timeout 2h -v -run '^(TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestKilled|TestNoFalseAlarms)$$' ./internal/e2e
+	$(TEST) -v -run '^(TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestKilled|TestNoFalseAlarms)$$' ./internal/e2e
 
-soak-server: deps ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
-	OMPD_SOAK_TIME=$(DURATION) $(TEST) -timeout 2h -v -run '^TestServerSoak$$' ./internal/e2e
+soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
+	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e
 
 soak-recorder: RECORDS = 1000000000
-soak-recorder: deps ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
-	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -timeout 2h -v -run '^TestWritersSoak$$' ./internal/recordtest
+soak-recorder: deps-all ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
+	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/recordtest
 
 # The recorder writes into memory that it maps, and has no heap: what the address sanitizer watches is not there. That
 # must be loaded before all others, too, which a tool is not. What it writes is read by other processes, of which the
 # thread sanitizer knows nothing. Of libompd, TestLibraryIsClean of `make test` runs with the address sanitizer.
-sanitize: deps ## run the tests of the recorder with the sanitizer of undefined behaviour
+sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefined behaviour
 	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
-	$(TEST) -timeout $(TEST_TIMEOUT) ./internal/recordtest
+	$(TEST) ./internal/recordtest
 
 soak-states: N = 100000
-soak-states: deps ## look at recorded programs N times: states that are inferred are those that were recorded
-	OMPD_STATE_ROUNDS=$(N) $(TEST) -timeout 24h -v -run '^TestRecordedStates$$' ./internal/e2e
+soak-states: deps-all ## look at recorded programs N times: states that are inferred are those that were recorded
+	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/e2e
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -152,11 +164,11 @@ fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
 	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -timeout $(TEST_TIMEOUT) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
+	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong
-	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -timeout 24h -v -run '^TestMutants$$' ./internal/mutate
+	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/mutate
 
 clean: ## remove what build made
 	rm -rf bin

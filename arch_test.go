@@ -113,6 +113,7 @@ var imports = map[string][]string{
 	"cmd/ompd-inspect":   {"internal/cli"},
 	"internal/e2e":       nil,
 	"internal/generated": nil,
+	"internal/testrun":   nil,
 	"internal/jobs": {
 		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
 		"symbolize", "watch",

@@ -1,29 +1,29 @@
 #!/bin/sh
-# Builds a hanging OpenMP program, dumps it while it hangs, and inspects the core.
-# Usage: run.sh OMPD-INSPECT   (another compiler: CLANG=clang-19)
+# Shows what ompd-inspect says of a core file of testdata/golden and, where there is a C compiler
+# with OpenMP, of a program that hangs here. Run it in the root of the repository.
+# Usage: testdata/demo/run.sh OMPD-INSPECT   (the compiler is $CC, or gcc)
 set -eu
 tool=$1
-here=$(dirname "$0")
 dir=$(mktemp -d)
-pid=
-trap 'test -z "$pid" || kill "$pid" 2>/dev/null || true; rm -rf "$dir"' EXIT
-"${CLANG:-clang-16}" -g -O1 -fopenmp -o "$dir/hang" "$here/hang.c"
-"$dir/hang" &
-pid=$!
-# It hangs once two of its threads wait for locks that nobody will release: they
-# use processor time, which is field 14 in hundredths of a second.
-tries=300
-until [ "$(ls "/proc/$pid/task" | wc -l)" -ge 4 ] && [ "$(cut -d' ' -f14 "/proc/$pid/stat")" -ge 20 ]; do
-  kill -0 "$pid"
-  tries=$((tries - 1))
-  [ $tries -gt 0 ] || { echo "hang does not hang" >&2; exit 1; }
-  sleep 0.1
-done
-echo "\$ gcore -o core $pid"
-gcore -o "$dir/core" "$pid" >"$dir/gcore.log" 2>&1 || {
-  cat "$dir/gcore.log" >&2
-  echo "if that is not permitted: as root, sysctl kernel.yama.ptrace_scope=0" >&2
-  exit 1
-}
-echo "\$ ompd-inspect core.$pid"
-"$tool" "$dir/core.$pid"
+trap 'rm -rf "$dir"' EXIT
+core=$("${GO:-go}" run ./testdata/demo/unpack llvm-deadlock "$dir")
+echo "A core file of a program that hung on LLVM's runtime (testdata/golden/llvm-deadlock):"
+echo "\$ ompd-inspect $core"
+"$tool" $core
+echo
+cc=${CC:-gcc}
+if ! "$cc" -g -O1 -fopenmp -o "$dir/hang" testdata/demo/hang.c 2>"$dir/log"; then
+	if command -v "$cc" >/dev/null; then
+		cat "$dir/log"
+	fi
+	echo "Install gcc to see a program that hangs here, too."
+	exit 0
+fi
+echo "A program that hangs here (testdata/demo/hang.c, built by $cc):"
+echo "\$ ompd-inspect run --hang-after 1s -- ./hang"
+status=0
+(cd "$dir" && "$tool" run --hang-after 1s -- ./hang) || status=$?
+if [ "$status" != 124 ]; then
+	echo "The exit status is $status; 124 is that of a program that hung." >&2
+	exit 1
+fi

@@ -9,5 +9,7 @@
 // directory) under a hash of all its inputs, so that a second run of the tests costs next to
 // nothing. Several test processes may use the cache at the same time.
 //
-// What is missing makes the test fail with the command that fixes it; nothing is skipped.
+// What is missing makes the test fail with the command that fixes it. Only a short run (go test -short),
+// which has nothing but Go, and a quick one ($OMPD_QUICK, for make test), which has few packages, skip
+// tests: see [Needs], [NeedsMore] and [Program].
 package omptest

@@ -3,7 +3,6 @@ package omptest
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -20,9 +19,7 @@ func NeedsCross(tb testing.TB) {
 	tb.Helper()
 	NeedsMore(tb, "a compiler for aarch64 and an emulator")
 	for _, program := range []string{CrossCC, emulator} {
-		if _, err := exec.LookPath(program); err != nil {
-			tb.Skipf("it needs a compiler for aarch64 and an emulator: %v", err)
-		}
+		Program(tb, program)
 	}
 }
 

@@ -28,8 +28,9 @@ func NeedsMore(tb testing.TB, what string) {
 
 // packages are Debian's packages by the programs of theirs that tests run, where the names differ.
 var packages = map[string]string{
-	"cc": "gcc", "c++": "g++", "clang++-16": "clang-16", "gcore": "gdb", "ld.lld-16": "lld-16",
-	"llvm-symbolizer-16": "llvm-16", "objcopy": "binutils", "perl": "perl-base", "readelf": "binutils",
+	"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "cc": "gcc", "c++": "g++", "clang++-16": "clang-16",
+	"flang-new-19": "flang-19", "gcore": "gdb", "ld.lld-16": "lld-16", "llvm-symbolizer-16": "llvm-16",
+	"objcopy": "binutils", "perl": "perl-base", "qemu-aarch64": "qemu-user", "readelf": "binutils",
 	"strip": "binutils", "unshare": "util-linux", "xz": "xz-utils",
 }
 

@@ -8,11 +8,13 @@ CONFORM := bin/ompd-conform
 RECORDER := bin/libompd-recorder.so
 # Callbacks call no function of the C library, nor what the compiler would make of a loop.
 CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-stack-protector
-# What `ompd-inspect version` says: the next release, and the commit that was built.
-VERSION ?= 0.1.0-dev$(addprefix +,$(shell git describe --always --dirty 2>/dev/null))
+# The version of a release, as v1.2.3. Other builds have that of the Go module. Both have the commit, in a clone.
+VERSION ?=
+# The C libraries have it, too, and the name of the commit elsewhere.
+CVERSION = $(or $(VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 # gRPC's own tracing, which nothing here shows, is left out.
 TAGS := grpcnotrace
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
 # Debian packages of `make test`, and what all other tests need beside them: compilers of other
 # releases and languages, and the tools that tests compare with.
 PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
@@ -62,14 +64,14 @@ help: ## print this list
 	@echo "  make test-JOB run one job of test-all: $(JOBS)"
 
 build: ## build bin/ompd-inspect, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
+	CGO_ENABLED=0 $(GO) build -buildvcs=true -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
 
 libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
-	$(CC) $(CSTRICT) -fPIC -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
+	$(CC) $(CSTRICT) -fPIC -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread
 
 libompd-recorder.so: ## build bin/libompd-recorder.so, which records what an OpenMP program does (needs gcc)
 	@mkdir -p $(dir $(RECORDER))
-	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(VERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c -lpthread
+	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c -lpthread
 
 ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/oracle runs it)
 	@mkdir -p bin

@@ -11,9 +11,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 )
 
-// version is the tool's version; the linker sets it in releases.
-var version = "0.1.0-dev"
-
 // gcPercent lets the heap of this short-lived process grow to 40 MiB before memory
 // is collected for the first time, which few targets need, but not beyond
 // memoryLimit bytes if that can be helped: a program may have a million tasks.
@@ -25,7 +22,10 @@ const (
 func main() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
-	c := cli.Command{Version: version, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true}
+	c := cli.Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Alone: true}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		c.Version, c.Commit = versionOf(release, info)
+	}
 	os.Exit(c.Run(interruptible(), os.Args[1:]))
 }
 

@@ -20,9 +20,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/contain"
 )
 
-// Command is the tool as it was started: its version and its three files.
+// Command is the tool as it was started: its version, the commit that was built, and its three files.
 type Command struct {
-	Version               string
+	Version, Commit       string
 	Stdin, Stdout, Stderr *os.File
 	// Alone says that the process ends with the command, so that it may give up rights.
 	Alone bool

@@ -224,18 +224,19 @@ func (a *app) versionVerb() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := struct {
 				Version string `json:"version"`
+				Commit  string `json:"commit"`
 				Go      string `json:"go"`
 				Schema  string `json:"schema"`
 				Reads   string `json:"reads"`
-			}{a.Version, "", picture.Schema, ompd.Reads()}
+			}{a.Version, a.Commit, "", picture.Schema, ompd.Reads()}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v.Go = info.GoVersion
 			}
 			if a.isJSON() {
 				return report.WriteJSON(a.Stdout, v)
 			}
-			_, err := fmt.Fprintf(a.Stdout, "ompd-inspect %s (%s)\nschema %s\nreads %s\n", v.Version, v.Go, v.Schema,
-				v.Reads)
+			_, err := fmt.Fprintf(a.Stdout, "ompd-inspect %s (commit %s, %s)\nschema %s\nreads %s\n", v.Version,
+				v.Commit, v.Go, v.Schema, v.Reads)
 			return err
 		},
 	}

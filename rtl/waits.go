@@ -93,6 +93,7 @@ type LockCall struct {
 	Unset  bool // gives it back
 	Try    bool // takes it or not
 	Lends  bool // gives it back while it waits, and has it again when it returns
+	Makes  bool // initializes or destroys it, which no thread waits for
 	Alone  bool // takes what several threads may have at once, as those who read, for itself alone
 	Family string
 }

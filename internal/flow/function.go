@@ -89,6 +89,7 @@ func (f *Function) Retarget(cfg Config) {
 type memo struct {
 	states  map[int]*symbolic.State // before an instruction
 	between map[[2]int]*passage     // by the instructions from and to
+	ahead   map[[2]int]*passage     // the same, of what comes
 	back    [][]int                 // instructions from which each is reached in one step
 }
 

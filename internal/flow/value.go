@@ -195,18 +195,12 @@ func (f *Function) passageOf(from, to int) *passage {
 	if p, ok := f.memo.between[key]; ok {
 		return p
 	}
-	if f.memo.back == nil {
-		f.memo.back = make([][]int, len(f.insts))
-		for i := range f.insts {
-			for _, n := range f.next(i) {
-				f.memo.back[n] = append(f.memo.back[n], i)
-			}
-		}
+	if f.memo.between == nil {
 		f.memo.between = map[[2]int]*passage{}
 	}
 	p := &passage{
 		after:  f.reach(from, from, f.next),
-		before: f.reach(to, from, func(i int) []int { return f.memo.back[i] }),
+		before: f.reach(to, from, func(i int) []int { return f.previous()[i] }),
 	}
 	f.memo.between[key] = p
 	return p

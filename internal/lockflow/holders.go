@@ -42,12 +42,14 @@ type Look struct {
 	threads func() []*Thread
 	indexes map[string]*index
 	held    map[Lock][]Holder
+	open    map[string]*releases // by family
 }
 
 // NewLook asks about the threads that the function lists, which is called at most once for
 // each family of locks.
 func NewLook(p *Program, threads func() []*Thread) *Look {
-	return &Look{p: p, threads: threads, indexes: map[string]*index{}, held: map[Lock][]Holder{}}
+	return &Look{p: p, threads: threads, indexes: map[string]*index{}, held: map[Lock][]Holder{},
+		open: map[string]*releases{}}
 }
 
 // Holders lists the threads that have a lock, or may have it, the best first. It is the same

@@ -96,6 +96,7 @@ type Program struct {
 	others    flow.Summaries[effects] // of all others
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[string]
+	opens     flow.Summaries[openings]
 	returns   returns
 	classes   map[uint64]Class // by address
 	spent     bool             // the meter said that there was enough: answers are worse than the code
@@ -137,6 +138,12 @@ func (p *Program) reset(cfg Config) {
 		Callees: func(entry uint64) []uint64 { return releasing(p, entry) }, Compute: p.computeReleases,
 		Equal:   func(a, b families) bool { return a == b },
 		Unknown: allFamilies,
+	}
+	p.opens = flow.Summaries[openings]{
+		Callees: p.callees, Equal: openings.equal, Largest: maxCircle,
+		Compute: func(entry uint64, callee func(entry uint64) openings) openings {
+			return computeOpenings(p, entry, callee)
+		},
 	}
 	p.throws = flow.Summaries[string]{
 		Callees: p.callees, Compute: p.computeThrows, Equal: func(a, b string) bool { return a == b },

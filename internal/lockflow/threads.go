@@ -85,6 +85,7 @@ type point struct {
 	behind   map[string]bool    // by family: a call that takes a lock of it may be behind
 	held     map[string]holding // by what the calls of one lock do
 	branches *flow.Witnesses    // nil before they are asked for
+	opened   [2]*opened         // of a frame that called a function of the program, and of one that did not
 }
 
 // pointAt is where a frame is in f.

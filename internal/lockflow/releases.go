@@ -1,0 +1,456 @@
+package lockflow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+)
+
+// Release is a call by which a thread, or a function that was not called yet, may release a lock that it did not
+// acquire before. Runtimes and the C library do what such a call asks for, though neither OpenMP nor POSIX allows
+// it: programs use locks so to hand something over from one thread to another.
+type Release struct {
+	Thread *Thread // nil for a function
+	// Calls are the addresses of the instructions that lead to the release, the innermost first.
+	Calls []uint64
+	// Known is set if the lock that it releases is known, else it may be any of its family.
+	Known bool
+}
+
+const (
+	// maxReleaseDepth bounds the calls that are listed of one release.
+	maxReleaseDepth = 8
+	// maxOpenReleases bounds the locks of one family that one function is asked for: what it releases
+	// beyond that is not known.
+	maxOpenReleases = 16
+)
+
+// handedOver are the families of locks that a thread may release for another one. The others are released by code
+// that the compiler makes, at the end of the block that acquired them.
+var handedOver = familySet(rtl.FamilyLock) | familySet(rtl.FamilyNest) | familySet(rtl.FamilyMutex) |
+	familySet(rtl.FamilyReadWrite) | familySet(rtl.FamilySpin)
+
+// HandedOver reports whether a thread may release a lock of a family for another one.
+func HandedOver(family string) bool { return familySet(family)&handedOver != 0 }
+
+// opening is what a function, or a call, does first with a lock of which nothing is known before.
+type opening struct {
+	family string
+	lock   *symbolic.Expr // nil if it is not known which
+	gives  bool           // it may release the lock before it acquires it
+	takes  bool           // it acquires the lock before it returns, and does not release it before
+	tries  bool           // it may acquire the lock, and does not release it before
+	guard  flow.Guard     // of a call that tries
+	calls  []uint64       // that lead to the release, the innermost first
+}
+
+// openings is the summary of a function: what it does first with each lock.
+type openings []opening
+
+func (o opening) same(p opening) bool {
+	return o.family == p.family && (o.lock == nil) == (p.lock == nil) && (o.lock == nil || o.lock.Equal(p.lock))
+}
+
+func (all openings) equal(others openings) bool {
+	return slices.EqualFunc(all, others, func(a, b opening) bool {
+		return a.same(b) && a.gives == b.gives && a.takes == b.takes && a.tries == b.tries
+	})
+}
+
+// openingsOf is what the call at s does first with locks. What is handed to a function is called at a time that is
+// not known, with arguments that are not known.
+func openingsOf(s *site, callee func(entry uint64) openings) openings {
+	var out openings
+	if s.kind == calleeListed {
+		c := s.call
+		o := opening{family: c.Family, gives: c.Unset && !c.Makes, takes: c.Set, tries: c.Try, calls: []uint64{s.PC}}
+		if familySet(c.Family)&handedOver == 0 || !o.gives && !o.takes && !o.tries || c.Lends {
+			return nil
+		}
+		if o.guard = flow.IfZero; OfOpenMP(c.Family) {
+			o.guard = flow.IfNonzero
+		}
+		if c.Arg >= 0 && c.Arg < len(s.Args) {
+			o.lock = s.Args[c.Arg]
+		}
+		return openings{o}
+	}
+	for _, entry := range s.callbacks {
+		for _, o := range callee(entry) {
+			if !o.gives {
+				continue
+			}
+			if _, fixed := addressOf(o.lock); !fixed {
+				o.lock = nil
+			}
+			o.takes, o.tries = false, false
+			out = append(out, o.through(s.PC))
+		}
+	}
+	if s.kind != calleeFollowed {
+		return out
+	}
+	for _, o := range callee(s.entry) {
+		if o.lock != nil {
+			o.lock = o.lock.With(s.Args)
+		}
+		o.guard = flow.NoGuard
+		out = append(out, o.through(s.PC))
+	}
+	return out
+}
+
+// through is o by one more call.
+func (o opening) through(pc uint64) opening {
+	if len(o.calls) < maxReleaseDepth {
+		o.calls = append(slices.Clip(o.calls), pc)
+	}
+	return o
+}
+
+// addressOf is the address that an expression is, if it depends on nothing.
+func addressOf(e *symbolic.Expr) (uint64, bool) {
+	if e == nil {
+		return 0, false
+	}
+	return e.Address()
+}
+
+// siteOpenings is what each call of a function does first with locks; nil if none does anything.
+func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
+	if known := p.plainOf(f); known.ok &&
+		!slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) {
+		return nil
+	}
+	var out []openings
+	sites := p.sitesOf(f)
+	for i := range sites {
+		of := openingsOf(&sites[i], callee)
+		if len(of) == 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]openings, len(sites))
+		}
+		out[i] = of
+	}
+	return out
+}
+
+// locksOf lists the locks of some calls, each once, with no more than maxOpenReleases of one family: instead of the
+// others there is one that is not known.
+func locksOf(sites []openings) openings {
+	var out openings
+	count := map[string]int{}
+	for _, of := range sites {
+		for _, o := range of {
+			if o.lock != nil && !slices.ContainsFunc(out, o.same) {
+				if count[o.family]++; count[o.family] > maxOpenReleases {
+					o.lock = nil
+				}
+			}
+			if !slices.ContainsFunc(out, o.same) {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// pathsFor are the paths on which a lock is not acquired: they stop at each call that acquires it.
+func pathsFor(sites []openings, lock opening) flow.Paths {
+	out := flow.Paths{Stops: make([]bool, len(sites)), Tries: make([]flow.Guard, len(sites))}
+	for i, of := range sites {
+		for _, o := range of {
+			switch {
+			case !o.same(lock) || o.gives:
+			case o.takes, o.tries && o.guard == flow.NoGuard:
+				out.Stops[i] = true
+			case o.tries:
+				out.Tries[i] = o.guard
+			}
+		}
+	}
+	return out
+}
+
+// givesAt is what a call does with a lock, if it may release it first.
+func givesAt(of openings, lock opening) (opening, bool) {
+	i := slices.IndexFunc(of, func(o opening) bool { return o.gives && o.same(lock) })
+	if i < 0 {
+		return opening{}, false
+	}
+	return of[i], true
+}
+
+// computeOpenings summarizes what a function does first with locks.
+func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
+	f := p.functionAt(entry)
+	if f == nil || p.classAt(entry) == Opaque {
+		return nil
+	}
+	sites := siteOpenings(p, f, callee)
+	if sites == nil {
+		return nil
+	}
+	from := flow.AheadOfEntry(f.flow)
+	var out openings
+	for _, lock := range locksOf(sites) {
+		paths := pathsFor(sites, lock)
+		reached, returns := from.Reach(paths)
+		o := opening{family: lock.family, lock: lock.lock}
+		for i, ok := range reached {
+			if !ok {
+				continue
+			}
+			if given, gives := givesAt(sites[i], lock); gives && !o.gives {
+				along, _ := from.Reach(paths.Requiring(f.flow, i))
+				if along[i] {
+					o.gives, o.calls = true, given.calls
+				}
+			}
+		}
+		o.takes = !o.gives && !returns
+		o.tries = !o.gives && returns && (slices.Contains(paths.Stops, true) || hasGuard(paths.Tries))
+		if !o.gives && !o.takes && !o.tries {
+			continue
+		}
+		if o.lock != nil && !o.lock.OfArgs() {
+			o.lock = nil
+		}
+		if k := slices.IndexFunc(out, o.same); k < 0 {
+			out = append(out, o)
+		} else if o.gives && !out[k].gives {
+			out[k] = o
+		}
+	}
+	return out
+}
+
+func hasGuard(gs []flow.Guard) bool {
+	return slices.ContainsFunc(gs, func(g flow.Guard) bool { return g != flow.NoGuard })
+}
+
+// openRelease is a call of a function by which it may release a lock from a point on, though it did not acquire it.
+type openRelease struct {
+	opening
+	site     int
+	underWay bool
+}
+
+// opened is what the code from a point on does first with locks.
+type opened struct {
+	sites    []openings
+	underWay openings // what the call under way does, which no frame is in
+	releases []openRelease
+}
+
+// openedAt is what a frame's function does first with locks from where it is. innermost is set if no function of the
+// program was called by the frame's.
+func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
+	pt := f.pointAt(fr)
+	known := &pt.opened[0]
+	if innermost {
+		known = &pt.opened[1]
+	}
+	if *known != nil {
+		return *known
+	}
+	out := &opened{sites: siteOpenings(p, f, p.opens.Of)}
+	*known = out
+	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
+	from, ok := flow.AheadOf(f.flow, at)
+	if out.sites == nil || !ok {
+		return out
+	}
+	now := -1
+	if s, isCall := f.flow.SiteAt(at); isCall {
+		now = s.Index
+		if innermost || p.sitesOf(f)[now].kind == calleeListed {
+			out.underWay = out.sites[now]
+		}
+	}
+	for _, lock := range locksOf(out.sites) {
+		if given, gives := givesAt(out.underWay, lock); gives {
+			out.releases = append(out.releases, openRelease{given, now, true})
+		}
+		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.same(lock) }) {
+			continue // it has acquired it when it comes to what follows
+		}
+		paths := pathsFor(out.sites, lock)
+		reached, _ := from.Reach(paths)
+		for i, ok := range reached {
+			given, gives := givesAt(out.sites[i], lock)
+			if !ok || !gives {
+				continue
+			}
+			along := paths.Requiring(f.flow, i)
+			if from.Before(p.pastEffects(f, lock), along) == flow.Yes {
+				continue
+			}
+			if now, _ := from.Reach(along); now[i] {
+				out.releases = append(out.releases, openRelease{given, i, false})
+			}
+		}
+	}
+	return out
+}
+
+// pastEffects is what the calls of a function do with a lock.
+func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
+	sites := p.familySites(f, lock.family)
+	out := make([]flow.Effect, len(f.sites))
+	for k, e := range sites.effects {
+		if i := sites.site[k]; (opening{family: e.family, lock: e.lock}).same(lock) {
+			out[i] = out[i].And(e.does)
+		}
+	}
+	return out
+}
+
+// acquiresFirst reports whether a thread acquires the lock at an address before frame i returns.
+func (p *Program) acquiresFirst(t *Thread, i int, innermost bool, lock Lock) bool {
+	f := p.functionAt(t.Frames[i].lookup())
+	if f == nil || p.classAt(t.Frames[i].lookup()) == Opaque {
+		return false
+	}
+	o := p.openedAt(f, &t.Frames[i], innermost)
+	if o.sites == nil {
+		return false
+	}
+	from, ok := flow.AheadOf(f.flow, p.PointOf(t, i))
+	if !ok {
+		return false
+	}
+	is := func(site int, e opening) bool {
+		if e.family != lock.Family || !e.takes || e.lock == nil {
+			return false
+		}
+		v, _, _, ok := from.Value(f.sites[site].CallSite, e.lock)
+		return ok && v == lock.Address
+	}
+	if s, isCall := f.flow.SiteAt(flow.Point{PC: t.Frames[i].PC, Exact: t.Frames[i].Exact}); isCall &&
+		slices.ContainsFunc(o.underWay, func(e opening) bool { return is(s.Index, e) }) {
+		return true
+	}
+	stops, some := make([]bool, len(o.sites)), false
+	for k, of := range o.sites {
+		stops[k] = slices.ContainsFunc(of, func(e opening) bool { return is(k, e) })
+		some = some || stops[k]
+	}
+	if !some {
+		return false
+	}
+	_, returns := from.Reach(flow.Paths{Stops: stops})
+	return !returns
+}
+
+// releasesOf calls add for each release of a lock of a family that a thread may come to without acquiring the lock
+// before.
+func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, r Release)) {
+	var inner []int // the frames of the program that were looked at
+	for i := range min(len(t.Frames), maxFrames) {
+		fr := &t.Frames[i]
+		if !fr.User {
+			continue
+		}
+		if p.classAt(fr.lookup()) != Opaque && (len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
+			if f := p.functionAt(fr.lookup()); f != nil {
+				p.releasesIn(t, i, f, family, inner, add)
+			}
+		}
+		inner = append(inner, i)
+	}
+}
+
+// releasesIn is releasesOf for one frame.
+func (p *Program) releasesIn(
+	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
+) {
+	o := p.openedAt(f, &t.Frames[i], len(inner) == 0)
+	from, ok := flow.AheadOf(f.flow, p.PointOf(t, i))
+	if !ok {
+		return
+	}
+	for _, r := range o.releases {
+		if r.family != family {
+			continue
+		}
+		out := Release{Thread: t, Calls: r.calls}
+		if r.lock == nil {
+			add(0, out)
+			continue
+		}
+		v, _, last, ok := from.Value(f.sites[r.site].CallSite, r.lock)
+		if !ok || !last && !r.underWay {
+			add(0, out)
+		}
+		if !ok || slices.ContainsFunc(inner, func(j int) bool {
+			return p.acquiresFirst(t, j, j == inner[0], Lock{family, v})
+		}) {
+			continue
+		}
+		out.Known = true
+		add(v, out)
+	}
+}
+
+// releases are the releases of one family that threads may come to without acquiring the lock before.
+type releases struct {
+	byAddress map[uint64][]Release
+	anywhere  []Release // of which it is not known what they release
+}
+
+// Releases lists the calls by which threads may release a lock that they did not acquire before, those first of
+// which it is known that it is this lock. There is one of each thread.
+func (l *Look) Releases(lock Lock) []Release {
+	if !HandedOver(lock.Family) {
+		return nil
+	}
+	x := l.open[lock.Family]
+	if x == nil {
+		x = &releases{byAddress: map[uint64][]Release{}}
+		l.open[lock.Family] = x
+		for _, t := range l.threads() {
+			l.p.releasesOf(t, lock.Family, func(address uint64, r Release) {
+				if r.Known {
+					x.byAddress[address] = append(x.byAddress[address], r)
+				} else {
+					x.anywhere = append(x.anywhere, r)
+				}
+			})
+		}
+	}
+	var out []Release
+	seen := map[*Thread]bool{}
+	for _, r := range slices.Concat(x.byAddress[lock.Address], x.anywhere) {
+		if !seen[r.Thread] {
+			seen[r.Thread] = true
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// FunctionReleases is the call by which the function that begins at entry may release a lock that it did not
+// acquire before; not ok if it has none.
+func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
+	if !HandedOver(lock.Family) {
+		return Release{}, false
+	}
+	var out Release
+	for _, o := range p.opens.Of(entry) {
+		if !o.gives || o.family != lock.Family {
+			continue
+		}
+		switch address, fixed := addressOf(o.lock); {
+		case fixed && address == lock.Address:
+			return Release{Calls: o.calls, Known: true}, true
+		case !fixed && out.Calls == nil:
+			out = Release{Calls: o.calls}
+		}
+	}
+	return out, out.Calls != nil
+}

@@ -72,7 +72,8 @@ func (p *Paths) decide(f *Function) {
 }
 
 // Reach returns the calls that the function may make from the point on, by their index, and whether it may return,
-// both on paths that meet no stop before.
+// both on paths that meet no stop before. Handlers of exceptions are on no path: which calls they belong to is not
+// known, and what they release was acquired before one of these.
 func (a Ahead) Reach(p Paths) (sites []bool, returns bool) {
 	f := a.f
 	sites = make([]bool, len(f.sites))
@@ -112,9 +113,6 @@ func (a Ahead) Reach(p Paths) (sites []bool, returns bool) {
 		from++
 	}
 	follow(f.owner[a.start], from)
-	for _, h := range f.handlers() {
-		enter(f.owner[h])
-	}
 	for len(work) > 0 {
 		b := work[len(work)-1]
 		work = work[:len(work)-1]
@@ -134,7 +132,7 @@ func (a Ahead) Before(effects []Effect, p Paths) Truth {
 			effects[i] = NoEffect
 		}
 	}
-	fs := facts{entry: No, effects: effects, edges: map[edge]change{}}
+	fs := facts{entry: No, effects: effects, edges: map[edge]change{}, normal: true}
 	for way := range p.taken {
 		fs.edges[way] = change{effect: Sets}
 	}
@@ -146,6 +144,20 @@ func (a Ahead) Before(effects []Effect, p Paths) Truth {
 	}
 	in, b := f.propagate(fs), f.owner[a.start]
 	return f.transfer(in[b], f.blocks[b].first, a.start, effects).truth
+}
+
+// InCell reports whether an expression is what a cell of the function's stack holds, and not known to be made of
+// anything else: the function has noted it there, or another one to which it has passed the address.
+func InCell(f *Function, e *symbolic.Expr) bool {
+	switch {
+	case e == nil:
+		return false
+	case e.Kind == symbolic.KindLoad:
+		return e.A.Kind == symbolic.KindStack
+	case e.Kind != symbolic.KindUnknown || e.Val == 0:
+		return false
+	}
+	return f.names[e.Val-1].reg == inCell
 }
 
 // Requiring returns paths that also take none of the ways which contradict a branch that every path to a call takes:

@@ -153,6 +153,7 @@ type facts struct {
 	effects []Effect        // of calls, by their index
 	edges   map[edge]change // of the ways that branches take
 	all     bool            // those that branches never take count too
+	normal  bool            // blocks that nothing leads to do not count
 }
 
 // may reports whether a call may have made the fact true.
@@ -208,7 +209,7 @@ func (f *Function) propagate(fs facts) []fact {
 	in[fs.start] = fact{fs.entry, fs.by}
 	work := []int{fs.start}
 	for b := range f.blocks {
-		if f.blocks[b].unreached {
+		if f.blocks[b].unreached && !fs.normal {
 			in[b].truth = Maybe
 			work = append(work, b)
 		}

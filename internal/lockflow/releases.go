@@ -159,13 +159,19 @@ func locksOf(sites []openings) openings {
 	return out
 }
 
+// mayBe reports whether an acquisition is one of the lock that a release is on. A release of a lock that the function
+// has noted on its stack, as a guard of C++, is on one that it has acquired, whichever.
+func mayBe(f *function, taken, given opening) bool {
+	return taken.same(given) || taken.family == given.family && flow.InCell(f.flow, given.lock)
+}
+
 // pathsFor are the paths on which a lock is not acquired: they stop at each call that acquires it.
-func pathsFor(sites []openings, lock opening) flow.Paths {
+func pathsFor(f *function, sites []openings, lock opening) flow.Paths {
 	out := flow.Paths{Stops: make([]bool, len(sites)), Tries: make([]flow.Guard, len(sites))}
 	for i, of := range sites {
 		for _, o := range of {
 			switch {
-			case !o.same(lock) || o.gives:
+			case !mayBe(f, o, lock) || o.gives:
 			case o.takes, o.tries && o.guard == flow.NoGuard:
 				out.Stops[i] = true
 			case o.tries:
@@ -198,7 +204,7 @@ func computeOpenings(p *Program, entry uint64, callee func(entry uint64) opening
 	from := flow.AheadOfEntry(f.flow)
 	var out openings
 	for _, lock := range locksOf(sites) {
-		paths := pathsFor(sites, lock)
+		paths := pathsFor(f, sites, lock)
 		reached, returns := from.Reach(paths)
 		o := opening{family: lock.family, lock: lock.lock}
 		for i, ok := range reached {
@@ -279,7 +285,7 @@ func (p *Program) openedAt(f *function, fr *Frame, innermost bool) *opened {
 		if slices.ContainsFunc(out.underWay, func(o opening) bool { return o.takes && o.same(lock) }) {
 			continue // it has acquired it when it comes to what follows
 		}
-		paths := pathsFor(out.sites, lock)
+		paths := pathsFor(f, out.sites, lock)
 		reached, _ := from.Reach(paths)
 		for i, ok := range reached {
 			given, gives := givesAt(out.sites[i], lock)
@@ -303,7 +309,8 @@ func (p *Program) pastEffects(f *function, lock opening) []flow.Effect {
 	sites := p.familySites(f, lock.family)
 	out := make([]flow.Effect, len(f.sites))
 	for k, e := range sites.effects {
-		if i := sites.site[k]; (opening{family: e.family, lock: e.lock}).same(lock) {
+		done := opening{family: e.family, lock: e.lock}
+		if i := sites.site[k]; done.same(lock) || e.does == flow.Sets && mayBe(f, done, lock) {
 			out[i] = out[i].And(e.does)
 		}
 	}
@@ -324,27 +331,37 @@ func (p *Program) acquiresFirst(t *Thread, i int, innermost bool, lock Lock) boo
 	if !ok {
 		return false
 	}
-	is := func(site int, e opening) bool {
-		if e.family != lock.Family || !e.takes || e.lock == nil {
-			return false
-		}
-		v, _, _, ok := from.Value(f.sites[site].CallSite, e.lock)
-		return ok && v == lock.Address
-	}
 	if s, isCall := f.flow.SiteAt(flow.Point{PC: t.Frames[i].PC, Exact: t.Frames[i].Exact}); isCall &&
-		slices.ContainsFunc(o.underWay, func(e opening) bool { return is(s.Index, e) }) {
+		takesAt(f, from, s.Index, o.underWay, lock) {
 		return true
 	}
-	stops, some := make([]bool, len(o.sites)), false
-	for k, of := range o.sites {
-		stops[k] = slices.ContainsFunc(of, func(e opening) bool { return is(k, e) })
-		some = some || stops[k]
-	}
+	stops, some := stopsAt(f, from, o.sites, lock)
 	if !some {
 		return false
 	}
 	_, returns := from.Reach(flow.Paths{Stops: stops})
 	return !returns
+}
+
+// takesAt reports whether a call acquires the lock at an address, as far as that is known.
+func takesAt(f *function, from flow.Ahead, site int, of openings, lock Lock) bool {
+	return slices.ContainsFunc(of, func(o opening) bool {
+		if o.family != lock.Family || !o.takes || o.lock == nil {
+			return false
+		}
+		v, _, _, ok := from.Value(f.sites[site].CallSite, o.lock)
+		return ok && v == lock.Address
+	})
+}
+
+// stopsAt are the calls of a function that acquire the lock at an address.
+func stopsAt(f *function, from flow.Ahead, sites []openings, lock Lock) (stops []bool, some bool) {
+	stops = make([]bool, len(sites))
+	for i, of := range sites {
+		stops[i] = takesAt(f, from, i, of, lock)
+		some = some || stops[i]
+	}
+	return stops, some
 }
 
 // releasesOf calls add for each release of a lock of a family that a thread may come to without acquiring the lock
@@ -387,10 +404,14 @@ func (p *Program) releasesIn(
 		if !ok || !last && !r.underWay {
 			add(0, out)
 		}
-		if !ok || slices.ContainsFunc(inner, func(j int) bool {
-			return p.acquiresFirst(t, j, j == inner[0], Lock{family, v})
-		}) {
+		lock := Lock{family, v}
+		if !ok || slices.ContainsFunc(inner, func(j int) bool { return p.acquiresFirst(t, j, j == inner[0], lock) }) {
 			continue
+		}
+		if stops, some := stopsAt(f, from, o.sites, lock); some && !r.underWay {
+			if reached, _ := from.Reach(flow.Paths{Stops: stops}); !reached[r.site] {
+				continue
+			}
 		}
 		out.Known = true
 		add(v, out)
@@ -403,8 +424,8 @@ type releases struct {
 	anywhere  []Release // of which it is not known what they release
 }
 
-// Releases lists the calls by which threads may release a lock that they did not acquire before, those first of
-// which it is known that it is this lock. There is one of each thread.
+// Releases lists the calls by which threads may release a lock that they did not acquire before, as far as their code
+// shows; those first of which it is known that it is this lock. There is one of each thread.
 func (l *Look) Releases(lock Lock) []Release {
 	if !HandedOver(lock.Family) {
 		return nil
@@ -425,6 +446,9 @@ func (l *Look) Releases(lock Lock) []Release {
 	}
 	var out []Release
 	seen := map[*Thread]bool{}
+	for _, h := range l.Holders(lock) {
+		seen[h.Thread] = seen[h.Thread] || h.Certainty != Possible
+	}
 	for _, r := range slices.Concat(x.byAddress[lock.Address], x.anywhere) {
 		if !seen[r.Thread] {
 			seen[r.Thread] = true

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func deadlocks(d *drawer) []picture.Verdict {
 		if !d.stuck[n] || done[n] || d.reported[lwp] {
 			continue
 		}
-		path := d.cycle(n)
+		path := d.cycle(n, d.rings, false)
 		ring := d.rings[n]
 		if path == nil || d.onlyConditions(path) || behindLock(d, ring) {
 			continue
@@ -31,6 +32,30 @@ func deadlocks(d *drawer) []picture.Verdict {
 		if slices.ContainsFunc(path, func(h hop) bool { return d.isQueued(h.from) }) {
 			out = append(out, d.queuedForever(ring))
 			continue
+		}
+		out = append(out, d.deadlock(path))
+	}
+	return append(out, aidedDeadlocks(d, done)...)
+}
+
+// aidedDeadlocks finds the rings of threads that are none without those who may release a lock that they have not
+// acquired: a thread waits for a lock that it holds itself, say, and the one that is to release it waits for that
+// thread. What is behind another ring is none.
+func aidedDeadlocks(d *drawer, done map[node]bool) []picture.Verdict {
+	var out []picture.Verdict
+	behind := d.waitersOf(slices.Collect(maps.Keys(done))...)
+	for _, lwp := range d.order {
+		n := node{lwp: lwp}
+		if !d.stuck[n] || done[n] || d.reported[lwp] || behind[n] {
+			continue
+		}
+		path := d.cycle(n, d.aided, true)
+		byHelp := func(h hop) bool { return h.edge.help }
+		if path == nil || d.onlyConditions(path) || !slices.ContainsFunc(path, byHelp) {
+			continue
+		}
+		for _, m := range d.aided[n].nodes {
+			done[m], d.reported[m.lwp] = true, true
 		}
 		out = append(out, d.deadlock(path))
 	}
@@ -68,6 +93,9 @@ func (d *drawer) deadlock(path []hop) picture.Verdict {
 		step := d.step(path[i].from.lwp, next.lwp, path[i:j])
 		for _, h := range path[i:j] {
 			v.Certainty = v.Certainty.Weaker(h.edge.certainty)
+			if d.doubt[h.from] {
+				v.Certainty = picture.Possible
+			}
 			if !h.from.isThread() {
 				v.Tasks = append(v.Tasks, h.from.task)
 			}
@@ -117,6 +145,7 @@ func (d *drawer) step(from, to int, hops []hop) picture.CycleStep {
 	var how []string
 	for _, h := range hops {
 		how = append(how, h.edge.evidence)
+		s.Releases = s.Releases || h.edge.help
 		if h.edge.taken != nil {
 			s.HeldAt = h.edge.taken
 		}
@@ -232,6 +261,13 @@ func (d *drawer) stepText(s picture.CycleStep) string {
 	how := "depends on " + d.who(s.HeldBy)
 	if s.WaitsFor.Kind.Exclusive() {
 		how = d.who(s.HeldBy) + " holds"
+	}
+	if s.Releases {
+		how = d.who(s.HeldBy) + " may release"
+		if d.nodes[node{lwp: s.Thread}].never {
+			how = "it holds itself and " + how
+		}
+		how += releaseIn(s.HeldAt)
 	}
 	if s.WaitsFor.Kind == picture.WaitStatic || s.WaitsFor.Kind == picture.WaitOnce {
 		how = d.who(s.HeldBy) + " is in"

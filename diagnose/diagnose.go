@@ -27,6 +27,7 @@ func Run(pic *picture.Picture) []picture.Verdict {
 			out = append(out, k.draw(d)...)
 		}
 	}
+	out = append(out, untoldSelfDeadlocks(d, out)...)
 	out = append(out, d.called(out)...)
 	for i := range out {
 		if pic.Facts != nil && !isHistory(out[i].Kind) {

@@ -36,6 +36,7 @@ func Kinds() []Kind {
 		{picture.VerdictBarrierMissing, "INCOMPLETE BARRIER", picture.SeverityHang, barriers},
 		{picture.VerdictBarrierDivergent, "DIVERGENT BARRIERS", picture.SeverityHang, nil},
 		{picture.VerdictBlockedOutside, "BLOCKED OUTSIDE OF OPENMP", picture.SeverityInfo, blockedOutside},
+		{picture.VerdictLockHandedOver, "LOCK HANDED OVER", picture.SeverityInfo, handedOver},
 		{picture.VerdictOneThread, "FEWER THREADS THAN REQUESTED", picture.SeverityWarning, fewer},
 		{picture.VerdictTwoRuntimes, "TWO OPENMP RUNTIMES", picture.SeverityWarning, runtimesLoaded},
 		{picture.VerdictForkChild, "FORKED CHILD", picture.SeverityHang, forked},

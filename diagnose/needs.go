@@ -267,12 +267,21 @@ func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 		switch {
 		case !ok:
 			b.releaserNeeds(w, l, x)
+		case b.mayHaveIt(w, l):
 		case h.Thread == w.Thread:
 			x.never = true
 		default:
-			x.one(edge{node{lwp: h.Thread}, h.Certainty, h.Evidence, h.Taken})
+			x.one(heldBy(h))
 		}
 	}
+	if l != nil && l.Held && !l.OwnerGone && l.Gone == "" {
+		b.addHelpers(w, l, x)
+	}
+}
+
+// heldBy is the edge to a thread that holds a lock, as its code shows.
+func heldBy(h picture.Holder) edge {
+	return edge{to: node{lwp: h.Thread}, certainty: h.Certainty, evidence: h.Evidence, taken: h.Taken}
 }
 
 // turnNeeds adds the members of the team of whom one must come to have the turn in an ordered
@@ -323,7 +332,7 @@ func readersNeed(w *picture.Wait, l *picture.Lock, x *needs) {
 			x.never = true
 			return
 		}
-		all.edges = append(all.edges, edge{node{lwp: h.Thread}, h.Certainty, h.Evidence, h.Taken})
+		all.edges = append(all.edges, heldBy(h))
 	}
 	x.add(all)
 }

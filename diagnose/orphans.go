@@ -32,7 +32,7 @@ func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 		own.Holders = []picture.Holder{h}
 		b.locks[w.Thread], x.never, x.verdict = &own, true, picture.Likely
 	} else if ok {
-		x.one(edge{node{lwp: h.Thread}, picture.Likely, h.Evidence, h.Taken})
+		x.one(heldBy(h))
 	} else {
 		x.bundles, x.verdict = append(x.bundles, may), picture.Likely
 	}
@@ -154,14 +154,16 @@ func joined(list []*orphan, o *orphan) []*orphan {
 // until another thread comes to a barrier of the C library, or, if the code shows where the lock is
 // left, until another thread does anything: while those who wait for the lock do not, nobody will.
 func (d *drawer) nobodyReleases() map[int]bool {
-	told := func(n node) bool { return d.reported[n.lwp] || d.nodes[n].never }
+	told := func(n node) bool {
+		return d.reported[n.lwp] || d.nodes[n].never && !(n.isThread() && d.helped(n.lwp))
+	}
 	waits := func(stuck map[node]bool, lwp int) bool {
 		return stuck[node{lwp: lwp}] && slices.ContainsFunc(d.nodes[node{lwp: lwp}].bundles, func(b *bundle) bool {
 			return b.may
 		})
 	}
 	out := map[int]bool{}
-	stuck := d.fixpoint(nil, told)
+	stuck := d.fixpoint(nil, told, knownHelp)
 	for _, lwp := range d.order {
 		if waits(stuck, lwp) {
 			out[lwp] = true
@@ -169,7 +171,7 @@ func (d *drawer) nobodyReleases() map[int]bool {
 	}
 	meeting, asleep := unwoken(d)
 	for _, sleeping := range [][]node{meeting, asleep} {
-		stuck := d.fixpoint(setOf(sleeping), told)
+		stuck := d.fixpoint(setOf(sleeping), told, knownHelp)
 		for _, lwp := range d.order {
 			l := d.locks[lwp]
 			if out[lwp] || !waits(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaves) == 0 {

@@ -27,7 +27,7 @@ type tarjan struct {
 	stack      []vertex
 	of         map[vertex]*ring
 	rings      map[node]*ring
-	may        bool // bundles of those who may help count, too
+	counts     func(*bundle) bool // the bundles that count
 }
 
 // visit is a vertex on the path of the search, and its next successor.
@@ -36,11 +36,10 @@ type visit struct {
 	next int
 }
 
-// findRings finds the strongly connected components of the stuck nodes, with or without the
-// bundles of those who may help them.
-func (g *graph) findRings(may bool) map[node]*ring {
+// findRings finds the strongly connected components of the stuck nodes by the bundles that count.
+func (g *graph) findRings(counts func(*bundle) bool) map[node]*ring {
 	t := &tarjan{graph: g, index: map[vertex]int{}, low: map[vertex]int{}, on: map[vertex]bool{},
-		of: map[vertex]*ring{}, rings: map[node]*ring{}, may: may}
+		of: map[vertex]*ring{}, rings: map[node]*ring{}, counts: counts}
 	for _, n := range g.entered {
 		if v := (vertex{node: n}); g.stuck[n] && t.of[v] == nil {
 			t.search(v)
@@ -53,11 +52,11 @@ func (g *graph) findRings(may bool) map[node]*ring {
 // not count.
 func (t *tarjan) successor(v vertex, i int) (to vertex, skip, ok bool) {
 	if v.bundle == nil {
-		bs := t.nodes[v.node].bundles
+		bs := t.nodes[v.node].all()
 		if i == len(bs) {
 			return vertex{}, false, false
 		}
-		return vertex{bundle: bs[i]}, bs[i].may && !t.may, true
+		return vertex{bundle: bs[i]}, !t.counts(bs[i]), true
 	}
 	if i == len(v.bundle.edges) {
 		return vertex{}, false, false
@@ -118,7 +117,10 @@ func (t *tarjan) close(root vertex) {
 			if c := t.nodes[v.node].verdict; c != "" {
 				r.own, r.weakest = r.own.Weaker(c), r.weakest.Weaker(c)
 			}
-			for _, b := range t.nodes[v.node].bundles {
+			if t.doubt[v.node] {
+				r.own, r.weakest = picture.Possible, picture.Possible
+			}
+			for _, b := range t.nodes[v.node].all() {
 				if o := t.of[vertex{bundle: b}]; o != nil && o != r {
 					r.own, r.weakest = r.own.Weaker(o.own), r.weakest.Weaker(o.weakest)
 				}

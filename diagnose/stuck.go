@@ -23,57 +23,92 @@ func inPlace(x *index, lwp int) string {
 func selfDeadlocks(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	for _, lwp := range d.order {
-		w := d.waits[lwp]
-		l := d.locks[lwp]
-		if l == nil || !l.Held || l.Gone != "" {
-			continue
+		if d.helped(lwp) || d.freed(lwp) {
+			continue // of those who may release it, another verdict says why they do not
 		}
-		v := picture.Verdict{Kind: picture.VerdictSelfDeadlock, Severity: picture.SeverityHang, Threads: []int{lwp}}
-		step := d.step(lwp, lwp, nil)
-		h, ok := oneHolder(l.Holders)
-		if w.Kind == picture.WaitReadWrite { // others may have it too
-			h, ok = sharedHolder(l, lwp)
+		if v, ok := selfDeadlock(d, lwp); ok {
+			out = append(out, v)
 		}
-		switch {
-		case l.Owner == lwp:
-			v.Certainty, step.HeldEvidence = picture.Certain, l.Evidence
-		case l.Owner == 0 && !l.OwnerGone && ok && h.Thread == lwp:
-			v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.Taken
-		default:
-			continue
-		}
-		v.Cycle = []picture.CycleStep{step}
-		v.Evidence = []string{step.HeldEvidence}
-		what := describe(step.WaitsFor)
-		v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.who(lwp), what)
-		v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release%s, which "+
-			"only this thread could do.", d.who(lwp), what, inPlace(d.index, lwp))
-		if w.Kind == picture.WaitStatic {
-			v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.who(lwp), what)
-			v.Explanation = fmt.Sprintf("%s is in %s, and came to the same variable again, perhaps in a "+
-				"parallel region: it waits until the variable is initialized, which only this thread could do.",
-				d.who(lwp), what)
-		}
-		if w.Kind == picture.WaitOnce {
-			tellOnce(d, &v, what)
-		}
-		v.Fix = againFix(w.Kind)
-		if len(d.sameTarget(w)) > 1 && w.Kind == picture.WaitMutex {
-			v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
-				"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
-		}
-		if upgrades(w, l) {
-			tellUpgrade(d, &v, what)
-		}
-		if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
-			d.acrossTasks(&v, h, what)
-		}
-		inHandler(&v, w, what)
-		tellLeft(d, &v)
-		d.addBlocked(&v)
-		out = append(out, v)
 	}
 	return joinUpgrades(d, out)
+}
+
+// untoldSelfDeadlocks finds the same where others may release the lock which have not acquired it, and cannot
+// proceed for a reason of which no verdict tells.
+func untoldSelfDeadlocks(d *drawer, all []picture.Verdict) []picture.Verdict {
+	told := map[int]bool{}
+	for _, v := range all {
+		if v.Severity == picture.SeverityHang {
+			for _, lwp := range slices.Concat(v.Threads, v.Behind) {
+				told[lwp] = true
+			}
+		}
+	}
+	var out []picture.Verdict
+	for _, lwp := range d.order {
+		if told[lwp] || !d.helped(lwp) || !d.isStuck(lwp) {
+			continue
+		}
+		if v, ok := selfDeadlock(d, lwp); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// selfDeadlock makes the verdict on a thread that waits for what it has itself; not ok if it does not.
+func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
+	w, l := d.waits[lwp], d.locks[lwp]
+	if l == nil || !l.Held || l.Gone != "" {
+		return picture.Verdict{}, false
+	}
+	v := picture.Verdict{Kind: picture.VerdictSelfDeadlock, Severity: picture.SeverityHang, Threads: []int{lwp}}
+	step := d.step(lwp, lwp, nil)
+	h, ok := oneHolder(l.Holders)
+	if w.Kind == picture.WaitReadWrite { // others may have it too
+		h, ok = sharedHolder(l, lwp)
+	}
+	switch {
+	case l.Owner == lwp:
+		v.Certainty, step.HeldEvidence = picture.Certain, l.Evidence
+	case l.Owner == 0 && !l.OwnerGone && ok && h.Thread == lwp:
+		v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.Taken
+	default:
+		return picture.Verdict{}, false
+	}
+	if d.doubt[node{lwp: lwp}] {
+		v.Certainty = picture.Possible
+	}
+	v.Cycle = []picture.CycleStep{step}
+	v.Evidence = []string{step.HeldEvidence}
+	what := describe(step.WaitsFor)
+	v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.who(lwp), what)
+	v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release%s, which "+
+		"only this thread could do.", d.who(lwp), what, inPlace(d.index, lwp))
+	if w.Kind == picture.WaitStatic {
+		v.Summary = fmt.Sprintf("%s waits for %s, which it is in itself", d.who(lwp), what)
+		v.Explanation = fmt.Sprintf("%s is in %s, and came to the same variable again, perhaps in a "+
+			"parallel region: it waits until the variable is initialized, which only this thread could do.",
+			d.who(lwp), what)
+	}
+	if w.Kind == picture.WaitOnce {
+		tellOnce(d, &v, what)
+	}
+	v.Fix = againFix(w.Kind)
+	if len(d.sameTarget(w)) > 1 && w.Kind == picture.WaitMutex {
+		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
+			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
+	}
+	if upgrades(w, l) {
+		tellUpgrade(d, &v, what)
+	}
+	if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
+		d.acrossTasks(&v, h, what)
+	}
+	inHandler(&v, w, what)
+	tellLeft(d, &v)
+	d.addBlocked(&v)
+	return v, true
 }
 
 // inHandler says of a thread that waits in a handler of a signal where it was interrupted: what it waits for

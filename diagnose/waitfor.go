@@ -23,7 +23,8 @@ type edge struct {
 	to        node
 	certainty picture.Certainty
 	evidence  string
-	taken     *picture.Frame // where the other acquired what the node waits for
+	taken     *picture.Frame // where the other acquired, or may release, what the node waits for
+	help      bool           // the other has not acquired what the node waits for, and may release it
 }
 
 // bundle is a set of edges that nodes share: each of them must be satisfied, or any one.
@@ -33,7 +34,9 @@ type bundle struct {
 	any   bool
 	// may is set for those who may do what the nodes wait for, where it is not known who must.
 	// That none of them can keeps the nodes for ever, but it makes no circle of threads.
-	may   bool
+	may bool
+	// help is set for those of whom any one lets the nodes proceed, whatever else they need.
+	help  bool
 	users []node // who has it among its needs
 	least picture.Certainty
 }
@@ -42,6 +45,7 @@ type bundle struct {
 // itself, or what it needs is not known.
 type needs struct {
 	bundles []*bundle
+	helpers helpers
 	// never is set if nothing will let it proceed, whatever others do.
 	never bool
 	// verdict is the certainty of the verdict that says so; empty if it follows by itself.
@@ -78,14 +82,25 @@ type graph struct {
 	stuck   map[node]bool      // nodes that can never proceed; after reduce
 	rings   map[node]*ring     // of stuck nodes, by what they must have; after reduce
 	reach   map[node]*ring     // the same, by what may help them, too
+	aided   map[node]*ring     // the same, by those who may release a lock that they have not acquired, too
+	doubt   map[node]bool      // stuck nodes that others may let proceed, which is not known
 	linked  map[*bundle]bool
+	perhaps map[node][]node // the nodes that a node may help
 }
 
 func newGraph() *graph {
 	return &graph{
 		nodes: map[node]*needs{}, into: map[node][]*bundle{}, stuck: map[node]bool{},
-		linked: map[*bundle]bool{},
+		linked: map[*bundle]bool{}, perhaps: map[node][]node{},
 	}
+}
+
+// all are the bundles that a node needs, with that of its helpers.
+func (x *needs) all() []*bundle {
+	if x.helpers.known == nil || len(x.helpers.known.edges) == 0 {
+		return x.bundles
+	}
+	return append(slices.Clip(x.bundles), x.helpers.known)
 }
 
 // enter adds nodes, with what they need as of tells, and all that they lead to.
@@ -98,7 +113,11 @@ func (g *graph) enter(of func(node) *needs, start ...node) {
 		x := of(n)
 		g.nodes[n] = x
 		g.entered = append(g.entered, n)
-		for _, b := range x.bundles {
+		for _, m := range x.helpers.perhaps {
+			g.perhaps[m] = append(g.perhaps[m], n)
+			queue = append(queue, m)
+		}
+		for _, b := range x.all() {
 			b.users = append(b.users, n)
 			if g.linked[b] {
 				continue
@@ -115,14 +134,32 @@ func (g *graph) enter(of func(node) *needs, start ...node) {
 // reduce finds the nodes that can never proceed.
 func (g *graph) reduce() {
 	g.stuck = g.stuckIf()
-	g.rings, g.reach = g.findRings(false), nil
+	g.findDoubt()
+	may, help := false, false
 	for b := range g.linked {
-		if b.may {
-			g.reach = g.findRings(true)
-			return
+		may, help = may || b.may, help || b.help
+	}
+	g.rings = g.findRings(func(b *bundle) bool { return !b.may && !b.help })
+	g.reach, g.aided = g.rings, g.rings
+	if may {
+		g.reach = g.findRings(func(b *bundle) bool { return !b.help })
+	}
+	if help {
+		g.aided = g.findRings(func(b *bundle) bool { return !b.may })
+	}
+}
+
+// findDoubt finds the stuck nodes that would not be if those helped them who perhaps do.
+func (g *graph) findDoubt() {
+	if g.doubt = map[node]bool{}; len(g.perhaps) == 0 {
+		return
+	}
+	sure := g.fixpoint(nil, func(node) bool { return false }, anyHelp)
+	for n := range g.stuck {
+		if !sure[n] {
+			g.doubt[n] = true
 		}
 	}
-	g.reach = g.rings
 }
 
 // never enters that some threads can never proceed, as a verdict says.
@@ -141,12 +178,12 @@ func (g *graph) stuckIf(never ...node) map[node]bool {
 	for _, n := range never {
 		held[n] = true
 	}
-	return g.fixpoint(held, func(node) bool { return false })
+	return g.fixpoint(held, func(node) bool { return false }, knownHelp)
 }
 
 // fixpoint finds the nodes that can never proceed if those that are held do not, and those
-// that are free do: it takes away those that can, until no more can.
-func (g *graph) fixpoint(held map[node]bool, free func(node) bool) map[node]bool {
+// that are free do: it takes away those that can, until no more can. Of the helpers those count that help names.
+func (g *graph) fixpoint(held map[node]bool, free func(node) bool, help helpWith) map[node]bool {
 	stuck := map[node]bool{}
 	open := map[*bundle]int{} // edges that are to be satisfied yet
 	left := map[node]int{}    // bundles that are to be satisfied yet
@@ -169,7 +206,16 @@ func (g *graph) fixpoint(held map[node]bool, free func(node) bool) map[node]bool
 			continue
 		}
 		delete(stuck, queue[0])
+		if help == anyHelp {
+			queue = append(queue, g.perhaps[queue[0]]...)
+		}
 		for _, b := range g.into[queue[0]] {
+			if b.help && help != noHelp {
+				queue = append(queue, b.users...)
+			}
+			if b.help {
+				continue
+			}
 			if open[b]--; open[b] != 0 {
 				continue
 			}
@@ -222,23 +268,24 @@ type hop struct {
 	edge edge
 }
 
-// cycle is the shortest path from n back to n over stuck nodes; nil if there is none.
-func (g *graph) cycle(n node) []hop {
-	ring := g.rings[n]
+// cycle is the shortest path from n back to n over stuck nodes, by the edges that rings were found by: those to
+// helpers count if help is set. It is nil if there is none.
+func (g *graph) cycle(n node, rings map[node]*ring, help bool) []hop {
+	ring := rings[n]
 	if ring == nil || len(ring.nodes) < 2 {
 		return nil
 	}
 	closing := map[*bundle]edge{} // the first edge to n of each bundle that has one
 	for _, b := range g.into[n] {
-		if _, has := closing[b]; !has {
+		if _, has := closing[b]; !has && (help || !b.help) {
 			closing[b] = b.edges[slices.IndexFunc(b.edges, func(e edge) bool { return e.to == n })]
 		}
 	}
 	came, done := map[node]hop{}, map[*bundle]bool{}
 	for queue := []node{n}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		for _, b := range g.nodes[at].bundles {
-			if b.may {
+		for _, b := range g.nodes[at].all() {
+			if b.may || b.help && !help {
 				continue
 			}
 			if e, closes := closing[b]; closes && at != n {
@@ -249,7 +296,7 @@ func (g *graph) cycle(n node) []hop {
 			}
 			done[b] = true
 			for _, e := range b.edges {
-				if _, seen := came[e.to]; !seen && e.to != n && g.rings[e.to] == ring {
+				if _, seen := came[e.to]; !seen && e.to != n && rings[e.to] == ring {
 					came[e.to] = hop{at, e}
 					queue = append(queue, e.to)
 				}
@@ -273,6 +320,9 @@ func unwind(start node, last hop, came map[node]hop) []hop {
 // it waits for, directly or not.
 func (g *graph) weakest(n node) picture.Certainty {
 	c := picture.Certain
+	if g.doubt[n] {
+		return picture.Possible
+	}
 	if r := g.reach[n]; r != nil {
 		c = r.weakest
 	}

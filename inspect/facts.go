@@ -37,7 +37,8 @@ type gatherer struct {
 	facts    *picture.Facts
 	locks    map[lockKey]int // index among the facts' locks
 	families map[string][]int
-	blank    bool // a thread's stack and thread-local data are missing
+	blank    bool                // a thread's stack and thread-local data are missing
+	claimed  map[picture.ID]bool // locks whose holder waits
 }
 
 // lockKey tells apart what threads wait for as locks. Threads to which the same is
@@ -69,6 +70,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	}
 	g.misplaced()
 	g.mayRelease()
+	g.handovers()
 	g.seenToWait()
 	g.others()
 	g.facts.Forks = p.forks.facts()

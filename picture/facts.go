@@ -141,6 +141,18 @@ type Lock struct {
 	// Leaves are places where code that acquires the lock goes on without releasing it.
 	// They are looked for together with MayRelease.
 	Leaves []Leave `json:"leaves,omitempty"`
+	// Releases are calls by which threads and tasks that have not acquired the lock may release it. Only for a
+	// lock whose holder waits.
+	Releases []Release `json:"releases,omitempty"`
+}
+
+// Release is a call by which a thread, or a task that is not begun, may release a lock that it has not acquired.
+type Release struct {
+	Thread int `json:"thread,omitempty"` // LWP; 0 for a task
+	Task   ID  `json:"task,omitempty"`
+	// Certainty is likely where the call is on this lock, and possible where it is not known on which lock it is.
+	Certainty Certainty `json:"certainty"`
+	At        *Frame    `json:"at,omitempty"` // where the call is
 }
 
 // Leave is a place where code that acquires a lock goes on without releasing it: a branch, or

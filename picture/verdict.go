@@ -26,13 +26,15 @@ type Verdict struct {
 
 // CycleStep is one thread of a deadlock.
 type CycleStep struct {
-	Thread       int         `json:"thread"` // LWP
-	WaitsFor     WaitTarget  `json:"waits_for"`
-	HeldBy       int         `json:"held_by"`           // LWP of the thread that must go on first
-	HeldEvidence string      `json:"held_evidence"`     // how that is known
-	HeldAt       *Frame      `json:"held_at,omitempty"` // where HeldBy took it
-	Frames       []Frame     `json:"frames,omitempty"`  // user stack of Thread
-	Place        *ThreadSpot `json:"place,omitempty"`
+	Thread       int        `json:"thread"` // LWP
+	WaitsFor     WaitTarget `json:"waits_for"`
+	HeldBy       int        `json:"held_by"`           // LWP of the thread that must go on first
+	HeldEvidence string     `json:"held_evidence"`     // how that is known
+	HeldAt       *Frame     `json:"held_at,omitempty"` // where HeldBy took it
+	// Releases is set if HeldBy has not acquired it, but may release it: HeldAt is where.
+	Releases bool        `json:"releases,omitempty"`
+	Frames   []Frame     `json:"frames,omitempty"` // user stack of Thread
+	Place    *ThreadSpot `json:"place,omitempty"`
 }
 
 // ThreadSpot is a thread's number in its team.

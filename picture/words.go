@@ -143,6 +143,7 @@ const (
 	VerdictSelfDeadlock     VerdictKind = "self_deadlock"
 	VerdictLockOrphaned     VerdictKind = "lock_orphaned"
 	VerdictLockFreed        VerdictKind = "lock_freed"
+	VerdictLockHandedOver   VerdictKind = "lock_handed_over"
 	VerdictBarrierMissing   VerdictKind = "barrier_missing"
 	VerdictBarrierDivergent VerdictKind = "barrier_divergent"
 	VerdictTaskStarved      VerdictKind = "task_starved"

@@ -38,7 +38,7 @@ func Compile(tb testing.TB, b Build) string {
 	// The path of the source is in the debug information: a checkout does not take the programs of
 	// another, which may be gone.
 	inputs := []any{source, b.Flags, compiler, versionOf(tb, compiler), hashFile(tb, source)}
-	for _, shared := range []string{"truth.h", "truth_fortran.c", "truth.fi"} {
+	for _, shared := range []string{"truth.h", "handover.h", "truth_fortran.c", "truth.fi"} {
 		inputs = append(inputs, hashFile(tb, filepath.Join(programs, shared)))
 	}
 	dir := cached(tb, "executables", keyOf(inputs...), func(dir string) {

@@ -149,6 +149,8 @@ func cycleStep(p *Printer, s picture.CycleStep) {
 	}
 	held := "depends on"
 	switch kind := s.WaitsFor.Kind; {
+	case s.Releases:
+		held = "may be released by"
 	case kind.Exclusive():
 		held = "held by"
 	case kind == picture.WaitBarrier:

@@ -28,6 +28,7 @@ const (
 	HeldBy   Relation = "held by"
 	Lacks    Relation = "lacks" // a barrier, the thread that has not arrived
 	NeedsOf  Relation = "depends on"
+	Releases Relation = "may be released by" // a lock, a thread that has not acquired it
 )
 
 // Graph says who waits for whom.
@@ -153,6 +154,14 @@ func (b *builder) holders(l picture.Lock) {
 			From: lockID(l.ID), To: b.thread(l.Owner), Relation: HeldBy,
 			Certainty: picture.Certain, Evidence: l.Evidence,
 		})
+	}
+	for _, r := range l.Releases {
+		if r.Thread != 0 && r.Certainty != picture.Possible {
+			b.edge(Edge{
+				From: lockID(l.ID), To: b.thread(r.Thread), Relation: Releases, Certainty: r.Certainty,
+				Evidence: "its code comes to a release, and to no call before that acquires it", At: r.At,
+			})
+		}
 	}
 }
 

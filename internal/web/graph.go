@@ -258,6 +258,8 @@ func atLine(f *picture.Frame) string {
 // label is what stands at an arrow, one of several from its box: only what the boxes do not say.
 func label(e waitgraph.Edge, several int) string {
 	switch {
+	case e.Relation == waitgraph.Releases:
+		return "may be released by"
 	case e.At != nil && e.At.Line != 0:
 		return clip("acquired "+atLine(e.At), maxLabel)
 	case e.Relation == waitgraph.HeldBy:

@@ -2797,8 +2797,10 @@ type CycleStep struct {
 	// Where held_by took it.
 	HeldAt *Frame `protobuf:"bytes,5,opt,name=held_at,json=heldAt,proto3" json:"held_at,omitempty"`
 	// User stack of the thread.
-	Frames        []*Frame    `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
-	Place         *ThreadSpot `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"`
+	Frames []*Frame    `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
+	Place  *ThreadSpot `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"`
+	// Set if held_by has not acquired it, but may release it: held_at is where.
+	Releases      bool `protobuf:"varint,8,opt,name=releases,proto3" json:"releases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2881,6 +2883,13 @@ func (x *CycleStep) GetPlace() *ThreadSpot {
 		return x.Place
 	}
 	return nil
+}
+
+func (x *CycleStep) GetReleases() bool {
+	if x != nil {
+		return x.Releases
+	}
+	return false
 }
 
 // ThreadSpot is a thread's number in its team.
@@ -5400,7 +5409,10 @@ type Lock struct {
 	MayRelease *Candidates `protobuf:"bytes,14,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
 	// Places where code that acquires the lock goes on without releasing it. They are looked for
 	// together with may_release.
-	Leaves        []*Leave `protobuf:"bytes,15,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	Leaves []*Leave `protobuf:"bytes,15,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a lock
+	// whose holder waits.
+	Releases      []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5541,6 +5553,87 @@ func (x *Lock) GetLeaves() []*Leave {
 	return nil
 }
 
+func (x *Lock) GetReleases() []*Release {
+	if x != nil {
+		return x.Releases
+	}
+	return nil
+}
+
+// Release is a call by which a thread, or a task that is not begun, may release a lock that it has
+// not acquired.
+type Release struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// LWP; 0 for a task.
+	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Task   string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
+	// Likely where the call is on this lock, possible where it is not known on which lock it is.
+	Certainty string `protobuf:"bytes,3,opt,name=certainty,proto3" json:"certainty,omitempty"`
+	// Where the call is.
+	At            *Frame `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Release) Reset() {
+	*x = Release{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Release) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Release) ProtoMessage() {}
+
+func (x *Release) ProtoReflect() protoreflect.Message {
+	load()
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Release.ProtoReflect.Descriptor instead.
+func (*Release) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Release) GetThread() int64 {
+	if x != nil {
+		return x.Thread
+	}
+	return 0
+}
+
+func (x *Release) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *Release) GetCertainty() string {
+	if x != nil {
+		return x.Certainty
+	}
+	return ""
+}
+
+func (x *Release) GetAt() *Frame {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
 // Leave is a place where code that acquires a lock goes on without releasing it: a branch, or a call that
 // may be left by an exception or a jump.
 type Leave struct {
@@ -5554,7 +5647,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5567,7 +5660,7 @@ func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5580,7 +5673,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -5616,7 +5709,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5629,7 +5722,7 @@ func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5642,7 +5735,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5704,7 +5797,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5717,7 +5810,7 @@ func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5730,7 +5823,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5774,7 +5867,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5787,7 +5880,7 @@ func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5800,7 +5893,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Barrier) GetId() string {
@@ -5866,7 +5959,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5879,7 +5972,7 @@ func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5892,7 +5985,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5932,7 +6025,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5945,7 +6038,7 @@ func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5958,7 +6051,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Construct) GetName() string {
@@ -6004,7 +6097,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6017,7 +6110,7 @@ func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6030,7 +6123,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -6093,7 +6186,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6106,7 +6199,7 @@ func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6119,7 +6212,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6224,7 +6317,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6237,7 +6330,7 @@ func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6250,7 +6343,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Setting) GetName() string {
@@ -6283,7 +6376,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6296,7 +6389,7 @@ func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6309,7 +6402,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6353,7 +6446,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6366,7 +6459,7 @@ func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6379,7 +6472,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6409,7 +6502,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6422,7 +6515,7 @@ func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6435,7 +6528,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6464,7 +6557,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6477,7 +6570,7 @@ func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6490,7 +6583,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6522,7 +6615,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6535,7 +6628,7 @@ func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6548,7 +6641,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Variable) GetName() string {
@@ -6620,7 +6713,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6633,7 +6726,7 @@ func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6646,7 +6739,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6753,7 +6846,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6766,7 +6859,7 @@ func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6779,7 +6872,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Callee) GetFunction() string {
@@ -6824,7 +6917,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6837,7 +6930,7 @@ func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6850,7 +6943,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6938,7 +7031,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6951,7 +7044,7 @@ func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6964,7 +7057,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Local) GetName() string {
@@ -7009,7 +7102,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +7115,7 @@ func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +7128,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7074,7 +7167,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7087,7 +7180,7 @@ func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7100,7 +7193,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -7145,7 +7238,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7158,7 +7251,7 @@ func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7171,7 +7264,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7227,7 +7320,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7240,7 +7333,7 @@ func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7253,7 +7346,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7327,7 +7420,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7340,7 +7433,7 @@ func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7353,7 +7446,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7397,7 +7490,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7410,7 +7503,7 @@ func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7423,7 +7516,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Exception) GetType() string {
@@ -7487,7 +7580,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7500,7 +7593,7 @@ func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7513,7 +7606,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -7574,7 +7667,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7587,7 +7680,7 @@ func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7600,7 +7693,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Left) GetAll() bool {
@@ -7671,7 +7764,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7684,7 +7777,7 @@ func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7697,7 +7790,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7774,7 +7867,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7787,7 +7880,7 @@ func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
 	load()
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7800,7 +7893,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Statistic) GetSays() string {
@@ -8230,7 +8323,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"\b_arrivedB\f\n" +
 	"\n" +
-	"_team_size\"\x8f\x02\n" +
+	"_team_size\"\xab\x02\n" +
 	"\tCycleStep\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
 	"\twaits_for\x18\x02 \x01(\v2\x13.ompd.v1.WaitTargetR\bwaitsFor\x12\x17\n" +
@@ -8238,7 +8331,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\rheld_evidence\x18\x04 \x01(\tR\fheldEvidence\x12'\n" +
 	"\aheld_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06heldAt\x12&\n" +
 	"\x06frames\x18\x06 \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12)\n" +
-	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\"H\n" +
+	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\x12\x1a\n" +
+	"\breleases\x18\b \x01(\bR\breleases\"H\n" +
 	"\n" +
 	"ThreadSpot\x12\x1d\n" +
 	"\n" +
@@ -8465,7 +8559,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xdd\x03\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\x8b\x04\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -8484,9 +8578,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aholders\x18\r \x03(\v2\x0f.ompd.v1.HolderR\aholders\x124\n" +
 	"\vmay_release\x18\x0e \x01(\v2\x13.ompd.v1.CandidatesR\n" +
 	"mayRelease\x12&\n" +
-	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leavesB\n" +
+	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12,\n" +
+	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleasesB\n" +
 	"\n" +
-	"\b_waiting\"?\n" +
+	"\b_waiting\"s\n" +
+	"\aRelease\x12\x16\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n" +
+	"\tcertainty\x18\x03 \x01(\tR\tcertainty\x12\x1e\n" +
+	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"?\n" +
 	"\x05Leave\x12\x1e\n" +
 	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
 	"\x06throws\x18\x02 \x01(\tR\x06throws\"\xd1\x01\n" +
@@ -8710,7 +8810,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes [81]protoimpl.MessageInfo
+var file_ompd_v1_picture_proto_msgTypes [82]protoimpl.MessageInfo
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),        // 0: ompd.v1.Picture
 	(*Target)(nil),         // 1: ompd.v1.Target
@@ -8765,34 +8865,35 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Wait)(nil),           // 50: ompd.v1.Wait
 	(*Awaited)(nil),        // 51: ompd.v1.Awaited
 	(*Lock)(nil),           // 52: ompd.v1.Lock
-	(*Leave)(nil),          // 53: ompd.v1.Leave
-	(*Holder)(nil),         // 54: ompd.v1.Holder
-	(*Candidates)(nil),     // 55: ompd.v1.Candidates
-	(*Barrier)(nil),        // 56: ompd.v1.Barrier
-	(*Misplaced)(nil),      // 57: ompd.v1.Misplaced
-	(*Construct)(nil),      // 58: ompd.v1.Construct
-	(*Lost)(nil),           // 59: ompd.v1.Lost
-	(*Fork)(nil),           // 60: ompd.v1.Fork
-	(*Setting)(nil),        // 61: ompd.v1.Setting
-	(*Processors)(nil),     // 62: ompd.v1.Processors
-	(*Mask)(nil),           // 63: ompd.v1.Mask
-	(*Quota)(nil),          // 64: ompd.v1.Quota
-	(*Cpuset)(nil),         // 65: ompd.v1.Cpuset
-	(*Variable)(nil),       // 66: ompd.v1.Variable
-	(*Fault)(nil),          // 67: ompd.v1.Fault
-	(*Callee)(nil),         // 68: ompd.v1.Callee
-	(*FaultStack)(nil),     // 69: ompd.v1.FaultStack
-	(*Local)(nil),          // 70: ompd.v1.Local
-	(*BrokenHeap)(nil),     // 71: ompd.v1.BrokenHeap
-	(*Nearby)(nil),         // 72: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 73: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 74: ompd.v1.Abort
-	(*SignalHandler)(nil),  // 75: ompd.v1.SignalHandler
-	(*Exception)(nil),      // 76: ompd.v1.Exception
-	(*Thrown)(nil),         // 77: ompd.v1.Thrown
-	(*Left)(nil),           // 78: ompd.v1.Left
-	(*Statistics)(nil),     // 79: ompd.v1.Statistics
-	(*Statistic)(nil),      // 80: ompd.v1.Statistic
+	(*Release)(nil),        // 53: ompd.v1.Release
+	(*Leave)(nil),          // 54: ompd.v1.Leave
+	(*Holder)(nil),         // 55: ompd.v1.Holder
+	(*Candidates)(nil),     // 56: ompd.v1.Candidates
+	(*Barrier)(nil),        // 57: ompd.v1.Barrier
+	(*Misplaced)(nil),      // 58: ompd.v1.Misplaced
+	(*Construct)(nil),      // 59: ompd.v1.Construct
+	(*Lost)(nil),           // 60: ompd.v1.Lost
+	(*Fork)(nil),           // 61: ompd.v1.Fork
+	(*Setting)(nil),        // 62: ompd.v1.Setting
+	(*Processors)(nil),     // 63: ompd.v1.Processors
+	(*Mask)(nil),           // 64: ompd.v1.Mask
+	(*Quota)(nil),          // 65: ompd.v1.Quota
+	(*Cpuset)(nil),         // 66: ompd.v1.Cpuset
+	(*Variable)(nil),       // 67: ompd.v1.Variable
+	(*Fault)(nil),          // 68: ompd.v1.Fault
+	(*Callee)(nil),         // 69: ompd.v1.Callee
+	(*FaultStack)(nil),     // 70: ompd.v1.FaultStack
+	(*Local)(nil),          // 71: ompd.v1.Local
+	(*BrokenHeap)(nil),     // 72: ompd.v1.BrokenHeap
+	(*Nearby)(nil),         // 73: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 74: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 75: ompd.v1.Abort
+	(*SignalHandler)(nil),  // 76: ompd.v1.SignalHandler
+	(*Exception)(nil),      // 77: ompd.v1.Exception
+	(*Thrown)(nil),         // 78: ompd.v1.Thrown
+	(*Left)(nil),           // 79: ompd.v1.Left
+	(*Statistics)(nil),     // 80: ompd.v1.Statistics
+	(*Statistic)(nil),      // 81: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8841,19 +8942,19 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	34,  // 43: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
 	50,  // 44: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
 	52,  // 45: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	56,  // 46: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	55,  // 47: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	55,  // 48: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	59,  // 49: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	60,  // 50: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	62,  // 51: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	61,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	66,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	67,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	74,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	57,  // 46: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	56,  // 47: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	56,  // 48: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	60,  // 49: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	61,  // 50: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	63,  // 51: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	62,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	67,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	68,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	75,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
 	38,  // 56: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
 	40,  // 57: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	71,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	72,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
 	39,  // 59: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
 	39,  // 60: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
 	13,  // 61: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
@@ -8877,50 +8978,52 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	51,  // 79: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
 	13,  // 80: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
 	13,  // 81: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	54,  // 82: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	55,  // 83: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	53,  // 84: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	13,  // 85: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 86: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 87: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	57,  // 88: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	58,  // 89: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 90: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 91: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 92: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 93: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	63,  // 94: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	64,  // 95: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	65,  // 96: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 97: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	69,  // 98: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	72,  // 99: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 100: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	68,  // 101: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	13,  // 102: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	70,  // 103: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	73,  // 104: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	73,  // 105: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	73,  // 106: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 107: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	76,  // 108: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	75,  // 109: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 110: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	77,  // 111: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	78,  // 112: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 113: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 114: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 115: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 116: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	80,  // 117: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	45,  // 118: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 119: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 120: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	121, // [121:121] is the sub-list for method output_type
-	121, // [121:121] is the sub-list for method input_type
-	121, // [121:121] is the sub-list for extension type_name
-	121, // [121:121] is the sub-list for extension extendee
-	0,   // [0:121] is the sub-list for field type_name
+	55,  // 82: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	56,  // 83: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	54,  // 84: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	53,  // 85: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	13,  // 86: ompd.v1.Release.at:type_name -> ompd.v1.Frame
+	13,  // 87: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	13,  // 88: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	13,  // 89: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	58,  // 90: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	59,  // 91: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	13,  // 92: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	13,  // 93: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	13,  // 94: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	13,  // 95: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	64,  // 96: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	65,  // 97: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	66,  // 98: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	13,  // 99: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	70,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	73,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	13,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	69,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	13,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	71,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	74,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	74,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	74,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	13,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	77,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	76,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	13,  // 112: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	78,  // 113: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	79,  // 114: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	13,  // 115: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	13,  // 116: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	13,  // 117: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	13,  // 118: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	81,  // 119: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	45,  // 120: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	13,  // 121: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	13,  // 122: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	123, // [123:123] is the sub-list for method output_type
+	123, // [123:123] is the sub-list for method input_type
+	123, // [123:123] is the sub-list for extension type_name
+	123, // [123:123] is the sub-list for extension extendee
+	0,   // [0:123] is the sub-list for field type_name
 }
 
 func file_ompd_v1_picture_proto_init() {
@@ -8944,17 +9047,17 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[60].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[67].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[69].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[80].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[61].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[70].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   81,
+			NumMessages:   82,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

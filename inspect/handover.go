@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+// A lock may be released by a thread that did not acquire it, though neither OpenMP nor POSIX allows that: then a
+// thread that waits for a lock whose holder waits, too, does not wait for ever. The threads and tasks whose code comes
+// to such a release are found by the code, as the holders are.
+
+// maxReleases bounds the releases of one lock that are listed. Those by threads that do not wait come first: of the
+// others it matters only that they can proceed.
+const maxReleases = 64
+
+// handovers finds the releases of the locks whose holders wait.
+func (g *gatherer) handovers() {
+	waits := map[int]*picture.Wait{}
+	g.claimed = map[picture.ID]bool{}
+	for i := range g.facts.Waits {
+		waits[g.facts.Waits[i].Thread] = &g.facts.Waits[i]
+	}
+	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
+	for i, l := range g.facts.Locks {
+		index[l.ID] = i
+	}
+	for i := range g.waits {
+		w, id := &g.waits[i], g.facts.Waits[i].Lock
+		if id == "" || done[id] {
+			continue
+		}
+		done[id] = true
+		l := &g.facts.Locks[index[id]]
+		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
+		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerGone || l.Gone != "" || !holderWaits(l, waits) {
+			continue
+		}
+		g.claimed[id] = true
+		l.Releases = g.releases(lockflow.Lock{Family: family, Address: w.variable}, func(lwp int) bool {
+			o := waits[lwp]
+			return o != nil && o.Lock == id
+		}, waits)
+	}
+}
+
+// holderWaits reports whether a thread waits that a lock names as its owner, or whose code shows that it has it.
+func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {
+	if l.Owner != 0 {
+		return waits[l.Owner] != nil
+	}
+	return slices.ContainsFunc(l.Holders, func(h picture.Holder) bool {
+		return h.Certainty != picture.Possible && waits[h.Thread] != nil
+	})
+}
+
+// releases are the calls by which threads that do not wait for a lock, and tasks, may release it though they have not
+// acquired it.
+func (g *gatherer) releases(
+	lock lockflow.Lock, waitsForIt func(lwp int) bool, waits map[int]*picture.Wait,
+) []picture.Release {
+	var out, waiting []picture.Release
+	lh := g.from.waits.holders
+	for _, r := range lh.flows.look.Releases(lock) {
+		switch lwp := r.Thread.ID; {
+		case waitsForIt(lwp):
+		case waits[lwp] != nil:
+			waiting = append(waiting, lh.release(r, lwp, ""))
+		default:
+			out = append(out, lh.release(r, lwp, ""))
+		}
+	}
+	seen := map[int]bool{}
+	for _, r := range out {
+		seen[r.Thread] = true
+	}
+	for i := range g.pic.Tasks {
+		t := &g.pic.Tasks[i]
+		begins := g.begins(t, waits) && !seen[t.Thread]
+		if !begins && !t.Pending() || t.Function == nil || t.Function.Address == nil || len(out) >= maxReleases {
+			continue
+		}
+		r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock)
+		switch {
+		case !ok:
+		case begins:
+			out = append(out, lh.release(r, t.Thread, ""))
+		default:
+			out = append(out, lh.release(r, 0, t.ID))
+		}
+	}
+	out = append(out, waiting...)
+	return out[:min(len(out), maxReleases)]
+}
+
+// begins reports whether a thread is about to execute an implicit task, as far as its stack shows: it does not wait,
+// and is in none of the program's functions.
+func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
+	n := g.from.roster.byLWP[t.Thread]
+	if t.Kind != picture.TaskImplicit || n == nil || t.Thread == 0 || waits[t.Thread] != nil ||
+		n.info.Role == rtl.RoleIdle {
+		return false
+	}
+	return !slices.Contains(g.from.reach.stacks.stackOf(n).kinds, kindUser)
+}
+
+// release is a call by which a thread or a task may release a lock.
+func (lh *lockHolders) release(r lockflow.Release, lwp int, task picture.ID) picture.Release {
+	out := picture.Release{Thread: lwp, Task: task, Certainty: picture.Possible}
+	if r.Known {
+		out.Certainty = picture.Likely
+	}
+	for i, pc := range r.Calls {
+		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: true, Module: lh.code.moduleOf(pc)}, kindUser)
+		f := fs[ownOf(fs)]
+		if out.At = &f; ofPeople(f) || i == len(r.Calls)-1 {
+			break
+		}
+	}
+	return out
+}

@@ -8,11 +8,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// roll is the members of a region that the process has, and those that it has not.
+// roll is the members of a region that the process has, and those that it has not, or will not have.
 type roll struct {
 	present map[int]bool // LWPs
 	numbers map[int]bool // thread numbers of these
 	gone    int          // members that the runtime lists, without an LWP
+	ending  []int        // LWPs of members that are ending
 }
 
 func rollOf(x *index, region picture.ID) roll {
@@ -24,6 +25,8 @@ func rollOf(x *index, region picture.ID) roll {
 			case l.Region != region:
 			case t.LWP == 0 || l.ThreadNum == nil:
 				out.gone++
+			case x.isEnding(t.LWP):
+				out.ending = append(out.ending, t.LWP)
 			default:
 				out.present[t.LWP], out.numbers[*l.ThreadNum] = true, true
 			}
@@ -32,9 +35,26 @@ func rollOf(x *index, region picture.ID) roll {
 	return out
 }
 
-// endedMembers finds barriers of teams of which a thread has ended in the region: the others
-// wait for it forever. No thread is in a region before all of its team are there, so two who
-// are in it have seen the one that is gone; a child after fork has only one.
+// isEnding reports whether a thread is ending in a region.
+func (x *index) isEnding(lwp int) bool {
+	return slices.ContainsFunc(x.facts.Lost, func(l picture.Lost) bool { return slices.Contains(l.Ending, lwp) })
+}
+
+// formed reports whether the members of a region that are there have seen those that are not: no thread is in a region
+// before all of its team are. A child after fork has copied a region of its parent's, and one thread, whose LWP
+// is the process' own number.
+func (t roll) formed(x *index) bool {
+	pid := x.pic.Target.PID
+	for lwp := range t.present {
+		if len(t.present) > 1 || len(t.ending) > 0 || pid != 0 && lwp != pid {
+			return true
+		}
+	}
+	return false
+}
+
+// endedMembers finds barriers of teams of which a thread has ended, or is ending, in the region: the others
+// wait for it forever.
 func endedMembers(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	told := map[picture.ID]bool{}
@@ -47,7 +67,7 @@ func endedMembers(d *drawer) []picture.Verdict {
 		t := rollOf(d.index, region)
 		ended := r.TeamSize - len(t.present)
 		how := endedProof(d, b, ended, t.gone)
-		if ended < 1 || len(t.present) < 2 || len(t.numbers) != len(t.present) || how.evidence == "" {
+		if ended < 1 || !t.formed(d.index) || len(t.numbers) != len(t.present) || how.evidence == "" {
 			continue
 		}
 		told[region] = true

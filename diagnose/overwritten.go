@@ -54,8 +54,9 @@ func overwritten(d *drawer) []picture.Verdict {
 			Kind: picture.VerdictOverwritten, Severity: picture.SeverityCrash, Certainty: picture.Likely,
 			Summary: fmt.Sprintf("the memory of the %s was overwritten: its fields contradict one another", r.Name),
 			Explanation: "The program has probably written past the end of an array, or to memory that it had freed. " +
-				"Nothing that the runtime keeps is to be believed from there on: which regions and teams there are, " +
-				"who is idle, and the numbers that omp_get_thread_num and its like return.",
+				"What the runtime keeps of the threads that are unknown below is not to be believed: their regions " +
+				"and teams, and the numbers that omp_get_thread_num and its like return. The other threads' fields " +
+				"agree with one another.",
 			Evidence: r.Damage,
 			Fix:      findWrite,
 		}

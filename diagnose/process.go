@@ -56,12 +56,14 @@ func runtimesLoaded(d *drawer) []picture.Verdict {
 	return []picture.Verdict{v}
 }
 
-// outlived reports whether a team has lost a member and still has several: that one has ended. A
-// child after fork has one thread of the parent's region.
+// outlived reports whether a team has lost a member that others have seen: that one has ended.
 func (x *index) outlived(runtime string) bool {
 	return slices.ContainsFunc(x.pic.Regions, func(r picture.Region) bool {
-		present := len(rollOf(x, r.ID).present)
-		return r.Runtime == runtime && present >= 2 && present < r.TeamSize
+		if r.Runtime != runtime {
+			return false
+		}
+		t := rollOf(x, r.ID)
+		return len(t.present) < r.TeamSize && t.formed(x)
 	})
 }
 
@@ -71,7 +73,7 @@ func forked(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	for _, l := range d.facts.Lost {
 		ended := slices.ContainsFunc(l.Waiting, func(lwp int) bool { return d.atEnded[lwp] })
-		if ended || d.outlived(l.Runtime) {
+		if ended || l.Count == 0 || d.outlived(l.Runtime) {
 			continue
 		}
 		v := picture.Verdict{

@@ -5,8 +5,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
-// lost tells of the threads that runtimes have lost, as in a child after fork. A
-// runtime that starts anew in the child has lost none.
+// lost finds the threads that runtimes have lost, as in a child after fork, and those that are ending. A
+// runtime that is initialized again in the child has lost none.
 func (s *states) lost() []picture.Lost {
 	var out []picture.Lost
 	for _, rt := range s.roster.runtimes {
@@ -14,9 +14,9 @@ func (s *states) lost() []picture.Lost {
 		if !ok {
 			continue
 		}
-		if l := r.LostThreads(s.evidenceOf); l.Count > 0 {
-			out = append(out, picture.Lost{Runtime: rt.id, Count: l.Count, Waiting: s.roster.lwps(l.Waiting),
-				Evidence: l.Evidence})
+		if l := r.LostThreads(s.evidenceOf); l.Count > 0 || len(l.Ending) > 0 {
+			out = append(out, picture.Lost{Runtime: rt.id, Count: l.Count, Ending: s.roster.lwps(l.Ending),
+				Waiting: s.roster.lwps(l.Waiting), Evidence: l.Evidence})
 		}
 	}
 	return out

@@ -118,7 +118,10 @@ func (l *threadLister) thread(n *native, native bool) picture.Thread {
 // fillOpenMP adds what the runtime knows of the thread and returns its state.
 func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 	t.Runtime, t.Number, t.Hidden = n.rt.id, &n.info.Number, n.info.HiddenHelper
-	if n.info.Role != "" {
+	switch {
+	case n.infoErr != nil:
+		t.Role = picture.RoleUnknown
+	case n.info.Role != "":
 		t.Role = roleOf(n.info.Role)
 	}
 	l.fillPlace(t, n)
@@ -131,6 +134,10 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 		return rtl.StateUndefined
 	}
 	t.State = &picture.State{Name: stateName(ts.State), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
+	if ts.Ending {
+		t.State.Name, t.State.Standard = picture.StateEnding, t.State.Name
+		return ts.State
+	}
 	t.Loop = l.loops.of(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
 	t.WaitID, t.WaitKind = picture.Address(wait), waitKind(ts.WaitKind)

@@ -79,14 +79,14 @@ func (l *threadLister) unreadable(n *native) string {
 	return ""
 }
 
-// errOverwritten is the error of a thread whose runtime's memory was overwritten.
+// errOverwritten is the error of a thread of which the runtime's fields contradict one another.
 var errOverwritten = errors.New("what it is to OpenMP " + picture.UnreadText +
-	"the memory of the runtime was overwritten, and nothing that it keeps is to be believed")
+	"the memory of the runtime was overwritten, and nothing that it keeps of this thread is to be believed")
 
-// overwritten reports whether what the runtime keeps of a thread is not to be believed, as its fields contradict one
-// another and the target stood while they were read.
+// overwritten reports whether what the runtime keeps of a thread is not to be believed: the thread could not be read,
+// as the runtime's fields contradict one another, and the target stood while they were read.
 func (l *threadLister) overwritten(n *native) bool {
-	if n.rt == nil || len(n.rt.damage()) == 0 {
+	if n.rt == nil || n.infoErr == nil || len(n.rt.damage()) == 0 {
 		return false
 	}
 	p := l.about.Pause

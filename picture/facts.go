@@ -208,10 +208,11 @@ type Barrier struct {
 	Misplaced []Misplaced `json:"misplaced,omitempty"`
 }
 
-// Lost are threads that a runtime counts on and that the process does not have.
+// Lost are threads that a runtime counts on and that the process does not have, or that are ending.
 type Lost struct {
-	Runtime  string `json:"runtime"` // ID of the runtime
-	Count    int    `json:"count"`
+	Runtime  string `json:"runtime"`           // ID of the runtime
+	Count    int    `json:"count"`             // threads that are not there
+	Ending   []int  `json:"ending,omitempty"`  // LWPs of threads that are ending in a region
 	Waiting  []int  `json:"waiting,omitempty"` // LWPs of the threads that wait for them
 	Evidence string `json:"evidence"`
 }

@@ -34,6 +34,7 @@ const (
 	StateWorkSerial       StateName = "work_serial"
 	StateWorkParallel     StateName = "work_parallel"
 	StateUndefined        StateName = "undefined" // not known; the evidence has the reason
+	StateEnding           StateName = "ending"    // it will not come back to the program's code
 )
 
 // Waits reports whether a thread in this state waits for another thread or a task.

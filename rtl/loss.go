@@ -7,14 +7,16 @@ import "github.com/ompd-inspect/ompd-inspect/handles"
 // thread that called it, and a copy of the list. It is a power beyond what OMPD
 // asks of a runtime.
 type LossReader interface {
-	// LostThreads tells of the threads that the runtime counts on and that are
-	// not there. of gives what is known of a thread.
+	// LostThreads finds the threads that the runtime counts on and that are not there, or are ending.
+	// of gives what is known of a thread.
 	LostThreads(of func(handles.Thread) *Evidence) Loss
 }
 
-// Loss is what a runtime counts on and the process does not have.
+// Loss is what a runtime counts on and the process does not have, or will not have: threads that have ended, and
+// threads that are ending within a region.
 type Loss struct {
-	Count    int              // threads
+	Count    int              // threads that are not there
+	Ending   []handles.Thread // threads that will not come back to their region
 	Waiting  []handles.Thread // threads that wait for some of them
 	Evidence string           // what this was read from, for people
 }

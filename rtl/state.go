@@ -105,6 +105,9 @@ type ThreadState struct {
 	State    State
 	Tracked  bool   // the runtime's own state word says so; otherwise it is inferred
 	Evidence string // what the answer was read or inferred from, for people
+	// Ending is set for a thread that has left the program's code for good: the C library has
+	// called the runtime's destructor of the thread's data.
+	Ending bool
 	// WaitID is the address of the object that the thread waits for (a lock,
 	// a barrier's counter, …) or 0 if it waits for none or it is unknown.
 	WaitID uint64

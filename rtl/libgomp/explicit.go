@@ -119,8 +119,8 @@ func (w *walk) starts() []callbacks.Address {
 			continue
 		}
 		out = append(out, w.tasks.records.taskIn(th, w.region))
-		if w.region.team != nil {
-			out = append(out, w.tasks.records.implicit(w.region.team, n))
+		if t := w.region.tasksIn(); t != nil {
+			out = append(out, w.tasks.records.implicit(t, n))
 		}
 	}
 	return out
@@ -173,7 +173,7 @@ func (w *walk) held() error {
 
 // queued yields the tasks in the team's queue.
 func (w *walk) queued() error {
-	t := w.region.team
+	t := w.region.tasksIn()
 	if t == nil {
 		return nil
 	}

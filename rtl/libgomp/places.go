@@ -3,6 +3,7 @@ package libgomp
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
@@ -93,7 +94,7 @@ func (ts *tasks) placeAt(t *task) (place, bool) {
 	if !t.parent.IsNull() {
 		return place{}, false
 	}
-	for _, r := range w.order {
+	for _, r := range slices.Concat(w.order, w.serial) {
 		if ts.orphansOf(r)[t.addr.Offset] {
 			return place{region: r, num: -1}, true
 		}

@@ -2,11 +2,14 @@ package libgomp
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/layout"
 )
 
 // world is what all threads together say of the regions that are alive.
@@ -16,9 +19,11 @@ type world struct {
 	byAddr  map[uint64]*thread
 	regions map[regionKey]*region
 	order   []*region          // by the address of the team, without those of level 0
+	serial  []*region          // of level 0, those that have a team
 	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
 	running map[uint64]*thread // by the task that the thread executes, or waits in
 	lost    map[uint64]loss    // by the address of a pool
+	ending  map[*thread]string // those that are ending in a region, with how that is known
 	// others has the gomp_threads of threads that are in no pool; set for those that the
 	// runtime takes for members of one.
 	others map[uint64]bool
@@ -40,6 +45,15 @@ type region struct {
 	num     int // of the primary thread in the region around; -1 at level 0
 	members []*thread
 	task    callbacks.Address // the gomp_task of the initial task, at level 0; null if there is none
+	serial  *team             // the team of the root's serial code, at level 0; nil if there is none
+}
+
+// tasksIn returns the team whose queue has the tasks of the region; nil if there is none.
+func (r *region) tasksIn() *team {
+	if r.team == nil {
+		return r.serial
+	}
+	return r.team
 }
 
 func (r *region) level() int { return r.key.level }
@@ -61,26 +75,71 @@ func (ths *threads) readWorld() *world {
 		running: map[uint64]*thread{}, others: map[uint64]bool{}}
 	ths.listUsers(w)
 	for _, th := range w.threads {
-		th.err = ths.readFrames(th)
+		if th.err = ths.readFrames(th); th.err != nil && ths.moving(th) {
+			th.err = errMoving
+		}
 	}
 	w.lost = ths.losses(w)
+	inDoubt := ths.unreadPools(w)
 	e := enders{ths, w, ths.primaries(w), map[*thread]string{}}
 	for _, th := range w.threads {
-		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
-			if th.id != 0 {
-				th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
-			}
+		if th.err != nil && (th.id == 0 || inDoubt.uses(th)) {
 			continue
 		}
-		if th.idle = e.ended(th, 0); th.idle == "" {
+		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
+			th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
+			continue
+		}
+		switch th.idle = e.ended(th, 0); {
+		case th.idle == "":
 			ths.readTasks(th)
 			ths.enter(w, th)
+		case inDoubt.uses(th):
+			th.idle, th.err = "", errPrimaryUnread
+		}
+	}
+	w.ending = ths.endingThreads(w)
+	for _, r := range w.order {
+		if r.serial != nil {
+			w.serial = append(w.serial, r)
 		}
 	}
 	w.order = slices.DeleteFunc(w.order, func(r *region) bool { return r.team == nil })
 	slices.SortFunc(w.order, func(a, b *region) int { return cmp.Compare(a.key.addr, b.key.addr) })
 	return w
 }
+
+// errPrimaryUnread is the error of a worker whose region may be alive or over.
+var errPrimaryUnread = fmt.Errorf("whether it is in a region is not known, as the thread that may have forked it "+
+	"could not be read: %w", callbacks.Unavailable)
+
+// unread has the addresses of pools and teams.
+type unread map[uint64]bool
+
+// unreadPools finds the pools and teams of the threads that could not be read and may have forked a region.
+func (ths *threads) unreadPools(w *world) unread {
+	out, roots := unread{}, map[uint64]bool{}
+	for _, th := range w.threads {
+		if th.err != nil && (th.id == 0 || errors.Is(th.err, errMoving)) {
+			roots[th.addr.Offset], out[th.pool.Offset], out[th.team.Offset] = true, true, true
+		}
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	for _, th := range w.threads { // a root's own pool may be overwritten, too
+		f := ths.l.Pool.Threads
+		list := layout.Read(ths.mem, th.pool, f).Address(f)
+		if root, err := ths.word(list.Offset); err == nil && roots[root] {
+			out[th.pool.Offset] = true
+		}
+	}
+	delete(out, 0)
+	return out
+}
+
+// uses reports whether a worker's pool or team is one of them.
+func (u unread) uses(th *thread) bool { return u[th.pool.Offset] || u[th.team.Offset] }
 
 // listUsers finds the threads that use the runtime. The one that executes main is
 // among them as soon as there is another, as it is an initial thread from the
@@ -176,7 +235,7 @@ func (e *enders) ended(th *thread, depth int) string {
 	switch {
 	case err != nil || release != th.addr.Add(e.threads.l.Thread.Release.Offset):
 		why = fmt.Sprintf("it is not a member of the team at %v that it was in last", team.addr)
-	case p == nil && e.w.lost[th.pool.Offset].count > 0:
+	case p == nil && (e.w.lost[th.pool.Offset].count > 0 || e.threads.atBarrier(th, team)):
 		why = ""
 	case p == nil:
 		why = fmt.Sprintf("its team at %v is in no region: its primary thread has left it", team.addr)
@@ -185,6 +244,22 @@ func (e *enders) ended(th *thread, depth int) string {
 	}
 	e.known[th] = why
 	return why
+}
+
+// atBarrier reports whether a thread sleeps at a barrier of a team, which has not been passed since. A thread leaves
+// the team before the one that forked it does.
+func (ths *threads) atBarrier(th *thread, t *team) bool {
+	registers, ok := ths.target.(callbacks.RegisterReader)
+	if !ok || th.lwp == 0 {
+		return false
+	}
+	regs, err := registers.Registers(callbacks.LWP(th.lwp))
+	if err != nil {
+		return false
+	}
+	word, asleep := arch.IsFutexWait(&regs)
+	f := ths.l.Team.Generation
+	return asleep && word == t.addr.Add(f.Offset) && uint32(t.rec.Uint(f)) == uint32(regs.SyscallArgs[2])
 }
 
 // enter makes the regions that a thread is in, and puts it in its places.
@@ -211,7 +286,7 @@ func (ths *threads) enter(w *world, th *thread) {
 		return
 	}
 	zero := w.make(regionKey{th.addr.Offset, 0})
-	zero.num, zero.members = -1, []*thread{th}
+	zero.num, zero.members, zero.serial = -1, []*thread{th}, th.serial
 	if n := len(th.frames); n > 0 {
 		f := th.frames[n-1]
 		w.make(regionKey{f.team.addr.Offset, f.level}).around = zero

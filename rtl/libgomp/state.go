@@ -107,6 +107,9 @@ func (o *observer) function() string {
 
 // infer says what the thread does.
 func (o *observer) infer() rtl.ThreadState {
+	if why := o.states.threads.world().ending[o.th]; why != "" {
+		return rtl.ThreadState{State: rtl.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why, o.sleeping())}
+	}
 	if o.at == rtl.PlaceUser {
 		return o.working(o.ev.Working())
 	}

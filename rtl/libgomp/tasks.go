@@ -152,7 +152,7 @@ func (ts *tasks) generating(fd found) (handles.Task, error) {
 		return handles.Task{}, fmt.Errorf("it is the initial task: %w", callbacks.Unavailable)
 	case !fd.parent.IsNull():
 		return ts.handleOf(fd.parent), nil
-	case fd.explicit() && fd.region.team != nil:
+	case fd.explicit() && fd.region.tasksIn() != nil:
 		return handles.Task{}, fmt.Errorf("the task that generated it is finished: %w", callbacks.Unavailable)
 	}
 	zero := fd.region // the initial task, which has no gomp_task
@@ -255,8 +255,8 @@ func (rt *base) kindOf(fd found) rtl.TaskKind {
 		return rtl.TaskInitial
 	case !fd.explicit():
 		return rtl.TaskImplicit
-	case fd.kind == kindAsync:
-		return rtl.TaskTarget
+	case fd.kind == kindAsync, fd.kind >= kindWaiting && fd.rec.Address(rt.l.Task.Fn).IsNull():
+		return rtl.TaskTarget // what the runtime calls for it is not in fn
 	}
 	return rtl.TaskExplicit
 }

@@ -27,9 +27,10 @@ type thread struct {
 	frames []frame // innermost first, without level 0
 	// tasks has the task that the thread executes, and outwards those from which it
 	// forked its regions: as many as it is a member of, null where that is not known.
-	tasks []callbacks.Address
-	err   error  // why they are not known
-	idle  string // why it is in no region now; empty for a thread that is in one
+	tasks  []callbacks.Address
+	serial *team  // the team of its serial code; nil unless the outermost of the thread's teams is one
+	err    error  // why they are not known
+	idle   string // why it is in no region now; empty for a thread that is in one
 }
 
 // frame is a thread's place in one of the teams around it.
@@ -86,7 +87,8 @@ func (th *thread) mistaken() bool {
 	return th.pool.IsNull() && !th.task.IsNull() && !th.team.IsNull() && th.id > 0
 }
 
-// readFrames follows the teams around a thread, from its own outwards.
+// readFrames follows the teams around a thread, from its own outwards. The chain may end in the team of the
+// root's serial code.
 func (ths *threads) readFrames(th *thread) error {
 	f := frame{id: th.id, level: th.level, active: th.activeLevel}
 	for at := th.team; !at.IsNull(); {
@@ -95,6 +97,10 @@ func (ths *threads) readFrames(th *thread) error {
 			return err
 		}
 		f.team = t
+		if f.inSerialCode() {
+			th.serial = t
+			return nil
+		}
 		if f.id >= t.nthreads || f.level < 1 || f.level > maxNesting || f.active > f.level {
 			return fmt.Errorf("team at %v: number %d of %d at level %d, active level %d: %w", at, f.id, t.nthreads,
 				f.level, f.active, callbacks.StaleHandle)
@@ -111,6 +117,41 @@ func (ths *threads) readFrames(th *thread) error {
 		return fmt.Errorf("no team at level %d: %w", f.level, callbacks.StaleHandle)
 	}
 	return nil
+}
+
+// inSerialCode reports whether a team is the one that the runtime makes for a root's serial code: for reductions of
+// tasks, and for target tasks with nowait, outside of all regions. It has one thread, does not count as a level, and
+// is the thread's team until the thread ends. The teams of later regions lead to it.
+func (f frame) inSerialCode() bool {
+	t := f.team
+	return f.level == 0 && f.id == 0 && f.active == 0 &&
+		t.nthreads == 1 && t.prev.IsNull() && t.prevID == 0 && t.prevLevel == 0 && t.prevActive == 0
+}
+
+// errMoving is the error of a thread that is just entering or leaving a region.
+var errMoving = fmt.Errorf("it is just entering or leaving a region, and what the runtime keeps of it is half "+
+	"written: %w", callbacks.Unavailable)
+
+// moving reports whether a thread was stopped between two of the writes by which it enters or leaves a region: the
+// runtime writes the team before the level, or the level before the team.
+func (ths *threads) moving(th *thread) bool {
+	around := -1 // the level around that of the team
+	if !th.team.IsNull() {
+		t, err := ths.records.team(th.team)
+		if err != nil {
+			return false
+		}
+		around = t.prevLevel
+	}
+	if d := th.level - around; d != 0 && d != 2 {
+		return false
+	}
+	registers, ok := ths.target.(callbacks.RegisterReader)
+	if !ok || th.lwp == 0 {
+		return false
+	}
+	regs, err := registers.Registers(callbacks.LWP(th.lwp))
+	return err == nil && regs.Syscall < 0 && ths.Owns(regs.PC())
 }
 
 // readTasks finds the tasks from which a thread forked the regions around it: the

@@ -6082,15 +6082,17 @@ func (x *Construct) GetOwn() bool {
 	return false
 }
 
-// Lost are threads that a runtime counts on and that the process does not have.
+// Lost are threads that a runtime counts on and that the process does not have, or that are ending.
 type Lost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID of the runtime.
 	Runtime string `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
 	Count   int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// LWPs of the threads that wait for them.
-	Waiting       []int64 `protobuf:"varint,3,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
-	Evidence      string  `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Waiting  []int64 `protobuf:"varint,3,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
+	Evidence string  `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// LWPs of threads that are ending in a region.
+	Ending        []int64 `protobuf:"varint,5,rep,packed,name=ending,proto3" json:"ending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6152,6 +6154,13 @@ func (x *Lost) GetEvidence() string {
 		return x.Evidence
 	}
 	return ""
+}
+
+func (x *Lost) GetEnding() []int64 {
+	if x != nil {
+		return x.Ending
+	}
+	return nil
 }
 
 // Fork is what decided on the size of a parallel region. Numbers that could not be read are
@@ -8620,12 +8629,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\"\n" +
 	"\x04call\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x04call\x12\x10\n" +
-	"\x03own\x18\x04 \x01(\bR\x03own\"l\n" +
+	"\x03own\x18\x04 \x01(\bR\x03own\"\x84\x01\n" +
 	"\x04Lost\x12\x18\n" +
 	"\aruntime\x18\x01 \x01(\tR\aruntime\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x18\n" +
 	"\awaiting\x18\x03 \x03(\x03R\awaiting\x12\x1a\n" +
-	"\bevidence\x18\x04 \x01(\tR\bevidence\"\xea\x03\n" +
+	"\bevidence\x18\x04 \x01(\tR\bevidence\x12\x16\n" +
+	"\x06ending\x18\x05 \x03(\x03R\x06ending\"\xea\x03\n" +
 	"\x04Fork\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x16\n" +
 	"\x06clause\x18\x02 \x01(\bR\x06clause\x12&\n" +

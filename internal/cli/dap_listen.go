@@ -1,20 +1,15 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"net"
 	"net/netip"
-	"os"
 	"os/signal"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -87,6 +82,10 @@ func listenFor(address string, remote bool) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
+	if a, ok := l.Addr().(*net.TCPAddr); !remote && (!ok || !a.IP.IsLoopback()) { // localhost is a name like others
+		return nil, errors.Join(fmt.Errorf("listen: %s is %v here, which is no loopback address", host, l.Addr()),
+			l.Close())
+	}
 	return l, nil
 }
 
@@ -104,74 +103,6 @@ func (e editors) session(ctx context.Context, conn net.Conn, remote bool) {
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(e.Stderr, "ompd-inspect: %v: %v\n", conn.RemoteAddr(), err)
 	}
-}
-
-// errOtherUser says that somebody else has connected.
-var errOtherUser = errors.New("it is not of this user")
-
-// sameUser is an error unless the other end of a connection on this machine is a socket of
-// this user, or of root, as the kernel lists it.
-func sameUser(conn net.Conn) error {
-	local, err1 := netip.ParseAddrPort(conn.LocalAddr().String())
-	far, err2 := netip.ParseAddrPort(conn.RemoteAddr().String())
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		uid, err := socketOwner(table, far, local)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		case uid == 0 || uid == os.Getuid():
-			return nil
-		default:
-			return errOtherUser
-		}
-	}
-	return errOtherUser
-}
-
-// socketOwner is the user of the socket that is connected from one address to another, as a
-// table of the kernel says. A socket that is not there is fs.ErrNotExist.
-func socketOwner(table string, from, to netip.AddrPort) (int, error) {
-	f, err := os.Open(table)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // number, local, remote, state, queues, timer, retransmits, user, …
-		const user = 7
-		if len(fields) <= user || !isAddress(fields[1], from) || !isAddress(fields[2], to) {
-			continue
-		}
-		return strconv.Atoi(fields[user])
-	}
-	if err := lines.Err(); err != nil {
-		return 0, err
-	}
-	return 0, fs.ErrNotExist
-}
-
-// isAddress reports whether the kernel's form of an address, words of the machine's byte
-// order in hexadecimal and the port, is that of an address.
-func isAddress(text string, a netip.AddrPort) bool {
-	words, port, _ := strings.Cut(text, ":")
-	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != a.Port() {
-		return false
-	}
-	var b []byte
-	for ; len(words) >= 8; words = words[8:] {
-		n, err := strconv.ParseUint(words[:8], 16, 32)
-		if err != nil {
-			return false
-		}
-		b = append(b, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-	}
-	ip, ok := netip.AddrFromSlice(b)
-	return ok && ip.Unmap() == a.Addr().Unmap()
 }
 
 // unhurried takes back what main sets for a process that ends soon.

@@ -28,14 +28,18 @@ import (
 var (
 	// ErrNotCore says that the file is something else; the message names it.
 	ErrNotCore = errors.New("not a core")
+	// ErrExecutable and ErrScript say of a file that is not a core that it is a program.
+	ErrExecutable = errors.New("it is an executable")
+	ErrScript     = errors.New("it is a script")
 	// ErrArch says that the core is of a word size, byte order or machine that
 	// this module does not read; the message names it.
 	ErrArch = errors.New("core of an unsupported architecture")
 	// ErrTruncated says that the file ends before what is needed. It is also
 	// the cause of faults at addresses whose bytes were cut off.
 	ErrTruncated = errors.New("the core file is truncated")
-	// ErrTooBig says that a compressed core is larger than Options.MaxUnpacked.
-	ErrTooBig = errors.New("decompressed core is too big")
+	// ErrTooBig says that a core that is decompressed, or read from a stream, is larger than
+	// Options.MaxUnpacked.
+	ErrTooBig = errors.New("the core is too big")
 )
 
 // Options tell where files are and how far to go. The zero value finds
@@ -50,11 +54,11 @@ type Options struct {
 	// Open opens the core, the executable and the files that the core names; nil opens
 	// all that this process may read.
 	Open func(name string) (*os.File, error)
-	// MaxUnpacked bounds the size of a decompressed core in bytes; 0 means
-	// DefaultMaxUnpacked.
+	// MaxUnpacked bounds the size of a core that is decompressed or read from a stream,
+	// in bytes; 0 means DefaultMaxUnpacked.
 	MaxUnpacked int64
 	// Progress, if not nil, is called several times a second with the number
-	// of bytes that were decompressed, once that takes over a second.
+	// of bytes that were decompressed or read from a stream, once that takes over a second.
 	Progress func(done int64)
 	// Memory counts what is made of the core and of the modules' files, and bounds it; nil
 	// does not.
@@ -62,8 +66,8 @@ type Options struct {
 	// Work is the processor time that decompression may take, for each 64 MiB of the file
 	// that were begun; 0 for any.
 	Work time.Duration
-	// Canceled, if not nil, is asked now and then while a core is decompressed, which ends
-	// with its error.
+	// Canceled, if not nil, is called now and then while a core is decompressed or read from
+	// a stream, which ends with its error.
 	Canceled func() error
 }
 
@@ -125,6 +129,11 @@ func Open(path string, opts Options) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openCore(file, path, opts)
+}
+
+// openCore opens the core in a file, which it closes if that fails.
+func openCore(file *os.File, path string, opts Options) (*Core, error) {
 	c := &Core{file: file, path: path, memory: budget.Of(opts.Memory)}
 	if err := c.read(opts); err != nil {
 		file.Close()
@@ -171,7 +180,7 @@ func openFile(path string, opts Options) (*os.File, error) {
 		file.Close()
 		return nil, err
 	}
-	unpack := unpackerOf(file)
+	unpack := unpackerOf(firstBytes(file))
 	if unpack == nil {
 		return file, nil
 	}
@@ -195,7 +204,7 @@ func (c *Core) read(opts Options) error {
 		return c.refuse(img, err)
 	}
 	if f.Type() != elf.ET_CORE {
-		return fmt.Errorf("%s: %w: %s", c.path, ErrNotCore, describeELF(f))
+		return fmt.Errorf("%s: %w: %w: %s", c.path, ErrNotCore, describeELF(f), fixNotCore)
 	}
 	c.arch = f.Arch()
 	c.notes = readNotes(f, img, c.memory)

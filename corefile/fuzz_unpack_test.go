@@ -60,7 +60,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer packed.Close()
-		open := unpackerOf(packed)
+		open := unpackerOf(firstBytes(packed))
 		if open == nil {
 			return
 		}

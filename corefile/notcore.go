@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
@@ -23,7 +22,9 @@ const cureTruncated = "make the core anew with enough disk space and after `ulim
 func (c *Core) refuse(img fileImage, err error) error {
 	switch {
 	case errors.Is(err, elfx.ErrNotELF):
-		return fmt.Errorf("%s: %w: %s: %s", c.path, ErrNotCore, describeBytes(img), fixNotCore)
+		b := make([]byte, min(img.Size(), describedBytes))
+		n, _ := img.ReadAt(b, 0)
+		return fmt.Errorf("%s: %w: %w: %s", c.path, ErrNotCore, describeBytes(string(b[:n])), fixNotCore)
 	case errors.Is(err, elfx.ErrClass):
 		return fmt.Errorf("%s: %w: %w", c.path, ErrArch, err)
 	case errors.Is(err, elfx.ErrTruncated):
@@ -32,38 +33,42 @@ func (c *Core) refuse(img fileImage, err error) error {
 	return fmt.Errorf("%s: %w: %w", c.path, ErrNotCore, err)
 }
 
-// describeELF tells what an ELF file is that is not a core.
-func describeELF(f *elfx.File) string {
+// describeELF returns the kind of an ELF file that is not a core.
+func describeELF(f *elfx.File) error {
+	flags, _ := f.Dynamic(elf.DT_FLAGS_1)
 	switch {
-	case f.Type() == elf.ET_EXEC, f.Type() == elf.ET_DYN && f.Interp() != "":
-		return "it is an executable: " + fixNotCore
+	case f.Type() == elf.ET_EXEC, f.Type() == elf.ET_DYN && (f.Interp() != "" || flags&uint64(elf.DF_1_PIE) != 0):
+		return ErrExecutable
 	case f.Type() == elf.ET_DYN:
-		return "it is a shared library: " + fixNotCore
+		return errors.New("it is a shared library")
 	case f.Type() == elf.ET_REL:
-		return "it is an object file: " + fixNotCore
+		return errors.New("it is an object file")
 	}
-	return fmt.Sprintf("it is an ELF file of type %d: %s", uint16(f.Type()), fixNotCore)
+	return fmt.Errorf("it is an ELF file of type %d", uint16(f.Type()))
 }
 
-// describeBytes tells what a file is that is not ELF, by its first bytes.
-func describeBytes(img callbacks.Image) string {
-	b := make([]byte, min(img.Size(), 512))
-	n, _ := img.ReadAt(b, 0)
-	s := string(b[:n])
+// describedBytes is how many of a file's first bytes show its kind.
+const describedBytes = 512
+
+// describeBytes returns the kind of a file that is not ELF, by its first bytes.
+func describeBytes(s string) error {
+	if strings.HasPrefix(s, "#!") {
+		return ErrScript
+	}
 	for _, k := range []struct{ magic, name string }{
-		{"#!", "a script"}, {"!<arch>\n", "an archive of object files"}, {"MDMP", "a Windows minidump"},
+		{"!<arch>\n", "an archive of object files"}, {"MDMP", "a Windows minidump"},
 		{"\xcf\xfa\xed\xfe", "a Mach-O file"}, {"PK\x03\x04", "a zip archive"},
 		{"BZh", "compressed with bzip2 (decompress it first)"},
 		{"\x7fELF", "the first bytes of an ELF file"},
 	} {
 		if strings.HasPrefix(s, k.magic) {
-			return "it is " + k.name
+			return errors.New("it is " + k.name)
 		}
 	}
 	if isText(s) {
-		return "it is a text file"
+		return errors.New("it is a text file")
 	}
-	return "it is not an ELF file"
+	return errors.New("it is not an ELF file")
 }
 
 // isText reports whether s looks like the beginning of a UTF-8 text.

@@ -60,18 +60,25 @@ const (
 // counts for a ledger, until the function that it returns is called.
 type unpacker func(*budget.Ledger, io.Reader) (io.Reader, func(), error)
 
-// unpackerOf tells by a file's first bytes how it is compressed; nil if it is
-// not.
-func unpackerOf(r io.ReaderAt) unpacker {
-	var b [6]byte
-	n, _ := r.ReadAt(b[:], 0)
+// firstBytes returns the bytes of a file that show how it is compressed.
+func firstBytes(r io.ReaderAt) []byte {
+	b := make([]byte, magicSize)
+	n, _ := r.ReadAt(b, 0)
+	return b[:n]
+}
+
+// magicSize is the length of the longest magic number of a compressed file, in bytes.
+const magicSize = 6
+
+// unpackerOf returns the unpacker for a file that starts with b; nil if it is not compressed.
+func unpackerOf(b []byte) unpacker {
 	for _, k := range []struct {
 		magic string
 		open  unpacker
 	}{
 		{"\x28\xb5\x2f\xfd", openZstd}, {"\x04\x22\x4d\x18", openLZ4}, {"\xfd7zXZ\x00", openXZ}, {"\x1f\x8b", openGzip},
 	} {
-		if bytes.HasPrefix(b[:n], []byte(k.magic)) {
+		if bytes.HasPrefix(b, []byte(k.magic)) {
 			return k.open
 		}
 	}
@@ -87,7 +94,7 @@ func Compressed(name string) bool {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular() && unpackerOf(f) != nil
+	return err == nil && info.Mode().IsRegular() && unpackerOf(firstBytes(f)) != nil
 }
 
 // openZstd reads .zst, as systemd-coredump writes it today. The window is bounded to what
@@ -126,14 +133,20 @@ func openGzip(_ *budget.Ledger, r io.Reader) (io.Reader, func(), error) {
 	return z, func() {}, err
 }
 
-// unpackFile decompresses a file into a temporary one that has no name.
-func unpackFile(packed *os.File, open unpacker, opts Options) (*os.File, error) {
+// unpackFile decompresses a stream into a temporary file that has no name.
+func unpackFile(packed io.Reader, open unpacker, opts Options) (*os.File, error) {
 	from := &counter{r: packed}
 	z, done, err := open(budget.Of(opts.Memory), from)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
+	return spool(z, from, opts)
+}
+
+// spool writes a stream into a temporary file that has no name. packed counts what was read to
+// make the stream, nil if it is not decompressed.
+func spool(from io.Reader, packed *counter, opts Options) (*os.File, error) {
 	tmp, err := os.CreateTemp("", "core-*")
 	if err != nil { // not wrapped: it is not the core that is missing
 		return nil, fmt.Errorf("no room for it: %v: %s", err, cureTemp)
@@ -142,7 +155,7 @@ func unpackFile(packed *os.File, open unpacker, opts Options) (*os.File, error) 
 		tmp.Close()
 		return nil, err
 	}
-	if err := copySparse(tmp, z, from, opts); err != nil {
+	if err := copySparse(tmp, from, packed, opts); err != nil {
 		tmp.Close()
 		return nil, err
 	}
@@ -150,7 +163,7 @@ func unpackFile(packed *os.File, open unpacker, opts Options) (*os.File, error) 
 }
 
 // cureTemp is how to give more room.
-const cureTemp = "set TMPDIR to a directory with space, or decompress it yourself"
+const cureTemp = "set TMPDIR to a directory with space, or give the core as a file that is not compressed"
 
 // errFull says that there is no room for what is unpacked.
 var errFull = errors.New("the directory for temporary files is nearly full: " + cureTemp)

@@ -75,7 +75,7 @@ var imports = map[string][]string{
 	"watch":               {"picture"},
 	"internal/phrase":     {"picture"},
 	"internal/waitgraph":  {"picture"},
-	"internal/text":       {"diagnose", "job", "internal/phrase", "picture", "watch"},
+	"internal/text":       {"diagnose", "job", "internal/mpi", "internal/phrase", "picture", "watch"},
 	"internal/export":     {"internal/phrase", "internal/waitgraph", "picture"},
 	"internal/web":        {"diagnose", "job", "internal/phrase", "internal/waitgraph", "picture"},
 	"internal/report":     {"job", "picture", "internal/export", "internal/text", "internal/web", "watch"},
@@ -121,7 +121,7 @@ var imports = map[string][]string{
 	"internal/cli": {
 		"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture",
 		"internal/budget", "internal/clib", "internal/contain", "internal/elfx", "internal/files",
-		"internal/jobs", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile",
+		"internal/jobs", "internal/mpi", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile",
 		"internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server",
 		"session", "watch", "trace", "trace/analyze", "trace/export", "internal/text", "internal/omptnames",
 	},

@@ -260,6 +260,8 @@ func TestNoVerdict(t *testing.T) {
 		// held
 		{picture.Target{Kind: "process", PID: 7, Pause: &picture.Pause{Threads: 4}}, nil,
 			"no verdict: no cause of a hang was found"},
+		{picture.Target{Kind: "process", PID: 7, Executable: "/usr/bin/orterun", Pause: live.Pause}, nil,
+			"no verdict on orterun itself; next: `ompd-inspect job --mpirun 7`"},
 		{live, locks, "not known whether it hangs: all 4 threads wait: for lock table" + next},
 		{core, locks, "not known whether it hangs: all 4 threads wait: for lock table" + later},
 		{core, slices.Concat(locks, idle), "not known whether it hangs: all 4 threads wait: for lock table" + later},

@@ -7,8 +7,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// mpi says which rank of a job a process is, and in which calls of MPI its threads wait.
-func mpi(p *Printer, pic *picture.Picture) {
+// printRank prints the rank of a process in its job, and the calls of MPI in which its threads wait.
+func printRank(p *Printer, pic *picture.Picture) {
 	if r := pic.Target.Rank; r != nil {
 		s := fmt.Sprintf("%d", r.Rank)
 		if r.Size != 0 {

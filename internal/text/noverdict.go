@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
@@ -20,6 +21,9 @@ func NoVerdict(pic *picture.Picture) string {
 		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
 	}
 	t := &pic.Target
+	if name := launcher(pic); name != "" {
+		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
+	}
 	waits, awake, busy := waiting(pic.Threads)
 	known := ""
 	switch unread := unreadable(pic.Threads); {
@@ -52,6 +56,16 @@ func NoVerdict(pic *picture.Picture) string {
 			"progress"
 	}
 	return known
+}
+
+// launcher returns the name of the program if it is a process that starts the ranks of an MPI
+// job and has no OpenMP runtime, such as mpirun; "" otherwise.
+func launcher(pic *picture.Picture) string {
+	t := &pic.Target
+	if t.Kind != "process" || len(pic.Runtimes) > 0 {
+		return ""
+	}
+	return mpi.Launcher(t.Executable, strings.Fields(t.Command))
 }
 
 func allWait(n int) string {

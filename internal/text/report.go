@@ -74,7 +74,7 @@ func Header(p *Printer, pic *picture.Picture) {
 		standstill(p, t.Pause.Standstill)
 	}
 	runtimes(p, pic)
-	mpi(p, pic)
+	printRank(p, pic)
 }
 
 // standstill says why the report was written, if it was because nothing moved, and which
@@ -190,6 +190,9 @@ func runtimes(p *Printer, pic *picture.Picture) {
 		hint := ""
 		if pic.Target.Signal == "" || pic.Target.Path != "" { // it is still there to be asked
 			hint = fmt.Sprintf("; `ompd-inspect doctor %s` says why", pic.Target.Name())
+		}
+		if name := launcher(pic); name != "" {
+			hint = fmt.Sprintf("; %s starts ranks: `ompd-inspect job --mpirun %d` inspects them", name, pic.Target.PID)
 		}
 		p.linef("%s none known in this %s%s", p.bold("runtime"), pic.Target.Kind, hint)
 	}

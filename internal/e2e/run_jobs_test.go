@@ -36,7 +36,7 @@ const tooLate = time.Hour
 func startShell(t *testing.T, script string, args ...string) *shell {
 	t.Helper()
 	bash := omptest.Program(t, "bash")
-	master, slave, err := openTerminal(80)
+	master, slave, err := omptest.OpenTerminal(80)
 	if err != nil {
 		t.Fatal(err)
 	}

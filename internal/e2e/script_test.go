@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
@@ -55,7 +52,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
+			"exits":    omptest.Exits,
 			"terminal": terminal,
 			"plain": func(ts *testscript.TestScript, neg bool,
 				args []string) {
@@ -96,35 +93,13 @@ int main(void) {
 	return omptest.Dump(t, omptest.Run{Exe: exe, Mode: omptest.Kernel})
 }
 
-// exits runs the tool and asks for one exit status:
-//
-//	exits STATUS [args]
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: exits STATUS [args]")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	err = ts.Exec("ompd-inspect", args[1:]...)
-	var exit *exec.ExitError
-	got := 0
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
-		ts.Fatalf("exit status %d, want %d", got, want)
-	}
-}
-
 // terminal runs the tool with a terminal of some width as its standard output:
 //
 //	terminal COLUMNS args
 func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	columns, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	master, slave, err := openTerminal(columns)
+	master, slave, err := omptest.OpenTerminal(columns)
 	ts.Check(err)
 	defer master.Close()
 	cmd := exec.Command("ompd-inspect", args[1:]...)
@@ -150,30 +125,6 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 func isFile(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
-}
-
-// openTerminal opens a pseudo-terminal of a width.
-func openTerminal(columns int) (master, slave *os.File, err error) {
-	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	fd := int(master.Fd())
-	n, err := unix.IoctlGetUint32(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: uint16(columns)})
-	}
-	if err == nil {
-		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		master.Close()
-		return nil, nil, err
-	}
-	return master, slave, nil
 }
 
 var (

@@ -19,7 +19,7 @@ type Golden struct {
 // all golden cores.
 func UnpackGolden(golden, name, into string) (Golden, error) {
 	g := Golden{filepath.Join(golden, name, "core.zst"), filepath.Join(into, "exe"), filepath.Join(into, "sysroot")}
-	if err := unpackFile(filepath.Join(golden, name, "exe.zst"), g.Exe); err != nil {
+	if err := Unpack(filepath.Join(golden, name, "exe.zst"), g.Exe); err != nil {
 		return g, err
 	}
 	from := filepath.Join(golden, "sysroot")
@@ -28,7 +28,7 @@ func UnpackGolden(golden, name, into string) (Golden, error) {
 		if err != nil || !packed {
 			return err
 		}
-		return unpackFile(path, filepath.Join(g.Sysroot, inner))
+		return Unpack(path, filepath.Join(g.Sysroot, inner))
 	})
 }
 
@@ -46,8 +46,8 @@ func ExampleCore(name string) (g Golden, done func(), err error) {
 	return g, func() { os.RemoveAll(dir) }, nil
 }
 
-// unpackFile unpacks one file.
-func unpackFile(from, to string) error {
+// Unpack decompresses a file of testdata/golden.
+func Unpack(from, to string) error {
 	packed, err := os.ReadFile(from)
 	if err != nil {
 		return err

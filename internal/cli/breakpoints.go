@@ -10,7 +10,6 @@ import (
 func (a *app) breakpointsVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "breakpoints CORE|PID", Short: "Where a debugger can stop the runtime, by the standard's names",
-		Args: oneTarget,
 		Long: `The breakpoint locations of the runtime by the standard's names, such as
 ompd_bp_parallel_begin, with the address and how it was found: by its symbol, by
 the code of a stripped runtime, or an equivalent that all such events pass.
@@ -29,5 +28,5 @@ every event.`,
 		},
 	}
 	cmd.Flags().BoolVar(&a.sites, "sites", false, "also where the runtime decides whether to reach each location")
-	return cmd
+	return a.targeted(cmd)
 }

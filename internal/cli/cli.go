@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
@@ -42,6 +44,9 @@ func (c Command) Run(ctx context.Context, args []string) int {
 // run executes one command line and returns the exit status.
 func (a *app) run(args []string) int {
 	root := a.command()
+	if isCompletion(args) {
+		args = a.completing(root, args)
+	}
 	root.SetArgs(withDefaultVerb(root, args))
 	help := &remembering{Writer: a.Stdout}
 	root.SetOut(help)
@@ -152,28 +157,72 @@ func checkCompletion(root *cobra.Command) {
 	}
 }
 
+// words is a command line as far as it shows which verb is meant.
+type words struct {
+	verb   bool // it has one
+	target bool // without a verb, it has a word or a flag that names a target
+	others bool // without a verb, it has a flag that root does not have
+}
+
+// wordsOf reads a command line up to its first verb or target.
+func wordsOf(root *cobra.Command, args []string) (w words) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if !strings.HasPrefix(arg, "-") || arg == standardStream {
+			w.verb = isVerb(root, arg)
+			w.target = !w.verb
+			return w
+		}
+		if arg == "--" {
+			w.target = true
+			return w
+		}
+		f, apart := flagOf(root, arg)
+		switch {
+		case f == nil:
+			w.others = true
+		case f.Name == pidFlag:
+			w.target = true
+		}
+		if apart {
+			i++ // the flag's value is the next word: it is not a verb
+		}
+	}
+	return w
+}
+
+// isVerb reports whether a word is one of root's verbs.
+func isVerb(root *cobra.Command, word string) bool {
+	return slices.ContainsFunc(append(root.Commands(), builtin...), func(c *cobra.Command) bool {
+		return c.Name() == word || c.HasAlias(word)
+	})
+}
+
+// flagOf returns the flag of root that a word is, nil if root has none of that name. apart reports
+// whether its value is the next word.
+func flagOf(root *cobra.Command, word string) (f *pflag.Flag, apart bool) {
+	name, long := strings.CutPrefix(word, "--")
+	name, _, given := strings.Cut(strings.TrimLeft(name, "-"), "=")
+	if !long && len(name) > 1 {
+		name, given = name[:1], true
+	}
+	for _, set := range []*pflag.FlagSet{root.Flags(), root.PersistentFlags()} {
+		if long {
+			f = set.Lookup(name)
+		} else if name != "" {
+			f = set.ShorthandLookup(name)
+		}
+		if f != nil {
+			return f, !given && f.Value.Type() != "bool"
+		}
+	}
+	return nil, false
+}
+
 // withDefaultVerb makes `ompd-inspect core.1234` mean `ompd-inspect report
 // core.1234`.
 func withDefaultVerb(root *cobra.Command, args []string) []string {
-	for i, arg := range args {
-		if arg == "--" {
-			return append([]string{"report"}, args...)
-		}
-		if strings.HasPrefix(arg, "-") {
-			if f := root.PersistentFlags().Lookup(strings.TrimLeft(arg, "-")); f != nil && f.Value.Type() != "bool" {
-				// the flag's value is the next word: it is not a verb
-				if i+2 < len(args) {
-					return append(args[:i+2:i+2], withDefaultVerb(root, args[i+2:])...)
-				}
-				return args
-			}
-			continue
-		}
-		for _, c := range append(root.Commands(), builtin...) {
-			if c.Name() == arg || c.HasAlias(arg) {
-				return args
-			}
-		}
+	if w := wordsOf(root, args); !w.verb && w.target {
 		return append([]string{"report"}, args...)
 	}
 	return args

@@ -25,18 +25,6 @@ const ownIDs = 1 << 30
 // object is a JSON object.
 type object = map[string]any
 
-// TestMain removes what buildTool has built.
-func TestMain(m *testing.M) {
-	if address, text, ok := strings.Cut(os.Getenv(floodEnv), " "); ok {
-		os.Exit(flood(address, text))
-	}
-	status := m.Run()
-	if builtTool.dir != "" {
-		os.RemoveAll(builtTool.dir)
-	}
-	os.Exit(status)
-}
-
 // builtTool is the tool, built when the first test needs it as a process.
 var builtTool struct {
 	once sync.Once

@@ -21,6 +21,9 @@ var errFound = errors.New("a verdict was found")
 // failOnHang is the value of --fail-on that means every verdict of a hang.
 const failOnHang = "hang"
 
+// failOnNothing is the value of --fail-on that means no verdict.
+const failOnNothing = "none"
+
 // reportVerb shows everything, the verdicts first.
 func (a *app) reportVerb() *cobra.Command {
 	return a.pictureVerb("report", "What is wrong, threads, regions, tasks and stacks (the default)", session.Report(),
@@ -33,7 +36,7 @@ func (a *app) diagnoseVerb() *cobra.Command {
 	var failOn []string
 	cmd := &cobra.Command{
 		Use: "diagnose CORE|PID|PICTURE.json", Short: "Only what is wrong: deadlocks, who is missing at a barrier, " +
-			"why it died", Args: oneTarget,
+			"why it died",
 	}
 	cmd.Long = `Prints only the verdicts: what blocks the program, or killed it,
 and how that is known. docs/verdicts.md says what each kind means. Of a picture that
@@ -47,7 +50,7 @@ tell, 2 wrong usage.`
 			strings.Join(diagnose.Names(), ", ")+", or none")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, k := range failOn {
-			if k != failOnHang && k != "none" && !slices.Contains(diagnose.Names(), k) {
+			if k != failOnHang && k != failOnNothing && !slices.Contains(diagnose.Names(), k) {
 				return usageError{fmt.Errorf("--fail-on %q: it is hang, none, or one of %s", k,
 					strings.Join(diagnose.Names(), ", "))}
 			}
@@ -62,7 +65,8 @@ tell, 2 wrong usage.`
 			return err
 		})
 	}
-	return cmd
+	a.show(cmd.Name(), report.Verdicts)
+	return a.targeted(cmd)
 }
 
 // judge is errFound if a picture has a verdict that --fail-on names. That there is none

@@ -84,6 +84,7 @@ the nodes (docs/jobs.md).
 Exit status: 0 no hang was found, 3 a hang or a crash, 1 no rank could be read, 2 wrong usage.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return (&jobRun{a}).job(cmd.Context(), args, o) },
 	}
+	cmd.ValidArgsFunction = completeCores
 	o.flags(cmd)
 	f := cmd.Flags()
 	f.IntVar(&o.sample, "sample", 0, "look at so many cores only, evenly chosen; 0 for all")

@@ -51,7 +51,7 @@ func (a *app) openTarget(ctx context.Context, name string) (*session.Target, err
 	o := a.open.session()
 	o.Work = a.budget
 	o.Unpacking = a.progress("unpacking "+name, "MiB", 1<<20)
-	o.Openers = []session.Opener{a.openLent, a.openRemote, a.openDelve}
+	o.Openers = []session.Opener{a.openInput, a.openLent, a.openRemote, a.openDelve}
 	t, err := session.Open(ctx, name, o)
 	if err == nil && a.Alone {
 		t.BeforeStop(collect)

@@ -18,7 +18,7 @@ import (
 
 // outputFlags adds the flags of a verb that may write what it prints to a file.
 func (a *app) outputFlags(cmd *cobra.Command) {
-	const usage = "file to write, as a whole or not at all, instead of the standard output"
+	const usage = "file to write, as a whole or not at all, instead of the standard output (-)"
 	cmd.Flags().StringVarP(&a.out, "output", "o", "", usage)
 	a.forceFlag(cmd)
 }
@@ -30,7 +30,8 @@ func (a *app) forceFlag(cmd *cobra.Command) {
 
 // htmlFlag adds the flag that writes a page.
 func (s *style) htmlFlag(cmd *cobra.Command) {
-	page := cmd.Flags().String("html", "", "write one page of HTML to this file: as --format html --output FILE")
+	page := cmd.Flags().String("html", "", "write one page of HTML to this file (-: the standard output): as "+
+		"--format html --output FILE")
 	cmd.Flags().IntVar(&s.refresh, "refresh", 0, "seconds after which the page asks who serves it for a new look")
 	_ = cmd.Flags().MarkHidden("refresh") // for view
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -91,11 +92,14 @@ func (s *style) checkOutput(v report.View) error {
 	if err := report.Check(f, v); err != nil {
 		return usageError{err}
 	}
-	if s.out == "" {
+	if !s.toFile() {
 		return nil
 	}
 	return outfile.Check(s.out, s.outputOptions())
 }
+
+// toFile reports whether output goes to a file that the user named.
+func (s *style) toFile() bool { return s.out != "" && s.out != standardStream }
 
 // outputOptions say how the file of the output is made.
 func (s *style) outputOptions() outfile.Options {
@@ -116,7 +120,7 @@ func (s *style) printWith(stdout *os.File, print func(report.Printer) error) err
 		}
 		return print(p)
 	}
-	if s.out == "" {
+	if !s.toFile() {
 		return printTo(stdout)
 	}
 	f, err := outfile.Create(s.out, s.outputOptions())

@@ -37,12 +37,15 @@ func (rec *recorder) onLLVM(program string, env environ) (environ, error) {
 	return env, nil
 }
 
+// ownRuntime is the value of --runtime that means LLVM's runtime, wherever it is.
+const ownRuntime = "libomp"
+
 // missingShown bounds the functions that an error names.
 const missingShown = 8
 
 // llvmRuntime is the file of LLVM's runtime.
 func (rec *recorder) llvmRuntime() (string, error) {
-	if rec.runtime != "libomp" {
+	if rec.runtime != ownRuntime {
 		path, err := filepath.Abs(rec.runtime)
 		if err == nil {
 			_, err = os.Stat(path)

@@ -26,10 +26,10 @@ func (a *app) enterSandbox(name string) error {
 	}
 	network := len(a.open.session().Debuginfod) > 0
 	var write []string
-	if network || corefile.Compressed(name) { // files are downloaded or unpacked there
+	if network || name == standardStream || corefile.Compressed(name) { // files are downloaded or unpacked there
 		write = append(write, os.TempDir())
 	}
-	if a.out != "" {
+	if a.toFile() {
 		write = append(write, filepath.Dir(a.out))
 	}
 	report, err := sandbox.Enter(mode, sandbox.Policy{Write: write, Network: network})

@@ -26,7 +26,7 @@ func (a *app) symbolsVerb() *cobra.Command {
 	out := ""
 	cmd := &cobra.Command{
 		Use: "symbols LIBRARY|CORE|PID", Short: "Write a symbol file that restores the OMPD symbols of a stripped " +
-			"runtime", Args: oneTarget,
+			"runtime",
 		Long: `Finds the symbols that OMPD libraries and debuggers ask for in a stripped runtime
 (ompd_dll_locations, ompd_access__…, ompd_bp_…, __kmp_threads and more) and writes
 an ELF file with them, which debuggers take for the runtime's symbol table:
@@ -43,10 +43,11 @@ an ELF file with them, which debuggers take for the runtime's symbol table:
 			return symbolWriter{a, out}.symbols(args[0])
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, or directory of debug files in which the build "+
-		"ID gives the name; a name without an extension is a directory, which is made if it is not there")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (-: the standard output), or directory of "+
+		"debug files in which the build ID gives the name; a name without an extension is a directory, which is made "+
+		"if it is not there")
 	a.forceFlag(cmd)
-	return cmd
+	return a.targeted(cmd)
 }
 
 // symbolWriter writes symbol files.
@@ -99,7 +100,7 @@ func (w symbolWriter) writeSymbols(all []ompd.ModuleSymbols, err error, running 
 		fmt.Fprintf(w.Stderr, "ompd-inspect: %v\n", err)
 	}
 	out := w.out
-	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) &&
+	if _, err := os.Stat(out); errors.Is(err, fs.ErrNotExist) && out != standardStream &&
 		(strings.HasSuffix(out, "/") || filepath.Ext(out) == "") {
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return err
@@ -149,6 +150,9 @@ func (w symbolWriter) writeModule(m ompd.ModuleSymbols, running bool) error {
 		return fmt.Errorf("%s: %w", m.Module.Path, err)
 	}
 	out := w.out
+	if out == standardStream {
+		return w.printModule(m, f, running)
+	}
 	if isDirectory(out) {
 		if out = symfile.Path(out, m.Module.BuildID); out == "" {
 			return fmt.Errorf("%s has no build ID: -o must be a file, not a directory", m.Module.Path)
@@ -171,6 +175,19 @@ func (w symbolWriter) writeModule(m ompd.ModuleSymbols, running bool) error {
 		_, err = fmt.Fprintf(w.Stdout, "in gdb: add-symbol-file %s -o %#x\n", out, m.Module.Bias)
 	}
 	return err
+}
+
+// printModule writes the symbol file of one runtime to the standard output.
+func (w symbolWriter) printModule(m ompd.ModuleSymbols, f *elfx.File, running bool) error {
+	list := fileSymbols(m)
+	if err := symfile.Write(w.Stdout, f, list); err != nil {
+		return fmt.Errorf("%s: %w", m.Module.Path, err)
+	}
+	fmt.Fprintf(w.Stderr, "ompd-inspect: %d symbols of %s\n", len(list), m.Module.Path)
+	if running {
+		fmt.Fprintf(w.Stderr, "ompd-inspect: in gdb: add-symbol-file FILE -o %#x\n", m.Module.Bias)
+	}
+	return nil
 }
 
 // fileSymbols are the symbols that were found, at the addresses of the module's

@@ -13,7 +13,7 @@ import (
 // may have queued a million.
 func (a *app) tasksVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "tasks CORE|PID", Short: "The tasks: running, waiting, queued, blocked on a dependence", Args: oneTarget,
+		Use: "tasks CORE|PID", Short: "The tasks: running, waiting, queued, blocked on a dependence",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkOnly(a.only); err != nil {
 				return err
@@ -29,7 +29,7 @@ func (a *app) tasksVerb() *cobra.Command {
 	}
 	onlyFlags(cmd, &a.only)
 	cmd.Flags().BoolVar(&a.all, "all", false, "one line a task, also where many are alike")
-	return cmd
+	return a.targeted(cmd)
 }
 
 // counted passes tasks on and tells how many there were, if it takes long.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ const (
 func traceVerb(a *app) *cobra.Command {
 	t := &tracing{app: a, events: eventsShown, rate: rateShown}
 	cmd := &cobra.Command{
-		Use: "trace CORE|PID|FILE", Short: "The last OpenMP events of a program that is recorded", Args: oneTarget,
+		Use: "trace CORE|PID|FILE", Short: "The last OpenMP events of a program that is recorded",
 		Long: `Shows the last events of each thread of a program that was started with
 ` + "`ompd-inspect record`" + `, merged by time, with their places in the source: from a core of
 it, from a FILE of record --save, or while it runs. A process is not stopped.
@@ -62,7 +63,7 @@ ones of each thread.
 -o FILE writes a file in the format that its name asks for: .perfetto-trace (Perfetto),
 .json (Chrome's trace events), .pb.gz (a profile of waiting, for pprof), .jsonl or
 .ompt-records (OpenMP 5.1's trace records). It has all events that are there, or those of
---last.`,
+--last. With -o -, --format names the format without the dot: -o - --format pb.gz | …`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t.named = cmd.Flags().Changed("names")
 			if err := t.check(cmd); err != nil {
@@ -94,13 +95,13 @@ ones of each thread.
 	f.Lookup("force").Usage = "replace a file that is there"
 	cmd.PersistentFlags().DurationVar(&t.last, "last", 0, "only events of so long a time before now, such as 5s")
 	cmd.AddCommand(t.statsVerb())
-	return cmd
+	return a.targeted(cmd)
 }
 
 // statsVerb shows statistics of what was recorded.
 func (t *tracing) statsVerb() *cobra.Command {
-	return &cobra.Command{
-		Use: "stats CORE|PID|FILE", Short: "Time, waiting, imbalance and contention of each construct", Args: oneTarget,
+	return t.targeted(&cobra.Command{
+		Use: "stats CORE|PID|FILE", Short: "Time, waiting, imbalance and contention of each construct",
 		Long: `Shows for each construct and place in the source how often it was executed and how long
 that took: of barriers how uneven threads arrived, and who was the last; of locks how
 long threads waited that another thread had it, and where that one acquired it; of tasks
@@ -118,7 +119,7 @@ different orders, so that they might have waited for each other for ever.`,
 				return t.showStatistics(h.About(rec), h.Statistics(rec, t.window(h, rec)))
 			})
 		},
-	}
+	})
 }
 
 // regionID is how trace writes ids: the thread that made it and a number, or the runtime's own.
@@ -148,8 +149,11 @@ func (t *tracing) check(cmd *cobra.Command) error {
 	if t.out == "" {
 		return nil
 	}
-	if _, err := export.Writer(t.out); err != nil {
+	if _, err := t.writer(); err != nil {
 		return usageError{err}
+	}
+	if !t.toFile() {
+		return nil
 	}
 	return outfile.Check(t.out, outfile.Options{Mode: 0o644, Force: t.force})
 }
@@ -209,7 +213,7 @@ func (t *tracing) nameOf(key omptnames.Event) string {
 
 // write writes a file.
 func (t *tracing) write(h *session.History) error {
-	write, err := export.Writer(t.out)
+	write, err := t.writer()
 	if err != nil {
 		return err
 	}
@@ -217,11 +221,31 @@ func (t *tracing) write(h *session.History) error {
 	if err != nil {
 		return err
 	}
-	return t.toFile(func(w io.Writer) error { return write(w, rec, t.options(h, rec)) })
+	return t.save(func(w io.Writer) error { return write(w, rec, t.options(h, rec)) })
 }
 
-// toFile makes the file of -o of what write writes, or none.
-func (t *tracing) toFile(write func(io.Writer) error) error {
+// exportName is a name whose end says in which format -o writes.
+func (t *tracing) exportName() string {
+	if t.out == standardStream {
+		return "." + t.form
+	}
+	return t.out
+}
+
+// writer returns the writer for the format of -o.
+func (t *tracing) writer() (func(io.Writer, *trace.Recording, export.Options) error, error) {
+	write, err := export.Writer(t.exportName())
+	if err != nil && t.out == standardStream {
+		return nil, fmt.Errorf("-o -: in which format? --format %s", strings.Join(export.Formats(), ", "))
+	}
+	return write, err
+}
+
+// save makes the file of -o of what write writes, or none; or writes to the standard output.
+func (t *tracing) save(write func(io.Writer) error) error {
+	if !t.toFile() {
+		return write(t.Stdout)
+	}
 	f, err := outfile.Create(t.out, outfile.Options{Mode: 0o644, Force: t.force})
 	if err != nil {
 		return err

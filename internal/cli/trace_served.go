@@ -96,7 +96,7 @@ func (s *servedTrace) filter() *ompdv1.EventFilter {
 func (s *servedTrace) show() error {
 	switch {
 	case s.out != "":
-		return s.toFile(s.export)
+		return s.save(s.export)
 	case s.follow:
 		return s.followed()
 	}
@@ -231,7 +231,7 @@ func (s *servedTrace) export(w io.Writer) error {
 	if s.names != 0 {
 		return usageError{errors.New("a server names events as OpenMP 5.1 does: leave --names out, or take --json")}
 	}
-	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.duration(), Format: wire.FormatOf(s.out)}
+	req := &ompdv1.ExportEventsRequest{Target: s.target, Last: s.duration(), Format: wire.FormatOf(s.exportName())}
 	stream, err := s.trace.ExportEvents(s.ctx, req)
 	return each(stream, err, func(r *ompdv1.ExportEventsResponse) error {
 		_, err := w.Write(r.GetData())

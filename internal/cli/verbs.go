@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -37,7 +36,10 @@ type app struct {
 	sandboxMode string
 	locked      *sandbox.Report // nil if the process did not give up rights
 	budget      time.Duration
-	only        inspect.Only // the one thread, region or task to show
+	only        inspect.Only           // the one thread, region or task to show
+	pid         processID              // of --pid; 0 without
+	readsInput  bool                   // a core may come from the standard input
+	views       map[string]report.View // by the verb that prints it
 	beyond
 	ctx context.Context // ends what is under way; nil means never
 }
@@ -69,9 +71,11 @@ program. A running program is stopped for a moment only.
 
   ompd-inspect                      the processes that can be inspected
   ompd-inspect core.1234            the whole report of a core
-  ompd-inspect 1234                 the same of a running process
+  ompd-inspect 1234                 the same of a running process (or -p 1234)
+  … | ompd-inspect -                the same of a core from a pipe
   ompd-inspect delve://HOST:PORT    the same of what a headless Delve holds
   ompd-inspect threads core.1234    one part of it
+  ompd-inspect run -- ./program     run a program; report when it crashes or hangs
 
 Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 the output could not be written,
 130 Ctrl-C ended it, 3 diagnose found a hang or watch no progress (watch has more, see its help).`,
@@ -81,6 +85,8 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.ps(cmd.Context(), defaultSample) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.ValidArgsFunction = a.completeTarget
+	a.addPIDFlag(root) // for the help; report has it too
 	f := root.PersistentFlags()
 	f.StringVar(&a.open.exe, "exe", "", "the program's executable, if it is not where the core says")
 	f.StringVar(&a.open.sysroot, "sysroot", "", "directory below which the files of the core's machine lie")
@@ -146,8 +152,9 @@ func (a *app) verb(name, short string, want inspect.Parts, v report.View) *cobra
 
 // pictureVerb makes a verb that makes a picture and prints it.
 func (a *app) pictureVerb(name, short string, want session.Question, v report.View) *cobra.Command {
-	return &cobra.Command{
-		Use: name + " CORE|PID", Short: short, Args: oneTarget,
+	a.show(name, v)
+	return a.targeted(&cobra.Command{
+		Use: name + " CORE|PID", Short: short,
 		RunE: func(_ *cobra.Command, args []string) error {
 			q, err := ofOne(a.withNative(want), a.only, v == report.Whole || a.numbers)
 			if err != nil {
@@ -161,7 +168,15 @@ func (a *app) pictureVerb(name, short string, want session.Question, v report.Vi
 			}
 			return a.seePicture(args[0], q, func(pic *picture.Picture) error { return a.print(pic, v) })
 		},
+	})
+}
+
+// show notes which part of a picture a verb prints.
+func (a *app) show(verb string, v report.View) {
+	if a.views == nil {
+		a.views = map[string]report.View{}
 	}
+	a.views[verb] = v
 }
 
 // withNative adds native stacks to what is wanted, if threads are: people ask for
@@ -171,40 +186,23 @@ func (s *style) withNative(want session.Question) session.Question {
 	return want
 }
 
-// oneTarget checks that there is exactly one target on the command line.
-func oneTarget(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 1:
-		return nil
-	case 0:
-		return usageError{fmt.Errorf("%s: which core or process? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
-	}
-	for _, c := range cmd.Root().Commands() {
-		if slices.Contains(args, c.Name()) {
-			return usageError{fmt.Errorf("the verb comes first: `ompd-inspect %s core.1234`", c.Name())}
-		}
-	}
-	if _, err := os.Stat(args[0]); cmd.CalledAs() == "report" && errors.Is(err, fs.ErrNotExist) {
-		return usageError{fmt.Errorf("%s is neither a verb nor a core", args[0])}
-	}
-	return usageError{fmt.Errorf("%s: one target at a time, not %d", cmd.Name(), len(args))}
-}
-
 func (a *app) icvsVerb() *cobra.Command {
 	return a.pictureVerb("icvs", "Every internal control variable, by scope, and where it was read",
 		session.Question{Parts: inspect.Parts{ICVs: true}}, report.ICVs)
 }
 
+// layoutSources are the values of --source.
+var layoutSources = []string{"symbols", "memory", "debuginfo", "code", "table"}
+
 func (a *app) layoutVerb() *cobra.Command {
 	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed",
 		session.Question{Layout: true}, report.Layout)
-	names := []string{"symbols", "memory", "debuginfo", "code", "table"}
-	list := strings.Join(names, ", ")
+	list := strings.Join(layoutSources, ", ")
 	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, s := range a.open.sources {
-			if !slices.Contains(names, s) {
+			if !slices.Contains(layoutSources, s) {
 				return usageError{fmt.Errorf("--source %q: it is one of %s", s, list)}
 			}
 		}

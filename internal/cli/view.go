@@ -34,7 +34,7 @@ const minInterval = time.Second
 func viewVerb(a *app) *cobra.Command {
 	v := viewing{listen: "127.0.0.1:0", interval: 5 * time.Second}
 	cmd := &cobra.Command{
-		Use: "view CORE|PID", Args: oneTarget,
+		Use:   "view CORE|PID",
 		Short: "The report as a page in the browser; of a process it is looked at again and again",
 		Long: `Serves the page that "ompd-inspect report --html FILE" writes, on this machine only, and opens it
 in the browser (BROWSER, or xdg-open). The address that it prints is for one use: the first who
@@ -46,7 +46,7 @@ Of a process, the page looks again every --interval while it is open and in sigh
 				const wrong = "--interval %v: it is at least %v, or 0 for one look"
 				return usageError{fmt.Errorf(wrong, v.interval, minInterval)}
 			}
-			look, err := newLooker(cmd, args[0], v.interval)
+			look, err := newLooker(cmd, a.Stdin, args[0], v.interval)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ Of a process, the page looks again every --interval while it is open and in sigh
 	f.StringVar(&v.listen, "listen", v.listen, "loopback address and port; port 0 is one that is free")
 	f.BoolVar(&v.noBrowser, "no-browser", false, "only print the address")
 	f.DurationVar(&v.interval, "interval", v.interval, "time between two looks at a process, 0 for one look")
-	return cmd
+	return a.targeted(cmd)
 }
 
 // view serves the page until a signal comes.
@@ -102,15 +102,17 @@ func openBrowser(address string) error {
 // before it reads a core, which a server of pages cannot.
 type looker struct {
 	command []string
-	again   bool // each page is a new look
+	input   *os.File // the standard input of a look; nil for none
+	again   bool     // each page is a new look
 
 	mu    sync.Mutex
 	last  []byte
 	since time.Time // when it was made
 }
 
-// newLooker makes the looker for a target, with the flags of a command line.
-func newLooker(cmd *cobra.Command, name string, interval time.Duration) (*looker, error) {
+// newLooker makes the looker for a target, with the flags of a command line. A core that stdin
+// carries is read by the only look at it.
+func newLooker(cmd *cobra.Command, stdin *os.File, name string, interval time.Duration) (*looker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("this program's file: %w", err)
@@ -120,7 +122,10 @@ func newLooker(cmd *cobra.Command, name string, interval time.Duration) (*looker
 		l.again = true
 		l.command = append(l.command, "--refresh", strconv.Itoa(int(interval/time.Second)))
 	}
-	own := []string{"listen", "no-browser", "interval"}
+	if name == standardStream {
+		l.input = stdin
+	}
+	own := []string{"listen", "no-browser", "interval", pidFlag}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if slices.Contains(own, f.Name) {
 			return
@@ -147,6 +152,9 @@ func (l *looker) page(ctx context.Context) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, l.command[0], l.command[1:]...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
+	if l.input != nil {
+		cmd.Stdin = l.input
+	}
 	if err := cmd.Run(); err != nil {
 		if why := strings.TrimSpace(strings.TrimPrefix(said.String(), "ompd-inspect: ")); why != "" {
 			return nil, errors.New(why)

@@ -19,7 +19,6 @@ func (a *app) watchVerb() *cobra.Command {
 	interval, count := time.Second, 3
 	cmd := &cobra.Command{
 		Use: "watch PID", Short: "Several looks at a process: which threads, regions and tasks make progress",
-		Args: oneTarget,
 		Long: `Looks at a process several times and shows what changed in between: which threads
 moved, spun or did not run, what they used, which regions and tasks came and went.
 
@@ -48,7 +47,7 @@ With --json each look is one JSON document on a line of its own
 	}
 	cmd.Flags().DurationVar(&interval, "interval", interval, "time between two looks")
 	cmd.Flags().IntVar(&count, "count", count, "number of looks")
-	return cmd
+	return a.targeted(cmd)
 }
 
 // watch makes the looks and ends with the verdict as exit status.

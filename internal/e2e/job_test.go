@@ -103,6 +103,7 @@ func TestJob(t *testing.T) {
 				}
 				if c.fault == "compute" || c.fault == "receive" {
 					watchJob(t, c.fault == "compute", name...)
+					namesJob(t, launcher)
 				}
 				if r.Ranks != jobRanks || r.Answered.Len() != jobRanks || c.fault != "ring" &&
 					v.Ranks.String() != "3" {
@@ -110,6 +111,16 @@ func TestJob(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// namesJob checks that the report of a launcher names the command for its ranks.
+func namesJob(t *testing.T, launcher int) {
+	t.Helper()
+	status, out, said := output(t, "report", strconv.Itoa(launcher))
+	want := fmt.Sprintf("itself; next: `ompd-inspect job --mpirun %d`", launcher)
+	if status != cli.ExitOK || !strings.Contains(out, want) {
+		t.Errorf("the report of the launcher: exit status %d, %s%s, want %q", status, said, out, want)
 	}
 }
 

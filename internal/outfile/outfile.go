@@ -26,6 +26,10 @@ var (
 	ErrNotFile = errors.New("what is there is not a regular file")
 )
 
+// ErrStream says that "-" was named where files only are written.
+var ErrStream = errors.New("the standard output is not written here: give the name of a file, or ./- for one that is " +
+	"called so")
+
 // Options say how a file is made.
 type Options struct {
 	// Mode are the permissions of the new file, before the process's umask.
@@ -73,6 +77,9 @@ func Create(name string, o Options) (*File, error) {
 
 // replaceable reports whether there is a file under the name that may be replaced.
 func replaceable(name string, o Options) (bool, error) {
+	if name == "-" {
+		return false, ErrStream
+	}
 	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

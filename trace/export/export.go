@@ -48,6 +48,15 @@ var formats = []struct {
 	{".ompt-records", Records},
 }
 
+// Formats returns the names of the formats, which are the ends of the names of files without
+// their dots.
+func Formats() (names []string) {
+	for _, f := range formats {
+		names = append(names, strings.TrimPrefix(f.suffix, "."))
+	}
+	return names
+}
+
 // Writer is the format that a file's name asks for.
 func Writer(name string) (func(io.Writer, *trace.Recording, Options) error, error) {
 	var ends []string

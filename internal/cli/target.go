@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
+	"github.com/ompd-inspect/ompd-inspect/live"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// pidFlag is the flag that names a process, as gdb, perf and strace have it.
+const pidFlag = "pid"
+
+// processID is a flag for the number of a process; 0 if it is not given.
+type processID int
+
+// String returns the number as it can be typed.
+func (p *processID) String() string { return strconv.Itoa(int(*p)) }
+
+// Set parses a number.
+func (p *processID) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n <= 0 {
+		return fmt.Errorf("%q is not the number of a process; `ompd-inspect ps` lists processes", s)
+	}
+	*p = processID(n)
+	return nil
+}
+
+// Type is the word for the value in the help.
+func (p *processID) Type() string { return "PID" }
+
+// addPIDFlag adds --pid to a verb.
+func (a *app) addPIDFlag(cmd *cobra.Command) {
+	cmd.Flags().VarP(&a.pid, pidFlag, "p", "the process to look at, as PID alone")
+}
+
+// targeted makes cmd a verb of one target: its only argument, or the process of --pid.
+func (a *app) targeted(cmd *cobra.Command) *cobra.Command {
+	a.addPIDFlag(cmd)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if a.pid == 0 {
+			return oneTarget(cmd, args)
+		}
+		if len(args) > 0 {
+			return usageError{fmt.Errorf("--pid %d and %s: one target at a time", a.pid, args[0])}
+		}
+		return nil
+	}
+	cmd.ValidArgsFunction = a.completeTarget
+	look := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if a.pid != 0 {
+			args = []string{a.pid.String()}
+		}
+		a.readsInput = true
+		// A sandbox hides other processes, so that they are listed before.
+		var running []live.Listed
+		if !a.has(args[0]) {
+			running = runningPrograms(args[0])
+		}
+		return explainTarget(cmd, args[0], running, look(cmd, args))
+	}
+	return cmd
+}
+
+// oneTarget checks that there is exactly one target on the command line.
+func oneTarget(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return usageError{fmt.Errorf("%s: which core or process? `ompd-inspect %s core.1234`", cmd.Name(), cmd.Name())}
+	}
+	for _, c := range cmd.Root().Commands() {
+		if slices.Contains(args, c.Name()) {
+			return usageError{fmt.Errorf("the verb comes first: `ompd-inspect %s core.1234`", c.Name())}
+		}
+	}
+	if _, err := os.Stat(args[0]); errors.Is(err, fs.ErrNotExist) && args[0] != standardStream {
+		if cmd.CalledAs() == "report" {
+			return usageError{fmt.Errorf("%s is neither a verb nor a core%s", args[0], didYouMean(cmd.Root(), args[0]))}
+		}
+		if cmd.HasSubCommands() {
+			return usageError{fmt.Errorf("%s: one target at a time, not %d%s", cmd.Name(), len(args),
+				didYouMean(cmd, args[0]))}
+		}
+	}
+	return usageError{fmt.Errorf("%s: one target at a time, not %d", cmd.Name(), len(args))}
+}
+
+// didYouMean returns the end of a message: the verb below parent that word may be a misspelling
+// of, with what follows its name; "" if there is none.
+func didYouMean(parent *cobra.Command, word string) string {
+	if strings.ContainsAny(word, "./") {
+		return "" // a path
+	}
+	const unlike = 3 // letters of a word of which one may be wrong
+	parent.SuggestionsMinimumDistance = max(1, min(2, len(word)/unlike))
+	for _, name := range parent.SuggestionsFor(word) {
+		for _, c := range parent.Commands() {
+			if c.Name() == name {
+				_, arguments, _ := strings.Cut(c.Use, " ")
+				return fmt.Sprintf(": did you mean `%s`?", strings.TrimSpace(c.CommandPath()+" "+arguments))
+			}
+		}
+	}
+	return ""
+}
+
+// runningPrograms returns the processes that run the program of a name: that of the file, or if
+// there is no such file, programs that are called so. It lists none for a number, an address, and
+// a file that is not a program.
+func runningPrograms(name string) (list []live.Listed) {
+	if _, err := strconv.Atoi(name); err == nil || name == standardStream || strings.Contains(name, ":") {
+		return nil
+	}
+	file, err := os.Stat(name)
+	if err == nil && probe(name) != programFile || err != nil && strings.Contains(name, "/") {
+		return nil
+	}
+	base := filepath.Base(name)
+	for _, p := range live.List() {
+		var same bool
+		switch {
+		case file != nil && p.File != nil && mpi.Script(p.Command) != base:
+			same = os.SameFile(file, p.File)
+		default:
+			same = base == programName(p)
+		}
+		if same {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// programName returns the name of a process's program, or of the script that it runs.
+func programName(p live.Listed) string {
+	switch script := mpi.Script(p.Command); {
+	case script != "":
+		return script
+	case p.Executable != "":
+		return filepath.Base(p.Executable)
+	}
+	return filepath.Base(p.Command[0])
+}
+
+// fileKind is what the first bytes of a file show.
+type fileKind int
+
+// Kinds of files.
+const (
+	otherFile fileKind = iota
+	coreFile
+	packedFile  // compressed, maybe a core
+	programFile // an executable or a script, maybe a shared library
+)
+
+// probe returns the kind of a file by its first bytes.
+func probe(name string) fileKind {
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe must not block
+	if err != nil {
+		return otherFile
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return otherFile
+	}
+	const typeAt = elf.EI_NIDENT
+	var b [typeAt + 2]byte
+	n, _ := f.ReadAt(b[:], 0) // of a short file, zeros are compared
+	switch head := string(b[:n]); {
+	case strings.HasPrefix(head, "#!"):
+		return programFile
+	case corefile.Compressed(name):
+		return packedFile
+	case n < len(b) || !strings.HasPrefix(head, elf.ELFMAG):
+		return otherFile
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		order = binary.BigEndian
+	}
+	switch elf.Type(order.Uint16(b[typeAt:])) {
+	case elf.ET_CORE:
+		return coreFile
+	case elf.ET_EXEC, elf.ET_DYN:
+		return programFile
+	}
+	return otherFile
+}
+
+// isProgramError reports whether an error of a target says that it is a program.
+func isProgramError(err error) bool {
+	return errors.Is(err, corefile.ErrExecutable) || errors.Is(err, corefile.ErrScript)
+}
+
+// explainTarget adds the next command to an error of a target that is a program, or that is not
+// there and looks like something else: the name of a running program, or a misspelled verb.
+func explainTarget(cmd *cobra.Command, name string, running []live.Listed, err error) error {
+	again := "ompd-inspect "
+	if cmd.Name() != "report" {
+		again = cmd.CommandPath() + " "
+	}
+	kind := corefile.ErrExecutable
+	if errors.Is(err, corefile.ErrScript) {
+		kind = corefile.ErrScript
+	}
+	switch {
+	case name == standardStream:
+	case isProgramError(err) && len(running) > 0:
+		return fmt.Errorf("%s: %w: %w, which runs as %s", name, corefile.ErrNotCore, kind, runsAs(running, again))
+	case isProgramError(err) && unix.Access(name, unix.X_OK) == nil:
+		return fmt.Errorf("%s: %w: %w: `ompd-inspect run -- %s` runs it and reports a crash or a hang", name,
+			corefile.ErrNotCore, kind, asCommand(name))
+	case errors.Is(err, session.ErrNoTarget) && len(running) > 0:
+		return fmt.Errorf("%s: %w; a program of that name runs as %s", name, fs.ErrNotExist, runsAs(running, again))
+	case errors.Is(err, session.ErrNoTarget) && cmd.CalledAs() == "report":
+		if verb := didYouMean(cmd.Root(), name); verb != "" {
+			return fmt.Errorf("%s: %w%s", name, fs.ErrNotExist, verb)
+		}
+	}
+	return err
+}
+
+// maxRunning is how many processes of a program a message names.
+const maxRunning = 8
+
+// runsAs names the processes of a program, with the command that looks at the first, or at the
+// ranks that it started.
+func runsAs(running []live.Listed, again string) string {
+	if mpi.Launcher(running[0].Executable, running[0].Command) != "" {
+		again = "ompd-inspect job --mpirun "
+	}
+	var words []string
+	for _, p := range running[:min(len(running), maxRunning)] {
+		words = append(words, strconv.Itoa(p.PID))
+	}
+	if more := len(running) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("%d more", more))
+	}
+	noun := "process "
+	if len(running) > 1 {
+		noun = "processes "
+	}
+	return fmt.Sprintf("%s%s: `%s%d`", noun, strings.Join(words, ", "), again, running[0].PID)
+}
+
+// asCommand returns a path as a shell takes it for a program.
+func asCommand(path string) string {
+	if !strings.Contains(path, "/") {
+		path = "./" + path
+	}
+	if strings.ContainsAny(path, " \t\n{}[]*?$~#'\"\\;&|<>()!`") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
+}
+
+// standardStream names the standard input as a target, and the standard output as a file.
+const standardStream = "-"
+
+// maxInput bounds a core that is read from the standard input, in bytes. It is more than the
+// memory of all but the largest machines; a larger core can be given as a file.
+const maxInput = 256 << 30
+
+// openInput opens the core that the standard input carries, if that is what name says.
+func (a *app) openInput(ctx context.Context, name string, o session.Options) (*session.Target, error) {
+	switch {
+	case name != standardStream:
+		return nil, nil
+	case a.remote():
+		return nil, usageError{errors.New("-: a server does not read the standard input of this command: " +
+			"write the core to a file, and give its name")}
+	case a.Stdin == nil || !a.readsInput:
+		return nil, usageError{errors.New("-: no core is read from the standard input here: write it to a file, " +
+			"and give its name")}
+	case term.IsTerminal(int(a.Stdin.Fd())):
+		return nil, usageError{errors.New("-: the standard input is a terminal: " +
+			"`coredumpctl dump PID | ompd-inspect -` reads a core from a pipe")}
+	}
+	core, err := corefile.OpenStream(a.Stdin, "standard input", corefile.Options{
+		Exe: o.Exe, Sysroot: o.Sysroot, DebugDirs: o.DebugDirs, Progress: o.Unpacking, Canceled: ctx.Err,
+		Memory: o.Ledger(), Work: o.Work, MaxUnpacked: maxInput,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return session.Of(session.OfCore(core, name, o), o), nil
+}

@@ -65,8 +65,8 @@ func allLanes() []lane {
 	llvm := func(major int) func(testing.TB) omptest.Runtime {
 		return func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, major) }
 	}
-	gnu := func(n int) func(testing.TB) omptest.Runtime {
-		return func(tb testing.TB) omptest.Runtime { return omptest.Libgomps(tb)[n] }
+	gnu := func(suite string) func(testing.TB) omptest.Runtime {
+		return func(tb testing.TB) omptest.Runtime { return omptest.LibgompOf(tb, suite) }
 	}
 	return append(rareLanes(llvm, gnu), []lane{
 		{name: "libomp-14", family: "libomp", build: "O2", runtime: llvm(14), mode: omptest.Gcore, full: true},
@@ -76,14 +76,14 @@ func allLanes() []lane {
 		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Live},
 		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Gcore, full: true},
 		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Live},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu(0), mode: omptest.Gcore, full: true},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Gcore, full: true},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O2", runtime: gnu(0), mode: omptest.Gcore},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu(0), mode: omptest.Live},
-		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu(1), mode: omptest.Gcore, full: true},
-		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Gcore, full: true},
-		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu(2), mode: omptest.Live},
-		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu(3), mode: omptest.Kernel},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu("bookworm"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu("bookworm"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O2", runtime: gnu("bookworm"), mode: omptest.Gcore},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu("bookworm"), mode: omptest.Live},
+		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu("bullseye"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu("trixie"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu("trixie"), mode: omptest.Live},
+		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu("sid"), mode: omptest.Kernel},
 	}...)
 }
 
@@ -99,9 +99,14 @@ func (l lane) String() string {
 }
 
 // turn reports whether a case runs today: all do in one lane of each family, and in one of
-// two with processes; the rest by turns.
+// two with processes; the rest by turns. In a quick run all do by turns, and those of the usual
+// lanes as processes, since gcore takes longer than all else.
 func (l lane) turn(name string) bool {
 	switch {
+	case omptest.Quick() && slices.Contains([]string{"libomp-16-O1-live", "libgomp-bookworm-O1-live"}, l.String()):
+		return omptest.Turn(1, l.String(), name)
+	case omptest.Quick():
+		return omptest.Turn(quickRest, l.String(), name)
 	case omptest.Full() || slices.Contains([]string{"libomp-16-O1", "libgomp-bookworm-O2"}, l.String()):
 		return true
 	case l.mode == omptest.Live && !l.rare:
@@ -109,6 +114,9 @@ func (l lane) turn(name string) bool {
 	}
 	return omptest.Turn(rest, l.String(), name)
 }
+
+// quickRest is in how many of a quick run's turns a case of an unusual lane comes.
+const quickRest = 30
 
 // other is the runtime that a program which loads two has beside its own.
 func (l lane) other(tb testing.TB) omptest.Runtime {
@@ -368,7 +376,7 @@ func TestNoStacks(t *testing.T) {
 		compiler omptest.Compiler
 		runtime  omptest.Runtime
 	}{
-		{"healthy_released", omptest.GCC, omptest.Libgomps(t)[3]}, {"barrier", omptest.LLVM, omptest.RuntimeOf(t, 23)},
+		{"healthy_released", omptest.GCC, omptest.LibgompOf(t, "sid")}, {"barrier", omptest.LLVM, omptest.RuntimeOf(t, 23)},
 	} {
 		exe := omptest.Compile(t, omptest.Build{Program: c.program, Compiler: c.compiler})
 		r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: c.runtime, Mode: omptest.Gcore})

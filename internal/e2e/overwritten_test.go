@@ -21,8 +21,8 @@ func TestOverwritten(t *testing.T) {
 		flags    string
 		runtime  func() omptest.Runtime
 	}{
-		{"libgomp-O0", omptest.GCC, "-O0", func() omptest.Runtime { return omptest.Libgomps(t)[0] }},
-		{"libgomp-O2", omptest.GCC, "-O2", func() omptest.Runtime { return omptest.Libgomps(t)[0] }},
+		{"libgomp-O0", omptest.GCC, "-O0", func() omptest.Runtime { return omptest.Libgomp(t) }},
+		{"libgomp-O2", omptest.GCC, "-O2", func() omptest.Runtime { return omptest.Libgomp(t) }},
 		{"libomp-16-O0", "", "-O0", llvm(16)},
 		{"libomp-19-O2", "", "-O2", llvm(19)},
 	} {

@@ -36,7 +36,7 @@ func pairs() []pair {
 		{name: "bundled libgomp in libomp", runtime: llvm, other: wheel, own: "libomp", others: "libgomp"},
 		{name: "releases of libgomp", compiler: omptest.GCC, runtime: omptest.Libgomp, own: "libgomp",
 			others: "libgomp-2",
-			other:  func(t testing.TB) omptest.Runtime { return omptest.Libgomps(t)[1] }},
+			other:  func(t testing.TB) omptest.Runtime { return omptest.LibgompOf(t, "bullseye") }},
 		{name: "libomp by libgomp's name in libomp", runtime: llvm, own: "libomp", others: "libomp-2", env: twice,
 			other: func(t testing.TB) omptest.Runtime {
 				return omptest.Renamed(t, omptest.RuntimeOf(t, 19), "libgomp.so.1")

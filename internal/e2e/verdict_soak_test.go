@@ -22,7 +22,7 @@ func busyRuns(t *testing.T) []omptest.Run {
 		{Exe: llvm, Runtime: omptest.RuntimeOf(t, 16)},
 		{Exe: gnu, Runtime: omptest.Libgomp(t)},
 		{Exe: llvm, Runtime: omptest.RuntimeOf(t, 19), Env: []string{"KMP_BLOCKTIME=0"}},
-		{Exe: gnu, Runtime: omptest.Libgomps(t)[2], Env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}},
+		{Exe: gnu, Runtime: omptest.LibgompOf(t, "trixie"), Env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}},
 		{Exe: llvm, Runtime: omptest.RuntimeOf(t, 16), Env: []string{"KMP_LOCK_KIND=tas"}},
 		{Exe: llvm, Runtime: omptest.RuntimeOf(t, 16), Env: []string{"KMP_LOCK_KIND=drdpa"}},
 		{Exe: gnu, Runtime: omptest.Libgomp(t), Env: []string{"GOMP_SPINCOUNT=0"}},

@@ -17,9 +17,8 @@ func Full() bool { return os.Getenv("OMPD_FULL") != "" }
 // ($OMPD_QUICK is set): matrices run a smaller part each day, and what needs other packages is skipped.
 func Quick() bool { return !Full() && os.Getenv("OMPD_QUICK") != "" }
 
-// quickTurn is how many times fewer cases of a matrix a quick run has. It has no divisor in common
-// with the numbers that Turn is called with, so that each case comes.
-const quickTurn = 5
+// quickTurn is how many times fewer cases of a matrix a quick run has.
+const quickTurn = 4
 
 // Today is what the tests of one day run of a list that make matrix runs whole: one
 // element, which the date chooses ($OMPD_DATE, as 2006-01-02, if it is set).

@@ -21,20 +21,23 @@ var suites = [...]string{"bullseye", "trixie", "sid"}
 // system's come with their own and its loader.
 func Libgomps(tb testing.TB) []Runtime {
 	tb.Helper()
-	all := []Runtime{Libgomp(tb)}
+	all := []Runtime{LibgompOf(tb, "bookworm")}
 	list := suites[:]
 	if Quick() {
 		list = Today(tb, list)
 	}
 	for _, suite := range list {
-		all = append(all, suiteLibgomp(tb, suite))
+		all = append(all, LibgompOf(tb, suite))
 	}
 	return all
 }
 
-// suiteLibgomp is the runtime of one release.
-func suiteLibgomp(tb testing.TB, suite string) Runtime {
+// LibgompOf returns the GNU runtime of one release of Debian: bullseye, bookworm, trixie or sid.
+func LibgompOf(tb testing.TB, suite string) Runtime {
 	tb.Helper()
+	if suite == "bookworm" {
+		return Libgomp(tb)
+	}
 	dir := suitePackage(tb, suite, "libgomp1")
 	r := Runtime{Dir: filepath.Join(dir, "usr/lib/x86_64-linux-gnu")}
 	r.Lib = filepath.Join(r.Dir, "libgomp.so.1")

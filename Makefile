@@ -129,7 +129,7 @@ ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LL
 
 soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 OMPD_HANDOVER_ROUNDS=200 \
-	$(TEST) -v -run '^(TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e
+	$(TEST) -v -run '^(TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e
 
 soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
 	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e

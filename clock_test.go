@@ -15,7 +15,7 @@ var clocks = map[string]string{
 	"internal/budget.TestThreads":        "no thread uses more processor time than passes, however slow",
 	"internal/cli.TestProgress":          "the clock is a synctest's",
 	"internal/e2e.killLooks":             "kills at a random moment; every moment is right",
-	"internal/e2e.TestKilled":            "kills at a random moment; every moment is right",
+	"internal/e2e.TestToolKilled":        "kills at a random moment; every moment is right",
 	"internal/e2e.injectedBug.await":     "a limit on a program that does not hang",
 	"internal/e2e.inTime":                "a limit on a report that never ends",
 	"internal/e2e.stands":                "what stands still is watched for as long as a hang would take to be found",

@@ -189,8 +189,8 @@ func counts() []damage {
 	}
 }
 
-// TestDamaged makes lists circular and counts enormous.
-func TestDamaged(t *testing.T) {
+// TestDamagedCores makes lists circular and counts enormous.
+func TestDamagedCores(t *testing.T) {
 	cores := map[string]*edit{}
 	for kind, list := range map[string][]damage{"circular": circles(), "count": counts()} {
 		for _, d := range list {

@@ -69,9 +69,9 @@ func process(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilled kills the tool at moments of all kinds. The program runs on each
+// TestToolKilled kills the tool at moments of all kinds. The program runs on each
 // time, and its sums are right in the end.
-func TestKilled(t *testing.T) {
+func TestToolKilled(t *testing.T) {
 	n := rounds(t, "OMPD_KILL_ROUNDS", 60)
 	l := startLoop(t, loopOn(t, 16))
 	pid := l.Process.Pid

@@ -18,8 +18,10 @@ import (
 func TestVersionOf(t *testing.T) {
 	const hash = "832bf42abcdef0123456789abcdef0123456789a"
 	clone := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: hash}}
-	clean := append(slices.Clone(clone), debug.BuildSetting{Key: "vcs.modified", Value: "false"})
-	dirty := append(slices.Clone(clone), debug.BuildSetting{Key: "vcs.modified", Value: "true"})
+	with := func(modified string) []debug.BuildSetting {
+		return append(slices.Clone(clone), debug.BuildSetting{Key: "vcs.modified", Value: modified})
+	}
+	clean, dirty := with("false"), with("true")
 	for name, c := range map[string]struct {
 		release, module string
 		settings        []debug.BuildSetting
@@ -29,7 +31,7 @@ func TestVersionOf(t *testing.T) {
 		"a tree without a clone":   {module: "(devel)", version: "(devel)", commit: "unknown"},
 		"nothing is known":         {version: "unknown", commit: "unknown"},
 		"a clone":                  {module: "v1.2.3", settings: clean, version: "v1.2.3", commit: "832bf42abcde"},
-		"a clone with changes":     {module: "v1.2.3", settings: dirty, version: "v1.2.3", commit: "832bf42abcde+dirty"},
+		"a changed clone":          {module: "v1.2.3", settings: dirty, version: "v1.2.3", commit: "832bf42abcde+dirty"},
 		"a release":                {"v2.0.0", "v1.2.3", clean, "v2.0.0", "832bf42abcde"},
 		"a release from a tarball": {"v2.0.0", "(devel)", nil, "v2.0.0", "unknown"},
 	} {

@@ -27,8 +27,10 @@ func tool() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the tool in this process and returns the exit status.
 func run(args []string, stdout, stderr *os.File) int {
-	return cli.Command{Version: "0.0.0-test", Commit: "unknown", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr}.Run(context.Background(),
-		args)
+	c := cli.Command{
+		Version: "0.0.0-test", Commit: "unknown", Stdin: os.Stdin, Stdout: stdout, Stderr: stderr,
+	}
+	return c.Run(context.Background(), args)
 }
 
 // TestScripts runs the command lines of testdata/script. Set UPDATE=1 to take

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/budget"
@@ -136,7 +137,7 @@ func New(cfg Config) *Server {
 	ompdv1.RegisterTraceServiceServer(s.grpc, &tracing{server: s})
 	ompdv1.RegisterDebuggerServiceServer(s.grpc, &debuggers{server: s})
 	healthv1.RegisterHealthServer(s.grpc, s.health)
-	describe(s.grpc)
+	reflection.Register(s.grpc)
 	return s
 }
 

@@ -46,9 +46,6 @@ func run(root, out, dir string) error {
 			return fmt.Errorf("%s: %w", plugin, err)
 		}
 	}
-	if err := lazily(files); err != nil {
-		return err
-	}
 	for name, content := range files {
 		name = filepath.Join(out, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -62,12 +62,10 @@ func (x Power) String() string {
 }
 
 func (Power) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_debugger_service_proto_enumTypes[0].Descriptor()
 }
 
 func (Power) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_debugger_service_proto_enumTypes[0]
 }
 
@@ -134,12 +132,10 @@ func (x AnswerCode) String() string {
 }
 
 func (AnswerCode) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_debugger_service_proto_enumTypes[1].Descriptor()
 }
 
 func (AnswerCode) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_debugger_service_proto_enumTypes[1]
 }
 
@@ -179,7 +175,6 @@ func (x *AttachRequest) String() string {
 func (*AttachRequest) ProtoMessage() {}
 
 func (x *AttachRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -281,7 +276,6 @@ func (x *AttachResponse) String() string {
 func (*AttachResponse) ProtoMessage() {}
 
 func (x *AttachResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -372,7 +366,6 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -440,7 +433,6 @@ func (x *Stopped) String() string {
 func (*Stopped) ProtoMessage() {}
 
 func (x *Stopped) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -488,7 +480,6 @@ func (x *Questions) String() string {
 func (*Questions) ProtoMessage() {}
 
 func (x *Questions) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -548,7 +539,6 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -675,7 +665,6 @@ func (x *MemoryQuestion) String() string {
 func (*MemoryQuestion) ProtoMessage() {}
 
 func (x *MemoryQuestion) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -733,7 +722,6 @@ func (x *SymbolQuestion) String() string {
 func (*SymbolQuestion) ProtoMessage() {}
 
 func (x *SymbolQuestion) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -793,7 +781,6 @@ func (x *ThreadsQuestion) String() string {
 func (*ThreadsQuestion) ProtoMessage() {}
 
 func (x *ThreadsQuestion) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -835,7 +822,6 @@ func (x *TypeQuestion) String() string {
 func (*TypeQuestion) ProtoMessage() {}
 
 func (x *TypeQuestion) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -894,7 +880,6 @@ func (x *MappingsQuestion) String() string {
 func (*MappingsQuestion) ProtoMessage() {}
 
 func (x *MappingsQuestion) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -934,7 +919,6 @@ func (x *Answers) String() string {
 func (*Answers) ProtoMessage() {}
 
 func (x *Answers) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -995,7 +979,6 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1137,7 +1120,6 @@ func (x *AnswerError) String() string {
 func (*AnswerError) ProtoMessage() {}
 
 func (x *AnswerError) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1194,7 +1176,6 @@ func (x *MemoryAnswer) String() string {
 func (*MemoryAnswer) ProtoMessage() {}
 
 func (x *MemoryAnswer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1247,7 +1228,6 @@ func (x *SymbolAnswer) String() string {
 func (*SymbolAnswer) ProtoMessage() {}
 
 func (x *SymbolAnswer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1293,7 +1273,6 @@ func (x *ThreadsAnswer) String() string {
 func (*ThreadsAnswer) ProtoMessage() {}
 
 func (x *ThreadsAnswer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1343,7 +1322,6 @@ func (x *NativeThread) String() string {
 func (*NativeThread) ProtoMessage() {}
 
 func (x *NativeThread) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1411,7 +1389,6 @@ func (x *Registers) String() string {
 func (*Registers) ProtoMessage() {}
 
 func (x *Registers) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1481,7 +1458,6 @@ func (x *TypeAnswer) String() string {
 func (*TypeAnswer) ProtoMessage() {}
 
 func (x *TypeAnswer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1534,7 +1510,6 @@ func (x *MappingsAnswer) String() string {
 func (*MappingsAnswer) ProtoMessage() {}
 
 func (x *MappingsAnswer) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1588,7 +1563,6 @@ func (x *Mapping) String() string {
 func (*Mapping) ProtoMessage() {}
 
 func (x *Mapping) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_debugger_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1782,8 +1756,8 @@ func file_ompd_v1_debugger_service_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_debugger_service_proto_rawDescData
 }
 
-var file_ompd_v1_debugger_service_proto_enumTypes [2]protoimpl.EnumInfo
-var file_ompd_v1_debugger_service_proto_msgTypes [24]protoimpl.MessageInfo
+var file_ompd_v1_debugger_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_ompd_v1_debugger_service_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_ompd_v1_debugger_service_proto_goTypes = []any{
 	(Power)(0),               // 0: ompd.v1.Power
 	(AnswerCode)(0),          // 1: ompd.v1.AnswerCode
@@ -1854,6 +1828,7 @@ var file_ompd_v1_debugger_service_proto_depIdxs = []int32{
 	0,  // [0:29] is the sub-list for field type_name
 }
 
+func init() { file_ompd_v1_debugger_service_proto_init() }
 func file_ompd_v1_debugger_service_proto_init() {
 	if File_ompd_v1_debugger_service_proto != nil {
 		return
@@ -1897,8 +1872,8 @@ func file_ompd_v1_debugger_service_proto_init() {
 		},
 		GoTypes:           file_ompd_v1_debugger_service_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_debugger_service_proto_depIdxs,
-		EnumInfos:         file_ompd_v1_debugger_service_proto_enumTypes[:],
-		MessageInfos:      file_ompd_v1_debugger_service_proto_msgTypes[:],
+		EnumInfos:         file_ompd_v1_debugger_service_proto_enumTypes,
+		MessageInfos:      file_ompd_v1_debugger_service_proto_msgTypes,
 	}.Build()
 	File_ompd_v1_debugger_service_proto = out.File
 	file_ompd_v1_debugger_service_proto_goTypes = nil

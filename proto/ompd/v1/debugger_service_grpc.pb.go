@@ -41,7 +41,6 @@ type debuggerServiceClient struct {
 }
 
 func NewDebuggerServiceClient(cc grpc.ClientConnInterface) DebuggerServiceClient {
-	load()
 	return &debuggerServiceClient{cc}
 }
 
@@ -94,7 +93,6 @@ type UnsafeDebuggerServiceServer interface {
 }
 
 func RegisterDebuggerServiceServer(s grpc.ServiceRegistrar, srv DebuggerServiceServer) {
-	load()
 	// If the following call panics, it indicates UnimplementedDebuggerServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

@@ -8,7 +8,6 @@ import (
 
 // files are the descriptors of this API.
 func files() []protoreflect.FileDescriptor {
-	load()
 	return []protoreflect.FileDescriptor{
 		File_ompd_v1_debugger_service_proto, File_ompd_v1_inspection_service_proto,
 		File_ompd_v1_ompd_service_proto, File_ompd_v1_picture_proto, File_ompd_v1_trace_service_proto,

@@ -85,12 +85,10 @@ func (x PicturePart) String() string {
 }
 
 func (PicturePart) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_inspection_service_proto_enumTypes[0].Descriptor()
 }
 
 func (PicturePart) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_inspection_service_proto_enumTypes[0]
 }
 
@@ -144,12 +142,10 @@ func (x ThreadView) String() string {
 }
 
 func (ThreadView) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_inspection_service_proto_enumTypes[1].Descriptor()
 }
 
 func (ThreadView) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_inspection_service_proto_enumTypes[1]
 }
 
@@ -208,7 +204,6 @@ func (x *TargetSpec) String() string {
 func (*TargetSpec) ProtoMessage() {}
 
 func (x *TargetSpec) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -378,7 +373,6 @@ func (x *OpenTargetInfo) String() string {
 func (*OpenTargetInfo) ProtoMessage() {}
 
 func (x *OpenTargetInfo) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -455,7 +449,6 @@ func (x *OpenTargetRequest) String() string {
 func (*OpenTargetRequest) ProtoMessage() {}
 
 func (x *OpenTargetRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -508,7 +501,6 @@ func (x *OpenTargetResponse) String() string {
 func (*OpenTargetResponse) ProtoMessage() {}
 
 func (x *OpenTargetResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -554,7 +546,6 @@ func (x *GetTargetRequest) String() string {
 func (*GetTargetRequest) ProtoMessage() {}
 
 func (x *GetTargetRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -600,7 +591,6 @@ func (x *GetTargetResponse) String() string {
 func (*GetTargetResponse) ProtoMessage() {}
 
 func (x *GetTargetResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -650,7 +640,6 @@ func (x *ListTargetsRequest) String() string {
 func (*ListTargetsRequest) ProtoMessage() {}
 
 func (x *ListTargetsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -705,7 +694,6 @@ func (x *ListTargetsResponse) String() string {
 func (*ListTargetsResponse) ProtoMessage() {}
 
 func (x *ListTargetsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -758,7 +746,6 @@ func (x *RefreshTargetRequest) String() string {
 func (*RefreshTargetRequest) ProtoMessage() {}
 
 func (x *RefreshTargetRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -804,7 +791,6 @@ func (x *RefreshTargetResponse) String() string {
 func (*RefreshTargetResponse) ProtoMessage() {}
 
 func (x *RefreshTargetResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -850,7 +836,6 @@ func (x *CloseTargetRequest) String() string {
 func (*CloseTargetRequest) ProtoMessage() {}
 
 func (x *CloseTargetRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -895,7 +880,6 @@ func (x *CloseTargetResponse) String() string {
 func (*CloseTargetResponse) ProtoMessage() {}
 
 func (x *CloseTargetResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -937,7 +921,6 @@ func (x *GetReportRequest) String() string {
 func (*GetReportRequest) ProtoMessage() {}
 
 func (x *GetReportRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -992,7 +975,6 @@ func (x *GetReportResponse) String() string {
 func (*GetReportResponse) ProtoMessage() {}
 
 func (x *GetReportResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1053,7 +1035,6 @@ func (x *WatchTargetRequest) String() string {
 func (*WatchTargetRequest) ProtoMessage() {}
 
 func (x *WatchTargetRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1133,7 +1114,6 @@ func (x *WatchTargetResponse) String() string {
 func (*WatchTargetResponse) ProtoMessage() {}
 
 func (x *WatchTargetResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1207,7 +1187,6 @@ func (x *ThreadFilter) String() string {
 func (*ThreadFilter) ProtoMessage() {}
 
 func (x *ThreadFilter) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1280,7 +1259,6 @@ func (x *GetThreadRequest) String() string {
 func (*GetThreadRequest) ProtoMessage() {}
 
 func (x *GetThreadRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1374,7 +1352,6 @@ func (x *GetThreadResponse) String() string {
 func (*GetThreadResponse) ProtoMessage() {}
 
 func (x *GetThreadResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1424,7 +1401,6 @@ func (x *ListThreadsRequest) String() string {
 func (*ListThreadsRequest) ProtoMessage() {}
 
 func (x *ListThreadsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1499,7 +1475,6 @@ func (x *ListThreadsResponse) String() string {
 func (*ListThreadsResponse) ProtoMessage() {}
 
 func (x *ListThreadsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1553,7 +1528,6 @@ func (x *GetRegionRequest) String() string {
 func (*GetRegionRequest) ProtoMessage() {}
 
 func (x *GetRegionRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1606,7 +1580,6 @@ func (x *GetRegionResponse) String() string {
 func (*GetRegionResponse) ProtoMessage() {}
 
 func (x *GetRegionResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1655,7 +1628,6 @@ func (x *RegionFilter) String() string {
 func (*RegionFilter) ProtoMessage() {}
 
 func (x *RegionFilter) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1711,7 +1683,6 @@ func (x *ListRegionsRequest) String() string {
 func (*ListRegionsRequest) ProtoMessage() {}
 
 func (x *ListRegionsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1779,7 +1750,6 @@ func (x *ListRegionsResponse) String() string {
 func (*ListRegionsResponse) ProtoMessage() {}
 
 func (x *ListRegionsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1833,7 +1803,6 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1886,7 +1855,6 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1937,7 +1905,6 @@ func (x *TaskFilter) String() string {
 func (*TaskFilter) ProtoMessage() {}
 
 func (x *TaskFilter) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2000,7 +1967,6 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2068,7 +2034,6 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2123,7 +2088,6 @@ func (x *ListStacksRequest) String() string {
 func (*ListStacksRequest) ProtoMessage() {}
 
 func (x *ListStacksRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2184,7 +2148,6 @@ func (x *ListStacksResponse) String() string {
 func (*ListStacksResponse) ProtoMessage() {}
 
 func (x *ListStacksResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2245,7 +2208,6 @@ func (x *IcvFilter) String() string {
 func (*IcvFilter) ProtoMessage() {}
 
 func (x *IcvFilter) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2322,7 +2284,6 @@ func (x *ListIcvsRequest) String() string {
 func (*ListIcvsRequest) ProtoMessage() {}
 
 func (x *ListIcvsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2390,7 +2351,6 @@ func (x *ListIcvsResponse) String() string {
 func (*ListIcvsResponse) ProtoMessage() {}
 
 func (x *ListIcvsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2445,7 +2405,6 @@ func (x *ListControlVarsRequest) String() string {
 func (*ListControlVarsRequest) ProtoMessage() {}
 
 func (x *ListControlVarsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2506,7 +2465,6 @@ func (x *ListControlVarsResponse) String() string {
 func (*ListControlVarsResponse) ProtoMessage() {}
 
 func (x *ListControlVarsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2561,7 +2519,6 @@ func (x *ListLayoutEntriesRequest) String() string {
 func (*ListLayoutEntriesRequest) ProtoMessage() {}
 
 func (x *ListLayoutEntriesRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2622,7 +2579,6 @@ func (x *ListLayoutEntriesResponse) String() string {
 func (*ListLayoutEntriesResponse) ProtoMessage() {}
 
 func (x *ListLayoutEntriesResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2677,7 +2633,6 @@ func (x *ListVerdictsRequest) String() string {
 func (*ListVerdictsRequest) ProtoMessage() {}
 
 func (x *ListVerdictsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2738,7 +2693,6 @@ func (x *ListVerdictsResponse) String() string {
 func (*ListVerdictsResponse) ProtoMessage() {}
 
 func (x *ListVerdictsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2793,7 +2747,6 @@ func (x *ListChecksRequest) String() string {
 func (*ListChecksRequest) ProtoMessage() {}
 
 func (x *ListChecksRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2854,7 +2807,6 @@ func (x *ListChecksResponse) String() string {
 func (*ListChecksResponse) ProtoMessage() {}
 
 func (x *ListChecksResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2909,7 +2861,6 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2970,7 +2921,6 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3026,7 +2976,6 @@ func (x *ReadMemoryRequest) String() string {
 func (*ReadMemoryRequest) ProtoMessage() {}
 
 func (x *ReadMemoryRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3087,7 +3036,6 @@ func (x *ReadMemoryResponse) String() string {
 func (*ReadMemoryResponse) ProtoMessage() {}
 
 func (x *ReadMemoryResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3135,7 +3083,6 @@ func (x *FindProcessesRequest) String() string {
 func (*FindProcessesRequest) ProtoMessage() {}
 
 func (x *FindProcessesRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3187,7 +3134,6 @@ func (x *FindProcessesResponse) String() string {
 func (*FindProcessesResponse) ProtoMessage() {}
 
 func (x *FindProcessesResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_inspection_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3488,8 +3434,8 @@ func file_ompd_v1_inspection_service_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_inspection_service_proto_rawDescData
 }
 
-var file_ompd_v1_inspection_service_proto_enumTypes [2]protoimpl.EnumInfo
-var file_ompd_v1_inspection_service_proto_msgTypes [50]protoimpl.MessageInfo
+var file_ompd_v1_inspection_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_ompd_v1_inspection_service_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(PicturePart)(0),                  // 0: ompd.v1.PicturePart
 	(ThreadView)(0),                   // 1: ompd.v1.ThreadView
@@ -3645,6 +3591,7 @@ var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	0,  // [0:35] is the sub-list for field type_name
 }
 
+func init() { file_ompd_v1_inspection_service_proto_init() }
 func file_ompd_v1_inspection_service_proto_init() {
 	if File_ompd_v1_inspection_service_proto != nil {
 		return
@@ -3671,8 +3618,8 @@ func file_ompd_v1_inspection_service_proto_init() {
 		},
 		GoTypes:           file_ompd_v1_inspection_service_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_inspection_service_proto_depIdxs,
-		EnumInfos:         file_ompd_v1_inspection_service_proto_enumTypes[:],
-		MessageInfos:      file_ompd_v1_inspection_service_proto_msgTypes[:],
+		EnumInfos:         file_ompd_v1_inspection_service_proto_enumTypes,
+		MessageInfos:      file_ompd_v1_inspection_service_proto_msgTypes,
 	}.Build()
 	File_ompd_v1_inspection_service_proto = out.File
 	file_ompd_v1_inspection_service_proto_goTypes = nil

@@ -109,7 +109,6 @@ type inspectionServiceClient struct {
 }
 
 func NewInspectionServiceClient(cc grpc.ClientConnInterface) InspectionServiceClient {
-	load()
 	return &inspectionServiceClient{cc}
 }
 
@@ -506,7 +505,6 @@ type UnsafeInspectionServiceServer interface {
 }
 
 func RegisterInspectionServiceServer(s grpc.ServiceRegistrar, srv InspectionServiceServer) {
-	load()
 	// If the following call panics, it indicates UnimplementedInspectionServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

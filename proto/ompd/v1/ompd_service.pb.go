@@ -58,12 +58,10 @@ func (x ThreadIdKind) String() string {
 }
 
 func (ThreadIdKind) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_ompd_service_proto_enumTypes[0].Descriptor()
 }
 
 func (ThreadIdKind) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_ompd_service_proto_enumTypes[0]
 }
 
@@ -124,12 +122,10 @@ func (x Scope) String() string {
 }
 
 func (Scope) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_ompd_service_proto_enumTypes[1].Descriptor()
 }
 
 func (Scope) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_ompd_service_proto_enumTypes[1]
 }
 
@@ -166,7 +162,6 @@ func (x *AddressSpace) String() string {
 func (*AddressSpace) ProtoMessage() {}
 
 func (x *AddressSpace) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -220,7 +215,6 @@ func (x *ThreadId) String() string {
 func (*ThreadId) ProtoMessage() {}
 
 func (x *ThreadId) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -275,7 +269,6 @@ func (x *ThreadIdKindSize) String() string {
 func (*ThreadIdKindSize) ProtoMessage() {}
 
 func (x *ThreadIdKindSize) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -331,7 +324,6 @@ func (x *FrameInfo) String() string {
 func (*FrameInfo) ProtoMessage() {}
 
 func (x *FrameInfo) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -385,7 +377,6 @@ func (x *InitializeRequest) String() string {
 func (*InitializeRequest) ProtoMessage() {}
 
 func (x *InitializeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -430,7 +421,6 @@ func (x *InitializeResponse) String() string {
 func (*InitializeResponse) ProtoMessage() {}
 
 func (x *InitializeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -468,7 +458,6 @@ func (x *GetApiVersionRequest) String() string {
 func (*GetApiVersionRequest) ProtoMessage() {}
 
 func (x *GetApiVersionRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -507,7 +496,6 @@ func (x *GetApiVersionResponse) String() string {
 func (*GetApiVersionResponse) ProtoMessage() {}
 
 func (x *GetApiVersionResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -552,7 +540,6 @@ func (x *GetVersionStringRequest) String() string {
 func (*GetVersionStringRequest) ProtoMessage() {}
 
 func (x *GetVersionStringRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -591,7 +578,6 @@ func (x *GetVersionStringResponse) String() string {
 func (*GetVersionStringResponse) ProtoMessage() {}
 
 func (x *GetVersionStringResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -636,7 +622,6 @@ func (x *FinalizeRequest) String() string {
 func (*FinalizeRequest) ProtoMessage() {}
 
 func (x *FinalizeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -674,7 +659,6 @@ func (x *FinalizeResponse) String() string {
 func (*FinalizeResponse) ProtoMessage() {}
 
 func (x *FinalizeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -714,7 +698,6 @@ func (x *ProcessInitializeRequest) String() string {
 func (*ProcessInitializeRequest) ProtoMessage() {}
 
 func (x *ProcessInitializeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -762,7 +745,6 @@ func (x *ProcessInitializeResponse) String() string {
 func (*ProcessInitializeResponse) ProtoMessage() {}
 
 func (x *ProcessInitializeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -817,7 +799,6 @@ func (x *DeviceInitializeRequest) String() string {
 func (*DeviceInitializeRequest) ProtoMessage() {}
 
 func (x *DeviceInitializeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -877,7 +858,6 @@ func (x *DeviceInitializeResponse) String() string {
 func (*DeviceInitializeResponse) ProtoMessage() {}
 
 func (x *DeviceInitializeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -923,7 +903,6 @@ func (x *GetDeviceThreadIdKindsRequest) String() string {
 func (*GetDeviceThreadIdKindsRequest) ProtoMessage() {}
 
 func (x *GetDeviceThreadIdKindsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -969,7 +948,6 @@ func (x *GetDeviceThreadIdKindsResponse) String() string {
 func (*GetDeviceThreadIdKindsResponse) ProtoMessage() {}
 
 func (x *GetDeviceThreadIdKindsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1015,7 +993,6 @@ func (x *RelAddressSpaceHandleRequest) String() string {
 func (*RelAddressSpaceHandleRequest) ProtoMessage() {}
 
 func (x *RelAddressSpaceHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1060,7 +1037,6 @@ func (x *RelAddressSpaceHandleResponse) String() string {
 func (*RelAddressSpaceHandleResponse) ProtoMessage() {}
 
 func (x *RelAddressSpaceHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1099,7 +1075,6 @@ func (x *GetOmpVersionRequest) String() string {
 func (*GetOmpVersionRequest) ProtoMessage() {}
 
 func (x *GetOmpVersionRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1145,7 +1120,6 @@ func (x *GetOmpVersionResponse) String() string {
 func (*GetOmpVersionResponse) ProtoMessage() {}
 
 func (x *GetOmpVersionResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1191,7 +1165,6 @@ func (x *GetOmpVersionStringRequest) String() string {
 func (*GetOmpVersionStringRequest) ProtoMessage() {}
 
 func (x *GetOmpVersionStringRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1237,7 +1210,6 @@ func (x *GetOmpVersionStringResponse) String() string {
 func (*GetOmpVersionStringResponse) ProtoMessage() {}
 
 func (x *GetOmpVersionStringResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1284,7 +1256,6 @@ func (x *GetThreadInParallelRequest) String() string {
 func (*GetThreadInParallelRequest) ProtoMessage() {}
 
 func (x *GetThreadInParallelRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1337,7 +1308,6 @@ func (x *GetThreadInParallelResponse) String() string {
 func (*GetThreadInParallelResponse) ProtoMessage() {}
 
 func (x *GetThreadInParallelResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1384,7 +1354,6 @@ func (x *GetThreadHandleRequest) String() string {
 func (*GetThreadHandleRequest) ProtoMessage() {}
 
 func (x *GetThreadHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1437,7 +1406,6 @@ func (x *GetThreadHandleResponse) String() string {
 func (*GetThreadHandleResponse) ProtoMessage() {}
 
 func (x *GetThreadHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1483,7 +1451,6 @@ func (x *RelThreadHandleRequest) String() string {
 func (*RelThreadHandleRequest) ProtoMessage() {}
 
 func (x *RelThreadHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1528,7 +1495,6 @@ func (x *RelThreadHandleResponse) String() string {
 func (*RelThreadHandleResponse) ProtoMessage() {}
 
 func (x *RelThreadHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1568,7 +1534,6 @@ func (x *ThreadHandleCompareRequest) String() string {
 func (*ThreadHandleCompareRequest) ProtoMessage() {}
 
 func (x *ThreadHandleCompareRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1621,7 +1586,6 @@ func (x *ThreadHandleCompareResponse) String() string {
 func (*ThreadHandleCompareResponse) ProtoMessage() {}
 
 func (x *ThreadHandleCompareResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1668,7 +1632,6 @@ func (x *GetThreadIdRequest) String() string {
 func (*GetThreadIdRequest) ProtoMessage() {}
 
 func (x *GetThreadIdRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1721,7 +1684,6 @@ func (x *GetThreadIdResponse) String() string {
 func (*GetThreadIdResponse) ProtoMessage() {}
 
 func (x *GetThreadIdResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1767,7 +1729,6 @@ func (x *GetDeviceFromThreadRequest) String() string {
 func (*GetDeviceFromThreadRequest) ProtoMessage() {}
 
 func (x *GetDeviceFromThreadRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1813,7 +1774,6 @@ func (x *GetDeviceFromThreadResponse) String() string {
 func (*GetDeviceFromThreadResponse) ProtoMessage() {}
 
 func (x *GetDeviceFromThreadResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1859,7 +1819,6 @@ func (x *GetCurrParallelHandleRequest) String() string {
 func (*GetCurrParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetCurrParallelHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1905,7 +1864,6 @@ func (x *GetCurrParallelHandleResponse) String() string {
 func (*GetCurrParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetCurrParallelHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1951,7 +1909,6 @@ func (x *GetEnclosingParallelHandleRequest) String() string {
 func (*GetEnclosingParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetEnclosingParallelHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1997,7 +1954,6 @@ func (x *GetEnclosingParallelHandleResponse) String() string {
 func (*GetEnclosingParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetEnclosingParallelHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2043,7 +1999,6 @@ func (x *GetTaskParallelHandleRequest) String() string {
 func (*GetTaskParallelHandleRequest) ProtoMessage() {}
 
 func (x *GetTaskParallelHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2089,7 +2044,6 @@ func (x *GetTaskParallelHandleResponse) String() string {
 func (*GetTaskParallelHandleResponse) ProtoMessage() {}
 
 func (x *GetTaskParallelHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2135,7 +2089,6 @@ func (x *RelParallelHandleRequest) String() string {
 func (*RelParallelHandleRequest) ProtoMessage() {}
 
 func (x *RelParallelHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2180,7 +2133,6 @@ func (x *RelParallelHandleResponse) String() string {
 func (*RelParallelHandleResponse) ProtoMessage() {}
 
 func (x *RelParallelHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2220,7 +2172,6 @@ func (x *ParallelHandleCompareRequest) String() string {
 func (*ParallelHandleCompareRequest) ProtoMessage() {}
 
 func (x *ParallelHandleCompareRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2273,7 +2224,6 @@ func (x *ParallelHandleCompareResponse) String() string {
 func (*ParallelHandleCompareResponse) ProtoMessage() {}
 
 func (x *ParallelHandleCompareResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2319,7 +2269,6 @@ func (x *GetCurrTaskHandleRequest) String() string {
 func (*GetCurrTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetCurrTaskHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2365,7 +2314,6 @@ func (x *GetCurrTaskHandleResponse) String() string {
 func (*GetCurrTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetCurrTaskHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2411,7 +2359,6 @@ func (x *GetGeneratingTaskHandleRequest) String() string {
 func (*GetGeneratingTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetGeneratingTaskHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2457,7 +2404,6 @@ func (x *GetGeneratingTaskHandleResponse) String() string {
 func (*GetGeneratingTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetGeneratingTaskHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2503,7 +2449,6 @@ func (x *GetSchedulingTaskHandleRequest) String() string {
 func (*GetSchedulingTaskHandleRequest) ProtoMessage() {}
 
 func (x *GetSchedulingTaskHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2549,7 +2494,6 @@ func (x *GetSchedulingTaskHandleResponse) String() string {
 func (*GetSchedulingTaskHandleResponse) ProtoMessage() {}
 
 func (x *GetSchedulingTaskHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2596,7 +2540,6 @@ func (x *GetTaskInParallelRequest) String() string {
 func (*GetTaskInParallelRequest) ProtoMessage() {}
 
 func (x *GetTaskInParallelRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2649,7 +2592,6 @@ func (x *GetTaskInParallelResponse) String() string {
 func (*GetTaskInParallelResponse) ProtoMessage() {}
 
 func (x *GetTaskInParallelResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2695,7 +2637,6 @@ func (x *RelTaskHandleRequest) String() string {
 func (*RelTaskHandleRequest) ProtoMessage() {}
 
 func (x *RelTaskHandleRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2740,7 +2681,6 @@ func (x *RelTaskHandleResponse) String() string {
 func (*RelTaskHandleResponse) ProtoMessage() {}
 
 func (x *RelTaskHandleResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2780,7 +2720,6 @@ func (x *TaskHandleCompareRequest) String() string {
 func (*TaskHandleCompareRequest) ProtoMessage() {}
 
 func (x *TaskHandleCompareRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2833,7 +2772,6 @@ func (x *TaskHandleCompareResponse) String() string {
 func (*TaskHandleCompareResponse) ProtoMessage() {}
 
 func (x *TaskHandleCompareResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2879,7 +2817,6 @@ func (x *GetTaskFunctionRequest) String() string {
 func (*GetTaskFunctionRequest) ProtoMessage() {}
 
 func (x *GetTaskFunctionRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2925,7 +2862,6 @@ func (x *GetTaskFunctionResponse) String() string {
 func (*GetTaskFunctionResponse) ProtoMessage() {}
 
 func (x *GetTaskFunctionResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -2971,7 +2907,6 @@ func (x *GetTaskFrameRequest) String() string {
 func (*GetTaskFrameRequest) ProtoMessage() {}
 
 func (x *GetTaskFrameRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3018,7 +2953,6 @@ func (x *GetTaskFrameResponse) String() string {
 func (*GetTaskFrameResponse) ProtoMessage() {}
 
 func (x *GetTaskFrameResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3072,7 +3006,6 @@ func (x *EnumerateStatesRequest) String() string {
 func (*EnumerateStatesRequest) ProtoMessage() {}
 
 func (x *EnumerateStatesRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3127,7 +3060,6 @@ func (x *EnumerateStatesResponse) String() string {
 func (*EnumerateStatesResponse) ProtoMessage() {}
 
 func (x *EnumerateStatesResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3187,7 +3119,6 @@ func (x *GetStateRequest) String() string {
 func (*GetStateRequest) ProtoMessage() {}
 
 func (x *GetStateRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3237,7 +3168,6 @@ func (x *GetStateResponse) String() string {
 func (*GetStateResponse) ProtoMessage() {}
 
 func (x *GetStateResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3297,7 +3227,6 @@ func (x *GetDisplayControlVarsRequest) String() string {
 func (*GetDisplayControlVarsRequest) ProtoMessage() {}
 
 func (x *GetDisplayControlVarsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3343,7 +3272,6 @@ func (x *GetDisplayControlVarsResponse) String() string {
 func (*GetDisplayControlVarsResponse) ProtoMessage() {}
 
 func (x *GetDisplayControlVarsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3390,7 +3318,6 @@ func (x *RelDisplayControlVarsRequest) String() string {
 func (*RelDisplayControlVarsRequest) ProtoMessage() {}
 
 func (x *RelDisplayControlVarsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3442,7 +3369,6 @@ func (x *RelDisplayControlVarsResponse) String() string {
 func (*RelDisplayControlVarsResponse) ProtoMessage() {}
 
 func (x *RelDisplayControlVarsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3482,7 +3408,6 @@ func (x *EnumerateIcvsRequest) String() string {
 func (*EnumerateIcvsRequest) ProtoMessage() {}
 
 func (x *EnumerateIcvsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3538,7 +3463,6 @@ func (x *EnumerateIcvsResponse) String() string {
 func (*EnumerateIcvsResponse) ProtoMessage() {}
 
 func (x *EnumerateIcvsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3608,7 +3532,6 @@ func (x *GetIcvFromScopeRequest) String() string {
 func (*GetIcvFromScopeRequest) ProtoMessage() {}
 
 func (x *GetIcvFromScopeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3670,7 +3593,6 @@ func (x *GetIcvFromScopeResponse) String() string {
 func (*GetIcvFromScopeResponse) ProtoMessage() {}
 
 func (x *GetIcvFromScopeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3726,7 +3648,6 @@ func (x *GetIcvStringFromScopeRequest) String() string {
 func (*GetIcvStringFromScopeRequest) ProtoMessage() {}
 
 func (x *GetIcvStringFromScopeRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3786,7 +3707,6 @@ func (x *GetIcvStringFromScopeResponse) String() string {
 func (*GetIcvStringFromScopeResponse) ProtoMessage() {}
 
 func (x *GetIcvStringFromScopeResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3834,7 +3754,6 @@ func (x *GetToolDataRequest) String() string {
 func (*GetToolDataRequest) ProtoMessage() {}
 
 func (x *GetToolDataRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3888,7 +3807,6 @@ func (x *GetToolDataResponse) String() string {
 func (*GetToolDataResponse) ProtoMessage() {}
 
 func (x *GetToolDataResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3941,7 +3859,6 @@ func (x *GetThreadsRequest) String() string {
 func (*GetThreadsRequest) ProtoMessage() {}
 
 func (x *GetThreadsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3989,7 +3906,6 @@ func (x *GetThreadsResponse) String() string {
 func (*GetThreadsResponse) ProtoMessage() {}
 
 func (x *GetThreadsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_ompd_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4303,8 +4219,8 @@ func file_ompd_v1_ompd_service_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_ompd_service_proto_rawDescData
 }
 
-var file_ompd_v1_ompd_service_proto_enumTypes [2]protoimpl.EnumInfo
-var file_ompd_v1_ompd_service_proto_msgTypes [80]protoimpl.MessageInfo
+var file_ompd_v1_ompd_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_ompd_v1_ompd_service_proto_msgTypes = make([]protoimpl.MessageInfo, 80)
 var file_ompd_v1_ompd_service_proto_goTypes = []any{
 	(ThreadIdKind)(0),                          // 0: ompd.v1.ThreadIdKind
 	(Scope)(0),                                 // 1: ompd.v1.Scope
@@ -4486,6 +4402,7 @@ var file_ompd_v1_ompd_service_proto_depIdxs = []int32{
 	0,  // [0:13] is the sub-list for field type_name
 }
 
+func init() { file_ompd_v1_ompd_service_proto_init() }
 func file_ompd_v1_ompd_service_proto_init() {
 	if File_ompd_v1_ompd_service_proto != nil {
 		return
@@ -4504,8 +4421,8 @@ func file_ompd_v1_ompd_service_proto_init() {
 		},
 		GoTypes:           file_ompd_v1_ompd_service_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_ompd_service_proto_depIdxs,
-		EnumInfos:         file_ompd_v1_ompd_service_proto_enumTypes[:],
-		MessageInfos:      file_ompd_v1_ompd_service_proto_msgTypes[:],
+		EnumInfos:         file_ompd_v1_ompd_service_proto_enumTypes,
+		MessageInfos:      file_ompd_v1_ompd_service_proto_msgTypes,
 	}.Build()
 	File_ompd_v1_ompd_service_proto = out.File
 	file_ompd_v1_ompd_service_proto_goTypes = nil

@@ -205,7 +205,6 @@ type ompdServiceClient struct {
 }
 
 func NewOmpdServiceClient(cc grpc.ClientConnInterface) OmpdServiceClient {
-	load()
 	return &ompdServiceClient{cc}
 }
 
@@ -863,7 +862,6 @@ type UnsafeOmpdServiceServer interface {
 }
 
 func RegisterOmpdServiceServer(s grpc.ServiceRegistrar, srv OmpdServiceServer) {
-	load()
 	// If the following call panics, it indicates UnimplementedOmpdServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

@@ -71,12 +71,10 @@ func (x ExportFormat) String() string {
 }
 
 func (ExportFormat) Descriptor() protoreflect.EnumDescriptor {
-	load()
 	return file_ompd_v1_trace_service_proto_enumTypes[0].Descriptor()
 }
 
 func (ExportFormat) Type() protoreflect.EnumType {
-	load()
 	return &file_ompd_v1_trace_service_proto_enumTypes[0]
 }
 
@@ -114,7 +112,6 @@ func (x *EventFilter) String() string {
 func (*EventFilter) ProtoMessage() {}
 
 func (x *EventFilter) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -190,7 +187,6 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -343,7 +339,6 @@ func (x *Recording) String() string {
 func (*Recording) ProtoMessage() {}
 
 func (x *Recording) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -467,7 +462,6 @@ func (x *GetEventsRequest) String() string {
 func (*GetEventsRequest) ProtoMessage() {}
 
 func (x *GetEventsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -543,7 +537,6 @@ func (x *GetEventsResponse) String() string {
 func (*GetEventsResponse) ProtoMessage() {}
 
 func (x *GetEventsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -600,7 +593,6 @@ func (x *FollowEventsRequest) String() string {
 func (*FollowEventsRequest) ProtoMessage() {}
 
 func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -666,7 +658,6 @@ func (x *FollowEventsResponse) String() string {
 func (*FollowEventsResponse) ProtoMessage() {}
 
 func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -735,7 +726,6 @@ func (x *GetStatisticsRequest) String() string {
 func (*GetStatisticsRequest) ProtoMessage() {}
 
 func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -790,7 +780,6 @@ func (x *GetStatisticsResponse) String() string {
 func (*GetStatisticsResponse) ProtoMessage() {}
 
 func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -846,7 +835,6 @@ func (x *ExportEventsRequest) String() string {
 func (*ExportEventsRequest) ProtoMessage() {}
 
 func (x *ExportEventsRequest) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -906,7 +894,6 @@ func (x *ExportEventsResponse) String() string {
 func (*ExportEventsResponse) ProtoMessage() {}
 
 func (x *ExportEventsResponse) ProtoReflect() protoreflect.Message {
-	load()
 	mi := &file_ompd_v1_trace_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1029,8 +1016,8 @@ func file_ompd_v1_trace_service_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_trace_service_proto_rawDescData
 }
 
-var file_ompd_v1_trace_service_proto_enumTypes [1]protoimpl.EnumInfo
-var file_ompd_v1_trace_service_proto_msgTypes [11]protoimpl.MessageInfo
+var file_ompd_v1_trace_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_ompd_v1_trace_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_ompd_v1_trace_service_proto_goTypes = []any{
 	(ExportFormat)(0),             // 0: ompd.v1.ExportFormat
 	(*EventFilter)(nil),           // 1: ompd.v1.EventFilter
@@ -1077,6 +1064,7 @@ var file_ompd_v1_trace_service_proto_depIdxs = []int32{
 	0,  // [0:13] is the sub-list for field type_name
 }
 
+func init() { file_ompd_v1_trace_service_proto_init() }
 func file_ompd_v1_trace_service_proto_init() {
 	if File_ompd_v1_trace_service_proto != nil {
 		return
@@ -1095,8 +1083,8 @@ func file_ompd_v1_trace_service_proto_init() {
 		},
 		GoTypes:           file_ompd_v1_trace_service_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_trace_service_proto_depIdxs,
-		EnumInfos:         file_ompd_v1_trace_service_proto_enumTypes[:],
-		MessageInfos:      file_ompd_v1_trace_service_proto_msgTypes[:],
+		EnumInfos:         file_ompd_v1_trace_service_proto_enumTypes,
+		MessageInfos:      file_ompd_v1_trace_service_proto_msgTypes,
 	}.Build()
 	File_ompd_v1_trace_service_proto = out.File
 	file_ompd_v1_trace_service_proto_goTypes = nil

@@ -54,7 +54,6 @@ type traceServiceClient struct {
 }
 
 func NewTraceServiceClient(cc grpc.ClientConnInterface) TraceServiceClient {
-	load()
 	return &traceServiceClient{cc}
 }
 
@@ -189,7 +188,6 @@ type UnsafeTraceServiceServer interface {
 }
 
 func RegisterTraceServiceServer(s grpc.ServiceRegistrar, srv TraceServiceServer) {
-	load()
 	// If the following call panics, it indicates UnimplementedTraceServiceServer was
 	// embedded by pointer and is nil.  This will cause panics if an
 	// unimplemented method is ever invoked, so we test this at initialization

@@ -195,9 +195,9 @@ func isKernelThread(pid int) bool {
 	return err == nil && number(fields[statFlags-statState])&kthread != 0
 }
 
-// ThreadCount is the number of threads of a process, as the kernel counts them: links of a
+// threadCount is the number of threads of a process, as the kernel counts them: links of a
 // directory. It is 0 if there is no such process.
-func ThreadCount(pid int) int {
+func threadCount(pid int) int {
 	const notThreads = 2 // links
 	var st unix.Stat_t
 	if unix.Stat(procPath(pid, "task"), &st) != nil {

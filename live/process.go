@@ -166,7 +166,7 @@ func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 	}
 	var one []thread
 	if _, err := os.Stat(taskPath(p.pid, int(t.Value), "syscall")); err == nil && t.Kind == callbacks.ThreadIDLWP {
-		pointers := p.threadPointers(ThreadCount(p.pid))
+		pointers := p.threadPointers(threadCount(p.pid))
 		one = []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])}
 	}
 	return p.view(p.mem, rosterOf(one)).Registers(t)

@@ -166,7 +166,7 @@ func (t *tracer) makeRoom() {
 // if it does not, they have to be listed.
 func (t *tracer) complete() bool {
 	n := t.count()
-	return n > 0 && n == ThreadCount(t.pid)
+	return n > 0 && n == threadCount(t.pid)
 }
 
 // any reports whether there was anything to stop.
@@ -230,7 +230,7 @@ func (t *tracer) holdsAll() bool {
 			n++
 		}
 	}
-	return n == ThreadCount(t.pid)
+	return n == threadCount(t.pid)
 }
 
 func (t *tracer) add(k *task) {

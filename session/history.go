@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -40,7 +41,9 @@ type History struct {
 }
 
 // ofRuntime matches the names of the recorder's file and of runtimes'.
-var ofRuntime = regexp.MustCompile(`^(libompd-recorder\.so|lib(g?omp|iomp5)[.-])`)
+var ofRuntime = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(libompd-recorder\.so|lib(g?omp|iomp5)[.-])`)
+})
 
 // locksNamed bounds the names of locks that are kept: then all are found anew.
 const locksNamed = 1 << 16
@@ -69,7 +72,7 @@ func (t *Target) History() (*History, error) {
 	}
 	mods, _ := target.Modules() // of those that are missing, code has no names
 	for i := range mods {
-		if name := filepath.Base(mods[i].Path); ofRuntime.MatchString(name) {
+		if name := filepath.Base(mods[i].Path); ofRuntime().MatchString(name) {
 			h.runtimes = append(h.runtimes, [2]uint64{mods[i].Low.Offset, mods[i].High.Offset})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -69,7 +70,9 @@ func (a *app) see(name string, q session.Question, show func(*session.Answer) er
 	}
 	if a.Alone {
 		live.Quiet() // it starts no program
-		makeRoom(threadsOf(name))
+		// A look is one goroutine: collections on other processors, and threads that search for
+		// goroutines, take more time than they save.
+		runtime.GOMAXPROCS(1)
 	}
 	t, err := a.openTarget(ctx, name)
 	if err != nil {

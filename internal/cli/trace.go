@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,7 +124,9 @@ different orders, so that they might have waited for each other for ever.`,
 }
 
 // regionID is how trace writes ids: the thread that made it and a number, or the runtime's own.
-var regionID = regexp.MustCompile(`^(\d+\.\d+|0x[0-9a-f]+)$`)
+var regionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d+\.\d+|0x[0-9a-f]+)$`)
+})
 
 // check refuses flags that do not go together.
 func (t *tracing) check(cmd *cobra.Command) error {
@@ -140,7 +143,7 @@ func (t *tracing) check(cmd *cobra.Command) error {
 		return usageError{errors.New("--last, --events and --rate are not negative")}
 	case set("thread") && t.thread <= 0:
 		return usageError{fmt.Errorf("--thread: %d is no number of a thread (LWP)", t.thread)}
-	case t.region != "" && !regionID.MatchString(t.region):
+	case t.region != "" && !regionID().MatchString(t.region):
 		return usageError{fmt.Errorf("--region: %q is no id of a region as events have it, such as 0.7 or 0x1f40",
 			t.region)}
 	case t.last > 0 && !set("events"):

@@ -12,8 +12,6 @@ CRECORDER := -fPIC -fvisibility=hidden -fno-tree-loop-distribute-patterns -fno-s
 VERSION ?=
 # The C libraries have it, too, and the name of the commit elsewhere.
 CVERSION = $(or $(VERSION),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
-# gRPC's own tracing, which nothing here shows, is left out.
-TAGS := grpcnotrace
 LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
 # Debian packages of `make test`, and what all other tests need beside them: compilers of other
 # releases and languages, and the tools that tests compare with.
@@ -64,7 +62,7 @@ help: ## print this list
 	@echo "  make test-JOB run one job of test-all: $(JOBS)"
 
 build: ## build bin/ompd-inspect, one static binary
-	CGO_ENABLED=0 $(GO) build -buildvcs=true -trimpath -tags $(TAGS) -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
+	CGO_ENABLED=0 $(GO) build -buildvcs=true -trimpath -ldflags "$(LDFLAGS)" -o $(BIN) ./cmd/ompd-inspect
 
 libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs gcc)
 	$(CC) $(CSTRICT) -fPIC -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd.so -Wl,-z,defs,-z,now -o $(LIBOMPD) libompd/*.c -ldl -lpthread

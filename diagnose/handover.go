@@ -111,6 +111,17 @@ func handedOver(d *drawer) []picture.Verdict {
 	return out
 }
 
+// helperName names a thread or a task that may release a lock.
+func (d *drawer) helperName(n node) string {
+	switch {
+	case n.isThread():
+		return d.who(n.lwp)
+	case n.task == "":
+		return "a thread that joins the team"
+	}
+	return "task " + string(n.task)
+}
+
 // tellHandedOver makes the information on one lock.
 func (d *drawer) tellHandedOver(w *picture.Wait, l *picture.Lock) picture.Verdict {
 	what, lwps := describe(d.target(w)), d.sameTarget(w)
@@ -135,10 +146,7 @@ func (d *drawer) tellHandedOver(w *picture.Wait, l *picture.Lock) picture.Verdic
 		rule = "POSIX"
 	}
 	for _, e := range free[:min(len(free), maxNamed)] {
-		name := "task " + string(e.to.task)
-		if e.to.isThread() {
-			name = d.who(e.to.lwp)
-		}
+		name := d.helperName(e.to)
 		at := releaseIn(e.taken)
 		who = append(who, name+" may release it"+at)
 		v.Evidence = append(v.Evidence, fmt.Sprintf("the code of %s comes to a release%s, and to no call before that "+

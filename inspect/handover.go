@@ -13,9 +13,12 @@ import (
 // thread that waits for a lock whose holder waits, too, does not wait for ever. The threads and tasks whose code comes
 // to such a release are found by the code, as the holders are.
 
-// maxReleases bounds the releases of one lock that are listed. Those by threads that do not wait come first: of the
-// others it matters only that they can proceed.
-const maxReleases = 64
+const (
+	// maxReleases bounds the calls on one lock that are listed. Those of threads that do not wait come first.
+	maxReleases = 64
+	// maxPerhaps bounds the same of calls of which it is not known on which lock they are.
+	maxPerhaps = 8
+)
 
 // handovers finds the releases of the locks whose holders wait.
 func (g *gatherer) handovers() {
@@ -57,43 +60,79 @@ func holderWaits(l *picture.Lock, waits map[int]*picture.Wait) bool {
 	})
 }
 
+// releaseCandidate is a call by which a thread or a task may release a lock.
+type releaseCandidate struct {
+	lockflow.Release
+	lwp  int
+	task picture.ID
+}
+
 // releases are the calls by which threads that do not wait for a lock, and tasks, may release it though they have not
 // acquired it.
 func (g *gatherer) releases(
 	lock lockflow.Lock, waitsForIt func(lwp int) bool, waits map[int]*picture.Wait,
 ) []picture.Release {
-	var out, waiting []picture.Release
-	lh := g.from.waits.holders
+	var out, waiting []releaseCandidate
+	lh, seen := g.from.waits.holders, map[int]bool{}
 	for _, r := range lh.flows.look.Releases(lock) {
-		switch lwp := r.Thread.ID; {
+		lwp := r.Thread.ID
+		switch c := (releaseCandidate{r, lwp, ""}); {
 		case waitsForIt(lwp):
 		case waits[lwp] != nil:
-			waiting = append(waiting, lh.release(r, lwp, ""))
+			waiting = append(waiting, c)
 		default:
-			out = append(out, lh.release(r, lwp, ""))
+			out = append(out, c)
 		}
+		seen[lwp] = true
 	}
-	seen := map[int]bool{}
-	for _, r := range out {
-		seen[r.Thread] = true
-	}
+	joining := g.joining()
 	for i := range g.pic.Tasks {
 		t := &g.pic.Tasks[i]
 		begins := g.begins(t, waits) && !seen[t.Thread]
-		if !begins && !t.Pending() || t.Function == nil || t.Function.Address == nil || len(out) >= maxReleases {
+		joins := t.Kind == picture.TaskImplicit && joining[t.Region]
+		if !begins && !joins && !t.Pending() || t.Function == nil || t.Function.Address == nil {
 			continue
 		}
 		r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock)
 		switch {
 		case !ok:
 		case begins:
-			out = append(out, lh.release(r, t.Thread, ""))
+			out = append(out, releaseCandidate{r, t.Thread, ""})
+		case joins:
+			out, joining[t.Region] = append(out, releaseCandidate{r, 0, ""}), false
 		default:
-			out = append(out, lh.release(r, 0, t.ID))
+			out = append(out, releaseCandidate{r, 0, t.ID})
 		}
 	}
-	out = append(out, waiting...)
-	return out[:min(len(out), maxReleases)]
+	return lh.listed(append(out, waiting...))
+}
+
+// listed are the first of some calls.
+func (lh *lockHolders) listed(all []releaseCandidate) []picture.Release {
+	var out []picture.Release
+	known, perhaps := 0, 0
+	for _, c := range all {
+		count, limit := &perhaps, maxPerhaps
+		if c.Known {
+			count, limit = &known, maxReleases
+		}
+		if *count < limit {
+			*count++
+			out = append(out, lh.release(c.Release, c.lwp, c.task))
+		}
+	}
+	return out
+}
+
+// joining are the regions of which some members are not there yet: they will execute its function.
+func (g *gatherer) joining() map[picture.ID]bool {
+	out := map[picture.ID]bool{}
+	for _, r := range g.pic.Regions {
+		if len(r.Threads) < r.TeamSize {
+			out[r.ID] = true
+		}
+	}
+	return out
 }
 
 // begins reports whether a thread is about to execute an implicit task, as far as its stack shows: it does not wait,

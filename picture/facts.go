@@ -147,8 +147,9 @@ type Lock struct {
 }
 
 // Release is a call by which a thread, or a task that is not begun, may release a lock that it has not acquired.
+// Without either, it is a thread that joins its team.
 type Release struct {
-	Thread int `json:"thread,omitempty"` // LWP; 0 for a task
+	Thread int `json:"thread,omitempty"` // LWP
 	Task   ID  `json:"task,omitempty"`
 	// Certainty is likely where the call is on this lock, and possible where it is not known on which lock it is.
 	Certainty Certainty `json:"certainty"`

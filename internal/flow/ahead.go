@@ -219,27 +219,26 @@ func entersWithout(f *Function, block int, not edge) bool {
 }
 
 // Value returns the value that an expression of a call will have when the function comes to the call next. It is not
-// ok where the expression depends on something that is made between the point and the call. sure is false if the
-// value was read from memory, which may change. last is set if the expression has the same value each time that the
-// function comes to the call later.
-func (a Ahead) Value(site CallSite, e *symbolic.Expr) (v uint64, sure, last, ok bool) {
+// ok where the expression depends on something that is made between the point and the call. stays is set if the
+// expression has the same value each time that the function comes to the call later.
+func (a Ahead) Value(site CallSite, e *symbolic.Expr) (v uint64, stays, ok bool) {
 	f := a.f
 	to, isInst := f.index[site.PC]
 	if !isInst || f.blocks[f.owner[a.start]].in == nil {
-		return 0, false, false, false
+		return 0, false, false
 	}
 	if to == a.start && !a.exact { // the call is under way
 		site.UnderWay = true
-		v, sure, ok = f.Value(site, e, a.at)
-		return v, sure, false, ok
+		v, _, ok = f.Value(site, e, a.at)
+		return v, false, ok
 	}
 	if remakes(f, e, a.start, to, !a.exact) {
-		return 0, false, false, false
+		return 0, false, false
 	}
 	q := &evaluation{f: f, at: a.at, from: a.start, now: a.start, current: true, sure: true}
 	q.state = f.stateAt(a.start)
 	v, ok = q.eval(e)
-	return v, q.sure && ok, !remakes(f, e, to, to, false), ok
+	return v, !remakes(f, e, to, to, false), ok
 }
 
 // remakes reports whether a part of e is made again on a way from one instruction to the next execution of another.

@@ -349,7 +349,7 @@ func takesAt(f *function, from flow.Ahead, site int, of openings, lock Lock) boo
 		if o.family != lock.Family || !o.takes || o.lock == nil {
 			return false
 		}
-		v, _, _, ok := from.Value(f.sites[site].CallSite, o.lock)
+		v, _, ok := from.Value(f.sites[site].CallSite, o.lock)
 		return ok && v == lock.Address
 	})
 }
@@ -387,6 +387,9 @@ func (p *Program) releasesIn(
 	t *Thread, i int, f *function, family string, inner []int, add func(address uint64, r Release),
 ) {
 	o := p.openedAt(f, &t.Frames[i], len(inner) == 0)
+	if !slices.ContainsFunc(o.releases, func(r openRelease) bool { return r.family == family }) {
+		return
+	}
 	from, ok := flow.AheadOf(f.flow, p.PointOf(t, i))
 	if !ok {
 		return
@@ -400,8 +403,8 @@ func (p *Program) releasesIn(
 			add(0, out)
 			continue
 		}
-		v, _, last, ok := from.Value(f.sites[r.site].CallSite, r.lock)
-		if !ok || !last && !r.underWay {
+		v, stays, ok := from.Value(f.sites[r.site].CallSite, r.lock)
+		if !ok || !stays && !r.underWay {
 			add(0, out)
 		}
 		lock := Lock{family, v}

@@ -5508,10 +5508,10 @@ func (x *Lock) GetReleases() []*Release {
 }
 
 // Release is a call by which a thread, or a task that is not begun, may release a lock that it has
-// not acquired.
+// not acquired. Without either, it is a thread that joins its team.
 type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// LWP; 0 for a task.
+	// LWP.
 	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Task   string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
 	// Likely where the call is on this lock, possible where it is not known on which lock it is.

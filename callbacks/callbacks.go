@@ -100,6 +100,14 @@ type RegisterReader interface {
 	Registers(t ThreadID) (Registers, error)
 }
 
+// VectorReader is an extra power of a target: the floating-point and vector registers of its threads.
+type VectorReader interface {
+	// VectorRegisters returns the contents of these registers of thread t, which must be of kind ThreadIDLWP, in
+	// an order of the target's own: two results are equal if the registers are. It fails for a thread in a system
+	// call. A target that copies a process has them from the first stop after the first call on.
+	VectorRegisters(t ThreadID) ([]byte, error)
+}
+
 // ModuleLister is an extra power of a target: the executable and the shared
 // libraries that are mapped in it.
 type ModuleLister interface {

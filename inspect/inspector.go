@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/symbolize"
@@ -155,7 +156,9 @@ func (in *Inspector) readThreads() {
 		library: library, known: map[uint64]string{},
 	}
 	states := &states{in.roster, in.code, in.stacks, data, flows}
-	spins := &spins{target: target, code: in.code, stacks: in.stacks, data: data}
+	spins := &spins{
+		target: target, code: in.code, stacks: in.stacks, data: data, loops: map[*native]*spin.Loop{},
+	}
 	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
 		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
 		names: map[uint64]string{}}
@@ -167,15 +170,16 @@ func (in *Inspector) readThreads() {
 		},
 		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
 	}
-	in.tracer = &tracer{in.roster, in.code, in.stacks, waits.native}
 	in.threads = &threadLister{
 		about, in.notes, in.roster, in.code, in.stacks, in.regions, in.model, states,
 		&loops{in.code, in.stacks, flows}, waits, &mpiCalls{target, in.code, in.stacks, flows},
 		sync.OnceValue(in.unread),
 	}
+	reach := &reach{in.roster, in.stacks, flows}
+	in.tracer = &tracer{in.roster, in.code, in.stacks, waits.native, reach}
 	crash := &crash{target, about, in.roster, in.code, in.stacks, data}
 	in.facts = &factParts{
-		in.roster, states, waits, &reach{in.roster, in.stacks, flows},
+		in.roster, states, waits, reach,
 		&forkFinder{in.regions, in.code, in.stacks, flows, in.model},
 		newConstructs(in.code, flows),
 		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},

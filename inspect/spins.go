@@ -23,8 +23,9 @@ type spins struct {
 	code   *codeNames
 	stacks *stacks
 	data   *dataNames
-	reader *symbolic.Reader  // nil until it is needed
-	known  map[uint64]string // names of functions, by where they begin
+	reader *symbolic.Reader       // nil until it is needed
+	known  map[uint64]string      // names of functions, by where they begin
+	loops  map[*native]*spin.Loop // those that were found
 }
 
 // Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
@@ -45,8 +46,9 @@ func (s *spins) on(n *native) (wait, bool) {
 	cfg := s.config(&regs, st)
 	cfg.Waits = tries
 	loop := spin.Find(cfg, &regs)
+	s.loops[n] = loop
 	switch {
-	case loop == nil, slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
+	case loop == nil, slices.ContainsFunc(loop.Words, s.ofKernel), slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
 		return wait{}, false
 	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
 		return wait{}, false
@@ -72,6 +74,39 @@ func (s *spins) on(n *native) (wait, bool) {
 	w := s.wait(words, first, loop.Written)
 	w.Call = name
 	return w, true
+}
+
+// inRuntime returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
+// than that.
+func (s *spins) inRuntime(n *native) *spin.Loop {
+	st := s.stacks.stackOf(n)
+	if st.topSegment() == 0 || !s.ready() {
+		return nil
+	}
+	regs := st.frames[0].Registers
+	name, system := s.code.systemFunction(st.frames[0])
+	switch {
+	case system && rtl.LetsTimePass(name) && len(st.frames) > 1: // it yields the processor
+		pointer := regs.ThreadPointer
+		regs = st.frames[1].Registers
+		regs.ThreadPointer, regs.Flags = pointer, 0
+		regs.Set(0, 0) // what the call returns
+	case regs.Syscall >= 0:
+		return nil
+	}
+	cfg := s.config(&regs, st)
+	cfg.Waits = true
+	loop := spin.Find(cfg, &regs)
+	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.ofKernel) {
+		return nil
+	}
+	return loop
+}
+
+// ofKernel reports whether the kernel writes a word: the time of day.
+func (s *spins) ofKernel(w spin.Word) bool {
+	m := libc.MappingAt(mappingsOf(s.target), w.Address)
+	return m != nil && strings.HasPrefix(m.File, "[vvar")
 }
 
 // tried is the function that tries to acquire a lock, where a word is that of the lock.

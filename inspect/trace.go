@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/spin"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
@@ -20,11 +20,17 @@ import (
 func (in *Inspector) Trace(p *picture.Picture) *picture.Trace {
 	t := &picture.Trace{
 		Threads: map[int]picture.ThreadTrace{}, Regions: map[picture.ID]bool{}, Tasks: map[picture.TaskTrace]bool{},
+		Handled: in.tracer.reach.hasHandlers(), Posted: in.tracer.reach.handlerMayPost(),
 	}
+	var threads []traced
 	for i := range p.Threads {
 		if th := &p.Threads[i]; th.LWP != 0 && in.roster.byLWP[th.LWP] != nil {
-			t.Threads[th.LWP] = in.tracer.thread(th, in.roster.byLWP[th.LWP])
+			threads = append(threads, in.tracer.find(th, in.roster.byLWP[th.LWP]))
 		}
+	}
+	words := wordsOf(threads)
+	for i := range threads {
+		t.Threads[threads[i].picture.LWP] = in.tracer.thread(&threads[i], words)
 	}
 	for _, r := range p.Regions {
 		t.Regions[r.ID] = true
@@ -45,32 +51,55 @@ type tracer struct {
 	code   *codeNames
 	stacks *stacks
 	waits  *nativeWaits
+	reach  *reach
 }
 
-// thread is where n is, of which the picture says t.
-func (tr *tracer) thread(t *picture.Thread, n *native) picture.ThreadTrace {
-	p := picture.ThreadTrace{Role: t.Role, Hidden: t.Hidden, Region: t.Region, Task: t.Task, Stack: tr.ownStack(n)}
+// traced is a thread whose trace is made.
+type traced struct {
+	picture *picture.Thread
+	n       *native
+	inside  bool       // of a runtime
+	spins   *spin.Loop // in which it only waits for memory to change
+	writes  *spin.Loop // which changes the same words without end
+}
+
+// find finds the loop that a thread is in.
+func (tr *tracer) find(t *picture.Thread, n *native) traced {
+	st := tr.stacks.stackOf(n)
+	idle := t.Role == picture.RoleIdle || t.Hidden
+	out := traced{picture: t, n: n, inside: idle || slices.Contains(st.kinds[:st.topSegment()], kindRuntime)}
+	w, _ := tr.waits.nativeWait(n)
+	switch loop := tr.waits.spins.loops[n]; {
+	case idle:
+	case out.inside:
+		if t.State != nil && t.State.Name.Waits() {
+			out.spins = tr.waits.spins.inRuntime(n)
+		}
+	case w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing:
+		out.spins = loop
+	default:
+		out.writes = loop
+	}
+	return out
+}
+
+// thread returns where a thread is.
+func (tr *tracer) thread(x *traced, words loopWords) picture.ThreadTrace {
+	t, n := x.picture, x.n
+	p := picture.ThreadTrace{
+		Role: t.Role, Hidden: t.Hidden, Region: t.Region, Task: t.Task, Stack: tr.ownStack(n), Inside: x.inside,
+	}
 	if t.State != nil {
 		p.State = cmp.Or(t.State.Standard, t.State.Name) // what it calls in turn is one state
 	}
-	st := tr.stacks.stackOf(n)
-	p.Inside = t.Role == picture.RoleIdle || t.Hidden || slices.Contains(st.kinds[:st.topSegment()], kindRuntime)
-	regs := tr.roster.registers(n)
-	p.Known = regs != nil
-	p.Outside = regs != nil && tr.outside(n, regs)
-	if at := tr.mpiCaller(n); at >= 0 && regs != nil && !p.Inside {
-		// MPI polls: what it calls meanwhile is no progress, until it returns.
-		p.Stack, p.Timed = tr.ownStackFrom(st, at), true
-		p.Registers = ownRegisters(st.registersOf(at)) + tr.frameMemory(st, at)
-	} else if regs != nil && !p.Inside {
-		p.Registers = ownRegisters(*regs)
-		w, ok := tr.waits.nativeWait(n)
-		switch {
-		case ok && w.timed:
-			p.Timed, p.Registers = true, ownRegisters(st.caller())
-		case arch.Sleeps(regs), arch.Restarts(regs) && tr.sleeps(st):
-			p.Timed, p.Registers = true, ownRegisters(st.caller())+tr.callerMemory(st)
-		}
+	if regs := tr.roster.registers(n); regs != nil {
+		p.Known = true
+		p.Outside, p.Sleeps = tr.outside(n, regs), tr.sleepsInProcess(n, regs)
+		p.Blocked = arch.InCall(regs)
+		p.Lock = tr.lockWords(t)
+		tr.place(&p, x, regs, words)
+	} else if v, ok := tr.roster.target.(callbacks.VectorReader); ok {
+		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.lwp))) // the stop that follows is to copy them
 	}
 	if n.rt != nil {
 		if r, ok := n.rt.Runtime.(rtl.ProgressReader); ok {
@@ -80,7 +109,68 @@ func (tr *tracer) thread(t *picture.Thread, n *native) picture.ThreadTrace {
 			}
 		}
 	}
+	p.Counters = append(p.Counters, iterations(t.Loop)...)
 	return p
+}
+
+// iterations counts what is left of a loop, and where the thread is in it.
+func iterations(l *picture.Loop) (out []picture.Counter) {
+	if l == nil {
+		return nil
+	}
+	if l.Left != nil {
+		out = append(out, picture.Counter{Name: "iterations left", Value: *l.Left})
+	}
+	if l.From != nil {
+		out = append(out, picture.Counter{Name: "iterations", Value: uint64(*l.From)})
+	}
+	return out
+}
+
+// place fills in what shows whether the code of a thread has made progress.
+//
+// What a thread waits for with a time limit keeps the limit in memory, and MPI polls: neither is progress.
+func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Registers, words loopWords) {
+	n, st := x.n, tr.stacks.stackOf(x.n)
+	user := max(slices.Index(st.kinds, kindUser), 0)
+	mpi := tr.mpiCaller(n)
+	w, waits := tr.waits.nativeWait(n)
+	if x.spins != nil {
+		in := user
+		if !p.Inside {
+			in = tr.frameOf(st, x.spins.PC, user)
+		}
+		if p.Spins = tr.spinTrace(st, in, x.spins, words); p.Spins != nil {
+			user = in
+			p.Outside = p.Outside || p.Spins.Shared
+		}
+	}
+	switch {
+	case p.Spins != nil:
+		p.Stack = tr.ownStackFrom(st, user)
+		p.Timed = !p.Inside && tr.sleeps(st)
+	case p.Inside:
+		if p.Role != picture.RoleIdle && !p.Hidden {
+			p.Registers = tr.callerText(st, user, words)
+		}
+	case mpi >= 0:
+		// MPI polls: what it calls meanwhile is no progress, until it returns.
+		user = mpi
+		p.Stack, p.Timed = tr.ownStackFrom(st, mpi), true
+		p.Registers = tr.callerText(st, mpi, words)
+	case waits && w.timed: // the time limit is in memory, too
+		p.Timed, p.Registers = true, ownRegisters(st.registersOf(user))
+	case arch.Sleeps(regs), arch.Restarts(regs) && tr.sleeps(st):
+		p.Timed, p.Registers = true, tr.callerText(st, user, words)
+	case p.Blocked:
+		p.Registers = tr.callerText(st, user, words)
+	default:
+		p.Registers = ownRegisters(*regs) + tr.vectors(n) + tr.frameWords(st, user, regs.SP()-redZone, words.written)
+		if x.writes != nil {
+			p.Written = tr.values(x.writes.Written)
+		}
+	}
+	p.Frames = tr.outerWords(st, user, words)
 }
 
 // sleeps reports whether the program has called a function that lets time pass.
@@ -121,16 +211,6 @@ func (tr *tracer) outside(n *native, regs *callbacks.Registers) bool {
 	return arch.EndsOutside(regs)
 }
 
-// caller are the registers of the innermost frame of the program's code, as far as they are
-// known: what a loop keeps from one turn to the next, though it calls the C library in each.
-func (st *stack) caller() callbacks.Registers {
-	i := slices.Index(st.kinds, kindUser)
-	if i < 0 {
-		return callbacks.Registers{}
-	}
-	return st.registersOf(i)
-}
-
 // registersOf are the registers of frame i, as far as they are known.
 func (st *stack) registersOf(i int) callbacks.Registers {
 	known := st.frames[i].Registers
@@ -141,30 +221,6 @@ func (st *stack) registersOf(i int) callbacks.Registers {
 		}
 	}
 	return out
-}
-
-// maxFrame bounds what is read of one frame, in bytes: a page has the variables of loops.
-const maxFrame = 4 << 10
-
-// callerMemory is what the innermost frame of the program's code has in memory. A loop that
-// sleeps in each turn may do something in between, and count there how far it is; one that
-// waits for something, with a time limit, is not told by that from one that gets on, as the
-// limit is in memory, too.
-func (tr *tracer) callerMemory(st *stack) string {
-	return tr.frameMemory(st, slices.Index(st.kinds, kindUser))
-}
-
-// frameMemory is what frame i has in memory.
-func (tr *tracer) frameMemory(st *stack, i int) string {
-	if i < 1 || st.frames[i-1].CFA == 0 || st.frames[i].CFA < st.frames[i-1].CFA {
-		return ""
-	}
-	low := st.frames[i-1].CFA
-	b := make([]byte, min(st.frames[i].CFA-low, maxFrame))
-	if err := tr.waits.target.ReadMemory(callbacks.At(low), b); err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(b))
 }
 
 // ownStack names the program's frames on a thread's stack: each by its function,

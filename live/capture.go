@@ -319,7 +319,11 @@ func (t *tracer) threads(p *Process) []thread {
 		switch k.state {
 		case stopped:
 			regs, err := k.registers(t.arch)
-			list = append(list, thread{lwp: uint64(k.tid), regs: regs, err: err})
+			one := thread{lwp: uint64(k.tid), regs: regs, err: err}
+			if p.vectors.Load() && err == nil && regs.Syscall < 0 {
+				one.vectors = t.vectorRegisters(k)
+			}
+			list = append(list, one)
 		case asleep:
 			asleepThread.regs.ThreadPointer = pointers()[p.insideID(k.tid)]
 			list = append(list, asleepThread)

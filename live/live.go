@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -77,6 +78,7 @@ type Process struct {
 	tableMemory *swappableMemory // what the modules read through
 	turn        chan struct{}    // has room for the one who may stop the process
 	guard       *guard           // that holds the process already; nil if nobody of this module does
+	vectors     atomic.Bool      // floating-point and vector registers are copied, too
 	prepared    func()           // called before a look stops anything; nil for nothing
 
 	mu     sync.Mutex

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 
@@ -170,6 +171,16 @@ func (p *Process) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 		one = []thread{p.peekThread(int(t.Value), pointers[p.insideID(int(t.Value))])}
 	}
 	return p.view(p.mem, rosterOf(one)).Registers(t)
+}
+
+// VectorRegisters returns the floating-point and vector registers of a thread, which must be of kind LWP. Those of a
+// thread that runs, or is in a system call, are not known.
+func (p *Process) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
+	p.vectors.Store(true)
+	if h := p.lasting(); h != nil {
+		return h.view.VectorRegisters(t)
+	}
+	return nil, fmt.Errorf("vector registers of %v: %w", t, ErrRunning)
 }
 
 // Modules are the modules that the loader has in its lists, and those that are

@@ -45,6 +45,38 @@ func (t *tracer) readRegisters(k *task) {
 	k.extra.hasPAC = err == nil && n == len(k.extra.pac) // not every processor signs
 }
 
+// The XSAVE area of x86-64 (Intel SDM, volume 1, 13.4), in bytes: the registers of x87 and SSE, a header, and those of
+// AVX, AVX-512 and protection keys. Tiles of AMX come after that: code that computes with them changes others, too.
+const (
+	xsaveFOP    = 6   // the opcode and the addresses of the last instruction of x87, up to xsaveST
+	xsaveST     = 32  // registers of x87, then of SSE
+	xsaveHeader = 416 // what is reserved, and the header, which says what the processor has saved
+	xsaveAVX    = 576
+	xsaveRoom   = 2816
+)
+
+// fpsimdRoom is the size of user_fpsimd_state of aarch64.
+const fpsimdRoom = 528
+
+// vectorRegisters copies the floating-point and vector registers of a thread that has stopped. Bytes that are no
+// register are zero.
+func (t *tracer) vectorRegisters(k *task) []byte {
+	set, room := uintptr(ntX86XState), xsaveRoom
+	if t.arch == callbacks.ArchAArch64 {
+		set, room = ntPRFPReg, fpsimdRoom
+	}
+	b := make([]byte, room)
+	n, err := getRegs(k.tid, set, b)
+	if err != nil {
+		return nil
+	}
+	if b = b[:n]; t.arch != callbacks.ArchAArch64 && n >= xsaveAVX {
+		clear(b[xsaveFOP:xsaveST])
+		clear(b[xsaveHeader:xsaveAVX])
+	}
+	return b
+}
+
 func getRegs(tid int, set uintptr, b []byte) (int, error) {
 	v := unix.Iovec{Base: &b[0], Len: uint64(len(b))}
 	err := ptrace(unix.PTRACE_GETREGSET, tid, set, uintptr(unsafe.Pointer(&v)))

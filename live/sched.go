@@ -12,6 +12,9 @@ import (
 var (
 	_ callbacks.Scheduler = (*Process)(nil)
 	_ callbacks.Scheduler = (*view)(nil)
+
+	_ callbacks.VectorReader = (*Process)(nil)
+	_ callbacks.VectorReader = (*view)(nil)
 )
 
 // AllowedProcessors lists the processors that thread t may run on.

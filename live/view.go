@@ -14,6 +14,8 @@ type thread struct {
 	lwp  uint64
 	regs callbacks.Registers
 	err  error // why regs are not known
+	// vectors are the floating-point and vector registers, if they are wanted and it is in no system call.
+	vectors []byte
 	// switches counts how often it left a processor; set by peekSettled.
 	switches uint64
 }
@@ -175,6 +177,23 @@ func (v *view) Registers(t callbacks.ThreadID) (callbacks.Registers, error) {
 		return callbacks.Registers{}, fmt.Errorf("registers of %v: %w", t, one.err)
 	}
 	return one.regs, nil
+}
+
+// VectorRegisters returns the floating-point and vector registers of a thread, which must be of kind LWP. Each stop
+// after the first call copies them.
+func (v *view) VectorRegisters(t callbacks.ThreadID) ([]byte, error) {
+	v.p.vectors.Store(true)
+	if _, err := v.Registers(t); err != nil {
+		return nil, err
+	}
+	all, err := v.roster()
+	if err != nil {
+		return nil, err
+	}
+	if one := all.find(t.Value); one.vectors != nil {
+		return one.vectors, nil
+	}
+	return nil, fmt.Errorf("vector registers of %v: %w", t, ErrRunning)
 }
 
 // swappableMemory is the memory that the modules' table reads through: the running

@@ -40,6 +40,14 @@ const (
 // Waits reports whether a thread in this state waits for another thread or a task.
 func (s StateName) Waits() bool { return strings.HasPrefix(string(s), "wait") }
 
+// Counted reports whether the runtime counts the waits of threads in this state: those at barriers and for tasks, not
+// those for locks.
+func (s StateName) Counted() bool {
+	return slices.ContainsFunc([]string{"wait_barrier", "wait_task"}, func(prefix string) bool {
+		return strings.HasPrefix(string(s), prefix)
+	})
+}
+
 // StateSource is how the state of a thread is known.
 type StateSource string
 
@@ -120,6 +128,15 @@ const (
 	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
 	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
 )
+
+// OfLock reports whether the wait is for a lock, or for what is like one: one thread after the other has it.
+func (k WaitKind) OfLock() bool {
+	switch k {
+	case WaitLock, WaitNestLock, WaitCritical, WaitOrdered, WaitAtomic, WaitMutex, WaitReadWrite:
+		return true
+	}
+	return false
+}
 
 // Exclusive reports whether what is waited for is one that a thread has, and others wait for
 // its release: a lock, a mutex, a critical or an atomic section, the initialization of a variable.

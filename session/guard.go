@@ -86,6 +86,7 @@ type lending interface {
 type scheduled interface {
 	lending
 	callbacks.Scheduler
+	callbacks.VectorReader
 }
 
 // local reports whether t is a target that this module reads by itself. What a debugger
@@ -109,7 +110,7 @@ func guarded(t callbacks.Target, g *gate) callbacks.Target {
 	}
 	lends := guardedLender{guardedTarget{a, g}, l}
 	if s, ok := t.(scheduled); ok {
-		return guardedProcess{lends, s}
+		return guardedProcess{lends, s, s}
 	}
 	return lends
 }
@@ -146,4 +147,5 @@ func (t guardedLender) Lend(a callbacks.Address, n uint64) []byte {
 type guardedProcess struct {
 	guardedLender
 	callbacks.Scheduler
+	callbacks.VectorReader
 }

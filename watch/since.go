@@ -74,70 +74,104 @@ func allWait(now *picture.Trace) bool {
 	return n > 0
 }
 
-// threadSince tells what a thread did between two places.
+// threadSince returns what a thread did between two traces.
 func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) ThreadChange {
-	d := ThreadChange{CPU: use.CPU.Seconds(), Did: Still}
+	d := ThreadChange{CPU: use.CPU.Seconds(), Did: Still, Moved: movedSince(old, now)}
+	if use.GotOn {
+		d.Moved = append(d.Moved, "events")
+	}
+	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it only looks now and then
+	ran := !polls && (use.CPU >= tick || use.Switches > ownSwitches)
+	spins := !polls && now.Spins != nil && old.Spins != nil // at each place of the loop, though it got no processor
+	d.outside = now.Outside || now.Timed && now.Spins == nil
+	switch {
+	case len(d.Moved) > 0:
+		d.Did = Moved
+	case spins, ran && counted(old) && counted(now):
+		d.Did = Spun
+	case ran:
+		d.Did, d.computes = Ran, now.Known && old.Known && !now.Blocked && !waits(now)
+	default:
+		d.starved = !rests(now) || use.Runnable && !(now.Inside && waits(now)) && !polls
+	}
+	return d
+}
+
+// movedSince lists what shows that a thread made progress between two traces.
+func movedSince(old, now *picture.ThreadTrace) (list []string) {
 	moved := func(what string, is bool) {
 		if is {
-			d.Moved = append(d.Moved, what)
+			list = append(list, what)
 		}
 	}
+	known := now.Known && old.Known
+	spins := now.Spins != nil && old.Spins != nil
+	differ := func(old, now string) bool { return old != "" && now != "" && old != now }
 	moved("role", now.Hidden != old.Hidden || !now.Hidden && now.Role != old.Role)
 	moved("region", now.Region != old.Region)
 	moved("task", now.Task != old.Task)
 	moved("state", now.State != old.State)
-	moved("stack", now.Known && old.Known && now.Stack != old.Stack)
+	moved("stack", known && now.Stack != old.Stack)
 	for _, c := range now.Counters {
 		before := slices.IndexFunc(old.Counters, func(o picture.Counter) bool { return o.Name == c.Name })
 		moved(c.Name, before >= 0 && old.Counters[before] != c)
 	}
-	moved("events", use.GotOn)
-	ran := use.CPU >= tick || use.Switches > ownSwitches
-	moved("registers", now.Known && old.Known && !now.Inside && !old.Inside && now.Registers != old.Registers &&
-		now.Timed == old.Timed) // else it was seen at two places of one loop
-	polls := now.Timed && old.Timed
-	if polls && use.CPU.Seconds() < busyShare*elapsed.Seconds() {
-		ran = false // it only looked whether it may go on
-	}
-	switch {
-	case len(d.Moved) > 0:
-		d.Did = Moved
-	case ran && !(now.Known && old.Known || waits(now)):
-		d.Did = Ran
-	case ran:
-		d.Did = Spun
-	default:
-		d.starved = use.Runnable && !(now.Inside && waits(now)) && !polls
-	}
-	return d
+	// Else it was seen at two places of one loop.
+	alike := known && now.Inside == old.Inside && now.Timed == old.Timed
+	moved("registers", alike && now.Spins == nil && old.Spins == nil && differ(old.Registers, now.Registers))
+	moved("memory", alike && (differ(old.Frames, now.Frames) || differ(old.Written, now.Written)))
+	moved("lock", differ(old.Lock, now.Lock))
+	moved("awaited words", spins && !now.Spins.Same(old.Spins))
+	return list
 }
 
 // waits reports whether the runtime itself says that the thread waits or is idle.
 func waits(t *picture.ThreadTrace) bool { return aside(t) || t.State.Waits() }
 
+// counted reports whether the thread waits in the runtime, where the runtime would have counted another wait: the
+// counters are compared.
+func counted(t *picture.ThreadTrace) bool {
+	return aside(t) || t.State.Counted() && (t.Inside || !t.Known)
+}
+
+// rests reports whether a thread is known to wait, or to be idle.
+func rests(t *picture.ThreadTrace) bool {
+	return !t.Known || aside(t) || t.Blocked || t.Timed || t.Spins != nil || counted(t)
+}
+
 // judge gives the verdict.
 func (c *Change) judge() {
-	count, starved := map[string]int{}, 0
+	count, starved, computing, outside := map[string]int{}, 0, 0, 0
 	for _, t := range c.Threads {
 		if t.Aside {
 			continue
 		}
 		count[t.Did]++
-		if t.starved {
-			starved++
-		}
+		starved += one(t.starved)
+		computing += one(t.computes)
+		outside += one(t.outside)
 	}
 	moved := count[Moved] + count[New] + count[Ended]
 	tasks := c.Tasks.New + c.Tasks.Ended + c.Regions.New + c.Regions.Ended
 	switch {
 	case moved+tasks > 0:
 		c.Verdict, c.Reason = Progress, c.progress(count)
+	case computing > 0:
+		c.Verdict = Unknown
+		c.Reason = fmt.Sprintf("%s ran in the program's code, and nothing shows that it only waits",
+			threads(computing))
 	case count[Ran] > 0:
 		c.Verdict = Unknown
-		c.Reason = fmt.Sprintf("%s ran, but where could not be seen without stopping them", threads(count[Ran]))
+		c.Reason = fmt.Sprintf("%s ran, and what was done is not known", threads(count[Ran]))
 	case starved > 0: // on a busy machine, that is no hang
 		c.Verdict, c.Reason = Unknown, fmt.Sprintf("%s had something to do, and got no processor for it",
 			threads(starved))
+	case outside > 0:
+		c.Verdict = Stuck
+		c.Reason = fmt.Sprintf("no thread made progress: %s for input, another process or a time", verbWait(outside))
+		if n := count[Spun]; n > 0 {
+			c.Reason += fmt.Sprintf("; %s used processors meanwhile", threads(n))
+		}
 	case count[Spun] > 0:
 		c.Verdict = Spinning
 		c.Reason = threads(count[Spun]) + " used processors without progress"
@@ -147,6 +181,20 @@ func (c *Change) judge() {
 	default:
 		c.Verdict, c.Reason = Stuck, "no thread made progress or ran"
 	}
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func verbWait(n int) string {
+	if n == 1 {
+		return "1 thread waits"
+	}
+	return fmt.Sprintf("%d threads wait", n)
 }
 
 // progress says what was done.
@@ -160,8 +208,8 @@ func (c *Change) progress(count map[string]int) string {
 		}
 	}
 	var parts []string
-	for _, m := range []string{"barriers", "tasks", "loops", "taskwaits", "unfinished children", "region", "task",
-		"stack", "registers", "events"} {
+	for _, m := range []string{"barriers", "tasks", "loops", "iterations left", "iterations", "taskwaits",
+		"unfinished children", "region", "task", "stack", "registers", "memory", "lock", "awaited words", "events"} {
 		if what[m] > 0 {
 			parts = append(parts, fmt.Sprintf("%s of %d", m, what[m]))
 		}

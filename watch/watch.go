@@ -30,7 +30,7 @@ const (
 	Progress = "progress"    // something was done
 	Spinning = "spinning"    // processors were used, and nothing came of it
 	Stuck    = "no progress" // nothing was done and no processor was used
-	Unknown  = "unknown"     // threads ran where they could not be seen without a stop
+	Unknown  = "unknown"     // threads ran, or had something to do, and whether they made progress is not known
 )
 
 // Change is the difference of two looks.
@@ -61,9 +61,9 @@ type Turnover struct {
 // What a thread did between two looks.
 const (
 	Moved = "moved" // it got on
-	Spun  = "spun"  // it ran, and is where it was
+	Spun  = "spun"  // it ran, and only waited: its code proves that, or a count of the runtime's
 	Still = "still" // it did not run
-	Ran   = "ran"   // it ran, where is not known
+	Ran   = "ran"   // it ran, and whether it did more than to wait is not known
 	New   = "new"
 	Ended = "ended"
 )
@@ -72,7 +72,7 @@ const (
 type ThreadChange struct {
 	LWP   int      `json:"lwp"`
 	Did   string   `json:"did"`
-	Moved []string `json:"moved,omitempty"` // what is different: stack, region, task, state, registers, a counter, events
+	Moved []string `json:"moved,omitempty"` // what is different: stack, memory, a counter, …
 	CPU   float64  `json:"cpu_seconds"`     // processor time
 	// Records are those that it has written, if the program has the recorder.
 	Records int64 `json:"records,omitempty"`
@@ -81,7 +81,9 @@ type ThreadChange struct {
 	// that wait.
 	Aside bool `json:"aside,omitempty"`
 
-	starved bool // it had something to do, and got no processor for it
+	starved  bool // it had something to do, and got no processor for it
+	computes bool // it ran in the program's own code, and is not proven to wait there
+	outside  bool // it waits for input, another process or a time
 }
 
 // Use is what the kernel counted for a thread between two looks.

@@ -16,6 +16,10 @@ var (
 		Inside: true, Counters: []picture.Counter{{Name: "barriers", Value: 7}}}
 	idle    = picture.ThreadTrace{Role: "idle", State: "idle", Known: true, Inside: true}
 	foreign = picture.ThreadTrace{Role: "none", Stack: "b", Known: true, Registers: "1"}
+	polling = picture.ThreadTrace{Role: "initial", State: "work_serial", Stack: "a", Known: true,
+		Spins: &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1, 0x20: 2}, Kept: "1"}}
+	locking = picture.ThreadTrace{Role: "worker", State: "wait_lock", Stack: "a", Known: true, Inside: true,
+		Registers: "1", Lock: "1"}
 )
 
 func with(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.ThreadTrace {
@@ -23,6 +27,10 @@ func with(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.Thre
 	change(&p)
 	return p
 }
+
+func timed(p *picture.ThreadTrace)   { p.Timed = true }
+func blocked(p *picture.ThreadTrace) { p.Blocked = true }
+func reading(p *picture.ThreadTrace) { p.Blocked, p.Outside = true, true }
 
 // TestVerdicts gives the verdict for each kind of movement.
 func TestVerdicts(t *testing.T) {
@@ -38,13 +46,35 @@ func TestVerdicts(t *testing.T) {
 		{"spins in a barrier", waiting, waiting, busy, Spinning, Spun},
 		{"another barrier at the same place", waiting,
 			with(waiting, func(p *picture.ThreadTrace) { p.Counters[0].Value++ }), busy, Progress, Moved},
-		{"registers of a wait", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
-			Spinning, Spun},
+		{"another turn of the caller", with(waiting, func(p *picture.ThreadTrace) { p.Registers = "1" }),
+			with(waiting, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy, Progress, Moved},
 		{"computes in one loop", computing, with(computing, func(p *picture.ThreadTrace) { p.Registers = "2" }), busy,
 			Progress, Moved},
-		{"loops on a flag", computing, computing, busy, Spinning, Spun},
-		{"polls with sleeps", computing, computing, Use{LWP: 1, Switches: 900}, Spinning, Spun},
-		{"sleeps in the program's code", computing, computing, asleep, Stuck, Still},
+		{"is seen twice at one instruction", computing, computing, busy, Unknown, Ran},
+		{"calls the system in a loop", computing, computing, Use{LWP: 1, Switches: 900}, Unknown, Ran},
+		{"computes, and used too little to be counted", computing, computing, asleep, Unknown, Still},
+		{"loops on a flag", polling, polling, busy, Spinning, Spun},
+		{"loops on a flag, and gets no processor", polling, polling, asleep, Spinning, Spun},
+		{"loops on a flag, seen at two places", polling, with(polling, func(p *picture.ThreadTrace) {
+			p.Registers, p.Spins = "2", &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "1"}
+		}), busy, Spinning, Spun},
+		{"loops on a flag that was set in between", polling, with(polling, func(p *picture.ThreadTrace) {
+			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 3}, Kept: "1"}
+		}), busy, Progress, Moved},
+		{"loops on a flag, in another turn of its own", polling, with(polling, func(p *picture.ThreadTrace) {
+			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "2"}
+		}), busy, Progress, Moved},
+		{"polls a flag with sleeps", with(polling, timed), with(polling, timed), asleep, Stuck, Still},
+		{"sleeps in the program's code", with(computing, blocked), with(computing, blocked), asleep, Stuck, Still},
+		{"waits for input", with(computing, reading), with(computing, reading), asleep, Stuck, Still},
+		{"waits for input, again and again", with(computing, reading), with(computing, reading), busy, Unknown, Ran},
+		{"is in a lock's code, and may get it", locking, locking, busy, Unknown, Ran},
+		{"another has had the lock", locking, with(locking, func(p *picture.ThreadTrace) { p.Lock = "2" }), busy,
+			Progress, Moved},
+		{"another lock in another turn", locking, with(locking, func(p *picture.ThreadTrace) { p.Registers = "2" }),
+			busy, Progress, Moved},
+		{"another turn outside of this function", with(waiting, func(p *picture.ThreadTrace) { p.Frames = "1" }),
+			with(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, Progress, Moved},
 		{"computes, and gets no processor", computing, computing, Use{LWP: 1, Runnable: true}, Unknown, Still},
 		{"spins in a barrier, and gets no processor", waiting, waiting, Use{LWP: 1, Runnable: true}, Stuck, Still},
 		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,

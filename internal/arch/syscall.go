@@ -44,11 +44,11 @@ var interrupted = [...]int64{
 // enosys is the kernel's placeholder until the call is done, -38 (x86-64).
 const enosys = ^uint64(38 - 1)
 
-// inSyscall reports whether the thread is inside of the system call that
+// InCall reports whether the thread is inside of the system call that
 // r.Syscall names: it blocks there, or was interrupted there by the stop that
 // made its registers visible. It is false for a call that has returned a
 // result.
-func inSyscall(r *callbacks.Registers) bool {
+func InCall(r *callbacks.Registers) bool {
 	if r.Syscall < 0 {
 		return false
 	}
@@ -66,7 +66,7 @@ func inSyscall(r *callbacks.Registers) bool {
 // On aarch64 the result of the interrupted call has replaced the first
 // argument, so that the word is not known and ok is false.
 func IsFutexWait(r *callbacks.Registers) (word callbacks.Address, ok bool) {
-	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !inSyscall(r) {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || !InCall(r) {
 		return callbacks.Address{}, false
 	}
 	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
@@ -136,19 +136,19 @@ func EndlessWait(r *callbacks.Registers, private bool) bool {
 // else.
 func Sleeps(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
-	return (name == "nanosleep" || name == "clock_nanosleep") && inSyscall(r)
+	return (name == "nanosleep" || name == "clock_nanosleep") && InCall(r)
 }
 
 // Restarts reports whether the thread is in a system call that goes on with one that a stop has
 // interrupted: with which cannot be told from the registers.
 func Restarts(r *callbacks.Registers) bool {
-	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && inSyscall(r)
+	return SyscallName(r.Arch, r.Syscall) == "restart_syscall" && InCall(r)
 }
 
 // EndsOutside reports whether the thread is in a system call that what another process does
 // may end: it waits for input, for the end of a process, or on a word that processes share.
 func EndsOutside(r *callbacks.Registers) bool {
-	if !inSyscall(r) {
+	if !InCall(r) {
 		return false
 	}
 	switch SyscallName(r.Arch, r.Syscall) {

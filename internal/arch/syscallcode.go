@@ -20,7 +20,7 @@ func SyscallBefore(r *callbacks.Registers, code []byte) (number int64, ok bool) 
 		return 0, false
 	}
 	inside := *r
-	if inside.Syscall = 0; !inSyscall(&inside) {
+	if inside.Syscall = 0; !InCall(&inside) {
 		return 0, false
 	}
 	for at := end - 2; at >= 0; at-- {

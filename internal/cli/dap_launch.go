@@ -127,11 +127,9 @@ func (l *launched) watch(ctx context.Context, ends []*os.File) {
 	for {
 		select {
 		case list := <-l.pulse.hung:
-			var found []suspect
-			noted(l.Stderr, contain.Run(func() error { found = l.suspects(ctx, list); return nil }))
-			if len(found) > 0 {
+			if list = l.ordered(list); len(list) > 0 {
 				l.pulse.reset()
-				l.inform(ctx, dap.Event{PID: found[0].pid, Hung: l.hangAfter})
+				l.inform(ctx, dap.Event{PID: list[0].pid, Hung: l.hangAfter})
 			}
 		case e := <-l.program.Events():
 			switch {

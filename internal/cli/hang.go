@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -20,47 +19,29 @@ import (
 // killAfter is the time that a process has to end on SIGTERM.
 const killAfter = 5 * time.Second
 
-// suspect is a process that makes no progress.
-type suspect struct {
-	hang
-	found bool // a verdict says that it hangs
-}
-
-// hang reports processes that make no progress, and ends them: first those that hang by
-// themselves, a process that waits for them last. It reports whether there were any.
+// hang reports processes that hang, and ends them. It reports whether there were any.
 func (r *runner) hang(ctx context.Context, list []hang) bool {
-	suspects := r.suspects(ctx, list)
-	for _, s := range suspects {
-		r.ended[s.pid] = true
-		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", s.pid, r.hangAfter)
-		r.tell(ctx, s.pid, nil, s.still)
+	list = r.ordered(list)
+	for _, h := range list {
+		r.ended[h.pid] = true
+		fmt.Fprintf(r.Stderr, "ompd-inspect: process %d made no progress for %v\n", h.pid, r.hangAfter)
+		r.tell(ctx, h.pid, nil, h.still)
 	}
-	if len(suspects) > 0 {
-		go r.end(suspects)
+	if len(list) > 0 {
+		go r.end(list)
 	}
-	return len(suspects) > 0
+	return len(list) > 0
 }
 
-// suspects lists those of some processes without progress that hang, in the order in which
-// they are reported. If there are several, they are looked at for it.
-func (r *runner) suspects(ctx context.Context, list []hang) (out []suspect) {
-	for _, h := range list {
-		if r.ended[h.pid] {
-			continue
-		}
-		s := suspect{hang: h}
-		if h.spared || len(list) > 1 {
-			s.found = r.hangs(ctx, h.pid)
-		}
-		if s.found || !h.spared {
-			out = append(out, s)
-		}
-	}
-	generation := generations(out)
-	slices.SortFunc(out, func(a, b suspect) int {
+// ordered returns those of some processes that are not ended yet, in the order in which they are reported: those that
+// have a verdict first, children before their parents.
+func (r *runner) ordered(list []hang) []hang {
+	list = slices.DeleteFunc(list, func(h hang) bool { return r.ended[h.pid] })
+	generation := generations(list)
+	slices.SortFunc(list, func(a, b hang) int {
 		return cmp.Or(rank(b.found)-rank(a.found), generation[b.pid]-generation[a.pid], a.pid-b.pid)
 	})
-	return out
+	return list
 }
 
 func rank(is bool) int {
@@ -71,7 +52,7 @@ func rank(is bool) int {
 }
 
 // generations counts the ancestors of each process that are in the list, too.
-func generations(list []suspect) map[int]int {
+func generations(list []hang) map[int]int {
 	parent := map[int]int{}
 	for _, s := range list {
 		parent[s.pid] = s.parent
@@ -87,7 +68,7 @@ func generations(list []suspect) map[int]int {
 
 // end ends processes, those first that have the most ancestors among them: a process may
 // end, and the program with it, when the ones that it waits for have.
-func (r *runner) end(list []suspect) {
+func (r *runner) end(list []hang) {
 	generation := generations(list)
 	for g := slices.Max(slices.Collect(maps.Values(generation))); g >= 0; g-- {
 		var pids []int
@@ -118,15 +99,6 @@ func (r *runner) endAll(pids []int) {
 
 // endNap is the time between two looks whether a process has ended.
 const endNap = 10 * time.Millisecond
-
-// hangs reports whether a verdict says that a process hangs.
-func (r *runner) hangs(ctx context.Context, pid int) (found bool) {
-	_ = r.look(ctx, pid, nil, false, func(_ *live.Process, pic *picture.Picture) error { // its report says what fails
-		found = slices.ContainsFunc(pic.Verdicts, diagnose.Hangs)
-		return nil
-	})
-	return found
-}
 
 // tell prints the report of a process, and writes its core, while it stands still. What goes
 // wrong is told and does not end the program.

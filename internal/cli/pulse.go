@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
@@ -26,6 +27,10 @@ const (
 	spunShare = 0.01
 	// maxPulse is the longest time between two looks.
 	maxPulse = 10 * time.Second
+	// confirmations is how many looks in a row must show a hang before a process is ended, and confirmNap the time
+	// between two of them: threads that hand something over are not seen doing that so often.
+	confirmations = 4
+	confirmNap    = 5 * time.Millisecond
 )
 
 // pulse looks at the processes of a program now and then, and tells which make no
@@ -39,18 +44,15 @@ type pulse struct {
 	mu     sync.Mutex
 	beats  map[int]*beat
 	round  time.Time // when the present looks began: to all that is compared, they are of one time
-	gotOn  time.Time // of the last looks that found a process to have got on, or to be gone
 	resets int
 }
 
-// hang is a process that makes no progress.
+// hang is a process that makes no progress, and cannot make any.
 type hang struct {
 	pid    int
 	parent int // the process that started it
 	still  *picture.Standstill
-	// spared tells that it waits for what another process may do, and that another one
-	// got on meanwhile: it hangs only if a verdict says so.
-	spared bool
+	found  bool // a verdict says that it hangs
 }
 
 // beat is the last look at a process.
@@ -116,35 +118,72 @@ func (p *pulse) look(ctx context.Context) []hang {
 		}
 		beats[pid] = b
 	}
+	list := p.hangs(ctx, beats)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resets != resets {
 		closeAll(beats)
-		beats = map[int]*beat{}
+		beats, list = map[int]*beat{}, nil
 	}
 	p.beats = beats
-	for pid := range before {
-		if beats[pid] == nil {
-			p.gotOn = p.round
-		}
-	}
-	for _, b := range beats {
-		if b.since.Equal(p.round) {
-			p.gotOn = p.round
-		}
-	}
-	return p.still()
+	return list
 }
 
-// still lists the processes that made no progress for the time of --hang-after.
-func (p *pulse) still() (list []hang) {
-	for pid, b := range p.beats {
-		if d := p.round.Sub(b.since); d >= p.after {
-			spared := b.outside && p.round.Sub(p.gotOn) < p.after
-			list = append(list, hang{pid: pid, parent: b.parent, still: b.standstill(d), spared: spared})
+// hangs lists the processes that made no progress for the time of --hang-after, and cannot make any.
+func (p *pulse) hangs(ctx context.Context, beats map[int]*beat) (list []hang) {
+	for pid, b := range beats {
+		d := p.round.Sub(b.since)
+		if d < p.after {
+			continue
+		}
+		if found, ok := p.confirm(ctx, b); ok {
+			list = append(list, hang{pid: pid, parent: b.parent, still: b.standstill(d), found: found})
 		}
 	}
 	return list
+}
+
+// confirm looks at a process several times, and reports whether each look shows that it hangs and none that a thread
+// made progress. found reports whether the last one has a verdict that says so.
+func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
+	last := b.trace
+	for n := range confirmations {
+		if n > 0 && !pause(ctx, confirmNap) {
+			return false, false
+		}
+		q := session.Report()
+		q.Trace, q.Budget = true, p.budget
+		answer, err := b.process.Look(ctx, q)
+		if err != nil {
+			return false, false
+		}
+		found = slices.ContainsFunc(answer.Picture.Verdicts, diagnose.Hangs)
+		trace := answer.Trace
+		if answer.Close() != nil || !found && !standsForEver(trace) ||
+			watch.Since(last, trace, confirmNap, nil).Verdict == watch.Progress {
+			return false, false
+		}
+		last = trace
+	}
+	return found, true
+}
+
+// standsForEver reports whether each thread that has something to do sleeps until another thread of the process
+// wakes it, or is in a loop that ends only when another thread writes memory.
+func standsForEver(t *picture.Trace) bool {
+	held := 0
+	for _, th := range t.Threads {
+		switch {
+		case th.Role == picture.RoleIdle || th.Hidden: // it waits for work that another thread gives it
+		case th.Sleeps && !t.Posted:
+			held++
+		case th.Spins != nil && !th.Outside && (th.Inside || !t.Handled):
+			held++
+		default:
+			return false
+		}
+	}
+	return held > 0
 }
 
 // standstill is what the threads did since there was no progress.
@@ -209,7 +248,7 @@ func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 		return
 	}
 	c := watch.Since(before.trace, trace, b.at.Sub(before.at), watch.UsedSince(before.usage, use))
-	if c.Verdict != watch.Stuck && c.Verdict != watch.Spinning {
+	if c.Verdict == watch.Progress {
 		return
 	}
 	b.since, b.spun = before.since, before.spun

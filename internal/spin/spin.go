@@ -63,7 +63,22 @@ type Loop struct {
 	Words []Word // what it waits for; none if the loop has no way out
 	// Written are words that other threads may see and that it writes, whatever.
 	Written []Word
+	// Calls reports whether it calls functions, which use the stack below that of its own function.
+	Calls bool
+
+	own map[uint64]bool // bytes of the thread's own memory that it writes
 }
+
+// Writes reports whether the loop may write the byte at an address.
+func (l *Loop) Writes(addr uint64) bool {
+	return l.own[addr] || slices.ContainsFunc(l.Written, func(w Word) bool { return w.Has(addr) })
+}
+
+// Has reports whether an address is in the word.
+func (w Word) Has(addr uint64) bool { return addr >= w.Address && addr-w.Address < uint64(w.Size) }
+
+// Overlaps reports whether two words have a byte in common.
+func (w Word) Overlaps(o Word) bool { return w.Has(o.Address) || o.Has(w.Address) }
 
 // Find tells what a thread with these registers waits for; nil if it does not spin.
 func Find(cfg *Config, regs *callbacks.Registers) *Loop {
@@ -86,7 +101,7 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if !ok {
 		return nil
 	}
-	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written}
+	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
 }
 
 // comesBack reports whether the code may come back at all, whatever is in memory.
@@ -141,10 +156,12 @@ type explorer struct {
 	deciding set               // the words that decided a branch
 	seen     map[uint64]*point
 	queue    []*machine
-	left     int      // instructions
-	loop     *machine // the outermost state that it came back to
-	outer    *machine // the outermost state in which it went back
-	written  []Word   // that others see
+	left     int             // instructions
+	loop     *machine        // the outermost state that it came back to
+	outer    *machine        // the outermost state in which it went back
+	written  []Word          // that others see
+	own      map[uint64]bool // bytes of the thread's own memory that were written
+	calls    bool            // it called a function
 }
 
 // set is a set of words.
@@ -159,6 +176,7 @@ type point struct {
 func newExplorer(cfg *Config, dry bool) *explorer {
 	e := &explorer{
 		cfg: cfg, dry: dry, index: map[uint64]int{}, reads: map[uint64]uint64{}, seen: map[uint64]*point{},
+		own:  map[uint64]bool{},
 		left: maxInstructions,
 	}
 	if dry {

@@ -135,6 +135,7 @@ func (e *explorer) jump(m *machine, to value) error {
 
 // call follows a call, or passes over it.
 func (e *explorer) call(m *machine, to value, pc uint64) error {
+	e.calls = true
 	if !to.known && e.dry {
 		m.returned(value{})
 		return nil
@@ -273,7 +274,7 @@ func (e *explorer) store(m *machine, at, v value, size uint8, pc uint64) error {
 			if c.known {
 				c.b = byte(v.v >> (8 * i))
 			}
-			m.cells[at.v+i] = c
+			m.cells[at.v+i], e.own[at.v+i] = c, true
 		}
 		return nil
 	case e.dry && e.locked(pc):

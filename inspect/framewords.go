@@ -1,0 +1,190 @@
+package inspect
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/spin"
+	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/unwind"
+)
+
+const (
+	// maxFrame bounds what is read of one frame, in bytes: a page has the variables of loops.
+	maxFrame = 4 << 10
+	// maxOuter bounds the frames of the program beside the innermost one whose words are compared: the loops of
+	// the program that do not end soon are mostly in these.
+	maxOuter = 4
+	// lockRoom is how much of a lock is compared, in bytes: the ticket and the queue of LLVM's locks are in it.
+	lockRoom = 64
+)
+
+// loopWords are words that loops of several threads write, or wait for.
+type loopWords struct {
+	written []spin.Word // by loops that only wait: that they change is no progress
+	awaited []spin.Word
+}
+
+// wordsOf returns the words of the loops of some threads.
+func wordsOf(threads []traced) (out loopWords) {
+	for i := range threads {
+		if loop := threads[i].spins; loop != nil {
+			out.written = append(out.written, loop.Written...)
+			out.awaited = append(out.awaited, loop.Words...)
+		}
+	}
+	return out
+}
+
+// digest returns a short text that differs if the bytes do.
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return fmt.Sprintf(" %x", sum[:16])
+}
+
+// frameOf returns the number of the frame of the function around pc, from frame i on; i if there is none.
+func (tr *tracer) frameOf(st *stack, pc uint64, i int) int {
+	entry := tr.code.functionEntry(unwind.Frame{PC: pc, Exact: true})
+	for k := i; k < len(st.frames) && k <= i+maxOuter; k++ {
+		if tr.code.functionEntry(st.frames[k]) == entry {
+			return k
+		}
+	}
+	return i
+}
+
+// spinTrace returns what a loop waits for, and what the function of frame i, which has it, keeps meanwhile. It is nil
+// if the loop writes what another one waits for.
+func (tr *tracer) spinTrace(st *stack, i int, loop *spin.Loop, words loopWords) *picture.SpinTrace {
+	for _, w := range loop.Written {
+		if slices.ContainsFunc(words.awaited, func(o spin.Word) bool { return o.Overlaps(w) }) {
+			return nil
+		}
+	}
+	out := &picture.SpinTrace{Awaited: map[uint64]uint64{}, Shared: slices.ContainsFunc(loop.Words,
+		func(w spin.Word) bool { return tr.waits.spins.shared(w.Address) })}
+	for _, w := range loop.Words {
+		if v, err := layout.ReadUint(tr.waits.target, callbacks.At(w.Address), uint64(w.Size)); err == nil {
+			out.Awaited[w.Address] = v
+		}
+	}
+	low := uint64(0)
+	if i == 0 && !loop.Calls {
+		low = st.frames[0].Registers.SP() - redZone
+	}
+	out.Kept = tr.words(st, i, low, func(addr uint64) bool {
+		return loop.Writes(addr) || inWords(words.written, addr)
+	})
+	return out
+}
+
+// values returns what some words have.
+func (tr *tracer) values(words []spin.Word) (text string) {
+	for _, w := range words {
+		v, err := layout.ReadUint(tr.waits.target, callbacks.At(w.Address), uint64(w.Size))
+		if err != nil {
+			return text
+		}
+		text += fmt.Sprintf(" %x", v)
+	}
+	return text
+}
+
+// callerText returns the registers and the words of the program's frame i, which has called what the thread is in.
+func (tr *tracer) callerText(st *stack, i int, words loopWords) string {
+	if i >= len(st.frames) || st.kinds[i] != kindUser {
+		return ""
+	}
+	return ownRegisters(st.registersOf(i)) + tr.frameWords(st, i, 0, words.written)
+}
+
+// frameWords returns the words of the frames up to frame i from address low on, or those of frame i if that is 0, but
+// for some that loops write.
+func (tr *tracer) frameWords(st *stack, i int, low uint64, written []spin.Word) string {
+	return tr.words(st, i, low, func(addr uint64) bool { return inWords(written, addr) })
+}
+
+// outerWords returns the words of the program's frames outside of frame i.
+func (tr *tracer) outerWords(st *stack, i int, words loopWords) (text string) {
+	for k, left := i+1, maxOuter; k < len(st.frames) && left > 0; k++ {
+		if st.kinds[k] == kindUser {
+			text += tr.frameWords(st, k, 0, words.written)
+			left--
+		}
+	}
+	return text
+}
+
+// words is frameWords with a function that reports whether a byte does not count.
+func (tr *tracer) words(st *stack, i int, low uint64, skip func(addr uint64) bool) string {
+	if i >= len(st.frames) || st.frames[i].CFA == 0 {
+		return ""
+	}
+	if low == 0 {
+		low = st.frames[i].Registers.SP()
+	}
+	high := st.frames[i].CFA
+	if low == 0 || high <= low {
+		return ""
+	}
+	b := make([]byte, min(high-low, maxFrame))
+	if tr.waits.target.ReadMemory(callbacks.At(low), b) != nil {
+		return ""
+	}
+	for k := range b {
+		if b[k] != 0 && skip(low+uint64(k)) {
+			b[k] = 0
+		}
+	}
+	return digest(b)
+}
+
+// inWords reports whether an address is in one of some words.
+func inWords(words []spin.Word, addr uint64) bool {
+	return slices.ContainsFunc(words, func(w spin.Word) bool { return w.Has(addr) })
+}
+
+// vectors returns the floating-point and vector registers of a thread, if they are known.
+func (tr *tracer) vectors(n *native) string {
+	v, ok := tr.roster.target.(callbacks.VectorReader)
+	if !ok {
+		return ""
+	}
+	b, err := v.VectorRegisters(callbacks.LWP(uint64(n.lwp)))
+	if err != nil {
+		return ""
+	}
+	return digest(b)
+}
+
+// lockWords returns the words of the lock that a thread waits for.
+func (tr *tracer) lockWords(t *picture.Thread) string {
+	if t.WaitID == nil || !t.WaitKind.OfLock() {
+		return ""
+	}
+	var b [lockRoom]byte
+	at := uint64(*t.WaitID)
+	if tr.waits.target.ReadMemory(callbacks.At(at), b[:]) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", at) + digest(b[:])
+}
+
+// sleepsInProcess reports whether n sleeps in a futex, without a time limit, of which only a thread of its own process
+// can wake it, and nobody is about to.
+func (tr *tracer) sleepsInProcess(n *native, regs *callbacks.Registers) bool {
+	futex, waits := arch.IsFutexWait(regs)
+	if !waits {
+		return false
+	}
+	word, err := layout.ReadUint(tr.waits.target, futex, 4)
+	if err != nil || tr.waits.timed(n, uint32(word)) {
+		w, known := tr.waits.nativeWait(n)
+		return known && w.Kind == picture.WaitJoin && !w.timed // the kernel wakes it when the thread ends
+	}
+	return true
+}

@@ -18,6 +18,7 @@ var clocks = map[string]string{
 	"internal/e2e.TestToolKilled":        "kills at a random moment; every moment is right",
 	"internal/e2e.injectedBug.await":     "a limit on a program that does not hang",
 	"internal/e2e.inTime":                "a limit on a report that never ends",
+	"internal/e2e.aloneRun.leftAlone":    "a healthy program runs for longer than a hang would take to be found",
 	"internal/e2e.stands":                "what stands still is watched for as long as a hang would take to be found",
 	"internal/e2e.startShell":            "a limit on a session that never ends",
 	"internal/mutate.watched":            "a limit on a mutant that never ends",

@@ -48,7 +48,8 @@ func (s *spins) on(n *native) (wait, bool) {
 	loop := spin.Find(cfg, &regs)
 	s.loops[n] = loop
 	switch {
-	case loop == nil, slices.ContainsFunc(loop.Words, s.ofKernel), slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
+	case loop == nil, slices.ContainsFunc(loop.Words, s.ofKernel),
+		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
 		return wait{}, false
 	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
 		return wait{}, false

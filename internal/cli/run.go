@@ -30,7 +30,7 @@ func (a *app) runVerb() *cobra.Command {
 		Use: "run [flags] -- PROGRAM [ARG...]", Short: "Run a program; report when it crashes or hangs",
 		Long: `Runs a program and prints the report when it, or a process that it starts, is about
 to die of a signal that dumps core (SIGSEGV, SIGABRT, SIGQUIT, ...), or when it makes
-no progress for the time of --hang-after. A program that ends by itself is not
+no progress for the time of --hang-after and cannot make any. A program that ends by itself is not
 disturbed, and nothing is printed.
 
 The program has the terminal and the standard files of this command. Ctrl-C, Ctrl-\
@@ -39,12 +39,14 @@ SIGTSTP that are sent to this command are passed on: Ctrl-\ gives a report of a
 program that hangs. This command stops and goes on with the program.
 
 A process makes no progress if between looks no thread passed a barrier, changed its
-task, region or stack, computed in the program's own code, or recorded more than
-attempts to acquire a lock: all wait, or use processors in waits of the runtime only.
-A process that waits for input, or for another process that makes none, makes none
-either: the one that hangs by itself is reported first. Processes without an OpenMP runtime are not judged, nor is the time in
-which a process that has something to do gets no processor. After the report the process
-gets SIGTERM, and SIGKILL if it does not end.
+task, region, stack, registers or the words of its frames, or recorded more than
+attempts to acquire a lock. It is ended if it also cannot make any, which several
+looks in a row must show: a verdict says that it hangs; or each thread sleeps until
+another thread of the process wakes it, or is in a loop whose code ends only when
+another thread writes memory. A thread that computes, sleeps for a time, or waits for
+input, a signal or another process keeps the process from being ended, unless a
+verdict says that it hangs. Processes without an OpenMP runtime are not judged. After
+the report the process gets SIGTERM, and SIGKILL if it does not end.
 
 The report comes after what the program wrote, on the standard error, or in the
 file of --report. With --core, the process is also written to a core file, as it was
@@ -87,8 +89,8 @@ func (r *runner) usable(verb string) error {
 func (r *runner) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that makes no progress for this time, "+
-		"such as 30s; 0: never")
+	f.DurationVar(&r.hangAfter, "hang-after", 0, "report and end a process that hangs: it made no progress for "+
+		"this time, such as 30s, and cannot make any; 0: never")
 	f.StringVar(&r.core, "core", "", "write the process that is reported to this core file, too")
 	f.StringVar(&r.report, "report", "", "file for the report, in place of the standard error")
 	r.forceFlag(cmd)

@@ -23,10 +23,12 @@ func (a *app) watchVerb() *cobra.Command {
 moved, spun or did not run, what they used, which regions and tasks came and went.
 
 The verdict is "progress" if a thread made progress: it passed a barrier, changed its
-task, region or stack, computed in the program's own code, or recorded more than
-attempts to acquire a lock (docs/recorder.md); "spinning" if threads used
-processors in waits of the runtime, or in a loop of the program that changes no
-register, and nothing else happened; "no progress" if none of them ran; "unknown" if threads ran where they could not be seen without a stop.
+task, region, stack, registers, or the words of its frames or of a lock, or recorded
+more than attempts to acquire a lock (docs/recorder.md); "spinning" if threads used
+processors and only waited, as a count of the runtime or their code proves; "no
+progress" if none of them ran, or those that did wait for one that sleeps for a time
+or waits for input or another process; "unknown" if threads ran, or had something to
+do, and nothing shows whether they made progress.
 
 Exit status: 0 progress, 3 no progress, 4 spinning, 5 unknown; 1 the process
 could not be read or has ended, 2 wrong usage.

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -451,8 +452,9 @@ __attribute__((unused)) static void truth_child(int n) {
   }
   if (write(atoi(getenv("OMPD_READY_FD")), "READY\n", 6) != 6)
     _exit(3);
-  for (;;)
-    pause();
+  while (waitpid(child, NULL, 0) != child)
+    ;
+  _exit(0);
 }
 
 /* truth_watched enters a wait, as one of n threads. */

@@ -211,6 +211,8 @@ func describe(t picture.WaitTarget) string {
 		return "nothing, in a loop that has no way out"
 	case picture.WaitCall:
 		return "the end of system call " + t.Name
+	case picture.WaitSleep:
+		return "time to pass in " + t.Name
 	case picture.WaitStatic:
 		return "the initialization of static " + name
 	case picture.WaitOnce:

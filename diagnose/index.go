@@ -36,6 +36,7 @@ type index struct {
 	explicit map[picture.ID]census          // by the region
 	waits    map[int]*picture.Wait
 	order    []int                 // LWPs of waits
+	sleeping []*picture.Wait       // threads that only wait for time to pass
 	locks    map[int]*picture.Lock // by the LWP of a waiter, as it sees the lock
 	waiting  map[target][]int
 	forks    map[picture.ID]*fork
@@ -97,6 +98,10 @@ func (x *index) addWaits() {
 	}
 	for i := range x.facts.Waits {
 		w := &x.facts.Waits[i]
+		if w.Kind == picture.WaitSleep { // it proceeds by itself
+			x.sleeping = append(x.sleeping, w)
+			continue
+		}
 		x.waits[w.Thread] = w
 		x.order = append(x.order, w.Thread)
 		x.waiting[targetOf(w)] = append(x.waiting[targetOf(w)], w.Thread)

@@ -80,7 +80,7 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 	case picture.WaitCondition:
 		b.conditionNeeds(w, x)
 	case picture.WaitSemaphore, picture.WaitFutex, picture.WaitMPI, picture.WaitFlag, picture.WaitCall,
-		picture.WaitThreads, picture.WaitNothing: // see neverWoken, spinning and blockedOutside
+		picture.WaitThreads, picture.WaitNothing, picture.WaitSleep: // see neverWoken, spinning and blockedOutside
 	case picture.WaitJoin:
 		x.one(edge{to: node{lwp: w.On}, certainty: picture.Certain, evidence: w.Evidence})
 	default:

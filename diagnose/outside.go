@@ -9,7 +9,7 @@ import (
 )
 
 // blockedOutside finds threads that wait for what comes from outside of their process, in a system
-// call or in MPI, while other threads wait for them. Whether it comes is not known.
+// call or in MPI, or sleep, while other threads wait for them. Whether it comes is not known.
 func blockedOutside(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
 	for _, lwp := range d.order {
@@ -17,19 +17,11 @@ func blockedOutside(d *drawer) []picture.Verdict {
 		if w.Kind != picture.WaitCall && w.Kind != picture.WaitMPI || len(out) == maxNamed {
 			continue
 		}
-		var behind []int
-		for n := range d.stuckIf(node{lwp: lwp}) {
-			if n.isThread() && n.lwp != lwp && !d.stuck[n] {
-				behind = append(behind, n.lwp)
-			}
+		if behind := d.waitersBehind(lwp); len(behind) > 0 {
+			out = append(out, tellOutside(d, w, behind))
 		}
-		if len(behind) == 0 {
-			continue
-		}
-		slices.Sort(behind)
-		out = append(out, tellOutside(d, w, behind))
 	}
-	return out
+	return append(out, awaitedSleepers(d)...)
 }
 
 // tellOutside says which thread waits, where, what it holds, and who waits for it.
@@ -75,6 +67,8 @@ func holds(d *drawer, lwp int) []string {
 		says := describe(d.target(d.waits[other]))
 		if h != nil && h.Taken != nil {
 			says += ", acquired in " + place(*h.Taken)
+		} else if h == nil && l.OwnerAt != nil {
+			says += ", acquired in " + place(*l.OwnerAt)
 		}
 		if !slices.Contains(out, says) {
 			out = append(out, says)

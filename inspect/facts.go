@@ -71,6 +71,7 @@ func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	g.misplaced()
 	g.mayRelease()
 	g.handovers()
+	g.ownersAt()
 	g.seenToWait()
 	g.others()
 	g.facts.Forks = p.forks.facts()
@@ -94,7 +95,7 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
 	switch w.Kind {
 	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI,
-		picture.WaitCall, picture.WaitThreads:
+		picture.WaitCall, picture.WaitThreads, picture.WaitSleep:
 	case picture.WaitSemaphore, picture.WaitFlag, picture.WaitNothing:
 		out.Lock = g.signalled(w)
 	case picture.WaitTaskwait:
@@ -219,7 +220,7 @@ func (g *gatherer) mayRelease() {
 	}
 	waiting, some := g.waiters(), map[int]bool{}
 	for i := range g.waits {
-		some[g.facts.Waits[i].Thread] = true
+		some[g.facts.Waits[i].Thread] = g.facts.Waits[i].Kind != picture.WaitSleep // it goes on by itself
 	}
 	for i := range g.waits {
 		w, id := &g.waits[i], g.facts.Waits[i].Lock

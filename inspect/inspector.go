@@ -85,12 +85,18 @@ type Config struct {
 	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
 	// target that stands, or is of another machine.
 	Monotonic func() int64
+	// Clock reads the clocks of a process; nil for a target that stands, or is of another machine.
+	Clock Clock
 	// Rings is the memory of a process beside the copy that Target is, for what is written all
 	// the time and can be read meanwhile: a recorder's rings. Nil if Target is no copy.
 	Rings callbacks.Memory
 	// Warnings of whoever opened the target; the picture repeats them.
 	Warnings []error
 }
+
+// Clock reads a clock of the target by its number for clock_gettime(2), in nanoseconds. It is not ok for a
+// clock that is not known.
+type Clock func(number int) (nanoseconds int64, ok bool)
 
 // Inspector makes pictures of one target at one stop. It reads lazily and
 // remembers what it read. It is for one goroutine at a time.
@@ -166,7 +172,7 @@ func (in *Inspector) readThreads() {
 		in.roster, states, data,
 		&nativeWaits{
 			target, in.notes, in.roster, in.code, in.stacks, flows, data, memory, spins, map[*native]nativeState{},
-			map[uint64][]onceCall{},
+			map[uint64][]onceCall{}, in.cfg.Clock,
 		},
 		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
 	}

@@ -24,6 +24,7 @@ type nativeWaits struct {
 	spins  *spins
 	known  map[*native]nativeState
 	once   map[uint64][]onceCall // by the flag
+	clock  Clock                 // of the target; nil for one that stands
 }
 
 // nativeWait is what n waits for in the C library or in MPI, found at most once.
@@ -62,6 +63,9 @@ func (nw *nativeWaits) inLibrary(n *native) (wait, bool) {
 			return w, true
 		}
 		if w, ok := nw.awaitsInterpreter(n, 0, 0); ok { // between two of its waits
+			return w, true
+		}
+		if w, ok := nw.sleeps(n, regs); ok {
 			return w, true
 		}
 		return nw.inCall(n, regs)

@@ -174,7 +174,7 @@ var ownStates = map[picture.WaitKind]picture.StateName{
 	picture.WaitMPI:  "wait_mpi",
 	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
 	picture.WaitStatic: "wait_static", picture.WaitOnce: "wait_once",
-	picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock",
+	picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock", picture.WaitSleep: picture.StateSleep,
 }
 
 // overheadState is that of a thread in the runtime's code, as in a call that tries to acquire a lock.
@@ -195,6 +195,7 @@ func (l *threadLister) ownState(t *picture.Thread, n *native) {
 	s.Standard, s.Name, s.Evidence = s.Name, ownStates[w.Kind], w.inLibrary()
 	t.State = &s
 	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.On
+	t.Sleep = w.Sleep
 }
 
 // inLibrary says how it is known that a thread waits in a library that the program called.

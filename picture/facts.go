@@ -74,6 +74,8 @@ type Wait struct {
 	Evidence string `json:"evidence,omitempty"`
 	Lock     ID     `json:"lock,omitempty"`    // among the locks; missing if nothing is known of it
 	Barrier  ID     `json:"barrier,omitempty"` // among the barriers; missing if nothing is known of it
+	// Sleep is how long it sleeps; only of kind sleep.
+	Sleep *Sleep `json:"sleep,omitempty"`
 	// Awaits are tasks, or an iteration, that the wait itself names.
 	Awaits *Awaited `json:"awaits,omitempty"`
 }
@@ -141,6 +143,9 @@ type Lock struct {
 	// Leaves are places where code that acquires the lock goes on without releasing it.
 	// They are looked for together with MayRelease.
 	Leaves []Leave `json:"leaves,omitempty"`
+	// OwnerAt is where the owner that the lock names acquired it, as its code shows; missing if it does
+	// not. It is looked for in the locks with the most waiters.
+	OwnerAt *Frame `json:"owner_at,omitempty"`
 	// Releases are calls by which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock whose holder waits.
 	Releases []Release `json:"releases,omitempty"`

@@ -149,6 +149,7 @@ type Thread struct {
 	WaitKind    WaitKind    `json:"wait_kind,omitempty"`
 	WaitName    string      `json:"wait_name,omitempty"` // of the lock or critical section, if it is known
 	WaitOn      int         `json:"wait_on,omitempty"`   // LWP that must go on first, if what it waits for says so
+	Sleep       *Sleep      `json:"sleep,omitempty"`     // how long it sleeps, if WaitKind is sleep
 	MPI         *MPICall    `json:"mpi,omitempty"`       // the routine of MPI that it waits in
 	Loop        *Loop       `json:"loop,omitempty"`      // the worksharing loop that it is in, if that is known
 	Hidden      bool        `json:"hidden_helper,omitempty"`
@@ -157,6 +158,17 @@ type Thread struct {
 	Stack       []Frame     `json:"stack,omitempty"`      // native, innermost first
 	UserStack   []Frame     `json:"user_stack,omitempty"` // user model, innermost first
 	Errors      []string    `json:"errors,omitempty"`
+}
+
+// Sleep is how long a thread sleeps.
+type Sleep struct {
+	// Seconds is the time that the call was given; missing if it is not known, or the kernel has
+	// overwritten it.
+	Seconds *float64 `json:"seconds,omitempty"`
+	// Left is what was left of it when it was inspected: what the kernel wrote when the call was
+	// interrupted, or the time to its deadline. It is missing if neither tells.
+	Left    *float64 `json:"left_seconds,omitempty"`
+	Endless bool     `json:"endless,omitempty"` // only a signal ends it
 }
 
 // Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime

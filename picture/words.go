@@ -35,6 +35,9 @@ const (
 	StateWorkParallel     StateName = "work_parallel"
 	StateUndefined        StateName = "undefined" // not known; the evidence has the reason
 	StateEnding           StateName = "ending"    // it will not come back to the program's code
+
+	// StateSleep is no state of the standard: the thread waits for time to pass, or for a signal.
+	StateSleep StateName = "wait_sleep"
 )
 
 // Waits reports whether a thread in this state waits for another thread or a task.
@@ -127,6 +130,7 @@ const (
 	WaitNothing   WaitKind = "nothing"         // a loop of the program has no way out
 	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
 	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
+	WaitSleep     WaitKind = "sleep"           // that time passes, or a signal comes
 )
 
 // OfLock reports whether the wait is for a lock, or for what is like one: one thread after the other has it.

@@ -207,6 +207,7 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 	}
 	if p, living := m.source.(*process); living {
 		cfg.Monotonic, cfg.Rings = monotonic, p
+		cfg.Clock = p.Clock
 	}
 	for _, p := range procs {
 		cfg.Runtimes = append(cfg.Runtimes, rtl.Runtime(p))

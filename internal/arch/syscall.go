@@ -98,8 +98,7 @@ func FutexCall(r *callbacks.Registers, mem callbacks.Memory) (in callbacks.Regis
 	if r.Arch != callbacks.ArchX86_64 || r.Values[0] != x86Futex || !atCall {
 		return callbacks.Registers{}, false
 	}
-	var code [length]byte
-	if mem.ReadMemory(callbacks.At(r.PC()), code[:]) != nil || code != [length]byte{0x0f, 0x05} {
+	if !atSyscall(r, mem) {
 		return callbacks.Registers{}, false
 	}
 	in = *r

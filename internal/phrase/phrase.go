@@ -91,7 +91,7 @@ func WaitsOn(t picture.Thread) string {
 	switch {
 	case t.WaitKind == picture.WaitCall:
 		return "system call " + t.WaitName
-	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin:
+	case t.WaitKind == picture.WaitMPI, t.WaitKind == picture.WaitJoin, t.WaitKind == picture.WaitSleep:
 		return t.WaitName
 	case t.WaitID == nil:
 		return ""
@@ -162,6 +162,7 @@ var waitWords = map[picture.WaitKind]string{
 	picture.WaitOnce:      "the function of once flag",
 	picture.WaitTaskgroup: "the tasks of a taskgroup",
 	picture.WaitTaskwait:  "its child tasks in a taskwait",
+	picture.WaitSleep:     "time to pass in",
 }
 
 // Target names what is waited for.

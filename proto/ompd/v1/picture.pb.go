@@ -1054,7 +1054,9 @@ type Thread struct {
 	// LWP that must go on first, if what it waits for says so.
 	WaitOn int64 `protobuf:"varint,24,opt,name=wait_on,json=waitOn,proto3" json:"wait_on,omitempty"`
 	// The routine of MPI that it waits in.
-	Mpi           *MPICall `protobuf:"bytes,25,opt,name=mpi,proto3" json:"mpi,omitempty"`
+	Mpi *MPICall `protobuf:"bytes,25,opt,name=mpi,proto3" json:"mpi,omitempty"`
+	// How long it sleeps, if wait_kind is sleep.
+	Sleep         *Sleep `protobuf:"bytes,26,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1264,6 +1266,78 @@ func (x *Thread) GetMpi() *MPICall {
 	return nil
 }
 
+func (x *Thread) GetSleep() *Sleep {
+	if x != nil {
+		return x.Sleep
+	}
+	return nil
+}
+
+// Sleep is how long a thread sleeps.
+type Sleep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The time that the call was given; missing if it is not known, or the kernel has overwritten it.
+	Seconds *float64 `protobuf:"fixed64,1,opt,name=seconds,proto3,oneof" json:"seconds,omitempty"`
+	// What was left of it when it was inspected: what the kernel wrote when the call was interrupted, or the
+	// time to its deadline. Missing if neither tells.
+	LeftSeconds *float64 `protobuf:"fixed64,2,opt,name=left_seconds,json=leftSeconds,proto3,oneof" json:"left_seconds,omitempty"`
+	// Only a signal ends it.
+	Endless       bool `protobuf:"varint,3,opt,name=endless,proto3" json:"endless,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sleep) Reset() {
+	*x = Sleep{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sleep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sleep) ProtoMessage() {}
+
+func (x *Sleep) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sleep.ProtoReflect.Descriptor instead.
+func (*Sleep) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Sleep) GetSeconds() float64 {
+	if x != nil && x.Seconds != nil {
+		return *x.Seconds
+	}
+	return 0
+}
+
+func (x *Sleep) GetLeftSeconds() float64 {
+	if x != nil && x.LeftSeconds != nil {
+		return *x.LeftSeconds
+	}
+	return 0
+}
+
+func (x *Sleep) GetEndless() bool {
+	if x != nil {
+		return x.Endless
+	}
+	return false
+}
+
 // Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime
 // keeps and what the code of its frames shows. What neither tells is missing.
 type Loop struct {
@@ -1294,7 +1368,7 @@ type Loop struct {
 
 func (x *Loop) Reset() {
 	*x = Loop{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1306,7 +1380,7 @@ func (x *Loop) String() string {
 func (*Loop) ProtoMessage() {}
 
 func (x *Loop) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[10]
+	mi := &file_ompd_v1_picture_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1319,7 +1393,7 @@ func (x *Loop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loop.ProtoReflect.Descriptor instead.
 func (*Loop) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Loop) GetSchedule() string {
@@ -1419,7 +1493,7 @@ type LevelInfo struct {
 
 func (x *LevelInfo) Reset() {
 	*x = LevelInfo{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1431,7 +1505,7 @@ func (x *LevelInfo) String() string {
 func (*LevelInfo) ProtoMessage() {}
 
 func (x *LevelInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[11]
+	mi := &file_ompd_v1_picture_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1444,7 +1518,7 @@ func (x *LevelInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LevelInfo.ProtoReflect.Descriptor instead.
 func (*LevelInfo) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LevelInfo) GetLevel() int64 {
@@ -1493,7 +1567,7 @@ type State struct {
 
 func (x *State) Reset() {
 	*x = State{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1579,7 @@ func (x *State) String() string {
 func (*State) ProtoMessage() {}
 
 func (x *State) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[12]
+	mi := &file_ompd_v1_picture_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1592,7 @@ func (x *State) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use State.ProtoReflect.Descriptor instead.
 func (*State) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *State) GetName() string {
@@ -1591,7 +1665,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1677,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[13]
+	mi := &file_ompd_v1_picture_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1690,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Frame) GetKind() string {
@@ -1746,7 +1820,7 @@ type Region struct {
 
 func (x *Region) Reset() {
 	*x = Region{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1832,7 @@ func (x *Region) String() string {
 func (*Region) ProtoMessage() {}
 
 func (x *Region) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[14]
+	mi := &file_ompd_v1_picture_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1845,7 @@ func (x *Region) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Region.ProtoReflect.Descriptor instead.
 func (*Region) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Region) GetId() string {
@@ -1869,7 +1943,7 @@ type Code struct {
 
 func (x *Code) Reset() {
 	*x = Code{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1881,7 +1955,7 @@ func (x *Code) String() string {
 func (*Code) ProtoMessage() {}
 
 func (x *Code) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[15]
+	mi := &file_ompd_v1_picture_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1894,7 +1968,7 @@ func (x *Code) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Code.ProtoReflect.Descriptor instead.
 func (*Code) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{15}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Code) GetAddress() uint64 {
@@ -1971,7 +2045,7 @@ type Task struct {
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2057,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[16]
+	mi := &file_ompd_v1_picture_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2070,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Task) GetId() string {
@@ -2119,7 +2193,7 @@ type Icv struct {
 
 func (x *Icv) Reset() {
 	*x = Icv{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2205,7 @@ func (x *Icv) String() string {
 func (*Icv) ProtoMessage() {}
 
 func (x *Icv) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[17]
+	mi := &file_ompd_v1_picture_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2218,7 @@ func (x *Icv) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Icv.ProtoReflect.Descriptor instead.
 func (*Icv) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{17}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Icv) GetName() string {
@@ -2222,7 +2296,7 @@ type ControlVar struct {
 
 func (x *ControlVar) Reset() {
 	*x = ControlVar{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2234,7 +2308,7 @@ func (x *ControlVar) String() string {
 func (*ControlVar) ProtoMessage() {}
 
 func (x *ControlVar) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[18]
+	mi := &file_ompd_v1_picture_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +2321,7 @@ func (x *ControlVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlVar.ProtoReflect.Descriptor instead.
 func (*ControlVar) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{18}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ControlVar) GetName() string {
@@ -2284,7 +2358,7 @@ type MergedStack struct {
 
 func (x *MergedStack) Reset() {
 	*x = MergedStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2370,7 @@ func (x *MergedStack) String() string {
 func (*MergedStack) ProtoMessage() {}
 
 func (x *MergedStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[19]
+	mi := &file_ompd_v1_picture_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2383,7 @@ func (x *MergedStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergedStack.ProtoReflect.Descriptor instead.
 func (*MergedStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{19}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MergedStack) GetCount() int64 {
@@ -2361,7 +2435,7 @@ type LayoutEntry struct {
 
 func (x *LayoutEntry) Reset() {
 	*x = LayoutEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2447,7 @@ func (x *LayoutEntry) String() string {
 func (*LayoutEntry) ProtoMessage() {}
 
 func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[20]
+	mi := &file_ompd_v1_picture_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2460,7 @@ func (x *LayoutEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutEntry.ProtoReflect.Descriptor instead.
 func (*LayoutEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{20}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *LayoutEntry) GetRuntime() string {
@@ -2477,7 +2551,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2489,7 +2563,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[21]
+	mi := &file_ompd_v1_picture_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2502,7 +2576,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{21}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Claim) GetSource() string {
@@ -2534,7 +2608,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2620,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[22]
+	mi := &file_ompd_v1_picture_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2633,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{22}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Check) GetName() string {
@@ -2627,7 +2701,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2713,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[23]
+	mi := &file_ompd_v1_picture_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2726,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{23}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Verdict) GetKind() string {
@@ -2783,7 +2857,7 @@ type CycleStep struct {
 
 func (x *CycleStep) Reset() {
 	*x = CycleStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2795,7 +2869,7 @@ func (x *CycleStep) String() string {
 func (*CycleStep) ProtoMessage() {}
 
 func (x *CycleStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[24]
+	mi := &file_ompd_v1_picture_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2808,7 +2882,7 @@ func (x *CycleStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CycleStep.ProtoReflect.Descriptor instead.
 func (*CycleStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{24}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CycleStep) GetThread() int64 {
@@ -2878,7 +2952,7 @@ type ThreadSpot struct {
 
 func (x *ThreadSpot) Reset() {
 	*x = ThreadSpot{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2890,7 +2964,7 @@ func (x *ThreadSpot) String() string {
 func (*ThreadSpot) ProtoMessage() {}
 
 func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[25]
+	mi := &file_ompd_v1_picture_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2903,7 +2977,7 @@ func (x *ThreadSpot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadSpot.ProtoReflect.Descriptor instead.
 func (*ThreadSpot) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{25}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ThreadSpot) GetThreadNum() int64 {
@@ -2933,7 +3007,7 @@ type WaitTarget struct {
 
 func (x *WaitTarget) Reset() {
 	*x = WaitTarget{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3019,7 @@ func (x *WaitTarget) String() string {
 func (*WaitTarget) ProtoMessage() {}
 
 func (x *WaitTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[26]
+	mi := &file_ompd_v1_picture_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3032,7 @@ func (x *WaitTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitTarget.ProtoReflect.Descriptor instead.
 func (*WaitTarget) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{26}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WaitTarget) GetKind() string {
@@ -2996,7 +3070,7 @@ type MissingThread struct {
 
 func (x *MissingThread) Reset() {
 	*x = MissingThread{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3008,7 +3082,7 @@ func (x *MissingThread) String() string {
 func (*MissingThread) ProtoMessage() {}
 
 func (x *MissingThread) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[27]
+	mi := &file_ompd_v1_picture_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3021,7 +3095,7 @@ func (x *MissingThread) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MissingThread.ProtoReflect.Descriptor instead.
 func (*MissingThread) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{27}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *MissingThread) GetThread() int64 {
@@ -3080,7 +3154,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3092,7 +3166,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[28]
+	mi := &file_ompd_v1_picture_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3105,7 +3179,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{28}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Breakpoint) GetName() string {
@@ -3212,7 +3286,7 @@ type BodyEntry struct {
 
 func (x *BodyEntry) Reset() {
 	*x = BodyEntry{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3224,7 +3298,7 @@ func (x *BodyEntry) String() string {
 func (*BodyEntry) ProtoMessage() {}
 
 func (x *BodyEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[29]
+	mi := &file_ompd_v1_picture_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3311,7 @@ func (x *BodyEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BodyEntry.ProtoReflect.Descriptor instead.
 func (*BodyEntry) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{29}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *BodyEntry) GetFunction() string {
@@ -3298,7 +3372,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3384,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[30]
+	mi := &file_ompd_v1_picture_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3397,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{30}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Process) GetPid() int64 {
@@ -3408,7 +3482,7 @@ type ProcessCode struct {
 
 func (x *ProcessCode) Reset() {
 	*x = ProcessCode{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +3494,7 @@ func (x *ProcessCode) String() string {
 func (*ProcessCode) ProtoMessage() {}
 
 func (x *ProcessCode) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[31]
+	mi := &file_ompd_v1_picture_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +3507,7 @@ func (x *ProcessCode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessCode.ProtoReflect.Descriptor instead.
 func (*ProcessCode) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{31}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProcessCode) GetFamily() string {
@@ -3500,7 +3574,7 @@ type Look struct {
 
 func (x *Look) Reset() {
 	*x = Look{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3586,7 @@ func (x *Look) String() string {
 func (*Look) ProtoMessage() {}
 
 func (x *Look) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[32]
+	mi := &file_ompd_v1_picture_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3599,7 @@ func (x *Look) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Look.ProtoReflect.Descriptor instead.
 func (*Look) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{32}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Look) GetSchema() string {
@@ -3597,7 +3671,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3609,7 +3683,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[33]
+	mi := &file_ompd_v1_picture_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3622,7 +3696,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{33}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Change) GetVerdict() string {
@@ -3686,7 +3760,7 @@ type RecordedChange struct {
 
 func (x *RecordedChange) Reset() {
 	*x = RecordedChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3772,7 @@ func (x *RecordedChange) String() string {
 func (*RecordedChange) ProtoMessage() {}
 
 func (x *RecordedChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[34]
+	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +3785,7 @@ func (x *RecordedChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordedChange.ProtoReflect.Descriptor instead.
 func (*RecordedChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{34}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RecordedChange) GetRecords() int64 {
@@ -3748,7 +3822,7 @@ type ThreadChange struct {
 
 func (x *ThreadChange) Reset() {
 	*x = ThreadChange{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3760,7 +3834,7 @@ func (x *ThreadChange) String() string {
 func (*ThreadChange) ProtoMessage() {}
 
 func (x *ThreadChange) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[35]
+	mi := &file_ompd_v1_picture_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3773,7 +3847,7 @@ func (x *ThreadChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ThreadChange.ProtoReflect.Descriptor instead.
 func (*ThreadChange) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ThreadChange) GetLwp() int64 {
@@ -3830,7 +3904,7 @@ type Turnover struct {
 
 func (x *Turnover) Reset() {
 	*x = Turnover{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3842,7 +3916,7 @@ func (x *Turnover) String() string {
 func (*Turnover) ProtoMessage() {}
 
 func (x *Turnover) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[36]
+	mi := &file_ompd_v1_picture_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3855,7 +3929,7 @@ func (x *Turnover) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turnover.ProtoReflect.Descriptor instead.
 func (*Turnover) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{36}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Turnover) GetEnded() int64 {
@@ -3925,7 +3999,7 @@ type Facts struct {
 
 func (x *Facts) Reset() {
 	*x = Facts{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4011,7 @@ func (x *Facts) String() string {
 func (*Facts) ProtoMessage() {}
 
 func (x *Facts) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[37]
+	mi := &file_ompd_v1_picture_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4024,7 @@ func (x *Facts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Facts.ProtoReflect.Descriptor instead.
 func (*Facts) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{37}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Facts) GetWaits() []*Wait {
@@ -4096,7 +4170,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4108,7 +4182,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[38]
+	mi := &file_ompd_v1_picture_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4121,7 +4195,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{38}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Recorded) GetThread() int64 {
@@ -4168,7 +4242,7 @@ type PastEvent struct {
 
 func (x *PastEvent) Reset() {
 	*x = PastEvent{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4180,7 +4254,7 @@ func (x *PastEvent) String() string {
 func (*PastEvent) ProtoMessage() {}
 
 func (x *PastEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[39]
+	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4193,7 +4267,7 @@ func (x *PastEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastEvent.ProtoReflect.Descriptor instead.
 func (*PastEvent) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{39}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PastEvent) GetSays() string {
@@ -4247,7 +4321,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4259,7 +4333,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[40]
+	mi := &file_ompd_v1_picture_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4272,7 +4346,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *History) GetThreads() int64 {
@@ -4353,7 +4427,7 @@ type Timeline struct {
 
 func (x *Timeline) Reset() {
 	*x = Timeline{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4365,7 +4439,7 @@ func (x *Timeline) String() string {
 func (*Timeline) ProtoMessage() {}
 
 func (x *Timeline) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[41]
+	mi := &file_ompd_v1_picture_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4378,7 +4452,7 @@ func (x *Timeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timeline.ProtoReflect.Descriptor instead.
 func (*Timeline) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{41}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Timeline) GetNanoseconds() int64 {
@@ -4441,7 +4515,7 @@ type TimelineRow struct {
 
 func (x *TimelineRow) Reset() {
 	*x = TimelineRow{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4453,7 +4527,7 @@ func (x *TimelineRow) String() string {
 func (*TimelineRow) ProtoMessage() {}
 
 func (x *TimelineRow) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[42]
+	mi := &file_ompd_v1_picture_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4466,7 +4540,7 @@ func (x *TimelineRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineRow.ProtoReflect.Descriptor instead.
 func (*TimelineRow) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{42}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *TimelineRow) GetThread() int64 {
@@ -4520,7 +4594,7 @@ type TimelineSpan struct {
 
 func (x *TimelineSpan) Reset() {
 	*x = TimelineSpan{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4532,7 +4606,7 @@ func (x *TimelineSpan) String() string {
 func (*TimelineSpan) ProtoMessage() {}
 
 func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[43]
+	mi := &file_ompd_v1_picture_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4545,7 +4619,7 @@ func (x *TimelineSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimelineSpan.ProtoReflect.Descriptor instead.
 func (*TimelineSpan) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{43}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *TimelineSpan) GetBegin() int64 {
@@ -4589,7 +4663,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4601,7 +4675,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[44]
+	mi := &file_ompd_v1_picture_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4614,7 +4688,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{44}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Activity) GetKind() string {
@@ -4651,7 +4725,7 @@ type LockOrder struct {
 
 func (x *LockOrder) Reset() {
 	*x = LockOrder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4663,7 +4737,7 @@ func (x *LockOrder) String() string {
 func (*LockOrder) ProtoMessage() {}
 
 func (x *LockOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[45]
+	mi := &file_ompd_v1_picture_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4676,7 +4750,7 @@ func (x *LockOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockOrder.ProtoReflect.Descriptor instead.
 func (*LockOrder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{45}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LockOrder) GetSteps() []*LockStep {
@@ -4709,7 +4783,7 @@ type LockStep struct {
 
 func (x *LockStep) Reset() {
 	*x = LockStep{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4721,7 +4795,7 @@ func (x *LockStep) String() string {
 func (*LockStep) ProtoMessage() {}
 
 func (x *LockStep) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[46]
+	mi := &file_ompd_v1_picture_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +4808,7 @@ func (x *LockStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockStep.ProtoReflect.Descriptor instead.
 func (*LockStep) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{46}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LockStep) GetThread() int64 {
@@ -4789,7 +4863,7 @@ type Imbalance struct {
 
 func (x *Imbalance) Reset() {
 	*x = Imbalance{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4801,7 +4875,7 @@ func (x *Imbalance) String() string {
 func (*Imbalance) ProtoMessage() {}
 
 func (x *Imbalance) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[47]
+	mi := &file_ompd_v1_picture_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4814,7 +4888,7 @@ func (x *Imbalance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Imbalance.ProtoReflect.Descriptor instead.
 func (*Imbalance) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{47}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Imbalance) GetSays() string {
@@ -4900,7 +4974,7 @@ type Contention struct {
 
 func (x *Contention) Reset() {
 	*x = Contention{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4912,7 +4986,7 @@ func (x *Contention) String() string {
 func (*Contention) ProtoMessage() {}
 
 func (x *Contention) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[48]
+	mi := &file_ompd_v1_picture_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4925,7 +4999,7 @@ func (x *Contention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contention.ProtoReflect.Descriptor instead.
 func (*Contention) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{48}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Contention) GetSays() string {
@@ -5014,7 +5088,7 @@ type TaskGrain struct {
 
 func (x *TaskGrain) Reset() {
 	*x = TaskGrain{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5026,7 +5100,7 @@ func (x *TaskGrain) String() string {
 func (*TaskGrain) ProtoMessage() {}
 
 func (x *TaskGrain) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[49]
+	mi := &file_ompd_v1_picture_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5039,7 +5113,7 @@ func (x *TaskGrain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TaskGrain.ProtoReflect.Descriptor instead.
 func (*TaskGrain) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{49}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *TaskGrain) GetAt() *Frame {
@@ -5099,14 +5173,16 @@ type Wait struct {
 	// Among the barriers; missing if nothing is known of it.
 	Barrier string `protobuf:"bytes,14,opt,name=barrier,proto3" json:"barrier,omitempty"`
 	// Tasks, or an iteration, that the wait itself names.
-	Awaits        *Awaited `protobuf:"bytes,15,opt,name=awaits,proto3" json:"awaits,omitempty"`
+	Awaits *Awaited `protobuf:"bytes,15,opt,name=awaits,proto3" json:"awaits,omitempty"`
+	// How long it sleeps; only of kind sleep.
+	Sleep         *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Wait) Reset() {
 	*x = Wait{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5118,7 +5194,7 @@ func (x *Wait) String() string {
 func (*Wait) ProtoMessage() {}
 
 func (x *Wait) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[50]
+	mi := &file_ompd_v1_picture_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5131,7 +5207,7 @@ func (x *Wait) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Wait.ProtoReflect.Descriptor instead.
 func (*Wait) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{50}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Wait) GetThread() int64 {
@@ -5239,6 +5315,13 @@ func (x *Wait) GetAwaits() *Awaited {
 	return nil
 }
 
+func (x *Wait) GetSleep() *Sleep {
+	if x != nil {
+		return x.Sleep
+	}
+	return nil
+}
+
 // Awaited are the unfinished tasks that a taskwait with dependences or a taskgroup waits for, or the
 // iteration of a loop with dependences.
 type Awaited struct {
@@ -5261,7 +5344,7 @@ type Awaited struct {
 
 func (x *Awaited) Reset() {
 	*x = Awaited{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5273,7 +5356,7 @@ func (x *Awaited) String() string {
 func (*Awaited) ProtoMessage() {}
 
 func (x *Awaited) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[51]
+	mi := &file_ompd_v1_picture_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5286,7 +5369,7 @@ func (x *Awaited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Awaited.ProtoReflect.Descriptor instead.
 func (*Awaited) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{51}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Awaited) GetTasks() []string {
@@ -5358,6 +5441,8 @@ type Lock struct {
 	// Places where code that acquires the lock goes on without releasing it. They are looked for
 	// together with may_release.
 	Leaves []*Leave `protobuf:"bytes,15,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	// Where the owner that the lock names acquired it, as its code shows; missing if it does not.
+	OwnerAt *Frame `protobuf:"bytes,17,opt,name=owner_at,json=ownerAt,proto3" json:"owner_at,omitempty"`
 	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a lock
 	// whose holder waits.
 	Releases      []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
@@ -5367,7 +5452,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5379,7 +5464,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[52]
+	mi := &file_ompd_v1_picture_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5392,7 +5477,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{52}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Lock) GetId() string {
@@ -5500,6 +5585,13 @@ func (x *Lock) GetLeaves() []*Leave {
 	return nil
 }
 
+func (x *Lock) GetOwnerAt() *Frame {
+	if x != nil {
+		return x.OwnerAt
+	}
+	return nil
+}
+
 func (x *Lock) GetReleases() []*Release {
 	if x != nil {
 		return x.Releases
@@ -5524,7 +5616,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5536,7 +5628,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[53]
+	mi := &file_ompd_v1_picture_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5549,7 +5641,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{53}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Release) GetThread() int64 {
@@ -5593,7 +5685,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5605,7 +5697,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[54]
+	mi := &file_ompd_v1_picture_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5618,7 +5710,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{54}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Leave) GetAt() *Frame {
@@ -5654,7 +5746,7 @@ type Holder struct {
 
 func (x *Holder) Reset() {
 	*x = Holder{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5666,7 +5758,7 @@ func (x *Holder) String() string {
 func (*Holder) ProtoMessage() {}
 
 func (x *Holder) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[55]
+	mi := &file_ompd_v1_picture_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5679,7 +5771,7 @@ func (x *Holder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holder.ProtoReflect.Descriptor instead.
 func (*Holder) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{55}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Holder) GetThread() int64 {
@@ -5741,7 +5833,7 @@ type Candidates struct {
 
 func (x *Candidates) Reset() {
 	*x = Candidates{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5753,7 +5845,7 @@ func (x *Candidates) String() string {
 func (*Candidates) ProtoMessage() {}
 
 func (x *Candidates) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[56]
+	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5766,7 +5858,7 @@ func (x *Candidates) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Candidates.ProtoReflect.Descriptor instead.
 func (*Candidates) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Candidates) GetThreads() []int64 {
@@ -5810,7 +5902,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5822,7 +5914,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[57]
+	mi := &file_ompd_v1_picture_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5835,7 +5927,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Barrier) GetId() string {
@@ -5901,7 +5993,7 @@ type Misplaced struct {
 
 func (x *Misplaced) Reset() {
 	*x = Misplaced{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5913,7 +6005,7 @@ func (x *Misplaced) String() string {
 func (*Misplaced) ProtoMessage() {}
 
 func (x *Misplaced) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[58]
+	mi := &file_ompd_v1_picture_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5926,7 +6018,7 @@ func (x *Misplaced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Misplaced.ProtoReflect.Descriptor instead.
 func (*Misplaced) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{58}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Misplaced) GetThread() int64 {
@@ -5966,7 +6058,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5978,7 +6070,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[59]
+	mi := &file_ompd_v1_picture_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5991,7 +6083,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{59}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Construct) GetName() string {
@@ -6039,7 +6131,7 @@ type Lost struct {
 
 func (x *Lost) Reset() {
 	*x = Lost{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6051,7 +6143,7 @@ func (x *Lost) String() string {
 func (*Lost) ProtoMessage() {}
 
 func (x *Lost) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[60]
+	mi := &file_ompd_v1_picture_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6064,7 +6156,7 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lost.ProtoReflect.Descriptor instead.
 func (*Lost) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{60}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Lost) GetRuntime() string {
@@ -6134,7 +6226,7 @@ type Fork struct {
 
 func (x *Fork) Reset() {
 	*x = Fork{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6146,7 +6238,7 @@ func (x *Fork) String() string {
 func (*Fork) ProtoMessage() {}
 
 func (x *Fork) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[61]
+	mi := &file_ompd_v1_picture_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6159,7 +6251,7 @@ func (x *Fork) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fork.ProtoReflect.Descriptor instead.
 func (*Fork) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Fork) GetRegion() string {
@@ -6264,7 +6356,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6276,7 +6368,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[62]
+	mi := &file_ompd_v1_picture_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6289,7 +6381,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{62}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Setting) GetName() string {
@@ -6322,7 +6414,7 @@ type Processors struct {
 
 func (x *Processors) Reset() {
 	*x = Processors{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6334,7 +6426,7 @@ func (x *Processors) String() string {
 func (*Processors) ProtoMessage() {}
 
 func (x *Processors) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[63]
+	mi := &file_ompd_v1_picture_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6347,7 +6439,7 @@ func (x *Processors) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Processors.ProtoReflect.Descriptor instead.
 func (*Processors) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{63}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Processors) GetRunning() []int64 {
@@ -6391,7 +6483,7 @@ type Mask struct {
 
 func (x *Mask) Reset() {
 	*x = Mask{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6403,7 +6495,7 @@ func (x *Mask) String() string {
 func (*Mask) ProtoMessage() {}
 
 func (x *Mask) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[64]
+	mi := &file_ompd_v1_picture_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6416,7 +6508,7 @@ func (x *Mask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mask.ProtoReflect.Descriptor instead.
 func (*Mask) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{64}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Mask) GetProcessors() []int64 {
@@ -6446,7 +6538,7 @@ type Quota struct {
 
 func (x *Quota) Reset() {
 	*x = Quota{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6458,7 +6550,7 @@ func (x *Quota) String() string {
 func (*Quota) ProtoMessage() {}
 
 func (x *Quota) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[65]
+	mi := &file_ompd_v1_picture_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6471,7 +6563,7 @@ func (x *Quota) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quota.ProtoReflect.Descriptor instead.
 func (*Quota) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Quota) GetProcessors() float64 {
@@ -6500,7 +6592,7 @@ type Cpuset struct {
 
 func (x *Cpuset) Reset() {
 	*x = Cpuset{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6512,7 +6604,7 @@ func (x *Cpuset) String() string {
 func (*Cpuset) ProtoMessage() {}
 
 func (x *Cpuset) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[66]
+	mi := &file_ompd_v1_picture_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6525,7 +6617,7 @@ func (x *Cpuset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cpuset.ProtoReflect.Descriptor instead.
 func (*Cpuset) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Cpuset) GetProcessors() string {
@@ -6557,7 +6649,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6569,7 +6661,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[67]
+	mi := &file_ompd_v1_picture_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6582,7 +6674,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Variable) GetName() string {
@@ -6654,7 +6746,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6666,7 +6758,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[68]
+	mi := &file_ompd_v1_picture_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6679,7 +6771,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{68}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Fault) GetThread() int64 {
@@ -6786,7 +6878,7 @@ type Callee struct {
 
 func (x *Callee) Reset() {
 	*x = Callee{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6798,7 +6890,7 @@ func (x *Callee) String() string {
 func (*Callee) ProtoMessage() {}
 
 func (x *Callee) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[69]
+	mi := &file_ompd_v1_picture_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6811,7 +6903,7 @@ func (x *Callee) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callee.ProtoReflect.Descriptor instead.
 func (*Callee) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Callee) GetFunction() string {
@@ -6856,7 +6948,7 @@ type FaultStack struct {
 
 func (x *FaultStack) Reset() {
 	*x = FaultStack{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6868,7 +6960,7 @@ func (x *FaultStack) String() string {
 func (*FaultStack) ProtoMessage() {}
 
 func (x *FaultStack) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[70]
+	mi := &file_ompd_v1_picture_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6881,7 +6973,7 @@ func (x *FaultStack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FaultStack.ProtoReflect.Descriptor instead.
 func (*FaultStack) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{70}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *FaultStack) GetLow() uint64 {
@@ -6969,7 +7061,7 @@ type Local struct {
 
 func (x *Local) Reset() {
 	*x = Local{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6981,7 +7073,7 @@ func (x *Local) String() string {
 func (*Local) ProtoMessage() {}
 
 func (x *Local) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[71]
+	mi := &file_ompd_v1_picture_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6994,7 +7086,7 @@ func (x *Local) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Local.ProtoReflect.Descriptor instead.
 func (*Local) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{71}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Local) GetName() string {
@@ -7039,7 +7131,7 @@ type BrokenHeap struct {
 
 func (x *BrokenHeap) Reset() {
 	*x = BrokenHeap{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7051,7 +7143,7 @@ func (x *BrokenHeap) String() string {
 func (*BrokenHeap) ProtoMessage() {}
 
 func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[72]
+	mi := &file_ompd_v1_picture_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7064,7 +7156,7 @@ func (x *BrokenHeap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BrokenHeap.ProtoReflect.Descriptor instead.
 func (*BrokenHeap) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{72}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *BrokenHeap) GetLow() uint64 {
@@ -7103,7 +7195,7 @@ type Nearby struct {
 
 func (x *Nearby) Reset() {
 	*x = Nearby{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7115,7 +7207,7 @@ func (x *Nearby) String() string {
 func (*Nearby) ProtoMessage() {}
 
 func (x *Nearby) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[73]
+	mi := &file_ompd_v1_picture_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7128,7 +7220,7 @@ func (x *Nearby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nearby.ProtoReflect.Descriptor instead.
 func (*Nearby) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{73}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Nearby) GetMapping() *MemoryMapping {
@@ -7173,7 +7265,7 @@ type MemoryMapping struct {
 
 func (x *MemoryMapping) Reset() {
 	*x = MemoryMapping{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7185,7 +7277,7 @@ func (x *MemoryMapping) String() string {
 func (*MemoryMapping) ProtoMessage() {}
 
 func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[74]
+	mi := &file_ompd_v1_picture_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7198,7 +7290,7 @@ func (x *MemoryMapping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapping.ProtoReflect.Descriptor instead.
 func (*MemoryMapping) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{74}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *MemoryMapping) GetLow() uint64 {
@@ -7254,7 +7346,7 @@ type Abort struct {
 
 func (x *Abort) Reset() {
 	*x = Abort{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7266,7 +7358,7 @@ func (x *Abort) String() string {
 func (*Abort) ProtoMessage() {}
 
 func (x *Abort) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[75]
+	mi := &file_ompd_v1_picture_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7279,7 +7371,7 @@ func (x *Abort) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Abort.ProtoReflect.Descriptor instead.
 func (*Abort) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{75}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Abort) GetThread() int64 {
@@ -7353,7 +7445,7 @@ type SignalHandler struct {
 
 func (x *SignalHandler) Reset() {
 	*x = SignalHandler{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7365,7 +7457,7 @@ func (x *SignalHandler) String() string {
 func (*SignalHandler) ProtoMessage() {}
 
 func (x *SignalHandler) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[76]
+	mi := &file_ompd_v1_picture_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7378,7 +7470,7 @@ func (x *SignalHandler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignalHandler.ProtoReflect.Descriptor instead.
 func (*SignalHandler) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{76}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SignalHandler) GetSignal() int64 {
@@ -7422,7 +7514,7 @@ type Exception struct {
 
 func (x *Exception) Reset() {
 	*x = Exception{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7434,7 +7526,7 @@ func (x *Exception) String() string {
 func (*Exception) ProtoMessage() {}
 
 func (x *Exception) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[77]
+	mi := &file_ompd_v1_picture_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7447,7 +7539,7 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exception.ProtoReflect.Descriptor instead.
 func (*Exception) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{77}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Exception) GetType() string {
@@ -7511,7 +7603,7 @@ type Thrown struct {
 
 func (x *Thrown) Reset() {
 	*x = Thrown{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7523,7 +7615,7 @@ func (x *Thrown) String() string {
 func (*Thrown) ProtoMessage() {}
 
 func (x *Thrown) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[78]
+	mi := &file_ompd_v1_picture_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7536,7 +7628,7 @@ func (x *Thrown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Thrown.ProtoReflect.Descriptor instead.
 func (*Thrown) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{78}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Thrown) GetAt() *Frame {
@@ -7597,7 +7689,7 @@ type Left struct {
 
 func (x *Left) Reset() {
 	*x = Left{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7609,7 +7701,7 @@ func (x *Left) String() string {
 func (*Left) ProtoMessage() {}
 
 func (x *Left) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[79]
+	mi := &file_ompd_v1_picture_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7622,7 +7714,7 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Left.ProtoReflect.Descriptor instead.
 func (*Left) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{79}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Left) GetAll() bool {
@@ -7693,7 +7785,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7705,7 +7797,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[80]
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7718,7 +7810,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{80}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7795,7 +7887,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7807,7 +7899,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7820,7 +7912,7 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Statistic) GetSays() string {
@@ -8043,7 +8135,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
 	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\x12\x16\n" +
 	"\x06damage\x18\n" +
-	" \x03(\tR\x06damage\"\xe8\x06\n" +
+	" \x03(\tR\x06damage\"\x8e\a\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
@@ -8072,7 +8164,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\tgoroutine\x18\x16 \x01(\x03R\tgoroutine\x12!\n" +
 	"\x04loop\x18\x17 \x01(\v2\r.ompd.v1.LoopR\x04loop\x12\x17\n" +
 	"\await_on\x18\x18 \x01(\x03R\x06waitOn\x12\"\n" +
-	"\x03mpi\x18\x19 \x01(\v2\x10.ompd.v1.MPICallR\x03mpiB\n" +
+	"\x03mpi\x18\x19 \x01(\v2\x10.ompd.v1.MPICallR\x03mpi\x12$\n" +
+	"\x05sleep\x18\x1a \x01(\v2\x0e.ompd.v1.SleepR\x05sleepB\n" +
 	"\n" +
 	"\b_pthreadB\t\n" +
 	"\a_numberB\r\n" +
@@ -8082,7 +8175,14 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06_levelB\x0f\n" +
 	"\r_active_levelB\n" +
 	"\n" +
-	"\b_wait_id\"\x96\x03\n" +
+	"\b_wait_id\"\x85\x01\n" +
+	"\x05Sleep\x12\x1d\n" +
+	"\aseconds\x18\x01 \x01(\x01H\x00R\aseconds\x88\x01\x01\x12&\n" +
+	"\fleft_seconds\x18\x02 \x01(\x01H\x01R\vleftSeconds\x88\x01\x01\x12\x18\n" +
+	"\aendless\x18\x03 \x01(\bR\aendlessB\n" +
+	"\n" +
+	"\b_secondsB\x0f\n" +
+	"\r_left_seconds\"\x96\x03\n" +
 	"\x04Loop\x12\x1a\n" +
 	"\bschedule\x18\x01 \x01(\tR\bschedule\x12\x19\n" +
 	"\x05chunk\x18\x02 \x01(\x04H\x00R\x05chunk\x88\x01\x01\x12\x18\n" +
@@ -8460,7 +8560,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x14\n" +
 	"\x05short\x18\x03 \x01(\x03R\x05short\x12\x16\n" +
-	"\x06period\x18\x04 \x01(\x03R\x06period\"\x9f\x03\n" +
+	"\x06period\x18\x04 \x01(\x03R\x06period\"\xc5\x03\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
@@ -8477,7 +8577,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bevidence\x18\f \x01(\tR\bevidence\x12\x12\n" +
 	"\x04lock\x18\r \x01(\tR\x04lock\x12\x18\n" +
 	"\abarrier\x18\x0e \x01(\tR\abarrier\x12(\n" +
-	"\x06awaits\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\x06awaitsB\n" +
+	"\x06awaits\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\x06awaits\x12$\n" +
+	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleepB\n" +
 	"\n" +
 	"\b_addressB\v\n" +
 	"\t_variable\"\xa7\x01\n" +
@@ -8486,7 +8587,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\x8b\x04\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xb6\x04\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -8505,7 +8606,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aholders\x18\r \x03(\v2\x0f.ompd.v1.HolderR\aholders\x124\n" +
 	"\vmay_release\x18\x0e \x01(\v2\x13.ompd.v1.CandidatesR\n" +
 	"mayRelease\x12&\n" +
-	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12,\n" +
+	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12)\n" +
+	"\bowner_at\x18\x11 \x01(\v2\x0e.ompd.v1.FrameR\aownerAt\x12,\n" +
 	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleasesB\n" +
 	"\n" +
 	"\b_waiting\"s\n" +
@@ -8738,7 +8840,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),        // 0: ompd.v1.Picture
 	(*Target)(nil),         // 1: ompd.v1.Target
@@ -8750,208 +8852,212 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Place)(nil),          // 7: ompd.v1.Place
 	(*Runtime)(nil),        // 8: ompd.v1.Runtime
 	(*Thread)(nil),         // 9: ompd.v1.Thread
-	(*Loop)(nil),           // 10: ompd.v1.Loop
-	(*LevelInfo)(nil),      // 11: ompd.v1.LevelInfo
-	(*State)(nil),          // 12: ompd.v1.State
-	(*Frame)(nil),          // 13: ompd.v1.Frame
-	(*Region)(nil),         // 14: ompd.v1.Region
-	(*Code)(nil),           // 15: ompd.v1.Code
-	(*Task)(nil),           // 16: ompd.v1.Task
-	(*Icv)(nil),            // 17: ompd.v1.Icv
-	(*ControlVar)(nil),     // 18: ompd.v1.ControlVar
-	(*MergedStack)(nil),    // 19: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),    // 20: ompd.v1.LayoutEntry
-	(*Claim)(nil),          // 21: ompd.v1.Claim
-	(*Check)(nil),          // 22: ompd.v1.Check
-	(*Verdict)(nil),        // 23: ompd.v1.Verdict
-	(*CycleStep)(nil),      // 24: ompd.v1.CycleStep
-	(*ThreadSpot)(nil),     // 25: ompd.v1.ThreadSpot
-	(*WaitTarget)(nil),     // 26: ompd.v1.WaitTarget
-	(*MissingThread)(nil),  // 27: ompd.v1.MissingThread
-	(*Breakpoint)(nil),     // 28: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),      // 29: ompd.v1.BodyEntry
-	(*Process)(nil),        // 30: ompd.v1.Process
-	(*ProcessCode)(nil),    // 31: ompd.v1.ProcessCode
-	(*Look)(nil),           // 32: ompd.v1.Look
-	(*Change)(nil),         // 33: ompd.v1.Change
-	(*RecordedChange)(nil), // 34: ompd.v1.RecordedChange
-	(*ThreadChange)(nil),   // 35: ompd.v1.ThreadChange
-	(*Turnover)(nil),       // 36: ompd.v1.Turnover
-	(*Facts)(nil),          // 37: ompd.v1.Facts
-	(*Recorded)(nil),       // 38: ompd.v1.Recorded
-	(*PastEvent)(nil),      // 39: ompd.v1.PastEvent
-	(*History)(nil),        // 40: ompd.v1.History
-	(*Timeline)(nil),       // 41: ompd.v1.Timeline
-	(*TimelineRow)(nil),    // 42: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),   // 43: ompd.v1.TimelineSpan
-	(*Activity)(nil),       // 44: ompd.v1.Activity
-	(*LockOrder)(nil),      // 45: ompd.v1.LockOrder
-	(*LockStep)(nil),       // 46: ompd.v1.LockStep
-	(*Imbalance)(nil),      // 47: ompd.v1.Imbalance
-	(*Contention)(nil),     // 48: ompd.v1.Contention
-	(*TaskGrain)(nil),      // 49: ompd.v1.TaskGrain
-	(*Wait)(nil),           // 50: ompd.v1.Wait
-	(*Awaited)(nil),        // 51: ompd.v1.Awaited
-	(*Lock)(nil),           // 52: ompd.v1.Lock
-	(*Release)(nil),        // 53: ompd.v1.Release
-	(*Leave)(nil),          // 54: ompd.v1.Leave
-	(*Holder)(nil),         // 55: ompd.v1.Holder
-	(*Candidates)(nil),     // 56: ompd.v1.Candidates
-	(*Barrier)(nil),        // 57: ompd.v1.Barrier
-	(*Misplaced)(nil),      // 58: ompd.v1.Misplaced
-	(*Construct)(nil),      // 59: ompd.v1.Construct
-	(*Lost)(nil),           // 60: ompd.v1.Lost
-	(*Fork)(nil),           // 61: ompd.v1.Fork
-	(*Setting)(nil),        // 62: ompd.v1.Setting
-	(*Processors)(nil),     // 63: ompd.v1.Processors
-	(*Mask)(nil),           // 64: ompd.v1.Mask
-	(*Quota)(nil),          // 65: ompd.v1.Quota
-	(*Cpuset)(nil),         // 66: ompd.v1.Cpuset
-	(*Variable)(nil),       // 67: ompd.v1.Variable
-	(*Fault)(nil),          // 68: ompd.v1.Fault
-	(*Callee)(nil),         // 69: ompd.v1.Callee
-	(*FaultStack)(nil),     // 70: ompd.v1.FaultStack
-	(*Local)(nil),          // 71: ompd.v1.Local
-	(*BrokenHeap)(nil),     // 72: ompd.v1.BrokenHeap
-	(*Nearby)(nil),         // 73: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 74: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 75: ompd.v1.Abort
-	(*SignalHandler)(nil),  // 76: ompd.v1.SignalHandler
-	(*Exception)(nil),      // 77: ompd.v1.Exception
-	(*Thrown)(nil),         // 78: ompd.v1.Thrown
-	(*Left)(nil),           // 79: ompd.v1.Left
-	(*Statistics)(nil),     // 80: ompd.v1.Statistics
-	(*Statistic)(nil),      // 81: ompd.v1.Statistic
+	(*Sleep)(nil),          // 10: ompd.v1.Sleep
+	(*Loop)(nil),           // 11: ompd.v1.Loop
+	(*LevelInfo)(nil),      // 12: ompd.v1.LevelInfo
+	(*State)(nil),          // 13: ompd.v1.State
+	(*Frame)(nil),          // 14: ompd.v1.Frame
+	(*Region)(nil),         // 15: ompd.v1.Region
+	(*Code)(nil),           // 16: ompd.v1.Code
+	(*Task)(nil),           // 17: ompd.v1.Task
+	(*Icv)(nil),            // 18: ompd.v1.Icv
+	(*ControlVar)(nil),     // 19: ompd.v1.ControlVar
+	(*MergedStack)(nil),    // 20: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),    // 21: ompd.v1.LayoutEntry
+	(*Claim)(nil),          // 22: ompd.v1.Claim
+	(*Check)(nil),          // 23: ompd.v1.Check
+	(*Verdict)(nil),        // 24: ompd.v1.Verdict
+	(*CycleStep)(nil),      // 25: ompd.v1.CycleStep
+	(*ThreadSpot)(nil),     // 26: ompd.v1.ThreadSpot
+	(*WaitTarget)(nil),     // 27: ompd.v1.WaitTarget
+	(*MissingThread)(nil),  // 28: ompd.v1.MissingThread
+	(*Breakpoint)(nil),     // 29: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),      // 30: ompd.v1.BodyEntry
+	(*Process)(nil),        // 31: ompd.v1.Process
+	(*ProcessCode)(nil),    // 32: ompd.v1.ProcessCode
+	(*Look)(nil),           // 33: ompd.v1.Look
+	(*Change)(nil),         // 34: ompd.v1.Change
+	(*RecordedChange)(nil), // 35: ompd.v1.RecordedChange
+	(*ThreadChange)(nil),   // 36: ompd.v1.ThreadChange
+	(*Turnover)(nil),       // 37: ompd.v1.Turnover
+	(*Facts)(nil),          // 38: ompd.v1.Facts
+	(*Recorded)(nil),       // 39: ompd.v1.Recorded
+	(*PastEvent)(nil),      // 40: ompd.v1.PastEvent
+	(*History)(nil),        // 41: ompd.v1.History
+	(*Timeline)(nil),       // 42: ompd.v1.Timeline
+	(*TimelineRow)(nil),    // 43: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),   // 44: ompd.v1.TimelineSpan
+	(*Activity)(nil),       // 45: ompd.v1.Activity
+	(*LockOrder)(nil),      // 46: ompd.v1.LockOrder
+	(*LockStep)(nil),       // 47: ompd.v1.LockStep
+	(*Imbalance)(nil),      // 48: ompd.v1.Imbalance
+	(*Contention)(nil),     // 49: ompd.v1.Contention
+	(*TaskGrain)(nil),      // 50: ompd.v1.TaskGrain
+	(*Wait)(nil),           // 51: ompd.v1.Wait
+	(*Awaited)(nil),        // 52: ompd.v1.Awaited
+	(*Lock)(nil),           // 53: ompd.v1.Lock
+	(*Release)(nil),        // 54: ompd.v1.Release
+	(*Leave)(nil),          // 55: ompd.v1.Leave
+	(*Holder)(nil),         // 56: ompd.v1.Holder
+	(*Candidates)(nil),     // 57: ompd.v1.Candidates
+	(*Barrier)(nil),        // 58: ompd.v1.Barrier
+	(*Misplaced)(nil),      // 59: ompd.v1.Misplaced
+	(*Construct)(nil),      // 60: ompd.v1.Construct
+	(*Lost)(nil),           // 61: ompd.v1.Lost
+	(*Fork)(nil),           // 62: ompd.v1.Fork
+	(*Setting)(nil),        // 63: ompd.v1.Setting
+	(*Processors)(nil),     // 64: ompd.v1.Processors
+	(*Mask)(nil),           // 65: ompd.v1.Mask
+	(*Quota)(nil),          // 66: ompd.v1.Quota
+	(*Cpuset)(nil),         // 67: ompd.v1.Cpuset
+	(*Variable)(nil),       // 68: ompd.v1.Variable
+	(*Fault)(nil),          // 69: ompd.v1.Fault
+	(*Callee)(nil),         // 70: ompd.v1.Callee
+	(*FaultStack)(nil),     // 71: ompd.v1.FaultStack
+	(*Local)(nil),          // 72: ompd.v1.Local
+	(*BrokenHeap)(nil),     // 73: ompd.v1.BrokenHeap
+	(*Nearby)(nil),         // 74: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 75: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 76: ompd.v1.Abort
+	(*SignalHandler)(nil),  // 77: ompd.v1.SignalHandler
+	(*Exception)(nil),      // 78: ompd.v1.Exception
+	(*Thrown)(nil),         // 79: ompd.v1.Thrown
+	(*Left)(nil),           // 80: ompd.v1.Left
+	(*Statistics)(nil),     // 81: ompd.v1.Statistics
+	(*Statistic)(nil),      // 82: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
 	8,   // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
 	9,   // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	14,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	16,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	17,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	18,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	19,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	20,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	22,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	23,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	37,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	15,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	17,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	18,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	19,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	20,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	21,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	23,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	24,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	38,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
 	7,   // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	13,  // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	14,  // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
 	6,   // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
 	2,   // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
 	5,   // 16: ompd.v1.Standstill.spun:type_name -> ompd.v1.Spin
 	4,   // 17: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	11,  // 18: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	12,  // 19: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	13,  // 20: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	13,  // 21: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	10,  // 22: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	12,  // 18: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	13,  // 19: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	14,  // 20: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	14,  // 21: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	11,  // 22: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
 	3,   // 23: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	15,  // 24: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	15,  // 25: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	13,  // 26: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	21,  // 27: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	24,  // 28: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	27,  // 29: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	26,  // 30: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	13,  // 31: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	13,  // 32: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	25,  // 33: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	13,  // 34: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	29,  // 35: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	31,  // 36: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	0,   // 37: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	33,  // 38: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	33,  // 39: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	35,  // 40: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	36,  // 41: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	36,  // 42: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	34,  // 43: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	50,  // 44: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	52,  // 45: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	57,  // 46: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	56,  // 47: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	56,  // 48: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	60,  // 49: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
-	61,  // 50: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	63,  // 51: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	62,  // 52: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	67,  // 53: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	68,  // 54: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	75,  // 55: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	38,  // 56: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	40,  // 57: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	72,  // 58: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	39,  // 59: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	39,  // 60: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	13,  // 61: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
-	45,  // 62: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	47,  // 63: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	48,  // 64: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	49,  // 65: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	41,  // 66: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	44,  // 67: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	42,  // 68: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	43,  // 69: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	43,  // 70: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	13,  // 71: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
-	46,  // 72: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	39,  // 73: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	39,  // 74: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	13,  // 75: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
-	13,  // 76: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
-	13,  // 77: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	13,  // 78: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
-	51,  // 79: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
-	13,  // 80: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	13,  // 81: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	55,  // 82: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	56,  // 83: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	54,  // 84: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
-	53,  // 85: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	13,  // 86: ompd.v1.Release.at:type_name -> ompd.v1.Frame
-	13,  // 87: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	13,  // 88: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	13,  // 89: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	58,  // 90: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	59,  // 91: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	13,  // 92: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	13,  // 93: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
-	13,  // 94: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	13,  // 95: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
-	64,  // 96: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	65,  // 97: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	66,  // 98: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	13,  // 99: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
-	70,  // 100: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	73,  // 101: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	13,  // 102: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	69,  // 103: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	13,  // 104: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	71,  // 105: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	74,  // 106: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	74,  // 107: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	74,  // 108: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	13,  // 109: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	77,  // 110: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	76,  // 111: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	13,  // 112: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	78,  // 113: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	79,  // 114: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	13,  // 115: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	13,  // 116: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	13,  // 117: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	13,  // 118: ompd.v1.Left.at:type_name -> ompd.v1.Frame
-	81,  // 119: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	45,  // 120: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	13,  // 121: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	13,  // 122: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	123, // [123:123] is the sub-list for method output_type
-	123, // [123:123] is the sub-list for method input_type
-	123, // [123:123] is the sub-list for extension type_name
-	123, // [123:123] is the sub-list for extension extendee
-	0,   // [0:123] is the sub-list for field type_name
+	10,  // 24: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
+	16,  // 25: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	16,  // 26: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	14,  // 27: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	22,  // 28: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	25,  // 29: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	28,  // 30: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	27,  // 31: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	14,  // 32: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	14,  // 33: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	26,  // 34: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	14,  // 35: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	30,  // 36: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	32,  // 37: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	0,   // 38: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	34,  // 39: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	34,  // 40: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	36,  // 41: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	37,  // 42: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	37,  // 43: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	35,  // 44: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	51,  // 45: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	53,  // 46: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	58,  // 47: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	57,  // 48: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	57,  // 49: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	61,  // 50: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	62,  // 51: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	64,  // 52: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	63,  // 53: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	68,  // 54: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	69,  // 55: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	76,  // 56: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	39,  // 57: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	41,  // 58: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	73,  // 59: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	40,  // 60: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	40,  // 61: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	14,  // 62: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	46,  // 63: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	48,  // 64: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	49,  // 65: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	50,  // 66: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	42,  // 67: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	45,  // 68: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	43,  // 69: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	44,  // 70: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	44,  // 71: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	14,  // 72: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
+	47,  // 73: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	40,  // 74: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	40,  // 75: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	14,  // 76: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
+	14,  // 77: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	14,  // 78: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	14,  // 79: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	52,  // 80: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	10,  // 81: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	14,  // 82: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	14,  // 83: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	56,  // 84: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	57,  // 85: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	55,  // 86: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	14,  // 87: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	54,  // 88: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	14,  // 89: ompd.v1.Release.at:type_name -> ompd.v1.Frame
+	14,  // 90: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
+	14,  // 91: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
+	14,  // 92: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
+	59,  // 93: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	60,  // 94: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
+	14,  // 95: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
+	14,  // 96: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	14,  // 97: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	14,  // 98: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	65,  // 99: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	66,  // 100: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	67,  // 101: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	14,  // 102: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	71,  // 103: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	74,  // 104: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	14,  // 105: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	70,  // 106: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	14,  // 107: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	72,  // 108: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	75,  // 109: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	75,  // 110: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	75,  // 111: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	14,  // 112: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	78,  // 113: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	77,  // 114: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	14,  // 115: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	79,  // 116: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	80,  // 117: ompd.v1.Exception.left:type_name -> ompd.v1.Left
+	14,  // 118: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
+	14,  // 119: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
+	14,  // 120: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
+	14,  // 121: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	82,  // 122: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	46,  // 123: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	14,  // 124: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
+	14,  // 125: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	126, // [126:126] is the sub-list for method output_type
+	126, // [126:126] is the sub-list for method input_type
+	126, // [126:126] is the sub-list for extension type_name
+	126, // [126:126] is the sub-list for extension extendee
+	0,   // [0:126] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -8965,28 +9071,29 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[9].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[10].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[11].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[13].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[15].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[12].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[14].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[16].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[20].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[23].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[26].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[28].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[17].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[21].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[24].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[27].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[29].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[39].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[50].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[52].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[61].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[68].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[70].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[30].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[40].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[51].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[53].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[62].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[69].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[71].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[82].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   82,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,111 @@
+package arch
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+)
+
+// SleepCall is a system call that only lets time pass, or waits for a signal: no other thread, no
+// descriptor and no word of memory ends it.
+type SleepCall struct {
+	Name string // of the system call
+	// Time is where the time is that the call was given; null if it has no limit, if the time is
+	// Milliseconds, or if it is not known (aarch64).
+	Time         callbacks.Address
+	Micro        bool // Time is a struct timeval, otherwise a struct timespec
+	Deadline     bool // Time is a point in time on the clock of number Clock
+	Clock        int
+	Milliseconds int64 // of poll; 0 if the call has no limit, or Time has it
+	Endless      bool  // only a signal ends it
+	// Rest is where the kernel writes the time that is left when the call is interrupted; null if nowhere.
+	// It has written it if Interrupted is set.
+	Rest        callbacks.Address
+	Interrupted bool
+}
+
+// timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
+const timerAbsolute = 1
+
+// Results of an interrupted call in which the kernel has written the time that is left: that which
+// restart_syscall continues, and that which is executed again, with the time that is left
+// (linux/errno.h).
+const (
+	restartNoHandler = -514
+	restartBlock     = -516
+)
+
+// FindSleep finds the system call in which a thread sleeps, or which it is about to continue, as a stop has
+// interrupted it: the code at the PC shows which one restart_syscall continues.
+func FindSleep(r *callbacks.Registers, mem callbacks.Memory) (SleepCall, bool) {
+	if InCall(r) {
+		number := r.Syscall
+		if Restarts(r) {
+			var code [SyscallCode]byte
+			if mem.ReadMemory(callbacks.At(r.PC()-SyscallCode), code[:]) != nil {
+				return SleepCall{}, false
+			}
+			var ok bool
+			if number, ok = SyscallBefore(r, code[:]); !ok {
+				return SleepCall{}, false
+			}
+		}
+		result := int64(r.Values[0])
+		return sleepIn(r, SyscallName(r.Arch, number), result == restartBlock, result == restartNoHandler)
+	}
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall < 0 || !atSyscall(r, mem) {
+		return SleepCall{}, false
+	}
+	continues := SyscallName(r.Arch, int64(r.Values[0])) == "restart_syscall"
+	if !continues && int64(r.Values[0]) != r.Syscall {
+		return SleepCall{}, false
+	}
+	return sleepIn(r, SyscallName(r.Arch, r.Syscall), continues, !continues)
+}
+
+// atSyscall reports whether the next instruction of a thread is a system call.
+func atSyscall(r *callbacks.Registers, mem callbacks.Memory) bool {
+	var code [2]byte
+	return mem.ReadMemory(callbacks.At(r.PC()), code[:]) == nil && code == [2]byte{0x0f, 0x05}
+}
+
+// sleepIn describes a system call by its name and arguments. continued and repeated say how the kernel
+// has interrupted it, if it has: to continue by restart_syscall, or to be executed again.
+func sleepIn(r *callbacks.Registers, name string, continued, repeated bool) (SleepCall, bool) {
+	s := SleepCall{Name: name}
+	a, first := &r.SyscallArgs, r.Arch == callbacks.ArchX86_64 // elsewhere the result has replaced it
+	switch name {
+	case "nanosleep":
+		s.Rest, s.Interrupted = callbacks.At(a[1]), continued
+		if first {
+			s.Time = callbacks.At(a[0])
+		}
+	case "clock_nanosleep":
+		s.Time, s.Rest, s.Interrupted = callbacks.At(a[2]), callbacks.At(a[3]), continued
+		if s.Deadline = a[1]&timerAbsolute != 0; s.Deadline {
+			s.Rest, s.Interrupted, s.Clock = callbacks.Address{}, false, int(int32(a[0]))
+			if !first {
+				s.Time = callbacks.Address{}
+			}
+		}
+	case "select", "pselect6":
+		if (!first || int32(a[0]) != 0) && (a[1] != 0 || a[2] != 0 || a[3] != 0) {
+			return SleepCall{}, false
+		}
+		s.Time, s.Micro, s.Endless = callbacks.At(a[4]), name == "select", a[4] == 0
+		s.Rest, s.Interrupted = s.Time, repeated
+	case "ppoll":
+		if a[1] != 0 {
+			return SleepCall{}, false
+		}
+		s.Time, s.Endless = callbacks.At(a[2]), a[2] == 0
+		s.Rest, s.Interrupted = s.Time, repeated
+	case "poll":
+		if a[1] != 0 {
+			return SleepCall{}, false
+		}
+		s.Milliseconds = max(int64(int32(a[2])), 0)
+		s.Endless = int32(a[2]) < 0
+	default:
+		return SleepCall{}, false
+	}
+	return s, true
+}

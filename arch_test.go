@@ -75,7 +75,7 @@ var imports = map[string][]string{
 	"watch":               {"picture"},
 	"internal/phrase":     {"picture"},
 	"internal/waitgraph":  {"picture"},
-	"internal/text":       {"diagnose", "job", "internal/mpi", "internal/phrase", "picture", "watch"},
+	"internal/text":       {"diagnose", "internal/mpi", "internal/phrase", "internal/waitgraph", "job", "picture", "watch"},
 	"internal/export":     {"internal/phrase", "internal/waitgraph", "picture"},
 	"internal/web":        {"diagnose", "job", "internal/phrase", "internal/waitgraph", "picture"},
 	"internal/report":     {"job", "picture", "internal/export", "internal/text", "internal/web", "watch"},

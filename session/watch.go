@@ -43,6 +43,8 @@ type watching struct {
 	target   *Target
 	interval time.Duration
 	at       time.Time
+
+	progressed bool // in the looks so far
 }
 
 // rest lets time pass, and counts what the threads use after they have come back from the
@@ -71,7 +73,9 @@ func (w *watching) look(ctx context.Context) (*watch.Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := w.target.Look(ctx, Question{Parts: inspect.ReportParts(), Trace: true, Budget: DefaultBudget})
+	a, err := w.target.Look(ctx, Question{
+		Parts: inspect.ReportParts(), Verdicts: w.doubted(), Trace: true, Budget: DefaultBudget,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +83,13 @@ func (w *watching) look(ctx context.Context) (*watch.Look, error) {
 	w.at = time.Now()
 	l := w.Look(a.Picture, a.Trace, w.at, total)
 	w.Conclude()
+	w.progressed = l.Result != nil && l.Result.Verdict == watch.Progress
 	return l, nil
 }
+
+// doubted reports whether the next look may find that the process makes no progress: its picture then has the
+// facts that say what all wait for.
+func (w *watching) doubted() bool { return w.Last() != nil && !w.progressed }
 
 // written adds how many records of the recorder each thread has written, and by which it got on:
 // what the headers of the rings and their newest records say, read beside their writers. Without

@@ -121,8 +121,8 @@ func (a *app) verbs() []*cobra.Command {
 	whole.Flags().BoolVar(&a.native, "native", false, "show native stacks, runtime frames too")
 	a.htmlFlag(whole)
 	regions := a.verb("regions", "The tree of parallel regions", inspect.Parts{Regions: true}, report.Regions)
-	threads := a.verb("threads", "The threads: role, number and team, state, what they wait on",
-		inspect.Parts{Threads: true, Regions: true}, report.Threads)
+	threads := a.pictureVerb("threads", "The threads: role, number and team, state, what they wait on and hold",
+		session.Question{Parts: inspect.Parts{Threads: true, Regions: true}, Verdicts: true}, report.Threads)
 	for _, v := range []*cobra.Command{threads, regions} {
 		v.Flags().BoolVar(&a.numbers, "numbers", false, "number the regions, and name threads by region and number, "+
 			"such as 2.1")

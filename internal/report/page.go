@@ -10,5 +10,7 @@ import (
 
 // page draws a page of HTML.
 func page(w io.Writer, pic *picture.Picture, o Options) error {
-	return web.Write(w, pic, web.Options{NoVerdict: text.NoVerdict(pic), Source: o.Source, Refresh: o.Refresh})
+	return web.Write(w, pic, web.Options{
+		NoVerdict: text.NoVerdict(pic), Contention: text.Contention(pic), Source: o.Source, Refresh: o.Refresh,
+	})
 }

@@ -192,7 +192,7 @@ func TestGroupThreads(t *testing.T) {
 		"apart and many, all of them": {team(mixed...), true, strings.Trim(fmt.Sprint(each(100, 1, 40)), "[]")},
 	} {
 		var got []string
-		for _, g := range groupThreads(tt.threads, tt.all) {
+		for _, g := range groupThreads(tt.threads, nil, tt.all) {
 			got = append(got, phrase.Ranges(threadIDs(g.threads), 0))
 		}
 		if strings.Join(got, " ") != tt.want {
@@ -242,6 +242,9 @@ func TestNoVerdict(t *testing.T) {
 	}
 	locks := waits(4, "wait_lock", picture.WaitLock, "table")
 	works := waits(2, "work_parallel", "", "")
+	naps, timed := waits(2, picture.StateSleep, picture.WaitSleep, "usleep"), waits(1, picture.StateSleep,
+		picture.WaitSleep, "sleep")
+	timed[0].Sleep = &picture.Sleep{Left: ref(41.5)}
 	idle := waits(3, "idle", "", "")
 	tries := waits(2, "work_parallel", "", "") // between two waits with a time limit
 	tries[0].UserStack = []picture.Frame{{Kind: picture.FrameSystem, Function: "pthread_cond_timedwait"}}
@@ -272,8 +275,18 @@ func TestNoVerdict(t *testing.T) {
 			"not known whether it hangs: all 4 threads wait: 3 at a barrier, 1 for lock table" + next},
 		{live, waits(2, "wait_taskwait", "", ""), "not known whether it hangs: all 2 threads wait: in a taskwait" +
 			next},
-		{live, slices.Concat(works, locks), "no sign of a hang: 2 of 6 threads are at work; the others wait: for " +
-			"lock table" + next},
+		{live, slices.Concat(works, locks), "no deadlock was found: 2 of 6 threads are at work; the others wait: " +
+			"for lock table" + next},
+		{live, slices.Concat(works, waits(2, "wait_barrier_explicit", picture.WaitBarrier, "")),
+			"no sign of a hang: 2 of 4 threads are at work; the others wait: at a barrier" + next},
+		{live, naps[:1], "no sign of a hang: its one thread sleeps (usleep)" + next},
+		{core, naps, "no sign of a hang: all 2 threads sleep (usleep)"},
+		{live, slices.Concat(naps[:1], works), "no sign of a hang: 2 of 3 threads are at work, 1 sleeps (usleep)" +
+			next},
+		{live, slices.Concat(locks, timed), "no deadlock was found: 1 of 5 threads sleeps (sleep, 41.5 s left); the " +
+			"others wait: for lock table" + next},
+		{live, slices.Concat(locks, works, naps), "no deadlock was found: 2 of 8 threads are at work, 2 sleep " +
+			"(usleep); the others wait: for lock table" + next},
 		{core, works, "no sign of a hang: all 2 threads are at work"},
 		{live, slices.Concat(tries, locks), "not known whether it hangs: no thread was seen at work: 4 for lock " +
 			"table, 2 awake in pthread_cond_timedwait" + next},

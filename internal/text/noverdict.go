@@ -25,12 +25,15 @@ func NoVerdict(pic *picture.Picture) string {
 		return fmt.Sprintf("no verdict on %s itself; next: `ompd-inspect job --mpirun %d`", name, t.PID)
 	}
 	waits, awake, busy := waiting(pic.Threads)
+	sleep := sleeping(pic.Threads)
 	known := ""
 	switch unread := unreadable(pic.Threads); {
 	case unread > 0:
 		known = fmt.Sprintf("not known whether it hangs: what %s could not be read", threadsDo(unread))
-	case len(waits)+busy == 0:
+	case len(waits)+busy+len(sleep) == 0:
 		known = "no verdict: no cause of a hang was found"
+	case len(sleep) > 0:
+		known = someSleep(sleep, busy-len(awake), append(waits, awake...))
 	case busy == len(awake) && busy > 0:
 		known = fmt.Sprintf("not known whether it hangs: no thread was seen at work: %s",
 			waitList(append(waits, awake...)))
@@ -39,7 +42,7 @@ func NoVerdict(pic *picture.Picture) string {
 	case len(waits)+len(awake) == 0:
 		known = fmt.Sprintf("no sign of a hang: %s at work", allBusy(busy))
 	default:
-		known = fmt.Sprintf("no sign of a hang: %s at work; the others wait: %s",
+		known = fmt.Sprintf("%s: %s at work; the others wait: %s", unsuspicious(pic.Threads),
 			someAre(busy-len(awake), len(waits)+busy), waitList(append(waits, awake...)))
 	}
 	switch {
@@ -117,11 +120,14 @@ func awakeIn(t picture.Thread) string {
 
 // waiting lists what the threads of OpenMP wait for, one entry a thread, and counts those
 // that do not wait; some of these, which awake lists, are in a function that waits all the same.
-// Idle threads and helpers are neither.
+// Idle threads, helpers and those that sleep are neither.
 func waiting(ts []picture.Thread) (waits, awake []string, busy int) {
 	for _, t := range ts {
 		if t.Runtime == "" || t.State == nil || unread(t) || t.State.Name == picture.StateIdle ||
 			t.Role == picture.RoleIdle || t.Hidden {
+			continue
+		}
+		if t.State.Name == picture.StateSleep {
 			continue
 		}
 		if !strings.HasPrefix(string(t.State.Name), "wait_") {

@@ -43,7 +43,7 @@ var (
 		[]picture.Frame{pseudo("barrier"), construct("main", "parallel", 31), user("main", 20)}}
 	inCritical = doing{"wait_critical", picture.WaitCritical, "ledger",
 		[]picture.Frame{pseudo("critical"), user("deposit", 12), construct("main", "parallel", 27), user("main", 20)}}
-	asleep = doing{"work_parallel", "", "",
+	asleep = doing{picture.StateSleep, picture.WaitSleep, "nanosleep",
 		[]picture.Frame{{Kind: picture.FrameSystem, Function: "nanosleep", Module: "libc.so.6"}, user("work", 7),
 			construct("main", "parallel", 24), user("main", 20)}}
 )
@@ -75,7 +75,7 @@ func team(n int, do func(num int) doing) *picture.Picture {
 			th.Role = picture.RoleInitial
 			pic.Regions[0].Threads = []int{lwp}
 		}
-		if d.kind != "" {
+		if d.kind != "" && d.kind != picture.WaitSleep {
 			th.WaitID = ptr(picture.Hex(0x7f00_1000))
 		}
 		pic.Threads = append(pic.Threads, th)
@@ -108,6 +108,16 @@ func mixed(n int, apart bool) *picture.Picture {
 		Summary: fmt.Sprintf("%d of %d arrived at a barrier (mixed.c:31): thread %d (LWP %d) is waiting for critical "+
 			"section ledger in deposit mixed.c:12 and %d more", n/2, n, n/2, firstLWP+n/2, n/2-1),
 	}}
+	pic.Facts = &picture.Facts{StacksWhole: true, Locks: []picture.Lock{{ID: "lock-1", Held: true,
+		Holders: []picture.Holder{{Thread: firstLWP + n - 1, Certainty: picture.Certain,
+			Taken: ptr(user("deposit", 11)), Evidence: "its code"}}}}}
+	for _, th := range pic.Threads {
+		w := picture.Wait{Thread: th.LWP, Kind: th.WaitKind, Name: th.WaitName, Address: th.WaitID}
+		if w.Kind == picture.WaitCritical {
+			w.Lock = "lock-1"
+		}
+		pic.Facts.Waits = append(pic.Facts.Waits, w)
+	}
 	return pic
 }
 
@@ -247,7 +257,7 @@ func TestPageSize(t *testing.T) {
 			}
 		}
 	}
-	for name, rows := range map[string]int{"mixed-1024": 1024, "deadlock-64": 64} {
+	for name, rows := range map[string]int{"mixed-1024": 1 + 1024, "deadlock-64": 64} { // with that of a lock
 		page := printed(t, func(p *text.Printer, pic *picture.Picture) { p.FoldNothing(); text.Threads(p, pic) },
 			pages[name], false, text.NoLimit)
 		if n := strings.Count(page, "\n"); n != rows+3 { // the heading and two lines around it

@@ -22,7 +22,7 @@ func Report(p *Printer, pic *picture.Picture) {
 		return
 	}
 	summary(p, pic)
-	Threads(p, pic)
+	threadTable(p, pic)
 	Regions(p, pic)
 	Tasks(p, pic)
 	Stacks(p, pic)
@@ -33,7 +33,7 @@ func Report(p *Printer, pic *picture.Picture) {
 func Part(p *Printer, pic *picture.Picture) {
 	Header(p, pic)
 	if len(pic.Threads) > 0 {
-		Threads(p, pic)
+		threadTable(p, pic)
 	}
 	if len(pic.Regions) > 0 {
 		Regions(p, pic)

@@ -23,7 +23,7 @@ type threadGroup struct {
 // threadKey is equal for threads that are shown in one row. With loose, it does not
 // matter of which team they are, as long as the teams are alike, nor for which lock they
 // wait.
-func threadKey(t picture.Thread, loose bool) string {
+func threadKey(t picture.Thread, held string, loose bool) string {
 	at := ""
 	if f, ok := phrase.InnermostUser(t.UserStack); ok {
 		at = fmt.Sprint(frameKey(f), "|", f.Line)
@@ -41,7 +41,8 @@ func threadKey(t picture.Thread, loose bool) string {
 	if loose {
 		waits = string(t.WaitKind)
 	}
-	return fmt.Sprint(phrase.RoleName(t), "|", teams, "|", stateName(t), "|", waits, "|", at, "|", t.Goroutine)
+	return fmt.Sprint(phrase.RoleName(t), "|", teams, "|", stateName(t), "|", waits, "|", at, "|", t.Goroutine, "|",
+		held)
 }
 
 // single reports whether a thread has a row of its own in any case.
@@ -49,7 +50,7 @@ func single(t picture.Thread) bool { return t.Crashed || t.LWP == 0 }
 
 // groupThreads puts threads that are alike and stand side by side into one group; and,
 // if there are too many groups then, all that are alike.
-func groupThreads(ts []picture.Thread, all bool) []threadGroup {
+func groupThreads(ts []picture.Thread, held map[int]string, all bool) []threadGroup {
 	if all {
 		out := make([]threadGroup, len(ts))
 		for i := range ts {
@@ -59,7 +60,7 @@ func groupThreads(ts []picture.Thread, all bool) []threadGroup {
 	}
 	var out []threadGroup
 	for _, t := range ts {
-		key := threadKey(t, false)
+		key := threadKey(t, held[t.LWP], false)
 		if n := len(out) - 1; n >= 0 && !single(t) && out[n].key == key {
 			out[n].threads = append(out[n].threads, t)
 			continue
@@ -71,7 +72,7 @@ func groupThreads(ts []picture.Thread, all bool) []threadGroup {
 	}
 	for _, loose := range []bool{false, true} {
 		if len(out) > maxThreadRows {
-			out = gather(ts, loose)
+			out = gather(ts, held, loose)
 		}
 	}
 	return out
@@ -79,11 +80,11 @@ func groupThreads(ts []picture.Thread, all bool) []threadGroup {
 
 // gather puts all threads that are alike into one group each, in the order of their
 // first members.
-func gather(ts []picture.Thread, loose bool) []threadGroup {
+func gather(ts []picture.Thread, held map[int]string, loose bool) []threadGroup {
 	var out []threadGroup
 	at := map[string]int{}
 	for _, t := range ts {
-		key := threadKey(t, loose)
+		key := threadKey(t, held[t.LWP], loose)
 		i, ok := at[key]
 		if ok && !single(t) {
 			out[i].threads = append(out[i].threads, t)
@@ -97,15 +98,24 @@ func gather(ts []picture.Thread, loose bool) []threadGroup {
 	return out
 }
 
-// Threads prints the table of threads; those that are alike are one row.
+// Threads prints the holders of the locks that most threads wait for, and the table of threads.
 func Threads(p *Printer, pic *picture.Picture) {
+	p.printContention("", pic)
+	threadTable(p, pic)
+}
+
+// threadTable prints the table of threads; those that are alike are one row.
+func threadTable(p *Printer, pic *picture.Picture) {
 	p.heading("THREADS", roles(pic.Threads))
-	t := &table{head: []string{"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE"}}
+	t := &table{head: []string{
+		"", "LWP", "ROLE", "NUM/TEAM", "GOROUTINE", "STATE", "WAITS ON", "WHERE", "HOLDS",
+	}}
+	held := holdings(pic)
 	if p.numbers {
 		t.head = slices.Insert(t.head, nameColumn, "NAME")
 	}
-	for _, g := range groupThreads(pic.Threads, p.all || p.numbers && len(pic.Threads) <= maxThreadRows) {
-		t.add(p.threadRow(pic, g)...)
+	for _, g := range groupThreads(pic.Threads, held, p.all || p.numbers && len(pic.Threads) <= maxThreadRows) {
+		t.add(p.threadRow(pic, g, held[g.threads[0].LWP])...)
 	}
 	p.table(t)
 	p.threadErrors(pic.Threads)
@@ -113,7 +123,7 @@ func Threads(p *Printer, pic *picture.Picture) {
 }
 
 // threadRow is the row of a group.
-func (p *Printer) threadRow(pic *picture.Picture, g threadGroup) []string {
+func (p *Printer) threadRow(pic *picture.Picture, g threadGroup, held string) []string {
 	first := g.threads[0]
 	mark, lwp := "", fmt.Sprint(first.LWP)
 	switch {
@@ -125,7 +135,7 @@ func (p *Printer) threadRow(pic *picture.Picture, g threadGroup) []string {
 		mark, lwp = fmt.Sprintf("%d×", len(g.threads)), phrase.Ranges(threadIDs(g.threads), maxInCell)
 	}
 	cells := []string{mark, lwp, phrase.RoleName(first), groupNumbers(g.threads), goroutine(first.Goroutine),
-		stateName(first), groupWait(g.threads), groupPlace(g.threads)}
+		stateName(first), groupWait(g.threads), groupPlace(g.threads), held}
 	if p.numbers {
 		cells = slices.Insert(cells, nameColumn, groupName(pic, g.threads))
 	}
@@ -202,6 +212,9 @@ func groupName(pic *picture.Picture, ts []picture.Thread) string {
 // at several.
 func groupWait(ts []picture.Thread) string {
 	s := phrase.WaitsOn(ts[0])
+	if len(ts) == 1 && ts[0].WaitKind == picture.WaitSleep {
+		return phrase.Sleeping(s, ts[0].Sleep)
+	}
 	for _, t := range ts[1:] {
 		if phrase.WaitsOn(t) != s {
 			return string(ts[0].WaitKind)

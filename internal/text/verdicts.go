@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
@@ -26,6 +27,12 @@ const (
 // Verdicts prints what is wrong, the worst first. Information that is no verdict
 // of a fault comes after, in one line each.
 func Verdicts(p *Printer, pic *picture.Picture) {
+	hangs := slices.ContainsFunc(pic.Verdicts, func(v picture.Verdict) bool {
+		return v.Severity.Rank() <= picture.SeverityHang.Rank()
+	})
+	if !hangs {
+		p.printContention("  ", pic)
+	}
 	var faults, notes []picture.Verdict
 	deadlocks := 0
 	for _, v := range pic.Verdicts {
@@ -42,6 +49,9 @@ func Verdicts(p *Printer, pic *picture.Picture) {
 		printVerdict(p, v)
 	}
 	p.leftOut(len(faults)-maxVerdicts, "more verdict")
+	if hangs {
+		p.printContention("  ", pic)
+	}
 	if deadlocks > 0 {
 		p.line("")
 		p.line("  " + p.bold("Found "+phrase.Count(deadlocks, "OpenMP deadlock")+"."))
@@ -50,6 +60,9 @@ func Verdicts(p *Printer, pic *picture.Picture) {
 		if s := NoVerdict(pic); s != "" {
 			p.line("")
 			p.wrapped("  ", s)
+		}
+		if pause := pic.Target.Pause; pause != nil && pause.Standstill != nil {
+			p.printEnds(pic)
 		}
 	}
 	for i, v := range p.atMost(notes, maxNotes) {

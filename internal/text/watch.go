@@ -49,7 +49,7 @@ func Result(p *Printer, l *watch.Look) {
 	p.wrapped(outcome(p, l.Result.Verdict)+" ", fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
 	Warnings(p, l.Picture)
 	if l.Result.Verdict != watch.Progress {
-		p.linef("next: ompd-inspect %d", l.Picture.Target.PID)
+		standstillCause(p, l.Picture)
 	}
 }
 

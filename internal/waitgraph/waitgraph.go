@@ -88,7 +88,11 @@ type builder struct {
 
 // facts adds what threads wait for, and who has it.
 func (b *builder) facts(f *picture.Facts) {
-	for _, w := range f.Waits {
+	for i := range f.Waits {
+		w := &f.Waits[i]
+		if w.Kind == picture.WaitSleep { // it waits for no thread
+			continue
+		}
 		from := b.thread(w.Thread)
 		switch {
 		case w.Lock != "":
@@ -119,7 +123,7 @@ func (b *builder) facts(f *picture.Facts) {
 
 // barrier is the node of the barrier that a thread waits at. Threads may see one barrier in
 // different states, as it is passed on in a tree: it is one node.
-func (b *builder) barrier(w picture.Wait) string {
+func (b *builder) barrier(w *picture.Wait) string {
 	if id, ok := b.barriers[w.Barrier]; ok {
 		return id
 	}
@@ -152,7 +156,7 @@ func (b *builder) holders(l picture.Lock) {
 	if l.Owner != 0 {
 		b.edge(Edge{
 			From: lockID(l.ID), To: b.thread(l.Owner), Relation: HeldBy,
-			Certainty: picture.Certain, Evidence: l.Evidence,
+			Certainty: picture.Certain, Evidence: l.Evidence, At: l.OwnerAt,
 		})
 	}
 	for _, r := range l.Releases {
@@ -239,6 +243,6 @@ func (b *builder) thread(lwp int) string {
 func lockID(id picture.ID) string { return "lock:" + string(id) }
 
 // target is what a wait is for.
-func target(w picture.Wait) picture.WaitTarget {
+func target(w *picture.Wait) picture.WaitTarget {
 	return picture.WaitTarget{Kind: w.Kind, Name: w.Name, Address: w.Address}
 }

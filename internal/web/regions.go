@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/internal/waitgraph"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -131,13 +132,13 @@ type threadGroup struct {
 
 // threadRow is a thread in the table.
 type threadRow struct {
-	Class, LWP, Number, Role, State, Source, Waits, Where string
-	Crashed                                               bool
-	Errors                                                []string
+	Class, LWP, Number, Role, State, Source, Waits, Holds, Where string
+	Crashed                                                      bool
+	Errors                                                       []string
 }
 
 // threadKey is equal for threads that are alike.
-type threadKey struct{ role, state, waits, where string }
+type threadKey struct{ role, state, waits, holds, where string }
 
 // maxThreads is how many threads the table has, and foldThreads from how many alike threads
 // on they are one row.
@@ -150,11 +151,12 @@ const (
 // newThreads is the table of threads; those side by side that are alike are folded.
 func newThreads(pic *picture.Picture, n *names) threads {
 	out := threads{Total: len(pic.Threads), More: max(0, len(pic.Threads)-maxThreads)}
-	at := map[threadKey]int{}
+	at, held := map[threadKey]int{}, waitgraph.Holdings(waitgraph.Contention(pic))
 	for i := range pic.Threads[:len(pic.Threads)-out.More] {
 		t := &pic.Threads[i]
 		row := newThreadRow(t)
-		key := threadKey{row.Role, row.State, row.Waits, row.Where}
+		row.Holds = phrase.Held(held[t.LWP])
+		key := threadKey{row.Role, row.State, row.Waits, row.Holds, row.Where}
 		alike := !t.Crashed && t.LWP != 0 && len(t.Errors) == 0
 		g, ok := at[key]
 		if !ok || !alike {

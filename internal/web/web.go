@@ -33,6 +33,8 @@ const Start = "<!DOCTYPE html>\n<!-- ompd-inspect: a picture of an OpenMP progra
 type Options struct {
 	// NoVerdict says what is known if no verdict was drawn.
 	NoVerdict string
+	// Contention says which threads hold the locks that most threads wait for.
+	Contention []string
 	// Source opens a source file by the name that debug information has; nil shows no
 	// sources.
 	Source func(name string) (io.ReadCloser, error)
@@ -53,6 +55,7 @@ type page struct {
 	Verdicts  []verdict
 	Notes     []string
 	NoVerdict string
+	Contended []string // which threads hold the locks that most threads wait for
 	Graph     *graph
 	Timeline  *timeline
 	Icicle    *icicle
@@ -130,7 +133,8 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	p := &page{
 		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
 		Title: title(pic), What: pic.Target.Kind + " " + pic.Target.Name(), Facts: facts(pic), NoVerdict: o.NoVerdict,
-		Graph: newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
+		Contended: o.Contention,
+		Graph:     newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
 		Body: body{
 			Stacks: newStacks(pic, n), Regions: newRegions(pic, n), Threads: newThreads(pic, n), Tasks: newTasks(pic),
 			Loops: newLoops(pic), Cores: newCores(pic, n), Sources: newSources(pic, o.Source), Warnings: pic.Warnings,

@@ -1,0 +1,131 @@
+package waitgraph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Contended is a lock, a critical section, a mutex or the like that threads wait for.
+type Contended struct {
+	Target  picture.WaitTarget
+	Waiters []int // LWPs
+	Holders []Holder
+	// Unknown explains why no holder is known; empty if one is.
+	Unknown string
+}
+
+// Holder is a thread that holds what others wait for.
+type Holder struct {
+	LWP       int
+	Certainty picture.Certainty
+	At        *picture.Frame // where it acquired it; nil if that is not known
+}
+
+// Contention lists what threads wait for that one of them holds, or several readers, the most waiters first.
+func Contention(pic *picture.Picture) []Contended {
+	if pic.Facts == nil {
+		return nil
+	}
+	locks := map[picture.ID]*picture.Lock{}
+	for i := range pic.Facts.Locks {
+		locks[pic.Facts.Locks[i].ID] = &pic.Facts.Locks[i]
+	}
+	var out []Contended
+	index := map[string]int{}
+	for i := range pic.Facts.Waits {
+		w := &pic.Facts.Waits[i]
+		l := locks[w.Lock]
+		if !contends(w, l) {
+			continue
+		}
+		key := string(w.Lock)
+		if l == nil {
+			key = fmt.Sprint(w.Kind, " ", w.Address, " ", w.Name)
+		}
+		at, ok := index[key]
+		if !ok {
+			at = len(out)
+			index[key] = at
+			c := Contended{Target: exclusive(w, l)}
+			c.Holders, c.Unknown = holdersOf(pic, l)
+			out = append(out, c)
+		}
+		if l == nil || l.Owner != w.Thread || w.Asleep { // else it has just acquired it
+			out[at].Waiters = append(out[at].Waiters, w.Thread)
+		}
+	}
+	out = slices.DeleteFunc(out, func(c Contended) bool { return len(c.Waiters) == 0 })
+	slices.SortStableFunc(out, func(a, b Contended) int { return cmp.Compare(len(b.Waiters), len(a.Waiters)) })
+	return out
+}
+
+// contends reports whether a thread waits for something that another one holds: also one that tries to
+// acquire a lock in a loop.
+func contends(w *picture.Wait, l *picture.Lock) bool {
+	return w.Kind.Exclusive() || w.Kind == picture.WaitFlag && w.Call != "" && l != nil
+}
+
+// exclusive is what w waits for, a nestable lock and one that is polled by what they are.
+func exclusive(w *picture.Wait, l *picture.Lock) picture.WaitTarget {
+	t := target(w)
+	switch {
+	case w.Kind == picture.WaitFlag:
+		t.Kind = picture.WaitLock
+	case w.Kind == picture.WaitLock && l != nil && l.Nested:
+		t.Kind = picture.WaitNestLock
+	}
+	if t.Name != "" {
+		t.Address = nil
+	}
+	return t
+}
+
+// holdersOf lists the threads that hold a lock, or explains why none is known.
+func holdersOf(pic *picture.Picture, l *picture.Lock) (list []Holder, unknown string) {
+	switch {
+	case l == nil:
+		return nil, "what the runtime keeps of it could not be read"
+	case l.Gone != "":
+		unknown = l.Gone
+	case l.OwnerGone:
+		return nil, "the thread that acquired it has ended"
+	case l.Owner != 0:
+		return []Holder{{l.Owner, picture.Certain, l.OwnerAt}}, ""
+	}
+	sure := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
+		return h.Certainty == picture.Possible
+	})
+	for _, h := range sure {
+		list = append(list, Holder{h.Thread, h.Certainty, h.Taken})
+	}
+	switch possible := len(l.Holders); {
+	case len(sure) > 0, unknown != "":
+	case l.Implementation == "mutex": // its code is not searched
+		unknown = "the mutex names no owner"
+	case possible == 1:
+		unknown = fmt.Sprintf("LWP %d may hold it, on some paths through its code", l.Holders[0].Thread)
+	case possible > 1:
+		unknown = fmt.Sprintf("%d threads may hold it, on some paths through their code", possible)
+	case !pic.Facts.StacksWhole:
+		unknown = "not all stacks could be followed"
+	case !l.Held && l.Implementation != string(picture.WaitFlag):
+		unknown = "it is being handed over"
+	default:
+		unknown = "no thread's code shows that it holds it"
+	}
+	return list, unknown
+}
+
+// Holdings lists by LWP what each thread holds and others wait for.
+func Holdings(list []Contended) map[int][]picture.WaitTarget {
+	out := map[int][]picture.WaitTarget{}
+	for _, c := range list {
+		for _, h := range c.Holders {
+			out[h.LWP] = append(out[h.LWP], c.Target)
+		}
+	}
+	return out
+}

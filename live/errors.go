@@ -56,6 +56,8 @@ type Error struct {
 	Err   error  // one of the errors of this package
 	Cause string // what is behind it; may be empty
 	Fix   string // what to type; may be empty
+
+	holder holder // of ErrTraced
 }
 
 // Error gives the process, the reason, the cause and the fix.
@@ -214,20 +216,4 @@ func userName(uid int) string {
 		return u.Username
 	}
 	return "uid " + strconv.Itoa(uid)
-}
-
-// traced says who holds pid.
-func traced(pid, tracer int) error {
-	return &Error{PID: pid, Err: ErrTraced,
-		Cause: fmt.Sprintf("%s, process %d", tracerName(tracer), tracer),
-		Fix: fmt.Sprintf("interrupt the program there and repeat the command, or leave it running and type: "+
-			"ompd-inspect --no-stop %d", pid),
-	}
-}
-
-func tracerName(pid int) string {
-	if st, err := readStatus(pid); err == nil {
-		return st.name
-	}
-	return "a process outside of this container"
 }

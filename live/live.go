@@ -235,7 +235,8 @@ func (o *opened) fillInfo(id int, st *status) {
 		UID:  st.uids[1], User: userName(st.uids[1]), State: st.state, TracerPID: st.tracer, Threads: st.threads,
 	}
 	if st.tracer != 0 {
-		o.info.Tracer = tracerName(st.tracer)
+		h := holderOf(st.tracer)
+		o.info.TracerPID, o.info.Tracer = h.pid, h.name
 	}
 	o.info.Root = rootOf(id)
 }

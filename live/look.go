@@ -46,6 +46,9 @@ type Pause struct {
 	// Stranded are the threads that wait in code which is not mapped any more: nothing
 	// was stopped, as the process would die of it.
 	Stranded []callbacks.ThreadID
+	// Holder is the process of this project that traces this one, such as that of a Program:
+	// nothing was stopped, as a process has one tracer. It is empty if there is none.
+	Holder string
 	// Running are the threads whose registers are missing, or not certain,
 	// because they ran: nothing was stopped, or they were in uninterruptible sleep
 	// when the others were, and woke up meanwhile.
@@ -68,8 +71,8 @@ func (p *Pause) add(threads int, d time.Duration) {
 // complete, f is asked while the process stands still; the target then has a method
 // Held() bool that says so, and f should not take long.
 //
-// If the process was opened with NoStop, is held by a debugger that has stopped it, or
-// would die of a stop, no thread is stopped; Pause then tells what is not certain.
+// If the process was opened with NoStop, is held by a debugger that has stopped it or by a
+// [Program] of another process, or would die of a stop, no thread is stopped; Pause then tells what is not certain.
 //
 // The error is that of the last call of f, or an *Error: ErrExited, ErrExec,
 // ErrTraced, ErrPermission, ErrStuck. Between Stop and Resume, f is called once.
@@ -101,15 +104,22 @@ func (p *Process) LookPrepared(ctx context.Context, prepare, f func(callbacks.Ta
 	if p.prepared != nil {
 		p.prepared()
 	}
-	stopped, err := p.heldElsewhere()
+	unstopped, holder, err := p.heldElsewhere()
 	if err != nil {
 		return l.pause, err
 	}
+	if holder.ours() {
+		l.pause.Holder = holder.String()
+	}
 	look := l.stopping
-	if p.opts.NoStop || stopped || len(l.pause.Stranded) > 0 {
+	if unstopped || len(l.pause.Stranded) > 0 {
 		look = l.unstopped
 	}
 	answer, err := look()
+	if e := new(Error); errors.As(err, &e) && e.holder.ours() { // it is held since just now
+		l.pause.Holder = e.holder.String()
+		answer, err = l.unstopped()
+	}
 	if err != nil {
 		return l.pause, p.exitReason(err)
 	}
@@ -126,26 +136,6 @@ func (o *opened) exitReason(err error) error {
 		return end
 	}
 	return err
-}
-
-// heldElsewhere reports whether another debugger holds the process and has
-// stopped it. It is an error if it holds it and lets it run.
-func (p *Process) heldElsewhere() (bool, error) {
-	tracer := otherTracer(procPath(p.mem.owner(), "status"))
-	if tracer == 0 || p.opts.NoStop {
-		return false, nil
-	}
-	tids, err := taskIDs(p.pid)
-	if err != nil {
-		return false, p.exitReason(p.refused(err))
-	}
-	for _, tid := range tids {
-		fields, err := statFields(taskPath(p.pid, tid, "stat"))
-		if err == nil && fields[0] != "t" && fields[0] != "T" && fields[0] != "Z" && fields[0] != "X" {
-			return false, traced(p.pid, tracer)
-		}
-	}
-	return true, nil
 }
 
 // looker is one call of Look.

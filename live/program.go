@@ -93,6 +93,7 @@ func (l Launch) Start() (*Program, error) {
 		defer signal.Stop(g.child)
 		defer close(g.over)
 		g.self = unix.Gettid()
+		nameGuard()
 		err := g.begin(path, l)
 		started <- err
 		if err == nil {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -243,8 +244,9 @@ func (t *tracer) add(k *task) {
 const handOver = 2 * time.Second
 
 // deniedTries is how often the right to seize a thread must be denied before that
-// is believed. An earlier tracer that lets go right now, or an exec, deny it once.
-const deniedTries = 3
+// is believed. An earlier tracer that lets go right now, or an exec, deny it once; several looks
+// of other processes at once, some times.
+const deniedTries = 20
 
 // seizeTask seizes one thread; false if it has ended.
 func (t *tracer) seizeTask(tid int) (bool, error) {
@@ -268,23 +270,22 @@ func (t *tracer) seizeTask(tid int) (bool, error) {
 		case st.tracer == 0 && tries >= deniedTries:
 			return false, denied(t.pid)
 		}
-		if other := otherTracer(taskPath(t.pid, tid, "status")); other != 0 {
-			return false, traced(t.pid, other)
-		}
-		if time.Since(begin) > handOver {
-			return false, traced(t.pid, st.tracer)
+		other := otherTracer(taskPath(t.pid, tid, "status"))
+		late := time.Since(begin) > handOver
+		if h := holderOf(cmp.Or(other, st.tracer)); late || other != 0 && !h.brief() {
+			return false, traced(t.pid, h)
 		}
 		time.Sleep(100 * time.Microsecond)
 	}
 }
 
-// otherTracer is the tracer that a status file names, 0 if there is none or it
-// is this process. A thread of this process that ends as a tracer may be named
+// otherTracer returns the tracing thread that a status file names, 0 if there is none or it
+// is a look of this process. A thread of this process that ends as a tracer may be named
 // once after it has gone.
 func otherTracer(path string) int {
 	for last := 0; ; {
 		st, err := readStatusFile(path)
-		if err != nil || st.tracer == 0 || isOwnThread(st.tracer) {
+		if err != nil || st.tracer == 0 || isOwnThread(st.tracer) && !isGuard(st.tracer) {
 			return 0
 		}
 		if st.tracer == last {

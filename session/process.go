@@ -63,6 +63,10 @@ func (l *process) Warnings() []error {
 		out = append(out, errors.New("the program moved its data structures while they were copied; it was stopped "+
 			"while the answer was made, for a hundredth of the budget at most"))
 	}
+	if l.pause.Holder != "" {
+		out = append(out, fmt.Errorf("no thread was stopped, as %s, holds the process: what ran or changed meanwhile "+
+			"is not certain", l.pause.Holder))
+	}
 	if list := l.pause.Stranded; len(list) > 0 {
 		out = append(out, fmt.Errorf("it was not stopped: thread %d waits in a library that was unloaded, and the "+
 			"process would die of a stop, as of any signal to that thread", list[0].Value))

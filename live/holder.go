@@ -1,0 +1,183 @@
+package live
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardThread is the name of the thread by which a Program traces its processes. Other
+// processes recognize the guard by it, as the kernel names a process's tracer by thread.
+const guardThread = "ompd-guard"
+
+// nameGuard names the present thread as that of a guard.
+func nameGuard() {
+	if name, err := unix.BytePtrFromString(guardThread); err == nil {
+		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
+	}
+}
+
+// isGuard reports whether a thread is that of a guard.
+func isGuard(thread int) bool {
+	st, err := readStatus(thread)
+	return err == nil && st.name == guardThread
+}
+
+// toolName is the name of the executable that cmd/ompd-inspect is built as.
+const toolName = "ompd-inspect"
+
+// holderKind says why a process is traced.
+type holderKind uint8
+
+const (
+	byDebugger holderKind = iota // of another project, or unknown
+	byLook                       // a look of this project, in any process, which lets go soon
+	byGuard                      // a Program of this project, for as long as the process runs
+	byUnseen                     // of another container, or one that has just let go
+)
+
+// holder is the process that traces another one.
+type holder struct {
+	kind holderKind
+	pid  int    // 0 if it cannot be seen
+	name string // for people
+}
+
+// ours reports whether a process of this project holds the process.
+func (h holder) ours() bool { return h.kind == byLook || h.kind == byGuard }
+
+// brief reports whether the holder is likely to let go soon.
+func (h holder) brief() bool { return h.kind == byLook || h.kind == byUnseen }
+
+// String names the holder for people.
+func (h holder) String() string {
+	if h.pid == 0 {
+		return h.name
+	}
+	return fmt.Sprintf("%s, process %d", h.name, h.pid)
+}
+
+// holderOf finds the process that a tracing thread belongs to.
+func holderOf(thread int) holder {
+	st, err := readStatus(thread)
+	if err != nil {
+		return holder{kind: byUnseen, name: "a process outside of this container"}
+	}
+	h := holder{pid: st.tgid, name: st.name}
+	if st.tgid != thread {
+		if main, err := readStatus(st.tgid); err == nil {
+			h.name = main.name
+		}
+	}
+	switch {
+	case st.name == guardThread:
+		h.kind = byGuard
+	case sameProgram(st.tgid, h.name):
+		h.kind = byLook
+	default:
+		return h
+	}
+	h.name = strings.TrimSpace(toolName + " " + startingVerb(readCmdline(h.pid)))
+	return h
+}
+
+// sameProgram reports whether a process, of which the kernel keeps a name, runs this program:
+// the same file, or one of the same name, as a newer build is another file.
+func sameProgram(pid int, name string) bool {
+	const self = "/proc/self/exe"
+	exe := procPath(pid, "exe")
+	mine, err1 := os.Stat(self)
+	its, err2 := os.Stat(exe)
+	if err1 == nil && err2 == nil && os.SameFile(mine, its) {
+		return true
+	}
+	names := []string{name}
+	if path, err := os.Readlink(exe); err == nil {
+		names = append(names, filepath.Base(strings.TrimSuffix(path, deletedSuffix)))
+	} else if argv := readCmdline(pid); len(argv) > 0 { // the kernel keeps the file from other users
+		names = append(names, filepath.Base(argv[0]))
+	}
+	return slices.Contains(names, toolName)
+}
+
+// startingVerb returns the verb of a command line of this project that starts a program, or "".
+func startingVerb(argv []string) string {
+	if len(argv) > 0 {
+		argv = argv[1:]
+	}
+	i := slices.IndexFunc(argv, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	if i >= 0 && slices.Contains([]string{"run", "record", "dap"}, argv[i]) {
+		return argv[i]
+	}
+	return ""
+}
+
+// interruptible reports whether the holder is a debugger in which the user can interrupt the
+// program. Interrupting strace or its like ends the program.
+func (h holder) interruptible() bool {
+	return strings.Contains(h.name, "gdb") || strings.Contains(h.name, "lldb") || h.name == "dlv"
+}
+
+// traced returns the error of a process that h traces, and that has to be stopped.
+func traced(pid int, h holder) error {
+	e := &Error{PID: pid, Err: ErrTraced, Cause: h.String(), holder: h}
+	look := fmt.Sprintf("ompd-inspect --no-stop %d", pid)
+	switch {
+	case h.ours():
+		e.Fix = "look without a stop: " + look
+	case h.interruptible():
+		e.Fix = "interrupt the program there and repeat the command, or leave it running and type: " + look
+	default:
+		e.Fix = "leave it running and type: " + look
+	}
+	return e
+}
+
+// heldElsewhere finds the process that traces this one, unless that is part of this look. It waits
+// for a look of another process, which takes milliseconds. It reports whether a look has to do
+// without a stop: as all threads stand already, or as this project holds the process. The error
+// is that of a debugger of another project that lets the process run.
+func (p *Process) heldElsewhere() (unstopped bool, h holder, err error) {
+	if p.opts.NoStop || p.guard != nil {
+		return p.opts.NoStop, h, nil
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		thread := otherTracer(procPath(p.mem.owner(), "status"))
+		if thread == 0 {
+			return false, holder{}, nil
+		}
+		h = holderOf(thread)
+		switch {
+		case h.brief() && time.Since(begin) < handOver:
+			continue
+		case h.ours():
+			return true, h, nil
+		}
+		stands, err := p.stands()
+		if err == nil && !stands {
+			err = traced(p.pid, h)
+		}
+		return stands, holder{}, err
+	}
+}
+
+// stands reports whether all threads are stopped by a debugger or by job control.
+func (p *Process) stands() (bool, error) {
+	tids, err := taskIDs(p.pid)
+	if err != nil {
+		return false, p.exitReason(p.refused(err))
+	}
+	for _, tid := range tids {
+		fields, err := statFields(taskPath(p.pid, tid, "stat"))
+		if err == nil && fields[0] != "t" && fields[0] != "T" && fields[0] != "Z" && fields[0] != "X" {
+			return false, nil
+		}
+	}
+	return true, nil
+}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
@@ -35,9 +37,14 @@ func (a *app) recordVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its " +
 			"memory",
-		Long: `Runs a program as run does, with the recorder: a library that keeps the last OpenMP
-events of each thread in the program's memory, with what each thread is doing and which
-locks it has. They are read from outside, in a core of it or while it runs.
+		Long: `Runs a program with the recorder: a library that keeps the last OpenMP events of each
+thread in the program's memory, with what each thread is doing and which locks it has.
+They are read from outside, in a core of it or while it runs.
+
+The program takes the place of this command, in the same process, so that its signals and
+its exit status are its own, and gdb, strace or ` + "`ompd-inspect PID`" + ` can attach to it. With
+--save, --core, --report or --hang-after, this command stays and holds the program, as run
+does: it reports crashes and hangs, and no other debugger can attach.
 
 Programs of LLVM's runtime load the library as a tool (OMP_TOOL_LIBRARIES); another tool
 that is named there sees all events after it. For programs of GCC it is preloaded
@@ -56,7 +63,8 @@ memory of the recorder alone.
 The library is ` + recorderLibrary + `, beside this command; ` + "`make libompd-recorder.so`" + `
 builds it there.
 
-Exit status: that of run.`,
+Exit status: the program's own, or that of run if this command stays; 125, 126 and 127 as
+those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("record: which program? `ompd-inspect record -- ./program arguments`")}
@@ -79,12 +87,39 @@ Exit status: that of run.`,
 				return statusError(ExitOwn)
 			}
 			r.env = env
+			if !r.holds() {
+				return r.replace(cmd.Context(), args)
+			}
 			return r.run(context.WithoutCancel(cmd.Context()), args) // signals are the program's
 		},
 	}
 	r.flags(cmd)
 	rec.flags(cmd, &r.save)
 	return cmd
+}
+
+// holds reports whether flags ask for what only a tracer of the program sees: its end, its
+// deadly signals, and its hangs.
+func (r *runner) holds() bool {
+	return r.save != "" || r.core != "" || r.report != "" || r.hangAfter != 0
+}
+
+// replace executes the program in place of this process. So it has no part in what becomes of
+// the program: its signals, job control and exit status are its own, and debuggers can attach.
+func (r *runner) replace(ctx context.Context, argv []string) error {
+	if !r.Alone {
+		return errors.New("record: the program would replace a process that does more")
+	}
+	signal.Reset(os.Interrupt)
+	if err := ctx.Err(); err != nil { // Ctrl-C came before
+		return err
+	}
+	path, err := exec.LookPath(argv[0])
+	if err == nil || errors.Is(err, exec.ErrDot) {
+		err = &os.PathError{Op: "exec", Path: path, Err: unix.Exec(path, argv, r.env)}
+	}
+	fmt.Fprintf(r.Stderr, "ompd-inspect: %v\n", err)
+	return startStatus(err)
 }
 
 // flags are those that run does not have.

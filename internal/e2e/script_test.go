@@ -23,7 +23,11 @@ func TestMain(m *testing.M) {
 }
 
 // tool is the tool as its main function is.
-func tool() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func tool() {
+	c := cli.Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	c.Alone = slices.Contains(os.Args, "record") // which the program may replace
+	os.Exit(c.Run(context.Background(), os.Args[1:]))
+}
 
 // run runs the tool in this process and returns the exit status.
 func run(args []string, stdout, stderr *os.File) int {

@@ -88,8 +88,8 @@ func servedFiles(t *testing.T, address, dir, file string) {
 		status1, out1, errs1 := output(t, "trace", "-o", "-", "--format", format, file)
 		status2, out2, errs2 := output(t, "--server", address, "trace", "-o", "-", "--format", format, file)
 		if status1+status2 != 0 || out1 != string(want) || out2 != string(want) {
-			t.Errorf("-o - --format %s: %d and %d bytes, want %d; exit status %d, %d: %q, %q", format, len(out1), len(out2),
-				len(want), status1, status2, errs1, errs2)
+			t.Errorf("-o - --format %s: %d and %d bytes, want %d; exit status %d, %d: %q, %q", format, len(out1),
+				len(out2), len(want), status1, status2, errs1, errs2)
 		}
 	}
 }

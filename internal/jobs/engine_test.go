@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/job"
 )
 
@@ -28,6 +29,7 @@ func partFile(t *testing.T, rank int) string {
 
 // TestErrands: nodes that answer in whatever way, and what comes of it.
 func TestErrands(t *testing.T) {
+	omptest.Program(t, "sed")
 	part := partFile(t, 2)
 	for name, c := range map[string]struct{ script, ranks, says string }{
 		"an answer":                   {`cat "$0"`, "2", ""},

@@ -37,7 +37,7 @@ var packages = map[string]string{
 // quickPackages are the packages of `make test` (PACKAGES of the Makefile, and what these depend on),
 // and those that no Debian lacks.
 var quickPackages = []string{
-	"bash", "binutils", "clang-16", "g++", "gcc", "gdb", "lld-16", "perl-base", "util-linux",
+	"bash", "binutils", "clang-16", "g++", "gcc", "gdb", "lld-16", "perl-base", "sed", "util-linux",
 }
 
 // Program returns the path of a program that a test runs. Where it is missing, the test fails with

@@ -260,9 +260,9 @@ const wrongInLLVM = `ompd_initialize ompd_finalize ompd_get_omp_version ompd_pro
 	ompd_task_handle_compare ompd_get_task_function ompd_get_task_frame ompd_enumerate_states ompd_get_state
 	ompd_get_display_control_vars ompd_rel_display_control_vars ompd_get_icv_from_scope ompd_get_icv_string_from_scope ompd_get_tool_data`
 
-// TestConformance runs ompd-conform on our library, which must meet every
+// TestLibraryConforms runs ompd-conform on our library, which must meet every
 // assertion, and on LLVM's, and shows both.
-func TestConformance(t *testing.T) {
+func TestLibraryConforms(t *testing.T) {
 	dir := makeLibraries(t, "")
 	ours, theirs := map[string]tally{}, map[string]tally{}
 	for _, c := range conformed {

@@ -76,12 +76,16 @@ func allLanes() []lane {
 		{name: "libomp-16", family: "libomp", build: "O1", runtime: llvm(16), mode: omptest.Live},
 		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Gcore, full: true},
 		{name: "libomp-19", family: "libomp", build: "O2", runtime: llvm(19), mode: omptest.Live},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu("bookworm"), mode: omptest.Gcore, full: true},
-		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu("bookworm"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O0", runtime: gnu("bookworm"),
+			mode: omptest.Gcore, full: true},
+		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu("bookworm"),
+			mode: omptest.Gcore, full: true},
 		{name: "libgomp-bookworm", family: "libgomp", build: "O2", runtime: gnu("bookworm"), mode: omptest.Gcore},
 		{name: "libgomp-bookworm", family: "libgomp", build: "O1", runtime: gnu("bookworm"), mode: omptest.Live},
-		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu("bullseye"), mode: omptest.Gcore, full: true},
-		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu("trixie"), mode: omptest.Gcore, full: true},
+		{name: "libgomp-bullseye", family: "libgomp", build: "O1", runtime: gnu("bullseye"),
+			mode: omptest.Gcore, full: true},
+		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu("trixie"),
+			mode: omptest.Gcore, full: true},
 		{name: "libgomp-trixie", family: "libgomp", build: "O2", runtime: gnu("trixie"), mode: omptest.Live},
 		{name: "libgomp-sid", family: "libgomp", build: "O1", runtime: gnu("sid"), mode: omptest.Kernel},
 	}...)
@@ -376,7 +380,8 @@ func TestNoStacks(t *testing.T) {
 		compiler omptest.Compiler
 		runtime  omptest.Runtime
 	}{
-		{"healthy_released", omptest.GCC, omptest.LibgompOf(t, "sid")}, {"barrier", omptest.LLVM, omptest.RuntimeOf(t, 23)},
+		{"healthy_released", omptest.GCC, omptest.LibgompOf(t, "sid")},
+		{"barrier", omptest.LLVM, omptest.RuntimeOf(t, 23)},
 	} {
 		exe := omptest.Compile(t, omptest.Build{Program: c.program, Compiler: c.compiler})
 		r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: c.runtime, Mode: omptest.Gcore})

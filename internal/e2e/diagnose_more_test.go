@@ -100,6 +100,8 @@ func teamVerdicts() []expectation {
 		{program: "verdict_thread_ended", args: []string{"1"}},
 		{program: "healthy_fork_child", args: []string{"0"}, never: "libgomp-sid"},
 		{program: "healthy_fork_child", args: []string{"1"}, only: "libomp"},
+		forkerEnds("0", 2), forkerEnds("1", 2), forkerEnds("2", 2), forkerEnds("3", 1), forkerEnds("4", 2),
+		{program: "verdict_thread_ending", args: []string{"5"}}, {program: "verdict_thread_ending", args: []string{"6"}},
 		{program: "verdict_oversubscribed", args: []string{"0"}, kind: "oversubscribed", info: true,
 			certainty: "certain", threads: anyNumber},
 		{program: "verdict_oversubscribed", args: []string{"1"}, env: []string{"OMP_WAIT_POLICY=active"},
@@ -116,4 +118,12 @@ func teamVerdicts() []expectation {
 		{program: "healthy_slow_member"},
 		{program: "healthy_unlikely"},
 	}
+}
+
+// forkerEnds is the verdict on a team of which so many threads wait for the one that forked it and has ended. LLVM's
+// runtime may end workers with it.
+func forkerEnds(kind string, waiting int) expectation {
+	return expectation{program: "verdict_thread_ending", args: []string{kind}, only: "libgomp", kind: "thread_ended",
+		env: []string{"OMP_NESTED=true"}, certainty: "certain", threads: waiting,
+		says: []string{"thread 0 of the team of", "ended inside"}}
 }

@@ -21,6 +21,10 @@ func barriers(d *drawer) []picture.Verdict {
 		if len(b.missing) == 0 || b.size == 0 {
 			continue
 		}
+		working := func(lwp int) bool { return !d.isEnding(lwp) }
+		if d.atEnded[b.waits[0].Thread] && !slices.ContainsFunc(b.missing, working) {
+			continue // the verdict on the thread that ended names all of them
+		}
 		out = append(out, d.barrier(b))
 		if v, ok := d.divergent(b); ok {
 			out = append(out, v)

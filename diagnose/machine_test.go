@@ -169,6 +169,22 @@ func TestEndedThread(t *testing.T) {
 			s.Facts.Lost = nil
 			s.without(0)
 		}, nil},
+		{"one that is ending", 3, func(s scene) {
+			s.arrived("b", 0x100, []int{1, 2}, 3)
+			s.Facts.Lost = []picture.Lost{{Ending: []int{3}, Waiting: []int{1, 2}, Evidence: "in a destructor"}}
+			s.without(0)
+		}, []want{hang(kind, "no pthread_exit", "thread 2 of the team of 3 ended inside", 1, 2)}},
+		{"one that is ending, of two", 2, func(s scene) {
+			s.arrived("b", 0x100, []int{1}, 2)
+			s.Facts.Lost = []picture.Lost{{Ending: []int{2}, Waiting: []int{1}, Evidence: "in a destructor"}}
+			s.without(0)
+		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},
+		{"one of two, not the first of the process", 1, func(s scene) {
+			s.arrived("b", 0x100, []int{1})
+			s.Facts.Lost = []picture.Lost{{Count: 1, Waiting: []int{1}, Evidence: "the pool has 2"}}
+			s.Target.PID = 7
+			s.without(1)
+		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},
 	})
 }
 

@@ -49,9 +49,6 @@ func (b *builder) addHelpers(w *picture.Wait, l *picture.Lock, x *needs) {
 				evidence: "it may release it" + releaseIn(r.At) + ", though it has not acquired it"})
 		}
 	}
-	if b.mayHaveIt(w, l) {
-		h.perhaps = append(h.perhaps, node{}) // which nothing keeps
-	}
 	x.helpers = h
 }
 
@@ -68,6 +65,15 @@ func (x *index) mayHaveIt(w *picture.Wait, l *picture.Lock) bool {
 		return *l.Waiting < len(x.sameTarget(w))
 	}
 	return l.Implementation == "futex" && !w.Asleep
+}
+
+// anyHasIt reports whether one of the threads that are in a call which acquires a lock may have it, so that a
+// thread of which the code shows that it holds it does not.
+func (x *index) anyHasIt(w *picture.Wait, l *picture.Lock) bool {
+	return len(l.Acquiring) > 0 || slices.ContainsFunc(x.sameTarget(w), func(lwp int) bool {
+		o := x.locks[lwp]
+		return o != nil && o.ID == l.ID && x.mayHaveIt(x.waits[lwp], l)
+	})
 }
 
 // releaseIn is " in main x.c:23", the place of a release; empty if it is not known.
@@ -91,7 +97,7 @@ func (d *drawer) helped(lwp int) bool {
 // freed reports whether a thread proceeds though it seems to hold what it waits for.
 func (d *drawer) freed(lwp int) bool {
 	w, l := d.waits[lwp], d.locks[lwp]
-	return l != nil && l.Owner == 0 && !d.isStuck(lwp) && d.mayHaveIt(w, l)
+	return l != nil && l.Owner == 0 && !d.isStuck(lwp) && d.anyHasIt(w, l)
 }
 
 // handedOver finds locks whose holder waits, for the lock itself or for what those who wait for the lock must do, but

@@ -267,7 +267,7 @@ func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 		switch {
 		case !ok:
 			b.releaserNeeds(w, l, x)
-		case b.mayHaveIt(w, l):
+		case b.anyHasIt(w, l):
 		case h.Thread == w.Thread:
 			x.never = true
 		default:

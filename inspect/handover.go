@@ -43,11 +43,25 @@ func (g *gatherer) handovers() {
 			continue
 		}
 		g.claimed[id] = true
+		if l.Owner == 0 {
+			l.Acquiring = g.acquiring(lockflow.Lock{Family: family, Address: w.variable}, waits)
+		}
 		l.Releases = g.releases(lockflow.Lock{Family: family, Address: w.variable}, func(lwp int) bool {
 			o := waits[lwp]
 			return o != nil && o.Lock == id
 		}, waits)
 	}
+}
+
+// acquiring are the threads in a call that acquires a lock which do not wait for anything that is known.
+func (g *gatherer) acquiring(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
+	var out []int
+	for _, t := range g.from.waits.holders.flows.look.Acquiring(lock) {
+		if waits[t.ID] == nil {
+			out = append(out, t.ID)
+		}
+	}
+	return out
 }
 
 // holderWaits reports whether a thread waits that a lock names as its owner, or whose code shows that it has it.
@@ -88,16 +102,13 @@ func (g *gatherer) releases(
 	joining := g.joining()
 	for i := range g.pic.Tasks {
 		t := &g.pic.Tasks[i]
-		begins := g.begins(t, waits) && !seen[t.Thread]
-		joins := t.Kind == picture.TaskImplicit && joining[t.Region]
-		if !begins && !joins && !t.Pending() || t.Function == nil || t.Function.Address == nil {
+		joins := t.Kind == picture.TaskImplicit && (joining[t.Region] || g.begins(t, waits) && !seen[t.Thread])
+		if !joins && !t.Pending() || t.Function == nil || t.Function.Address == nil {
 			continue
 		}
 		r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock)
 		switch {
 		case !ok:
-		case begins:
-			out = append(out, releaseCandidate{r, t.Thread, ""})
 		case joins:
 			out, joining[t.Region] = append(out, releaseCandidate{r, 0, ""}), false
 		default:
@@ -135,12 +146,16 @@ func (g *gatherer) joining() map[picture.ID]bool {
 	return out
 }
 
-// begins reports whether a thread is about to execute an implicit task, as far as its stack shows: it does not wait,
-// and is in none of the program's functions.
+// begins reports whether a thread may be about to execute an implicit task: it is in none of the program's functions,
+// and does not wait, or waits at the end of a region and is not known to have arrived there. LLVM's workers wait for
+// the next region where they have waited for the end of the last one.
 func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 	n := g.from.roster.byLWP[t.Thread]
-	if t.Kind != picture.TaskImplicit || n == nil || t.Thread == 0 || waits[t.Thread] != nil ||
-		n.info.Role == rtl.RoleIdle {
+	if n == nil || t.Thread == 0 || n.info.Role == rtl.RoleIdle {
+		return false
+	}
+	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || slices.ContainsFunc(g.facts.Barriers,
+		func(b picture.Barrier) bool { return b.ID == w.Barrier && slices.Contains(b.Arrived, t.Thread) })) {
 		return false
 	}
 	return !slices.Contains(g.from.reach.stacks.stackOf(n).kinds, kindUser)

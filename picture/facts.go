@@ -149,6 +149,9 @@ type Lock struct {
 	// Releases are calls by which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock whose holder waits.
 	Releases []Release `json:"releases,omitempty"`
+	// Acquiring are LWPs in a call that acquires the lock which are not known to wait: they may have just got it.
+	// Only where Holders are told by the code, and one of them waits.
+	Acquiring []int `json:"acquiring,omitempty"`
 }
 
 // Release is a call by which a thread, or a task that is not begun, may release a lock that it has not acquired.

@@ -43,13 +43,15 @@ type Look struct {
 	indexes map[string]*index
 	held    map[Lock][]Holder
 	open    map[string]*releases // by family
+
+	acquiring map[string]map[uint64][]*Thread // by family and lock
 }
 
 // NewLook asks about the threads that the function lists, which is called at most once for
 // each family of locks.
 func NewLook(p *Program, threads func() []*Thread) *Look {
 	return &Look{p: p, threads: threads, indexes: map[string]*index{}, held: map[Lock][]Holder{},
-		open: map[string]*releases{}}
+		open: map[string]*releases{}, acquiring: map[string]map[uint64][]*Thread{}}
 }
 
 // Holders lists the threads that have a lock, or may have it, the best first. It is the same

@@ -421,6 +421,44 @@ func (p *Program) releasesIn(
 	}
 }
 
+// Acquiring lists the threads that are in a call which acquires a lock.
+func (l *Look) Acquiring(lock Lock) []*Thread {
+	x := l.acquiring[lock.Family]
+	if x == nil {
+		x = map[uint64][]*Thread{}
+		l.acquiring[lock.Family] = x
+		for _, t := range l.threads() {
+			if address, ok := l.p.acquires(t, lock.Family); ok {
+				x[address] = append(x[address], t)
+			}
+		}
+	}
+	return x[lock.Address]
+}
+
+// acquires is the lock of a family that the call under way of a thread's innermost function acquires.
+func (p *Program) acquires(t *Thread, family string) (address uint64, ok bool) {
+	i := slices.IndexFunc(t.Frames, func(fr Frame) bool { return fr.User })
+	if i < 0 || p.classAt(t.Frames[i].lookup()) == Opaque {
+		return 0, false
+	}
+	f := p.functionAt(t.Frames[i].lookup())
+	if f == nil {
+		return 0, false
+	}
+	at := p.PointOf(t, i)
+	s, isCall := f.flow.SiteAt(at)
+	if !isCall {
+		return 0, false
+	}
+	c := p.sitesOf(f)[s.Index]
+	if c.kind != calleeListed || c.call.Family != family || !c.call.Set || c.call.Arg < 0 || c.call.Arg >= len(s.Args) {
+		return 0, false
+	}
+	address, _, ok = f.flow.Value(s, s.Args[c.call.Arg], at)
+	return address, ok
+}
+
 // releases are the releases of one family that threads may come to without acquiring the lock before.
 type releases struct {
 	byAddress map[uint64][]Release

@@ -5445,7 +5445,10 @@ type Lock struct {
 	OwnerAt *Frame `protobuf:"bytes,17,opt,name=owner_at,json=ownerAt,proto3" json:"owner_at,omitempty"`
 	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a lock
 	// whose holder waits.
-	Releases      []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
+	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
+	// LWPs in a call that acquires the lock which are not known to wait: they may have just got it. Only
+	// where holders are told by the code, and one of them waits.
+	Acquiring     []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5595,6 +5598,13 @@ func (x *Lock) GetOwnerAt() *Frame {
 func (x *Lock) GetReleases() []*Release {
 	if x != nil {
 		return x.Releases
+	}
+	return nil
+}
+
+func (x *Lock) GetAcquiring() []int64 {
+	if x != nil {
+		return x.Acquiring
 	}
 	return nil
 }
@@ -8587,7 +8597,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xb6\x04\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xd4\x04\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -8608,7 +8618,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"mayRelease\x12&\n" +
 	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12)\n" +
 	"\bowner_at\x18\x11 \x01(\v2\x0e.ompd.v1.FrameR\aownerAt\x12,\n" +
-	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleasesB\n" +
+	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleases\x12\x1c\n" +
+	"\tacquiring\x18\x12 \x03(\x03R\tacquiringB\n" +
 	"\n" +
 	"\b_waiting\"s\n" +
 	"\aRelease\x12\x16\n" +

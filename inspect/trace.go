@@ -52,7 +52,13 @@ type tracer struct {
 	stacks *stacks
 	waits  *nativeWaits
 	reach  *reach
+
+	followed int // waits that the runtime counts, and whose code was followed
 }
+
+// maxFollowed bounds the waits at barriers, and for tasks, whose code is followed: 3 ms of processor time each. That
+// these are waits shows from what the runtime counts, too.
+const maxFollowed = 64
 
 // traced is a thread whose trace is made.
 type traced struct {
@@ -72,7 +78,13 @@ func (tr *tracer) find(t *picture.Thread, n *native) traced {
 	switch loop := tr.waits.spins.loops[n]; {
 	case idle:
 	case out.inside:
-		if t.State != nil && t.State.Name.Waits() {
+		if t.State == nil || !t.State.Name.Waits() {
+			break
+		}
+		if t.State.Name.Counted() && !tr.roster.asleep(n.lwp) {
+			tr.followed++
+		}
+		if tr.followed <= maxFollowed || !t.State.Name.Counted() {
 			out.spins = tr.waits.spins.inRuntime(n)
 		}
 	case w.Kind == picture.WaitFlag || w.Kind == picture.WaitNothing:
@@ -148,7 +160,9 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 	switch {
 	case p.Spins != nil:
 		p.Stack = tr.ownStackFrom(st, user)
-		p.Timed = !p.Inside && tr.sleeps(st)
+		if p.Timed = !p.Inside && tr.sleeps(st); p.Timed { // it may count its turns
+			p.Registers = tr.callerText(st, user, words)
+		}
 	case p.Inside:
 		if p.Role != picture.RoleIdle && !p.Hidden {
 			p.Registers = tr.callerText(st, user, words)
@@ -158,10 +172,10 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 		user = mpi
 		p.Stack, p.Timed = tr.ownStackFrom(st, mpi), true
 		p.Registers = tr.callerText(st, mpi, words)
-	case waits && w.timed: // the time limit is in memory, too
-		p.Timed, p.Registers = true, ownRegisters(st.registersOf(user))
 	case arch.Sleeps(regs), arch.Restarts(regs) && tr.sleeps(st):
 		p.Timed, p.Registers = true, tr.callerText(st, user, words)
+	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
+		p.Timed, p.Registers = true, ownRegisters(st.registersOf(user))
 	case p.Blocked:
 		p.Registers = tr.callerText(st, user, words)
 	default:

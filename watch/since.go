@@ -118,7 +118,8 @@ func movedSince(old, now *picture.ThreadTrace) (list []string) {
 	}
 	// Else it was seen at two places of one loop.
 	alike := known && now.Inside == old.Inside && now.Timed == old.Timed
-	moved("registers", alike && now.Spins == nil && old.Spins == nil && differ(old.Registers, now.Registers))
+	moved("registers", alike && (now.Timed || now.Spins == nil && old.Spins == nil) &&
+		differ(old.Registers, now.Registers))
 	moved("memory", alike && (differ(old.Frames, now.Frames) || differ(old.Written, now.Written)))
 	moved("lock", differ(old.Lock, now.Lock))
 	moved("awaited words", spins && !now.Spins.Same(old.Spins))

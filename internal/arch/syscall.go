@@ -138,6 +138,18 @@ func Sleeps(r *callbacks.Registers) bool {
 	return (name == "nanosleep" || name == "clock_nanosleep") && InCall(r)
 }
 
+// HasLimit reports whether the thread is in a futex wait with a time limit, or has just returned from one.
+func HasLimit(r *callbacks.Registers) bool {
+	if r.Arch != callbacks.ArchX86_64 || r.Syscall != x86Futex || r.SyscallArgs[3] == 0 {
+		return false
+	}
+	switch r.SyscallArgs[1] &^ futexFlags & 0xffffffff {
+	case futexWait, futexLockPI, futexWaitBitset, futexRequeuePI, futexLockPI2:
+		return true
+	}
+	return false
+}
+
 // Restarts reports whether the thread is in a system call that goes on with one that a stop has
 // interrupted: with which cannot be told from the registers.
 func Restarts(r *callbacks.Registers) bool {

@@ -181,7 +181,7 @@ func TestRunStops(t *testing.T) {
 // TestRunStopsAlone stops the program alone, for longer than --hang-after: that is no
 // hang, and run does not stop with it.
 func TestRunStopsAlone(t *testing.T) {
-	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	s := startShell(t, `"$@"; echo ended=$?`, "ompd-inspect", "run", "--hang-after", "1s", "--", "env",
 		"LD_LIBRARY_PATH="+omptest.RuntimeOf(t, 16).Dir, exe, "wait")
 	s.expect("READY")

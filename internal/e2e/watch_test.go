@@ -110,7 +110,8 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 				}
 				return
 			}
-			if status != cli.ExitStuck && status != cli.ExitSpinning { // that depends on the processor's speed
+			// That depends on the processor's speed, and on whether they are seen between two waits.
+			if status != cli.ExitStuck && status != cli.ExitSpinning && status != cli.ExitUnknown {
 				t.Errorf("exit status %d: %+v", status, looks[len(looks)-1].Result)
 			}
 		})

@@ -132,10 +132,10 @@ func EndlessWait(r *callbacks.Registers, private bool) bool {
 }
 
 // Sleeps reports whether the thread is in a system call that lets time pass and does nothing
-// else.
+// else, or has just returned from one.
 func Sleeps(r *callbacks.Registers) bool {
 	name := SyscallName(r.Arch, r.Syscall)
-	return (name == "nanosleep" || name == "clock_nanosleep") && InCall(r)
+	return name == "nanosleep" || name == "clock_nanosleep"
 }
 
 // HasLimit reports whether the thread is in a futex wait with a time limit, or has just returned from one.

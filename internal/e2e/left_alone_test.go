@@ -45,7 +45,7 @@ func aloneRuns(t *testing.T) (out []aloneRun) {
 		{Flags: []string{"-O0"}}, {Flags: []string{"-O2"}},
 		{Flags: []string{"-O0"}, Compiler: omptest.GCC}, {Flags: []string{"-O2"}, Compiler: omptest.GCC},
 	} {
-		b.Program, b.Flags = "healthy_alone", append(b.Flags, "-g", "-lm")
+		b.Program, b.Flags = "healthy_alone", append(b.Flags, "-g", "-Wl,--no-as-needed", "-lm")
 		rt, family := omptest.RuntimeOf(t, 16), "libomp"
 		if b.Compiler == omptest.GCC {
 			rt, family = omptest.Libgomp(t), "libgomp"

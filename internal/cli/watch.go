@@ -30,6 +30,9 @@ progress" if none of them ran, or those that did wait for one that sleeps for a 
 or waits for input or another process; "unknown" if threads ran, or had something to
 do, and nothing shows whether they made progress.
 
+Without progress, it ends with the cause: a verdict of a hang, or the threads that all
+others wait for in the end, with what they do and the locks that they hold.
+
 Exit status: 0 progress, 3 no progress, 4 spinning, 5 unknown; 1 the process
 could not be read or has ended, 2 wrong usage.
 

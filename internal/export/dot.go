@@ -54,6 +54,9 @@ func dotThread(lwp int, t *picture.Thread) string {
 	if n := phrase.Numbers(*t); n != "" {
 		s = "thread " + n + " (" + s + ")"
 	}
+	if t.WaitKind == picture.WaitSleep {
+		s += "\nsleeps (" + phrase.Sleeping(t.WaitName, t.Sleep) + ")"
+	}
 	if f, ok := phrase.InnermostUser(t.UserStack); ok {
 		s += "\n" + phrase.Where(f)
 	}

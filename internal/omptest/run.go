@@ -115,13 +115,30 @@ func (p *Process) AwaitSleep(tb testing.TB) {
 	}
 }
 
+// AwaitTimed waits until a thread is in a system call in which only time passes, where the program does not wait
+// for that itself.
+func (p *Process) AwaitTimed(tb testing.TB) {
+	tb.Helper()
+	in := func(lwp int) bool {
+		return p.inCall(lwp, unix.SYS_CLOCK_NANOSLEEP) || p.inCall(lwp, unix.SYS_NANOSLEEP)
+	}
+	for begin := time.Now(); !slices.ContainsFunc(p.Truth.Program.LWPs, in); time.Sleep(time.Millisecond) {
+		if time.Since(begin) > settleTime {
+			tb.Fatalf("%s: no thread comes to sleep", p.Exe)
+		}
+	}
+}
+
+// inCall reports whether a thread is in a system call.
+func (p *Process) inCall(lwp, call int) bool {
+	now, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", p.PID, lwp))
+	return err == nil && bytes.HasPrefix(now, fmt.Appendf(nil, "%d ", call))
+}
+
 // awaitCall waits until a thread is in one of some system calls.
 func (p *Process) awaitCall(tb testing.TB, lwp int, calls ...int) {
 	tb.Helper()
-	in := func(call int) bool {
-		now, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", p.PID, lwp))
-		return err == nil && bytes.HasPrefix(now, fmt.Appendf(nil, "%d ", call))
-	}
+	in := func(call int) bool { return p.inCall(lwp, call) }
 	for begin := time.Now(); !slices.ContainsFunc(calls, in); time.Sleep(time.Millisecond) {
 		if time.Since(begin) > settleTime {
 			tb.Fatalf("%s: LWP %d does not come to rest", p.Exe, lwp)

@@ -58,6 +58,10 @@ func threadsOf(pic *picture.Picture) map[int]*picture.Thread {
 func contendedLine(threads map[int]*picture.Thread, c waitgraph.Contended) string {
 	s := phrase.Target(c.Target) + ": "
 	switch n := len(c.Holders); {
+	case n == 0 && len(c.Possible) == 1:
+		s += "its holder is not known: perhaps " + holderText(threads, c.Possible[0])
+	case n == 0 && len(c.Possible) > 1:
+		s += fmt.Sprintf("its holder is not known: by their code, %d threads may hold it", len(c.Possible))
 	case n == 0:
 		s += "its holder is not known: " + c.Unknown
 	default:
@@ -95,7 +99,9 @@ func holderText(threads map[int]*picture.Thread, h waitgraph.Holder) string {
 		}
 		s += ", acquired at " + at
 	}
-	if h.Certainty != picture.Certain {
+	if h.Certainty == picture.Possible {
+		s += ", on some paths through its code"
+	} else if h.Certainty != picture.Certain {
 		s += " (" + string(h.Certainty) + ")"
 	}
 	return s

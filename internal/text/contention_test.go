@@ -43,6 +43,11 @@ func TestContention(t *testing.T) {
 	if got := Contention(pic); len(got) != 1 || !strings.Contains(got[0], "slow.c:12 (likely); 3 threads wait") {
 		t.Errorf("%q", got)
 	}
+	pic.Facts.Locks[0].Holders[0].Certainty = picture.Possible
+	if got := Contention(pic); !slices.Equal(got, []string{"lock table: its holder is not known: perhaps thread 0 " +
+		"(LWP 100) in rehash slow.c:8, acquired at slow.c:12, on some paths through its code; 3 threads wait"}) {
+		t.Errorf("%q", got)
+	}
 	pic.Facts.Locks[0].Holders = nil
 	if got := Contention(pic); !slices.Equal(got, []string{"lock table: its holder is not known: no thread's code " +
 		"shows that it holds it; 3 threads wait"}) {

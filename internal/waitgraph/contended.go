@@ -13,6 +13,8 @@ type Contended struct {
 	Target  picture.WaitTarget
 	Waiters []int // LWPs
 	Holders []Holder
+	// Possible are the threads that may hold it, on some paths through their code, if no holder is known.
+	Possible []Holder
 	// Unknown explains why no holder is known; empty if one is.
 	Unknown string
 }
@@ -50,12 +52,16 @@ func Contention(pic *picture.Picture) []Contended {
 			at = len(out)
 			index[key] = at
 			c := Contended{Target: exclusive(w, l)}
-			c.Holders, c.Unknown = holdersOf(pic, l)
+			c.addHolders(pic, l)
 			out = append(out, c)
 		}
 		if l == nil || l.Owner != w.Thread || w.Asleep { // else it has just acquired it
 			out[at].Waiters = append(out[at].Waiters, w.Thread)
 		}
+	}
+	for i := range out {
+		c := &out[i] // one that waits for it does not hold it
+		c.Possible = slices.DeleteFunc(c.Possible, func(h Holder) bool { return slices.Contains(c.Waiters, h.LWP) })
 	}
 	out = slices.DeleteFunc(out, func(c Contended) bool { return len(c.Waiters) == 0 })
 	slices.SortStableFunc(out, func(a, b Contended) int { return cmp.Compare(len(b.Waiters), len(a.Waiters)) })
@@ -83,40 +89,37 @@ func exclusive(w *picture.Wait, l *picture.Lock) picture.WaitTarget {
 	return t
 }
 
-// holdersOf lists the threads that hold a lock, or explains why none is known.
-func holdersOf(pic *picture.Picture, l *picture.Lock) (list []Holder, unknown string) {
+// addHolders adds the threads that hold a lock, or explains why none is known.
+func (c *Contended) addHolders(pic *picture.Picture, l *picture.Lock) {
 	switch {
 	case l == nil:
-		return nil, "what the runtime keeps of it could not be read"
-	case l.Gone != "":
-		unknown = l.Gone
+		c.Unknown = "what the runtime keeps of it could not be read"
+		return
 	case l.OwnerGone:
-		return nil, "the thread that acquired it has ended"
-	case l.Owner != 0:
-		return []Holder{{l.Owner, picture.Certain, l.OwnerAt}}, ""
+		c.Unknown = "the thread that acquired it has ended"
+		return
+	case l.Owner != 0 && l.Gone == "":
+		c.Holders = []Holder{{l.Owner, picture.Certain, l.OwnerAt}}
+		return
 	}
-	sure := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
-		return h.Certainty == picture.Possible
-	})
-	for _, h := range sure {
-		list = append(list, Holder{h.Thread, h.Certainty, h.Taken})
+	for _, h := range l.Holders {
+		if h.Certainty == picture.Possible {
+			c.Possible = append(c.Possible, Holder{h.Thread, h.Certainty, h.Taken})
+		} else {
+			c.Holders = append(c.Holders, Holder{h.Thread, h.Certainty, h.Taken})
+		}
 	}
-	switch possible := len(l.Holders); {
-	case len(sure) > 0, unknown != "":
+	switch c.Unknown = l.Gone; {
+	case len(c.Holders) > 0, c.Unknown != "":
 	case l.Implementation == "mutex": // its code is not searched
-		unknown = "the mutex names no owner"
-	case possible == 1:
-		unknown = fmt.Sprintf("LWP %d may hold it, on some paths through its code", l.Holders[0].Thread)
-	case possible > 1:
-		unknown = fmt.Sprintf("%d threads may hold it, on some paths through their code", possible)
+		c.Unknown = "the mutex names no owner"
 	case !pic.Facts.StacksWhole:
-		unknown = "not all stacks could be followed"
+		c.Unknown = "not all stacks could be followed"
 	case !l.Held && l.Implementation != string(picture.WaitFlag):
-		unknown = "it is being handed over"
+		c.Unknown = "it is being handed over"
 	default:
-		unknown = "no thread's code shows that it holds it"
+		c.Unknown = "no thread's code shows that it holds it"
 	}
-	return list, unknown
 }
 
 // Holdings lists by LWP what each thread holds and others wait for.

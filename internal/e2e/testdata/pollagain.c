@@ -2,8 +2,12 @@
 #include <omp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <unistd.h>
 
 int main(void) {
+  int ends[2];
+  if (pipe(ends))
+    return 3;
 #pragma omp parallel num_threads(2)
   {
 #pragma omp barrier
@@ -12,7 +16,8 @@ int main(void) {
       puts("ready");
       fflush(stdout);
     }
-    poll(NULL, 0, -1);
+    struct pollfd wait = {ends[0], POLLIN, 0};
+    poll(&wait, 1, -1);
 #pragma omp barrier
   }
   return 0;

@@ -11,13 +11,13 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 )
 
-// gcPercent lets the heap of this short-lived process grow to 40 MiB before memory
-// is collected for the first time, which few targets need, but not beyond
-// memoryLimit bytes if that can be helped: a program may have a million tasks.
-const (
-	gcPercent   = 1000
-	memoryLimit = 96 << 20
-)
+// gcPercent lets the heap of this short-lived process grow to 40 MiB before the first
+// collection, as few looks need more.
+const gcPercent = 1000
+
+// memoryLimit, in bytes, makes collections start earlier where a look needs much more, as for a
+// program with a million tasks.
+const memoryLimit = 96 << 20
 
 func main() {
 	debug.SetGCPercent(gcPercent)

@@ -186,7 +186,7 @@ func noRank(s jobSource, r *job.Report, err error) error {
 
 // printJob prints the page, and ends with its exit status.
 func (a *jobRun) printJob(r *job.Report, next string) error {
-	err := a.printJobWith(func(p report.JobPrinter) error { return p.Job(r, next) })
+	err := a.printWith(a.Stdout, func(p report.Printer) error { return p.Job(r, next) })
 	if err != nil {
 		return err
 	}
@@ -196,17 +196,6 @@ func (a *jobRun) printJob(r *job.Report, next string) error {
 		}
 	}
 	return nil
-}
-
-// printJobWith prints what is known of a job, in a format that has a form for that.
-func (a *jobRun) printJobWith(print func(report.JobPrinter) error) error {
-	return a.printWith(a.Stdout, func(p report.Printer) error {
-		jp, ok := p.(report.JobPrinter)
-		if !ok {
-			return usageError{fmt.Errorf("a job is printed as %s, %s or %s", report.Text, report.JSON, report.HTML)}
-		}
-		return print(jp)
-	})
 }
 
 // jobLook are the options of looks at ranks.

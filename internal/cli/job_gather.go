@@ -95,8 +95,6 @@ func (a *jobRun) showEarly(g *gathering, s jobSource, after time.Duration) {
 	if err != nil {
 		return
 	}
-	if jp, ok := p.(report.JobPrinter); ok {
-		_ = jp.Job(r, s.next()) // the page that counts is still to come
-		fmt.Fprintln(a.Stderr)
-	}
+	_ = p.Job(r, s.next()) // the page that counts is still to come
+	fmt.Fprintln(a.Stderr)
 }

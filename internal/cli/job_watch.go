@@ -35,7 +35,7 @@ could be read, 2 wrong usage.`,
 
 // printProgress prints which ranks made progress, and ends with the exit status for that.
 func (a *jobRun) printProgress(r *job.Report, next string) error {
-	err := a.printJobWith(func(p report.JobPrinter) error { return p.Progress(r, next) })
+	err := a.printWith(a.Stdout, func(p report.Printer) error { return p.Progress(r, next) })
 	switch {
 	case err != nil:
 		return err

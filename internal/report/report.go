@@ -8,6 +8,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/job"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
@@ -45,6 +46,10 @@ type Printer interface {
 	Processes(list *picture.Processes) error
 	// Look prints one of several looks at a process. The last has the result.
 	Look(l *watch.Look) error
+	// Job prints a job of many ranks. The next command begins with next, for people.
+	Job(r *job.Report, next string) error
+	// Progress prints which ranks of a job made progress.
+	Progress(r *job.Report, next string) error
 }
 
 // Format is a form of output.

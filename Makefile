@@ -100,7 +100,9 @@ $(addprefix test-,$(JOBS)): test-%: deps-all
 short: ## run the tests that need nothing but Go, without a compiler or debugger in PATH
 	@.ci/bare $(TESTRUN) -short ./...
 
-race: deps ## run the tests of what has many goroutines with the race detector (needs gcc)
+race: deps ## run the tool once, and the tests of what has many goroutines, with the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) build -race -o $(BIN)-race ./cmd/ompd-inspect
+	$(BIN)-race testdata/golden/gnu-barrier/core.zst >/dev/null
 	@CGO_ENABLED=1 $(TESTRUN) -parallel 4 -race $(RACING)
 
 matrix: deps-all ## run all tests on every combination of compiler and runtime (about an hour)

@@ -176,7 +176,8 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 		p.Timed, p.Registers = true, tr.callerText(st, user, words)
 	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
 		p.Timed, p.Registers = true, ownRegisters(st.registersOf(user))
-	case regs.Syscall >= 0 && len(st.kinds) > 0 && st.kinds[0] == kindSystem: // what the C library leaves on the stack says nothing
+	case regs.Syscall >= 0 && len(st.kinds) > 0 && st.kinds[0] == kindSystem:
+		// What the C library leaves on the stack says nothing.
 		p.Registers = tr.callerText(st, user, words)
 	default:
 		p.Registers = ownRegisters(*regs) + tr.vectors(n) + tr.frameWords(st, user, regs.SP()-redZone, words.written)

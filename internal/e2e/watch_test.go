@@ -201,8 +201,8 @@ func TestWatchAtServer(t *testing.T) {
 	}
 }
 
-// TestWatchText prints a header, the changes and the verdict with what to type
-// next.
+// TestWatchText prints a header, the changes and the verdict with what all wait for
+// in the end.
 func TestWatchText(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Live})
@@ -211,7 +211,8 @@ func TestWatchText(t *testing.T) {
 	if status != cli.ExitStuck || errs != "" {
 		t.Errorf("exit status %d: %s", status, errs)
 	}
-	for _, w := range []string{"pid " + pid, "no progress in 0.", "still", "wait_", "next: ompd-inspect " + pid} {
+	for _, w := range []string{"pid " + pid, "no progress in 0.", "still", "wait_", " is in truth_end truth.h:",
+		"3 threads wait for it in the end"} {
 		if !strings.Contains(out, w) {
 			t.Errorf("no %q in\n%s", w, out)
 		}

@@ -118,7 +118,7 @@ func (e *chainEnd) line() string {
 }
 
 // doing is what a thread does and where: "sleeps (sleep) in relax fort.f90:25", "waits in a taskwait in main
-// x.c:7", "is at work in step x.c:12". w is its wait among the facts, nil if it has none.
+// x.c:7", "is in step x.c:12". w is its wait among the facts, nil if it has none.
 func doing(t *picture.Thread, w *picture.Wait) string {
 	s := "does what could not be read"
 	switch {
@@ -133,8 +133,11 @@ func doing(t *picture.Thread, w *picture.Wait) string {
 		s = "sleeps (" + phrase.Sleeping(t.WaitName, t.Sleep) + ")"
 	case t.State.Name.Waits():
 		s = "waits " + waitPhrase(*t)
-	case strings.HasPrefix(string(t.State.Name), "work_"):
-		s = "is at work"
+	case strings.HasPrefix(string(t.State.Name), "work_"): // whether it gets on there, is not for this to say
+		s = "is"
+		if _, ok := phrase.InnermostUser(t.UserStack); !ok {
+			s = "is in the program's code"
+		}
 	case t.State.Name == "overhead":
 		s = "is in the runtime"
 	default:

@@ -101,7 +101,7 @@ func (p *Process) settle(tb testing.TB) {
 	tb.Helper()
 	for _, th := range p.Truth.Threads {
 		if th.Function == "truth_end" {
-			p.awaitCall(tb, th.LWP, unix.SYS_PAUSE)
+			p.awaitCall(tb, []int{th.LWP}, unix.SYS_PAUSE)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (p *Process) settle(tb testing.TB) {
 func (p *Process) AwaitSleep(tb testing.TB) {
 	tb.Helper()
 	for _, lwp := range p.Truth.Program.LWPs {
-		p.awaitCall(tb, lwp, unix.SYS_PAUSE, unix.SYS_FUTEX)
+		p.awaitCall(tb, []int{lwp}, unix.SYS_PAUSE, unix.SYS_FUTEX)
 	}
 }
 
@@ -119,14 +119,7 @@ func (p *Process) AwaitSleep(tb testing.TB) {
 // for that itself.
 func (p *Process) AwaitTimed(tb testing.TB) {
 	tb.Helper()
-	in := func(lwp int) bool {
-		return p.inCall(lwp, unix.SYS_CLOCK_NANOSLEEP) || p.inCall(lwp, unix.SYS_NANOSLEEP)
-	}
-	for begin := time.Now(); !slices.ContainsFunc(p.Truth.Program.LWPs, in); time.Sleep(time.Millisecond) {
-		if time.Since(begin) > settleTime {
-			tb.Fatalf("%s: no thread comes to sleep", p.Exe)
-		}
-	}
+	p.awaitCall(tb, p.Truth.Program.LWPs, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP)
 }
 
 // inCall reports whether a thread is in a system call.
@@ -135,13 +128,15 @@ func (p *Process) inCall(lwp, call int) bool {
 	return err == nil && bytes.HasPrefix(now, fmt.Appendf(nil, "%d ", call))
 }
 
-// awaitCall waits until a thread is in one of some system calls.
-func (p *Process) awaitCall(tb testing.TB, lwp int, calls ...int) {
+// awaitCall waits until one of some threads is in one of some system calls.
+func (p *Process) awaitCall(tb testing.TB, lwps []int, calls ...int) {
 	tb.Helper()
-	in := func(call int) bool { return p.inCall(lwp, call) }
-	for begin := time.Now(); !slices.ContainsFunc(calls, in); time.Sleep(time.Millisecond) {
+	in := func(lwp int) bool {
+		return slices.ContainsFunc(calls, func(call int) bool { return p.inCall(lwp, call) })
+	}
+	for begin := time.Now(); !slices.ContainsFunc(lwps, in); time.Sleep(time.Millisecond) {
 		if time.Since(begin) > settleTime {
-			tb.Fatalf("%s: LWP %d does not come to rest", p.Exe, lwp)
+			tb.Fatalf("%s: LWP %v does not come to rest", p.Exe, lwps)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func doing(t *picture.Thread, w *picture.Wait) string {
 		s = "sleeps (" + phrase.Sleeping(t.WaitName, t.Sleep) + ")"
 	case t.State.Name.Waits():
 		s = "waits " + waitPhrase(*t)
-	case strings.HasPrefix(string(t.State.Name), "work_"): // whether it makes progress there, is not for this to say
+	case strings.HasPrefix(string(t.State.Name), "work_"): // a look does not show whether it makes progress
 		s = "is"
 		if _, ok := phrase.InnermostUser(t.UserStack); !ok {
 			s = "is in the program's code"

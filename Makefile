@@ -127,9 +127,10 @@ ompd-suite: DIR = /tmp/ompd-inspect-ompd-suite
 ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LLVM's library and ours (RELEASES=19 18 17)
 	testdata/ompd-suite/run.sh $(DIR) $(RELEASES)
 
-soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
-	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 OMPD_HANDOVER_ROUNDS=200 \
-	$(TEST) -v -run '^(TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e
+soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
+	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
+	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
+	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e
 
 soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
 	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e

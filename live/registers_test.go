@@ -68,3 +68,50 @@ for t in gdb.selected_inferior().threads():
 		t.Errorf("compared %d threads; the look has %d\n%s", compared, len(ids), out)
 	}
 }
+
+// TestVectorRegisters looks at a thread that adds floating-point numbers and at one that does nothing, both in loops
+// that change no general register: the registers of the first are different in the end, those of the second never.
+func TestVectorRegisters(t *testing.T) {
+	prog := startProgram(t, "vectors.c")
+	p := openProcess(t, prog.pid, Options{})
+	var adds, stays uint64
+	if _, err := fmt.Sscan(line(t, prog.out), &adds, &stays); err != nil {
+		t.Fatal(err)
+	}
+	type seen struct{ add, stay, general string }
+	look := func() (now seen) {
+		t.Helper()
+		_, err := p.Look(background, func(target callbacks.Target) error {
+			vectors := func(lwp uint64) string {
+				b, err := target.(callbacks.VectorReader).VectorRegisters(callbacks.LWP(lwp))
+				if err != nil {
+					return ""
+				}
+				return string(b)
+			}
+			regs, err := target.(callbacks.RegisterReader).Registers(callbacks.LWP(adds))
+			regs.SetPC(0)
+			now = seen{vectors(adds), vectors(stays), fmt.Sprint(regs.Values)}
+			return err
+		})
+		if err != nil || now.add == "" || now.stay == "" {
+			t.Fatalf("%d and %d bytes, %v", len(now.add), len(now.stay), err)
+		}
+		return now
+	}
+	const least = 20
+	first := look()
+	for n := 1; ; n++ {
+		now := look()
+		if now.stay != first.stay {
+			t.Fatal("the vector registers of a thread that does nothing are different")
+		}
+		if now.general != first.general {
+			t.Fatal("the general registers are different")
+		}
+		if n >= least && now.add != first.add {
+			break
+		}
+	}
+	prog.finish()
+}

@@ -45,20 +45,25 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 		program, want string
 		status        int
 		args          []string
+		flags         []string // of the compiler; empty: the usual ones
 	}{
-		{"barrier", watch.Stuck, cli.ExitStuck, nil},
-		{"tasks_deps", watch.Stuck, cli.ExitStuck, nil},
-		{"idle", watch.Stuck, cli.ExitStuck, nil},
-		{"pthreads", watch.Stuck, cli.ExitStuck, nil},
-		{"spinning", watch.Spinning, cli.ExitSpinning, nil},
-		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}},
-		{"loops", watch.Progress, cli.ExitOK, []string{"barriers"}},
-		{"loops", watch.Progress, cli.ExitOK, []string{"dynamic"}},
-		{"loops", watch.Spinning, cli.ExitSpinning, []string{"flag"}},
-		{"fork_loop", watch.Progress, cli.ExitOK, nil},
+		{"barrier", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"tasks_deps", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"idle", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"pthreads", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"spinning", watch.Spinning, cli.ExitSpinning, nil, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"barriers"}, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"dynamic"}, nil},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"flag"}, nil},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O0", "-g"}},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O2", "-g"}},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O0", "-g"}},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O2", "-g"}},
+		{"fork_loop", watch.Progress, cli.ExitOK, nil, nil},
 	} {
-		t.Run(strings.Join(append([]string{c.program}, c.args...), "/"), func(t *testing.T) {
-			b.Program = c.program
+		t.Run(strings.Join(append(append([]string{c.program}, c.args...), c.flags...), "/"), func(t *testing.T) {
+			b.Program, b.Flags = c.program, c.flags
 			run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live, Args: c.args}
 			pid := 0
 			if c.program == "fork_loop" {

@@ -1,5 +1,6 @@
 /* Two threads that never leave their loop: they compute, pass barriers, take shares of loops, wait
- * for a flag or poll. */
+ * for a flag, poll, or wait at a barrier of the program's own, of more threads than there are: without optimization,
+ * that loop has several places with different registers. */
 #include "truth.h"
 
 static volatile int never;
@@ -40,11 +41,21 @@ static void poll(void) {
     nanosleep(&look, NULL);
 }
 
+static void meet(void) {
+  static int came, turn;
+  int now = __atomic_load_n(&turn, __ATOMIC_SEQ_CST);
+  if (__atomic_add_fetch(&came, 1, __ATOMIC_SEQ_CST) == omp_get_num_threads() + 1)
+    __atomic_add_fetch(&turn, 1, __ATOMIC_SEQ_CST);
+  else
+    while (__atomic_load_n(&turn, __ATOMIC_SEQ_CST) == now)
+      ;
+}
+
 int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*loop)(void);
-  } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}};
+  } loops[] = {{"compute", compute}, {"barriers", barriers}, {"dynamic", dynamic}, {"flag", flag}, {"poll", poll}, {"meet", meet}};
   const char *fd = getenv("OMPD_READY_FD");
   truth_init(argc, argv, __FILE__);
 #pragma omp parallel num_threads(2)

@@ -27,14 +27,13 @@ func TestVersionOf(t *testing.T) {
 		settings        []debug.BuildSetting
 		version, commit string
 	}{
-		"go install at a version": {module: "v1.2.3", version: "v1.2.3", commit: "unknown"},
-		"a tree without a clone":  {module: "(devel)", version: "(devel)", commit: "unknown"},
-		"nothing is known":        {version: "unknown", commit: "unknown"},
-		"a clone":                 {module: "v1.2.3", settings: clean, version: "v1.2.3", commit: "832bf42abcde"},
-		"a changed clone": {module: "v1.2.3", settings: dirty, version: "v1.2.3",
-			commit: "832bf42abcde+dirty"},
-		"a release":                {"v2.0.0", "v1.2.3", clean, "v2.0.0", "832bf42abcde"},
-		"a release from a tarball": {"v2.0.0", "(devel)", nil, "v2.0.0", "unknown"},
+		"go install":        {module: "v1.2.3", version: "v1.2.3", commit: "unknown"},
+		"a tarball":         {module: "(devel)", version: "(devel)", commit: "unknown"},
+		"nothing is known":  {version: "unknown", commit: "unknown"},
+		"a clone":           {module: "v1.2.3", settings: clean, version: "v1.2.3", commit: "832bf42abcde"},
+		"a changed clone":   {module: "v1.2.3", settings: dirty, version: "v1.2.3", commit: "832bf42abcde+dirty"},
+		"a release":         {"v2.0.0", "v1.2.3", clean, "v2.0.0", "832bf42abcde"},
+		"a release tarball": {"v2.0.0", "(devel)", nil, "v2.0.0", "unknown"},
 	} {
 		info := &debug.BuildInfo{Main: debug.Module{Version: c.module}, Settings: c.settings}
 		if version, commit := versionOf(c.release, info); version != c.version || commit != c.commit {

@@ -25,7 +25,6 @@ var clocks = map[string]string{
 	"internal/generated.run.follow":       "random programs are looked at in random moments",
 	"internal/generated.limited":          "a limit on a look that never ends",
 	"internal/generated.run.standstill":   "a program that has a hang is watched before that is believed",
-	"internal/omptest.Process.AwaitTimed": "the poll for where a thread is, which nobody tells",
 	"internal/omptest.Process.awaitCall":  "the poll for where a thread is, which nobody tells",
 	"internal/e2e.TestStdioEnds":          "a limit on a server that never ends",
 	"internal/e2e.lifetime":               "how long the tool runs, to kill it somewhere in between",

@@ -26,7 +26,7 @@ LONGEST := ./internal/e2e ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/lib
 TESTFLAGS := -count=1 -timeout 0 -vet off
 TEST := $(GO) test $(TESTFLAGS)
 # Prints and counts the results of go test; SUM=FILE has both numbers appended to a file.
-TESTRUN := $(GO) run ./internal/testrun $(addprefix -sum ,$(SUM)) $(TESTFLAGS)
+TESTRUN := $(GO) run ./internal/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages that many goroutines or threads share.

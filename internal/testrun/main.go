@@ -1,6 +1,6 @@
 // Testrun runs go test, shows its results, and counts them.
 //
-//	testrun [-sum FILE] ARGUMENTS OF GO TEST
+//	testrun [-sum FILE] -- ARGUMENTS OF GO TEST
 //
 // It prints a line for each package, the output of the tests that failed, the packages and tests
 // that took longest, and at the end a line "N passed, N failed". The exit status is 1 if a test or

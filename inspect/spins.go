@@ -45,6 +45,11 @@ func (s *spins) on(n *native) (wait, bool) {
 	}
 	cfg := s.config(&regs, st)
 	cfg.Waits = tries
+	slept := false
+	cfg.Passes = func(name string) bool {
+		slept = slept || rtl.Sleeps(name)
+		return rtl.LetsTimePass(name)
+	}
 	loop := spin.Find(cfg, &regs)
 	s.loops[n] = loop
 	switch {
@@ -52,6 +57,8 @@ func (s *spins) on(n *native) (wait, bool) {
 		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
 		return wait{}, false
 	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
+		return wait{}, false
+	case len(loop.Words) == 0 && slept: // it has nothing to do until the process ends
 		return wait{}, false
 	case len(loop.Words) == 0:
 		return s.endless(loop.PC)

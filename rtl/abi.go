@@ -201,14 +201,21 @@ func HandlerSetters() []string {
 }
 
 // idleCalls are functions of the C library that do nothing but let time pass, and return 0.
-var idleCalls = []string{
-	"sched_yield", "pthread_yield", "thrd_yield", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "sleep",
-}
+var idleCalls = append([]string{"sched_yield", "pthread_yield", "thrd_yield"}, sleepCalls...)
+
+// sleepCalls are those that return after a time.
+var sleepCalls = []string{"usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "sleep"}
 
 // LetsTimePass reports whether the function of that name does nothing but let time pass.
 func LetsTimePass(name string) bool {
 	name, _, _ = strings.Cut(name, "@")
 	return slices.Contains(idleCalls, strings.TrimLeft(name, "_"))
+}
+
+// Sleeps reports whether the function of that name lets a time pass that it was given.
+func Sleeps(name string) bool {
+	name, _, _ = strings.Cut(name, "@")
+	return slices.Contains(sleepCalls, strings.TrimLeft(name, "_"))
 }
 
 // quietCalls are functions that compilers call, or that tell the program something about its

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
@@ -28,7 +29,7 @@ var aloneWays = []struct {
 	{"integral", false}, {"roots", false}, {"histogram", false}, {"one_lock", false}, {"sections", false},
 	{"counts", false}, {"relax", false}, {"turns", false}, {"napper", true}, {"ticking", true}, {"dynamic", false},
 	{"tasks", false}, {"buffer", false}, {"input", true}, {"sleeper", true}, {"limited", true}, {"server", true},
-	{"parent", true},
+	{"parent", true}, {"idle", true},
 }
 
 // aloneRun is one healthy program, built in one way, on one runtime.
@@ -153,6 +154,11 @@ func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 	count := map[string]int{}
 	list, _ := watched(t, cmd.Process.Pid, "--interval", "200ms", "--count", strconv.Itoa(looks))
 	for _, l := range list {
+		for _, v := range l.Picture.Verdicts {
+			if v.Severity == picture.SeverityHang {
+				t.Errorf("%s, look %d: %s", a.name, l.Number, v.Kind)
+			}
+		}
 		if l.Change == nil {
 			continue
 		}

@@ -202,6 +202,13 @@ static void sleeper(int me) {
 #pragma omp barrier
 }
 
+/* Nothing is left to do: each thread sleeps, again and again, until the process ends. */
+static void idle(int me) {
+  (void)me;
+  for (;;)
+    sleep(LIMIT_S);
+}
+
 static void limited(int me) {
   struct timespec t;
   if (me == 0)
@@ -243,7 +250,7 @@ int main(int argc, char **argv) {
       {"integral", integral}, {"roots", roots},     {"histogram", histogram}, {"one_lock", one_lock}, {"sections", sections},
       {"counts", counts},     {"relax", relax},     {"turns", turns},         {"napper", napper},     {"ticking", ticking},
       {"dynamic", dynamic},   {"tasks", tasks},     {"buffer", buffer},       {"input", input},       {"sleeper", sleeper},
-      {"limited", limited},   {"server", server},   {"parent", parent},
+      {"limited", limited},   {"server", server},   {"parent", parent},     {"idle", idle},
   };
   void (*loop)(int) = NULL;
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)

@@ -25,7 +25,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -400,6 +399,8 @@ static inline void truth_trigger(const char *state, int n) {
   truth_end();
 }
 
+#include <sys/wait.h>
+
 /* Where no thread of the program may look on, as one that works could end what the others wait for,
  * a child is the program, and its parent looks on: truth_child forks it, and each of n threads calls
  * truth_watched before it waits. */
@@ -452,7 +453,7 @@ __attribute__((unused)) static void truth_child(int n) {
   }
   if (write(atoi(getenv("OMPD_READY_FD")), "READY\n", 6) != 6)
     _exit(3);
-  while (waitpid(child, NULL, 0) != child)
+  while (waitpid(child, NULL, 0) != child) /* it may be ended, as one that hangs */
     ;
   _exit(0);
 }

@@ -20,7 +20,7 @@ static int asleep(int pid, char *seen, size_t size) {
   return same && (atoi(now) == SYS_futex || atoi(now) == SYS_pause) && now[0] >= '0' && now[0] <= '9';
 }
 
-/* watch says that the child is in its place, and stays. */
+/* watch says that the child is in its place, and stays until it ends. */
 static void watch(int pid) {
   struct timespec look = {0, 1000000};
   char seen[128] = "";
@@ -30,7 +30,8 @@ static void watch(int pid) {
   if (fd && write(atoi(fd), "READY\n", 6) != 6)
     _exit(3);
   for (;;)
-    pause();
+    if (waitpid(pid, NULL, 0) == pid)
+      _exit(0);
 }
 
 /* born makes this process a child that ends with its parent, and writes the truth about it. */

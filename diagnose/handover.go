@@ -53,8 +53,7 @@ func (b *builder) addHelpers(w *picture.Wait, l *picture.Lock, x *needs) {
 }
 
 // mayHaveIt reports whether a thread that seems to wait for a lock may just have been given it, and not left the
-// runtime's code. A holder of which only the code is known proves that nobody has, unless another thread released
-// the lock.
+// runtime's code.
 func (x *index) mayHaveIt(w *picture.Wait, l *picture.Lock) bool {
 	switch {
 	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock:
@@ -97,7 +96,7 @@ func (d *drawer) helped(lwp int) bool {
 // freed reports whether a thread proceeds though it seems to hold what it waits for.
 func (d *drawer) freed(lwp int) bool {
 	w, l := d.waits[lwp], d.locks[lwp]
-	return l != nil && l.Owner == 0 && !d.isStuck(lwp) && d.anyHasIt(w, l)
+	return l != nil && l.Owner == 0 && l.HandedOver && !d.isStuck(lwp) && d.anyHasIt(w, l)
 }
 
 // handedOver finds locks whose holder waits, for the lock itself or for what those who wait for the lock must do, but

@@ -72,6 +72,7 @@ func TestHandover(t *testing.T) {
 		{"of one who may just have been given it", 2, func(s scene) {
 			l := s.lock("full")
 			none := 0
+			l.HandedOver = true
 			l.Waiting, l.Holders = &none, []picture.Holder{{Thread: 1, Certainty: picture.Certain, Evidence: "code"}}
 			s.waits(1, picture.WaitLock, "full")
 		}, nil},

@@ -267,7 +267,7 @@ func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 		switch {
 		case !ok:
 			b.releaserNeeds(w, l, x)
-		case b.anyHasIt(w, l):
+		case l.HandedOver && b.anyHasIt(w, l):
 		case h.Thread == w.Thread:
 			x.never = true
 		default:

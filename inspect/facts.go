@@ -37,8 +37,9 @@ type gatherer struct {
 	facts    *picture.Facts
 	locks    map[lockKey]int // index among the facts' locks
 	families map[string][]int
-	blank    bool                // a thread's stack and thread-local data are missing
-	claimed  map[picture.ID]bool // locks whose holder waits
+	blank    bool     // a thread's stack and thread-local data are missing
+	handed   []uint64 // functions that threads have handed to the runtime; nil before they are asked for
+	entered  []uint64 // functions that threads are in; nil before they are asked for
 }
 
 // lockKey tells apart what threads wait for as locks. Threads to which the same is
@@ -239,7 +240,9 @@ func (g *gatherer) mayRelease() {
 			l.Owner != 0 && !g.ownerWaits(l) {
 			continue
 		}
-		l.MayRelease = &picture.Candidates{Threads: g.releasers(family), Incomplete: g.blank}
+		l.MayRelease = &picture.Candidates{
+			Threads: g.releasers(family), Incomplete: g.blank || g.joiningMayRelease(family),
+		}
 		l.Leaves = g.from.waits.holders.leaves(*w, family, same)
 		g.countReaders(w, l, same)
 	}

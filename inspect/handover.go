@@ -22,11 +22,7 @@ const (
 
 // handovers finds the releases of the locks whose holders wait.
 func (g *gatherer) handovers() {
-	waits := map[int]*picture.Wait{}
-	g.claimed = map[picture.ID]bool{}
-	for i := range g.facts.Waits {
-		waits[g.facts.Waits[i].Thread] = &g.facts.Waits[i]
-	}
+	waits := g.waitsByThread()
 	index, done := map[picture.ID]int{}, map[picture.ID]bool{}
 	for i, l := range g.facts.Locks {
 		index[l.ID] = i
@@ -42,22 +38,46 @@ func (g *gatherer) handovers() {
 		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerGone || l.Gone != "" || !holderWaits(l, waits) {
 			continue
 		}
-		g.claimed[id] = true
-		if l.Owner == 0 {
-			l.Acquiring = g.acquiring(lockflow.Lock{Family: family, Address: w.variable}, waits)
+		lock := lockflow.Lock{Family: family, Address: w.variable}
+		if l.Owner == 0 && g.handsOver(lock) {
+			l.HandedOver, l.Acquiring = true, g.acquiring(lock, waits)
 		}
-		l.Releases = g.releases(lockflow.Lock{Family: family, Address: w.variable}, func(lwp int) bool {
+		l.Releases = g.releases(lock, func(lwp int) bool {
 			o := waits[lwp]
 			return o != nil && o.Lock == id
 		}, waits)
 	}
 }
 
+// handsOver reports whether the code of a function that threads are in, or have handed to the runtime, releases a lock
+// without acquiring it before, on some path from its beginning.
+func (g *gatherer) handsOver(lock lockflow.Lock) bool {
+	flows := g.from.waits.holders.flows
+	if slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+		_, ok := flows.program.FunctionReleases(entry, lock)
+		return ok
+	}) {
+		return true
+	}
+	if g.entered == nil {
+		g.entered = []uint64{}
+		for _, t := range flows.holding() {
+			g.entered = append(g.entered, flows.program.Entered(t)...)
+		}
+		slices.Sort(g.entered)
+		g.entered = slices.Compact(g.entered)
+	}
+	return slices.ContainsFunc(g.entered, func(entry uint64) bool {
+		r, ok := flows.program.FunctionReleases(entry, lock)
+		return ok && r.Known
+	})
+}
+
 // acquiring are the threads in a call that acquires a lock which do not wait for anything that is known.
 func (g *gatherer) acquiring(lock lockflow.Lock, waits map[int]*picture.Wait) []int {
 	var out []int
 	for _, t := range g.from.waits.holders.flows.look.Acquiring(lock) {
-		if waits[t.ID] == nil {
+		if w := waits[t.ID]; w == nil || w.Lock == "" {
 			out = append(out, t.ID)
 		}
 	}
@@ -87,7 +107,7 @@ func (g *gatherer) releases(
 	lock lockflow.Lock, waitsForIt func(lwp int) bool, waits map[int]*picture.Wait,
 ) []picture.Release {
 	var out, waiting []releaseCandidate
-	lh, seen := g.from.waits.holders, map[int]bool{}
+	lh := g.from.waits.holders
 	for _, r := range lh.flows.look.Releases(lock) {
 		lwp := r.Thread.ID
 		switch c := (releaseCandidate{r, lwp, ""}); {
@@ -97,25 +117,33 @@ func (g *gatherer) releases(
 		default:
 			out = append(out, c)
 		}
-		seen[lwp] = true
 	}
-	joining := g.joining()
 	for i := range g.pic.Tasks {
 		t := &g.pic.Tasks[i]
-		joins := t.Kind == picture.TaskImplicit && (joining[t.Region] || g.begins(t, waits) && !seen[t.Thread])
-		if !joins && !t.Pending() || t.Function == nil || t.Function.Address == nil {
+		if !t.Pending() || t.Function == nil || t.Function.Address == nil {
 			continue
 		}
-		r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock)
-		switch {
-		case !ok:
-		case joins:
-			out, joining[t.Region] = append(out, releaseCandidate{r, 0, ""}), false
-		default:
+		if r, ok := lh.flows.program.FunctionReleases(uint64(*t.Function.Address), lock); ok {
 			out = append(out, releaseCandidate{r, 0, t.ID})
 		}
 	}
+	if g.joins(waits) {
+		out = append(out, g.joining(lock)...)
+	}
 	return lh.listed(append(out, waiting...))
+}
+
+// joining is the call by which a thread that joins a team may release a lock that it has not acquired. The functions
+// of regions are those that threads have handed to the runtime. Which locks these find by their arguments is not
+// known: as the thread begins in a moment, it is taken for this one.
+func (g *gatherer) joining(lock lockflow.Lock) []releaseCandidate {
+	for _, entry := range g.regionFunctions() {
+		if r, ok := g.from.waits.holders.flows.program.FunctionReleases(entry, lock); ok {
+			r.Known = true
+			return []releaseCandidate{{Release: r}}
+		}
+	}
+	return nil
 }
 
 // listed are the first of some calls.
@@ -135,13 +163,39 @@ func (lh *lockHolders) listed(all []releaseCandidate) []picture.Release {
 	return out
 }
 
-// joining are the regions of which some members are not there yet: they will execute its function.
-func (g *gatherer) joining() map[picture.ID]bool {
-	out := map[picture.ID]bool{}
-	for _, r := range g.pic.Regions {
-		if len(r.Threads) < r.TeamSize {
-			out[r.ID] = true
+// regionFunctions are the functions that threads have handed to the runtime, each once.
+func (g *gatherer) regionFunctions() []uint64 {
+	if g.handed == nil {
+		g.handed = []uint64{}
+		flows := g.from.waits.holders.flows
+		for _, t := range flows.holding() {
+			g.handed = append(g.handed, flows.program.Handed(t)...)
 		}
+		slices.Sort(g.handed)
+		g.handed = slices.Compact(g.handed)
+	}
+	return g.handed
+}
+
+// joins reports whether a thread is about to execute the function of a region, or may be.
+func (g *gatherer) joins(waits map[int]*picture.Wait) bool {
+	return slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
+		return t.Kind == picture.TaskImplicit && g.begins(&t, waits)
+	}) || slices.ContainsFunc(g.pic.Regions, func(r picture.Region) bool { return len(r.Threads) < r.TeamSize })
+}
+
+// joiningMayRelease reports whether a thread that joins a team may release a lock of a family.
+func (g *gatherer) joiningMayRelease(family string) bool {
+	return g.joins(g.waitsByThread()) && slices.ContainsFunc(g.regionFunctions(), func(entry uint64) bool {
+		return g.from.waits.holders.flows.program.FunctionMayRelease(entry, family)
+	})
+}
+
+// waitsByThread are the waits by the LWPs of their threads.
+func (g *gatherer) waitsByThread() map[int]*picture.Wait {
+	out := map[int]*picture.Wait{}
+	for i := range g.facts.Waits {
+		out[g.facts.Waits[i].Thread] = &g.facts.Waits[i]
 	}
 	return out
 }
@@ -154,8 +208,10 @@ func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 	if n == nil || t.Thread == 0 || n.info.Role == rtl.RoleIdle {
 		return false
 	}
-	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || slices.ContainsFunc(g.facts.Barriers,
-		func(b picture.Barrier) bool { return b.ID == w.Barrier && slices.Contains(b.Arrived, t.Thread) })) {
+	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,
+		func(b picture.Barrier) bool {
+			return b.ID == w.Barrier && !b.WaitsForTasks && !slices.Contains(b.Arrived, t.Thread)
+		})) {
 		return false
 	}
 	return !slices.Contains(g.from.reach.stacks.stackOf(n).kinds, kindUser)

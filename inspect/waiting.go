@@ -21,7 +21,7 @@ func (g *gatherer) seenToWait() {
 	}
 	for i := range g.facts.Locks {
 		l := &g.facts.Locks[i]
-		if l.Implementation != futexLock || l.MayRelease == nil && !g.claimed[l.ID] || l.Waiting != nil {
+		if l.Implementation != futexLock || l.MayRelease == nil && !l.HandedOver || l.Waiting != nil {
 			continue
 		}
 		if n := len(waits[l.ID]); n > 0 && g.allWait(waits[l.ID]) {

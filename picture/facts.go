@@ -149,8 +149,12 @@ type Lock struct {
 	// Releases are calls by which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock whose holder waits.
 	Releases []Release `json:"releases,omitempty"`
-	// Acquiring are LWPs in a call that acquires the lock which are not known to wait: they may have just got it.
-	// Only where Holders are told by the code, and one of them waits.
+	// HandedOver is set if code that threads are in, or will execute in their region, releases the lock without
+	// acquiring it before: that a thread's code shows it to hold the lock does not prove that. Only for a lock
+	// without owner whose holder waits.
+	HandedOver bool `json:"handed_over,omitempty"`
+	// Acquiring are LWPs in a call that acquires a lock that is handed over which are not known to wait: they may
+	// have just got it.
 	Acquiring []int `json:"acquiring,omitempty"`
 }
 

@@ -421,6 +421,41 @@ func (p *Program) releasesIn(
 	}
 }
 
+// Handed lists the functions of the program that a thread has handed to calls which have not returned: those of
+// regions, say, which other threads may be about to execute.
+func (p *Program) Handed(t *Thread) []uint64 {
+	var out []uint64
+	for i := range min(len(t.Frames), maxFrames) {
+		fr := &t.Frames[i]
+		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+			continue
+		}
+		f := p.functionAt(fr.lookup())
+		if f == nil {
+			continue
+		}
+		if s, ok := f.flow.SiteAt(flow.Point{PC: fr.PC, Exact: fr.Exact}); ok {
+			out = append(out, p.sitesOf(f)[s.Index].callbacks...)
+		}
+	}
+	return out
+}
+
+// Entered lists the functions of the program that a thread is in.
+func (p *Program) Entered(t *Thread) []uint64 {
+	var out []uint64
+	for i := range min(len(t.Frames), maxFrames) {
+		fr := &t.Frames[i]
+		if !fr.User || p.classAt(fr.lookup()) == Opaque {
+			continue
+		}
+		if f := p.functionAt(fr.lookup()); f != nil {
+			out = append(out, f.entry)
+		}
+	}
+	return out
+}
+
 // Acquiring lists the threads that are in a call which acquires a lock.
 func (l *Look) Acquiring(lock Lock) []*Thread {
 	x := l.acquiring[lock.Family]

@@ -5446,9 +5446,13 @@ type Lock struct {
 	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a lock
 	// whose holder waits.
 	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
-	// LWPs in a call that acquires the lock which are not known to wait: they may have just got it. Only
-	// where holders are told by the code, and one of them waits.
-	Acquiring     []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
+	// LWPs in a call that acquires a lock that is handed over which are not known to wait: they may have
+	// just got it.
+	Acquiring []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
+	// Set if code that threads are in, or will execute in their region, releases the lock without
+	// acquiring it before: that a thread's code shows it to hold the lock does not prove that. Only for a
+	// lock without owner whose holder waits.
+	HandedOver    bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5607,6 +5611,13 @@ func (x *Lock) GetAcquiring() []int64 {
 		return x.Acquiring
 	}
 	return nil
+}
+
+func (x *Lock) GetHandedOver() bool {
+	if x != nil {
+		return x.HandedOver
+	}
+	return false
 }
 
 // Release is a call by which a thread, or a task that is not begun, may release a lock that it has
@@ -8597,7 +8608,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xd4\x04\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xf5\x04\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
@@ -8619,7 +8630,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12)\n" +
 	"\bowner_at\x18\x11 \x01(\v2\x0e.ompd.v1.FrameR\aownerAt\x12,\n" +
 	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleases\x12\x1c\n" +
-	"\tacquiring\x18\x12 \x03(\x03R\tacquiringB\n" +
+	"\tacquiring\x18\x12 \x03(\x03R\tacquiring\x12\x1f\n" +
+	"\vhanded_over\x18\x13 \x01(\bR\n" +
+	"handedOverB\n" +
 	"\n" +
 	"\b_waiting\"s\n" +
 	"\aRelease\x12\x16\n" +

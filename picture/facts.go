@@ -151,7 +151,7 @@ type Lock struct {
 	Releases []Release `json:"releases,omitempty"`
 	// HandedOver is set if code that threads are in, or will execute in their region, releases the lock without
 	// acquiring it before: that a thread's code shows it to hold the lock does not prove that. Only for a lock
-	// without owner whose holder waits.
+	// that names no owner and whose holder waits.
 	HandedOver bool `json:"handed_over,omitempty"`
 	// Acquiring are LWPs in a call that acquires a lock that is handed over which are not known to wait: they may
 	// have just got it.

@@ -73,12 +73,16 @@ func TestAgainstLibompd(t *testing.T) {
 		t.Logf("%6d equal answers: %s", equal[k], k)
 		total += equal[k]
 	}
-	if total < enough {
-		t.Errorf("%d answers were equal, want at least %d", total, enough)
+	least := enough
+	if omptest.Quick() { // two releases, which differ in less
+		least /= 2
+	}
+	if total < least {
+		t.Errorf("%d answers were equal, want at least %d", total, least)
 	}
 	for _, d := range defects {
 		t.Logf("%6d differences: %s", used[d.why], d.why)
-		if used[d.why] == 0 {
+		if used[d.why] == 0 && !omptest.Quick() {
 			t.Errorf("no answer differs any more because %s: remove the entry", d.why)
 		}
 	}

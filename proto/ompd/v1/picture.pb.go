@@ -5451,7 +5451,7 @@ type Lock struct {
 	Acquiring []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
 	// Set if code that threads are in, or will execute in their region, releases the lock without
 	// acquiring it before: that a thread's code shows it to hold the lock does not prove that. Only for a
-	// lock without owner whose holder waits.
+	// lock that names no owner and whose holder waits.
 	HandedOver    bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

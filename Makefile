@@ -55,7 +55,7 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
+.PHONY: install help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -70,6 +70,32 @@ libompd.so: build ## build bin/libompd.so, OMPD's C library for debuggers (needs
 libompd-recorder.so: ## build bin/libompd-recorder.so, which records what an OpenMP program does (needs gcc)
 	@mkdir -p $(dir $(RECORDER))
 	$(CC) $(CSTRICT) $(CRECORDER) -shared -DVERSION='"$(CVERSION)"' -Wl,-soname,libompd-recorder.so -Wl,-z,defs,-z,now -o $(RECORDER) recorder/*.c -lpthread
+
+# Where `make install` installs, and the strip of the compiler. DESTDIR is put before PREFIX, for packages.
+PREFIX ?= /usr/local
+DESTDIR ?=
+STRIP ?= strip
+INSTALLED = $(abspath $(DESTDIR)/$(PREFIX))
+# The runtimes with which gdb loads the commands, as distributions install them.
+AUTOLOAD := lib/x86_64-linux-gnu/libgomp.so.1.0.0 lib64/libgomp.so.1.0.0 lib64/libomp.so \
+	$(foreach n,14 15 16 17 18 19 20 21 22 23,lib/llvm-$(n)/lib/libomp.so.5)
+
+install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/local, before which DESTDIR= is put (needs gcc)
+	install -d $(INSTALLED)/bin $(INSTALLED)/lib/ompd-inspect $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb $(INSTALLED)/share/doc/ompd-inspect
+	install -m 755 $(BIN) $(INSTALLED)/bin/ompd-inspect
+	install -m 644 $(LIBOMPD) $(INSTALLED)/lib/ompd-inspect/libompd.so
+	install -m 644 $(RECORDER) $(INSTALLED)/lib/ompd-inspect/libompd-recorder.so
+	$(STRIP) --strip-unneeded $(INSTALLED)/lib/ompd-inspect/*.so
+	install -m 644 gdb/ompd_inspect.py gdb/autoload.py $(INSTALLED)/share/ompd-inspect/gdb
+	install -m 644 gdb/ompd_gdb/*.py $(INSTALLED)/share/ompd-inspect/gdb/ompd_gdb
+	install -m 644 delve/omp.star $(INSTALLED)/share/ompd-inspect
+	for f in $(AUTOLOAD); do \
+	  install -d $(INSTALLED)/share/gdb/auto-load/usr/$${f%/*} && \
+	  ln -sfr $(INSTALLED)/share/ompd-inspect/gdb/autoload.py $(INSTALLED)/share/gdb/auto-load/usr/$$f-gdb.py || exit 1; \
+	done
+	GOOS= GOARCH= $(GO) run ./internal/manual -version "$(CVERSION)" $(INSTALLED)/share
+	install -m 644 LICENSE README.md CHANGELOG.md $(INSTALLED)/share/doc/ompd-inspect
+	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -licences $(INSTALLED)/share/doc/ompd-inspect/THIRD-PARTY $(abspath $(BIN))
 
 ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/oracle runs it)
 	@mkdir -p bin

@@ -115,6 +115,7 @@ var imports = map[string][]string{
 	"internal/e2e":       nil,
 	"internal/generated": nil,
 	"internal/testrun":   nil,
+	"internal/manual":    {"internal/cli"},
 	"internal/jobs": {
 		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
 		"symbolize", "watch",

@@ -21,26 +21,27 @@ static char verb[] = "libompd";
 
 /* The places where the program may be, best first. A name without a slash is searched in PATH. */
 struct places {
-    char named[PATH_MAX], beside[PATH_MAX], installed[PATH_MAX];
+    char named[PATH_MAX], beside[PATH_MAX], installed[PATH_MAX], below[PATH_MAX]; /* lib, lib/ompd-inspect */
 };
 
 static void find_places(struct places *p) {
     Dl_info self;
     const char *set = getenv("OMPD_INSPECT");
     snprintf(p->named, sizeof p->named, "%s", set ? set : "");
-    p->beside[0] = p->installed[0] = 0;
+    p->beside[0] = p->installed[0] = p->below[0] = 0;
     if (!dladdr((void *)find_places, &self) || !self.dli_fname) return;
     const char *slash = strrchr(self.dli_fname, '/');
     int dir = slash ? (int)(slash - self.dli_fname) : 1;
     const char *in = slash ? self.dli_fname : ".";
     if (snprintf(p->beside, sizeof p->beside, "%.*s/%s", dir, in, program) >= PATH_MAX) p->beside[0] = 0;
     if (snprintf(p->installed, sizeof p->installed, "%.*s/../bin/%s", dir, in, program) >= PATH_MAX) p->installed[0] = 0;
+    if (snprintf(p->below, sizeof p->below, "%.*s/../../bin/%s", dir, in, program) >= PATH_MAX) p->below[0] = 0;
 }
 
 /* become replaces this process, which was forked off the debugger, by the helper. */
 static void become(struct places *p, int fd) {
     char *args[] = {(char *)program, verb, NULL};
-    char *const all[] = {p->named, p->beside, p->installed};
+    char *const all[] = {p->named, p->beside, p->installed, p->below};
     sigset_t none;
     int null = open("/dev/null", O_WRONLY);
     if (null < 0 || dup2(fd, 0) < 0 || dup2(null, 1) < 0) _exit(126);

@@ -57,7 +57,7 @@ def program():
     chosen = value("program") or os.environ.get("OMPD_INSPECT")
     if chosen:
         return os.path.expanduser(chosen)
-    for near in ("../bin", "..", "."):
+    for near in ("../bin", "../../../bin", "..", "."):  # a clone, an installation, a copy
         path = os.path.normpath(os.path.join(_folder[0], near, PROGRAM))
         if os.access(path, os.X_OK) and not os.path.isdir(path):
             return path

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,14 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
 )
 
-// recorderLibrary is the name of the recorder, which lies beside the executable.
+// recorderLibrary is the file name of the recorder.
 const recorderLibrary = "libompd-recorder.so"
+
+// recorderVariable names the environment variable with the path of the recorder.
+const recorderVariable = "OMPD_RECORDER_LIBRARY"
+
+// recorderPlaces are the directories of the recorder, from that of the executable: a build, and an installation.
+var recorderPlaces = []string{".", "../lib/ompd-inspect"}
 
 // leastRecorded is the least memory for rings, in bytes (MEMORY_MIN of recorder/recorder.c).
 const leastRecorded = 256 << 10
@@ -60,8 +67,8 @@ process ends, is about to die of a signal but SIGKILL, or makes no progress for 
 of --hang-after; of further processes into FILE.PID. It is a small core file, with the
 memory of the recorder alone.
 
-The library is ` + recorderLibrary + `, beside this command; ` + "`make libompd-recorder.so`" + `
-builds it there.
+The library is ` + recorderLibrary + `: that of --library, else of ` + recorderVariable + `,
+else the one beside this command or in ../lib/ompd-inspect from there.
 
 Exit status: the program's own, or that of run if this command stays; 125, 126 and 127 as
 those of run.`,
@@ -127,8 +134,8 @@ func (rec *recorder) flags(cmd *cobra.Command, save *string) {
 	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
 	cmd.Flags().StringVar(&rec.events, "events", "default",
 		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
-	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of "+recorderLibrary+
-		" beside this command")
+	cmd.Flags().StringVar(&rec.library, "library", "", "the recorder, in place of the installed "+
+		recorderLibrary)
 	cmd.Flags().StringVar(&rec.runtime, "runtime", "",
 		"libomp, or its file: run a program of GCC on LLVM's runtime, if that has all that it calls")
 	cmd.Flags().StringVar(save, "save", "",
@@ -188,17 +195,16 @@ func (rec *recorder) environment(program string, old []string) ([]string, error)
 	return env, nil
 }
 
-// find finds the recorder.
+// find returns the absolute path of the recorder.
 func (rec *recorder) find() (string, error) {
-	path := rec.library
+	path := cmp.Or(rec.library, os.Getenv(recorderVariable))
+	var err error
 	if path == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return "", fmt.Errorf("the recorder: %w", err)
-		}
-		path = filepath.Join(filepath.Dir(self), recorderLibrary)
+		path, err = installedRecorder()
 	}
-	path, err := filepath.Abs(path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
 	if err == nil {
 		_, err = os.Stat(path)
 	}
@@ -210,6 +216,23 @@ func (rec *recorder) find() (string, error) {
 			"it by --library", path)
 	}
 	return path, nil
+}
+
+// installedRecorder returns the path of the recorder that was built or installed with this executable.
+func installedRecorder() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	var missing error
+	for _, dir := range recorderPlaces {
+		path := filepath.Join(filepath.Dir(self), dir, recorderLibrary)
+		if _, err = os.Stat(path); err == nil {
+			return path, nil
+		}
+		missing = cmp.Or(missing, err)
+	}
+	return "", missing
 }
 
 // onlyLLVM reports whether a program is linked with LLVM's runtime and not with GNU's. Of a

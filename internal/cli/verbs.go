@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,6 +111,7 @@ Exit status: 0 the target was read, 1 it could not be read, 2 wrong usage, 74 th
 		"terminal")
 	a.beyond.flags(root)
 	for _, v := range a.verbs() {
+		v.Example = cmp.Or(v.Example, examples[v.Name()])
 		root.AddCommand(v)
 	}
 	return root

@@ -115,13 +115,14 @@ var imports = map[string][]string{
 	"internal/e2e":       nil,
 	"internal/generated": nil,
 	"internal/testrun":   nil,
+	"recorder":           nil,
 	"internal/manual":    {"internal/cli"},
 	"internal/jobs": {
 		"callbacks", "diagnose", "inspect", "internal/mpi", "internal/phrase", "job", "layout", "picture", "session",
 		"symbolize", "watch",
 	},
 	"internal/cli": {
-		"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture",
+		"callbacks", "client", "corefile", "dap", "delve", "diagnose", "gdb", "inspect", "job", "picture", "recorder",
 		"internal/budget", "internal/clib", "internal/contain", "internal/elfx", "internal/files",
 		"internal/jobs", "internal/mpi", "internal/outfile", "internal/piped", "internal/sandbox", "internal/symfile",
 		"internal/report", "internal/wire", "live", "ompd", "proto/ompd/v1", "remote", "rtl", "server",

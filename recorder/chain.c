@@ -1,3 +1,4 @@
+//go:build ignore
 /* chain.c: the tool that OMPD_RECORDER_NEXT names, which sees what the recorder sees, after it. */
 #include <dlfcn.h>
 #include <stdio.h>

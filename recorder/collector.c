@@ -1,3 +1,4 @@
+//go:build ignore
 /* collector.c: Sun's collector API (omp_collector_api.h). What it answers is in the calling thread's ring: its state,
  * its tasks, the regions that it has forked. States and ids may be asked for in signal handlers: nothing is called for
  * them. Events are sent when the record of what happened is written (slot_close).

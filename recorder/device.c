@@ -1,3 +1,4 @@
+//go:build ignore
 /* device.c: what devices trace themselves (OpenMP 5.1, 4.2.5 and 4.6.2). The runtime asks for buffers, lets the device
  * fill them, and hands them back; each record goes into the ring of the thread that brings them. Runtimes of today are
  * not to be relied on here: buffers come back empty, records overlap or lie elsewhere, cursors stand, and a runtime that

@@ -1,3 +1,4 @@
+//go:build ignore
 /* gomp.c: regions and tasks of GNU's runtime, which knows no tools. The library stands before it (LD_PRELOAD), takes
  * the calls that a compiler makes of constructs, tells the recorder what OMPT would tell, and passes them on.
  */

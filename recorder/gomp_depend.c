@@ -1,3 +1,4 @@
+//go:build ignore
 /* gomp_depend.c: the dependences of tasks on GNU's runtime, as OMPT lists them (see gomp.c). */
 #include "gomp.h"
 

@@ -1,3 +1,4 @@
+//go:build ignore
 /* gomp_doacross.c: iterations of loops that wait for others (ordered with depend) on GNU's runtime, as OMPT tells them:
  * a list of dependences of the task that the thread is in, with the number of the iteration in each of the loops (see
  * gomp.c). A post is recorded before it is made, so that it is before those that wait for it; a wait when it is over. */

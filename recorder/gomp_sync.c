@@ -1,3 +1,4 @@
+//go:build ignore
 /* gomp_sync.c: waits, locks and worksharing of GNU's runtime (see gomp.c). */
 #include "gomp.h"
 #include "state.h"

@@ -1,3 +1,4 @@
+//go:build ignore
 /* old.c: runtimes that know OMPT as the draft of 2013 has it (version 1). They call ompt_initialize, export the
  * functions that a tool calls, and give ids of regions by value. They tell neither code addresses nor sizes of teams.
  */

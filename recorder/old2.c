@@ -1,3 +1,4 @@
+//go:build ignore
 /* old2.c: runtimes that know OMPT as it was between the draft of 2013 and OpenMP 5.0 (version 2). They call ompt_tool,
  * and the function that it returns with a lookup; events have the runtime's ids of threads, regions and tasks, by value.
  * The numbers of events and their arguments are those of an ompt.h of an LLVM runtime of that time.

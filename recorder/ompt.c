@@ -1,3 +1,4 @@
+//go:build ignore
 /* ompt.c: the frequent events of host threads. rare.c has the others, target.c those of devices. */
 #include "events.h"
 #include "recorder.h"

@@ -1,3 +1,4 @@
+//go:build ignore
 /* rare.c: the events of host threads that go into the ring of rare events, and omp_control_tool. */
 #include "events.h"
 #include "recorder.h"

@@ -1,3 +1,4 @@
+//go:build ignore
 /* recorder.c: the header, the memory of the rings, and which thread has which. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+//go:build ignore
 /* register.c: which events are asked for, and the runtime's answers. */
 #include <stdio.h>
 #include <stdlib.h>

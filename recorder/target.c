@@ -1,3 +1,4 @@
+//go:build ignore
 /* target.c: the events of devices. Runtimes call one of two interfaces: the later one ("emi") tells of beginnings and
  * ends, and has the tool's own words for target regions and operations.
  */

@@ -1,3 +1,4 @@
+//go:build ignore
 /* tool.c: how the runtime finds the recorder. */
 #include "recorder.h"
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,17 +31,18 @@ var recorderPlaces = []string{".", "../lib/ompd-inspect"}
 // leastRecorded is the least memory for rings, in bytes (MEMORY_MIN of recorder/recorder.c).
 const leastRecorded = 256 << 10
 
-// recorder are the flags of record, beside those of run.
-type recorder struct {
+// recordFlags are the flags of record, beside those of run.
+type recordFlags struct {
 	memory  sizeValue
 	events  string
 	library string
 	runtime string
+	version string // of the tool
 }
 
 // recordVerb runs a program with the recorder.
 func (a *app) recordVerb() *cobra.Command {
-	r, rec := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}, &recorder{memory: 64 << 20}
+	r, rec := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}, &recordFlags{memory: 64 << 20, version: a.Version}
 	cmd := &cobra.Command{
 		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its " +
 			"memory",
@@ -68,7 +70,8 @@ of --hang-after; of further processes into FILE.PID. It is a small core file, wi
 memory of the recorder alone.
 
 The library is ` + recorderLibrary + `: that of --library, else of ` + recorderVariable + `,
-else the one beside this command or in ../lib/ompd-inspect from there.
+else the one beside this command or in ../lib/ompd-inspect from there. If there is none,
+this command builds it once, with the C compiler cc, in the user's cache.
 
 Exit status: the program's own, or that of run if this command stays; 125, 126 and 127 as
 those of run.`,
@@ -130,7 +133,7 @@ func (r *runner) replace(ctx context.Context, argv []string) error {
 }
 
 // flags are those that run does not have.
-func (rec *recorder) flags(cmd *cobra.Command, save *string) {
+func (rec *recordFlags) flags(cmd *cobra.Command, save *string) {
 	cmd.Flags().Var(&rec.memory, "memory", "limit of the memory for events, in each process")
 	cmd.Flags().StringVar(&rec.events, "events", "default",
 		"default, all, locks, tasks or none, and OMPT's callbacks to add or leave out, such as default,+dispatch,-work")
@@ -168,7 +171,7 @@ func checkEvents(list string) error {
 }
 
 // environment is the environment for a program that is recorded.
-func (rec *recorder) environment(program string, old []string) ([]string, error) {
+func (rec *recordFlags) environment(program string, old []string) ([]string, error) {
 	library, err := rec.find()
 	if err != nil {
 		return nil, err
@@ -196,11 +199,14 @@ func (rec *recorder) environment(program string, old []string) ([]string, error)
 }
 
 // find returns the absolute path of the recorder.
-func (rec *recorder) find() (string, error) {
+func (rec *recordFlags) find() (string, error) {
 	path := cmp.Or(rec.library, os.Getenv(recorderVariable))
 	var err error
 	if path == "" {
 		path, err = installedRecorder()
+		if errors.Is(err, fs.ErrNotExist) {
+			path, err = buildRecorder(rec.version)
+		}
 	}
 	if err == nil {
 		path, err = filepath.Abs(path)
@@ -210,7 +216,7 @@ func (rec *recorder) find() (string, error) {
 	}
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the recorder: %w; `make libompd-recorder.so` builds it, --library names another", err)
+		return "", fmt.Errorf("the recorder: %w; --library or "+recorderVariable+" names one", err)
 	case strings.ContainsAny(path, ": "):
 		return "", fmt.Errorf("the recorder: %s: the loader takes no path with a space or a colon; copy it, and name "+
 			"it by --library", path)

@@ -20,7 +20,7 @@ var llvmRuntimes = []string{
 
 // onLLVM is the environment in which a program of GCC runs on LLVM's runtime, which stands
 // before GNU's and has its functions. Nothing is done if it lacks one that the program calls.
-func (rec *recorder) onLLVM(program string, env environ) (environ, error) {
+func (rec *recordFlags) onLLVM(program string, env environ) (environ, error) {
 	library, err := rec.llvmRuntime()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ const ownRuntime = "libomp"
 const missingShown = 8
 
 // llvmRuntime is the file of LLVM's runtime.
-func (rec *recorder) llvmRuntime() (string, error) {
+func (rec *recordFlags) llvmRuntime() (string, error) {
 	if rec.runtime != ownRuntime {
 		path, err := filepath.Abs(rec.runtime)
 		if err == nil {

@@ -1,6 +1,6 @@
 module github.com/ompd-inspect/ompd-inspect
 
-go 1.26.8
+go 1.26.0
 
 require (
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724

@@ -1,6 +1,6 @@
 module github.com/ompd-inspect/ompd-inspect/tools
 
-go 1.26.8
+go 1.26.0
 
 tool (
 	github.com/go-delve/delve/cmd/dlv

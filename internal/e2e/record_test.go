@@ -371,7 +371,8 @@ func TestRecordRefuses(t *testing.T) {
 		{cli.ExitUsage, "which program?", nil},
 		{cli.ExitUsage, `"lock" is none of default, all`, []string{"--events", "lock", "--", "true"}},
 		{cli.ExitUsage, "at least 256 KB", []string{"--memory", "1K", "--", "true"}},
-		{cli.ExitOwn, "--library or OMPD_RECORDER_LIBRARY names one", []string{"--library", library + "x", "--", "true"}},
+		{cli.ExitOwn, "--library or OMPD_RECORDER_LIBRARY names one",
+			[]string{"--library", library + "x", "--", "true"}},
 		{cli.ExitOwn, "takes no path with a space", []string{"--library", library, "--", "true"}},
 	} {
 		status, out, errs := output(t, append([]string{"record"}, c.args...)...)

@@ -35,7 +35,8 @@ func install(t *testing.T) string {
 	if err := os.Mkdir(built, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	command(t, root, "make", "-s", "install", "DESTDIR="+dir, "PREFIX=/usr", "BIN="+filepath.Join(built, "ompd-inspect"),
+	command(t, root, "make", "-s", "install", "DESTDIR="+dir, "PREFIX=/usr",
+		"BIN="+filepath.Join(built, "ompd-inspect"),
 		"LIBOMPD="+filepath.Join(built, "libompd.so"), "RECORDER="+filepath.Join(built, "libompd-recorder.so"))
 	return filepath.Join(dir, "usr")
 }

@@ -42,7 +42,8 @@ type recordFlags struct {
 
 // recordVerb runs a program with the recorder.
 func (a *app) recordVerb() *cobra.Command {
-	r, rec := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}, &recordFlags{memory: 64 << 20, version: a.Version}
+	r := &runner{app: a, ended: map[int]bool{}, kept: map[int]bool{}}
+	rec := &recordFlags{memory: 64 << 20, version: a.Version}
 	cmd := &cobra.Command{
 		Use: "record [flags] -- PROGRAM [ARG...]", Short: "Run a program, and keep its last OpenMP events in its " +
 			"memory",

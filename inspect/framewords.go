@@ -19,8 +19,6 @@ const (
 	// maxOuter bounds the frames of the program beside the innermost one whose words are compared: the loops of
 	// the program that do not end soon are mostly in these.
 	maxOuter = 4
-	// lockRoom is how much of a lock is compared, in bytes: the ticket and the queue of LLVM's locks are in it.
-	lockRoom = 64
 )
 
 // loopWords are words that loops of several threads write, or wait for.
@@ -29,12 +27,25 @@ type loopWords struct {
 	awaited []spin.Word
 }
 
-// wordsOf returns the words of the loops of some threads.
+// wordsOf returns the words of the loops of some threads, each once.
 func wordsOf(threads []traced) (out loopWords) {
+	type place struct {
+		address uint64
+		size    uint8
+	}
+	written, awaited := map[place]bool{}, map[place]bool{}
+	add := func(list *[]spin.Word, seen map[place]bool, words []spin.Word) {
+		for _, w := range words {
+			if at := (place{w.Address, w.Size}); !seen[at] {
+				seen[at] = true
+				*list = append(*list, w)
+			}
+		}
+	}
 	for i := range threads {
 		if loop := threads[i].spins; loop != nil {
-			out.written = append(out.written, loop.Written...)
-			out.awaited = append(out.awaited, loop.Words...)
+			add(&out.written, written, loop.Written)
+			add(&out.awaited, awaited, loop.Words)
 		}
 	}
 	return out
@@ -76,9 +87,7 @@ func (tr *tracer) spinTrace(st *stack, i int, loop *spin.Loop, words loopWords) 
 	if i == 0 && !loop.Calls {
 		low = st.frames[0].Registers.SP() - redZone
 	}
-	out.Kept = tr.words(st, i, low, func(addr uint64) bool {
-		return loop.Writes(addr) || inWords(words.written, addr)
-	})
+	out.Kept = tr.words(st, i, low, words.written, loop.Writes)
 	return out
 }
 
@@ -96,16 +105,21 @@ func (tr *tracer) values(words []spin.Word) (text string) {
 
 // callerText returns the registers and the words of the program's frame i, which has called what the thread is in.
 func (tr *tracer) callerText(st *stack, i int, words loopWords) string {
-	if i >= len(st.frames) || st.kinds[i] != kindUser {
+	return tr.callerRegisters(st, i) + tr.frameWords(st, i, 0, words.written)
+}
+
+// callerRegisters returns the registers of frame i.
+func (tr *tracer) callerRegisters(st *stack, i int) string {
+	if i >= len(st.frames) {
 		return ""
 	}
-	return ownRegisters(st.registersOf(i)) + tr.frameWords(st, i, 0, words.written)
+	return ownRegisters(st.registersOf(i))
 }
 
 // frameWords returns the words of the frames up to frame i from address low on, or those of frame i if that is 0, but
 // for some that loops write.
 func (tr *tracer) frameWords(st *stack, i int, low uint64, written []spin.Word) string {
-	return tr.words(st, i, low, func(addr uint64) bool { return inWords(written, addr) })
+	return tr.words(st, i, low, written, func(uint64) bool { return false })
 }
 
 // outerWords returns the words of the program's frames outside of frame i.
@@ -120,18 +134,18 @@ func (tr *tracer) outerWords(st *stack, i int, words loopWords) (text string) {
 }
 
 // words is frameWords with a function that reports whether a byte does not count.
-func (tr *tracer) words(st *stack, i int, low uint64, skip func(addr uint64) bool) string {
+func (tr *tracer) words(st *stack, i int, low uint64, written []spin.Word, skip func(addr uint64) bool) string {
 	if i >= len(st.frames) || st.frames[i].CFA == 0 {
 		return ""
 	}
 	if low == 0 {
 		low = st.frames[i].Registers.SP()
 	}
-	high := st.frames[i].CFA
+	high := min(st.frames[i].CFA, low+maxFrame)
 	if low == 0 || high <= low {
 		return ""
 	}
-	b := make([]byte, min(high-low, maxFrame))
+	b := make([]byte, high-low)
 	if tr.waits.target.ReadMemory(callbacks.At(low), b) != nil {
 		return ""
 	}
@@ -140,12 +154,12 @@ func (tr *tracer) words(st *stack, i int, low uint64, skip func(addr uint64) boo
 			b[k] = 0
 		}
 	}
+	for _, w := range written {
+		for at := max(low, w.Address); at < min(high, w.Address+uint64(w.Size)); at++ {
+			b[at-low] = 0
+		}
+	}
 	return digest(b)
-}
-
-// inWords reports whether an address is in one of some words.
-func inWords(words []spin.Word, addr uint64) bool {
-	return slices.ContainsFunc(words, func(w spin.Word) bool { return w.Has(addr) })
 }
 
 // vectors returns the floating-point and vector registers of a thread, if they are known.
@@ -161,17 +175,24 @@ func (tr *tracer) vectors(n *native) string {
 	return digest(b)
 }
 
-// lockWords returns the words of the lock that a thread waits for.
-func (tr *tracer) lockWords(t *picture.Thread) string {
-	if t.WaitID == nil || !t.WaitKind.OfLock() {
+// lockText returns what is known of the lock that a thread waits for, and which is different when another thread
+// acquires it: its owner, and the queue of those that wait.
+func (tr *tracer) lockText(t *picture.Thread, n *native) string {
+	if !t.WaitKind.OfLock() {
 		return ""
 	}
-	var b [lockRoom]byte
-	at := uint64(*t.WaitID)
-	if tr.waits.target.ReadMemory(callbacks.At(at), b[:]) != nil {
+	if w, ok := tr.waits.nativeWait(n); ok && w.Kind.OfLock() {
+		return fmt.Sprintf("%x %d", w.address, w.On)
+	}
+	r, ok := waitReader(n)
+	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%x", at) + digest(b[:])
+	info, err := r.WaitedLock(n.h, tr.states.evidence(n))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Lock, info.Held, info.OwnerNumber, info.Waiters, info.Waiting)
 }
 
 // sleepsInProcess reports whether n sleeps in a futex, without a time limit, of which only a thread of its own process

@@ -182,7 +182,8 @@ func (in *Inspector) readThreads() {
 		sync.OnceValue(in.unread),
 	}
 	reach := &reach{in.roster, in.stacks, flows}
-	in.tracer = &tracer{roster: in.roster, code: in.code, stacks: in.stacks, waits: waits.native, reach: reach}
+	in.tracer = &tracer{roster: in.roster, code: in.code, stacks: in.stacks, waits: waits.native, reach: reach,
+		states: states}
 	crash := &crash{target, about, in.roster, in.code, in.stacks, data}
 	in.facts = &factParts{
 		in.roster, states, waits, reach,

@@ -52,6 +52,7 @@ type tracer struct {
 	stacks *stacks
 	waits  *nativeWaits
 	reach  *reach
+	states *states
 
 	followed int // waits that the runtime counts, and whose code was followed
 }
@@ -108,7 +109,7 @@ func (tr *tracer) thread(x *traced, words loopWords) picture.ThreadTrace {
 		p.Known = true
 		p.Outside, p.Sleeps = tr.outside(n, regs), tr.sleepsInProcess(n, regs)
 		p.Blocked = arch.InCall(regs)
-		p.Lock = tr.lockWords(t)
+		p.Lock = tr.lockText(t, n)
 		tr.place(&p, x, regs, words)
 	} else if v, ok := tr.roster.target.(callbacks.VectorReader); ok {
 		_, _ = v.VectorRegisters(callbacks.LWP(uint64(n.lwp))) // the stop that follows is to copy them
@@ -175,7 +176,7 @@ func (tr *tracer) place(p *picture.ThreadTrace, x *traced, regs *callbacks.Regis
 	case arch.Sleeps(regs), arch.Restarts(regs) && tr.sleeps(st):
 		p.Timed, p.Registers = true, tr.callerText(st, user, words)
 	case waits && w.timed, arch.Restarts(regs), arch.HasLimit(regs): // the time limit is in memory, too
-		p.Timed, p.Registers = true, ownRegisters(st.registersOf(user))
+		p.Timed, p.Registers = true, tr.callerRegisters(st, user)
 	case regs.Syscall >= 0 && len(st.kinds) > 0 && st.kinds[0] == kindSystem:
 		// What the C library leaves on the stack says nothing.
 		p.Registers = tr.callerText(st, user, words)

@@ -28,7 +28,7 @@ type ThreadTrace struct {
 	Registers string
 	Frames    string     // the words of the program's other frames
 	Written   string     // the words that a loop writes without end, if it is known to write no others
-	Lock      string     // the words of the lock that it waits for
+	Lock      string     // the owner and the queue of the lock that it waits for
 	Spins     *SpinTrace // set if its code proves that it only waits, in a loop, for memory to change
 
 	Blocked bool // it is in a system call

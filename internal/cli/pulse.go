@@ -27,9 +27,9 @@ const (
 	spunShare = 0.01
 	// maxPulse is the longest time between two looks.
 	maxPulse = 10 * time.Second
-	// confirmations is how many looks in a row must show a hang before a process is ended, and confirmNap the time
-	// between two of them: threads that hand something over are not seen doing that so often.
-	confirmations = 4
+	// confirmations is how many looks in a row, after the first one, must show a hang before a process is ended, and
+	// confirmNap the time between two of them: threads that hand something over are not seen doing that so often.
+	confirmations = 2
 	confirmNap    = 5 * time.Millisecond
 )
 
@@ -66,6 +66,8 @@ type beat struct {
 	since   time.Time       // of the first looks since which there was no progress
 	spun    map[int]float64 // processor time since then of threads that came nowhere, in seconds
 	outside bool            // since then, it has waited for what another process may do
+	found   bool            // a verdict says that it hangs; only if it was to be looked for
+	held    bool            // the same, or nothing in it can change
 	stops   int             // of job control so far
 }
 
@@ -143,29 +145,42 @@ func (p *pulse) hangs(ctx context.Context, beats map[int]*beat) (list []hang) {
 	return list
 }
 
-// confirm looks at a process several times, and reports whether each look shows that it hangs and none that a thread
-// made progress. found reports whether the last one has a verdict that says so.
+// confirm looks at a process that seems to hang several times more, and reports whether each look shows that, and none
+// that a thread made progress. found reports whether the last one has a verdict that says so.
 func (p *pulse) confirm(ctx context.Context, b *beat) (found, ok bool) {
 	last := b.trace
-	for n := range confirmations {
-		if n > 0 && !pause(ctx, confirmNap) {
-			return false, false
-		}
-		q := session.Report()
-		q.Trace, q.Budget = true, p.budget
-		answer, err := b.process.Look(ctx, q)
-		if err != nil {
-			return false, false
-		}
-		found = slices.ContainsFunc(answer.Picture.Verdicts, diagnose.Hangs)
-		trace := answer.Trace
-		if answer.Close() != nil || !found && !standsForEver(trace) ||
-			watch.Since(last, trace, confirmNap, nil).Verdict == watch.Progress {
-			return false, false
-		}
-		last = trace
+	if !b.held {
+		return false, false
 	}
-	return found, true
+	for range confirmations {
+		if !pause(ctx, confirmNap) {
+			return false, false
+		}
+		trace, found, held, err := p.judged(ctx, b.process)
+		if err != nil || !held || watch.Since(last, trace, confirmNap, nil).Verdict == watch.Progress {
+			return false, false
+		}
+		last, b.found = trace, found
+	}
+	return b.found, true
+}
+
+// judged looks at a process. found reports whether a verdict says that it hangs, and held whether that, or what its
+// threads wait for, shows it.
+func (p *pulse) judged(ctx context.Context, t *session.Target) (trace *picture.Trace, found, held bool, err error) {
+	q := session.Report()
+	q.Trace, q.Budget = true, p.budget
+	answer, err := t.Look(ctx, q)
+	if err != nil {
+		return nil, false, false, err
+	}
+	if trace = answer.Trace; len(answer.Picture.Runtimes) == 0 {
+		trace = nil
+	} else {
+		found = slices.ContainsFunc(answer.Picture.Verdicts, diagnose.Hangs)
+		held = found || standsForEver(trace)
+	}
+	return trace, found, held, answer.Close()
 }
 
 // standsForEver reports whether each thread that has something to do sleeps until another thread of the process
@@ -225,16 +240,28 @@ func (p *pulse) beat(ctx context.Context, pid int, before *beat) (b *beat, err e
 	if err != nil {
 		return b, err
 	}
-	answer, err := b.process.Look(ctx, session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: p.budget})
+	var trace *picture.Trace
+	if before != nil && p.round.Sub(before.since) >= p.after {
+		trace, b.found, b.held, err = p.judged(ctx, b.process)
+	} else {
+		trace, err = p.seen(ctx, b.process)
+	}
+	if err == nil && trace != nil {
+		b.add(before, trace, use)
+	}
+	return b, err
+}
+
+// seen looks at a process. There is no trace if it has no OpenMP runtime.
+func (p *pulse) seen(ctx context.Context, t *session.Target) (*picture.Trace, error) {
+	answer, err := t.Look(ctx, session.Question{Parts: inspect.ReportParts(), Trace: true, Budget: p.budget})
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	defer answer.Close()
 	if len(answer.Picture.Runtimes) == 0 {
-		return b, nil
+		return nil, answer.Close()
 	}
-	b.add(before, answer.Trace, use)
-	return b, nil
+	return answer.Trace, answer.Close()
 }
 
 // add makes the beat of a look, the next one after before, if there is one.

@@ -23,8 +23,9 @@ func (a *app) watchVerb() *cobra.Command {
 moved, spun or did not run, what they used, which regions and tasks came and went.
 
 The verdict is "progress" if a thread made progress: it passed a barrier, changed its
-task, region, stack, registers, or the words of its frames or of a lock, or recorded
-more than attempts to acquire a lock (docs/recorder.md); "spinning" if threads used
+task, region, stack, registers or the words of its frames, another thread got the lock
+that it waits for, or it recorded more than attempts to acquire one
+(docs/recorder.md); "spinning" if threads used
 processors and only waited, as a count of the runtime or their code proves; "no
 progress" if none of them ran, or those that did wait for one that sleeps for a time
 or waits for input or another process; "unknown" if threads ran, or had something to

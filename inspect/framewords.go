@@ -195,17 +195,21 @@ func (tr *tracer) lockText(t *picture.Thread, n *native) string {
 	return fmt.Sprint(info.Lock, info.Held, info.OwnerNumber, info.Waiters, info.Waiting)
 }
 
-// sleepsInProcess reports whether n sleeps in a futex, without a time limit, of which only a thread of its own process
-// can wake it, and nobody is about to.
-func (tr *tracer) sleepsInProcess(n *native, regs *callbacks.Registers) bool {
+// asleep reports whether n sleeps in a futex, without a time limit, from which only a thread of its own process can wake
+// it, and whether it is about to be woken: the word that it sleeps on has changed.
+func (tr *tracer) asleep(n *native, regs *callbacks.Registers) (sleeps, woken bool) {
 	futex, waits := arch.IsFutexWait(regs)
 	if !waits {
-		return false
+		return false, false
+	}
+	w, known := tr.waits.nativeWait(n)
+	if known && !w.timed && (w.Kind == picture.WaitJoin || w.Kind == picture.WaitFutex) {
+		return true, false // the kernel wakes it when the thread ends; a latch wakes at zero
 	}
 	word, err := layout.ReadUint(tr.waits.target, futex, 4)
-	if err != nil || tr.waits.timed(n, uint32(word)) {
-		w, known := tr.waits.nativeWait(n)
-		return known && w.Kind == picture.WaitJoin && !w.timed // the kernel wakes it when the thread ends
+	if err != nil {
+		return false, false
 	}
-	return true
+	sleeps = !tr.waits.timed(n, uint32(word))
+	return sleeps, !sleeps && arch.EndlessWait(regs, !tr.waits.spins.shared(futex.Offset))
 }

@@ -107,7 +107,8 @@ func (tr *tracer) thread(x *traced, words loopWords) picture.ThreadTrace {
 	}
 	if regs := tr.roster.registers(n); regs != nil {
 		p.Known = true
-		p.Outside, p.Sleeps = tr.outside(n, regs), tr.sleepsInProcess(n, regs)
+		p.Outside = tr.outside(n, regs)
+		p.Sleeps, p.Woken = tr.asleep(n, regs)
 		p.Blocked = arch.InCall(regs)
 		p.Lock = tr.lockText(t, n)
 		tr.place(&p, x, regs, words)

@@ -33,6 +33,7 @@ type ThreadTrace struct {
 
 	Blocked bool // it is in a system call
 	Sleeps  bool // it sleeps in a futex, and only a thread of its own process can wake it
+	Woken   bool // it sleeps there no longer, though it has not run yet
 	Timed   bool // it waits, with a time limit, or sleeps in a call of the program's
 	Outside bool // it waits for what another process may do
 }

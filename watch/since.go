@@ -137,7 +137,7 @@ func counted(t *picture.ThreadTrace) bool {
 
 // rests reports whether a thread is known to wait, or to be idle.
 func rests(t *picture.ThreadTrace) bool {
-	return !t.Known || aside(t) || t.Blocked || t.Timed || t.Spins != nil || counted(t)
+	return !t.Known || aside(t) || !t.Woken && (t.Blocked || t.Timed || t.Spins != nil || counted(t))
 }
 
 // judge gives the verdict.

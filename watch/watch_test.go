@@ -30,6 +30,7 @@ func with(p picture.ThreadTrace, change func(*picture.ThreadTrace)) picture.Thre
 
 func timed(p *picture.ThreadTrace)   { p.Timed = true }
 func blocked(p *picture.ThreadTrace) { p.Blocked = true }
+func woken(p *picture.ThreadTrace)   { p.Blocked, p.Woken = true, true }
 func reading(p *picture.ThreadTrace) { p.Blocked, p.Outside = true, true }
 
 // TestVerdicts gives the verdict for each kind of movement.
@@ -65,6 +66,7 @@ func TestVerdicts(t *testing.T) {
 			p.Spins = &picture.SpinTrace{Awaited: map[uint64]uint64{0x10: 1}, Kept: "2"}
 		}), busy, Progress, Moved},
 		{"polls a flag with sleeps", with(polling, timed), with(polling, timed), asleep, Stuck, Still},
+		{"is about to be woken", with(waiting, woken), with(waiting, woken), asleep, Unknown, Still},
 		{"sleeps in the program's code", with(computing, blocked), with(computing, blocked), asleep, Stuck, Still},
 		{"waits for input", with(computing, reading), with(computing, reading), asleep, Stuck, Still},
 		{"waits for input, again and again", with(computing, reading), with(computing, reading), busy, Unknown, Ran},

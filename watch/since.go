@@ -40,6 +40,7 @@ func Since(before, now *picture.Trace, elapsed time.Duration, use []Use) *Change
 		}
 		d := threadSince(&old, &at, used[lwp], elapsed)
 		d.LWP = lwp
+		d.outside = d.outside || now.Handled && at.Spins != nil && !at.Inside // a handler of a signal may end that
 		watchdog := waiting && at.Role == picture.RoleNone && !at.Hidden && d.CPU < busyShare*c.Seconds
 		d.Aside = aside(&at) && aside(&old) || watchdog
 		c.Threads = append(c.Threads, d)
@@ -169,7 +170,7 @@ func (c *Change) judge() {
 			threads(starved))
 	case outside > 0:
 		c.Verdict = Stuck
-		c.Reason = fmt.Sprintf("no thread made progress: %s for input, another process or a time", verbWait(outside))
+		c.Reason = fmt.Sprintf("no thread made progress: %s for input, a signal, another process or a time", verbWait(outside))
 		if n := count[Spun]; n > 0 {
 			c.Reason += fmt.Sprintf("; %s used processors meanwhile", threads(n))
 		}

@@ -83,7 +83,7 @@ type ThreadChange struct {
 
 	starved  bool // it had something to do, and got no processor for it
 	computes bool // it ran in the program's own code, and is not proven to wait there
-	outside  bool // it waits for input, another process or a time
+	outside  bool // it waits for input, a signal, another process or a time
 }
 
 // Use is what the kernel counted for a thread between two looks.

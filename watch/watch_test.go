@@ -101,6 +101,15 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestHandled takes a loop that a handler of a signal may end for a wait.
+func TestHandled(t *testing.T) {
+	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: polling}, Handled: true}
+	got := Since(a, a, time.Second, []Use{{LWP: 1, CPU: time.Second}})
+	if got.Verdict != Stuck || got.Threads[0].Did != Spun || !strings.Contains(got.Reason, "a signal") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestWatchdogs tells threads that only look after others from those that work.
 func TestWatchdogs(t *testing.T) {
 	moved := with(foreign, func(p *picture.ThreadTrace) { p.Registers = "2" })

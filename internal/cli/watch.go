@@ -28,7 +28,7 @@ that it waits for, or it recorded more than attempts to acquire one
 (docs/recorder.md); "spinning" if threads used
 processors and only waited, as a count of the runtime or their code proves; "no
 progress" if none of them ran, or those that did wait for one that sleeps for a time
-or waits for input or another process; "unknown" if threads ran, or had something to
+or waits for input, a signal or another process; "unknown" if threads ran, or had something to
 do, and nothing shows whether they made progress.
 
 Without progress, it ends with the cause: a verdict of a hang, or the threads that all

@@ -200,6 +200,16 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 	return out
 }
 
+// waitsBefore reports whether a thread waits in its implicit task of a region, before the region's end: that all have
+// arrived there is then what the runtime has noted of the last region.
+func (g *gatherer) waitsBefore(region picture.ID) bool {
+	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool {
+		return w.Region == region && !w.EndOfRegion && slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
+			return t.ID == w.Task && t.Kind == picture.TaskImplicit
+		})
+	})
+}
+
 // begins reports whether a thread may be about to execute an implicit task: it is in none of the program's functions,
 // and does not wait, or waits at the end of a region and is not known to have arrived there. LLVM's workers wait for
 // the next region where they have waited for the end of the last one.
@@ -210,7 +220,8 @@ func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 	}
 	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,
 		func(b picture.Barrier) bool {
-			return b.ID == w.Barrier && !b.WaitsForTasks && !slices.Contains(b.Arrived, t.Thread)
+			return b.ID == w.Barrier && !slices.Contains(b.Arrived, t.Thread) &&
+				(!b.WaitsForTasks || g.waitsBefore(w.Region))
 		})) {
 		return false
 	}

@@ -36,7 +36,7 @@ func (lk *locks) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWai
 	}
 	for _, c := range clues {
 		w, ok := lk.simpleLock(c, th, c == arg)
-		if !ok || kind == entryOther {
+		if !ok || kind == entryOther || kind == entryLock && c != arg && arg != 0 && !lk.isNested(c) {
 			continue
 		}
 		w.variable = w.lock
@@ -46,6 +46,16 @@ func (lk *locks) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWai
 		return w, true
 	}
 	return lockWait{}, false
+}
+
+// maxDepth bounds how often a nestable lock is acquired by one thread: beyond, the word is no depth.
+const maxDepth = 1 << 20
+
+// isNested reports whether a word that looks like a lock is followed by the depth of a nestable one. Only those are
+// one word and not the program's variable itself; a number of the program's may look like the word alone.
+func (lk *locks) isNested(a uint64) bool {
+	depth, err := layout.ReadUint(lk.mem, callbacks.At(a).Add(4), 4)
+	return err == nil && depth >= 1 && depth < maxDepth
 }
 
 // lockArgument is the argument of the waiting call that is the program's variable;

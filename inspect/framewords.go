@@ -195,8 +195,8 @@ func (tr *tracer) lockText(t *picture.Thread, n *native) string {
 	return fmt.Sprint(info.Lock, info.Held, info.OwnerNumber, info.Waiters, info.Waiting)
 }
 
-// asleep reports whether n sleeps in a futex, without a time limit, from which only a thread of its own process can wake
-// it, and whether it is about to be woken: the word that it sleeps on has changed.
+// asleep reports whether n sleeps in a futex, without a time limit, from which only a thread of its own process can
+// wake it, and whether it is about to be woken: the word that it sleeps on has changed.
 func (tr *tracer) asleep(n *native, regs *callbacks.Registers) (sleeps, woken bool) {
 	futex, waits := arch.IsFutexWait(regs)
 	if !waits {

@@ -170,7 +170,8 @@ func (c *Change) judge() {
 			threads(starved))
 	case outside > 0:
 		c.Verdict = Stuck
-		c.Reason = fmt.Sprintf("no thread made progress: %s for input, a signal, another process or a time", verbWait(outside))
+		c.Reason = fmt.Sprintf("no thread made progress: %s for input, a signal, another process or a time",
+			verbWait(outside))
 		if n := count[Spun]; n > 0 {
 			c.Reason += fmt.Sprintf("; %s used processors meanwhile", threads(n))
 		}

@@ -91,7 +91,8 @@ func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) 
 	case spins, ran && counted(old) && counted(now):
 		d.Did = Spun
 	case ran:
-		d.Did, d.computes = Ran, now.Known && old.Known && !now.Blocked && !waits(now)
+		seen := now.Known && old.Known
+		d.Did, d.computes, d.unseen = Ran, seen && !now.Blocked && !waits(now), !seen
 	default:
 		d.starved = !rests(now) || use.Runnable && !(now.Inside && waits(now)) && !polls
 	}
@@ -143,7 +144,7 @@ func rests(t *picture.ThreadTrace) bool {
 
 // judge gives the verdict.
 func (c *Change) judge() {
-	count, starved, computing, outside := map[string]int{}, 0, 0, 0
+	count, starved, computing, unseen, outside := map[string]int{}, 0, 0, 0, 0
 	for _, t := range c.Threads {
 		if t.Aside {
 			continue
@@ -151,6 +152,7 @@ func (c *Change) judge() {
 		count[t.Did]++
 		starved += one(t.starved)
 		computing += one(t.computes)
+		unseen += one(t.unseen)
 		outside += one(t.outside)
 	}
 	moved := count[Moved] + count[New] + count[Ended]
@@ -162,6 +164,9 @@ func (c *Change) judge() {
 		c.Verdict = Unknown
 		c.Reason = fmt.Sprintf("%s ran in the program's code, and nothing shows that it only waits",
 			threads(computing))
+	case unseen > 0:
+		c.Verdict = Unknown
+		c.Reason = fmt.Sprintf("%s ran, but what was done could not be seen without stopping them", threads(unseen))
 	case count[Ran] > 0:
 		c.Verdict = Unknown
 		c.Reason = fmt.Sprintf("%s ran, and what was done is not known", threads(count[Ran]))

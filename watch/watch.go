@@ -83,6 +83,7 @@ type ThreadChange struct {
 
 	starved  bool // it had something to do, and got no processor for it
 	computes bool // it ran in the program's own code, and is not proven to wait there
+	unseen   bool // it ran, and was not stopped where it ran
 	outside  bool // it waits for input, a signal, another process or a time
 }
 

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // tool is the tool as its main function is.
 func tool() {
-	c := cli.Command{Version: "0.0.0-test", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	c := cli.Command{Version: "0.0.0-test", Commit: "unknown", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	c.Alone = slices.Contains(os.Args, "record") // which the program may replace
 	os.Exit(c.Run(context.Background(), os.Args[1:]))
 }

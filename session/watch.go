@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/trace"
 	"github.com/ompd-inspect/ompd-inspect/watch"
 )
@@ -26,7 +28,7 @@ func (t *Target) Watch(ctx context.Context, interval time.Duration, count int) L
 			if n > 0 && !w.rest(ctx) {
 				return
 			}
-			l, err := w.look(ctx)
+			l, err := w.lookPatiently(ctx)
 			if err != nil && ctx.Err() != nil && n > 0 {
 				return
 			}
@@ -65,6 +67,20 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// maxStops is how many times in a row a look tries to stop a process of which a thread gets no processor.
+const maxStops = 4
+
+// lookPatiently makes one look. On a busy machine a thread of low priority may get no processor for as long as a stop
+// waits for it: then it looks again, some times, after the interval.
+func (w *watching) lookPatiently(ctx context.Context) (l *watch.Look, err error) {
+	for range maxStops {
+		if l, err = w.look(ctx); !errors.Is(err, live.ErrStuck) || !pause(ctx, w.interval) {
+			break
+		}
+	}
+	return l, err
 }
 
 // look makes one look.

@@ -94,7 +94,7 @@ func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) 
 		seen := now.Known && old.Known
 		d.Did, d.computes, d.unseen = Ran, seen && !now.Blocked && !waits(now), !seen
 	default:
-		d.starved = !rests(now) || use.Runnable && !(now.Inside && waits(now)) && !polls
+		d.starved = !rests(now) || use.Runnable && !polls
 	}
 	return d
 }

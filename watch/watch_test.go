@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 		{"another turn outside of this function", with(waiting, func(p *picture.ThreadTrace) { p.Frames = "1" }),
 			with(waiting, func(p *picture.ThreadTrace) { p.Frames = "2" }), busy, Progress, Moved},
 		{"computes, and gets no processor", computing, computing, Use{LWP: 1, Runnable: true}, Unknown, Still},
-		{"spins in a barrier, and gets no processor", waiting, waiting, Use{LWP: 1, Runnable: true}, Stuck, Still},
+		{"spins in a barrier, and gets no processor", waiting, waiting, Use{LWP: 1, Runnable: true}, Unknown, Still},
 		{"another function", computing, with(computing, func(p *picture.ThreadTrace) { p.Stack = "c" }), asleep,
 			Progress, Moved},
 		{"another task", waiting, with(waiting, func(p *picture.ThreadTrace) { p.Task = "0x1" }), asleep, Progress,

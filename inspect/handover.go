@@ -200,13 +200,15 @@ func (g *gatherer) waitsByThread() map[int]*picture.Wait {
 	return out
 }
 
-// waitsBefore reports whether a thread waits in its implicit task of a region, before the region's end: that all have
-// arrived there is then what the runtime has noted of the last region.
-func (g *gatherer) waitsBefore(region picture.ID) bool {
-	return slices.ContainsFunc(g.facts.Waits, func(w picture.Wait) bool {
-		return w.Region == region && !w.EndOfRegion && slices.ContainsFunc(g.pic.Tasks, func(t picture.Task) bool {
-			return t.ID == w.Task && t.Kind == picture.TaskImplicit
-		})
+// isBefore reports whether a thread is in its implicit task of a region, and does not wait for the region's end: that
+// all have arrived there is then what the runtime has noted of the last region.
+func (g *gatherer) isBefore(region picture.ID, waits map[int]*picture.Wait) bool {
+	return slices.ContainsFunc(g.pic.Threads, func(t picture.Thread) bool {
+		w := waits[t.LWP]
+		return t.Region == region && (w == nil || !w.EndOfRegion) &&
+			slices.ContainsFunc(g.pic.Tasks, func(task picture.Task) bool {
+				return task.ID == t.Task && task.Kind == picture.TaskImplicit
+			})
 	})
 }
 
@@ -221,7 +223,7 @@ func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,
 		func(b picture.Barrier) bool {
 			return b.ID == w.Barrier && !slices.Contains(b.Arrived, t.Thread) &&
-				(!b.WaitsForTasks || g.waitsBefore(w.Region))
+				(!b.WaitsForTasks || g.isBefore(w.Region, waits))
 		})) {
 		return false
 	}

@@ -19,7 +19,7 @@ PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
 MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish
 # The packages whose tests take longest: they are started first, so that none of them is
 # what all processors but one wait for at the end.
-LONGEST := ./internal/e2e ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
+LONGEST := ./internal/e2e/... ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
 # Results are not cached: tests look at processes thousands of times, and go test would
 # note, and look at again, each file of /proc that was read. No time is too long: a slow machine
 # would reach any limit, and testrun prints which tests run. `make lint` has go vet.
@@ -140,11 +140,11 @@ generated: deps-all ## hold the tool against N random programs (N=10000), the fi
 applications: N = 3000
 applications: deps-all ## build real programs of others into DIR, and look at them N times while they run (needs network)
 	testdata/applications/build.sh $(DIR)
-	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/e2e
+	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/e2e/report
 
 bugs: deps-all ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
 	testdata/applications/build-bugs.sh $(DIR)
-	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/e2e
+	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/e2e/verdicts
 
 bench: deps-all build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
@@ -156,10 +156,10 @@ ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LL
 soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
 	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
-	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e
+	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e/live ./internal/e2e/verdicts
 
 soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
-	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e
+	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e/server
 
 soak-recorder: RECORDS = 1000000000
 soak-recorder: deps-all ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
@@ -174,7 +174,7 @@ sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefi
 
 soak-states: N = 100000
 soak-states: deps-all ## look at recorded programs N times: states that are inferred are those that were recorded
-	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/e2e
+	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/e2e/record
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -193,7 +193,7 @@ fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
 	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e
+	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e/fronts
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong

@@ -2,6 +2,7 @@ package ompdinspect_test
 
 import (
 	"go/ast"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,29 +15,11 @@ var clocks = map[string]string{
 	"gdb.script":                         "a limit on a gdb that never ends",
 	"internal/budget.TestThreads":        "no thread uses more processor time than passes, however slow",
 	"internal/cli.TestProgress":          "the clock is a synctest's",
-	"internal/e2e.killLooks":             "kills at a random moment; every moment is right",
-	"internal/e2e.TestToolKilled":        "kills at a random moment; every moment is right",
-	"internal/e2e.injectedBug.await":     "a limit on a program that does not hang",
-	"internal/e2e.inTime":                "a limit on a report that never ends",
-	"internal/e2e.aloneRun.leftAlone":    "a healthy program runs for longer than a hang would take to be found",
-	"internal/e2e.stands":                "what stands still is watched for as long as a hang would take to be found",
-	"internal/e2e.startShell":            "a limit on a session that never ends",
 	"internal/mutate.watched":            "a limit on a mutant that never ends",
 	"internal/generated.run.follow":      "random programs are looked at in random moments",
 	"internal/generated.limited":         "a limit on a look that never ends",
 	"internal/generated.run.standstill":  "a program that has a hang is watched before that is believed",
 	"internal/omptest.Process.awaitCall": "the poll for where a thread is, which nobody tells",
-	"internal/e2e.TestStdioEnds":         "a limit on a server that never ends",
-	"internal/e2e.lifetime":              "how long the tool runs, to kill it somewhere in between",
-	"internal/e2e.dying":                 "leaves at a random moment; every moment is right",
-	"internal/e2e.lying":                 "a bound on one client of many, which may be cut off",
-	"internal/e2e.sleep":                 "the soak of a server holds what it has for a while, and samples",
-	"internal/e2e.soaked.abused":         "the soak lasts as long as it is told; its figures are logged",
-	"internal/e2e.soaked.raw":            "a bound on one client of many, which may be cut off",
-	"internal/e2e.soaked.with":           "a bound on one client of many, which may be cut off",
-	"internal/e2e.unread":                "a bound on one client of many, which may be cut off",
-	"internal/e2e.watchedServer":         "a server tells now and then what it holds",
-	"internal/e2e.wrongTokens":           "a bound on one client of many, which may be cut off",
 	"server.TestUnread":                  "a limit on a call that never ends",
 	"server.lastly":                      "the poll for the end of a call, of which its client hears first",
 	"server.knock":                       "a limit on a server that never answers",
@@ -48,13 +31,32 @@ var clocks = map[string]string{
 	"internal/recordtest.writers":        "the soak reads each millisecond; nothing depends on it",
 	"internal/recordtest.settled":        "the poll for where a thread is, which nobody tells",
 	"symbolize.TestDebuginfodSlow":       "the clock is a synctest's",
+
+	"internal/e2e.AwaitStopped":               "a stopped process is watched for as long as hang detection takes",
+	"internal/e2e.OutputInTime":               "a limit on a report that never ends",
+	"internal/e2e/live.TestToolKilled":        "kills at a random moment; every moment is right",
+	"internal/e2e/live.aloneRun.leftAlone":    "a healthy program runs for longer than a hang would take to be found",
+	"internal/e2e/live.killLooks":             "kills at a random moment; every moment is right",
+	"internal/e2e/live.lifetime":              "how long the tool runs, to kill it somewhere in between",
+	"internal/e2e/live.startShell":            "a limit on a session that never ends",
+	"internal/e2e/server.TestStdioEnds":       "a limit on a server that never ends",
+	"internal/e2e/server.dying":               "leaves at a random moment; every moment is right",
+	"internal/e2e/server.lying":               "a bound on one client of many, which may be cut off",
+	"internal/e2e/server.sleep":               "the soak of a server holds what it has for a while, and samples",
+	"internal/e2e/server.soaked.abused":       "the soak lasts as long as it is told; its figures are logged",
+	"internal/e2e/server.soaked.raw":          "a bound on one client of many, which may be cut off",
+	"internal/e2e/server.soaked.with":         "a bound on one client of many, which may be cut off",
+	"internal/e2e/server.unread":              "a bound on one client of many, which may be cut off",
+	"internal/e2e/server.watchedServer":       "a server tells now and then what it holds",
+	"internal/e2e/server.wrongTokens":         "a bound on one client of many, which may be cut off",
+	"internal/e2e/verdicts.injectedBug.await": "a limit on a program that does not hang",
 }
 
 // TestNoClocks finds what tests do with time.
 func TestNoClocks(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range sources(t) {
-		if !s.test && s.pkg != "internal/omptest" && s.pkg != "callbacks/callbackstest" && s.pkg != "rtl/rtltest" {
+		if !s.test && !slices.Contains(harness, s.pkg) && s.pkg != "callbacks/callbackstest" && s.pkg != "rtl/rtltest" {
 			continue
 		}
 		for _, d := range s.ast.Decls {

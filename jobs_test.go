@@ -3,13 +3,9 @@ package ompdinspect_test
 import (
 	"go/ast"
 	"os"
-	"path"
 	"strings"
 	"testing"
 )
-
-// e2ePackage is the package whose files belong to several jobs.
-const e2ePackage = "internal/e2e"
 
 // table reads a table of .ci: the words of each line that is no comment.
 func table(t *testing.T, name string) (rows [][]string) {
@@ -42,44 +38,38 @@ func testsOf(s source) (names []string) {
 	return names
 }
 
-// TestJobs holds .ci/jobs against the tests: each package, and each file of internal/e2e, is in one job.
+// TestJobs compares .ci/jobs with the tests: each package with tests is in one job.
 func TestJobs(t *testing.T) {
-	jobs := map[string][]string{} // by package, or file of internal/e2e
+	jobs := map[string][]string{} // by package
 	matched := map[string]bool{}
 	rows := table(t, ".ci/jobs")
 	for _, s := range sources(t) {
-		if len(testsOf(s)) == 0 {
+		if len(testsOf(s)) == 0 || jobs[s.pkg] != nil {
 			continue
 		}
-		what, kind, name := s.pkg, "packages", "./"+s.pkg
-		if s.pkg == e2ePackage {
-			what, kind, name = s.name, "e2e", strings.TrimSuffix(path.Base(s.name), "_test.go")
-		}
+		name := "./" + s.pkg
 		if s.pkg == "." {
 			name = "."
 		}
-		if jobs[what] != nil {
-			continue
-		}
-		jobs[what] = []string{}
+		jobs[s.pkg] = []string{}
 		for _, row := range rows {
-			for _, pattern := range row[2:] {
+			for _, pattern := range row[1:] {
 				below, all := strings.CutSuffix(pattern, "/...")
-				if row[1] == kind && (pattern == name || all && (below == name || strings.HasPrefix(name, below+"/"))) {
-					jobs[what] = append(jobs[what], row[0])
-					matched[row[1]+pattern] = true
+				if pattern == name || all && (below == name || strings.HasPrefix(name, below+"/")) {
+					jobs[s.pkg] = append(jobs[s.pkg], row[0])
+					matched[pattern] = true
 				}
 			}
 		}
 	}
-	for what, of := range jobs {
+	for pkg, of := range jobs {
 		if len(of) != 1 {
-			t.Errorf("%s is in the jobs %q, want one: see .ci/jobs", what, of)
+			t.Errorf("%s is in the jobs %q, want one: see .ci/jobs", pkg, of)
 		}
 	}
 	for _, row := range rows {
-		for _, pattern := range row[2:] {
-			if !matched[row[1]+pattern] {
+		for _, pattern := range row[1:] {
+			if !matched[pattern] {
 				t.Errorf(".ci/jobs: %s %s has no tests", row[0], pattern)
 			}
 		}

@@ -1,3 +1,4 @@
-// Package e2e tests the command on real programs: cores that the kernel, gdb and this
-// tool made, and running processes, each as the command line shows it.
+// Package e2e implements the end-to-end tests of the command: it runs the tool on real programs, as
+// cores and as processes, and compares the output with the facts that the programs wrote themselves.
+// The tests are in the packages below it, one for each subject.
 package e2e

@@ -156,7 +156,7 @@ ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LL
 soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
 	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
-	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestSoak|TestRestless|TestRestlessKilled|TestRestlessInside|TestToolKilled|TestNoFalseAlarms|TestHandover)$$' ./internal/e2e/live ./internal/e2e/verdicts
+	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestForkLoopUnderLooks|TestRestlessProgramsUnderLooks|TestRestlessProgramsUnderKilledLooks|TestRestlessProgramsInContainers|TestForkLoopUnderKilledLooks|TestNoFalseAlarms|TestHandoverIsNoHang)$$' ./internal/e2e/live ./internal/e2e/verdicts
 
 soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
 	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e/server
@@ -193,7 +193,7 @@ fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
 	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestEditor)$$' ./internal/web ./internal/cli ./internal/e2e/fronts
+	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestVSCodeExtension)$$' ./internal/web ./internal/cli ./internal/e2e/fronts
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong

@@ -11,10 +11,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestEditor runs the tests of the extension for VS Code, which `make editor-test` has
+// TestVSCodeExtension runs the tests of the extension for VS Code, which `make editor-test` has
 // packaged: the adapter by VS Code's own test client and, where code-server and a browser
 // are, the extension in the editor, on a core, on a process, and on a process in gdb behind the proxy.
-func TestEditor(t *testing.T) {
+func TestVSCodeExtension(t *testing.T) {
 	extension := os.Getenv("OMPD_EXTENSION")
 	if extension == "" {
 		t.Skip("`make editor-test` runs this")

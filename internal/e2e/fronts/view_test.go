@@ -18,9 +18,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestPage writes the page of a core, in a process that has given up its other rights, with
+// TestViewPageOfCore writes the page of a core, in a process that has given up its other rights, with
 // the lines of the sources in it; the same is written again, and a file of others is not.
-func TestPage(t *testing.T) {
+func TestViewPageOfCore(t *testing.T) {
 	bin, core := e2e.BuildTool(t), e2e.DumpProgram(t, "lock_cycle").Core
 	dir := t.TempDir()
 	page, foreign := filepath.Join(dir, "page.html"), filepath.Join(dir, "foreign.html")

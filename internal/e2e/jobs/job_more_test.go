@@ -29,9 +29,9 @@ case "$1 $2" in
 esac
 `
 
-// TestJobElsewhere: ranks of other hosts are found by whatever runs a command there, with a
+// TestJobOnOtherHosts: ranks of other hosts are found by whatever runs a command there, with a
 // program that is there and with one that is sent; one host that does not answer is named.
-func TestJobElsewhere(t *testing.T) {
+func TestJobOnOtherHosts(t *testing.T) {
 	m := omptest.MPIs(t)[1]
 	m.Launch(t, jobRanks, m.Compile(t, "-g", "-O1", "-fno-inline"), "deadlock", strconv.Itoa(badRank))
 	tool, bin := e2e.BuildTool(t), t.TempDir()
@@ -72,9 +72,9 @@ func TestJobElsewhere(t *testing.T) {
 	}
 }
 
-// TestJobEarly: while one host still keeps its answer, the standard error shows the page of the
+// TestJobPageBeforeAllAnswers: while one host still keeps its answer, the standard error shows the page of the
 // others.
-func TestJobEarly(t *testing.T) {
+func TestJobPageBeforeAllAnswers(t *testing.T) {
 	m := omptest.MPIs(t)[1]
 	m.Launch(t, jobRanks, m.Compile(t, "-g", "-O1", "-fno-inline"), "deadlock", strconv.Itoa(badRank))
 	tool, dir := e2e.BuildTool(t), t.TempDir()

@@ -85,8 +85,8 @@ func jobCases() map[string][]jobCase {
 	}
 }
 
-// TestJob: of real jobs of which one rank does something wrong, the page names it.
-func TestJob(t *testing.T) {
+// TestJobNamesFaultyRank: of real jobs of which one rank does something wrong, the page names it.
+func TestJobNamesFaultyRank(t *testing.T) {
 	for _, m := range omptest.MPIs(t) {
 		exe := m.Compile(t, "-g", "-O1", "-fno-inline")
 		for _, c := range jobCases()[m.Name] {

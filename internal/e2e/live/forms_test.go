@@ -12,29 +12,31 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestForms looks at who forks a region that it has forked before, with workers that sleep: it is not told
-// to wait at the region's end while it wakes them, and is when it sleeps there. What the runtime remembers of the
-// call is the same.
-func TestForms(t *testing.T) {
+// TestStateWhileForkingAgain looks at who forks a region that it has forked before, with workers that sleep: it is
+// not told to wait at the region's end while it wakes them, and is when it sleeps there. What the runtime remembers
+// of the call is the same.
+func TestStateWhileForkingAgain(t *testing.T) {
 	const waits = "wait_barrier_implicit_parallel"
 	heldByGDB(t, "forms", map[string]string{"wakes": "overhead", "sleeps": waits})
 }
 
-// TestYields looks at a thread in a taskyield on LLVM's runtime, which marks the task there as one that
+// TestStateInTaskyield looks at a thread in a taskyield on LLVM's runtime, which marks the task there as one that
 // waits: it waits for nothing, though a task of its taskgroup is left.
-func TestYields(t *testing.T) { heldByGDB(t, "yields", map[string]string{"yields": "overhead"}) }
+func TestStateInTaskyield(t *testing.T) {
+	heldByGDB(t, "yields", map[string]string{"yields": "overhead"})
+}
 
-// TestForksNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's
+// TestStateWhileForkingNested looks at a thread that forks nested regions, where it acquires a lock of LLVM's
 // runtime to form a team, and to end one: it waits at none of the barriers of which its stack still has
 // flags.
-func TestForksNested(t *testing.T) {
+func TestStateWhileForkingNested(t *testing.T) {
 	heldByGDB(t, "forks", map[string]string{"forks": "overhead", "joins": "overhead"})
 }
 
-// TestBehind looks at a worker of GNU's runtime that was interrupted in its sleep at the end of a region, and has not
-// run since, while the others have begun a region of another size: it waits for no lock at the word of the barrier that
-// is gone.
-func TestBehind(t *testing.T) {
+// TestStateOfLateWorker looks at a worker of GNU's runtime that was interrupted in its sleep at the end of a region,
+// and has not run since, while the others have begun a region of another size: it waits for no lock at the word of
+// the barrier that is gone.
+func TestStateOfLateWorker(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2"} {
 		exe := filepath.Join(t.TempDir(), "behind"+flags)
 		e2e.RunCompiler(t, exec.Command("gcc", "-fopenmp", "-g", flags, "-o", exe,

@@ -120,8 +120,8 @@ func TestHeldByOthers(t *testing.T) {
 // looksAtOnce is how many looks there are at one process at a time.
 const looksAtOnce = 20
 
-// TestLooksAtOnce looks at one process from many processes at a time: each waits for its turn.
-func TestLooksAtOnce(t *testing.T) {
+// TestManyLooksAtOneProcess looks at one process from many processes at a time: each waits for its turn.
+func TestManyLooksAtOneProcess(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "lock_cycle"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	var looks sync.WaitGroup

@@ -11,9 +11,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestJumped looks at threads whose region's function ended in a jump to a call of the C
+// TestStateAfterTailCallOfLibrary looks at threads whose region's function ended in a jump to a call of the C
 // library in which they block: they work, and are in that function to who wrote it.
-func TestJumped(t *testing.T) {
+func TestStateAfterTailCallOfLibrary(t *testing.T) {
 	for _, c := range []struct {
 		compiler omptest.Compiler
 		runtime  omptest.Runtime
@@ -92,9 +92,9 @@ func checkJumped(t *testing.T, pic *picture.Picture) {
 	}
 }
 
-// TestJumpedToBarrier looks at threads whose region's function ended in a jump to the
+// TestStateAfterTailCallOfBarrier looks at threads whose region's function ended in a jump to the
 // runtime: they wait at a barrier of it, not at the region's end, and somebody misses.
-func TestJumpedToBarrier(t *testing.T) {
+func TestStateAfterTailCallOfBarrier(t *testing.T) {
 	for compiler, rt := range map[omptest.Compiler]omptest.Runtime{
 		omptest.LLVM: omptest.RuntimeOf(t, 19), omptest.GCC: omptest.Libgomp(t),
 	} {

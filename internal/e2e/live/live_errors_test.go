@@ -20,8 +20,8 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestNoSuchProcess asks for the number of a process that has ended.
-func TestNoSuchProcess(t *testing.T) {
+// TestMissingProcessIsRefused asks for the number of a process that has ended.
+func TestMissingProcessIsRefused(t *testing.T) {
 	gone := exec.Command("true")
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
@@ -29,8 +29,8 @@ func TestNoSuchProcess(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(gone.Process.Pid)), "no such process", "ompd-inspect ps")
 }
 
-// TestZombie asks for a process that has ended and was not waited for.
-func TestZombie(t *testing.T) {
+// TestZombieIsRefused asks for a process that has ended and was not waited for.
+func TestZombieIsRefused(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func TestZombie(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process(strconv.Itoa(cmd.Process.Pid)), "it has ended", "waits for its parent")
 }
 
-// TestKernelThread asks for a thread of the kernel, where this machine shows them.
-func TestKernelThread(t *testing.T) {
+// TestKernelThreadIsRefused asks for a thread of the kernel, where this machine shows them.
+func TestKernelThreadIsRefused(t *testing.T) {
 	b, err := os.ReadFile("/proc/2/comm")
 	if err != nil || string(b) != "kthreadd\n" {
 		t.Skip("this container does not show the kernel's threads")
@@ -51,8 +51,8 @@ func TestKernelThread(t *testing.T) {
 	e2e.CheckRefused(t, e2e.Process("2"), "thread of the kernel", "kthreadd")
 }
 
-// TestWordSize asks for a program of 32 bits.
-func TestWordSize(t *testing.T) {
+// TestProgramOf32BitsIsRefused asks for a program of 32 bits.
+func TestProgramOf32BitsIsRefused(t *testing.T) {
 	omptest.Needs(t, "a C compiler")
 	dir := t.TempDir()
 	exe, source := filepath.Join(dir, "small"), filepath.Join(dir, "small.c")
@@ -97,8 +97,8 @@ func asNobody(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// TestOtherUser asks, as nobody, for a process of root.
-func TestOtherUser(t *testing.T) {
+// TestProcessOfOtherUserIsRefused asks, as nobody, for a process of root.
+func TestProcessOfOtherUserIsRefused(t *testing.T) {
 	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
 		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
 	pid := strconv.Itoa(p.PID)
@@ -109,9 +109,9 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestProtected asks, as nobody, for a process of nobody that the kernel protects, as
+// TestProtectedProcessIsRefused asks, as nobody, for a process of nobody that the kernel protects, as
 // its file may be executed and not read.
-func TestProtected(t *testing.T) {
+func TestProtectedProcessIsRefused(t *testing.T) {
 	cmd := asNobody(t, e2e.Process())
 	secret := filepath.Join(cmd.Dir, "secret")
 	sleep, err := exec.LookPath("sleep")
@@ -129,9 +129,9 @@ func TestProtected(t *testing.T) {
 		"sudo ompd-inspect "+pid)
 }
 
-// TestNumberInContainer asks for the number that a process has in a PID namespace: it
+// TestPIDOfContainerIsRefused asks for the number that a process has in a PID namespace: it
 // is told which it has here.
-func TestNumberInContainer(t *testing.T) {
+func TestPIDOfContainerIsRefused(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can make a PID namespace")
 	}
@@ -158,9 +158,9 @@ func TestNumberInContainer(t *testing.T) {
 		"the number that a process has in its container", fmt.Sprint("type: ompd-inspect ", here))
 }
 
-// TestRootWithoutRights asks, as root who may not look into processes, for those of
+// TestRootWithoutPtraceIsRefused asks, as root who may not look into processes, for those of
 // root: sudo would be no fix.
-func TestRootWithoutRights(t *testing.T) {
+func TestRootWithoutPtraceIsRefused(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up rights of root")
 	}
@@ -205,9 +205,9 @@ func TestHeldByDebugger(t *testing.T) {
 	}
 }
 
-// TestEndsInBetween has the process end, and become another program, between two
+// TestProcessEndsBetweenLooks has the process end, and become another program, between two
 // looks.
-func TestEndsInBetween(t *testing.T) {
+func TestProcessEndsBetweenLooks(t *testing.T) {
 	for _, c := range []struct {
 		name, command string
 		words         []string

@@ -87,8 +87,8 @@ func TestGompLiveMatrix(t *testing.T) {
 	}
 }
 
-// TestGompForkLoop looks at a program of GCC's that forks teams all the time.
-func TestGompForkLoop(t *testing.T) {
+// TestGompReportOfForkLoop looks at a program of GCC's that forks teams all the time.
+func TestGompReportOfForkLoop(t *testing.T) {
 	for _, v := range gompLives(t) {
 		t.Run(v.name, func(t *testing.T) {
 			b := v.build

@@ -14,9 +14,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestSoak looks at a busy program again and again. All its sums must be right,
+// TestForkLoopUnderLooks looks at a busy program again and again. All its sums must be right,
 // and it must get on.
-func TestSoak(t *testing.T) {
+func TestForkLoopUnderLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_SOAK_ROUNDS", 300)
 	for i, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
@@ -46,9 +46,9 @@ func verbPicture(t testing.TB, verb string, pid int) *picture.Picture {
 	return e2e.Decode(t, out)
 }
 
-// TestToolKilled kills the tool at moments of all kinds. The program runs on each
+// TestForkLoopUnderKilledLooks kills the tool at moments of all kinds. The program runs on each
 // time, and its sums are right in the end.
-func TestToolKilled(t *testing.T) {
+func TestForkLoopUnderKilledLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 60)
 	l := e2e.StartLoop(t, loopOn(t, 16))
 	pid := l.Process.Pid

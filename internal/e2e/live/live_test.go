@@ -154,10 +154,10 @@ func loopOn(t testing.TB, major int) omptest.Run {
 		Runtime: omptest.RuntimeOf(t, major)}
 }
 
-// TestForkLoop looks at a program that forks teams all the time. Every picture
+// TestReportOfForkLoop looks at a program that forks teams all the time. Every picture
 // must be of one moment: the regions, their members and the members' numbers fit
 // together, and nothing is there that the program does not do.
-func TestForkLoop(t *testing.T) {
+func TestReportOfForkLoop(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) { checkLoop(t, loopOn(t, major)) })
 	}

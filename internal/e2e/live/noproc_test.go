@@ -25,9 +25,9 @@ func withoutProc(bin string, args ...string) *exec.Cmd {
 	return exec.Command(hidingProc[0], line...)
 }
 
-// TestNoProc runs the tool and the server where there is no /proc: cores are read, and who
+// TestMissingProcFilesystem runs the tool and the server where there is no /proc: cores are read, and who
 // asks for a process is told why there is none.
-func TestNoProc(t *testing.T) {
+func TestMissingProcFilesystem(t *testing.T) {
 	if out, err := withoutProc("true").CombinedOutput(); err != nil {
 		t.Skipf("this machine lets nobody hide /proc: %v: %s", err, out)
 	}

@@ -33,9 +33,9 @@ func listed(t *testing.T, flags ...string) *picture.Processes {
 	return &list
 }
 
-// TestPs lists processes on all runtimes, also one with GNU's runtime linked in,
+// TestPsListsRuntimes lists processes on all runtimes, also one with GNU's runtime linked in,
 // and none that has no runtime.
-func TestPs(t *testing.T) {
+func TestPsListsRuntimes(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "spinning"})
 	started := map[int]picture.ProcessCode{}
 	for _, rt := range omptest.Runtimes(t) {

@@ -57,9 +57,9 @@ func restlessLook(t *testing.T, pid int, args ...string) bool {
 	return false
 }
 
-// TestRestless looks at programs that are hard to hold. Every signal must come once, every
+// TestRestlessProgramsUnderLooks looks at programs that are hard to hold. Every signal must come once, every
 // child end as it should, and every sum be right.
-func TestRestless(t *testing.T) {
+func TestRestlessProgramsUnderLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_RESTLESS_ROUNDS", 45)
 	for i, run := range restlessRuns(t) {
 		t.Run(run.Runtime.Name, func(t *testing.T) {
@@ -81,9 +81,9 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestRestlessKilled kills the tool at moments of all kinds while it looks at such a
+// TestRestlessProgramsUnderKilledLooks kills the tool at moments of all kinds while it looks at such a
 // program.
-func TestRestlessKilled(t *testing.T) {
+func TestRestlessProgramsUnderKilledLooks(t *testing.T) {
 	n := e2e.Rounds(t, "OMPD_KILL_ROUNDS", 30)
 	for i, run := range restlessRuns(t)[:2] {
 		t.Run(run.Runtime.Name, func(t *testing.T) {
@@ -155,9 +155,9 @@ func startInside(t *testing.T, run omptest.Run, by ...string) (*e2e.Loop, int) {
 	return nil, 0
 }
 
-// TestRestlessInside looks at such a program in containers and under another tracer, which
+// TestRestlessProgramsInContainers looks at such a program in containers and under another tracer, which
 // is not disturbed: it is looked at without a stop, when that is asked for.
-func TestRestlessInside(t *testing.T) {
+func TestRestlessProgramsInContainers(t *testing.T) {
 	run := restlessRuns(t)[1]
 	n := e2e.Rounds(t, "OMPD_INSIDE_ROUNDS", 6)
 	for name, by := range map[string][]string{

@@ -29,9 +29,9 @@ func families(t *testing.T, way string) map[string][]string {
 	return out
 }
 
-// TestRunFamily reports and ends the child that hangs, and leaves its parent alone, which waits for it, and the child
-// that waits for its parent. All of them end then.
-func TestRunFamily(t *testing.T) {
+// TestRunEndsHungChild reports and ends the child that hangs, and leaves its parent alone, which waits for it, and
+// the child that waits for its parent. All of them end then.
+func TestRunEndsHungChild(t *testing.T) {
 	for name, argv := range families(t, "hang") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,9 +88,9 @@ func reportsIn(t *testing.T, file string) (list []*picture.Picture) {
 	return list
 }
 
-// TestRunFamilyWorks lets a program be that waits, for longer than --hang-after, for a child
+// TestRunWaitsForWorkingChild lets a program be that waits, for longer than --hang-after, for a child
 // that gets on, and the child that waits for work beside it.
-func TestRunFamilyWorks(t *testing.T) {
+func TestRunWaitsForWorkingChild(t *testing.T) {
 	for name, argv := range families(t, "work") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

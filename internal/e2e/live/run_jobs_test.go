@@ -80,9 +80,9 @@ func (s *shell) expect(want string) string {
 	}
 }
 
-// TestRunStops stops run, a program and what that has started by Ctrl-Z, and lets them go on by fg: the time
+// TestRunStoppedByCtrlZ stops run, a program and what that has started by Ctrl-Z, and lets them go on by fg: the time
 // between is no hang, and run ends as the program does.
-func TestRunStops(t *testing.T) {
+func TestRunStoppedByCtrlZ(t *testing.T) {
 	const script = `set -m; "$@"; echo status $?; read x; { sleep 1; echo now; } & fg %1; echo ended=$?`
 	for _, c := range []struct {
 		name, program, end, says string
@@ -125,9 +125,9 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// TestRunStopsAlone stops the program alone, for longer than --hang-after: that is no
+// TestRunOfStoppedProgramIsNoHang stops the program alone, for longer than --hang-after: that is no
 // hang, and run does not stop with it.
-func TestRunStopsAlone(t *testing.T) {
+func TestRunOfStoppedProgramIsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	s := startShell(t, `"$@"; echo ended=$?`, "ompd-inspect", "run", "--hang-after", "1s", "--", "env",
 		"LD_LIBRARY_PATH="+omptest.RuntimeOf(t, 16).Dir, exe, "wait")
@@ -146,9 +146,9 @@ func TestRunStopsAlone(t *testing.T) {
 	}
 }
 
-// TestRunTold stops and continues run alone, which passes both on. The program ends
+// TestRunForwardsStopAndContinue stops and continues run alone, which passes both on. The program ends
 // when it is continued; bash takes run for stopped until it is told otherwise.
-func TestRunTold(t *testing.T) {
+func TestRunForwardsStopAndContinue(t *testing.T) {
 	s := startShell(t,
 		`set -m; "$@"; echo status $?; kill -CONT $(jobs -p); s=147; while [ $s = 147 ]; do wait %1; s=$?; done; echo ended=$s`,
 		"ompd-inspect", "run", "--", "sh", "-c", `trap 'exit 9' CONT; kill -TSTP $PPID; while :; do sleep 0.01; done`)
@@ -158,8 +158,8 @@ func TestRunTold(t *testing.T) {
 	}
 }
 
-// TestRunInput reads what is typed, as the program is in the foreground.
-func TestRunInput(t *testing.T) {
+// TestRunReadsTerminal reads what is typed, as the program is in the foreground.
+func TestRunReadsTerminal(t *testing.T) {
 	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",
 		`echo READY; read x; echo "got $x"; exit 4`)
 	s.expect("READY")
@@ -182,9 +182,9 @@ func TestRunBackground(t *testing.T) {
 	}
 }
 
-// TestRunKeys types Ctrl-C to a program that counts: it gets each once. The program does
+// TestRunForwardsCtrlCOnce types Ctrl-C to a program that counts: it gets each once. The program does
 // not sleep: a shell that gets a signal just before it reads runs no trap before it has read.
-func TestRunKeys(t *testing.T) {
+func TestRunForwardsCtrlCOnce(t *testing.T) {
 	over := filepath.Join(t.TempDir(), "over")
 	s := startShell(t, `set -m; "$@"; echo ended=$?`, "ompd-inspect", "run", "--", "sh", "-c",
 		`n=0; trap 'n=$((n+1)); echo "count $n."' INT; echo READY; until [ -e "$0" ]; do :; done; exit $n`, over)
@@ -202,8 +202,8 @@ func TestRunKeys(t *testing.T) {
 	}
 }
 
-// TestRunSignals sends signals to run alone: the program gets them, handled or not.
-func TestRunSignals(t *testing.T) {
+// TestRunForwardsSignals sends signals to run alone: the program gets them, handled or not.
+func TestRunForwardsSignals(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1,
 		unix.SIGUSR2} {
 		heard := make(chan os.Signal, 1)
@@ -242,9 +242,9 @@ func TestRunSignals(t *testing.T) {
 	}
 }
 
-// TestRunKills hangs a program that does not end when it is told to: there is one
+// TestRunKillsHungProgram hangs a program that does not end when it is told to: there is one
 // report, and then SIGKILL.
-func TestRunKills(t *testing.T) {
+func TestRunKillsHungProgram(t *testing.T) {
 	t.Parallel()
 	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
 	pidFile := filepath.Join(t.TempDir(), "pid")
@@ -264,9 +264,9 @@ func TestRunKills(t *testing.T) {
 	}
 }
 
-// TestRunStarts compares the exit status for programs that cannot be started with a
+// TestRunStatusOfFailedStart compares the exit status for programs that cannot be started with a
 // shell's.
-func TestRunStarts(t *testing.T) {
+func TestRunStatusOfFailedStart(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		content string

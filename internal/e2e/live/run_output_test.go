@@ -16,9 +16,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestRunCoreNames writes the cores of two processes of one run beside one another,
+// TestRunCoresOfTwoProcesses writes the cores of two processes of one run beside one another,
 // each for its owner alone, and nothing in place of what is no file.
-func TestRunCoreNames(t *testing.T) {
+func TestRunCoresOfTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	core := filepath.Join(dir, "core")
 	for range 2 { // that of the first run is replaced
@@ -53,9 +53,9 @@ func TestRunCoreNames(t *testing.T) {
 	}
 }
 
-// TestRunOutput says at the start where a report or core cannot be written, and starts no
+// TestRunUnwritableOutput says at the start where a report or core cannot be written, and starts no
 // program; a report whose place is gone at its end is on the standard error.
-func TestRunOutput(t *testing.T) {
+func TestRunUnwritableOutput(t *testing.T) {
 	dir := t.TempDir()
 	precious, started := filepath.Join(dir, "precious"), filepath.Join(dir, "started")
 	if err := os.WriteFile(precious, []byte("notes"), 0o644); err != nil {
@@ -129,10 +129,10 @@ func TestSymbolsOutput(t *testing.T) {
 	}
 }
 
-// TestClosedOutput starts the tool with its standard output closed or /dev/null. Go opens
+// TestClosedStandardOutput starts the tool with its standard output closed or /dev/null. Go opens
 // /dev/null in place of a closed one, so that the two are the same, and the file that -o
 // names does not get its number.
-func TestClosedOutput(t *testing.T) {
+func TestClosedStandardOutput(t *testing.T) {
 	bin := e2e.BuildTool(t)
 	core := filepath.Join(e2e.GoldenDir, "gnu-barrier", "core.zst")
 	for _, to := range []string{">&-", ">/dev/null", "1<>/dev/null"} {
@@ -149,9 +149,9 @@ func TestClosedOutput(t *testing.T) {
 	}
 }
 
-// TestRunCoreCut ends run while it writes a core: the core is there as a whole, or nothing
+// TestRunInterruptedWhileWritingCore ends run while it writes a core: the core is there as a whole, or nothing
 // is. A SIGINT is the program's, and does not cut it.
-func TestRunCoreCut(t *testing.T) {
+func TestRunInterruptedWhileWritingCore(t *testing.T) {
 	omptest.Program(t, "perl")
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGKILL} {
 		dir := t.TempDir()

@@ -18,9 +18,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRunProgress runs programs that get on, or wait without OpenMP, for longer
+// TestRunFindsNoHang runs programs that get on, or wait without OpenMP, for longer
 // than --hang-after.
-func TestRunProgress(t *testing.T) {
+func TestRunFindsNoHang(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "fork_loop"})
 	for script, want := range map[string]int{
 		"exec env LD_LIBRARY_PATH=" + omptest.RuntimeOf(t, 16).Dir + " " + exe + " 5 < /dev/zero": cli.ExitSignal +
@@ -44,9 +44,9 @@ func TestRunProgress(t *testing.T) {
 	}
 }
 
-// TestRunMatrix holds the picture of a program that is about to die against what
+// TestRunReportMatrix holds the picture of a program that is about to die against what
 // its threads were told, and its core.
-func TestRunMatrix(t *testing.T) {
+func TestRunReportMatrix(t *testing.T) {
 	for _, major := range liveRuntimes {
 		t.Run(fmt.Sprintf("libomp-%d", major), func(t *testing.T) {
 			t.Parallel()
@@ -72,9 +72,9 @@ func TestRunMatrix(t *testing.T) {
 	}
 }
 
-// TestRunCore writes cores of programs that die and that hang: they have the picture
+// TestRunCoreHasReport writes cores of programs that die and that hang: they have the picture
 // that was reported, and the memory and registers of the kernel's core.
-func TestRunCore(t *testing.T) {
+func TestRunCoreHasReport(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {
 			continue
@@ -169,8 +169,8 @@ func sameMemory(t *testing.T, core, kernels string) {
 	}
 }
 
-// TestRunEnds compares the exit status and what is printed with how programs end.
-func TestRunEnds(t *testing.T) {
+// TestRunStatusOfEnd compares the exit status and what is printed with how programs end.
+func TestRunStatusOfEnd(t *testing.T) {
 	for _, c := range []struct {
 		script string
 		status int

@@ -58,9 +58,9 @@ func asleepCases() []asleepCase {
 	return list
 }
 
-// TestAsleep: a thread that sleeps is not at work, and if it holds what others wait for, it is named with that in the
-// first lines of the report, and where watch finds no progress. It is no hang.
-func TestAsleep(t *testing.T) {
+// TestSleepingHolder: a thread that sleeps is not at work, and if it holds what others wait for, it is named with
+// that in the first lines of the report, and where watch finds no progress. It is no hang.
+func TestSleepingHolder(t *testing.T) {
 	for _, l := range []struct {
 		name     string
 		compiler omptest.Compiler
@@ -90,9 +90,9 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestAsleepCores is the same of cores, of gdb's and of the kernel's, which interrupt the call, too: what the kernel
-// wrote then is there, and the clock of that moment is not.
-func TestAsleepCores(t *testing.T) {
+// TestSleepingHolderInCores is the same of cores, of gdb's and of the kernel's, which interrupt the call, too: what
+// the kernel wrote then is there, and the clock of that moment is not.
+func TestSleepingHolderInCores(t *testing.T) {
 	for _, mode := range []omptest.Mode{omptest.Gcore, omptest.Kernel} {
 		for _, c := range asleepCases()[:7] {
 			t.Run(string(mode)+"-"+strings.Join(c.args, "-"), func(t *testing.T) {

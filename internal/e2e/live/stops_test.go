@@ -36,10 +36,10 @@ func gompSleepers() []e2e.Program {
 	}
 }
 
-// TestOneStop looks at programs all of whose threads sleep: what an answer needs is
+// TestSleepingProgramIsStoppedOnce looks at programs all of whose threads sleep: what an answer needs is
 // then known from its rehearsal, so that the program is stopped once. What an answer
 // reads and its rehearsal does not costs another stop.
-func TestOneStop(t *testing.T) {
+func TestSleepingProgramIsStoppedOnce(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {
 			continue
@@ -81,12 +81,12 @@ func checkStops(t *testing.T, verb string, pid int) {
 	}
 }
 
-// TestOneStopSpinning looks at programs some of whose threads spin for a lock. Where they
+// TestSpinningProgramIsStoppedOnce looks at programs some of whose threads spin for a lock. Where they
 // are is not known before the stop, in which what they point to is copied too. LLVM's
 // runtime leaves 64 bytes of stack for each thread's number before its first function: of
 // many threads, the outermost frames are far away. A thread may be on its way between two
 // functions of the wait, so not each look counts.
-func TestOneStopSpinning(t *testing.T) {
+func TestSpinningProgramIsStoppedOnce(t *testing.T) {
 	exe := omptest.Compile(t, omptest.Build{Program: "mixed"})
 	for _, threads := range []string{"16", "600"} {
 		t.Run(threads, func(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestTailCalledWork looks at threads that are in a function of the C library by the last call of their region, so
-// that nothing of the program is between it and the runtime on their stacks: they are at work, and at no barrier.
-func TestTailCalledWork(t *testing.T) {
+// TestStateOfTailCalledWork looks at threads that are in a function of the C library by the last call of their
+// region, so that nothing of the program is between it and the runtime on their stacks: they are at work, and at no
+// barrier.
+func TestStateOfTailCalledWork(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang-16"} {
 		for _, flags := range []string{"-O0", "-O2"} {
 			t.Run(compiler+flags, func(t *testing.T) {
@@ -35,9 +36,9 @@ func TestTailCalledWork(t *testing.T) {
 	}
 }
 
-// TestPollAgain looks at threads in poll(2) again and again: the first look makes the kernel go on with it by
+// TestStateInRepeatedPoll looks at threads in poll(2) again and again: the first look makes the kernel go on with it by
 // restart_syscall(2).
-func TestPollAgain(t *testing.T) {
+func TestStateInRepeatedPoll(t *testing.T) {
 	pid := ready(t, "pollagain", "gcc", "-O2")
 	slept := 0
 	const looks, want = 1000, 5

@@ -34,9 +34,9 @@ func watched(t *testing.T, pid int, flags ...string) ([]watch.Look, int) {
 	return looks, status
 }
 
-// TestWatch gives the verdict on programs of LLVM's and GCC's that hang, spin, poll,
+// TestWatchResults gives the verdict on programs of LLVM's and GCC's that hang, spin, poll,
 // compute in one loop and fork teams all the time.
-func TestWatch(t *testing.T) {
+func TestWatchResults(t *testing.T) {
 	t.Run("libomp", func(t *testing.T) { watchAll(t, omptest.Build{}, omptest.RuntimeOf(t, 16)) })
 	t.Run("libgomp", func(t *testing.T) { watchAll(t, omptest.Build{Compiler: omptest.GCC}, omptest.Libgomp(t)) })
 }
@@ -87,9 +87,9 @@ func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 	}
 }
 
-// TestWatchPolls takes a loop of waits with a time limit, or of sleeps, that looks for what never
+// TestWatchPollingLoop takes a loop of waits with a time limit, or of sleeps, that looks for what never
 // comes for no progress, and one that counts its turns for progress.
-func TestWatchPolls(t *testing.T) {
+func TestWatchPollingLoop(t *testing.T) {
 	for _, o := range []string{"-O0", "-O2"} {
 		for _, b := range []omptest.Build{{}, {Compiler: omptest.GCC}} {
 			rt := omptest.RuntimeOf(t, 16)

@@ -13,9 +13,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestHistory looks at programs with the recorder that do not hang: what may hang, and what
+// TestHistoryVerdicts looks at programs with the recorder that do not hang: what may hang, and what
 // takes their time, is told with the places; of the healthy twin nothing is.
-func TestHistory(t *testing.T) {
+func TestHistoryVerdicts(t *testing.T) {
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {
 			t.Parallel()

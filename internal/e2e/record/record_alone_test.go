@@ -69,9 +69,9 @@ func TestRecordUntraced(t *testing.T) {
 	}
 }
 
-// TestRecordEnds compares how programs end with and without record: by themselves, by a signal of their own, by one
-// that is sent to the command, and if there is no such program.
-func TestRecordEnds(t *testing.T) {
+// TestRecordStatusOfEnd compares how programs end with and without record: by themselves, by a signal of their own,
+// by one that is sent to the command, and if there is no such program.
+func TestRecordStatusOfEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -108,8 +108,9 @@ func TestRecordEnds(t *testing.T) {
 	}
 }
 
-// TestRecordSignals sends signals to the command, which are the program's: a handler, a stop and its end, and the end.
-func TestRecordSignals(t *testing.T) {
+// TestRecordForwardsSignals sends signals to the command, which are the program's: a handler, a stop and its end, and
+// the end.
+func TestRecordForwardsSignals(t *testing.T) {
 	const script = `trap 'echo GOT' USR1; echo READY; while :; do read x || exit 5; done`
 	tool := recording(t, "sh", "-c", script)
 	in, err1 := tool.StdinPipe()
@@ -138,8 +139,8 @@ func TestRecordSignals(t *testing.T) {
 	omptest.Equal(t, "exit status", tool.ProcessState.ExitCode(), 5)
 }
 
-// TestRecordHolds has record hold a program for what only a tracer can see.
-func TestRecordHolds(t *testing.T) {
+// TestRecordTracesForFiles has record hold a program for what only a tracer can see.
+func TestRecordTracesForFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, flag := range []string{"--save=" + filepath.Join(dir, "saved"), "--core=" + filepath.Join(dir, "core"),
 		"--report=" + filepath.Join(dir, "report"), "--hang-after=1h"} {

@@ -12,12 +12,12 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/trace"
 )
 
-// TestRecordCut cuts a small file that record --save has written of a program with each kind of event, and of
+// TestCutRecordFile cuts a small file that record --save has written of a program with each kind of event, and of
 // threads that came one after the other, at each byte of the pages that have something, or with OMPD_FULL unset
 // at one in 13 and where pages begin and end. Each event that is shown
 // is one of the whole file, also those of a ring that is cut in its middle, a file that has more shows no fewer,
 // and where some are not shown it is said.
-func TestRecordCut(t *testing.T) {
+func TestCutRecordFile(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {

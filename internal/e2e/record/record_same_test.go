@@ -16,9 +16,9 @@ import (
 // times are an event's, which are converted by how the clocks were compared last.
 var times = regexp.MustCompile(`"time":\d+,`)
 
-// TestRecordSaveSame holds what a saved recording of a program that ended by itself tells against what
+// TestRecordSaveEqualsProcess holds what a saved recording of a program that ended by itself tells against what
 // the same process told just before, while its runtime was there: the same events, names and places.
-func TestRecordSaveSame(t *testing.T) {
+func TestRecordSaveEqualsProcess(t *testing.T) {
 	for _, program := range []string{"history", "sections"} {
 		for _, build := range []struct {
 			flags   string

@@ -22,9 +22,9 @@ const (
 	recorderMagic   = "\x7fOMPDREC\r\n\x1a\x00"
 )
 
-// TestRecord runs programs that die with the recorder: their cores have what it kept, and the
+// TestRecordOfCrashes runs programs that die with the recorder: their cores have what it kept, and the
 // exit status is the program's.
-func TestRecord(t *testing.T) {
+func TestRecordOfCrashes(t *testing.T) {
 	library := omptest.Recorder(t)
 	for _, runtime := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
 		t.Run(runtime.Name, func(t *testing.T) {
@@ -356,8 +356,8 @@ func recorderHeader(t *testing.T, core, exe string) []byte {
 	return nil
 }
 
-// TestRecordRefuses says what is wrong before the program runs.
-func TestRecordRefuses(t *testing.T) {
+// TestRecordErrors says what is wrong before the program runs.
+func TestRecordErrors(t *testing.T) {
 	library := filepath.Join(t.TempDir(), "with space", "libompd-recorder.so")
 	if err := os.MkdirAll(filepath.Dir(library), 0o755); err != nil {
 		t.Fatal(err)

@@ -36,10 +36,10 @@ func applications() []application {
 	}
 }
 
-// TestApplications reads cores of such programs, taken while all threads of a team
+// TestReportOfApplications reads cores of such programs, taken while all threads of a team
 // were in a parallel region, and compares all with what gdb had the runtime tell
 // each thread there.
-func TestApplications(t *testing.T) {
+func TestReportOfApplications(t *testing.T) {
 	for _, a := range applications() {
 		for _, fork := range a.forks {
 			t.Run(fmt.Sprintf("%s/%d", a.pkg, fork), func(t *testing.T) {
@@ -88,8 +88,8 @@ func blas(t *testing.T, mode omptest.Mode) omptest.Run {
 	}
 }
 
-// TestLibrary does the same where the regions are a library's.
-func TestLibrary(t *testing.T) {
+// TestReportOfRegionsInLibrary does the same where the regions are a library's.
+func TestReportOfRegionsInLibrary(t *testing.T) {
 	pic := checkEntered(t, omptest.DumpInside(t, blas(t, omptest.Kernel), 1, teamOf))
 	for _, th := range pic.Threads {
 		calls := func(name string) bool {
@@ -101,9 +101,9 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// TestLibraryDies has the library die in a region, in whichever thread, as the
+// TestReportOfCrashInLibrary has the library die in a region, in whichever thread, as the
 // kernel dumps it.
-func TestLibraryDies(t *testing.T) {
+func TestReportOfCrashInLibrary(t *testing.T) {
 	r := omptest.Dump(t, blas(t, omptest.Segv))
 	pic := e2e.Report(t, r.Core)
 	at := pic.Target.Place

@@ -17,9 +17,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestRefused gives the tool files that it must refuse: with status 1, the file,
+// TestBadFilesAreRefused gives the tool files that it must refuse: with status 1, the file,
 // the cause, and what to do.
-func TestRefused(t *testing.T) {
+func TestBadFilesAreRefused(t *testing.T) {
 	whole := e2e.DumpProgram(t, "tasks_queued")
 	header := func(change func(b []byte)) func(string) error {
 		return func(path string) error {
@@ -84,10 +84,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a core at each boundary of its headers and in 50 other
+// TestTruncatedCores cuts a core at each boundary of its headers and in 50 other
 // places. Each is refused with a cause, or gives a picture that says what is
 // missing.
-func TestTruncated(t *testing.T) {
+func TestTruncatedCores(t *testing.T) {
 	e, _ := coreFor(t, "tasks_queued")
 	var cuts []int
 	for i := range len(e.elf.Progs) + 1 {
@@ -126,8 +126,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFilesMissing takes files away that the core's program was made of.
-func TestFilesMissing(t *testing.T) {
+// TestProgramFilesMissing takes files away that the core's program was made of.
+func TestProgramFilesMissing(t *testing.T) {
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "program")
 	lib := filepath.Join(dir, "lib")
@@ -221,9 +221,9 @@ func wantDoctor(t *testing.T, core, name, fix string) {
 	}
 }
 
-// TestNoData gives the tool cores without the memory that the runtime's data is
+// TestCoresWithoutRuntimeData gives the tool cores without the memory that the runtime's data is
 // in: as a coredump_filter that leaves it out makes them, or a filter's work.
-func TestNoData(t *testing.T) {
+func TestCoresWithoutRuntimeData(t *testing.T) {
 	e, r := coreFor(t, "tasks_deps")
 	mapped := func(p *elf.Prog) bool { return p.Type == elf.PT_LOAD && p.Filesz > 0 }
 	pool := e.global("__kmp_thread_pool")

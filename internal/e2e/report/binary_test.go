@@ -10,11 +10,11 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestBinary runs the program as `make build` and as plain `go build` make it, after each
+// TestBuiltBinary runs the program as `make build` and as plain `go build` make it, after each
 // step by which a packager changes an executable, and in a full run as a
 // position-independent executable, for which everything is compiled again. Each prints the
 // same report.
-func TestBinary(t *testing.T) {
+func TestBuiltBinary(t *testing.T) {
 	shipped := e2e.BuildTool(t)
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

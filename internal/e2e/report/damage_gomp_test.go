@@ -184,8 +184,8 @@ func gompCounts() []damage {
 	}
 }
 
-// TestGompDamaged makes lists of GNU's runtime circular and counts enormous.
-func TestGompDamaged(t *testing.T) {
+// TestGompDamagedCores makes lists of GNU's runtime circular and counts enormous.
+func TestGompDamagedCores(t *testing.T) {
 	cores := map[string]*edit{}
 	for kind, list := range map[string][]damage{"circular": gompCircles(), "count": gompCounts()} {
 		for _, d := range list {
@@ -203,9 +203,9 @@ func TestGompDamaged(t *testing.T) {
 	}
 }
 
-// TestGompPointers replaces, one after the other, each pointer that the picture of a
+// TestGompReplacedPointers replaces, one after the other, each pointer that the picture of a
 // program of GCC hangs on.
-func TestGompPointers(t *testing.T) {
+func TestGompReplacedPointers(t *testing.T) {
 	e := gompCoreFor(t, "tasks_deps")
 	team, thread := e.team(1), e.member(e.team(1), 0)
 	task, blocked := e.taskIn("explicit", "running"), e.taskIn("explicit", "blocked")

@@ -241,9 +241,9 @@ func checkDamaged(t *testing.T, e *edit, silent bool) {
 	}
 }
 
-// TestPointers replaces, one after the other, each pointer that the picture
+// TestReplacedPointers replaces, one after the other, each pointer that the picture
 // hangs on.
-func TestPointers(t *testing.T) {
+func TestReplacedPointers(t *testing.T) {
 	e, _ := coreFor(t, "tasks_deps")
 	team, thread, root := e.team(1), e.thread(0), e.word(e.word(e.global("__kmp_root")))
 	task := e.taskIn("explicit", "running")

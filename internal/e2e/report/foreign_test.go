@@ -11,10 +11,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestForeign looks at a program on a runtime that nobody has described, as a core
+// TestReportOfUnknownRuntime looks at a program on a runtime that nobody has described, as a core
 // and live: what its own functions tell each thread is there, and what is not known
 // is said.
-func TestForeign(t *testing.T) {
+func TestReportOfUnknownRuntime(t *testing.T) {
 	for _, args := range [][]string{nil, {"2"}} {
 		run := omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Args: args}
 		run.Mode = omptest.Kernel
@@ -46,9 +46,9 @@ func checkForeign(t *testing.T, pic *picture.Picture, truth omptest.Truth) {
 	}
 }
 
-// TestForeignLinkedIn has the same runtime in the executable: nothing tells its
+// TestReportOfUnknownRuntimeLinkedIn has the same runtime in the executable: nothing tells its
 // code from the program's, and so no state is concluded.
-func TestForeignLinkedIn(t *testing.T) {
+func TestReportOfUnknownRuntimeLinkedIn(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, true, "-O2"), Mode: omptest.Kernel})
 	for i := range r.Truth.Threads {
 		if th := &r.Truth.Threads[i]; th.OpenMP {
@@ -58,8 +58,8 @@ func TestForeignLinkedIn(t *testing.T) {
 	checkForeign(t, e2e.Report(t, r.Core), r.Truth)
 }
 
-// TestForeignPrinted is what people see.
-func TestForeignPrinted(t *testing.T) {
+// TestTextOfUnknownRuntime is what people see.
+func TestTextOfUnknownRuntime(t *testing.T) {
 	r := omptest.Dump(t, omptest.Run{Exe: omptest.Foreign(t, false, "-O2"), Mode: omptest.Kernel})
 	for verb, lines := range map[string][]string{
 		"report": {"runtime OpenMP runtime of another kind, ", "layout: derived by running the runtime's own " +

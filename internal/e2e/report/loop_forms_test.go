@@ -56,9 +56,9 @@ func loopForms() []loopForm {
 	}
 }
 
-// TestLoopForms holds what is told of loops of all kinds against where their threads
+// TestReportOfLoopForms holds what is told of loops of all kinds against where their threads
 // say they are. Of loops that GCC's code divides in advance nothing is known.
-func TestLoopForms(t *testing.T) {
+func TestReportOfLoopForms(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
@@ -80,9 +80,9 @@ func TestLoopForms(t *testing.T) {
 	}
 }
 
-// TestLoopFormsServed holds loops of GCC's code on LLVM's runtime, which serves it under
+// TestReportOfLoopFormsByOtherRuntime holds loops of GCC's code on LLVM's runtime, which serves it under
 // the name of GCC's.
-func TestLoopFormsServed(t *testing.T) {
+func TestReportOfLoopFormsByOtherRuntime(t *testing.T) {
 	rt := omptest.RuntimeOf(t, 16)
 	rt.Dir = t.TempDir()
 	if err := os.Symlink(rt.Lib, filepath.Join(rt.Dir, "libgomp.so.1")); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestLoops holds what is told of the loop of loop_kinds, in which each of two
+// TestReportOfLoops holds what is told of the loop of loop_kinds, in which each of two
 // threads has got one chunk, against what the program says of it.
-func TestLoops(t *testing.T) {
+func TestReportOfLoops(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()
@@ -34,9 +34,9 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestSections looks at threads in sections: GCC's runtime keeps of them what it keeps
+// TestReportOfSections looks at threads in sections: GCC's runtime keeps of them what it keeps
 // of a loop, and clang's code divides them in advance.
-func TestSections(t *testing.T) {
+func TestReportOfSections(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		t.Run(l.String(), func(t *testing.T) {
 			t.Parallel()

@@ -47,9 +47,9 @@ func gompVariants(t *testing.T) []gompVariant {
 	}...)
 }
 
-// TestGompMatrix compares the picture of real cores of GCC's programs with what
+// TestGompReportMatrix compares the picture of real cores of GCC's programs with what
 // their own threads were told by omp_get_*.
-func TestGompMatrix(t *testing.T) {
+func TestGompReportMatrix(t *testing.T) {
 	for i, v := range gompVariants(t) {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

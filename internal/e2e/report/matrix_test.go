@@ -44,9 +44,9 @@ func variants(t *testing.T) []variant {
 	}
 }
 
-// TestMatrix compares the picture of real cores with what the programs' own
+// TestReportMatrix compares the picture of real cores with what the programs' own
 // threads were told by omp_get_*.
-func TestMatrix(t *testing.T) {
+func TestReportMatrix(t *testing.T) {
 	for _, v := range variants(t) {
 		for _, major := range v.majors {
 			t.Run(fmt.Sprintf("%s/libomp-%d", v.name, major), func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestOddNames reports on a program whose functions have names that begin as those of
+// TestOddFunctionNames reports on a program whose functions have names that begin as those of
 // runtimes do: they are the program's, and the crash is in them.
-func TestOddNames(t *testing.T) {
+func TestOddFunctionNames(t *testing.T) {
 	const program = "odd_names"
 	for name, core := range map[string]*omptest.Result{
 		"clang": e2e.DumpProgram(t, program), "gcc": gompCoreOf(t, program),

@@ -112,9 +112,9 @@ func (p pair) check(t *testing.T, target string, truth omptest.Truth, lib string
 	}
 }
 
-// TestNames runs programs on a runtime whose file has another name than it should:
+// TestRuntimeUnderOtherFileName runs programs on a runtime whose file has another name than it should:
 // what it is, and nothing else, is found, without a warning.
-func TestNames(t *testing.T) {
+func TestRuntimeUnderOtherFileName(t *testing.T) {
 	for _, c := range []struct {
 		name, program, family string
 		lib                   omptest.Runtime

@@ -9,9 +9,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/e2e"
 )
 
-// TestSandbox looks at a core, also one that is compressed, in a process that has given up its
+// TestReportInSandbox looks at a core, also one that is compressed, in a process that has given up its
 // rights: the report is that of one which has them all.
-func TestSandbox(t *testing.T) {
+func TestReportInSandbox(t *testing.T) {
 	bin, core := e2e.BuildTool(t), e2e.DumpProgram(t, "lock_cycle").Core
 	packed := t.TempDir() + "/core.gz"
 	if out, err := exec.Command("sh", "-c", `gzip -c "$0" > "$1"`, core, packed).CombinedOutput(); err != nil {

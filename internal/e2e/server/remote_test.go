@@ -20,8 +20,8 @@ var targetVerbs = [][]string{
 	{"breakpoints"}, {"breakpoints", "--sites"},
 }
 
-// TestSameBytes runs every verb here and at a server: what is printed is the same.
-func TestSameBytes(t *testing.T) {
+// TestServerPrintsSameBytes runs every verb here and at a server: what is printed is the same.
+func TestServerPrintsSameBytes(t *testing.T) {
 	address := e2e.Serve(t)
 	for _, s := range []struct {
 		program string

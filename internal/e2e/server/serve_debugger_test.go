@@ -98,9 +98,9 @@ func verbsOfLent(t *testing.T, address, name, core string) {
 	}
 }
 
-// TestDebugger lends a core over the stream: the report is the direct one, OMPD's
+// TestServeCoreOfDebugger lends a core over the stream: the report is the direct one, OMPD's
 // routines answer, a new stop makes handles stale, and leaving frees the target.
-func TestDebugger(t *testing.T) {
+func TestServeCoreOfDebugger(t *testing.T) {
 	address := e2e.Serve(t)
 	exe := omptest.Compile(t, omptest.Build{Program: "nested"})
 	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})

@@ -30,9 +30,9 @@ func frameOf(kind byte, body string) string {
 // mostEnding is the processor time that a server may take to end with its pipe.
 const mostEnding = 100 * time.Millisecond
 
-// TestStdioEndsAmid takes the pipe away while a core is unpacked, of which there are more
+// TestStdioServerEndsWhileUnpacking takes the pipe away while a core is unpacked, of which there are more
 // seconds to come.
-func TestStdioEndsAmid(t *testing.T) {
+func TestStdioServerEndsWhileUnpacking(t *testing.T) {
 	dir := t.TempDir()
 	core := filepath.Join(dir, "core.zst")
 	packed, err := os.ReadFile(filepath.Join(e2e.GoldenDir, "gnu-barrier", "core.zst"))
@@ -96,8 +96,8 @@ func usedBy(t *testing.T, pid int) time.Duration {
 	return sum
 }
 
-// TestStdioEnds has `serve --stdio` end with its pipe, whatever came through it.
-func TestStdioEnds(t *testing.T) {
+// TestStdioServerEndsWithPipe has `serve --stdio` end with its pipe, whatever came through it.
+func TestStdioServerEndsWithPipe(t *testing.T) {
 	frame := frameOf
 	const list = "ompd.v1.InspectionService/ListTargets"
 	for name, in := range map[string]string{

@@ -166,9 +166,9 @@ func (e expectation) checkText(t *testing.T, l e2e.Lane, pic *picture.Picture) {
 	}
 }
 
-// TestLockNames holds what threads wait for in the table of threads against what the
+// TestLockNamesInThreadsAndVerdict holds what threads wait for in the table of threads against what the
 // verdict says.
-func TestLockNames(t *testing.T) {
+func TestLockNamesInThreadsAndVerdict(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Build != "O1" {
 			continue
@@ -232,9 +232,9 @@ func TestNoFalseVerdicts(t *testing.T) {
 	}
 }
 
-// TestNoStacks looks at a core whose threads have no stacks: gdb cannot read those
+// TestNoVerdictWithoutStacks looks at a core whose threads have no stacks: gdb cannot read those
 // of a newer C library. Nothing is concluded from what is not there.
-func TestNoStacks(t *testing.T) {
+func TestNoVerdictWithoutStacks(t *testing.T) {
 	for _, c := range []struct {
 		program  string
 		compiler omptest.Compiler

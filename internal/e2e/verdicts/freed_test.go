@@ -7,10 +7,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
 
-// TestUnmappedLock looks at a process of which a thread waits for a lock in memory
+// TestVerdictOfUnmappedLock looks at a process of which a thread waits for a lock in memory
 // that is not mapped any more, without a stop: a thread that sleeps on such a word
 // dies of it when it is stopped and goes on, whoever stops it.
-func TestUnmappedLock(t *testing.T) {
+func TestVerdictOfUnmappedLock(t *testing.T) {
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Live {
 			continue

@@ -57,9 +57,9 @@ func handoverName(i int, r omptest.Run) string {
 	return fmt.Sprintf("%s-%s-%s", compiler, []string{"O0", "O2"}[i/3], r.Runtime.Name)
 }
 
-// TestHandover looks at programs whose threads release what others have acquired, at random moments: none of them
-// hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a full run.
-func TestHandover(t *testing.T) {
+// TestHandoverIsNoHang looks at programs whose threads release what others have acquired, at random moments: none of
+// them hangs. OMPD_HANDOVER_ROUNDS is the number of looks at each build of each form; 200 are a full run.
+func TestHandoverIsNoHang(t *testing.T) {
 	looks := e2e.Rounds(t, "OMPD_HANDOVER_ROUNDS", 3)
 	for _, f := range handoverForms {
 		for i, run := range handoverRuns(t, f.program, f.form) {
@@ -112,9 +112,9 @@ func keepHandover(t *testing.T, pic *picture.Picture) {
 	}
 }
 
-// TestHandoverBlocked looks at the same programs where the thread that is to release the lock waits for a lock of
+// TestBlockedHandoverIsHang looks at the same programs where the thread that is to release the lock waits for a lock of
 // the thread that waits: the hang is found, with the release that does not come.
-func TestHandoverBlocked(t *testing.T) {
+func TestBlockedHandoverIsHang(t *testing.T) {
 	for _, f := range handoverForms {
 		for i, run := range handoverRuns(t, f.program, f.form, "1") {
 			t.Run(f.name+"/"+handoverName(i, run), func(t *testing.T) {
@@ -141,10 +141,10 @@ func TestHandoverBlocked(t *testing.T) {
 	}
 }
 
-// TestDeadlockBeside looks at threads that wait for each other's locks while another one is at work in code that
-// acquires and releases these locks, too: no release of that code is one of a lock which it has not acquired, and the
-// deadlock is told.
-func TestDeadlockBeside(t *testing.T) {
+// TestDeadlockBesideWorkingThread looks at threads that wait for each other's locks while another one is at work in
+// code that acquires and releases these locks, too: no release of that code is one of a lock which it has not
+// acquired, and the deadlock is told.
+func TestDeadlockBesideWorkingThread(t *testing.T) {
 	for choice := range 12 {
 		for _, early := range []string{"0", "1"} {
 			for i, run := range handoverRuns(t, "deadlock_beside", strconv.Itoa(choice), early) {

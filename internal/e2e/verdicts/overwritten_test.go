@@ -10,9 +10,10 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// TestOverwritten ends programs that have written past the end of a block of the heap, over what the runtime keeps, and
-// such that have not: the block is named, and nothing is said of threads that rests on what was overwritten.
-func TestOverwritten(t *testing.T) {
+// TestVerdictOfOverwrittenHeap ends programs that have written past the end of a block of the heap, over what the
+// runtime keeps, and such that have not: the block is named, and nothing is said of threads that rests on what was
+// overwritten.
+func TestVerdictOfOverwrittenHeap(t *testing.T) {
 	llvm := func(major int) func() omptest.Runtime {
 		return func() omptest.Runtime { return omptest.RuntimeOf(t, major) }
 	}
@@ -60,9 +61,9 @@ func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
 	}
 }
 
-// TestStackOverrun ends a program that has written through its own stack over that of another thread: the stack
-// overflow is told, and of the other thread that it was overwritten, not that the core lacks it.
-func TestStackOverrun(t *testing.T) {
+// TestVerdictOfOverrunStack ends a program that has written through its own stack over that of another thread: the
+// stack overflow is told, and of the other thread that it was overwritten, not that the core lacks it.
+func TestVerdictOfOverrunStack(t *testing.T) {
 	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
 		for _, level := range []string{"-O0", "-O2"} {
 			t.Run(string(compiler)+level, func(t *testing.T) {

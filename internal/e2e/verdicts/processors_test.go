@@ -55,9 +55,9 @@ func eachLiveLane(t *testing.T, test func(t *testing.T, l e2e.Lane)) {
 	}
 }
 
-// TestBound looks at teams that are bound to one processor, by places or from
+// TestVerdictOfBoundTeam looks at teams that are bound to one processor, by places or from
 // outside, and at some that have processors of their own.
-func TestBound(t *testing.T) {
+func TestVerdictOfBoundTeam(t *testing.T) {
 	cpus := several(t)
 	one := []string{"OMP_PROC_BIND=true", fmt.Sprintf("OMP_PLACES={%d}", cpus[0])}
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
@@ -88,8 +88,8 @@ func TestBound(t *testing.T) {
 	})
 }
 
-// TestTaskset binds the threads of processes to one processor while they run.
-func TestTaskset(t *testing.T) {
+// TestVerdictUnderTaskset binds the threads of processes to one processor while they run.
+func TestVerdictUnderTaskset(t *testing.T) {
 	cpus := several(t)
 	mask := fmt.Sprintf("affinity mask allows processor %d", cpus[0])
 	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {
@@ -130,9 +130,9 @@ func bind(t *testing.T, target string, processor int) {
 	}
 }
 
-// TestBoundCore looks at a core of a team that is bound to one processor, whose masks
+// TestVerdictOfBoundTeamInCore looks at a core of a team that is bound to one processor, whose masks
 // it does not have: nothing is said of them.
-func TestBoundCore(t *testing.T) {
+func TestVerdictOfBoundTeamInCore(t *testing.T) {
 	cpus := processors(t)
 	for _, l := range e2e.Lanes() {
 		if l.Mode != omptest.Gcore {
@@ -235,8 +235,8 @@ func put(t *testing.T, dir, name, value string) {
 	}
 }
 
-// TestQuota looks at threads in a control group that has half a processor.
-func TestQuota(t *testing.T) {
+// TestVerdictUnderQuota looks at threads in a control group that has half a processor.
+func TestVerdictUnderQuota(t *testing.T) {
 	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {
 		group := newGroup(t, "cpu")
 		quota := []string{
@@ -261,9 +261,9 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestCpuset looks at processes in a control group that has one processor: one that
+// TestVerdictInCpuset looks at processes in a control group that has one processor: one that
 // came into it when its team was there, and one that began in it.
-func TestCpuset(t *testing.T) {
+func TestVerdictInCpuset(t *testing.T) {
 	cpu := strconv.Itoa(processors(t)[0])
 	eachLiveLane(t, func(t *testing.T, l e2e.Lane) {
 		group := newGroup(t, "cpuset")

@@ -52,6 +52,7 @@ func (a *app) run(args []string) int {
 	root.SetOut(help)
 	root.SetErr(a.Stderr)
 	checkCompletion(root)
+	checkHelp(root)
 	if a.ctx == nil {
 		a.ctx = context.Background()
 	}
@@ -153,6 +154,28 @@ func checkCompletion(root *cobra.Command) {
 		}
 		c.RunE = func(*cobra.Command, []string) error {
 			return usageError{fmt.Errorf("completion: for which shell? It is there for %s", strings.Join(shells, ", "))}
+		}
+	}
+}
+
+// checkHelp makes help for a verb that does not exist a usage error: cobra prints the help of root, as
+// root takes any arguments.
+func checkHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Args = func(_ *cobra.Command, args []string) error {
+			verb, rest, err := root.Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			if len(rest) > 0 {
+				return usageError{fmt.Errorf("help: %s has no verb %s%s", verb.CommandPath(), rest[0],
+					didYouMean(verb, rest[0]))}
+			}
+			return nil
 		}
 	}
 }

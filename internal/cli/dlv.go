@@ -23,13 +23,21 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
+// oneServer checks that there is exactly one address on the command line.
+func oneServer(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{errors.New("dlv: which Delve? `ompd-inspect dlv --listen 127.0.0.1:4712 delve://HOST:PORT`")}
+	}
+	return nil
+}
+
 // dlvVerb is a proxy before a headless Delve.
 func dlvVerb(a *app) *cobra.Command {
 	var listen string
 	var remote bool
 	cmd := &cobra.Command{
 		Use:   "dlv --listen ADDRESS delve://HOST:PORT",
-		Short: "Before a headless Delve: OpenMP in dlv, GoLand, vim and Gdlv", Args: cobra.ExactArgs(1),
+		Short: "Before a headless Delve: OpenMP in dlv, GoLand, vim and Gdlv", Args: oneServer,
 		Long: `Stands between a headless Delve and its clients (dlv connect, GoLand, vim-go, Gdlv): all
 that they say passes, goroutines have labels with their place in OpenMP's teams, threads of
 C their OpenMP name, and the expression "omp VERB" is what ompd-inspect prints for the verb.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 )
@@ -40,6 +42,7 @@ func (t tidy) Run() int {
 // Set UPDATE=1 to take what the tool prints as what it should print.
 func TestScripts(t *testing.T) {
 	core := unpackedCore(t, "llvm-deadlock")
+	healthy, crash := golden(t, "llvm-healthy"), golden(t, "llvm-crash")
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: os.Getenv("UPDATE") != "",
@@ -48,10 +51,63 @@ func TestScripts(t *testing.T) {
 			env.Setenv("PACKED", core.packed)
 			env.Setenv("EXE", core.Exe)
 			env.Setenv("SYSROOT", core.Sysroot)
+			for name, g := range map[string]omptest.Golden{"HEALTHY": healthy, "CRASH": crash} {
+				env.Setenv(name, g.Core)
+				env.Setenv(name+"_EXE", g.Exe)
+			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": omptest.Exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": omptest.Exits, "helps": helps},
 	})
+}
+
+// helps is a command of scripts. It compares the verbs in a file, one a line, with those of the tool,
+// and requires that each of them prints its help, by --help and by help:
+//
+//	helps FILE
+func helps(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: helps FILE")
+	}
+	root := Command{}.Tree()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	verbs := visible(root)
+	slices.Sort(verbs)
+	if listed := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n"); !slices.Equal(listed, verbs) {
+		ts.Fatalf("%s has %q, want %q", args[0], listed, verbs)
+	}
+	for _, verb := range verbs {
+		words := strings.Fields(verb)
+		var texts [2]string
+		for i, line := range [][]string{append(slices.Clone(words), "--help"), append([]string{"help"}, words...)} {
+			ts.Check(ts.Exec("ompd-inspect", line...))
+			texts[i] = ts.ReadFile("stdout")
+			if errs := ts.ReadFile("stderr"); errs != "" {
+				ts.Fatalf("%q: printed %q on the standard error", line, errs)
+			}
+			if usage := "\nUsage:\n  ompd-inspect " + verb; !strings.Contains(texts[i], usage) {
+				ts.Fatalf("%q: no %q in\n%s", line, usage, texts[i])
+			}
+		}
+		if texts[0] != texts[1] {
+			ts.Fatalf("help %q prints\n%s\nnot\n%s", words, texts[1], texts[0])
+		}
+	}
+}
+
+// visible returns the verbs below c that its help lists, with those below them.
+func visible(c *cobra.Command) (names []string) {
+	for _, verb := range c.Commands() {
+		if !verb.IsAvailableCommand() && verb.Name() != "help" {
+			continue
+		}
+		names = append(names, verb.Name())
+		for _, below := range visible(verb) {
+			names = append(names, verb.Name()+" "+below)
+		}
+	}
+	return names
 }
 
 // goldenCore is a golden core as it is, and as the repository has it, compressed.
@@ -60,17 +116,24 @@ type goldenCore struct {
 	packed string
 }
 
+// golden unpacks the files of a golden core, which stays as it is.
+func golden(t *testing.T, name string) omptest.Golden {
+	t.Helper()
+	dir, err := filepath.Abs("../../testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := omptest.UnpackGolden(dir, name, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // unpackedCore unpacks a golden core with its files.
 func unpackedCore(t *testing.T, name string) goldenCore {
 	t.Helper()
-	golden, err := filepath.Abs("../../testdata/golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := omptest.UnpackGolden(golden, name, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := golden(t, name)
 	core := goldenCore{g, g.Core}
 	core.Core = filepath.Join(t.TempDir(), "core.5607")
 	if err := omptest.Unpack(core.packed, core.Core); err != nil {

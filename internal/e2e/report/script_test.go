@@ -32,6 +32,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SOURCES", omptest.Programs(t))
+			env.Setenv("LIBOMP", omptest.RuntimeOf(t, 16).Dir)
 			for name, r := range cores {
 				env.Setenv(name, r.Core)
 				env.Setenv(name+"_EXE", r.Exe)

@@ -52,7 +52,15 @@ func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runt
 	return rts, errors.Join(errs...)
 }
 
+// errStaticAArch64 refuses executables for aarch64 with the runtime linked in: their thread-local storage and their
+// code were never compared with those of a running program.
+var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64, which is not read yet: %w",
+	callbacks.Incompatible)
+
 func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
+	if mod.Main && t.Arch() == callbacks.ArchAArch64 {
+		return nil, &rtl.Unread{Module: mod, Err: errStaticAArch64}
+	}
 	loc, err := Locate(t, mod, o)
 	if err != nil {
 		return nil, err

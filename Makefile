@@ -2,7 +2,8 @@
 GO ?= go
 BIN := bin/ompd-inspect
 CC ?= gcc
-CSTRICT := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror $(CFLAGS)
+# No path of the build machine gets into debug information, and so into the build ID, which is a sum of all.
+CSTRICT := -std=gnu11 -D_GNU_SOURCE -O2 -g -ffile-prefix-map=$(CURDIR)=. -Wall -Wextra -Werror $(CFLAGS)
 LIBOMPD := bin/libompd.so
 CONFORM := bin/ompd-conform
 RECORDER := bin/libompd-recorder.so
@@ -16,7 +17,7 @@ LDFLAGS := -s -w $(if $(VERSION),-X main.release=$(VERSION))
 # Debian packages of `make test`, and what all other tests need beside them: compilers of other
 # releases and languages, and the tools that tests compare with.
 PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
-MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish
+MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
 # The packages whose tests take longest: they are started first, so that none of them is
 # what all processors but one wait for at the end.
 LONGEST := ./internal/e2e/... ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
@@ -55,7 +56,7 @@ DURATION ?= 10m
 # Directories of tests that have functions of some kind.
 having = $$(grep -rl --include='*_test.go' '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-.PHONY: install help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
+.PHONY: install tarball packages help build libompd.so libompd-recorder.so ompd-conform deps deps-all demo test test-all $(addprefix test-,$(JOBS)) short race matrix generated applications bugs bench ompd-suite editor-test soak soak-server soak-recorder soak-states sanitize lint generate fuzz fuzz-cores clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -96,6 +97,51 @@ install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/l
 	GOOS= GOARCH= $(GO) run ./internal/manual -version "$(CVERSION)" $(INSTALLED)/share
 	install -m 644 LICENSE README.md CHANGELOG.md $(INSTALLED)/share/doc/ompd-inspect
 	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -licences $(INSTALLED)/share/doc/ompd-inspect/THIRD-PARTY $(abspath $(BIN))
+
+# Where `make tarball` and `make packages` write. Of one commit they are the same bytes, whenever and wherever they are
+# built with the same compilers: names are sorted, owners fixed, and all times are that of the commit.
+DIST ?= dist
+install tarball packages: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y CHANGELOG.md))
+# The version of a package sorts before all releases if it is that of a commit.
+COMMITVERSION = $(or $(shell TZ=UTC git log -1 --format=0~git%cd.%h --date=format-local:%Y%m%d 2>/dev/null),0~unknown)
+packages tarball: export PKGVERSION ?= $(or $(VERSION:v%=%),$(COMMITVERSION)$(if $(findstring -dirty,$(CVERSION)),+dirty))
+RELEASE = ompd-inspect-$(PKGVERSION)-linux-amd64
+TREE = $(abspath $(DIST))/tree/$(RELEASE)
+# The maintainer of the packages.
+packages: export MAINTAINER ?= The ompd-inspect authors <ompd-inspect@users.noreply.github.com>
+# xz writes other bytes with several threads.
+XZ ?= xz -6 -T1
+# nfpm is no tool of the module tools: it would add fifty modules to the ten there, an implementation of git among them.
+# These need a newer Go with later releases.
+NFPM ?= GOOS= GOARCH= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
+
+tarball: ## pack what `make install` installs for amd64, with checksums and a bill of materials, into DIST=dist (needs gcc, xz)
+	rm -rf $(DIST)/tree $(DIST)/build $(DIST)/package $(DIST)/ompd-inspect[-_]* $(DIST)/SHA256SUMS
+	GOFLAGS= GOAMD64=v1 $(MAKE) install GOOS=linux GOARCH=amd64 DESTDIR=$(TREE) PREFIX=/ \
+	  $(foreach v,BIN LIBOMPD RECORDER,$(v)=$(abspath $(DIST))/build/$(notdir $($(v))))
+	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -sbom $(abspath $(DIST))/$(RELEASE).cdx.json -version "$(or $(VERSION),$(PKGVERSION))" \
+	  $(abspath $(DIST))/build/$(notdir $(BIN))
+	chmod -R u=rwX,go=rX $(DIST)/tree
+	find $(DIST)/tree -exec touch -h -d @$$SOURCE_DATE_EPOCH {} +
+	tar -C $(DIST)/tree --format=ustar --sort=name --owner=0 --group=0 --numeric-owner -cf $(DIST)/$(RELEASE).tar $(RELEASE)
+	$(XZ) $(DIST)/$(RELEASE).tar
+	cd $(DIST) && sha256sum $(RELEASE)* >SHA256SUMS
+
+# Debian wants manual pages and changelogs compressed, and its own changelog beside that of the program.
+packages: tarball ## make a .deb and an .rpm of the same, in DIST=dist
+	mkdir -p $(DIST)/package/man1
+	cp $(TREE)/share/man/man1/* $(DIST)/package/man1
+	cp CHANGELOG.md $(DIST)/package/changelog
+	internal/packaging/changelog >$(DIST)/package/changelog.Debian
+	gzip -9n $(DIST)/package/changelog* $(DIST)/package/man1/*
+	ln -s $(TREE) $(DIST)/package/tree
+	chmod -R u=rwX,go=rX $(DIST)/package
+	find $(DIST)/package -exec touch -h -d @$$SOURCE_DATE_EPOCH {} +
+	cp internal/packaging/copyright internal/packaging/overrides internal/packaging/nfpm.yaml $(DIST)/package
+	cd $(DIST)/package && for kind in deb rpm; do \
+	  GLIBC=$$($(CURDIR)/internal/packaging/glibc tree/lib/ompd-inspect/*.so) $(NFPM) package -f nfpm.yaml -p $$kind -t .. || exit 1; \
+	done
+	cd $(DIST) && sha256sum ompd-inspect[-_]* >SHA256SUMS
 
 ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/oracle runs it)
 	@mkdir -p bin
@@ -199,5 +245,5 @@ fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong
 	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/mutate
 
-clean: ## remove what build made
-	rm -rf bin
+clean: ## remove what was built
+	rm -rf bin dist

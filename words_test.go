@@ -47,7 +47,7 @@ func TestWords(t *testing.T) {
 			return err
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && d.Name() != "."
-		if d.IsDir() && (hidden || path == "bin" || d.Name() == "node_modules") {
+		if d.IsDir() && (hidden || path == "bin" || path == "dist" || d.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || path == "words_test.go" || !slices.Contains(kinds, filepath.Ext(path)) {

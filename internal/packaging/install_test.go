@@ -56,6 +56,12 @@ func TestInstall(t *testing.T) {
 			t.Errorf("trace shows no lock: %.2000s", out)
 		}
 	})
+	t.Run("bill", func(t *testing.T) {
+		t.Setenv("SOURCE_DATE_EPOCH", epoch)
+		bill := filepath.Join(t.TempDir(), "bill.json")
+		command(t, filepath.Join(root, "tools"), "go", "run", "./thirdparty", "-sbom", bill, "-version", "v1.2.3", tool)
+		checkBill(t, bill, tool)
+	})
 	t.Run("gdb", func(t *testing.T) { checkGDB(t, usr) })
 	t.Run("shells", func(t *testing.T) {
 		for shell, file := range map[string]string{

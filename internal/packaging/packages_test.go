@@ -29,8 +29,11 @@ func TestPackages(t *testing.T) {
 		systems[i] = omptest.NewChroot(t, suite, "libgomp1", "man-db", "bash-completion", "xz-utils")
 	}
 	omptest.Program(t, "xz")
-	dist := makeDist(t, root, "packages", "xz -0 -T1")
-	deb, rpm := one(t, filepath.Join(dist, "*.deb")), one(t, filepath.Join(dist, "*.rpm"))
+	source := filepath.Join(t.TempDir(), "source")
+	copySource(t, source)
+	dist := makeDist(t, source, "packages", "xz -0 -T1", "VERSION=v1.2.3")
+	deb := filepath.Join(dist, "ompd-inspect_1.2.3-1_amd64.deb")
+	rpm := filepath.Join(dist, "ompd-inspect-1.2.3-1.x86_64.rpm")
 	command(t, dist, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	tree := one(t, filepath.Join(dist, "tree/*"))
 	libraries, err := filepath.Glob(filepath.Join(tree, "lib/ompd-inspect/*.so"))

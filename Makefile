@@ -94,7 +94,7 @@ install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/l
 	  install -d $(INSTALLED)/share/gdb/auto-load/usr/$${f%/*} && \
 	  ln -sfr $(INSTALLED)/share/ompd-inspect/gdb/autoload.py $(INSTALLED)/share/gdb/auto-load/usr/$$f-gdb.py || exit 1; \
 	done
-	GOOS= GOARCH= $(GO) run ./internal/manual -version "$(CVERSION)" $(INSTALLED)/share
+	GOOS= GOARCH= CGO_ENABLED=0 $(GO) run -trimpath ./internal/manual -version "$(CVERSION)" $(INSTALLED)/share
 	install -m 644 LICENSE README.md CHANGELOG.md $(INSTALLED)/share/doc/ompd-inspect
 	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -licences $(INSTALLED)/share/doc/ompd-inspect/THIRD-PARTY $(abspath $(BIN))
 

@@ -16,7 +16,7 @@ type Site string
 type Name struct {
 	Function string `json:"function,omitempty"`
 	File     string `json:"file,omitempty"` // base name
-	Line     int    `json:"line,omitempty"`
+	Line     int    `json:"line,omitempty" schema:"min=1"`
 }
 
 // String is the function and the line.
@@ -43,16 +43,17 @@ type Count struct {
 // Call is the routine of MPI in which a rank waits. What is not known is missing. Peer and
 // tag are in Member, as they differ from rank to rank.
 type Call struct {
-	Routine string `json:"routine"`          // the standard's name: MPI_Recv
-	Comm    string `json:"comm,omitempty"`   // name of the communicator, or its context: equal on all of its ranks
-	Size    int    `json:"size,omitempty"`   // of the communicator
-	Count   *int64 `json:"count,omitempty"`  // elements
-	Type    string `json:"type,omitempty"`   // such as MPI_DOUBLE
-	Op      string `json:"op,omitempty"`     // such as MPI_SUM
-	Root    *int   `json:"root,omitempty"`   // of a collective that has one
-	AnyPeer bool   `json:"any,omitempty"`    // it waits for a message of any rank
-	Lost    string `json:"lost,omitempty"`   // what is not known, and why
-	Where   Site   `json:"called,omitempty"` // the call in the program
+	Routine string `json:"routine"` // the standard's name: MPI_Recv
+	// Name of the communicator, or its context: equal on all of its ranks.
+	Comm    string `json:"comm,omitempty"`
+	Size    int    `json:"size,omitempty" schema:"min=0"` // of the communicator
+	Count   *int64 `json:"count,omitempty"`               // elements
+	Type    string `json:"type,omitempty"`                // such as MPI_DOUBLE
+	Op      string `json:"op,omitempty"`                  // such as MPI_SUM
+	Root    *int   `json:"root,omitempty"`                // of a collective that has one
+	AnyPeer bool   `json:"any,omitempty"`                 // it waits for a message of any rank
+	Lost    string `json:"lost,omitempty"`                // what is not known, and why
+	Where   Site   `json:"called,omitempty"`              // the call in the program
 }
 
 // Condition is what is known of a rank beside where it is.

@@ -11,54 +11,57 @@ const Schema = "ompd-inspect/job/1.0"
 
 // Report is a job on one page.
 type Report struct {
-	Schema   string  `json:"schema"`
-	Job      string  `json:"job"`   // what was asked for
-	Ranks    int     `json:"ranks"` // of the job, as far as that is known
-	Answered Set     `json:"answered"`
-	Hosts    int     `json:"hosts"`
-	Threads  int     `json:"threads"`
-	Seconds  float64 `json:"seconds"` // from the command to the last answer
+	Schema   string  `json:"schema" schema:"const=Schema"`
+	Job      string  `json:"job"`                    // what was asked for
+	Ranks    int     `json:"ranks" schema:"min=0"`   // of the job, as far as that is known
+	Answered Set     `json:"answered"`               // ranks that answered, as ranges: 0-3,7
+	Hosts    int     `json:"hosts" schema:"min=0"`   // that answered
+	Threads  int     `json:"threads" schema:"min=0"` // of all ranks that answered
+	Seconds  float64 `json:"seconds" schema:"min=0"` // from the command to the last answer
 	// Partial is set if answers were still to come.
 	Partial bool `json:"partial,omitempty"`
 	// Moved and Still are the ranks that made progress between two looks, and those that
 	// did not. Of others that is not known.
-	Moved    Set       `json:"moved"`
+	Moved Set `json:"moved"`
+	// Ranks that did not, as ranges. Of others it is not known.
 	Still    Set       `json:"still"`
-	Verdicts []Verdict `json:"verdicts,omitempty"`
-	Classes  []Class   `json:"classes,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"` // the worst first
+	Classes  []Class   `json:"classes,omitempty"`  // of threads, those of the fewest ranks first
 	// Others counts the threads of libraries, which no class has.
-	Others  int    `json:"other_threads,omitempty"`
-	Missing []Lost `json:"missing,omitempty"`
+	Others  int    `json:"other_threads,omitempty" schema:"min=0"`
+	Missing []Lost `json:"missing,omitempty"` // who did not answer
 	// Shown are the ranks to look at in detail, with where they are.
 	Shown []Where `json:"shown,omitempty"`
 }
 
 // Class are threads that are at the same place, in whatever rank.
 type Class struct {
-	Ranks   Set    `json:"ranks"`
-	Threads int    `json:"threads"`
-	State   string `json:"state"`
+	Ranks   Set    `json:"ranks"` // ranks, as ranges: 0-3,7
+	Threads int    `json:"threads" schema:"min=0"`
+	State   string `json:"state"` // in the words of a picture
 	// Where is the place, outermost first.
 	Where []Name `json:"where,omitempty"`
+	// The same places: build ID of a file and offset in it, or a word.
 	Sites []Site `json:"sites,omitempty"`
 	// Call is that of MPI, if all threads of the class are in calls that are alike.
-	Call     *Call    `json:"call,omitempty"`
+	Call *Call `json:"call,omitempty"`
+	// Between two looks; missing if there was one, or ranks differ.
 	Movement Movement `json:"movement,omitempty"`
 }
 
 // Lost are ranks, or hosts, that did not answer.
 type Lost struct {
 	Host  string `json:"host,omitempty"`
-	Ranks Set    `json:"ranks"`
+	Ranks Set    `json:"ranks"` // ranks, as ranges: 0-3,7
 	Why   string `json:"why"`
 }
 
 // Where is where a rank runs, or its core is.
 type Where struct {
-	Rank int    `json:"rank"`
+	Rank int    `json:"rank" schema:"min=0"`
 	Host string `json:"host,omitempty"`
-	PID  int    `json:"pid,omitempty"`
-	Path string `json:"path,omitempty"`
+	PID  int    `json:"pid,omitempty" schema:"min=0"`
+	Path string `json:"path,omitempty"` // of its core
 	// Verdicts are those on the rank by itself, in words, as a second look in detail found
 	// them.
 	Verdicts []string `json:"verdicts,omitempty"`

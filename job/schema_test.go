@@ -1,21 +1,15 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // TestSchema: reports are as the schema says, with all of their fields.
 func TestSchema(t *testing.T) {
-	s, err := jsonschema.NewCompiler().Compile("../proto/job.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := 3
 	full := waiting("MPI_Bcast")
 	full.Call.Root, full.Call.AnyPeer, full.Call.Size, full.Call.Lost = &root, true, 20, "tag"
@@ -31,13 +25,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Validate(v); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, b)
-		}
+		omptest.Validate(t, "job", b)
 		var back Report
 		if err := json.Unmarshal(b, &back); err != nil || back.Ranks != rep.Ranks ||
 			!back.Answered.Equal(rep.Answered) {

@@ -12,8 +12,10 @@ import (
 // MaxRanks bounds the ranks of a job: the largest machines have ten million cores.
 const MaxRanks = 1 << 24
 
-// Set is a set of ranks. The zero value is empty. It is shared when it is copied; Clone
-// makes another.
+// Set is a set of ranks, in JSON their ranges: "0-3,7". The zero value is empty. Copies share
+// the set; Clone makes another.
+//
+//contract:schema {"type": "string", "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"}
 type Set struct{ bits *roaring.Bitmap }
 
 // SetOf is the set of some ranks.

@@ -33,7 +33,7 @@ type Verdict struct {
 	Kind      VerdictKind       `json:"kind"`
 	Certainty picture.Certainty `json:"certainty"`
 	Severity  picture.Severity  `json:"severity"`
-	Summary   string            `json:"summary"`
+	Summary   string            `json:"summary"` // one sentence
 	Ranks     Set               `json:"ranks"`   // that it is about
 	Waiting   Set               `json:"waiting"` // that wait for them
 	Evidence  []string          `json:"evidence,omitempty"`

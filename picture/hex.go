@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// Hex is an address that JSON has as a string "0x…".
+// Hex is an address of the target, in JSON a string "0x…"; an absent one is missing, and never 0.
+//
+//contract:schema {"type": "string", "pattern": "^0x[0-9a-f]+$", "not": {"const": "0x0"}}
 type Hex uint64
 
 // Address is v as an address of a picture: nil for 0, since what is absent is missing.

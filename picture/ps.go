@@ -5,36 +5,36 @@ const ProcessSchema = "ompd-inspect/ps/1.0"
 
 // Processes are the processes of a machine that have an OpenMP runtime loaded.
 type Processes struct {
-	Schema    string    `json:"schema"`
+	Schema    string    `json:"schema" schema:"const=ProcessSchema"`
 	Processes []Process `json:"processes"`
 	// Hidden is the number of processes that could not be looked at for lack
 	// of permission.
-	Hidden int `json:"hidden"`
+	Hidden int `json:"hidden" schema:"min=0"`
 	// HiddenBecause is why that is for one of them, and what to type.
 	HiddenBecause string `json:"hidden_because,omitempty"`
 }
 
 // Process is one of them.
 type Process struct {
-	PID        int           `json:"pid"`
-	User       string        `json:"user"`
-	Executable string        `json:"executable,omitempty"`
-	Command    []string      `json:"command,omitempty"` // the arguments, the program first
-	State      string        `json:"state"`             // running, sleeping, stopped, …
-	Threads    int           `json:"threads"`
-	Started    string        `json:"started"` // RFC 3339
-	CPU        float64       `json:"cpu"`     // processors that it keeps busy
-	Runtimes   []ProcessCode `json:"runtimes"`
+	PID        int           `json:"pid" pb:"1" schema:"min=1"`
+	User       string        `json:"user" pb:"2" schema:"minlen=1"`
+	Executable string        `json:"executable,omitempty" pb:"3"`              // path, as the process sees it
+	Command    []string      `json:"command,omitempty" pb:"4"`                 // the arguments, the program first
+	State      string        `json:"state" pb:"5"`                             // running, sleeping, stopped, …
+	Threads    int           `json:"threads" pb:"6" schema:"min=0"`            // how many threads it has
+	Started    string        `json:"started" pb:"7" schema:"format=date-time"` // RFC 3339
+	CPU        float64       `json:"cpu" pb:"8" schema:"min=0"`                // processors that it keeps busy
+	Runtimes   []ProcessCode `json:"runtimes" pb:"9" schema:"minitems=1"`
 }
 
 // ProcessCode is a module of a process that holds an OpenMP runtime.
 type ProcessCode struct {
-	Family  string `json:"family"` // one word: the base name of its library
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-	Path    string `json:"path"` // as the process sees it
-	Static  bool   `json:"static"`
+	Family  string `json:"family" pb:"1" schema:"minlen=1"` // one word: the base name of its library
+	Name    string `json:"name" pb:"2" schema:"minlen=1"`
+	Version string `json:"version,omitempty" pb:"3"`      // as far as symbols and path tell
+	Path    string `json:"path" pb:"4" schema:"minlen=1"` // as the process sees it
+	Static  bool   `json:"static" pb:"5"`                 // it is linked into the executable
 	// InferredFrom is set if no symbol says that it is there: from what else
 	// that is known.
-	InferredFrom string `json:"inferred_from,omitempty"`
+	InferredFrom string `json:"inferred_from,omitempty" pb:"6"`
 }

@@ -2,66 +2,71 @@ package picture
 
 // Recording is what the recorder of a program has kept.
 type Recording struct {
-	PID        int      `json:"pid"`
-	Parent     int      `json:"parent,omitempty"` // the process that it was forked from; older events are that one's
-	Program    string   `json:"program,omitempty"`
-	Threads    int      `json:"threads"`
-	Records    int      `json:"records"`              // that are there
-	Lost       uint64   `json:"lost"`                 // older ones that were overwritten
-	Damaged    uint64   `json:"damaged,omitempty"`    // records
-	Unrecorded uint64   `json:"unrecorded,omitempty"` // threads, as there was no memory left
-	Paused     bool     `json:"paused,omitempty"`     // by the program
-	Problems   []string `json:"problems,omitempty"`   // what could not be read,
-	Omitted    int      `json:"omitted,omitempty"`    // and how many there are beyond those that are named
+	PID int `json:"pid" pb:"1"`
+	// The process that it was forked from; older events are that one's.
+	Parent     int      `json:"parent,omitempty" pb:"2"`
+	Program    string   `json:"program,omitempty" pb:"3"`
+	Threads    int      `json:"threads" pb:"4"`
+	Records    int      `json:"records" pb:"5"`              // that are there
+	Lost       uint64   `json:"lost" pb:"6"`                 // older ones that were overwritten
+	Damaged    uint64   `json:"damaged,omitempty" pb:"7"`    // records
+	Unrecorded uint64   `json:"unrecorded,omitempty" pb:"8"` // threads, as there was no memory left
+	Paused     bool     `json:"paused,omitempty" pb:"9"`     // by the program
+	Problems   []string `json:"problems,omitempty" pb:"10"`  // what could not be read,
+	Omitted    int      `json:"omitted,omitempty" pb:"11"`   // and how many there are beyond those that are named
 }
 
 // Event is one event of a thread, as the recorder has it.
 type Event struct {
-	Time     int64  `json:"time"` // nanoseconds of CLOCK_MONOTONIC
-	Ago      int64  `json:"ago"`  // nanoseconds before now; of a core, before the newest event
-	LWP      int    `json:"lwp"`
-	Code     int    `json:"code"`  // ompt_callbacks_t, or one of the recorder's own from 64
-	Name     string `json:"event"` // of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired
-	Says     string `json:"says"`
-	Kind     int    `json:"kind,omitempty"`
-	Endpoint int    `json:"endpoint,omitempty"` // 1 begin, 2 end, 3 both at once
-	Value    int    `json:"value,omitempty"`
-	PC       *Hex   `json:"pc,omitempty"`
-	At       *Frame `json:"at,omitempty"`
-	Region   string `json:"region,omitempty"`
-	Task     string `json:"task,omitempty"`
-	Lock     *Hex   `json:"lock,omitempty"` // wait id
+	Time int64 `json:"time" pb:"1"` // nanoseconds of CLOCK_MONOTONIC
+	Ago  int64 `json:"ago" pb:"2"`  // nanoseconds before now; of a core, before the newest event
+	LWP  int   `json:"lwp" pb:"3"`
+	Code int   `json:"code" pb:"4"` // ompt_callbacks_t, or one of the recorder's own from 64
+	// Of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
+	Name     string `json:"event" pb:"5"`
+	Says     string `json:"says" pb:"6"`               // in words, such as: acquires lock journal
+	Kind     int    `json:"kind,omitempty" pb:"7"`     // as docs/recorder.md has it for the code
+	Endpoint int    `json:"endpoint,omitempty" pb:"8"` // 1 begin, 2 end, 3 both at once
+	Value    int    `json:"value,omitempty" pb:"9"`
+	// Where the program called the runtime, if that is known.
+	PC     *Hex   `json:"pc,omitempty" pb:"10"`
+	At     *Frame `json:"at,omitempty" pb:"11"`
+	Region string `json:"region,omitempty" pb:"12"` // ids of the region and the task that it is about
+	Task   string `json:"task,omitempty" pb:"13"`
+	Lock   *Hex   `json:"lock,omitempty" pb:"14"` // wait id
 }
 
 // Statistics are what was recorded, added up for each construct and place in the source.
 type Statistics struct {
-	Threads     int         `json:"threads"` // that have events
-	Events      int         `json:"events"`
-	Nanoseconds int64       `json:"nanoseconds"` // from the first of these events to the last
-	Unpaired    int         `json:"unpaired"`    // beginnings and ends without a counterpart
-	Rows        []Statistic `json:"rows"`        // what took longest first
-	LockOrders  []LockOrder `json:"lock_orders,omitempty"`
+	Threads     int         `json:"threads" pb:"1"` // that have events
+	Events      int         `json:"events" pb:"2"`
+	Nanoseconds int64       `json:"nanoseconds" pb:"3"` // from the first of these events to the last
+	Unpaired    int         `json:"unpaired" pb:"4"`    // beginnings and ends without a counterpart
+	Rows        []Statistic `json:"rows" pb:"5"`        // what took longest first
+	LockOrders  []LockOrder `json:"lock_orders,omitempty" pb:"6"`
 }
 
 // Statistic is one construct at one place. Times are nanoseconds, those of all threads together.
 type Statistic struct {
-	Says    string `json:"says"`
-	At      *Frame `json:"at,omitempty"`
-	Lock    *Hex   `json:"lock,omitempty"` // wait id of the lock
-	Count   int    `json:"count"`
-	Open    int    `json:"open,omitempty"` // that had not ended
-	Threads int    `json:"threads"`        // that executed it
-	Total   int64  `json:"total"`
-	Longest int64  `json:"longest"`
+	Says    string `json:"says" pb:"1"`
+	At      *Frame `json:"at,omitempty" pb:"2"`
+	Lock    *Hex   `json:"lock,omitempty" pb:"3"` // wait id of the lock
+	Count   int    `json:"count" pb:"4"`
+	Open    int    `json:"open,omitempty" pb:"5"` // that had not ended
+	Threads int    `json:"threads" pb:"6"`        // that executed it
+	Total   int64  `json:"total" pb:"7"`
+	Longest int64  `json:"longest" pb:"8"`
 	// Contended are the waits for a lock that another thread had, and Waited is their time; of
 	// barriers that of all. Holder is where those acquired it that were waited for the most.
-	Contended int    `json:"contended,omitempty"`
-	Waited    int64  `json:"waited,omitempty"`
-	Holder    *Frame `json:"holder,omitempty"`
+	Contended int   `json:"contended,omitempty" pb:"9"`
+	Waited    int64 `json:"waited,omitempty" pb:"10"`
+	// Where those acquired the lock that were waited for the most.
+	Holder *Frame `json:"holder,omitempty" pb:"11"`
 	// Imbalance is the time between the mean arrival at a barrier and the last, of all Barriers;
 	// Last the thread (LWP) that was the last most often, LastCount times.
-	Imbalance int64 `json:"imbalance,omitempty"`
-	Barriers  int   `json:"barriers,omitempty"`
-	Last      int   `json:"last,omitempty"`
-	LastCount int   `json:"last_count,omitempty"`
+	Imbalance int64 `json:"imbalance,omitempty" pb:"12"`
+	Barriers  int   `json:"barriers,omitempty" pb:"13"`
+	// The thread (LWP) that was the last most often, and how often.
+	Last      int `json:"last,omitempty" pb:"14"`
+	LastCount int `json:"last_count,omitempty" pb:"15"`
 }

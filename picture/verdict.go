@@ -4,55 +4,56 @@ package picture
 // why it died, why only one thread. Package diagnose draws them; docs/verdicts.md
 // says what each means and when it is not given.
 type Verdict struct {
-	Kind      VerdictKind `json:"kind"`      // see the Verdict… constants
-	Certainty Certainty   `json:"certainty"` // certain, likely or possible
-	Severity  Severity    `json:"severity"`  // hang, crash, warning or info
-	Summary   string      `json:"summary"`   // one line
+	Kind      VerdictKind `json:"kind" pb:"1"`
+	Certainty Certainty   `json:"certainty" pb:"2"`
+	Severity  Severity    `json:"severity" pb:"3"`
+	Summary   string      `json:"summary" pb:"4"` // one line
 	// Explanation says in a few sentences what happened and why.
-	Explanation string   `json:"explanation,omitempty"`
-	Threads     []int    `json:"threads,omitempty"`  // LWPs that it is about
-	Evidence    []string `json:"evidence,omitempty"` // what it follows from, one fact each
-	Fix         string   `json:"fix,omitempty"`      // what to change, or what to type next
+	Explanation string   `json:"explanation,omitempty" pb:"5"`
+	Threads     []int    `json:"threads,omitempty" pb:"6" schema:"min=1"` // LWPs that it is about
+	Evidence    []string `json:"evidence,omitempty" pb:"7"`               // what it follows from, one fact each
+	Fix         string   `json:"fix,omitempty" pb:"8"`                    // what to change, or what to type next
 
-	Cycle []CycleStep `json:"cycle,omitempty"` // of a deadlock, each waits for the next, the last for the first
+	Cycle []CycleStep `json:"cycle,omitempty" pb:"9"` // of a deadlock, each waits for the next, the last for the first
 	// Behind are LWPs that are not part of the hang and wait for it.
-	Behind   []int           `json:"behind,omitempty"`
-	Arrived  *int            `json:"arrived,omitempty"`   // of a barrier
-	TeamSize *int            `json:"team_size,omitempty"` // of a barrier, or of the region in question
-	Missing  []MissingThread `json:"missing,omitempty"`   // of a barrier
-	Region   ID              `json:"region,omitempty"`
-	Tasks    []ID            `json:"tasks,omitempty"` // that it is about
+	Behind  []int `json:"behind,omitempty" pb:"10" schema:"min=1"`
+	Arrived *int  `json:"arrived,omitempty" pb:"11" schema:"min=0"` // of a barrier
+	// Of a barrier, or of the region in question.
+	TeamSize *int            `json:"team_size,omitempty" pb:"12" schema:"min=1"`
+	Missing  []MissingThread `json:"missing,omitempty" pb:"13"` // of a barrier
+	Region   ID              `json:"region,omitempty" pb:"14"`
+	Tasks    []ID            `json:"tasks,omitempty" pb:"15"` // that it is about
 }
 
 // CycleStep is one thread of a deadlock.
 type CycleStep struct {
-	Thread       int        `json:"thread"` // LWP
-	WaitsFor     WaitTarget `json:"waits_for"`
-	HeldBy       int        `json:"held_by"`           // LWP of the thread that must go on first
-	HeldEvidence string     `json:"held_evidence"`     // how that is known
-	HeldAt       *Frame     `json:"held_at,omitempty"` // where HeldBy took it
+	Thread       int        `json:"thread" pb:"1" schema:"min=1"` // LWP
+	WaitsFor     WaitTarget `json:"waits_for" pb:"2"`
+	HeldBy       int        `json:"held_by" pb:"3" schema:"min=1"` // LWP of the thread that must go on first
+	HeldEvidence string     `json:"held_evidence" pb:"4"`          // how that is known
+	HeldAt       *Frame     `json:"held_at,omitempty" pb:"5"`      // where HeldBy took it
 	// Releases is set if HeldBy has not acquired it, but may release it: HeldAt is where.
-	Releases bool        `json:"releases,omitempty"`
-	Frames   []Frame     `json:"frames,omitempty"` // user stack of Thread
-	Place    *ThreadSpot `json:"place,omitempty"`
+	Releases bool        `json:"releases,omitempty" pb:"8"`
+	Frames   []Frame     `json:"frames,omitempty" pb:"6"` // user stack of Thread
+	Place    *ThreadSpot `json:"place,omitempty" pb:"7"`
 }
 
 // ThreadSpot is a thread's number in its team.
 type ThreadSpot struct {
-	ThreadNum int `json:"thread_num"`
-	TeamSize  int `json:"team_size"`
+	ThreadNum int `json:"thread_num" pb:"1" schema:"min=0"`
+	TeamSize  int `json:"team_size" pb:"2" schema:"min=1"`
 }
 
 // WaitTarget is what a thread waits for.
 type WaitTarget struct {
-	Kind    WaitKind `json:"kind"` // lock, nest_lock, critical, barrier, taskwait, mutex, join, …
-	Name    string   `json:"name,omitempty"`
-	Address *Hex     `json:"address,omitempty"`
+	Kind    WaitKind `json:"kind" pb:"1"`
+	Name    string   `json:"name,omitempty" pb:"2"` // as the program calls it
+	Address *Hex     `json:"address,omitempty" pb:"3"`
 }
 
 // MissingThread is a member of a team that has not arrived at a barrier.
 type MissingThread struct {
-	Thread int       `json:"thread"` // LWP
-	State  StateName `json:"state,omitempty"`
-	Frame  *Frame    `json:"frame,omitempty"` // innermost frame of user code
+	Thread int       `json:"thread" pb:"1" schema:"min=1"` // LWP
+	State  StateName `json:"state,omitempty" pb:"2"`
+	Frame  *Frame    `json:"frame,omitempty" pb:"3"` // innermost frame of user code
 }

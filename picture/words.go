@@ -25,19 +25,50 @@ const (
 // StateName is a state of a thread, in the standard's words without the prefix.
 type StateName string
 
-// The states that are told apart here; the standard has more.
+// The states of OpenMP 6.0, in the order of their values, and those that the tool adds.
 const (
-	StateIdle             StateName = "idle"
-	StateBarrierParallel  StateName = "wait_barrier_implicit_parallel"
-	StateBarrierWorkshare StateName = "wait_barrier_implicit_workshare"
-	StateBarrierExplicit  StateName = "wait_barrier_explicit"
-	StateWorkSerial       StateName = "work_serial"
-	StateWorkParallel     StateName = "work_parallel"
-	StateUndefined        StateName = "undefined" // not known; the evidence has the reason
-	StateEnding           StateName = "ending"    // it will not come back to the program's code
+	StateWorkSerial            StateName = "work_serial"
+	StateWorkParallel          StateName = "work_parallel"
+	StateWorkReduction         StateName = "work_reduction"
+	StateWorkFreeAgent         StateName = "work_free_agent"
+	StateWorkInduction         StateName = "work_induction"
+	StateBarrier               StateName = "wait_barrier"
+	StateBarrierParallel       StateName = "wait_barrier_implicit_parallel"
+	StateBarrierWorkshare      StateName = "wait_barrier_implicit_workshare"
+	StateBarrierImplicit       StateName = "wait_barrier_implicit"
+	StateBarrierExplicit       StateName = "wait_barrier_explicit"
+	StateBarrierImplementation StateName = "wait_barrier_implementation"
+	StateBarrierTeams          StateName = "wait_barrier_teams"
+	StateTaskwait              StateName = "wait_taskwait"
+	StateTaskgroup             StateName = "wait_taskgroup"
+	StateMutex                 StateName = "wait_mutex"
+	StateLock                  StateName = "wait_lock"
+	StateCritical              StateName = "wait_critical"
+	StateAtomic                StateName = "wait_atomic"
+	StateOrdered               StateName = "wait_ordered"
+	StateTarget                StateName = "wait_target"
+	StateTargetMap             StateName = "wait_target_map"
+	StateTargetUpdate          StateName = "wait_target_update"
+	StateIdle                  StateName = "idle"
+	StateOverhead              StateName = "overhead"
+	StateUndefined             StateName = "undefined" // unknown; the evidence has the reason
 
-	// StateSleep is no state of the standard: the thread waits for time to pass, or for a signal.
-	StateSleep StateName = "wait_sleep"
+	// The standard has none of these: such a thread is at work for OpenMP.
+
+	StateCondition   StateName = "wait_condition"
+	StateSemaphore   StateName = "wait_semaphore"
+	StateStatic      StateName = "wait_static" // for the initialization of a static variable in a function of C++
+	StateOnce        StateName = "wait_once"   // for the end of a function that is executed once for a flag
+	StateJoin        StateName = "wait_join"
+	StateFutex       StateName = "wait_futex"
+	StateFlag        StateName = "wait_flag" // for a word that a loop reads until it changes
+	StateReadWrite   StateName = "wait_rwlock"
+	StateCall        StateName = "wait_call"  // in a system call that another process or a device ends
+	StateSleep       StateName = "wait_sleep" // for time to pass, or for a signal
+	StateThreads     StateName = "wait_pthread_barrier"
+	StateEndlessLoop StateName = "endless_loop" // in a loop of the program that has no way out
+	StateEnding      StateName = "ending"       // it will not come back to the program's code
+	StateMPI         StateName = "wait_mpi"     // in a function of MPI
 )
 
 // Waits reports whether a thread in this state waits for another thread or a task.

@@ -13,16 +13,16 @@ const Schema = "ompd-inspect/watch/1.0"
 
 // Look is one of several looks at a process.
 type Look struct {
-	Schema  string           `json:"schema"`
-	Number  int              `json:"look"`    // from 1
-	Time    string           `json:"time"`    // RFC 3339
-	Seconds float64          `json:"seconds"` // since the first look
-	Picture *picture.Picture `json:"picture"`
+	Schema  string           `json:"schema" pb:"1" schema:"const=Schema"`        // of the JSON form
+	Number  int              `json:"look" pb:"2" schema:"min=1"`            // from 1
+	Time    string           `json:"time" pb:"3" schema:"format=date-time"` // RFC 3339
+	Seconds float64          `json:"seconds" pb:"4" schema:"min=0"`         // since the first look
+	Picture *picture.Picture `json:"picture" pb:"5"`
 	// Change is what changed since the look before; missing in the first.
-	Change *Change `json:"change,omitempty"`
+	Change *Change `json:"change,omitempty" pb:"6"`
 	// Result is what changed between the first look and this one; only in the
 	// last, and never more quiet than the changes in between.
-	Result *Change `json:"result,omitempty"`
+	Result *Change `json:"result,omitempty" pb:"7"`
 }
 
 // Verdicts on a process that was looked at several times.
@@ -35,27 +35,30 @@ const (
 
 // Change is the difference of two looks.
 type Change struct {
-	Verdict string         `json:"verdict"`
-	Reason  string         `json:"reason"`
-	Seconds float64        `json:"seconds"` // between the looks
-	Threads []ThreadChange `json:"threads"`
-	Regions Turnover       `json:"regions"`
-	Tasks   Turnover       `json:"tasks"` // of those that the pictures hold
+	// Such as progress, spinning, no progress or unknown.
+	Verdict string         `json:"verdict" pb:"1" schema:"enum=progress|spinning|no progress|unknown"`
+	Reason  string         `json:"reason" pb:"2" schema:"minlen=1"`
+	Seconds float64        `json:"seconds" pb:"3" schema:"min=0"` // between the looks
+	Threads []ThreadChange `json:"threads" pb:"4"`
+	Regions Turnover       `json:"regions" pb:"5"`
+	Tasks   Turnover       `json:"tasks" pb:"6"` // of those that the pictures hold
 	// Recorded is what a program with the recorder has recorded in between.
-	Recorded *Recorded `json:"recorded,omitempty"`
+	Recorded *Recorded `json:"recorded,omitempty" pb:"7"`
 }
 
 // Recorded counts records of the recorder: an event is one, some are several.
+//
+//contract:message RecordedChange
 type Recorded struct {
-	Records   int64   `json:"records"` // of the threads that were there at both looks
-	PerSecond float64 `json:"per_second"`
+	Records   int64   `json:"records" pb:"1" schema:"min=0"` // of the threads that were there at both looks
+	PerSecond float64 `json:"per_second" pb:"2" schema:"min=0"`
 }
 
 // Turnover counts what came and went.
 type Turnover struct {
-	Ended int `json:"ended"`
-	New   int `json:"new"`
-	Same  int `json:"same"`
+	Ended int `json:"ended" pb:"1" schema:"min=0"`
+	New   int `json:"new" pb:"2" schema:"min=0"`
+	Same  int `json:"same" pb:"3" schema:"min=0"`
 }
 
 // What a thread did between two looks.
@@ -70,16 +73,18 @@ const (
 
 // ThreadChange is what one thread did.
 type ThreadChange struct {
-	LWP   int      `json:"lwp"`
-	Did   string   `json:"did"`
-	Moved []string `json:"moved,omitempty"` // what is different: stack, memory, a counter, …
-	CPU   float64  `json:"cpu_seconds"`     // processor time
+	LWP int `json:"lwp" pb:"1" schema:"min=1"`
+	// Such as moved, spun, still, ran, new or ended.
+	Did string `json:"did" pb:"2" schema:"enum=moved|spun|still|ran|new|ended"`
+	// What is different: stack, memory, a counter, …
+	Moved []string `json:"moved,omitempty" pb:"3"`
+	CPU   float64  `json:"cpu_seconds" pb:"4" schema:"min=0"` // processor time
 	// Records are those that it has written, if the program has the recorder.
-	Records int64 `json:"records,omitempty"`
+	Records int64 `json:"records,omitempty" pb:"6" schema:"min=0"`
 	// Aside tells that the thread does not count: it is idle in the runtime's
 	// pool, a helper, or no thread of OpenMP that does little beside those
 	// that wait.
-	Aside bool `json:"aside,omitempty"`
+	Aside bool `json:"aside,omitempty" pb:"5"`
 
 	starved  bool // it had something to do, and got no processor for it
 	computes bool // it ran in the program's own code, and is not proven to wait there

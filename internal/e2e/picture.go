@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -67,7 +68,7 @@ func ReportOfRun(t *testing.T, argv []string, flags ...string) (int, *picture.Pi
 	if err != nil {
 		t.Fatalf("exit status %d, no report: %v", status, err)
 	}
-	ValidatePicture(t, b)
+	omptest.Validate(t, "picture", b)
 	return status, Decode(t, string(b))
 }
 

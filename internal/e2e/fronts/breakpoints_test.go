@@ -90,7 +90,7 @@ func locationsOf(t *testing.T, pid int) *picture.Breakpoints {
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
-	e2e.Validate(t, "breakpoints", []byte(out))
+	omptest.Validate(t, "breakpoints", []byte(out))
 	var list picture.Breakpoints
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestBreakpointsOfCore(t *testing.T) {
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
-	e2e.Validate(t, "breakpoints", []byte(out))
+	omptest.Validate(t, "breakpoints", []byte(out))
 	status, text, errs := e2e.Output(t, "breakpoints", "--sites", core)
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, errs)

@@ -26,7 +26,7 @@ func jobReport(t *testing.T, args ...string) (*job.Report, int) {
 	if out == "" {
 		t.Fatalf("job %v: exit status %d: %s", args, status, errs)
 	}
-	e2e.Validate(t, "job", []byte(out))
+	omptest.Validate(t, "job", []byte(out))
 	r := &job.Report{}
 	if err := json.Unmarshal([]byte(out), r); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func listed(t *testing.T, flags ...string) *picture.Processes {
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
-	e2e.Validate(t, "ps", []byte(out))
+	omptest.Validate(t, "ps", []byte(out))
 	var list picture.Processes
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)

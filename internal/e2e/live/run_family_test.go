@@ -82,7 +82,7 @@ func reportsIn(t *testing.T, file string) (list []*picture.Picture) {
 		if err := d.Decode(&b); err != nil {
 			t.Fatal(err)
 		}
-		e2e.ValidatePicture(t, b)
+		omptest.Validate(t, "picture", b)
 		list = append(list, e2e.Decode(t, string(b)))
 	}
 	return list

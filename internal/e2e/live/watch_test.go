@@ -24,7 +24,7 @@ func watched(t *testing.T, pid int, flags ...string) ([]watch.Look, int) {
 	}
 	var looks []watch.Look
 	for line := range strings.Lines(out) {
-		e2e.Validate(t, "watch", []byte(line))
+		omptest.Validate(t, "watch", []byte(line))
 		var l watch.Look
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 	"github.com/ompd-inspect/ompd-inspect/internal/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -237,7 +238,7 @@ func checkDamaged(t *testing.T, e *edit, silent bool) {
 			t.Errorf("%s: exit status %d, %d bytes, %s", verb, a.Status, len(a.Stdout), a.Errs)
 			continue
 		}
-		e2e.ValidatePicture(t, []byte(a.Stdout))
+		omptest.Validate(t, "picture", []byte(a.Stdout))
 	}
 }
 

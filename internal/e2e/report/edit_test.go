@@ -159,7 +159,7 @@ func partial(tb testing.TB, core string, flags ...string) *picture.Picture {
 	if a.Status != cli.ExitOK {
 		tb.Fatalf("exit status %d: %s", a.Status, a.Errs)
 	}
-	e2e.ValidatePicture(tb, []byte(a.Stdout))
+	omptest.Validate(tb, "picture", []byte(a.Stdout))
 	var pic picture.Picture
 	if err := json.Unmarshal([]byte(a.Stdout), &pic); err != nil {
 		tb.Fatal(err)

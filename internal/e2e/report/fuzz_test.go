@@ -217,7 +217,7 @@ func FuzzPicture(f *testing.F) {
 		case a.Status != cli.ExitOK || a.Errs != "" || a.Stdout == "":
 			t.Errorf("exit status %d, %d bytes of output, %q", a.Status, len(a.Stdout), a.Errs)
 		case !text:
-			e2e.ValidatePicture(t, []byte(a.Stdout))
+			omptest.Validate(t, "picture", []byte(a.Stdout))
 		}
 	})
 }

@@ -59,7 +59,7 @@ func checkVerbs(t *testing.T, core string, openmp bool) {
 			t.Errorf("%s: exit status %d: %s", verb, a.Status, a.Errs)
 			continue
 		}
-		e2e.ValidatePicture(t, []byte(a.Stdout))
+		omptest.Validate(t, "picture", []byte(a.Stdout))
 		top := topKeys(t, a.Stdout)
 		for _, k := range keys {
 			if openmp && !top[k] {

@@ -1,22 +1,18 @@
-// Command protogen makes the Go code of proto/ompd/v1, without protoc and
-// without anything that is installed: it parses the files with protocompile and
-// runs the two plug-ins that this module pins.
-//
-//	go run ./protogen -root ../proto -out ../proto
 package main
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 
 	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/linker"
 	"github.com/bufbuild/protocompile/protoutil"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -24,42 +20,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-func main() {
-	root := flag.String("root", ".", "directory that imports are relative to")
-	out := flag.String("out", ".", "directory below which the code is written, laid out as below root")
-	dir := flag.String("dir", "ompd/v1", "directory below root whose files are compiled")
-	flag.Parse()
-	if err := run(*root, *out, *dir); err != nil {
-		fmt.Fprintln(os.Stderr, "protogen:", err)
-		os.Exit(1)
-	}
-}
-
-func run(root, out, dir string) error {
-	req, err := request(root, dir)
-	if err != nil {
-		return err
-	}
-	files := map[string][]byte{}
-	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-go-grpc"} {
-		if err := generate(plugin, req, files); err != nil {
-			return fmt.Errorf("%s: %w", plugin, err)
-		}
-	}
-	for name, content := range files {
-		name = filepath.Join(out, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// request describes all files of dir and what they import, imports first.
-func request(root, dir string) (*pluginpb.CodeGeneratorRequest, error) {
+// compile parses the .proto files of dir below root. One that was generated just now replaces that below root.
+func compile(root, dir string, fresh map[string][]byte) (linker.Files, error) {
 	names, err := filepath.Glob(filepath.Join(root, dir, "*.proto"))
 	if err != nil || len(names) == 0 {
 		return nil, errors.Join(err, fmt.Errorf("%d .proto files below %s", len(names), root))
@@ -72,20 +34,33 @@ func request(root, dir string) (*pluginpb.CodeGeneratorRequest, error) {
 		names[i] = filepath.ToSlash(rel)
 	}
 	slices.Sort(names)
+	open := func(name string) (io.ReadCloser, error) {
+		rel, err := filepath.Rel(root, name)
+		if text, ok := fresh[filepath.ToSlash(rel)]; ok && err == nil {
+			return io.NopCloser(bytes.NewReader(text)), nil
+		}
+		return os.Open(name)
+	}
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{root}}),
+		Resolver: protocompile.WithStandardImports(
+			&protocompile.SourceResolver{ImportPaths: []string{root}, Accessor: open}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	files, err := compiler.Compile(context.Background(), names...)
-	if err != nil {
-		return nil, err
+	return compiler.Compile(context.Background(), names...)
+}
+
+// request describes files and what they import, imports first.
+func request(files linker.Files) *pluginpb.CodeGeneratorRequest {
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Path())
 	}
 	req := &pluginpb.CodeGeneratorRequest{FileToGenerate: names, Parameter: proto.String("paths=source_relative")}
 	seen := map[string]bool{}
 	for _, f := range files {
 		add(req, seen, f)
 	}
-	return req, nil
+	return req
 }
 
 // add appends a file behind those that it imports.

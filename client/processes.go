@@ -30,7 +30,7 @@ func (c *Client) Processes(ctx context.Context, sample time.Duration) (*picture.
 		if err != nil {
 			return nil, Explain(err)
 		}
-		list.Hidden, list.HiddenBecause = int(resp.GetHidden()), resp.GetHiddenBecause()
+		list.Hidden, list.HiddenReason = int(resp.GetHidden()), resp.GetHiddenReason()
 		if resp.GetProcess() == nil {
 			continue
 		}

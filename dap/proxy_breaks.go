@@ -358,7 +358,7 @@ func sites(found *picture.Breakpoints, c construct) (addresses []picture.Hex, wh
 	for _, l := range found.Locations {
 		switch {
 		case l.Name != name:
-		case l.How == "equivalent" && c.at != nil:
+		case l.Source == "equivalent" && c.at != nil:
 			why = "GCC's debug information does not tell which construct calls GNU's runtime: leave the place out"
 		case len(l.Sites) > 0:
 			addresses = append(addresses, l.Sites...)

@@ -77,9 +77,9 @@ func (v *view) events(lwp int) []node {
 	out := make([]node, len(list))
 	for i := range list {
 		e := &list[i]
-		value := e.Says
-		if e.At != nil {
-			value += " in " + frameText(*e.At)
+		value := e.Text
+		if e.Frame != nil {
+			value += " in " + frameText(*e.Frame)
 		}
 		ago := trace.Elapsed(time.Duration(e.Ago))
 		out[i] = node{name: fmt.Sprintf("[%d] -%v", i, ago), value: value, typ: e.Name, parts: these(fields(e, ""))}
@@ -174,8 +174,8 @@ func (v *view) locks(t *thread) (out []node) {
 		if h.Certainty != "" {
 			value += fmt.Sprintf(" (%s)", h.Certainty)
 		}
-		if h.Taken != nil {
-			value += " acquired in " + frameText(*h.Taken)
+		if h.AcquiredAt != nil {
+			value += " acquired in " + frameText(*h.AcquiredAt)
 		}
 		out = append(out, node{name: "holds", value: value, parts: these(fields(l, ""))})
 	}
@@ -201,8 +201,8 @@ func waitText(w picture.Wait) string {
 	if w.Address != nil {
 		s += " " + w.Address.String()
 	}
-	if w.On != 0 {
-		s += fmt.Sprintf(", of LWP %d", w.On)
+	if w.WaitOn != 0 {
+		s += fmt.Sprintf(", of LWP %d", w.WaitOn)
 	}
 	return s
 }

@@ -26,7 +26,7 @@ type graphNode struct {
 	ThreadID int                `json:"threadId,omitempty"` // of a thread, as `threads` has it
 	WaitKind picture.WaitKind   `json:"waitKind,omitempty"` // of a lock
 	Address  *picture.Hex       `json:"address,omitempty"`
-	At       *picture.Frame     `json:"at,omitempty"` // where the thread is in the program
+	Frame    *picture.Frame     `json:"frame,omitempty"` // where the thread is in the program
 	State    *picture.StateName `json:"state,omitempty"`
 }
 
@@ -37,7 +37,7 @@ type graphEdge struct {
 	Kind      waitgraph.Relation `json:"kind"` // waits for, held by, lacks, depends on
 	Certainty picture.Certainty  `json:"certainty,omitempty"`
 	Evidence  string             `json:"evidence,omitempty"`
-	At        *picture.Frame     `json:"at,omitempty"` // where the holder acquired it
+	Frame     *picture.Frame     `json:"frame,omitempty"` // where the holder acquired it
 }
 
 // waitGraph is the graph of the picture, as clients get it.
@@ -71,7 +71,7 @@ func (v *view) graphNode(n waitgraph.Node) graphNode {
 	}
 	out := graphNode{ID: n.ID, Kind: n.Kind, Name: fmt.Sprintf("LWP %d", n.LWP)}
 	if t := v.lwps[n.LWP]; t != nil {
-		out.ThreadID, out.Name, out.At = t.id, v.nameOf(t), t.innermost()
+		out.ThreadID, out.Name, out.Frame = t.id, v.nameOf(t), t.innermost()
 		if t.State != nil {
 			out.State = &t.State.Name
 		}

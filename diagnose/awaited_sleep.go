@@ -41,7 +41,7 @@ func (d *drawer) waitersBehind(lwp int) []int {
 func explainSleeper(d *drawer, w *picture.Wait, behind []int) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictBlockedOutside, Severity: picture.SeverityInfo, Certainty: picture.Certain,
-		Threads: []int{w.Thread}, Behind: behind,
+		Threads: []int{w.Thread}, Waiting: behind,
 		Fix: "hold no lock, and be in no critical section, while sleeping; wake the thread by what it waits for in " +
 			"place of the sleep",
 		Evidence: []string{fmt.Sprintf("LWP %d: %s", w.Thread, w.Evidence)},

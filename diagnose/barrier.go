@@ -116,7 +116,7 @@ func (d *drawer) divergent(b *group) (picture.Verdict, bool) {
 // region whose own frame is gone, since its call of the barrier was a tail call.
 func (x *index) atFork(region picture.ID, f picture.Frame) bool {
 	k := x.forks[region]
-	return k != nil && k.At != nil && k.At.PC != nil && f.PC != nil && *k.At.PC == *f.PC
+	return k != nil && k.Frame != nil && k.Frame.PC != nil && f.PC != nil && *k.Frame.PC == *f.PC
 }
 
 func (d *drawer) barrier(b *group) picture.Verdict {

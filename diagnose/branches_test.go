@@ -18,7 +18,7 @@ func TestNever(t *testing.T) {
 	self := likely(picture.VerdictSelfDeadlock, "nestable", "holds itself", 1)
 	check(t, []scenario{
 		{"the owner is gone", 2, func(s scene) {
-			s.lock("a").OwnerGone = true
+			s.lock("a").OwnerEnded = true
 			s.waits(1, picture.WaitLock, "a")
 			s.arrived("b", 0x100, []int{2}, 1)
 		}, []want{
@@ -159,7 +159,7 @@ func TestStackOrNot(t *testing.T) {
 	const low, high = 0x10000000, 0x10400000
 	at := func(sp uint64) func(*picture.Fault) {
 		return func(f *picture.Fault) {
-			f.Stack = &picture.FaultStack{Low: hex(low), High: hex(high), By: "the runtime", SP: hex(sp)}
+			f.Stack = &picture.FaultStack{Low: hex(low), High: hex(high), Source: "the runtime", SP: hex(sp)}
 		}
 	}
 	check(t, []scenario{
@@ -175,7 +175,7 @@ func TestStackOrNot(t *testing.T) {
 func TestWhyOne(t *testing.T) {
 	orIf := func(n int) func(scene, *picture.Fork) {
 		return func(_ scene, f *picture.Fork) {
-			if f.Clause, f.OrIf = true, true; n != 0 {
+			if f.Clause, f.MaybeIf = true, true; n != 0 {
 				f.ClauseValue = some(n)
 			}
 		}

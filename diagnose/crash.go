@@ -34,7 +34,7 @@ func crashes(d *drawer) []picture.Verdict {
 		v, handled = d.died(f), f.Handled
 	case a != nil && a.Exception != nil:
 		v = d.escaped(a.Thread, a.Exception)
-	case a != nil && a.By != "":
+	case a != nil && a.Component != "":
 		v = d.aborted(a)
 	default:
 		return nil
@@ -53,7 +53,7 @@ func (d *drawer) died(f *fault) picture.Verdict {
 	switch {
 	case overflows(f):
 		return d.overflow(f)
-	case f.Null:
+	case f.NullPointer:
 		return d.null(f)
 	}
 	return d.fault(f)
@@ -71,7 +71,7 @@ func (d *drawer) aborted(a *picture.Abort) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
 		Threads:  []int{a.Thread},
-		Summary:  fmt.Sprintf("%s: %s ended the program", d.who(a.Thread), a.By),
+		Summary:  fmt.Sprintf("%s: %s ended the program", d.who(a.Thread), a.Component),
 		Evidence: []string{"abort was called in " + caller},
 	}
 	if a.Call != "" {
@@ -85,11 +85,11 @@ func (d *drawer) aborted(a *picture.Abort) picture.Verdict {
 		return v
 	}
 	v.Explanation = "Its message: " + a.Message
-	if said := ofMemory(a.Message); said != "" && a.MessageBy != "" {
+	if said := ofMemory(a.Message); said != "" && a.MessageSource != "" {
 		v.Explanation += ". " + said
 		v.Fix = findWrite
 	}
-	v.Evidence = append(v.Evidence, "the message: "+a.MessageBy)
+	v.Evidence = append(v.Evidence, "the message: "+a.MessageSource)
 	return v
 }
 
@@ -104,11 +104,11 @@ func (d *drawer) holdsUp(v *picture.Verdict) {
 		if !waits {
 			continue
 		}
-		v.Behind = append(v.Behind, lwp)
+		v.Waiting = append(v.Waiting, lwp)
 		v.Evidence = append(v.Evidence, fmt.Sprintf("it holds %s, which %s waits for: %s",
 			describe(d.target(d.waits[lwp])), d.who(lwp), how.evidence))
 	}
-	if len(v.Behind) > 0 {
+	if len(v.Waiting) > 0 {
 		v.Explanation = strings.TrimSpace(v.Explanation + " It died while it held a lock; the threads that wait " +
 			"for that lock are not the cause.")
 	}
@@ -133,25 +133,25 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 	if !f.hasAddress && f.sp >= f.low {
 		v.Certainty = picture.Likely
 	}
-	if f.At != nil && f.Repeats < recursion {
-		v.Summary += " in " + place(*f.At)
+	if f.Frame != nil && f.Repeats < recursion {
+		v.Summary += " in " + place(*f.Frame)
 	}
 	more := bytes(4 * f.stackSize())
 	switch {
 	case f.Repeats >= recursion:
 		n := fmt.Sprint(f.Repeats)
-		if f.Cut {
+		if f.Truncated {
 			n = "more than " + n
 		}
 		v.Explanation = fmt.Sprintf("%s is on the stack %s times: the recursion is endless, or deeper than the "+
 			"stack allows.", place(*f.Repeated), n)
-	case f.Frame >= min(hugeFrame, f.stackSize()):
+	case f.FrameSize >= min(hugeFrame, f.stackSize()):
 		at := ""
-		if f.At != nil {
-			at = " of " + place(*f.At)
+		if f.Frame != nil {
+			at = " of " + place(*f.Frame)
 		}
-		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: %s.", at, bytes(f.Frame), f.largeArrays())
-		more = bytes(2 * max(f.Frame, f.stackSize()))
+		v.Explanation = fmt.Sprintf("The frame%s alone takes %s: %s.", at, bytes(f.FrameSize), f.largeArrays())
+		more = bytes(2 * max(f.FrameSize, f.stackSize()))
 	default:
 		v.Explanation = "Its functions need more stack than it has: large local arrays, private copies of arrays, " +
 			"or deep recursion."
@@ -171,7 +171,7 @@ func (d *drawer) overflow(f *fault) picture.Verdict {
 // largeArrays says what makes a frame large.
 func (f *fault) largeArrays() string {
 	const most = 2 // a variable takes the half of it at least
-	if l := f.Largest; l != nil && l.Size >= f.Frame/most {
+	if l := f.Largest; l != nil && l.Size >= f.FrameSize/most {
 		s := fmt.Sprintf("its variable %s takes %s", l.Name, bytes(l.Size))
 		if l.Line != 0 {
 			s += fmt.Sprintf(" (%s:%d)", base(l.File), l.Line)
@@ -188,8 +188,8 @@ func (f *fault) where() string {
 		return " in " + calleeName(f.Callee) + ", called at " + place(*f.Caller)
 	case f.Callee != nil:
 		return " in " + calleeName(f.Callee) + ", called at the end of a function (a tail call)"
-	case f.At != nil:
-		return " in " + place(*f.At)
+	case f.Frame != nil:
+		return " in " + place(*f.Frame)
 	}
 	return ""
 }
@@ -204,7 +204,7 @@ func calleeName(c *picture.Callee) string {
 
 // overflowed says how it is known that a stack is used up.
 func overflowed(f *fault) string {
-	stack := fmt.Sprintf("its stack [%v, %v), taken from %s", picture.Hex(f.low), picture.Hex(f.high), f.By)
+	stack := fmt.Sprintf("its stack [%v, %v), taken from %s", picture.Hex(f.low), picture.Hex(f.high), f.Source)
 	switch {
 	case f.hasAddress:
 		return fmt.Sprintf("it accessed %v, %s below the end of %s", picture.Hex(f.address),

@@ -41,10 +41,10 @@ func TestSegmentation(t *testing.T) {
 			}
 		}
 	}
-	null := func(f *picture.Fault) { f.Null = true }
+	null := func(f *picture.Fault) { f.NullPointer = true }
 	check(t, []scenario{
 		{"null", 1, died("SIGSEGV", 1, 0, func(f *picture.Fault) {
-			f.Null, f.Address = true, hex(0)
+			f.NullPointer, f.Address = true, hex(0)
 		}), crash("dereferenced a null pointer")},
 		{"a member of null", 1, died("SIGSEGV", 1, 0x18, null), crash("offset 24 of an object whose address is null")},
 		{"unmapped", 1, died("SIGSEGV", 1, 0x8000, nil), crash("accessed 0x8000, where nothing is mapped")},
@@ -100,13 +100,14 @@ func TestAbort(t *testing.T) {
 			Signal: 6, Sender: 77, Interrupted: &picture.Frame{Function: "compute"},
 		}}), []want{info(picture.VerdictCrash, "", "a signal that was sent to the program ended it", 1)}},
 		{"the C library, with its message", 1, abort(picture.Abort{
-			By: "the C library", Message: "free(): invalid pointer", MessageBy: "__abort_msg",
+			Component: "the C library", Message: "free(): invalid pointer", MessageSource: "__abort_msg",
 		}), []want{{
 			picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "-fsanitize=address",
 			"Its message: free(): invalid pointer. The program has probably written past the end of an array",
 		}}},
-		{"the C library, without", 1, abort(picture.Abort{By: "the C library"}), crash("was not found in memory")},
-		{"the runtime", 1, abort(picture.Abort{By: "the OpenMP runtime", Message: "OMP: Error #13"}),
+		{"the C library, without", 1, abort(picture.Abort{Component: "the C library"}),
+			crash("was not found in memory")},
+		{"the runtime", 1, abort(picture.Abort{Component: "the OpenMP runtime", Message: "OMP: Error #13"}),
 			crash("the OpenMP runtime ended the program")},
 		{"the program, as it hung", 3, func(s scene) {
 			abort(picture.Abort{Caller: called})(s)
@@ -132,7 +133,7 @@ func TestOverflow(t *testing.T) {
 	const low, high = 0x10000000, 0x10400000 // 4 MiB
 	stack := func(sp uint64, change func(*picture.FaultStack)) func(*picture.Fault) {
 		return func(f *picture.Fault) {
-			f.Stack = &picture.FaultStack{Low: hex(low), High: hex(high), By: "the runtime", SP: hex(sp)}
+			f.Stack = &picture.FaultStack{Low: hex(low), High: hex(high), Source: "the runtime", SP: hex(sp)}
 			if change != nil {
 				change(f.Stack)
 			}
@@ -147,10 +148,10 @@ func TestOverflow(t *testing.T) {
 			s.Repeats, s.Repeated = 5000, fact
 		})), over(picture.Certain, "OMP_STACKSIZE=16M", "fact a.c:3 is on the stack 5000 times")},
 		{"recursion, cut", 1, died("SIGSEGV", 2, low-8, stack(low+16, func(s *picture.FaultStack) {
-			s.Repeats, s.Repeated, s.Cut = 5000, fact, true
+			s.Repeats, s.Repeated, s.Truncated = 5000, fact, true
 		})), over(picture.Certain, "OMP_STACKSIZE", "more than 5000 times")},
 		{"large frame", 1, died("SIGSEGV", 2, low-0x2000, stack(low-0x4000, func(s *picture.FaultStack) {
-			s.Frame = 8 << 20
+			s.FrameSize = 8 << 20
 		})), over(picture.Certain, "OMP_STACKSIZE=16M", "alone takes 8M")},
 		{"neither", 1, died("SIGSEGV", 2, low-8, stack(low, nil)),
 			over(picture.Certain, "on the heap", "need more stack than it has")},

@@ -145,7 +145,7 @@ func (d *drawer) step(from, to int, hops []hop) picture.CycleStep {
 	var how []string
 	for _, h := range hops {
 		how = append(how, h.edge.evidence)
-		s.Releases = s.Releases || h.edge.help
+		s.MayRelease = s.MayRelease || h.edge.help
 		if h.edge.taken != nil {
 			s.HeldAt = h.edge.taken
 		}
@@ -250,7 +250,7 @@ func (d *drawer) addBlocked(v *picture.Verdict) {
 	waiters := d.waitersOf(of...)
 	for _, lwp := range d.order {
 		if waiters[node{lwp: lwp}] && !own[lwp] {
-			v.Behind = append(v.Behind, lwp)
+			v.Waiting = append(v.Waiting, lwp)
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (d *drawer) stepText(s picture.CycleStep) string {
 	if s.WaitsFor.Kind.Exclusive() {
 		how = d.who(s.HeldBy) + " holds"
 	}
-	if s.Releases {
+	if s.MayRelease {
 		how = d.who(s.HeldBy) + " may release"
 		if d.nodes[node{lwp: s.Thread}].never {
 			how = "it holds itself and " + how
@@ -313,7 +313,7 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 	}
 	v.Summary = fmt.Sprintf("%d threads wait for each other and can never proceed", len(v.Cycle))
 	v.Explanation = few(v.Cycle, d.stepText) + ". None of them can proceed before another does."
-	if n := len(v.Behind); n > 0 {
+	if n := len(v.Waiting); n > 0 {
 		v.Explanation += fmt.Sprintf(" %d more wait behind them.", n)
 	}
 	switch {

@@ -14,10 +14,10 @@ const maxReasons = 2
 
 // awaited is the iteration that a thread waits for.
 func awaited(w *picture.Wait) []int64 {
-	if w == nil || w.Awaits == nil {
+	if w == nil || w.Awaited == nil {
 		return nil
 	}
-	return w.Awaits.Iteration
+	return w.Awaited.Iteration
 }
 
 // doacrossNeeds adds the other members of the team, of whom one must come to post the

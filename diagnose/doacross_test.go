@@ -9,7 +9,7 @@ import (
 // awaits has a thread wait for an iteration of a loop with dependences.
 func (s scene) awaits(lwp int, n ...int64) {
 	w := s.waits(lwp, picture.WaitOrdered, "")
-	w.Awaits, w.Evidence, w.Asleep, w.Lock = &picture.Awaited{Iteration: n}, "not posted", false, ""
+	w.Awaited, w.Evidence, w.Asleep, w.Lock = &picture.Awaited{Iteration: n}, "not posted", false, ""
 }
 
 // has gives a thread a part of the loop, and the iteration that it is in.
@@ -37,7 +37,7 @@ func TestDoacross(t *testing.T) {
 		}, nil},
 		{"that was posted meanwhile", 2, func(s scene) {
 			s.awaits(1, 1)
-			s.Facts.Waits[0].Awaits = nil
+			s.Facts.Waits[0].Awaited = nil
 			s.awaits(2, 0)
 		}, nil},
 		{"of one at the barrier behind the loop", 2, func(s scene) {

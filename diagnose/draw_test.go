@@ -14,7 +14,7 @@ import (
 type scene struct{ *picture.Picture }
 
 func team(n int) scene {
-	s := scene{&picture.Picture{Facts: &picture.Facts{StacksWhole: true}}}
+	s := scene{&picture.Picture{Facts: &picture.Facts{StacksComplete: true}}}
 	r := picture.Region{ID: "r", Level: 1, TeamSize: n}
 	for lwp := 1; lwp <= n; lwp++ {
 		num, level := lwp-1, 1
@@ -105,7 +105,7 @@ func TestOneLock(t *testing.T) {
 			l.Owner = 1
 		}, []picture.VerdictKind{picture.VerdictSelfDeadlock}},
 		"owner gone": {func(l *picture.Lock) {
-			l.OwnerGone = true
+			l.OwnerEnded = true
 		}, []picture.VerdictKind{picture.VerdictLockOrphaned}},
 		"not held": {func(l *picture.Lock) {
 			l.Held = false
@@ -129,13 +129,13 @@ func TestOneLock(t *testing.T) {
 			l.MayRelease = &picture.Candidates{}
 		}, nil},
 		"destroyed": {func(l *picture.Lock) {
-			l.Gone, l.Destroyed = "why", true
+			l.InvalidReason, l.Destroyed = "why", true
 		}, []picture.VerdictKind{picture.VerdictLockFreed}},
 		"freed, nobody shows it": {func(l *picture.Lock) {
-			l.Gone = "why"
+			l.InvalidReason = "why"
 		}, []picture.VerdictKind{picture.VerdictLockFreed}},
 		"freed, held by one at work": {func(l *picture.Lock) {
-			l.Gone, l.Owner = "why", 3
+			l.InvalidReason, l.Owner = "why", 3
 		}, []picture.VerdictKind{picture.VerdictLockFreed}},
 		"possible holder": {func(l *picture.Lock) {
 			l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible}}

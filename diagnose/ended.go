@@ -37,7 +37,8 @@ func rollOf(x *index, region picture.ID) roll {
 
 // isEnding reports whether a thread is ending in a region.
 func (x *index) isEnding(lwp int) bool {
-	return slices.ContainsFunc(x.facts.Lost, func(l picture.Lost) bool { return slices.Contains(l.Ending, lwp) })
+	return slices.ContainsFunc(x.facts.LostThreads,
+		func(l picture.LostThreads) bool { return slices.Contains(l.Ending, lwp) })
 }
 
 // formed reports whether the members of a region that are there have seen those that are not: no thread is in a region
@@ -85,7 +86,7 @@ type proof struct {
 // endedProof is how it is known that a number of members of a team are no threads of the
 // process.
 func endedProof(d *drawer, b *group, ended, gone int) proof {
-	for _, l := range d.facts.Lost {
+	for _, l := range d.facts.LostThreads {
 		if !slices.ContainsFunc(b.waits, func(w *picture.Wait) bool { return !slices.Contains(l.Waiting, w.Thread) }) {
 			return proof{picture.Certain, l.Evidence}
 		}

@@ -20,7 +20,7 @@ func (o *orphan) entangled(d *drawer) (threads []int, evidence []string, ok bool
 		n := slices.IndexFunc(l.Holders, func(h picture.Holder) bool {
 			return !slices.Contains(waiters, h.Thread) && d.locks[h.Thread] != nil && d.waits[h.Thread].Kind.Exclusive()
 		})
-		if n < 0 || len(l.Leaves) > 0 {
+		if n < 0 || len(l.Leaks) > 0 {
 			return nil, nil, false
 		}
 		h := l.Holders[n]

@@ -11,9 +11,9 @@ import (
 func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictCrash, Severity: picture.SeverityCrash, Certainty: picture.Certain,
-		Threads: []int{lwp}, Region: e.Left.Region,
+		Threads: []int{lwp}, Region: e.Boundary.Region,
 	}
-	if e.Left.Unsure {
+	if e.Boundary.Uncertain {
 		v.Certainty = picture.Likely
 	}
 	what := e.Type
@@ -25,26 +25,26 @@ func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
 	}
 	from := ""
 	switch {
-	case e.Thrown.At != nil && e.Thrown.Again:
-		from = ", thrown again in " + place(*e.Thrown.At) + ","
-	case e.Thrown.At != nil:
-		from = ", thrown in " + place(*e.Thrown.At) + ","
-	case e.Thrown.Passed != nil:
-		from = ", which came through " + place(*e.Thrown.Passed) + ","
+	case e.Thrown.Frame != nil && e.Thrown.Rethrown:
+		from = ", thrown again in " + place(*e.Thrown.Frame) + ","
+	case e.Thrown.Frame != nil:
+		from = ", thrown in " + place(*e.Thrown.Frame) + ","
+	case e.Thrown.Unwound != nil:
+		from = ", which came through " + place(*e.Thrown.Unwound) + ","
 	}
 	var left string
 	left, v.Fix = d.whatItLeft(e)
-	if e.Left.Task != "" {
-		v.Tasks = []picture.ID{e.Left.Task}
+	if e.Boundary.Task != "" {
+		v.Tasks = []picture.ID{e.Boundary.Task}
 	}
 	v.Summary = fmt.Sprintf("%s: %s%s left %s", d.who(lwp), what, from, left)
 	if e.What != "" {
 		v.Explanation = fmt.Sprintf("It says: %s. ", e.What)
-		v.Evidence = append(v.Evidence, "what it says: "+e.WhatBy)
+		v.Evidence = append(v.Evidence, "what it says: "+e.WhatSource)
 	}
 	v.Explanation += "What a construct of OpenMP throws must be caught in it, by the same thread; else the C++ " +
 		"library ends the program."
-	if e.Left.Region == "" && e.Left.Task == "" {
+	if e.Boundary.Region == "" && e.Boundary.Task == "" {
 		v.Explanation = fmt.Sprintf("It says: %s.", e.What)
 		if e.What == "" {
 			v.Explanation = ""
@@ -57,22 +57,22 @@ func (d *drawer) escaped(lwp int, e *picture.Exception) picture.Verdict {
 // exceptionEvidence says how it is known where an exception comes from and what stops it.
 func exceptionEvidence(e *picture.Exception) []string {
 	var out []string
-	if e.Thrown.By != "" {
-		out = append(out, "where it was thrown: "+e.Thrown.By)
+	if e.Thrown.Source != "" {
+		out = append(out, "where it was thrown: "+e.Thrown.Source)
 	}
-	if len(e.Thrown.Maybe) > 0 {
+	if len(e.Thrown.Candidates) > 0 {
 		var at []string
-		for _, f := range e.Thrown.Maybe {
+		for _, f := range e.Thrown.Candidates {
 			at = append(at, place(f))
 		}
 		out = append(out, "such exceptions are thrown in "+strings.Join(at, ", "))
 	}
-	if e.Left.At != nil {
-		at := place(*e.Left.At)
-		if e.Left.At.Line != 0 && e.Left.At.Construct != "" {
-			at = "the code of the construct, " + e.Left.At.Place()
+	if e.Boundary.Frame != nil {
+		at := place(*e.Boundary.Frame)
+		if e.Boundary.Frame.Line != 0 && e.Boundary.Frame.Construct != "" {
+			at = "the code of the construct, " + e.Boundary.Frame.Place()
 		}
-		out = append(out, "it may not leave "+at+": "+e.Left.By)
+		out = append(out, "it may not leave "+at+": "+e.Boundary.Source)
 	}
 	return out
 }
@@ -81,27 +81,27 @@ func exceptionEvidence(e *picture.Exception) []string {
 func (d *drawer) whatItLeft(e *picture.Exception) (left, fix string) {
 	const catch = "catch it inside of %s; keep it in a std::exception_ptr to throw it again behind that"
 	switch {
-	case e.Left.Task != "":
+	case e.Boundary.Task != "":
 		left = "the explicit task"
-		if at := d.madeAt(e.Left.Task); at != "" {
+		if at := d.madeAt(e.Boundary.Task); at != "" {
 			left += " " + at
 		}
 		return left, fmt.Sprintf(catch, "the task")
-	case e.Left.Region != "":
+	case e.Boundary.Region != "":
 		left = "the parallel region"
-		if r := d.regions[e.Left.Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
+		if r := d.regions[e.Boundary.Region]; r != nil && r.Function != nil && r.Function.Line != 0 {
 			left += fmt.Sprintf(" at %s:%d", base(r.Function.File), r.Function.Line)
 		}
 		return left, fmt.Sprintf(catch, "the region")
-	case e.Left.At != nil && e.Left.Construct:
-		return "a construct in " + place(*e.Left.At) +
+	case e.Boundary.Frame != nil && e.Boundary.Construct:
+		return "a construct in " + place(*e.Boundary.Frame) +
 			", or that function, which is noexcept", fmt.Sprintf(catch, "the construct")
-	case e.Left.At != nil:
-		return place(*e.Left.At) + ", which is noexcept, as destructors are",
-			"catch it in " + place(*e.Left.At) + ", or take noexcept away"
+	case e.Boundary.Frame != nil:
+		return place(*e.Boundary.Frame) + ", which is noexcept, as destructors are",
+			"catch it in " + place(*e.Boundary.Frame) + ", or take noexcept away"
 	}
 	left = "all functions on the stack"
-	if !e.Left.All {
+	if !e.Boundary.Uncaught {
 		left = "a function that it may not leave; which one is not known"
 	}
 	return left, "catch it in the construct, the function or the thread in which it is thrown"

@@ -131,8 +131,8 @@ func around(f *fault) string {
 		return fmt.Sprintf(", %s %s %s", bytes(distance), where, mapping(*m))
 	}
 	if m := f.Mapping; m != nil {
-		if s += ", in " + mapping(*m); f.What != "" {
-			s += ": " + f.What
+		if s += ", in " + mapping(*m); f.Description != "" {
+			s += ": " + f.Description
 		}
 		return s
 	}
@@ -159,7 +159,7 @@ func mapping(m picture.Mapping) string {
 // where the program hung: something in it had noticed that.
 func (d *drawer) called(found []picture.Verdict) []picture.Verdict {
 	a := d.facts.Abort
-	if a == nil || d.facts.Fault != nil || a.By != "" {
+	if a == nil || d.facts.Fault != nil || a.Component != "" {
 		return nil
 	}
 	v := picture.Verdict{

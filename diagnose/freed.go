@@ -14,7 +14,7 @@ func freedLocks(d *drawer) []picture.Verdict {
 	seen := map[picture.Hex]bool{}
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || l.Gone == "" || seen[address(w)] {
+		if l == nil || l.InvalidReason == "" || seen[address(w)] {
 			continue
 		}
 		seen[address(w)] = true
@@ -22,7 +22,7 @@ func freedLocks(d *drawer) []picture.Verdict {
 		v := picture.Verdict{
 			Kind: picture.VerdictLockFreed, Severity: picture.SeverityHang, Certainty: picture.Likely,
 			Threads:  slices.Clone(d.sameTarget(w)),
-			Evidence: []string{l.Gone},
+			Evidence: []string{l.InvalidReason},
 			Fix: "destroy a lock, or free its memory, only when no thread uses it any more: wait for the " +
 				"threads first (a barrier, a taskwait, a join)",
 		}
@@ -69,7 +69,7 @@ func (x *index) holderOfGone(w *picture.Wait, l *picture.Lock) (lwp int, known b
 	if h, ok := oneHolder(l.Holders); ok {
 		return h.Thread, true
 	}
-	return 0, len(x.others(w, l)) == 0 && x.facts.StacksWhole
+	return 0, len(x.others(w, l)) == 0 && x.facts.StacksComplete
 }
 
 // others are the threads that may have the lock that w waits for, and do not wait for

@@ -45,8 +45,8 @@ func (b *builder) addHelpers(w *picture.Wait, l *picture.Lock, x *needs) {
 		case r.Certainty == picture.Possible:
 			h.perhaps = append(h.perhaps, to)
 		default:
-			h.known.edges = append(h.known.edges, edge{to: to, certainty: picture.Likely, taken: r.At, help: true,
-				evidence: "it may release it" + releaseIn(r.At) + ", though it has not acquired it"})
+			h.known.edges = append(h.known.edges, edge{to: to, certainty: picture.Likely, taken: r.Frame, help: true,
+				evidence: "it may release it" + releaseIn(r.Frame) + ", though it has not acquired it"})
 		}
 	}
 	x.helpers = h
@@ -136,8 +136,8 @@ func (d *drawer) tellHandedOver(w *picture.Wait, l *picture.Lock) picture.Verdic
 	}
 	since, holder := "", l.Owner
 	if h, ok := oneHolder(l.Holders); ok && (holder == 0 || h.Thread == holder) {
-		if holder = h.Thread; h.Taken != nil && h.Taken.Line != 0 {
-			since = " since " + place(*h.Taken)
+		if holder = h.Thread; h.AcquiredAt != nil && h.AcquiredAt.Line != 0 {
+			since = " since " + place(*h.AcquiredAt)
 		}
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d: %s", h.Thread, h.Evidence))
 	} else {

@@ -11,7 +11,7 @@ func (s scene) releases(lwp int, lock string, c picture.Certainty) {
 	for i := range s.Facts.Locks {
 		if l := &s.Facts.Locks[i]; l.ID == picture.ID(lock) {
 			at := picture.Frame{Function: "fill", File: "/a/x.c", Line: 23}
-			l.Releases = append(l.Releases, picture.Release{Thread: lwp, Certainty: c, At: &at})
+			l.Releases = append(l.Releases, picture.Release{Thread: lwp, Certainty: c, Frame: &at})
 		}
 	}
 }

@@ -94,7 +94,7 @@ func lockOrders(d *drawer) []picture.Verdict {
 		}
 		for _, s := range o.Steps {
 			v.Threads = append(v.Threads, s.Thread)
-			names = append(names, s.First.Says)
+			names = append(names, s.First.Text)
 			v.Evidence = append(v.Evidence, fmt.Sprintf("thread %d acquired %s, and, while it had it, %s", s.Thread,
 				past(&s.First), past(&s.Second)))
 		}
@@ -103,8 +103,8 @@ func lockOrders(d *drawer) []picture.Verdict {
 		}
 		slices.Sort(names)
 		v.Summary = enumerate(names) + " are acquired in different orders: the threads may wait for each other for ever"
-		if o.Alike > 0 {
-			more := phrase.Count(o.Alike, "more group")
+		if o.Similar > 0 {
+			more := phrase.Count(o.Similar, "more group")
 			v.Evidence = append(v.Evidence, fmt.Sprintf("the same code did so with %s of locks", more))
 		}
 		v.Evidence = append(v.Evidence, window(h))
@@ -145,8 +145,8 @@ func imbalances(d *drawer) []picture.Verdict {
 		}
 		v := picture.Verdict{
 			Kind: picture.VerdictImbalance, Severity: picture.SeverityInfo, Certainty: picture.Certain,
-			Summary: fmt.Sprintf("threads wait %s of their time for the last one: %s%s", percent(share), b.Says,
-				at(b.At)),
+			Summary: fmt.Sprintf("threads wait %s of their time for the last one: %s%s", percent(share), b.Text,
+				at(b.Frame)),
 			Evidence: []string{
 				fmt.Sprintf("recorded: %s in %v; a thread waited %v there on the mean",
 					phrase.Count(b.Count, "barrier"), span(b.Nanoseconds), span(b.Waited)),
@@ -184,7 +184,7 @@ func contentions(d *drawer) []picture.Verdict {
 		threads := phrase.Count(c.Threads, "thread")
 		v := picture.Verdict{
 			Kind: picture.VerdictContention, Severity: picture.SeverityInfo, Certainty: picture.Certain,
-			Summary: fmt.Sprintf("%s spend %s of their time in a %s%s", threads, percent(share), c.Says, at(c.At)),
+			Summary: fmt.Sprintf("%s spend %s of their time in a %s%s", threads, percent(share), c.Text, at(c.Frame)),
 			Evidence: []string{
 				fmt.Sprintf("recorded: %d of %s in %v found it held by another thread, and waited %v all together",
 					c.Contended, phrase.Count(c.Count, "acquisition"), span(c.Nanoseconds), span(c.Waited)),
@@ -230,7 +230,8 @@ func tinyTasks(d *drawer) []picture.Verdict {
 		}
 		v := picture.Verdict{
 			Kind: picture.VerdictTinyTasks, Severity: picture.SeverityInfo, Certainty: picture.Certain,
-			Summary: fmt.Sprintf("tasks take less than 2 µs, which is about what it costs to create one%s", at(g.At)),
+			Summary: fmt.Sprintf("tasks take less than 2 µs, which is about what it costs to create one%s",
+				at(g.Frame)),
 			Evidence: []string{
 				fmt.Sprintf("recorded: %d of %s took less than 2 µs; one came each %v", g.Short,
 					phrase.Count(g.Count, "task"), span(g.Period)), window(h),

@@ -9,7 +9,7 @@ import (
 )
 
 // past is an event that is about a lock.
-func past(says string) picture.PastEvent { return picture.PastEvent{Says: says, When: "2s ago"} }
+func past(says string) picture.PastEvent { return picture.PastEvent{Text: says, When: "2s ago"} }
 
 // recording has what a recorder shows of four threads.
 func (s scene) recording() *picture.History {
@@ -21,13 +21,13 @@ func (s scene) recording() *picture.History {
 var inverted = picture.LockOrder{Steps: []picture.LockStep{
 	{Thread: 1, First: past("lock a"), Second: past("lock b")},
 	{Thread: 2, First: past("lock b"), Second: past("lock a")},
-}, Alike: 3}
+}, Similar: 3}
 
 // late has a barrier with a share of waiting, at which thread 3 is the last so many times.
 func late(count, last int, waited int64) func(scene) {
 	return func(s scene) {
 		s.recording().Imbalances = []picture.Imbalance{{
-			Says: "barrier", Count: count, Nanoseconds: 1e9, Waited: waited, Last: 3, LastCount: last,
+			Text: "barrier", Count: count, Nanoseconds: 1e9, Waited: waited, Last: 3, LastCount: last,
 		}}
 	}
 }
@@ -36,7 +36,7 @@ func late(count, last int, waited int64) func(scene) {
 func waiting(contended int, waited int64) func(scene) {
 	return func(s scene) {
 		s.recording().Contentions = []picture.Contention{{
-			Says: "wait for lock a", Count: 100, Contended: contended, Threads: 4, Nanoseconds: 1e9, Waited: waited,
+			Text: "wait for lock a", Count: 100, Contended: contended, Threads: 4, Nanoseconds: 1e9, Waited: waited,
 		}}
 	}
 }
@@ -46,7 +46,7 @@ func stillWaiting(longest time.Duration) func(scene) {
 	return func(s scene) {
 		ns := longest.Nanoseconds()
 		s.recording().Contentions = []picture.Contention{{
-			Says: "wait for lock a", Count: 3, Contended: 3, Threads: 3, Nanoseconds: ns, Waited: 3 * ns, Waiting: 3,
+			Text: "wait for lock a", Count: 3, Contended: 3, Threads: 3, Nanoseconds: ns, Waited: 3 * ns, Waiting: 3,
 			Longest: ns,
 		}}
 	}

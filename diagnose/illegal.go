@@ -129,7 +129,7 @@ func tellInTask(d *drawer, v *picture.Verdict) bool {
 func allStand(d *drawer, id picture.ID) string {
 	r := d.regions[id]
 	unbegun := func(t picture.Task) bool { return t.Unbegun() && t.Region == id }
-	if r == nil || len(r.Threads) < r.TeamSize || d.facts.TasksCut || slices.ContainsFunc(d.pic.Tasks, unbegun) {
+	if r == nil || len(r.Threads) < r.TeamSize || d.facts.TasksTruncated || slices.ContainsFunc(d.pic.Tasks, unbegun) {
 		return ""
 	}
 	how := " All threads of the team sleep at barriers, and none of them can finish it."

@@ -123,7 +123,7 @@ func asSeenBy(w *picture.Wait, l *picture.Lock) *picture.Lock {
 	switch seen.Owner = 0; {
 	case w.Kind == picture.WaitOrdered:
 		seen.Held = false
-	case l.Nested && l.Gone == "":
+	case l.Nested && l.InvalidReason == "":
 		seen.Holders = nil
 	}
 	return &seen
@@ -182,7 +182,7 @@ func (x *index) variables(purpose picture.VariablePurpose) (set []string, always
 	for _, v := range x.facts.Environment {
 		if v.Purpose == purpose && v.State == picture.VariableSet {
 			set = append(set, v.Name+"="+v.Value)
-			always = always || v.Always
+			always = always || v.AlwaysSpins
 		}
 	}
 	return set, always

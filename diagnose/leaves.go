@@ -32,10 +32,10 @@ func leftBy(function string) string {
 // leftAt says where the code that acquires a lock goes on without releasing it.
 func leftAt(l *picture.Lock) string {
 	var at []string
-	for _, w := range l.Leaves {
-		text := place(w.At)
-		if w.Throws != "" {
-			text = fmt.Sprintf("%s out of the call at %s", leftBy(w.Throws), text)
+	for _, w := range l.Leaks {
+		text := place(w.Frame)
+		if w.ExitCall != "" {
+			text = fmt.Sprintf("%s out of the call at %s", leftBy(w.ExitCall), text)
 		}
 		at = append(at, text)
 	}

@@ -100,7 +100,7 @@ func TestSharedProcessor(t *testing.T) {
 		{"always, by a variable", 2, shared(func(s scene, _ *picture.Processors) {
 			s.Facts.Environment = []picture.Variable{{
 				Name: "KMP_BLOCKTIME", Value: "infinite", State: picture.VariableSet, Purpose: picture.PurposeSpin,
-				Always: true,
+				AlwaysSpins: true,
 			}}
 		}), []want{warning(kind, "OMP_WAIT_POLICY=passive", "spins on processor 3", 1, 2)}},
 		{"the waiter sleeps", 2, shared(func(_ scene, p *picture.Processors) { p.Running = []int{1} }), nil},
@@ -123,7 +123,8 @@ func TestSharedProcessor(t *testing.T) {
 func TestForkChild(t *testing.T) {
 	lost := func(waiting ...int) func(scene) {
 		return func(s scene) {
-			s.Facts.Lost = []picture.Lost{{Runtime: "libgomp", Count: 3, Waiting: waiting, Evidence: "the pool has 4"}}
+			s.Facts.LostThreads = []picture.LostThreads{{Runtime: "libgomp", Count: 3, Waiting: waiting,
+				Evidence: "the pool has 4"}}
 		}
 	}
 	kind := picture.VerdictForkChild
@@ -152,7 +153,7 @@ func (s scene) without(ended int) {
 func TestEndedThread(t *testing.T) {
 	wait := func(s scene) {
 		s.arrived("b", 0x100, []int{1, 2})
-		s.Facts.Lost = []picture.Lost{{Count: 1, Waiting: []int{1, 2}, Evidence: "the pool has 3"}}
+		s.Facts.LostThreads = []picture.LostThreads{{Count: 1, Waiting: []int{1, 2}, Evidence: "the pool has 3"}}
 	}
 	kind := picture.VerdictThreadEnded
 	check(t, []scenario{
@@ -166,22 +167,24 @@ func TestEndedThread(t *testing.T) {
 		}, []want{hang(kind, "no pthread_exit", "threads 2, 3 of the team of 4 ended inside", 1, 2)}},
 		{"all are there", 2, func(s scene) {
 			wait(s)
-			s.Facts.Lost = nil
+			s.Facts.LostThreads = nil
 			s.without(0)
 		}, nil},
 		{"one that is ending", 3, func(s scene) {
 			s.arrived("b", 0x100, []int{1, 2}, 3)
-			s.Facts.Lost = []picture.Lost{{Ending: []int{3}, Waiting: []int{1, 2}, Evidence: "in a destructor"}}
+			s.Facts.LostThreads = []picture.LostThreads{{Ending: []int{3}, Waiting: []int{1, 2},
+				Evidence: "in a destructor"}}
 			s.without(0)
 		}, []want{hang(kind, "no pthread_exit", "thread 2 of the team of 3 ended inside", 1, 2)}},
 		{"one that is ending, of two", 2, func(s scene) {
 			s.arrived("b", 0x100, []int{1}, 2)
-			s.Facts.Lost = []picture.Lost{{Ending: []int{2}, Waiting: []int{1}, Evidence: "in a destructor"}}
+			s.Facts.LostThreads = []picture.LostThreads{{Ending: []int{2}, Waiting: []int{1},
+				Evidence: "in a destructor"}}
 			s.without(0)
 		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},
 		{"one of two, not the first of the process", 1, func(s scene) {
 			s.arrived("b", 0x100, []int{1})
-			s.Facts.Lost = []picture.Lost{{Count: 1, Waiting: []int{1}, Evidence: "the pool has 2"}}
+			s.Facts.LostThreads = []picture.LostThreads{{Count: 1, Waiting: []int{1}, Evidence: "the pool has 2"}}
 			s.Target.PID = 7
 			s.without(1)
 		}, []want{hang(kind, "no pthread_exit", "thread 1 of the team of 2 ended inside", 1)}},

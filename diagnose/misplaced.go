@@ -17,7 +17,7 @@ func misplacedBarriers(d *drawer) []picture.Verdict {
 	for _, lwp := range d.order {
 		w := d.waits[lwp]
 		in := withinOf(d.index, w)
-		if in == nil || in.Own || d.reported[lwp] || told[w.Region] {
+		if in == nil || in.Uncertain || d.reported[lwp] || told[w.Region] {
 			continue
 		}
 		told[w.Region] = true
@@ -51,7 +51,7 @@ func withinOf(x *index, w *picture.Wait) *picture.Construct {
 	if i < 0 {
 		return nil
 	}
-	return &b.Misplaced[i].In
+	return &b.Misplaced[i].Construct
 }
 
 // misplaced makes a verdict on threads that wait for each other one on a barrier in a
@@ -61,7 +61,7 @@ func misplaced(x *index, v *picture.Verdict) {
 	team := x.oneTeam(v.Cycle)
 	for _, s := range v.Cycle {
 		w := x.waits[s.Thread]
-		if in := withinOf(x, w); in != nil && (team || !in.Own) {
+		if in := withinOf(x, w); in != nil && (team || !in.Uncertain) {
 			v.Region = w.Region
 			tellMisplaced(v, waitsWithin(x, w, in))
 			return
@@ -91,12 +91,12 @@ func misplacedInCode(x *index, v *picture.Verdict) {
 			continue
 		}
 		for _, m := range b.Misplaced {
-			text := "a barrier is in " + constructText(&m.In)
-			if m.At != nil && m.At.Line != 0 {
-				text = fmt.Sprintf("the barrier at %s is in ", m.At.Place())
-				text += constructText(&m.In)
+			text := "a barrier is in " + constructText(&m.Construct)
+			if m.Frame != nil && m.Frame.Line != 0 {
+				text = fmt.Sprintf("the barrier at %s is in ", m.Frame.Place())
+				text += constructText(&m.Construct)
 			}
-			if m.Thread == 0 && !waitsAt(x, v, m.At) && !slices.Contains(what, text) {
+			if m.Thread == 0 && !waitsAt(x, v, m.Frame) && !slices.Contains(what, text) {
 				what = append(what, text)
 			}
 		}
@@ -128,11 +128,11 @@ func tellMisplaced(v *picture.Verdict, summary string) {
 // constructText is "the critical construct at x.c:12, by the call at x.c:14".
 func constructText(c *picture.Construct) string {
 	name := "the " + c.Name + " construct"
-	if c.Own {
+	if c.Uncertain {
 		name = "code for thread 0 alone (a master construct, or a condition on omp_get_thread_num())"
 	}
-	if c.At != nil && c.At.Line != 0 {
-		name += " at " + c.At.Place()
+	if c.Frame != nil && c.Frame.Line != 0 {
+		name += " at " + c.Frame.Place()
 	}
 	if c.Call != nil && c.Call.Line != 0 {
 		name += ", by the call at " + c.Call.Place()

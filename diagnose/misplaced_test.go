@@ -14,8 +14,9 @@ func TestMisplacedBarrier(t *testing.T) {
 		return func(s scene) {
 			b := s.arrived("first", 0x100, []int{1}, 2)
 			b.Misplaced = []picture.Misplaced{{
-				Thread: thread, At: &picture.Frame{File: "/src/a.c", Line: 7},
-				In: picture.Construct{Name: "single", Own: own, At: &picture.Frame{File: "/src/a.c", Line: 12}},
+				Thread: thread, Frame: &picture.Frame{File: "/src/a.c", Line: 7},
+				Construct: picture.Construct{Name: "single", Uncertain: own, Frame: &picture.Frame{File: "/src/a.c",
+					Line: 12}},
 			}}
 			s.arrived("second", 0x200, []int{2}, 1)
 			s.at(1, 14, at)
@@ -25,7 +26,7 @@ func TestMisplacedBarrier(t *testing.T) {
 	slow := func(own bool) func(scene) { // the other one may just come
 		return func(s scene) {
 			b := s.arrived("first", 0x100, []int{1}, 2)
-			b.Misplaced = []picture.Misplaced{{Thread: 1, In: picture.Construct{Name: "single", Own: own}}}
+			b.Misplaced = []picture.Misplaced{{Thread: 1, Construct: picture.Construct{Name: "single", Uncertain: own}}}
 			s.at(1, 14, picture.StateBarrierExplicit)
 			s.at(2, 20, picture.StateWorkParallel)
 		}
@@ -78,7 +79,8 @@ func TestBarrierTailCalled(t *testing.T) {
 				}
 			}
 			if forked {
-				s.Facts.Forks = []picture.Fork{{Region: s.Facts.Waits[0].Region, At: &picture.Frame{PC: pc, Line: 41}}}
+				s.Facts.Forks = []picture.Fork{{Region: s.Facts.Waits[0].Region, Frame: &picture.Frame{PC: pc,
+					Line: 41}}}
 				s.Threads[1].UserStack[0].PC = picture.Address(0x20)
 			}
 		}

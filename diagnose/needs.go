@@ -73,8 +73,8 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 	case picture.WaitTaskwait:
 		b.taskwaitNeeds(w, x)
 	case picture.WaitTaskgroup:
-		if w.Awaits != nil {
-			x.add(tasksBundle(w.Awaits.Tasks))
+		if w.Awaited != nil {
+			x.add(tasksBundle(w.Awaited.Tasks))
 		}
 		b.unlistedNeeds(w, x)
 	case picture.WaitCondition:
@@ -82,7 +82,7 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 	case picture.WaitSemaphore, picture.WaitFutex, picture.WaitMPI, picture.WaitFlag, picture.WaitCall,
 		picture.WaitThreads, picture.WaitNothing, picture.WaitSleep: // see neverWoken, spinning and blockedOutside
 	case picture.WaitJoin:
-		x.one(edge{to: node{lwp: w.On}, certainty: picture.Certain, evidence: w.Evidence})
+		x.one(edge{to: node{lwp: w.WaitOn}, certainty: picture.Certain, evidence: w.Evidence})
 	default:
 		if len(awaited(w)) > 0 {
 			b.doacrossNeeds(w, x)
@@ -93,8 +93,8 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 }
 
 func (b *builder) taskwaitNeeds(w *picture.Wait, x *needs) {
-	if w.Awaits != nil {
-		if x.add(tasksBundle(w.Awaits.Tasks)); w.Awaits.Only {
+	if w.Awaited != nil {
+		if x.add(tasksBundle(w.Awaited.Tasks)); w.Awaited.OnlyThese {
 			return
 		}
 	}
@@ -177,7 +177,7 @@ func (b *builder) signallers() {
 // code may do so, or tasks of which one must be executed.
 func (b *builder) conditionNeeds(w *picture.Wait, x *needs) {
 	c := b.facts.Wakers
-	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksCut {
+	if !w.Asleep || w.Address == nil || c == nil || b.facts.TasksTruncated {
 		return
 	}
 	among := 0
@@ -243,16 +243,17 @@ func (b *builder) tasksBegun() {
 func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 	l := b.locks[w.Thread]
 	switch {
-	case l != nil && l.Gone != "":
+	case l != nil && l.InvalidReason != "":
 		switch h, known := b.holderOfGone(w, l); {
 		case !known:
 		case h == 0 || h == w.Thread:
 			x.never = true
 		default:
-			x.one(edge{to: node{lwp: h}, certainty: picture.Likely, evidence: "it held the lock before " + l.Gone})
+			x.one(edge{to: node{lwp: h}, certainty: picture.Likely,
+				evidence: "it held the lock before " + l.InvalidReason})
 		}
 	case l == nil || !l.Held:
-	case l.OwnerGone:
+	case l.OwnerEnded:
 		x.never = true
 	case l.Owner == w.Thread:
 		x.never = true
@@ -274,14 +275,14 @@ func (b *builder) lockNeeds(w *picture.Wait, x *needs) {
 			x.one(heldBy(h))
 		}
 	}
-	if l != nil && l.Held && !l.OwnerGone && l.Gone == "" {
+	if l != nil && l.Held && !l.OwnerEnded && l.InvalidReason == "" {
 		b.addHelpers(w, l, x)
 	}
 }
 
 // heldBy is the edge to a thread that holds a lock, as its code shows.
 func heldBy(h picture.Holder) edge {
-	return edge{to: node{lwp: h.Thread}, certainty: h.Certainty, evidence: h.Evidence, taken: h.Taken}
+	return edge{to: node{lwp: h.Thread}, certainty: h.Certainty, evidence: h.Evidence, taken: h.AcquiredAt}
 }
 
 // turnNeeds adds the members of the team of whom one must come to have the turn in an ordered

@@ -29,7 +29,7 @@ func sleepers(d *drawer) (asleep []node, after map[node]bool, ok bool) {
 			asleep = append(asleep, node{lwp: lwp})
 		}
 	}
-	if len(asleep) == 0 || d.facts.TasksCut || !d.facts.StacksWhole {
+	if len(asleep) == 0 || d.facts.TasksTruncated || !d.facts.StacksComplete {
 		return nil, nil, false
 	}
 	after = d.stuckIf(asleep...)

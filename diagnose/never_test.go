@@ -19,7 +19,7 @@ func (s scene) sleeps(lwp int, kind picture.WaitKind) {
 // asleep has all threads sleep, of which 1 and 2 may wake; change is what else is so.
 func asleep(kind picture.WaitKind, change func(scene)) func(scene) {
 	return func(s scene) {
-		s.Facts.StacksWhole = true
+		s.Facts.StacksComplete = true
 		if kind == picture.WaitSemaphore {
 			l := s.lock("s")
 			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{1, 2}}
@@ -87,7 +87,8 @@ func TestNeverWoken(t *testing.T) {
 			s.task("t", "", picture.TaskCreated, 0)
 		}), nil},
 		{"who may signal is not known", 2, asleep(picture.WaitCondition, func(s scene) { s.Facts.Wakers = nil }), nil},
-		{"a stack is not whole", 2, asleep(picture.WaitCondition, func(s scene) { s.Facts.StacksWhole = false }), nil},
+		{"a stack is not whole", 2, asleep(picture.WaitCondition, func(s scene) { s.Facts.StacksComplete = false }),
+			nil},
 		{"outside of regions", 2, asleep(picture.WaitCondition, func(s scene) {
 			for i := range s.Threads {
 				s.Threads[i].Level = some(0)

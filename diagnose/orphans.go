@@ -17,7 +17,7 @@ import (
 func (b *builder) releaserNeeds(w *picture.Wait, l *picture.Lock, x *needs) {
 	may, asked := b.free[l]
 	if !asked {
-		if c := l.MayRelease; c != nil && !c.Incomplete && !b.facts.TasksCut && b.allWait(l, b.sameTarget(w)) {
+		if c := l.MayRelease; c != nil && !c.Incomplete && !b.facts.TasksTruncated && b.allWait(l, b.sameTarget(w)) {
 			may = b.releasersOf(l)
 		}
 		b.free[l] = may
@@ -101,7 +101,7 @@ func orphans(d *drawer) []picture.Verdict {
 	nobody := d.nobodyReleases()
 	for _, lwp := range d.order {
 		w, l := d.waits[lwp], d.locks[lwp]
-		if l == nil || !l.Held || l.Gone != "" || seen[targetOf(w)] {
+		if l == nil || !l.Held || l.InvalidReason != "" || seen[targetOf(w)] {
 			continue
 		}
 		o := &orphan{
@@ -109,7 +109,7 @@ func orphans(d *drawer) []picture.Verdict {
 			threads: slices.Clone(d.sameTarget(w)),
 		}
 		switch {
-		case l.OwnerGone:
+		case l.OwnerEnded:
 			gone = append(gone, o)
 		case nobody[lwp]:
 			left = joined(left, o)
@@ -174,7 +174,7 @@ func (d *drawer) nobodyReleases() map[int]bool {
 		stuck := d.fixpoint(setOf(sleeping), told, knownHelp)
 		for _, lwp := range d.order {
 			l := d.locks[lwp]
-			if out[lwp] || !waits(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaves) == 0 {
+			if out[lwp] || !waits(stuck, lwp) || len(sleeping) > len(meeting) && len(l.Leaks) == 0 {
 				continue
 			}
 			out[lwp] = true
@@ -303,11 +303,11 @@ func (o *orphan) verdict(d *drawer, c picture.Certainty) picture.Verdict {
 	}
 	d.addBlocked(&v)
 	for _, lwp := range d.order {
-		if d.behind[lwp] && !slices.Contains(v.Behind, lwp) {
-			v.Behind = append(v.Behind, lwp)
+		if d.behind[lwp] && !slices.Contains(v.Waiting, lwp) {
+			v.Waiting = append(v.Waiting, lwp)
 		}
 	}
-	slices.Sort(v.Behind)
+	slices.Sort(v.Waiting)
 	return v
 }
 
@@ -332,7 +332,7 @@ func (o *orphan) shownToHold() string {
 	some := l.MayRelease != nil && slices.ContainsFunc(l.Holders, goes)
 	first := l.Holders[0]
 	one := fmt.Sprintf("LWP %d: %s", first.Thread, first.Evidence)
-	if at := first.Taken; at != nil && at.Line != 0 {
+	if at := first.AcquiredAt; at != nil && at.Line != 0 {
 		one += " (" + at.Place() + ")"
 	}
 	switch many := count(len(l.Holders)); {

@@ -66,8 +66,8 @@ func TestEachItsLock(t *testing.T) {
 		}), nil},
 		{"one is left behind at a branch, one by an exception", 2, itsOwn(2, func(s scene) {
 			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
-			s.Facts.Locks[0].Leaves = []picture.Leave{{At: at}}
-			s.Facts.Locks[1].Leaves = []picture.Leave{{At: at, Throws: "__cxa_throw"}}
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: at}}
+			s.Facts.Locks[1].Leaks = []picture.Leak{{Frame: at, ExitCall: "__cxa_throw"}}
 		}), []want{orphaned("by work x.c:9", 1), orphaned("(__cxa_throw)", 2)}},
 		{"all who may release them are in a deadlock", 4, itsOwn(2, func(s scene) {
 			s.opposed(3, 4)
@@ -88,7 +88,7 @@ func TestSoleHolder(t *testing.T) {
 	at := func(line int) *picture.Frame { return &picture.Frame{Function: "work", File: "/a/x.c", Line: line} }
 	may := func(lwps ...int) (out []picture.Holder) {
 		for _, lwp := range lwps {
-			h := picture.Holder{Thread: lwp, Certainty: picture.Possible, Evidence: "code", Taken: at(lwp)}
+			h := picture.Holder{Thread: lwp, Certainty: picture.Possible, Evidence: "code", AcquiredAt: at(lwp)}
 			out = append(out, h)
 		}
 		return out
@@ -115,13 +115,13 @@ func TestSoleHolder(t *testing.T) {
 			[]want{likely(picture.VerdictDeadlock, "same order", "wait for each other", 1, 2)}},
 		{"one of them is left somewhere", 2, each(2, func(s scene) {
 			for i := range s.Facts.Locks {
-				s.Facts.Locks[i].Leaves = []picture.Leave{{At: *at(9)}}
+				s.Facts.Locks[i].Leaks = []picture.Leak{{Frame: *at(9)}}
 			}
 		}), []want{orphaned}},
 		{"each of three may have what the others wait for", 3, three(func(scene) {}),
 			[]want{likely(picture.VerdictDeadlock, "same order", "which of them holds which is not known", 1, 2, 3)}},
 		{"one of the three is left somewhere", 3, three(func(s scene) {
-			s.Facts.Locks[0].Leaves = []picture.Leave{{At: *at(9)}}
+			s.Facts.Locks[0].Leaks = []picture.Leak{{Frame: *at(9)}}
 		}), []want{
 			likely(picture.VerdictLockOrphaned, "same order", "by work x.c:9", 1),
 			likely(picture.VerdictLockOrphaned, "same order", "lock l2, lock l3, which nobody", 2, 3),

@@ -28,7 +28,7 @@ func blockedOutside(d *drawer) []picture.Verdict {
 func tellOutside(d *drawer, w *picture.Wait, behind []int) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictBlockedOutside, Severity: picture.SeverityInfo, Certainty: picture.Certain,
-		Threads: []int{w.Thread}, Behind: behind,
+		Threads: []int{w.Thread}, Waiting: behind,
 		Fix: "find out why what it waits for does not come; hold no lock, and be in no critical section, during a " +
 			"call that may take long",
 	}
@@ -65,8 +65,8 @@ func holds(d *drawer, lwp int) []string {
 			continue
 		}
 		says := describe(d.target(d.waits[other]))
-		if h != nil && h.Taken != nil {
-			says += ", acquired in " + place(*h.Taken)
+		if h != nil && h.AcquiredAt != nil {
+			says += ", acquired in " + place(*h.AcquiredAt)
 		} else if h == nil && l.OwnerAt != nil {
 			says += ", acquired in " + place(*l.OwnerAt)
 		}

@@ -65,7 +65,7 @@ func spinCount(x *index) picture.Variable {
 // threads shared the processors does not matter then.
 func crashed(x *index) bool {
 	a := x.facts.Abort
-	return x.facts.Fault != nil || a != nil && (a.Exception != nil || a.By != "")
+	return x.facts.Fault != nil || a != nil && (a.Exception != nil || a.Component != "")
 }
 
 // idleSpinners reports whether all of some busy threads wait at barriers, awake as they were

@@ -9,7 +9,7 @@ import (
 // told sets a variable of the environment.
 func (s scene) told(name, value string, purpose picture.VariablePurpose, always bool) {
 	s.Facts.Environment = append(s.Facts.Environment, picture.Variable{
-		Name: name, Value: value, State: picture.VariableSet, Purpose: purpose, Always: always,
+		Name: name, Value: value, State: picture.VariableSet, Purpose: purpose, AlwaysSpins: always,
 	})
 }
 
@@ -46,7 +46,7 @@ func TestPatience(t *testing.T) {
 		}), warned("or let them sleep: KMP_BLOCKTIME=0")},
 		{"all, after a crash", 4, at(4, func(s scene) {
 			active(s)
-			s.Facts.Abort = &picture.Abort{By: "the C library", Thread: 1}
+			s.Facts.Abort = &picture.Abort{Component: "the C library", Thread: 1}
 		}), []want{{picture.VerdictCrash, picture.SeverityCrash, picture.Certain, []int{1}, "", ""}}},
 		{"some, by default", 4, at(2, func(s scene) {
 			s.setting("wait-policy-var", "passive")

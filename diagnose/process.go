@@ -71,7 +71,7 @@ func (x *index) outlived(runtime string) bool {
 // only the parent has.
 func forked(d *drawer) []picture.Verdict {
 	var out []picture.Verdict
-	for _, l := range d.facts.Lost {
+	for _, l := range d.facts.LostThreads {
 		ended := slices.ContainsFunc(l.Waiting, func(lwp int) bool { return d.atEnded[lwp] })
 		if ended || l.Count == 0 || d.outlived(l.Runtime) {
 			continue

@@ -22,7 +22,7 @@ func random(r *rand.Rand) scene {
 	for i := range 1 + r.IntN(n) {
 		l := s.lock(fmt.Sprint("l", i))
 		l.Owner = r.IntN(n + 1) // 0 is one that is not known
-		l.OwnerGone = l.Owner == 0 && r.IntN(12) == 0
+		l.OwnerEnded = l.Owner == 0 && r.IntN(12) == 0
 		if l.Owner == 0 && r.IntN(3) == 0 {
 			l.Holders = []picture.Holder{{
 				Thread: 1 + r.IntN(n), Evidence: "code",
@@ -76,7 +76,7 @@ func held(vs []picture.Verdict) []int {
 	var out []int
 	for _, v := range vs {
 		if diagnose.Hangs(v) {
-			out = append(append(out, v.Threads...), v.Behind...)
+			out = append(append(out, v.Threads...), v.Waiting...)
 		}
 	}
 	slices.Sort(out)
@@ -139,7 +139,7 @@ func TestRandomUnknown(t *testing.T) {
 		before := held(vs)
 		for i := range s.Facts.Locks {
 			l := &s.Facts.Locks[i]
-			l.Owner, l.OwnerGone, l.Holders, l.MayRelease = 0, false, nil, nil
+			l.Owner, l.OwnerEnded, l.Holders, l.MayRelease = 0, false, nil, nil
 			after := held(diagnose.Run(s.Picture))
 			for _, lwp := range after {
 				if !slices.Contains(before, lwp) {

@@ -62,16 +62,16 @@ func recordedHolder(step *picture.CycleStep, list []picture.Recorded) {
 	for _, h := range r.Held {
 		if h.Lock != nil && step.WaitsFor.Address != nil && *h.Lock == *step.WaitsFor.Address {
 			step.HeldEvidence = fmt.Sprintf("recorded: it %s, and has not released it", past(&h))
-			step.HeldAt = h.At
+			step.HeldAt = h.Frame
 		}
 	}
 }
 
 // past is "acquired lock a 3.2s ago, transfer hang.c:12", with the place if it is known.
 func past(e *picture.PastEvent) string {
-	s := e.Says + " " + e.When
-	if e.At != nil {
-		s += ", " + phrase.Where(*e.At)
+	s := e.Text + " " + e.When
+	if e.Frame != nil {
+		s += ", " + phrase.Where(*e.Frame)
 	}
 	return s
 }

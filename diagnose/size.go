@@ -88,7 +88,7 @@ func threadsOf(n int) string {
 // causeOf goes through the causes in the order in which a runtime decides.
 func (d *drawer) causeOf(r *picture.Region, of *fork) (cause, bool) {
 	f := *of
-	if f.clause == unknown && f.OrIf && f.nthreads == r.TeamSize {
+	if f.clause == unknown && f.MaybeIf && f.nthreads == r.TeamSize {
 		f.clause = 0 // the argument that stands for the clauses may as well be 0, for none
 	}
 	asked, by := f.clause, fmt.Sprintf("num_threads(%d)", f.clause)
@@ -101,20 +101,20 @@ func (d *drawer) causeOf(r *picture.Region, of *fork) (cause, bool) {
 	switch {
 	case f.clause == unknown:
 		c := cause{why: "its num_threads clause requests no more", program: true,
-			evidence: []string{"the code that forks it has the clause" + atFrame(f.At) +
+			evidence: []string{"the code that forks it has the clause" + atFrame(f.Frame) +
 				"; nothing else keeps the team small"}}
-		if f.OrIf {
+		if f.MaybeIf {
 			c.why = "its num_threads clause requests no more, or its if clause was false"
-			c.evidence = []string{"the code that forks it passes a number of threads" + atFrame(f.At) +
+			c.evidence = []string{"the code that forks it passes a number of threads" + atFrame(f.Frame) +
 				"; nothing else keeps the team small"}
 		}
 		return c, !f.Dynamic && (f.limit == unknown || f.limit > r.TeamSize)
-	case f.clause == 1 && f.OrIf:
+	case f.clause == 1 && f.MaybeIf:
 		return cause{why: "its num_threads clause says 1, or its if clause was false", program: true,
-			evidence: []string{"the code that forks it requests 1 thread" + atFrame(f.At)}}, true
+			evidence: []string{"the code that forks it requests 1 thread" + atFrame(f.Frame)}}, true
 	case asked == r.TeamSize && f.clause > 0:
 		return cause{why: "its clause says " + by, program: true,
-			evidence: []string{"the code that forks it requests " + by + atFrame(f.At)}}, true
+			evidence: []string{"the code that forks it requests " + by + atFrame(f.Frame)}}, true
 	case asked == r.TeamSize && r.TeamSize == 1:
 		return d.oneByDefault(of), true
 	case f.limit != unknown && less(f.limit, asked):
@@ -140,21 +140,21 @@ func (d *drawer) serialized(r *picture.Region, f *fork) (cause, bool) {
 	switch {
 	case f.IfFalse:
 		return cause{why: "its if clause was false", program: true,
-			evidence: []string{"the code that forks it took the path for one thread" + atFrame(f.At)}}, true
-	case r.TeamSize == 1 && f.Active > 0 && f.NestOff:
+			evidence: []string{"the code that forks it took the path for one thread" + atFrame(f.Frame)}}, true
+	case r.TeamSize == 1 && f.ActiveLevels > 0 && f.NestOff:
 		return cause{
 			why: "it is nested, and nest-var is false",
-			evidence: []string{fmt.Sprintf("active regions around it: %d; nest-var: false%s", f.Active,
+			evidence: []string{fmt.Sprintf("active regions around it: %d; nest-var: false%s", f.ActiveLevels,
 				d.from("OMP_NESTED", "omp_set_nested"))},
 			fix: "set OMP_NESTED=true, or call omp_set_nested, if the inner region should have a team",
 		}, true
-	case r.TeamSize == 1 && f.maxLevel != unknown && f.Active >= f.maxLevel:
+	case r.TeamSize == 1 && f.maxLevel != unknown && f.ActiveLevels >= f.maxLevel:
 		return cause{
 			why: fmt.Sprintf("it is nested, and max-active-levels-var allows %s", levels(f.maxLevel)),
-			evidence: []string{fmt.Sprintf("active regions around it: %d; max-active-levels-var: %d%s", f.Active,
+			evidence: []string{fmt.Sprintf("active regions around it: %d; max-active-levels-var: %d%s", f.ActiveLevels,
 				f.maxLevel, d.from("OMP_MAX_ACTIVE_LEVELS", "omp_set_max_active_levels"))},
 			fix: fmt.Sprintf("set OMP_MAX_ACTIVE_LEVELS=%d, or call omp_set_max_active_levels, if the inner "+
-				"region should have a team", f.Active+1),
+				"region should have a team", f.ActiveLevels+1),
 		}, true
 	}
 	return cause{}, false

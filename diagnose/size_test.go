@@ -49,7 +49,7 @@ func TestAsked(t *testing.T) {
 		{"num_threads(4), and has 4", 4, forked(clause(4)), nil},
 		{"a clause of 1, or an if clause", 1, forked(func(s scene, f *picture.Fork) {
 			clause(1)(s, f)
-			f.OrIf = true
+			f.MaybeIf = true
 		}), asked("or its if clause was false")},
 		{"a clause of unknown value", 1, forked(func(_ scene, f *picture.Fork) {
 			f.Clause = true
@@ -103,7 +103,7 @@ func TestLimited(t *testing.T) {
 	nested := func(change func(*picture.Fork)) func(scene) {
 		return func(s scene) {
 			forked(func(_ scene, f *picture.Fork) {
-				f.Active = 1
+				f.ActiveLevels = 1
 				change(f)
 			})(s)
 			s.Regions[0].Level = 2

@@ -20,23 +20,23 @@ func (b *builder) soleHolder(w *picture.Wait, l *picture.Lock, may *bundle) (pic
 	others := slices.DeleteFunc(slices.Clone(l.Holders), func(h picture.Holder) bool {
 		return slices.Contains(waiters, h.Thread)
 	})
-	if len(l.Leaves) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
+	if len(l.Leaks) == 0 && len(l.Holders) == 1 && len(others) == 0 && len(waiters) == 1 {
 		others = l.Holders // it waits for what it holds itself, if not in the call that acquired it
-	} else if len(l.Leaves) > 0 && len(others) < len(l.Holders) {
+	} else if len(l.Leaks) > 0 && len(others) < len(l.Holders) {
 		return picture.Holder{}, false
 	}
 	if len(others) != 1 || !slices.Contains(l.MayRelease.Threads, others[0].Thread) {
 		return picture.Holder{}, false
 	}
 	h := others[0]
-	if h.Taken != nil && h.Taken.Construct == "parallel" && anyAtEnd(b.facts.Waits, w.Region) {
+	if h.AcquiredAt != nil && h.AcquiredAt.Construct == "parallel" && anyAtEnd(b.facts.Waits, w.Region) {
 		return picture.Holder{}, false
 	}
-	passed := func(at picture.Leave) bool {
-		return h.Taken == nil || at.At.Function != h.Taken.Function || at.At.File != h.Taken.File
+	passed := func(at picture.Leak) bool {
+		return h.AcquiredAt == nil || at.Frame.Function != h.AcquiredAt.Function || at.Frame.File != h.AcquiredAt.File
 	}
-	another := len(l.Leaves) == 0 && !slices.Contains(waiters, h.Thread) && b.inCall(h.Thread, h.Taken)
-	if slices.ContainsFunc(l.Leaves, passed) || !another && b.madeByWaiter(h, l, waiters) {
+	another := len(l.Leaks) == 0 && !slices.Contains(waiters, h.Thread) && b.inCall(h.Thread, h.AcquiredAt)
+	if slices.ContainsFunc(l.Leaks, passed) || !another && b.madeByWaiter(h, l, waiters) {
 		return picture.Holder{}, false
 	}
 	for _, e := range may.edges {
@@ -61,8 +61,8 @@ func (b *builder) inCall(lwp int, call *picture.Frame) bool {
 // acquired by h. If it is not known by which, any that the code which h is in makes counts, and one that
 // may have acquired it by as many calls of the same code.
 func (b *builder) madeByWaiter(h picture.Holder, l *picture.Lock, waiters []int) bool {
-	if h.Taken != nil {
-		return slices.ContainsFunc(waiters, func(lwp int) bool { return b.inCall(lwp, h.Taken) })
+	if h.AcquiredAt != nil {
+		return slices.ContainsFunc(waiters, func(lwp int) bool { return b.inCall(lwp, h.AcquiredAt) })
 	}
 	if slices.ContainsFunc(waiters, func(lwp int) bool { return b.sameCode(h.Thread, lwp) }) {
 		return true
@@ -71,11 +71,11 @@ func (b *builder) madeByWaiter(h picture.Holder, l *picture.Lock, waiters []int)
 		switch {
 		case o.Thread == h.Thread || !slices.Contains(waiters, o.Thread):
 			return false
-		case o.Taken == nil:
+		case o.AcquiredAt == nil:
 			return o.Evidence == h.Evidence // which names the function
 		}
-		return b.inCall(o.Thread, o.Taken) && slices.ContainsFunc(b.frames(h.Thread), func(f picture.Frame) bool {
-			return f.Function != "" && f.Function == o.Taken.Function && f.Module == o.Taken.Module
+		return b.inCall(o.Thread, o.AcquiredAt) && slices.ContainsFunc(b.frames(h.Thread), func(f picture.Frame) bool {
+			return f.Function != "" && f.Function == o.AcquiredAt.Function && f.Module == o.AcquiredAt.Module
 		})
 	})
 }

@@ -16,7 +16,7 @@ func TestHolderAtEnd(t *testing.T) {
 		one, taken := 1, &picture.Frame{Function: "f", File: "f.c", Line: 3,
 			Outlined: picture.Outlined{Construct: "parallel"}}
 		l.Waiting = &one
-		l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible, Taken: taken}}
+		l.Holders = []picture.Holder{{Thread: 1, Certainty: picture.Possible, AcquiredAt: taken}}
 		l.MayRelease = &picture.Candidates{Threads: []int{1}}
 		s.waits(1, picture.WaitLock, "a")
 		s.arrived("b", 0x5000, []int{2}, 1)
@@ -48,14 +48,14 @@ func TestHolderByUnknownCall(t *testing.T) {
 		}
 		l.Waiting = &one
 		l.Holders = []picture.Holder{
-			{Thread: 1, Certainty: picture.Possible}, {Thread: 2, Certainty: picture.Possible, Taken: &call},
+			{Thread: 1, Certainty: picture.Possible}, {Thread: 2, Certainty: picture.Possible, AcquiredAt: &call},
 		}
 		if i == 2 { // nor is it known of the other, of which the same is said
-			l.Holders[1].Taken = nil
+			l.Holders[1].AcquiredAt = nil
 		}
 		l.MayRelease = &picture.Candidates{Threads: []int{1, 2}}
 		s.waits(2, picture.WaitLock, "a")
-		s.waits(1, picture.WaitJoin, "b").On = 2
+		s.waits(1, picture.WaitJoin, "b").WaitOn = 2
 		for i := range s.Threads {
 			s.Threads[i].UserStack = []picture.Frame{[]picture.Frame{own, call}[i]}
 		}
@@ -82,12 +82,12 @@ func TestHolderInCopy(t *testing.T) {
 		waiting.PC, waiting.Line = &second, line
 		l.Waiting = &one
 		l.Holders = []picture.Holder{
-			{Thread: 1, Certainty: picture.Possible, Taken: &taken},
-			{Thread: 2, Certainty: picture.Possible, Taken: &taken},
+			{Thread: 1, Certainty: picture.Possible, AcquiredAt: &taken},
+			{Thread: 2, Certainty: picture.Possible, AcquiredAt: &taken},
 		}
 		l.MayRelease = &picture.Candidates{Threads: []int{1, 2}}
 		s.waits(2, picture.WaitLock, "a")
-		s.waits(1, picture.WaitJoin, "b").On = 2
+		s.waits(1, picture.WaitJoin, "b").WaitOn = 2
 		s.Threads[0].UserStack = []picture.Frame{{Kind: picture.FrameUser, Function: "g", PC: &second, Module: "n"}}
 		s.Threads[1].UserStack = []picture.Frame{waiting}
 		if vs := diagnose.Run(s.Picture); len(vs) == 0 || vs[0].Kind != want {

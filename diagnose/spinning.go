@@ -48,7 +48,7 @@ func spinning(d *drawer) []picture.Verdict {
 // was left without a release may be the cause of all.
 func tellUnheld(d *drawer, v *picture.Verdict) {
 	told := map[target]bool{}
-	for _, lwp := range v.Behind {
+	for _, lwp := range v.Waiting {
 		w, l := d.waits[lwp], d.locks[lwp]
 		if w == nil || l == nil || !l.Held || told[targetOf(w)] {
 			continue
@@ -158,10 +158,10 @@ func flagName(t picture.WaitTarget) string {
 
 // loopAt is where a thread waits for a flag, in a function as its stack calls it.
 func loopAt(d *drawer, w *picture.Wait) (picture.Frame, bool) {
-	if w.Awaits == nil || w.Awaits.Loop == nil {
+	if w.Awaited == nil || w.Awaited.Loop == nil {
 		return picture.Frame{}, false
 	}
-	at := *w.Awaits.Loop
+	at := *w.Awaited.Loop
 	for _, f := range d.frames(w.Thread) {
 		if f.Kind == picture.FrameUser && f.Construct != "" && f.File == at.File && f.Line == at.Line {
 			return f, true

@@ -39,7 +39,7 @@ func untoldSelfDeadlocks(d *drawer, all []picture.Verdict) []picture.Verdict {
 	told := map[int]bool{}
 	for _, v := range all {
 		if v.Severity == picture.SeverityHang {
-			for _, lwp := range slices.Concat(v.Threads, v.Behind) {
+			for _, lwp := range slices.Concat(v.Threads, v.Waiting) {
 				told[lwp] = true
 			}
 		}
@@ -59,7 +59,7 @@ func untoldSelfDeadlocks(d *drawer, all []picture.Verdict) []picture.Verdict {
 // selfDeadlock makes the verdict on a thread that waits for what it has itself; not ok if it does not.
 func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 	w, l := d.waits[lwp], d.locks[lwp]
-	if l == nil || !l.Held || l.Gone != "" {
+	if l == nil || !l.Held || l.InvalidReason != "" {
 		return picture.Verdict{}, false
 	}
 	v := picture.Verdict{Kind: picture.VerdictSelfDeadlock, Severity: picture.SeverityHang, Threads: []int{lwp}}
@@ -71,8 +71,8 @@ func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 	switch {
 	case l.Owner == lwp:
 		v.Certainty, step.HeldEvidence = picture.Certain, l.Evidence
-	case l.Owner == 0 && !l.OwnerGone && ok && h.Thread == lwp:
-		v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.Taken
+	case l.Owner == 0 && !l.OwnerEnded && ok && h.Thread == lwp:
+		v.Certainty, step.HeldEvidence, step.HeldAt = h.Certainty, h.Evidence, h.AcquiredAt
 	default:
 		return picture.Verdict{}, false
 	}
@@ -102,7 +102,7 @@ func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 	if upgrades(w, l) {
 		tellUpgrade(d, &v, what)
 	}
-	if h := holderOf(l, lwp); h != nil && h.Suspended != nil {
+	if h := holderOf(l, lwp); h != nil && h.SuspendedAt != nil {
 		d.acrossTasks(&v, h, what)
 	}
 	inHandler(&v, w, what)
@@ -114,10 +114,10 @@ func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 // inHandler says of a thread that waits in a handler of a signal where it was interrupted: what it waits for
 // is released, if at all, by the code there, which goes on when the handler has returned.
 func inHandler(v *picture.Verdict, w *picture.Wait, what string) {
-	if w.Awaits == nil || w.Awaits.Interrupted == nil {
+	if w.Awaited == nil || w.Awaited.Interrupted == nil {
 		return
 	}
-	at := place(*w.Awaits.Interrupted)
+	at := place(*w.Awaited.Interrupted)
 	v.Explanation += fmt.Sprintf(" It waits in a handler of a signal, which interrupted %s: that code goes on only "+
 		"when the handler has returned.", at)
 	v.Evidence = append(v.Evidence, "there is a signal's frame on its stack, between the handler and "+at)
@@ -165,7 +165,7 @@ func holderOf(l *picture.Lock, lwp int) *picture.Holder {
 // acrossTasks says of a thread that waits for what it has itself that it waits in another task,
 // which it was given while it had it: a nestable lock belongs to a task, and would not help.
 func (d *drawer) acrossTasks(v *picture.Verdict, h *picture.Holder, what string) {
-	in := place(*h.Suspended)
+	in := place(*h.SuspendedAt)
 	v.Explanation = fmt.Sprintf("%s acquired %s in one task, came to the %s in %s while it had it, and was given "+
 		"another task there, which now waits for its release.", d.who(h.Thread), what, h.SuspendedIn, in)
 	v.Fix = fmt.Sprintf("release it before the %s in %s, where other tasks may be executed; a nestable lock would "+

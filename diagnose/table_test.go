@@ -161,7 +161,7 @@ func (s scene) holds(owner, waiter int, kind picture.WaitKind, id string) {
 // joins has one thread wait for the end of another.
 func (s scene) joins(waiter, other int) {
 	w := s.waits(waiter, picture.WaitJoin, "")
-	w.Address, w.Lock, w.On, w.Evidence = hex(uint64(0x9000+other)), "", other, "pthread_join"
+	w.Address, w.Lock, w.WaitOn, w.Evidence = hex(uint64(0x9000+other)), "", other, "pthread_join"
 }
 
 // arrived has some members wait at a barrier, and others be missing there.
@@ -207,7 +207,7 @@ func (s scene) taskwait(lwp int, task string) *picture.Wait {
 // taskgroup has a thread that executes a task wait for others of its group.
 func (s scene) taskgroup(lwp int, task string, others ...picture.ID) {
 	w := s.taskwait(lwp, task)
-	w.Kind, w.Awaits = picture.WaitTaskgroup, &picture.Awaited{Tasks: others}
+	w.Kind, w.Awaited = picture.WaitTaskgroup, &picture.Awaited{Tasks: others}
 }
 
 // at puts a thread at a line of the program.

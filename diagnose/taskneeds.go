@@ -44,7 +44,7 @@ type team struct {
 // queuedNeeds: one of the team must come to run the task. Those that wait where they may
 // run it do.
 func (b *builder) queuedNeeds(t *picture.Task, x *needs) {
-	if t.Kind != picture.TaskExplicit || b.facts.TasksCut {
+	if t.Kind != picture.TaskExplicit || b.facts.TasksTruncated {
 		return
 	}
 	m, ok := b.teams[t.Region]
@@ -127,5 +127,5 @@ func (b *builder) eventNeeds(waiter int, x *needs) {
 		x.add(b.fulfil)
 		return
 	}
-	x.never = !b.facts.TasksCut
+	x.never = !b.facts.TasksTruncated
 }

@@ -50,7 +50,7 @@ func unfinished(n int) string {
 // that no thread has and no queue. In a taskwait these are children of the task that
 // waits; a taskgroup and a barrier wait for others of the region too.
 func (x *index) detachedTasks(w *picture.Wait) (detached, bool) {
-	if x.facts.TasksCut || !x.quiet(w.Region) {
+	if x.facts.TasksTruncated || !x.quiet(w.Region) {
 		return detached{}, false
 	}
 	var c census

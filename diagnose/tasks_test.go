@@ -43,19 +43,19 @@ func TestDependences(t *testing.T) {
 		{"a taskwait with dependences on a task at work", 2, func(s scene) {
 			s.implicit()
 			s.task("a", "i1", picture.TaskRunning, 2)
-			s.taskwait(1, "i1").Awaits = &picture.Awaited{Tasks: []picture.ID{"a"}, Only: true}
+			s.taskwait(1, "i1").Awaited = &picture.Awaited{Tasks: []picture.ID{"a"}, OnlyThese: true}
 		}, nil},
 		{"one with dependences, while another child is held up", 2, func(s scene) {
 			s.implicit()
 			s.task("a", "i1", picture.TaskRunning, 2)
 			s.task("done", "i1", picture.TaskCompleted, 0)
-			s.taskwait(1, "i1").Awaits = &picture.Awaited{Tasks: []picture.ID{"done"}, Only: true}
+			s.taskwait(1, "i1").Awaited = &picture.Awaited{Tasks: []picture.ID{"done"}, OnlyThese: true}
 			s.holds(1, 2, picture.WaitLock, "l")
 		}, nil},
 		{"one with dependences on a task that is held up", 2, func(s scene) {
 			s.implicit()
 			s.task("a", "i1", picture.TaskRunning, 2)
-			s.taskwait(1, "i1").Awaits = &picture.Awaited{Tasks: []picture.ID{"a"}, Only: true}
+			s.taskwait(1, "i1").Awaited = &picture.Awaited{Tasks: []picture.ID{"a"}, OnlyThese: true}
 			s.holds(1, 2, picture.WaitLock, "l")
 		}, []want{hang(picture.VerdictDeadlock, "waiting for tasks", "", 1, 2)}},
 	})
@@ -123,7 +123,7 @@ func TestStarved(t *testing.T) {
 		{"it is untied", 2, starved(func(s scene) { s.Tasks[4].Flags = []string{picture.FlagUntied} }), nil},
 		{"it descends from what one waits in", 2, starved(func(s scene) { s.Tasks[4].Parent = "q" }), nil},
 		{"its parent is finished", 2, starved(func(s scene) { s.Tasks[4].Parent = "gone" }), nil},
-		{"there are more tasks", 2, starved(func(s scene) { s.Facts.TasksCut = true }), nil},
+		{"there are more tasks", 2, starved(func(s scene) { s.Facts.TasksTruncated = true }), nil},
 		{"a third is at work", 3, starved(func(scene) {}), nil},
 		{"a third waits at the barrier", 3, starved(func(s scene) {
 			s.arrived("b", 0x100, []int{3}, 1, 2)
@@ -177,7 +177,7 @@ func TestDetached(t *testing.T) {
 			s.Facts.Fulfillers = &picture.Candidates{Tasks: []picture.ID{"q"}}
 		}), maybe},
 		{"there are more tasks", 2, detached(func(s scene) {
-			s.Facts.TasksCut, s.Facts.Fulfillers = true, &picture.Candidates{}
+			s.Facts.TasksTruncated, s.Facts.Fulfillers = true, &picture.Candidates{}
 		}), []want{incomplete(2)}},
 		{"another child is unfinished", 2, detached(func(s scene) {
 			s.task("e", "i1", picture.TaskQueued, 0)

@@ -64,7 +64,7 @@ func joinUpgrades(d *drawer, all []picture.Verdict) []picture.Verdict {
 		}
 		o.Summary = fmt.Sprintf("%d threads wait for %s for writing, which each of them has for reading itself",
 			len(o.Threads), describe(o.Cycle[0].WaitsFor))
-		o.Behind = slices.DeleteFunc(o.Behind, func(lwp int) bool { return slices.Contains(o.Threads, lwp) })
+		o.Waiting = slices.DeleteFunc(o.Waiting, func(lwp int) bool { return slices.Contains(o.Threads, lwp) })
 	}
 	return out
 }

@@ -149,7 +149,7 @@ func TestEndlessLoopsLanguage(t *testing.T) {
 	in := func(at picture.Frame) func(scene) {
 		return func(s scene) {
 			w := s.waits(1, picture.WaitNothing, "n")
-			w.Address, w.Awaits = nil, &picture.Awaited{Loop: &at}
+			w.Address, w.Awaited = nil, &picture.Awaited{Loop: &at}
 			l := s.lock("n")
 			l.Held, l.MayRelease = false, &picture.Candidates{Threads: []int{}}
 		}
@@ -186,7 +186,7 @@ func TestJoin(t *testing.T) {
 		}, nil},
 		{"of one that waits for a lock whose owner is gone", 2, func(s scene) {
 			s.joins(1, 2)
-			s.lock("m").OwnerGone = true
+			s.lock("m").OwnerEnded = true
 			s.waits(2, picture.WaitMutex, "m")
 		}, []want{hang(picture.VerdictLockOrphaned, "release the lock", "ended without releasing", 2)}},
 		{"of one that is not known", 1, func(s scene) { s.joins(1, 77) }, nil},
@@ -227,7 +227,7 @@ func TestNestLocks(t *testing.T) {
 func TestAcrossTasks(t *testing.T) {
 	held := func(kind picture.WaitKind, by int, at *picture.Frame) func(scene) {
 		return func(s scene) {
-			s.lock("a").Holders = []picture.Holder{{Thread: by, Certainty: picture.Certain, Suspended: at,
+			s.lock("a").Holders = []picture.Holder{{Thread: by, Certainty: picture.Certain, SuspendedAt: at,
 				SuspendedIn: "taskwait", Evidence: "code"}}
 			s.waits(1, kind, "a")
 		}
@@ -272,7 +272,7 @@ func TestFreedLock(t *testing.T) {
 	gone := func(change func(scene, *picture.Lock)) func(scene) {
 		return func(s scene) {
 			l := s.lock("a")
-			l.Gone = "its memory was freed"
+			l.InvalidReason = "its memory was freed"
 			change(s, l)
 			s.waits(1, picture.WaitLock, "a")
 		}
@@ -296,7 +296,7 @@ func TestFreedLock(t *testing.T) {
 			l.Holders = []picture.Holder{{Thread: 2, Certainty: picture.Possible}}
 		}), freed(picture.SeverityHang, picture.Possible, "is not known")},
 		{"stacks are not whole", 2, gone(func(s scene, _ *picture.Lock) {
-			s.Facts.StacksWhole = false
+			s.Facts.StacksComplete = false
 		}), freed(picture.SeverityHang, picture.Possible, "is not known")},
 	})
 }
@@ -340,12 +340,12 @@ func TestMayRelease(t *testing.T) {
 		}), []want{orphaned}},
 		{"by the line where it was left", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
-			l.Leaves = []picture.Leave{{At: picture.Frame{Function: "work", File: "/a/x.c", Line: 9}}}
+			l.Leaks = []picture.Leak{{Frame: picture.Frame{Function: "work", File: "/a/x.c", Line: 9}}}
 		}), []want{likely(picture.VerdictLockOrphaned, "release", "without releasing it: by work x.c:9", 1, 2)}},
 		{"by the call that throws", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil
 			at := picture.Frame{Function: "work", File: "/a/x.c", Line: 9}
-			l.Leaves = []picture.Leave{{At: at, Throws: "longjmp"}}
+			l.Leaks = []picture.Leak{{Frame: at, ExitCall: "longjmp"}}
 		}), []want{likely(picture.VerdictLockOrphaned, "release", "(longjmp) out of the call at work x.c:9", 1, 2)}},
 		{"one may hold it", 3, waitedFor(func(_ scene, l *picture.Lock) {
 			l.MayRelease.Threads = nil

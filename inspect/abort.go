@@ -54,12 +54,12 @@ func (c *crash) abort() (picture.Abort, bool) {
 	a := picture.Abort{Thread: n.lwp, Caller: *c.code.innermost(st.frames[caller], st.kinds[caller])}
 	c.inHandler(st, caller, &a)
 	if a.Message = c.libraryMessage(); a.Message != "" {
-		a.By, a.MessageBy = "the C library", "its variable __abort_msg"
+		a.Component, a.MessageSource = "the C library", "its variable __abort_msg"
 		return a, true
 	}
 	if st.kinds[caller] == kindUser {
 		if m := st.frames[caller].Module; m != nil && isCXXLibrary(m) {
-			a.By = cxxLibrary
+			a.Component = cxxLibrary
 			c.cxxCall(st, &a)
 		}
 		return a, true
@@ -68,10 +68,10 @@ func (c *crash) abort() (picture.Abort, bool) {
 		if !rt.Owns(st.frames[caller].LookupPC()) {
 			continue
 		}
-		a.By = "the " + rt.Identity().Name
+		a.Component = "the " + rt.Identity().Name
 		if r, ok := rt.Runtime.(rtl.AbortMessageReader); ok {
 			if a.Message = r.AbortMessage(c.leftovers(n, st, caller)); a.Message != "" {
-				a.MessageBy = "what is left on the stack of the function that printed it"
+				a.MessageSource = "what is left on the stack of the function that printed it"
 			}
 		}
 		return a, true
@@ -81,7 +81,7 @@ func (c *crash) abort() (picture.Abort, bool) {
 
 // alone is an abort of the C library where nothing else is on the stack, as where a thread ends.
 func (c *crash) alone(n *native, st *stack) (picture.Abort, bool) {
-	a := picture.Abort{Thread: n.lwp, By: "the C library", MessageBy: "its variable __abort_msg"}
+	a := picture.Abort{Thread: n.lwp, Component: "the C library", MessageSource: "its variable __abort_msg"}
 	a.Message = c.libraryMessage()
 	if m := st.frames[0].Module; m != nil {
 		a.Caller = picture.Frame{Kind: picture.FrameSystem, Module: filepath.Base(m.Path)}

@@ -32,7 +32,7 @@ func (in *Inspector) Breakpoints() *picture.Breakpoints {
 func breakpointOf(rt *runtimeView, b rtl.Breakpoint) picture.Breakpoint {
 	out := picture.Breakpoint{
 		Name: b.Name, Former: b.Former, Since: b.Since, Runtime: rt.id, Address: picture.Address(b.Address.Offset),
-		How: string(b.How), Function: b.Function, Evidence: b.Evidence, Active: b.Active,
+		Source: string(b.How), Function: b.Function, Evidence: b.Evidence, Active: b.Active,
 	}
 	for _, a := range b.Sites {
 		out.Sites = append(out.Sites, picture.Hex(a.Offset))

@@ -74,10 +74,10 @@ func (c *constructs) atSite(code *flow.Function, s flow.CallSite, mod *callbacks
 		if !ok || !c.inside(s, begun, mod) || c.copied(code, s, k, mod) {
 			continue
 		}
-		out := &picture.Construct{Name: k.Name, Own: k.Own}
+		out := &picture.Construct{Name: k.Name, Uncertain: k.Own}
 		calls, begins := c.siteFrames(s, mod), c.siteFrames(begun, mod)
 		if rtl.HasLine(begun.Name) {
-			out.At = &begins[0]
+			out.Frame = &begins[0]
 		}
 		out.Call = &calls[max(0, len(calls)-len(begins))]
 		return out
@@ -176,7 +176,7 @@ func (c *constructs) misplaced(entry uint64) []picture.Misplaced {
 				continue
 			}
 			if in := c.atSite(code, s, mod); in != nil && len(out) < maxMisplaced {
-				out = append(out, picture.Misplaced{In: *in, At: barrier})
+				out = append(out, picture.Misplaced{Construct: *in, Frame: barrier})
 			}
 		}
 	}

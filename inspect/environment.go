@@ -41,7 +41,7 @@ func (e *environment) variables() []picture.Variable {
 		switch value, set := values[v.Name]; {
 		case set:
 			v.State, v.Value = picture.VariableSet, value
-			v.Always = v.Purpose == picture.PurposeSpin &&
+			v.AlwaysSpins = v.Purpose == picture.PurposeSpin &&
 				slices.Contains(always, strings.ToLower(strings.TrimSpace(value)))
 		case known:
 			v.State = picture.VariableUnset

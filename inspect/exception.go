@@ -34,7 +34,7 @@ type exceptions struct {
 func (x *exceptions) find(how **picture.Abort) {
 	a := *how
 	n := x.roster.byLWP[x.about.CrashedLWP]
-	if n == nil || x.about.Signal != "SIGABRT" || a != nil && a.By != cxxLibrary || a == nil && !x.unnamed() {
+	if n == nil || x.about.Signal != "SIGABRT" || a != nil && a.Component != cxxLibrary || a == nil && !x.unnamed() {
 		return
 	}
 	st := x.stacks.stackOf(n)
@@ -46,7 +46,7 @@ func (x *exceptions) find(how **picture.Abort) {
 		return
 	}
 	if a == nil {
-		a = &picture.Abort{Thread: n.lwp, By: cxxLibrary}
+		a = &picture.Abort{Thread: n.lwp, Component: cxxLibrary}
 		*how = a
 	}
 	out := &picture.Exception{}
@@ -167,19 +167,19 @@ func (x *exceptions) describe(n *native, e cxxabi.Exception, out *picture.Except
 	}
 	out.Type = symbolize.TypeName(mangled)
 	if v, ok := cxxabi.Value(x.target, mangled, e.Object); ok {
-		out.What, out.WhatBy = v, "the object that was thrown"
+		out.What, out.WhatSource = v, "the object that was thrown"
 		return
 	}
 	if off, ok := cxxabi.Base(x.target, e.Type, "St9exception"); ok {
-		out.What, out.WhatBy = x.what(n, e.Object+off), "what its function what() would return, by its code"
+		out.What, out.WhatSource = x.what(n, e.Object+off), "what its function what() would return, by its code"
 	}
 	for _, name := range []string{"St13runtime_error", "St11logic_error"} {
 		if off, ok := cxxabi.Base(x.target, e.Type, name); ok && out.What == "" {
-			out.What, out.WhatBy = x.textAt(e.Object+off+8), "the string in "+symbolize.TypeName(name)
+			out.What, out.WhatSource = x.textAt(e.Object+off+8), "the string in "+symbolize.TypeName(name)
 		}
 	}
 	if out.What == "" {
-		out.WhatBy = ""
+		out.WhatSource = ""
 	}
 }
 
@@ -234,18 +234,19 @@ func (x *exceptions) stop(st *stack, e cxxabi.Exception) int {
 func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *picture.Exception) int {
 	for i, f := range st.frames {
 		if name := x.code.callTarget(f.PC); slices.Contains(terminators[1:], name) && !x.ofLanguage(f) {
-			out.Left.By = "it called " + name
+			out.Boundary.Source = "it called " + name
 			return i
 		}
 	}
 	if i := x.stop(st, e); i >= 0 && !x.ofLanguage(st.frames[i]) && !x.unnamed() {
-		out.Left.By = "the search for a handler ended there"
+		out.Boundary.Source = "the search for a handler ended there"
 		return i
 	}
 	from := x.onItsWay(st)
 	if from < 0 {
 		if i := x.regionFrame(n, st); i >= 0 && x.code.unw.Handling(st.frames[i].LookupPC()) == unwind.Ends {
-			out.Left.By, out.Left.Unsure = "its tables say so; which functions further in were left is not known", true
+			out.Boundary.Source,
+				out.Boundary.Uncertain = "its tables say so; which functions further in were left is not known", true
 			return i
 		}
 		return -1
@@ -253,13 +254,13 @@ func (x *exceptions) boundary(n *native, st *stack, e cxxabi.Exception, out *pic
 	for i := from; i < len(st.frames); i++ {
 		switch x.code.unw.Handling(st.frames[i].LookupPC()) {
 		case unwind.Ends:
-			out.Left.By = "its tables say that no exception may leave it there"
+			out.Boundary.Source = "its tables say that no exception may leave it there"
 			return i
 		case unwind.HandlingUnknown:
 			return -1
 		}
 	}
-	out.Left.All = true
+	out.Boundary.Uncaught = true
 	return -1
 }
 
@@ -288,19 +289,19 @@ func (x *exceptions) regionFrame(n *native, st *stack) int {
 // left frame number i; those that the thread is in if no function stops it.
 func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 	if i >= 0 {
-		out.Left.At = x.code.innermost(st.frames[i], st.kinds[i])
-		out.Left.Construct = x.callsRuntime(st.frames[i].LookupPC())
-		if f := out.Left.At; f.Inlined && strings.Contains(f.Function, "~") {
-			out.Left.By += "; its code is a part of another function's, and destructors are noexcept"
-			out.Left.Unsure, out.Left.Construct = true, false
+		out.Boundary.Frame = x.code.innermost(st.frames[i], st.kinds[i])
+		out.Boundary.Construct = x.callsRuntime(st.frames[i].LookupPC())
+		if f := out.Boundary.Frame; f.Inlined && strings.Contains(f.Function, "~") {
+			out.Boundary.Source += "; its code is a part of another function's, and destructors are noexcept"
+			out.Boundary.Uncertain, out.Boundary.Construct = true, false
 			return
 		}
 	}
-	if n.rt == nil || i < 0 && !out.Left.All {
+	if n.rt == nil || i < 0 && !out.Boundary.Uncaught {
 		return
 	}
 	j := i // of the function that the runtime called
-	if i >= 0 && i+1 < len(st.frames) && out.Left.At.Construct != "" && st.kinds[i+1] == kindUser {
+	if i >= 0 && i+1 < len(st.frames) && out.Boundary.Frame.Construct != "" && st.kinds[i+1] == kindUser {
 		j++ // clang's calls another that has the construct's code
 	}
 	calledBack := func(entry callbacks.Address) bool {
@@ -309,11 +310,11 @@ func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 	}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
 		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit && calledBack(info.Function) {
-			out.Left.Task = taskID(h)
+			out.Boundary.Task = taskID(h)
 		}
 	}
 	if len(n.chain) > 0 && calledBack(x.regions.get(n.rt, n.chain[0]).info.Function) && n.chain[0].Level > 0 {
-		out.Left.Region = regionID(n.chain[0])
+		out.Boundary.Region = regionID(n.chain[0])
 	}
 }
 

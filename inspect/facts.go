@@ -58,8 +58,8 @@ func barrierID(i int) picture.ID { return picture.ID(fmt.Sprintf("barrier-%d", i
 func (p *factParts) gather(pic *picture.Picture) *picture.Facts {
 	g := &gatherer{
 		from: p, pic: pic, waits: p.waits.all(), locks: map[lockKey]int{}, families: map[string][]int{},
-		facts: &picture.Facts{StacksWhole: p.reach.allStacks(), TasksCut: len(pic.Tasks) >= MaxTasks,
-			Lost: p.states.lost()},
+		facts: &picture.Facts{StacksComplete: p.reach.allStacks(), TasksTruncated: len(pic.Tasks) >= MaxTasks,
+			LostThreads: p.states.lost()},
 		blank: slices.ContainsFunc(p.roster.natives, func(n *native) bool { return n.blank != nil }),
 	}
 	g.facts.Recorded, g.facts.History = p.recorded.find()
@@ -101,26 +101,26 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 		out.Lock = g.signalled(w)
 	case picture.WaitTaskwait:
 		if tasks, only := g.from.waits.dependences(*w); only || len(tasks) > 0 {
-			out.Awaits = &picture.Awaited{Tasks: append([]picture.ID{}, tasks...), Only: only}
+			out.Awaited = &picture.Awaited{Tasks: append([]picture.ID{}, tasks...), OnlyThese: only}
 		}
 	case picture.WaitTaskgroup:
 		if tasks, _ := g.from.waits.groupTasks(*w); len(tasks) > 0 {
-			out.Awaits = &picture.Awaited{Tasks: tasks}
+			out.Awaited = &picture.Awaited{Tasks: tasks}
 		}
 	default:
 		if i, ok := g.lock(w, out.Asleep); ok {
 			out.Lock = g.facts.Locks[i].ID
 		} else if it, ok := g.from.waits.iteration(*w); ok {
-			out.Awaits, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
+			out.Awaited, out.Evidence = &picture.Awaited{Tasks: []picture.ID{}, Iteration: it.Values}, it.Evidence
 		}
 	}
 	if at := g.from.waits.interrupted(w.n); at != nil {
 		var awaits picture.Awaited
-		if out.Awaits != nil {
-			awaits = *out.Awaits
+		if out.Awaited != nil {
+			awaits = *out.Awaited
 		}
 		awaits.Tasks, awaits.Interrupted = append([]picture.ID{}, awaits.Tasks...), at
-		out.Awaits = &awaits
+		out.Awaited = &awaits
 	}
 	return out
 }
@@ -143,7 +143,8 @@ func (g *gatherer) lock(w *wait, asleep bool) (int, bool) {
 		l.ID = lockID(i)
 		g.facts.Locks = append(g.facts.Locks, l)
 	}
-	if l := &g.facts.Locks[i]; l.Owner == w.Thread && !asleep && l.Holders == nil && (!l.Nested || l.Gone != "") {
+	if l := &g.facts.Locks[i]; l.Owner == w.Thread && !asleep && l.Holders == nil && (!l.Nested ||
+		l.InvalidReason != "") {
 		// It may have just acquired the lock.
 		l.Holders = g.from.waits.holders.find(*w, picture.Lock{Nested: l.Nested})
 	}
@@ -233,17 +234,18 @@ func (g *gatherer) mayRelease() {
 		same := waiting[waitedFor{w.Kind, w.address}]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
 		if ok && g.ownerLeft(w, l, some) {
-			l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+			l.Leaks = g.from.waits.holders.leaves(*w, family, same)
 			continue
 		}
-		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerGone || l.Gone != "" || !l.HoldersWait(some) ||
+		if !ok || family == rtl.FamilyStatic || !l.Held || l.OwnerEnded || l.InvalidReason != "" ||
+			!l.HoldersWait(some) ||
 			l.Owner != 0 && !g.ownerWaits(l) {
 			continue
 		}
 		l.MayRelease = &picture.Candidates{
 			Threads: g.releasers(family), Incomplete: g.blank || g.joiningMayRelease(family),
 		}
-		l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+		l.Leaks = g.from.waits.holders.leaves(*w, family, same)
 		g.countReaders(w, l, same)
 	}
 }
@@ -280,7 +282,7 @@ func (g *gatherer) ownerWaits(l *picture.Lock) bool {
 // ownerLeft reports whether the owner that a lock names waits itself, and its code does not show that
 // it still is where it acquired the lock.
 func (g *gatherer) ownerLeft(w *wait, l *picture.Lock, waits map[int]bool) bool {
-	return l.Held && l.Owner != 0 && l.Gone == "" && waits[l.Owner] && !g.ownerWaits(l) &&
+	return l.Held && l.Owner != 0 && l.InvalidReason == "" && waits[l.Owner] && !g.ownerWaits(l) &&
 		!slices.ContainsFunc(g.from.waits.holders.find(*w, *l), func(h picture.Holder) bool {
 			return h.Thread == l.Owner && h.Certainty != picture.Possible
 		})

@@ -45,13 +45,13 @@ func (c *crash) fault() *picture.Fault {
 		pc := picture.Hex(regs.PC())
 		f.PC, f.Stack.SP = &pc, picture.Address(regs.SP())
 	}
-	f.Null = f.Address != nil && *f.Address < nullPage && (f.Signal == "SIGSEGV" || f.Signal == "SIGBUS")
+	f.NullPointer = f.Address != nil && *f.Address < nullPage && (f.Signal == "SIGSEGV" || f.Signal == "SIGBUS")
 	f.Trap = arch.IsTrap(c.target.Arch(), c.readable(number(f.PC), 4))
 	c.stackBounds(n, f, from)
 	c.surround(f)
 	c.repeats(st, from, f)
 	c.called(st, from, f)
-	if c.code.sym != nil && f.Signal == "SIGSEGV" && !f.Null {
+	if c.code.sym != nil && f.Signal == "SIGSEGV" && !f.NullPointer {
 		f.Stack.Largest = c.largest(st, from)
 	}
 	return f
@@ -116,7 +116,7 @@ func (c *crash) handled(n *native, f *picture.Fault) (from int, ok bool) {
 func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 	st := f.Stack
 	bound := func(low, high uint64, by string) {
-		st.Low, st.High, st.By = picture.Address(low), picture.Address(high), by
+		st.Low, st.High, st.Source = picture.Address(low), picture.Address(high), by
 	}
 	noted := n.rt != nil && !st.Initial && n.info.Role != rtl.RoleInitial
 	if base, size := n.info.StackBase.Offset, n.info.StackSize; noted && size > 0 && base > size {
@@ -188,7 +188,7 @@ func (c *crash) surround(f *picture.Fault) {
 		}
 	}
 	if near.Mapping != nil {
-		near.What = c.data.placeName(uint64(*f.Address))
+		near.Description = c.data.placeName(uint64(*f.Address))
 	}
 	if near != (picture.Nearby{}) {
 		f.Memory = &near
@@ -214,16 +214,16 @@ func jumped(f *picture.Fault) bool {
 // repeats counts the function that the stack is full of, if it is, from the frame
 // of that number on.
 func (c *crash) repeats(st *stack, from int, f *picture.Fault) {
-	f.Stack.Cut = len(st.frames) >= MaxFrames
-	f.Stack.Frame = frameSize(st, from, number(f.Stack.SP))
+	f.Stack.Truncated = len(st.frames) >= MaxFrames
+	f.Stack.FrameSize = frameSize(st, from, number(f.Stack.SP))
 	count := map[uint64]int{}
 	for i := from; i < len(st.frames); i++ {
 		if st.kinds[i] != kindUser {
 			continue
 		}
 		fr := st.frames[i]
-		if f.At == nil && !(i == from && jumped(f)) {
-			f.At = c.code.innermost(fr, kindUser)
+		if f.Frame == nil && !(i == from && jumped(f)) {
+			f.Frame = c.code.innermost(fr, kindUser)
 		}
 		low := c.code.functionEntry(fr)
 		if count[low]++; count[low] > f.Stack.Repeats {

@@ -25,7 +25,7 @@ func (ff *forkFinder) fork(v *regionView) (picture.Fork, bool) {
 		return picture.Fork{}, false
 	}
 	parent := ff.regions.get(v.rt, v.parent)
-	f := picture.Fork{Region: regionID(v.h), Active: parent.info.ActiveLevel}
+	f := picture.Fork{Region: regionID(v.h), ActiveLevels: parent.info.ActiveLevel}
 	ff.forkSettings(v, &f)
 	ff.forkClauses(v, &f)
 	return f, true
@@ -88,14 +88,14 @@ func (ff *forkFinder) forkClauses(v *regionView, f *picture.Fork) {
 	st := ff.stacks.stackOf(p)
 	if at, ok := ff.model.forkPoint(p, v); ok && at < len(st.frames) && st.kinds[at] == kindUser {
 		fr := *ff.code.innermost(st.frames[at], kindUser)
-		f.At = &fr
+		f.Frame = &fr
 		n, known, found := ff.flows.sizeArgument(st, at)
-		f.OrIf = found
+		f.MaybeIf = found
 		if !found {
 			n, known, found = ff.flows.between(st, at, rtl.ForkAsks, 2)
 		}
 		if !found {
-			n, known, found, f.OrIf = ff.flows.beforeTail(st, at)
+			n, known, found, f.MaybeIf = ff.flows.beforeTail(st, at)
 		}
 		if size := int(int32(n)); known && size != 0 {
 			f.Clause, f.ClauseValue = true, &size
@@ -132,7 +132,7 @@ func (ff *forkFinder) serializedByIf(p *native, v *regionView, f *picture.Fork) 
 		return
 	}
 	fr := *ff.code.innermost(st.frames[calls[n]], kindUser)
-	f.At, f.IfFalse = &fr, true
+	f.Frame, f.IfFalse = &fr, true
 }
 
 // facts are what decided on the sizes of the regions.

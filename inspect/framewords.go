@@ -182,7 +182,7 @@ func (tr *tracer) lockText(t *picture.Thread, n *native) string {
 		return ""
 	}
 	if w, ok := tr.waits.nativeWait(n); ok && w.Kind.OfLock() {
-		return fmt.Sprintf("%x %d", w.address, w.On)
+		return fmt.Sprintf("%x %d", w.address, w.WaitOn)
 	}
 	r, ok := waitReader(n)
 	if !ok {

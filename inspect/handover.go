@@ -35,7 +35,8 @@ func (g *gatherer) handovers() {
 		done[id] = true
 		l := &g.facts.Locks[index[id]]
 		family, ok := lockFamily(*w, picture.Lock{Nested: l.Nested})
-		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerGone || l.Gone != "" || !holderWaits(l, waits) {
+		if !ok || !lockflow.HandedOver(family) || !l.Held || l.OwnerEnded || l.InvalidReason != "" || !holderWaits(l,
+			waits) {
 			continue
 		}
 		lock := lockflow.Lock{Family: family, Address: w.variable}
@@ -239,7 +240,7 @@ func (lh *lockHolders) release(r lockflow.Release, lwp int, task picture.ID) pic
 	for i, pc := range r.Calls {
 		fs := lh.code.placed(unwind.Frame{PC: pc, Exact: true, Module: lh.code.moduleOf(pc)}, kindUser)
 		f := fs[ownOf(fs)]
-		if out.At = &f; ofPeople(f) || i == len(r.Calls)-1 {
+		if out.Frame = &f; ofPeople(f) || i == len(r.Calls)-1 {
 			break
 		}
 	}

@@ -37,7 +37,7 @@ func (r *recorded) history(w *recordedWords, rec *trace.Recording) *picture.Hist
 	}
 	for _, g := range most(stats.Grains(&rec.Clock), func(g analyze.Grain) int64 { return int64(g.Count) }) {
 		h.TaskGrains = append(h.TaskGrains, picture.TaskGrain{
-			At: past.place(g.PC), Count: g.Count, Short: g.Short, Period: g.Period.Nanoseconds(),
+			Frame: past.place(g.PC), Count: g.Count, Short: g.Short, Period: g.Period.Nanoseconds(),
 		})
 	}
 	h.LockOrders = past.lockOrders(analyze.LockOrder(rec, analyze.Window{}, analyze.Calls{Tests: r.onlyTests}))
@@ -79,7 +79,7 @@ func contention(row analyze.Row) int64 {
 // imbalance tells of a row with barriers.
 func (w *recordedWords) imbalance(row *analyze.Row) picture.Imbalance {
 	return picture.Imbalance{
-		Says: w.title(row), At: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
+		Text: w.title(row), Frame: w.place(row.PC), Count: row.Barriers, Threads: row.Threads,
 		Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Imbalance.Nanoseconds(),
 		Last: int(row.Late.LWP), LastCount: row.Late.Count,
 	}
@@ -88,7 +88,7 @@ func (w *recordedWords) imbalance(row *analyze.Row) picture.Imbalance {
 // contention tells of a row of waits for a lock.
 func (w *recordedWords) contention(row *analyze.Row) picture.Contention {
 	return picture.Contention{
-		Says: w.title(row), At: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
+		Text: w.title(row), Frame: w.place(row.PC), Count: row.Count, Contended: row.Contended, Threads: row.Threads,
 		Nanoseconds: row.Elapsed.Nanoseconds(), Waited: row.Wait.Nanoseconds(), Holder: w.place(row.Holder.PC),
 		Waiting: row.Waiting, Longest: row.Longest.Nanoseconds(),
 	}
@@ -110,7 +110,7 @@ func (w *recordedWords) lockOrders(cycles []analyze.Cycle) (out []picture.LockOr
 		slices.Sort(places)
 		key := fmt.Sprint(places)
 		if i, ok := seen[key]; ok {
-			out[i].Alike++
+			out[i].Similar++
 			continue
 		}
 		if len(out) == historyShown {
@@ -131,6 +131,6 @@ func (w *recordedWords) step(s *analyze.Step) picture.LockStep {
 	first, second := s.Events()
 	first.Time, first.PC, second.Time, second.PC = s.FirstAt(), s.FirstPC, s.At, s.SecondPC
 	out := picture.LockStep{Thread: int(s.LWP), First: w.event(&first), Second: w.event(&second)}
-	out.First.Says, out.Second.Says = w.words.Mutex(&first), w.words.Mutex(&second)
+	out.First.Text, out.Second.Text = w.words.Mutex(&first), w.words.Mutex(&second)
 	return out
 }

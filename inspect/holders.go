@@ -94,14 +94,14 @@ func lockFamily(w wait, l picture.Lock) (string, bool) {
 func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
 	f := lh.stacks.stackOf(lh.roster.byLWP[h.Thread.ID]).frames[h.Frame]
 	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
-	out.Suspended, out.SuspendedIn = lh.suspended(h)
+	out.SuspendedAt, out.SuspendedIn = lh.suspended(h)
 	taken := lh.takenAt(h.Taken, f.Module)
 	call := "its call"
 	if len(h.Taken) > 0 {
 		call = lh.siteName(h.Taken[0])
 	}
 	if taken != nil && !callsBody(taken[0], call) {
-		out.Taken = &taken[ownOf(taken)]
+		out.AcquiredAt = &taken[ownOf(taken)]
 	}
 	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
 	return out

@@ -47,9 +47,9 @@ func (nw *nativeWaits) awaitsInterpreter(n *native, _ uint64, _ uint32) (wait, b
 		return wait{}, false
 	}
 	w := wait{address: cond, variable: cond, interpreter: true}
-	w.Kind, w.Name, w.On = picture.WaitMutex, picture.InterpreterLock, holder.lwp
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, picture.InterpreterLock, holder.lwp
 	const words = "Python's record of the lock around %v (last_holder, locked) has the thread of LWP %d"
-	w.Evidence = fmt.Sprintf(words, picture.Hex(cond), w.On)
+	w.Evidence = fmt.Sprintf(words, picture.Hex(cond), w.WaitOn)
 	return w, true
 }
 

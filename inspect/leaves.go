@@ -11,18 +11,18 @@ import (
 
 // leaves are the places where the code that acquires the lock which w waits for goes on
 // without releasing it.
-func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []picture.Leave {
+func (lh *lockHolders) leaves(w wait, family string, waiting map[int]bool) []picture.Leak {
 	var waiters []*lockflow.Thread
 	for _, n := range lh.roster.sorted() {
 		if waiting[n.lwp] {
 			waiters = append(waiters, lh.flows.thread(n))
 		}
 	}
-	var out []picture.Leave
+	var out []picture.Leak
 	seen := map[picture.Frame]bool{}
 	for _, d := range lh.flows.look.Departures(lockflow.Lock{Family: family, Address: w.variable}, waiters) {
-		l := picture.Leave{At: lh.departure(d), Throws: symbolize.Demangle(d.Throws)}
-		if key := (picture.Frame{File: l.At.File, Line: l.At.Line}); l.At.Line != 0 && !seen[key] {
+		l := picture.Leak{Frame: lh.departure(d), ExitCall: symbolize.Demangle(d.Throws)}
+		if key := (picture.Frame{File: l.Frame.File, Line: l.Frame.Line}); l.Frame.Line != 0 && !seen[key] {
 			seen[key] = true
 			out = append(out, l)
 		}

@@ -36,6 +36,6 @@ func (g *gatherer) misplaced() {
 // waitsWithin adds the construct that a thread waits in to what is known of its barrier.
 func (g *gatherer) waitsWithin(w wait, b *picture.Barrier) {
 	if in := g.from.constructs.around(g.from.states.stacks.stackOf(w.n)); in != nil {
-		b.Misplaced = append(b.Misplaced, picture.Misplaced{Thread: w.Thread, In: *in})
+		b.Misplaced = append(b.Misplaced, picture.Misplaced{Thread: w.Thread, Construct: *in})
 	}
 }

@@ -192,5 +192,5 @@ func (e *environment) rank() *picture.Rank {
 	if !ok {
 		return nil
 	}
-	return &picture.Rank{Rank: r.Rank, Size: r.Size, Job: r.Job, Host: r.Host, From: r.From}
+	return &picture.Rank{Rank: r.Rank, Size: r.Size, Job: r.Job, Host: r.Host, Source: r.From}
 }

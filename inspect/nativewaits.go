@@ -102,7 +102,7 @@ func (nw *nativeWaits) joins(n *native, futex uint64, word uint32) (wait, bool) 
 		return wait{}, false
 	}
 	lwp := int(t.LWP)
-	w := wait{Wait: picture.Wait{Kind: picture.WaitJoin, Name: fmt.Sprintf("end of LWP %d", lwp), On: lwp},
+	w := wait{Wait: picture.Wait{Kind: picture.WaitJoin, Name: fmt.Sprintf("end of LWP %d", lwp), WaitOn: lwp},
 		address: t.Pthread}
 	switch {
 	case int(word) == lwp:
@@ -141,7 +141,8 @@ func (nw *nativeWaits) locksMutex(n *native, futex uint64, _ uint32) (wait, bool
 		address: futex, variable: futex,
 	}
 	if sound && nw.roster.byLWP[int(m.Owner)] != nil {
-		w.On, w.Evidence = int(m.Owner), fmt.Sprintf("__owner of the mutex at %v is %d", picture.Hex(futex), m.Owner)
+		w.WaitOn, w.Evidence = int(m.Owner), fmt.Sprintf("__owner of the mutex at %v is %d", picture.Hex(futex),
+			m.Owner)
 	}
 	return w, true
 }
@@ -159,13 +160,13 @@ func (nw *nativeWaits) linkedIn(n *native) bool {
 // process has no thread of that number, and numbers its threads as the target does:
 // in a container it may not.
 func (nw *nativeWaits) mutex(w wait) picture.Lock {
-	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.On, Evidence: w.Evidence}
+	l := picture.Lock{Implementation: "mutex", Held: true, Owner: w.WaitOn, Evidence: w.Evidence}
 	m, err := nw.data.library().Mutex(w.address)
-	if err != nil || w.On != 0 || m.Owner == 0 || m.Shared || !nw.ownNumber(w.n) {
+	if err != nil || w.WaitOn != 0 || m.Owner == 0 || m.Shared || !nw.ownNumber(w.n) {
 		return l
 	}
 	const words = "__owner of the mutex at %v is %d, which is no thread of the process"
-	l.OwnerGone, l.Evidence = true, fmt.Sprintf(words, picture.Hex(w.address), m.Owner)
+	l.OwnerEnded, l.Evidence = true, fmt.Sprintf(words, picture.Hex(w.address), m.Owner)
 	return l
 }
 

@@ -109,9 +109,9 @@ func (wf *waitFinder) once(w wait) picture.Lock {
 	l := picture.Lock{Implementation: "once", Held: true}
 	l.Evidence = fmt.Sprintf("the flag at %v says that its function is executed", picture.Hex(w.address))
 	for _, c := range nw.onceCalls(w.address) {
-		h := picture.Holder{Thread: c.n.lwp, Certainty: picture.Certain, Taken: nw.onceFrom(c)}
+		h := picture.Holder{Thread: c.n.lwp, Certainty: picture.Certain, AcquiredAt: nw.onceFrom(c)}
 		h.Evidence = "it is in the function that is executed once"
-		if at := h.Taken; at != nil {
+		if at := h.AcquiredAt; at != nil {
 			h.Evidence += fmt.Sprintf(", called in %s at %s", at.Called(), at.Place())
 		}
 		l.Holders = append(l.Holders, h)

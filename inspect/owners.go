@@ -22,7 +22,7 @@ func (g *gatherer) ownersAt() {
 	}
 	var owned []*picture.Lock
 	for i := range g.facts.Locks {
-		if l := &g.facts.Locks[i]; l.Owner != 0 && l.Gone == "" {
+		if l := &g.facts.Locks[i]; l.Owner != 0 && l.InvalidReason == "" {
 			owned = append(owned, l)
 		}
 	}
@@ -38,7 +38,7 @@ func (g *gatherer) ownersAt() {
 func (wf *waitFinder) ownerAt(w *wait, l *picture.Lock) *picture.Frame {
 	for _, h := range wf.holders.find(*w, *l) {
 		if h.Thread == l.Owner && h.Certainty != picture.Possible {
-			return h.Taken
+			return h.AcquiredAt
 		}
 	}
 	return nil

@@ -67,8 +67,9 @@ func (nw *nativeWaits) locksStream(n *native, futex uint64, _ uint32) (wait, boo
 		return wait{}, false
 	}
 	w := wait{address: futex, variable: futex}
-	w.Kind, w.Name, w.On = picture.WaitMutex, nw.streamName(futex), owner.lwp
-	w.Evidence = fmt.Sprintf("the owner of the stream's lock at %v is the thread of LWP %d", picture.Hex(futex), w.On)
+	w.Kind, w.Name, w.WaitOn = picture.WaitMutex, nw.streamName(futex), owner.lwp
+	w.Evidence = fmt.Sprintf("the owner of the stream's lock at %v is the thread of LWP %d", picture.Hex(futex),
+		w.WaitOn)
 	return w, true
 }
 
@@ -194,7 +195,7 @@ func (l *threadLister) ownState(t *picture.Thread, n *native) {
 	s := *t.State
 	s.Standard, s.Name, s.Evidence = s.Name, ownStates[w.Kind], w.inLibrary()
 	t.State = &s
-	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.On
+	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
 	t.Sleep = w.Sleep
 }
 

@@ -87,7 +87,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 				continue
 			}
 			held := w.event(&t.Held[i])
-			held.Says = "acquired " + w.words.Mutex(&t.Held[i])
+			held.Text = "acquired " + w.words.Mutex(&t.Held[i])
 			one.Held = append(one.Held, held)
 		}
 		var newest *trace.Event
@@ -187,10 +187,10 @@ type recordedWords struct {
 // event is an event in words, with its place.
 func (w *recordedWords) event(e *trace.Event) picture.PastEvent {
 	out := picture.PastEvent{
-		Says: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
+		Text: w.words.Phrase(e), When: fmt.Sprintf("%v %s", trace.Elapsed(w.rec.Clock.Between(e.Time, w.now)), w.since),
 		Lock: picture.Address(e.Lock()),
 	}
-	out.At = w.place(e.PC)
+	out.Frame = w.place(e.PC)
 	return out
 }
 

@@ -80,7 +80,7 @@ func (l *recordedLocks) add(w *recordedWords, t *trace.Thread, newest *trace.Eve
 			l.void[lwp] = append(l.void[lwp], e.Lock())
 		case l.trusted && e.Time >= w.rec.Resumed:
 			held := w.event(e)
-			l.holders[e.Lock()] = append(l.holders[e.Lock()], recordedHolder{lwp, held.At, held.When})
+			l.holders[e.Lock()] = append(l.holders[e.Lock()], recordedHolder{lwp, held.Frame, held.When})
 		}
 	}
 	if l.trusted && newest != nil && newest.Code == trace.MutexAcquire && newest.Number == t.Since {
@@ -100,7 +100,7 @@ func (l *recordedLocks) holder(w wait, asleep bool) (picture.Holder, bool) {
 			continue
 		}
 		return picture.Holder{
-			Thread: hs[0].lwp, Certainty: picture.Certain, Taken: hs[0].at,
+			Thread: hs[0].lwp, Certainty: picture.Certain, AcquiredAt: hs[0].at,
 			Evidence: "recorded: it acquired it " + hs[0].when + ", and has not released it",
 		}, true
 	}

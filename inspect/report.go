@@ -86,7 +86,7 @@ func (in *Inspector) Diagnosed(want Parts, run func(*picture.Picture) []picture.
 // the target cost, and the warnings since.
 func (in *Inspector) Complete(p *picture.Picture) {
 	p.Target.Pause = in.cfg.About.Pause
-	p.Warnings, p.Unreached = in.Warnings(), slices.Clone(in.notes.unreached)
+	p.Warnings, p.Incomplete = in.Warnings(), slices.Clone(in.notes.unreached)
 }
 
 // someTasks are the first MaxTasks tasks.

@@ -32,7 +32,7 @@ func (nw *nativeWaits) locksReadWrite(n *native, futex uint64, word uint32) (wai
 		address: rw.Address, variable: rw.Address, timed: nw.timed(n, word),
 	}
 	if rw.Writer != 0 && nw.roster.byLWP[int(rw.Writer)] != nil {
-		w.On = int(rw.Writer)
+		w.WaitOn = int(rw.Writer)
 		w.Evidence = fmt.Sprintf("__cur_writer of the read-write lock at %v is %d", picture.Hex(rw.Address), rw.Writer)
 	}
 	return w, true
@@ -46,13 +46,13 @@ func (wf *waitFinder) readWriteLock(w wait) (picture.Lock, error) {
 	if err != nil {
 		return picture.Lock{}, err
 	}
-	l := picture.Lock{Implementation: "rwlock", Owner: w.On, Evidence: w.Evidence}
+	l := picture.Lock{Implementation: "rwlock", Owner: w.WaitOn, Evidence: w.Evidence}
 	l.Held = rw.Writer != 0 || rw.Readers > 0
 	switch {
 	case l.Owner != 0:
 	case rw.Writer != 0 && !rw.Shared && nw.ownNumber(w.n):
 		const words = "__cur_writer of the read-write lock at %v is %d, which is no thread of the process"
-		l.OwnerGone, l.Evidence = true, fmt.Sprintf(words, picture.Hex(rw.Address), rw.Writer)
+		l.OwnerEnded, l.Evidence = true, fmt.Sprintf(words, picture.Hex(rw.Address), rw.Writer)
 	case rw.Writer == 0:
 		l.Evidence = fmt.Sprintf("%s of the read-write lock at %v", readers(rw.Readers), picture.Hex(rw.Address))
 		l.Holders = slices.Clone(wf.holders.find(w, l))
@@ -68,12 +68,12 @@ func (wf *waitFinder) readWriteLock(w wait) (picture.Lock, error) {
 // a check of the C++ library fails.
 func (g *gatherer) countReaders(w *wait, l *picture.Lock, same map[int]bool) {
 	if w.Kind != picture.WaitReadWrite || l.Owner != 0 || l.MayRelease.Incomplete || !g.idle() ||
-		!g.facts.StacksWhole || g.facts.TasksCut {
+		!g.facts.StacksComplete || g.facts.TasksTruncated {
 		return
 	}
 	other := func(lwp int) bool { return !same[lwp] }
-	strong := func(at picture.Leave) bool { return !strings.HasPrefix(at.Throws, "std::__throw_") }
-	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.Leaves, strong) {
+	strong := func(at picture.Leak) bool { return !strings.HasPrefix(at.ExitCall, "std::__throw_") }
+	if slices.ContainsFunc(l.MayRelease.Threads, other) || slices.ContainsFunc(l.Leaks, strong) {
 		return
 	}
 	rw, err := g.from.waits.native.data.library().ReadWriteLock(w.address, w.address)

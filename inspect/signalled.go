@@ -68,5 +68,5 @@ func (g *gatherer) polled(w *wait, l *picture.Lock) {
 		}
 	}
 	l.Holders = g.from.waits.holders.find(*w, picture.Lock{})
-	l.Leaves = g.from.waits.holders.leaves(*w, family, same)
+	l.Leaks = g.from.waits.holders.leaves(*w, family, same)
 }

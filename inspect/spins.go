@@ -134,7 +134,7 @@ func (s *spins) endless(loop uint64) (wait, bool) {
 	if s.code.kindOf(at) != kindUser {
 		return wait{}, false
 	}
-	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaits: s.loopAt(at)}}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(at)}}
 	w.Evidence = "it is in a loop that changes nothing, that no variable ends, and comes back to where it was"
 	return w, true
 }
@@ -285,7 +285,7 @@ func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
 func (s *spins) wait(words []spin.Word, first spin.Word, written []spin.Word) wait {
 	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
 	w.Kind, w.Name = picture.WaitFlag, s.names(words, true)
-	w.Awaits = s.loopAt(s.frame(first.Read))
+	w.Awaited = s.loopAt(s.frame(first.Read))
 	changes := "changes nothing"
 	if len(written) > 0 {
 		changes = "changes nothing but " + s.names(written, false)

@@ -34,16 +34,17 @@ const passing = "_Unwind_Resume"
 // may not leave.
 func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, out *picture.Thrown) {
 	if i, by := x.thrower(st, left); i >= 0 {
-		out.At, out.By, out.Again = x.programFrame(st.frames[i], st.kinds[i]), by+" is on the stack", throwers[by]
+		out.Frame, out.Source, out.Rethrown = x.programFrame(st.frames[i], st.kinds[i]), by+" is on the stack",
+			throwers[by]
 	}
 	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
-		out.Passed = x.programFrame(st.frames[i], st.kinds[i])
+		out.Unwound = x.programFrame(st.frames[i], st.kinds[i])
 	}
-	if out.At != nil {
+	if out.Frame != nil {
 		return
 	}
 	if f, ok := x.remains(n, st, e, left); ok {
-		out.At, out.By = f, "what is left on the stack of the function that called __cxa_throw"
+		out.Frame, out.Source = f, "what is left on the stack of the function that called __cxa_throw"
 		return
 	}
 	if left < 0 {
@@ -56,10 +57,11 @@ func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, 
 	switch found := x.places(from.LookupPC(), e); len(found) {
 	case 0:
 	case 1:
-		out.At, out.By = &found[0], "no other call of the program throws that type, of those that the code there "+
-			"leads to"
+		out.Frame, out.Source = &found[0],
+			"no other call of the program throws that type, of those that the code there "+
+				"leads to"
 	default:
-		out.Maybe = found
+		out.Candidates = found
 	}
 }
 

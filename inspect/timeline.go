@@ -54,7 +54,7 @@ func (w *recordedWords) timeline() *picture.Timeline {
 // activity is an activity in words.
 func (w *recordedWords) activity(a analyze.Activity) picture.Activity {
 	out := picture.Activity{
-		Kind: picture.ActivityWork, Says: analyze.Title(a.What, a.Kind, a.Lock, w.words), At: w.place(a.PC),
+		Kind: picture.ActivityWork, Text: analyze.Title(a.What, a.Kind, a.Lock, w.words), Frame: w.place(a.PC),
 	}
 	switch a.What {
 	case analyze.Task:

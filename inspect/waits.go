@@ -131,14 +131,14 @@ func (wf *waitFinder) lock(w wait) (picture.Lock, error) {
 	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitMutex &&
 		w.Kind != picture.WaitReadWrite:
 	case l.Destroyed:
-		l.Gone = l.Evidence
+		l.InvalidReason = l.Evidence
 	default:
 		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
 		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
 			why = l.Evidence
 		}
 		if why != "" {
-			l.Gone, err = why, nil
+			l.InvalidReason, err = why, nil
 			if l.Owner == 0 && l.Holders == nil {
 				l.Holders = wf.holders.find(w, l)
 			}
@@ -184,7 +184,7 @@ func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
 	case owner != nil && owner.lwp != 0:
 		l.Owner = owner.lwp
 	case info.OwnerNumber >= 0:
-		l.OwnerGone = true
+		l.OwnerEnded = true
 	case info.Held:
 		l.Holders = wf.lockHolders(w, l)
 	}

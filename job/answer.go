@@ -45,15 +45,15 @@ type Count struct {
 type Call struct {
 	Routine string `json:"routine"` // the standard's name: MPI_Recv
 	// Name of the communicator, or its context: equal on all of its ranks.
-	Comm    string `json:"comm,omitempty"`
-	Size    int    `json:"size,omitempty" schema:"min=0"` // of the communicator
-	Count   *int64 `json:"count,omitempty"`               // elements
-	Type    string `json:"type,omitempty"`                // such as MPI_DOUBLE
-	Op      string `json:"op,omitempty"`                  // such as MPI_SUM
-	Root    *int   `json:"root,omitempty"`                // of a collective that has one
-	AnyPeer bool   `json:"any,omitempty"`                 // it waits for a message of any rank
-	Lost    string `json:"lost,omitempty"`                // what is not known, and why
-	Where   Site   `json:"called,omitempty"`              // the call in the program
+	Communicator string `json:"communicator,omitempty"`
+	Size         int    `json:"size,omitempty" schema:"min=0"` // of the communicator
+	Count        *int64 `json:"count,omitempty"`               // elements
+	Type         string `json:"type,omitempty"`                // such as MPI_DOUBLE
+	Op           string `json:"op,omitempty"`                  // such as MPI_SUM
+	Root         *int   `json:"root,omitempty"`                // of a collective that has one
+	AnySource    bool   `json:"any_source,omitempty"`          // it waits for a message of any rank
+	Unknown      string `json:"unknown,omitempty"`             // what is not known, and why
+	Site         Site   `json:"site,omitempty"`                // the call in the program
 }
 
 // Condition is what is known of a rank beside where it is.

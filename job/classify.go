@@ -63,12 +63,12 @@ func fatal(signal string) bool {
 func (a *Answer) setCall(t *picture.Thread, c ThreadClass) {
 	m := t.MPI
 	a.Call = &Call{
-		Routine: m.Routine, Comm: m.Communicator, Size: m.Size, Count: m.Count, Type: m.Type, Op: m.Op,
-		AnyPeer: m.AnySource,
-		Lost:    strings.Join(m.Lost, ", "),
+		Routine: m.Routine, Communicator: m.Communicator, Size: m.Size, Count: m.Count, Type: m.Type, Op: m.Op,
+		AnySource: m.AnySource,
+		Unknown:   strings.Join(m.Lost, ", "),
 	}
 	if n := len(c.Where); n > 1 {
-		a.Call.Where = c.Where[n-2]
+		a.Call.Site = c.Where[n-2]
 	}
 	a.Peer, a.Tag = -1, m.Tag
 	if m.Peer != nil {

@@ -191,7 +191,7 @@ func (p *Part) addHost(h *hostMessage) error {
 func (k *Kind) check() error {
 	texts := []string{string(k.Condition), string(k.Movement), k.Why}
 	if c := k.Call; c != nil {
-		texts = append(texts, c.Routine, c.Comm, c.Type, c.Op, c.Lost, string(c.Where))
+		texts = append(texts, c.Routine, c.Communicator, c.Type, c.Op, c.Unknown, string(c.Site))
 	}
 	if f := k.Finding; f != nil {
 		texts = append(texts, string(f.Kind), f.Summary)

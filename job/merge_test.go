@@ -30,8 +30,8 @@ func waiting(routine string) Kind {
 	in.Where = []Site{"app+10", "app+36", Site(routine)}
 	return Kind{
 		Movement: Still,
-		Call: &Call{Routine: routine, Comm: worldName, Count: &count, Type: "MPI_DOUBLE", Op: "MPI_SUM",
-			Where: "app+36"},
+		Call: &Call{Routine: routine, Communicator: worldName, Count: &count, Type: "MPI_DOUBLE", Op: "MPI_SUM",
+			Site: "app+36"},
 		Threads: []Count{{in, 1}, {idle, 3}, {library, 2}},
 	}
 }
@@ -281,8 +281,8 @@ func TestOf(t *testing.T) {
 	if ka, kb := newGroup(a.Kind).key, newGroup(b.Kind).key; ka != kb {
 		t.Errorf("two ranks differ:\n%s\n%s", ka, kb)
 	}
-	if a.Peer != 2 || *a.Tag != 77 || a.Call.Where != "4f1c+20" || a.Names["4f1c+20"].String() != "solve hang.c:24" {
-		t.Errorf("peer %d, tag %v, called at %s, names %v", a.Peer, a.Tag, a.Call.Where, a.Names)
+	if a.Peer != 2 || *a.Tag != 77 || a.Call.Site != "4f1c+20" || a.Names["4f1c+20"].String() != "solve hang.c:24" {
+		t.Errorf("peer %d, tag %v, called at %s, names %v", a.Peer, a.Tag, a.Call.Site, a.Names)
 	}
 	if want := (File{"4f1c", "/bin/hang"}); a.Files["4f1c"] != want {
 		t.Errorf("files %v", a.Files)

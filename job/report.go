@@ -7,7 +7,7 @@ import (
 )
 
 // Schema names the version of the JSON form of a Report.
-const Schema = "ompd-inspect/job/1.0"
+const Schema = "ompd-inspect/job/2.0"
 
 // Report is a job on one page.
 type Report struct {
@@ -51,9 +51,9 @@ type Class struct {
 
 // Lost are ranks, or hosts, that did not answer.
 type Lost struct {
-	Host  string `json:"host,omitempty"`
-	Ranks Set    `json:"ranks"` // ranks, as ranges: 0-3,7
-	Why   string `json:"why"`
+	Host   string `json:"host,omitempty"`
+	Ranks  Set    `json:"ranks"` // ranks, as ranges: 0-3,7
+	Reason string `json:"reason"`
 }
 
 // Where is where a rank runs, or its core is.
@@ -79,7 +79,7 @@ func (p *Part) Report(asked string) *Report {
 		switch g.kind.Condition {
 		case Silent, Unreadable:
 			for rank := range g.All {
-				l := Lost{Host: p.members.of(rank).Host, Why: g.kind.Why}
+				l := Lost{Host: p.members.of(rank).Host, Reason: g.kind.Why}
 				if silent[l] == nil {
 					silent[l] = &Set{}
 				}
@@ -108,12 +108,12 @@ func (p *Part) Report(asked string) *Report {
 	}
 	for host, why := range p.lost {
 		if !hosts[host] {
-			r.Missing = append(r.Missing, Lost{Host: host, Why: why})
+			r.Missing = append(r.Missing, Lost{Host: host, Reason: why})
 		}
 	}
 	slices.SortFunc(r.Missing, func(a, b Lost) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Ranks.First(), b.Ranks.First()),
-			cmp.Compare(a.Why, b.Why))
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	r.Classes = p.classes(r)
 	r.Shown = p.shown(r)

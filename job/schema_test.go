@@ -12,7 +12,7 @@ import (
 func TestSchema(t *testing.T) {
 	root := 3
 	full := waiting("MPI_Bcast")
-	full.Call.Root, full.Call.AnyPeer, full.Call.Size, full.Call.Lost = &root, true, 20, "tag"
+	full.Call.Root, full.Call.AnySource, full.Call.Size, full.Call.Unknown = &root, true, 20, "tag"
 	p := jobOf(20, full, map[int]Kind{9: {Condition: Stopped}, 3: {Condition: Silent, Why: "timed out"},
 		4: deadlocked()}, nil)
 	p.Lose("node77", "no route")

@@ -144,13 +144,14 @@ func (v *view) waitFor(others Set) (waiting Set, sure picture.Certainty, routine
 
 // isWorld reports whether a call is on the communicator of all ranks.
 func (v *view) isWorld(c *Call) bool {
-	return c.Comm == worldName && (c.Size == 0 || c.Size == v.Size())
+	return c.Communicator == worldName && (c.Size == 0 || c.Size == v.Size())
 }
 
 // inside are the ranks that are in a collective call on the communicator of c.
 func (v *view) inside(c *Call) (all Set) {
 	for _, g := range v.list {
-		if d := g.kind.Call; g.stance() == waits && d.Comm == c.Comm && roleOf(d.Routine) == collective {
+		if d := g.kind.Call; g.stance() == waits && d.Communicator == c.Communicator &&
+			roleOf(d.Routine) == collective {
 			all = all.Or(g.Set)
 		}
 	}
@@ -253,7 +254,7 @@ func (v *view) describe(g *group) (what string, more []string) {
 // at says where a group of ranks is, in the program's code.
 func (v *view) at(g *group) string {
 	if c := g.kind.Call; c != nil {
-		return v.named(c.Where)
+		return v.named(c.Site)
 	}
 	var best *Count
 	for i := range g.kind.Threads {
@@ -345,11 +346,11 @@ func (c *Call) String() string {
 	if c.Root != nil {
 		args = append(args, fmt.Sprintf("root %d", *c.Root))
 	}
-	if c.AnyPeer {
+	if c.AnySource {
 		args = append(args, "from any rank")
 	}
-	if c.Comm != "" {
-		args = append(args, c.Comm)
+	if c.Communicator != "" {
+		args = append(args, c.Communicator)
 	}
 	if len(args) == 0 {
 		return c.Routine

@@ -16,14 +16,14 @@ func on(k Kind, m Movement) Kind {
 // receiving is a rank that waits for a message of another.
 func receiving(anyone bool) Kind {
 	k := waiting("MPI_Recv")
-	k.Call = &Call{Routine: "MPI_Recv", Comm: worldName, AnyPeer: anyone, Where: "app+36"}
+	k.Call = &Call{Routine: "MPI_Recv", Communicator: worldName, AnySource: anyone, Site: "app+36"}
 	return k
 }
 
 // sending is a rank that waits until its message is taken.
 func sending() Kind {
 	k := waiting("MPI_Ssend")
-	k.Call = &Call{Routine: "MPI_Ssend", Comm: worldName, Where: "app+36"}
+	k.Call = &Call{Routine: "MPI_Ssend", Communicator: worldName, Site: "app+36"}
 	return k
 }
 
@@ -31,7 +31,7 @@ func sending() Kind {
 func within(routine, comm string, size int) Kind {
 	k := waiting(routine)
 	c := *k.Call
-	c.Comm, c.Size = comm, size
+	c.Communicator, c.Size = comm, size
 	k.Call = &c
 	return k
 }

@@ -15,10 +15,10 @@ func (v *view) mismatches() (out []Verdict) {
 	seen := map[string]bool{}
 	for _, g := range v.list {
 		c := g.kind.Call
-		if g.stance() != waits || c.Comm == "" || roleOf(c.Routine) != collective || seen[c.Comm] {
+		if g.stance() != waits || c.Communicator == "" || roleOf(c.Routine) != collective || seen[c.Communicator] {
 			continue
 		}
-		seen[c.Comm] = true
+		seen[c.Communicator] = true
 		all := v.inside(c)
 		if !v.isWorld(c) && all.Len() != c.Size {
 			continue // communicators that have nothing in common may have one name
@@ -26,7 +26,7 @@ func (v *view) mismatches() (out []Verdict) {
 		if v.moved(all) || c.Size > 0 && all.Len() < c.Size && v.by[busy].Len() > 0 {
 			continue
 		}
-		sides, differ := v.sides(c.Comm)
+		sides, differ := v.sides(c.Communicator)
 		if len(sides) < 2 {
 			continue
 		}
@@ -38,7 +38,7 @@ func (v *view) mismatches() (out []Verdict) {
 			Evidence: v.places(all),
 		}
 		against := sides[len(sides)-1]
-		d.Summary = fmt.Sprintf("on %s, %s %s in %s%s, and %s in %s%s: %s", c.Comm, ranksWord(few.Set),
+		d.Summary = fmt.Sprintf("on %s, %s %s in %s%s, and %s in %s%s: %s", c.Communicator, ranksWord(few.Set),
 			verb(few.Set, "is"),
 			v.side(few, differ), v.at(few), ranksWord(against.Set), v.side(against, differ), v.at(against), differ)
 		out = append(out, d)
@@ -67,7 +67,7 @@ func (v *view) sides(comm string) ([]*group, string) {
 		index := map[string]*group{}
 		for _, g := range v.list {
 			c := g.kind.Call
-			if g.stance() != waits || c.Comm != comm || roleOf(c.Routine) != collective {
+			if g.stance() != waits || c.Communicator != comm || roleOf(c.Routine) != collective {
 				continue
 			}
 			key, known := of(c)
@@ -136,7 +136,7 @@ func (v *view) cycles() (out []Verdict) {
 func (v *view) exchanging() (out Set) {
 	for _, g := range v.list {
 		c := g.kind.Call
-		if g.stance() != waits || roleOf(c.Routine) != exchange || c.AnyPeer || !v.isWorld(c) {
+		if g.stance() != waits || roleOf(c.Routine) != exchange || c.AnySource || !v.isWorld(c) {
 			continue
 		}
 		for r := range g.All {
@@ -245,7 +245,7 @@ func receives(routine string) bool {
 // rank that is not known.
 func (v *view) exchangingWithUnknown(g *group) (out Set) {
 	c := g.kind.Call
-	if c.AnyPeer {
+	if c.AnySource {
 		return g.Set
 	}
 	if roleOf(c.Routine) != exchange {

@@ -1,7 +1,7 @@
 package picture
 
 // BreakpointSchema names the version of the JSON form of Breakpoints.
-const BreakpointSchema = "ompd-inspect/breakpoints/1.0"
+const BreakpointSchema = "ompd-inspect/breakpoints/2.0"
 
 // Breakpoints are the places at which a debugger can stop a program to see what
 // its OpenMP runtimes do.
@@ -15,14 +15,14 @@ type Breakpoints struct {
 
 // Breakpoint is one location of the standard in one runtime.
 type Breakpoint struct {
-	Name     string `json:"name" pb:"1" schema:"pattern=^ompd_"`                       // such as ompd_bp_parallel_begin
-	Former   string `json:"name_2013,omitempty" pb:"4"`                                // its name in the draft of 2013
-	Since    string `json:"since" pb:"5"`                                              // version of OpenMP
-	Runtime  string `json:"runtime" pb:"2"`                                            // ID of the runtime
-	Address  *Hex   `json:"address,omitempty" pb:"3"`                                  // missing if it was not found
-	How      string `json:"how,omitempty" pb:"6" schema:"enum=symbol|code|equivalent"` // symbol, code, equivalent
-	Function string `json:"function,omitempty" pb:"7"`                                 // symbol at the address
-	Evidence string `json:"evidence,omitempty" pb:"8"`                                 // what proves the address
+	Name     string `json:"name" pb:"1" schema:"pattern=^ompd_"`                          // such as ompd_bp_parallel_begin
+	Former   string `json:"name_2013,omitempty" pb:"4"`                                   // its name in the draft of 2013
+	Since    string `json:"since" pb:"5"`                                                 // version of OpenMP
+	Runtime  string `json:"runtime" pb:"2"`                                               // ID of the runtime
+	Address  *Hex   `json:"address,omitempty" pb:"3"`                                     // missing if it was not found
+	Source   string `json:"source,omitempty" pb:"6" schema:"enum=symbol|code|equivalent"` // symbol, code, equivalent
+	Function string `json:"function,omitempty" pb:"7"`                                    // symbol at the address
+	Evidence string `json:"evidence,omitempty" pb:"8"`                                    // what proves the address
 	// Where the runtime decides to come to it.
 	Sites []Hex `json:"sites,omitempty" pb:"9"`
 	// functions that are called with the bodies of such regions or tasks

@@ -19,20 +19,20 @@ type Facts struct {
 	// EventMakers are LWPs of threads in a taskwait whose code makes detached tasks; only
 	// of those whose runtime counts children that it does not list.
 	EventMakers []int `json:"event_makers,omitempty" pb:"6"`
-	// StacksWhole is set if the stacks of all threads are known as a whole, so that what
+	// StacksComplete is set if the stacks of all threads are known as a whole, so that what
 	// none of them shows is not there.
-	StacksWhole bool        `json:"stacks_whole" pb:"7"`
-	TasksCut    bool        `json:"tasks_cut,omitempty" pb:"8"` // there are more tasks than the picture has
-	Lost        []Lost      `json:"lost,omitempty" pb:"9"`
-	Forks       []Fork      `json:"forks,omitempty" pb:"10"` // of the regions of level 1 and deeper
-	Processors  *Processors `json:"processors,omitempty" pb:"11"`
-	Settings    []Setting   `json:"settings,omitempty" pb:"12"`    // what runtimes keep of how threads wait
-	Environment []Variable  `json:"environment,omitempty" pb:"13"` // the variables that matter to verdicts
-	Fault       *Fault      `json:"fault,omitempty" pb:"14"`
-	Abort       *Abort      `json:"abort,omitempty" pb:"15"`
-	Heap        *BrokenHeap `json:"heap,omitempty" pb:"18"`
-	Recorded    []Recorded  `json:"recorded,omitempty" pb:"16"` // of the threads of a program with the recorder
-	History     *History    `json:"history,omitempty" pb:"17"`  // what the recorder's newest events show
+	StacksComplete bool          `json:"stacks_complete" pb:"7"`
+	TasksTruncated bool          `json:"tasks_truncated,omitempty" pb:"8"` // there are more tasks than the picture has
+	LostThreads    []LostThreads `json:"lost_threads,omitempty" pb:"9"`
+	Forks          []Fork        `json:"forks,omitempty" pb:"10"` // of the regions of level 1 and deeper
+	Processors     *Processors   `json:"processors,omitempty" pb:"11"`
+	Settings       []Setting     `json:"settings,omitempty" pb:"12"`    // what runtimes keep of how threads wait
+	Environment    []Variable    `json:"environment,omitempty" pb:"13"` // the variables that matter to verdicts
+	Fault          *Fault        `json:"fault,omitempty" pb:"14"`
+	Abort          *Abort        `json:"abort,omitempty" pb:"15"`
+	Heap           *BrokenHeap   `json:"heap,omitempty" pb:"18"`
+	Recorded       []Recorded    `json:"recorded,omitempty" pb:"16"` // of the threads of a program with the recorder
+	History        *History      `json:"history,omitempty" pb:"17"`  // what the recorder's newest events show
 }
 
 // Recorded is what the recorder has kept of a thread (docs/recorder.md).
@@ -46,10 +46,10 @@ type Recorded struct {
 
 // PastEvent is an event that was recorded.
 type PastEvent struct {
-	Says string `json:"says" pb:"1"`           // in words
-	When string `json:"when" pb:"2"`           // "3.2s ago", of a core "3.2s before the newest event"
-	Lock *Hex   `json:"lock,omitempty" pb:"3"` // wait id of the lock that it is about
-	At   *Frame `json:"at,omitempty" pb:"4"`
+	Text  string `json:"text" pb:"1"`           // in words
+	When  string `json:"when" pb:"2"`           // "3.2s ago", of a core "3.2s before the newest event"
+	Lock  *Hex   `json:"lock,omitempty" pb:"3"` // wait id of the lock that it is about
+	Frame *Frame `json:"frame,omitempty" pb:"4"`
 }
 
 // Wait is what one thread waits for.
@@ -68,43 +68,43 @@ type Wait struct {
 	// Asleep is set if the thread is known to sleep on a futex until another thread wakes it:
 	// it has not just acquired what it waited for.
 	Asleep bool `json:"asleep,omitempty" pb:"10"`
-	// On is the LWP that must proceed first, where the wait itself says so: the owner of
+	// WaitOn is the LWP that must proceed first, where the wait itself says so: the owner of
 	// a mutex, the thread that is joined. Evidence says how that is known.
-	On       int    `json:"on,omitempty" pb:"11"`
+	WaitOn   int    `json:"wait_on,omitempty" pb:"11"`
 	Evidence string `json:"evidence,omitempty" pb:"12"`
 	Lock     ID     `json:"lock,omitempty" pb:"13"`    // among the locks; missing if nothing is known of it
 	Barrier  ID     `json:"barrier,omitempty" pb:"14"` // among the barriers; missing if nothing is known of it
 	// Sleep is how long it sleeps; only of kind sleep.
 	Sleep *Sleep `json:"sleep,omitempty" pb:"16"`
-	// Awaits are tasks, or an iteration, that the wait itself names.
-	Awaits *Awaited `json:"awaits,omitempty" pb:"15"`
+	// Awaited are tasks, or an iteration, that the wait itself names.
+	Awaited *Awaited `json:"awaited,omitempty" pb:"15"`
 }
 
 // Construct is a construct in the program, as its code shows it.
 type Construct struct {
-	Name string `json:"name" pb:"1"`
-	At   *Frame `json:"at,omitempty" pb:"2"`   // where it begins, if the compiler says so
-	Call *Frame `json:"call,omitempty" pb:"3"` // the call in it that leads to the barrier
-	// Own is set if a condition of the program may look like the construct.
-	Own bool `json:"own,omitempty" pb:"4"`
+	Name  string `json:"name" pb:"1"`
+	Frame *Frame `json:"frame,omitempty" pb:"2"` // where it begins, if the compiler says so
+	Call  *Frame `json:"call,omitempty" pb:"3"`  // the call in it that leads to the barrier
+	// Uncertain is set if a condition of the program may look like the construct.
+	Uncertain bool `json:"uncertain,omitempty" pb:"4"`
 }
 
 // Misplaced is a barrier in a construct that may have none.
 type Misplaced struct {
 	// Thread is the LWP that waits there; 0 if the code of the region comes there, and its
 	// members wait at different barriers now.
-	Thread int       `json:"thread,omitempty" pb:"1"`
-	In     Construct `json:"in" pb:"2"`
-	At     *Frame    `json:"at,omitempty" pb:"3"` // the barrier
+	Thread    int       `json:"thread,omitempty" pb:"1"`
+	Construct Construct `json:"construct" pb:"2"`
+	Frame     *Frame    `json:"frame,omitempty" pb:"3"` // the barrier
 }
 
 // Awaited are the unfinished tasks that a taskwait with dependences or a taskgroup waits
 // for, or the iteration of a loop with dependences, or the loop in which a flag is read.
 type Awaited struct {
 	Tasks []ID `json:"tasks" pb:"1"`
-	// Only is set if it waits for none of its other children: in a taskwait with
+	// OnlyThese is set if it waits for none of its other children: in a taskwait with
 	// dependences, or at a task that its thread must execute at once.
-	Only bool `json:"only,omitempty" pb:"2"`
+	OnlyThese bool `json:"only_these,omitempty" pb:"2"`
 	// Iteration is that of a loop with dependences (depend(sink), doacross) which nobody has
 	// posted: a number for each loop, the outermost first, as in the thread's loop. The
 	// wait's evidence says how that is known.
@@ -121,17 +121,17 @@ type Lock struct {
 	Implementation string `json:"implementation,omitempty" pb:"2"` // of the runtime: queuing, ticket, futex, mutex, …
 	Nested         bool   `json:"nested,omitempty" pb:"3"`
 	Held           bool   `json:"held,omitempty" pb:"4"`
-	Owner          int    `json:"owner,omitempty" pb:"5"`      // LWP that the lock itself names
-	OwnerGone      bool   `json:"owner_gone,omitempty" pb:"6"` // it names an owner that is no thread any more
-	Waiters        []int  `json:"waiters,omitempty" pb:"7"`    // LWPs in the order of its queue, if it has one
+	Owner          int    `json:"owner,omitempty" pb:"5"`       // LWP that the lock itself names
+	OwnerEnded     bool   `json:"owner_ended,omitempty" pb:"6"` // it names an owner that is no thread any more
+	Waiters        []int  `json:"waiters,omitempty" pb:"7"`     // LWPs in the order of its queue, if it has one
 	// how many wait: by its own count, or as each of them is seen to
 	Waiting  *int   `json:"waiting,omitempty" pb:"8"`
 	Evidence string `json:"evidence,omitempty" pb:"9"`
-	// Gone says why it is no lock any more: its memory was freed, or the runtime has
-	// destroyed it. Missing if nothing proves that.
-	Gone        string `json:"gone,omitempty" pb:"10"`
-	Destroyed   bool   `json:"destroyed,omitempty" pb:"11"`   // the runtime has destroyed it, and will wake nobody
-	Overwritten bool   `json:"overwritten,omitempty" pb:"12"` // something else is in its memory; Gone says what
+	// InvalidReason is the reason for which it is no lock any more: its memory was freed, or the
+	// runtime has destroyed it. It is missing if nothing proves that.
+	InvalidReason string `json:"invalid_reason,omitempty" pb:"10"`
+	Destroyed     bool   `json:"destroyed,omitempty" pb:"11"`   // the runtime has destroyed it, and will wake nobody
+	Overwritten   bool   `json:"overwritten,omitempty" pb:"12"` // something else is in its memory; InvalidReason has it
 	// Holders are the threads whose code shows that they hold it, or may; the surest
 	// first. Only where the lock itself names no owner, or one that does not sleep.
 	Holders []Holder `json:"holders,omitempty" pb:"13"`
@@ -140,9 +140,9 @@ type Lock struct {
 	// owner and with no holders but such as wait for something; missing says that nothing is
 	// known.
 	MayRelease *Candidates `json:"may_release,omitempty" pb:"14"`
-	// Leaves are places where code that acquires the lock goes on without releasing it.
+	// Leaks are places at which code that acquires the lock continues without releasing it.
 	// They are looked for together with MayRelease.
-	Leaves []Leave `json:"leaves,omitempty" pb:"15"`
+	Leaks []Leak `json:"leaks,omitempty" pb:"15"`
 	// OwnerAt is where the owner that the lock names acquired it, as its code shows; missing if it does
 	// not. It is looked for in the locks with the most waiters.
 	OwnerAt *Frame `json:"owner_at,omitempty" pb:"17"`
@@ -165,15 +165,15 @@ type Release struct {
 	Task   ID  `json:"task,omitempty" pb:"2"`
 	// Certainty is likely where the call is on this lock, and possible where it is not known on which lock it is.
 	Certainty Certainty `json:"certainty" pb:"3"`
-	At        *Frame    `json:"at,omitempty" pb:"4"` // where the call is
+	Frame     *Frame    `json:"frame,omitempty" pb:"4"` // where the call is
 }
 
-// Leave is a place where code that acquires a lock goes on without releasing it: a branch, or
+// Leak is a place at which code that acquires a lock continues without releasing it: a branch, or
 // a call that may be left by an exception or a jump.
-type Leave struct {
-	At Frame `json:"at" pb:"1"`
-	// Throws is the function by which the call at this place may be left; empty for a branch.
-	Throws string `json:"throws,omitempty" pb:"2"`
+type Leak struct {
+	Frame Frame `json:"frame" pb:"1"`
+	// ExitCall is the function by which the call at this place may be left; it is missing for a branch.
+	ExitCall string `json:"exit_call,omitempty" pb:"2"`
 }
 
 // HoldersWait reports whether all threads that hold the lock, or may hold it, are among
@@ -189,12 +189,12 @@ func (l *Lock) HoldersWait(waiting map[int]bool) bool {
 
 // Holder is a thread that holds a lock, or may hold it, as its code shows.
 type Holder struct {
-	Thread    int       `json:"thread" pb:"1"` // LWP
-	Certainty Certainty `json:"certainty" pb:"2"`
-	Taken     *Frame    `json:"taken,omitempty" pb:"3"` // where it acquired the lock, if that is one place
-	// Suspended is where it was given another task to execute while it had the lock, in a
+	Thread     int       `json:"thread" pb:"1"` // LWP
+	Certainty  Certainty `json:"certainty" pb:"2"`
+	AcquiredAt *Frame    `json:"acquired_at,omitempty" pb:"3"` // where it acquired the lock, if that is one place
+	// SuspendedAt is where it was given another task to execute while it had the lock, in a
 	// taskwait, barrier or the like (SuspendedIn).
-	Suspended *Frame `json:"suspended,omitempty" pb:"5"`
+	SuspendedAt *Frame `json:"suspended_at,omitempty" pb:"5"`
 	// The construct there: a taskwait, a barrier or the like.
 	SuspendedIn string `json:"suspended_in,omitempty" pb:"6"`
 	Evidence    string `json:"evidence" pb:"4"`
@@ -223,8 +223,8 @@ type Barrier struct {
 	Misplaced []Misplaced `json:"misplaced,omitempty" pb:"7"`
 }
 
-// Lost are threads that a runtime counts on and that the process does not have, or that are ending.
-type Lost struct {
+// LostThreads are threads that a runtime counts on and that the process does not have, or that are ending.
+type LostThreads struct {
 	Runtime  string `json:"runtime" pb:"1"`           // ID of the runtime
 	Count    int    `json:"count" pb:"2"`             // threads that are not there
 	Ending   []int  `json:"ending,omitempty" pb:"5"`  // LWPs of threads that are ending in a region
@@ -240,9 +240,9 @@ type Fork struct {
 	Clause          bool   `json:"clause,omitempty" pb:"2"`
 	ClauseValue     *int   `json:"clause_value,omitempty" pb:"3"`
 	IfFalse         bool   `json:"if_false,omitempty" pb:"4"` // its if clause was false
-	OrIf            bool   `json:"or_if,omitempty" pb:"5"`    // a clause of 1 may also be an if clause that was false
-	At              *Frame `json:"at,omitempty" pb:"6"`       // the call that forked it
-	Active          int    `json:"active" pb:"7"`             // active regions around it
+	MaybeIf         bool   `json:"maybe_if,omitempty" pb:"5"` // a clause of 1 may also be an if clause that was false
+	Frame           *Frame `json:"frame,omitempty" pb:"6"`    // the call that forked it
+	ActiveLevels    int    `json:"active_levels" pb:"7"`      // active regions around it
 	NThreads        *int   `json:"nthreads,omitempty" pb:"8"` // nthreads-var of the task that encountered it
 	MaxActiveLevels *int   `json:"max_active_levels,omitempty" pb:"9"`
 	ThreadLimit     *int   `json:"thread_limit,omitempty" pb:"10"`

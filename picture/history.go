@@ -21,8 +21,8 @@ type History struct {
 // LockOrder is a cycle in the order of acquisition: had its steps come at once, each thread
 // would have waited for the next one's lock for ever.
 type LockOrder struct {
-	Steps []LockStep `json:"steps" pb:"1"`
-	Alike int        `json:"alike,omitempty" pb:"2"` // further such cycles of the same code
+	Steps   []LockStep `json:"steps" pb:"1"`
+	Similar int        `json:"similar,omitempty" pb:"2"` // further such cycles of the same code
 }
 
 // LockStep is a thread that acquired a lock while it had another one.
@@ -36,8 +36,8 @@ type LockStep struct {
 
 // Imbalance is how unevenly threads come to a barrier.
 type Imbalance struct {
-	Says        string `json:"says" pb:"1"` // which barrier
-	At          *Frame `json:"at,omitempty" pb:"2"`
+	Text        string `json:"text" pb:"1"` // which barrier
+	Frame       *Frame `json:"frame,omitempty" pb:"2"`
 	Count       int    `json:"count" pb:"3"`       // how often the team came there
 	Nanoseconds int64  `json:"nanoseconds" pb:"4"` // from the first of these barriers to the last
 	// Nanoseconds from the mean arrival to the last one, all together.
@@ -49,8 +49,8 @@ type Imbalance struct {
 
 // Contention is how threads wait for a lock that another one has.
 type Contention struct {
-	Says        string `json:"says" pb:"1"` // for what they wait
-	At          *Frame `json:"at,omitempty" pb:"2"`
+	Text        string `json:"text" pb:"1"` // for what they wait
+	Frame       *Frame `json:"frame,omitempty" pb:"2"`
 	Count       int    `json:"count" pb:"3"`     // acquisitions
 	Contended   int    `json:"contended" pb:"4"` // those of them that waited
 	Threads     int    `json:"threads" pb:"5"`
@@ -67,7 +67,7 @@ type Contention struct {
 
 // TaskGrain is how short the deferred tasks of one place are.
 type TaskGrain struct {
-	At     *Frame `json:"at,omitempty" pb:"1"` // where they are created
+	Frame  *Frame `json:"frame,omitempty" pb:"1"` // where they are created
 	Count  int    `json:"count" pb:"2"`
 	Short  int    `json:"short" pb:"3"`  // those that took less than 2 µs, without the tasks in them
 	Period int64  `json:"period" pb:"4"` // nanoseconds from one to the next, on the mean

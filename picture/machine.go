@@ -56,8 +56,8 @@ type Variable struct {
 	State   VariableState   `json:"state" pb:"2"`
 	Value   string          `json:"value,omitempty" pb:"3"`
 	Purpose VariablePurpose `json:"purpose" pb:"4"`
-	// Always is set if the value says that threads spin all the time that they wait.
-	Always bool `json:"always,omitempty" pb:"5"`
+	// AlwaysSpins is set if the value says that threads spin all the time that they wait.
+	AlwaysSpins bool `json:"always_spins,omitempty" pb:"5"`
 }
 
 // Fault is what is known of the instruction that killed the program.
@@ -69,13 +69,13 @@ type Fault struct {
 	Handled bool `json:"handled,omitempty" pb:"4"`
 	Address *Hex `json:"address,omitempty" pb:"5" schema:"null"` // that was accessed
 	PC      *Hex `json:"pc,omitempty" pb:"6" schema:"null"`      // of the instruction
-	// Null is set if the address is that of a null pointer, or of a part of what it
+	// NullPointer is set if the address is that of a null pointer, or of a part of what it
 	// points to.
-	Null bool `json:"null,omitempty" pb:"7"`
+	NullPointer bool `json:"null_pointer,omitempty" pb:"7"`
 	// Trap is set if the instruction is one that compilers put where execution must not
 	// come.
-	Trap bool   `json:"trap,omitempty" pb:"8"`
-	At   *Frame `json:"at,omitempty" pb:"9"` // innermost frame of user code at that time
+	Trap  bool   `json:"trap,omitempty" pb:"8"`
+	Frame *Frame `json:"frame,omitempty" pb:"9"` // innermost frame of user code at that time
 	// Caller is the innermost frame of the program's own code, if the instruction is in the code of a library, a
 	// runtime, or a header of C++'s library, and Callee is what that had called. A function that ended in the call
 	// (a tail call) is not known.
@@ -93,15 +93,15 @@ type Callee struct {
 
 // FaultStack is the stack of the thread that died.
 type FaultStack struct {
-	Low      *Hex   `json:"low,omitempty" pb:"1"` // its bounds, [Low, High), if they are known
-	High     *Hex   `json:"high,omitempty" pb:"2"`
-	By       string `json:"by,omitempty" pb:"3"`       // what they are known from
-	Initial  bool   `json:"initial,omitempty" pb:"4"`  // it is that of the process, not of a thread that was made
-	SP       *Hex   `json:"sp,omitempty" pb:"5"`       // stack pointer
-	Frame    uint64 `json:"frame,omitempty" pb:"6"`    // bytes of the innermost frame, if that is known
-	Cut      bool   `json:"cut,omitempty" pb:"7"`      // it has more frames than were looked at
-	Repeats  int    `json:"repeats,omitempty" pb:"8"`  // how often the function is on it that is there most
-	Repeated *Frame `json:"repeated,omitempty" pb:"9"` // the innermost frame of that function
+	Low       *Hex   `json:"low,omitempty" pb:"1"` // its bounds, [Low, High), if they are known
+	High      *Hex   `json:"high,omitempty" pb:"2"`
+	Source    string `json:"source,omitempty" pb:"3"`     // what they are known from
+	Initial   bool   `json:"initial,omitempty" pb:"4"`    // it is that of the process, not of a thread that was made
+	SP        *Hex   `json:"sp,omitempty" pb:"5"`         // stack pointer
+	FrameSize uint64 `json:"frame_size,omitempty" pb:"6"` // bytes of the innermost frame, if that is known
+	Truncated bool   `json:"truncated,omitempty" pb:"7"`  // it has more frames than were looked at
+	Repeats   int    `json:"repeats,omitempty" pb:"8"`    // how often the function is on it that is there most
+	Repeated  *Frame `json:"repeated,omitempty" pb:"9"`   // the innermost frame of that function
 	// Largest is the largest variable of the innermost function of user code, where debug information has it.
 	Largest *Local `json:"largest,omitempty" pb:"10"`
 }
@@ -127,8 +127,8 @@ type Nearby struct {
 	Mapping *Mapping `json:"mapping,omitempty" pb:"1"` // that has the address
 	Below   *Mapping `json:"below,omitempty" pb:"2"`
 	Above   *Mapping `json:"above,omitempty" pb:"3"`
-	// What names the variable at the address, or whose stack it is.
-	What string `json:"what,omitempty" pb:"4"`
+	// Description names the variable at the address, or the thread whose stack it is.
+	Description string `json:"description,omitempty" pb:"4"`
 }
 
 // Mapping is a range of the target's memory, [Low, High).
@@ -144,11 +144,11 @@ type Mapping struct {
 // Abort is what is known of a program that was ended by a call of abort.
 type Abort struct {
 	Thread int `json:"thread" pb:"1"` // LWP
-	// By is who ended it: a runtime, the C library, the C++ library; missing for the
+	// Component is the part that ended it: a runtime, the C library, the C++ library; missing for the
 	// program itself.
-	By        string `json:"by,omitempty" pb:"2"`
-	Message   string `json:"message,omitempty" pb:"3"`    // what that said
-	MessageBy string `json:"message_by,omitempty" pb:"4"` // where it was found
+	Component     string `json:"component,omitempty" pb:"2"`
+	Message       string `json:"message,omitempty" pb:"3"`        // what that said
+	MessageSource string `json:"message_source,omitempty" pb:"4"` // where it was found
 	// That called abort, or the function of the C++ library that did.
 	Caller Frame  `json:"caller" pb:"5"`
 	Call   string `json:"call,omitempty" pb:"6"` // that function, if it is the C++ library's
@@ -173,29 +173,29 @@ type Exception struct {
 	// Type is the name of its type; missing if it is not one of C++.
 	Type string `json:"type,omitempty" pb:"1"`
 	// Language is its class as the unwinder has it, if it is not one of C++.
-	Language string `json:"language,omitempty" pb:"2"`
-	What     string `json:"what,omitempty" pb:"3"`    // what it says of itself, or its value
-	WhatBy   string `json:"what_by,omitempty" pb:"4"` // how that is known
-	Thrown   Thrown `json:"thrown" pb:"5"`
-	Left     Left   `json:"left" pb:"6"`
+	Language   string   `json:"language,omitempty" pb:"2"`
+	What       string   `json:"what,omitempty" pb:"3"`        // what it says of itself, or its value
+	WhatSource string   `json:"what_source,omitempty" pb:"4"` // how that is known
+	Thrown     Thrown   `json:"thrown" pb:"5"`
+	Boundary   Boundary `json:"boundary" pb:"6"`
 }
 
 // Thrown is where an exception comes from.
 type Thrown struct {
-	At    *Frame `json:"at,omitempty" pb:"1"`    // missing if functions in between have ended since
-	By    string `json:"by,omitempty" pb:"2"`    // how that is known
-	Again bool   `json:"again,omitempty" pb:"3"` // it was caught before, and thrown again
-	// Maybe are the places that may have thrown it, if it is not known which of them did.
-	Maybe  []Frame `json:"maybe,omitempty" pb:"4"`
-	Passed *Frame  `json:"passed,omitempty" pb:"5"` // the last function that it is known to have left
+	Frame    *Frame `json:"frame,omitempty" pb:"1"`    // missing if functions in between have ended since
+	Source   string `json:"source,omitempty" pb:"2"`   // how that is known
+	Rethrown bool   `json:"rethrown,omitempty" pb:"3"` // it was caught before, and thrown again
+	// Candidates are the places that may have thrown it, if it is not known which of them did.
+	Candidates []Frame `json:"candidates,omitempty" pb:"4"`
+	Unwound    *Frame  `json:"unwound,omitempty" pb:"5"` // the last function that it is known to have left
 }
 
-// Left is what an exception may not leave.
-type Left struct {
-	All       bool   `json:"all,omitempty" pb:"1"`       // no function on the stack stops it
-	At        *Frame `json:"at,omitempty" pb:"2"`        // the function that it may not leave
-	By        string `json:"by,omitempty" pb:"3"`        // how that is known
-	Unsure    bool   `json:"unsure,omitempty" pb:"4"`    // it may be a function further in
+// Boundary is the function or construct that an exception may not leave.
+type Boundary struct {
+	Uncaught  bool   `json:"uncaught,omitempty" pb:"1"`  // no function on the stack stops it
+	Frame     *Frame `json:"frame,omitempty" pb:"2"`     // the function that it may not leave
+	Source    string `json:"source,omitempty" pb:"3"`    // how that is known
+	Uncertain bool   `json:"uncertain,omitempty" pb:"4"` // it may be a function further in
 	Construct bool   `json:"construct,omitempty" pb:"5"` // the function calls a runtime: it may be a construct in it
 	Region    ID     `json:"region,omitempty" pb:"6"`    // that it would have left
 	Task      ID     `json:"task,omitempty" pb:"7"`      // an explicit one that it would have left

@@ -2,11 +2,11 @@ package picture
 
 // Rank is the place of a process in an MPI job, by its environment.
 type Rank struct {
-	Rank int    `json:"rank" pb:"1" schema:"min=0"`
-	Size int    `json:"size,omitempty" pb:"2" schema:"min=1"` // of the job; missing if the environment does not tell
-	Job  string `json:"job,omitempty" pb:"3"`                 // as its launcher calls it
-	Host string `json:"host,omitempty" pb:"4"`                // of the process
-	From string `json:"from" pb:"5"`                          // the variables that tell
+	Rank   int    `json:"rank" pb:"1" schema:"min=0"`
+	Size   int    `json:"size,omitempty" pb:"2" schema:"min=1"` // of the job; missing if the environment does not tell
+	Job    string `json:"job,omitempty" pb:"3"`                 // as its launcher calls it
+	Host   string `json:"host,omitempty" pb:"4"`                // of the process
+	Source string `json:"source" pb:"5"`                        // the variables that tell
 }
 
 // MPICall is the routine of MPI that a thread is in, and its arguments as far as registers,

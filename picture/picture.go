@@ -20,14 +20,14 @@ import (
 
 // Schema names the version of the JSON form of a Picture. The number before the
 // point changes when a consumer of the former version would break.
-const Schema = SchemaName + "/2.0"
+const Schema = SchemaName + "/3.0"
 
 // SchemaName is the part of Schema that all versions have.
 const SchemaName = "ompd-inspect/picture"
 
 // Picture is everything that was asked for of a target.
 type Picture struct {
-	// Version of the JSON form, such as ompd-inspect/picture/2.0.
+	// Version of the JSON form, such as ompd-inspect/picture/3.0.
 	Schema string `json:"schema" pb:"1" schema:"const=Schema"`
 	Target Target `json:"target" pb:"2"`
 	// Verdicts say what is wrong, if something is; the worst first.
@@ -48,9 +48,9 @@ type Picture struct {
 	// Facts are what the verdicts were drawn from.
 	Facts    *Facts   `json:"facts,omitempty" pb:"15"`
 	Warnings []string `json:"warnings,omitempty" pb:"12"`
-	// Unreached are parts that are not complete as the budget of the look was spent:
+	// Incomplete are parts that are not complete as the budget of the look was spent:
 	// threads, regions, tasks, verdicts. A warning says what to do.
-	Unreached []string `json:"unreached,omitempty" pb:"14" schema:"enum=threads|regions|tasks|verdicts"`
+	Incomplete []string `json:"incomplete,omitempty" pb:"14" schema:"enum=threads|regions|tasks|verdicts"`
 }
 
 // Target says what was looked at.
@@ -102,9 +102,9 @@ type Pause struct {
 
 // Standstill is a time in which a process made no progress.
 type Standstill struct {
-	Seconds float64 `json:"seconds" pb:"1" schema:"min=0"`
-	Outside bool    `json:"outside,omitempty" pb:"3"` // a thread waits for what another process may do
-	Spun    []Spin  `json:"spun,omitempty" pb:"2"`    // threads that used processors, and came nowhere
+	Seconds      float64 `json:"seconds" pb:"1" schema:"min=0"`
+	WaitsOutside bool    `json:"waits_outside,omitempty" pb:"3"` // a thread waits for what another process may do
+	Spinning     []Spin  `json:"spinning,omitempty" pb:"2"`      // threads that used processors, and came nowhere
 }
 
 // Spin is what a thread used without getting on.

@@ -1,7 +1,7 @@
 package picture
 
 // ProcessSchema names the version of the JSON form of Processes.
-const ProcessSchema = "ompd-inspect/ps/1.0"
+const ProcessSchema = "ompd-inspect/ps/2.0"
 
 // Processes are the processes of a machine that have an OpenMP runtime loaded.
 type Processes struct {
@@ -10,8 +10,8 @@ type Processes struct {
 	// Hidden is the number of processes that could not be looked at for lack
 	// of permission.
 	Hidden int `json:"hidden" schema:"min=0"`
-	// HiddenBecause is why that is for one of them, and what to type.
-	HiddenBecause string `json:"hidden_because,omitempty"`
+	// HiddenReason is the reason for one of them, and the command to type.
+	HiddenReason string `json:"hidden_reason,omitempty"`
 }
 
 // Process is one of them.

@@ -24,13 +24,13 @@ type Event struct {
 	Code int   `json:"code" pb:"4"` // ompt_callbacks_t, or one of the recorder's own from 64
 	// Of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
 	Name     string `json:"event" pb:"5"`
-	Says     string `json:"says" pb:"6"`               // in words, such as: acquires lock journal
+	Text     string `json:"text" pb:"6"`               // in words, such as: acquires lock journal
 	Kind     int    `json:"kind,omitempty" pb:"7"`     // as docs/recorder.md has it for the code
 	Endpoint int    `json:"endpoint,omitempty" pb:"8"` // 1 begin, 2 end, 3 both at once
 	Value    int    `json:"value,omitempty" pb:"9"`
 	// Where the program called the runtime, if that is known.
 	PC     *Hex   `json:"pc,omitempty" pb:"10"`
-	At     *Frame `json:"at,omitempty" pb:"11"`
+	Frame  *Frame `json:"frame,omitempty" pb:"11"`
 	Region string `json:"region,omitempty" pb:"12"` // ids of the region and the task that it is about
 	Task   string `json:"task,omitempty" pb:"13"`
 	Lock   *Hex   `json:"lock,omitempty" pb:"14"` // wait id
@@ -48,8 +48,8 @@ type Statistics struct {
 
 // Statistic is one construct at one place. Times are nanoseconds, those of all threads together.
 type Statistic struct {
-	Says    string `json:"says" pb:"1"`
-	At      *Frame `json:"at,omitempty" pb:"2"`
+	Text    string `json:"text" pb:"1"`
+	Frame   *Frame `json:"frame,omitempty" pb:"2"`
 	Lock    *Hex   `json:"lock,omitempty" pb:"3"` // wait id of the lock
 	Count   int    `json:"count" pb:"4"`
 	Open    int    `json:"open,omitempty" pb:"5"` // that had not ended

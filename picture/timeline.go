@@ -38,9 +38,9 @@ type TimelineSpan struct {
 // Activity is what a thread does at a moment: the innermost construct that it is in.
 type Activity struct {
 	// work, task, barrier, task_wait, lock_wait, lock, device or idle.
-	Kind ActivityKind `json:"kind" pb:"1"`
-	Says string       `json:"says" pb:"2"`
-	At   *Frame       `json:"at,omitempty" pb:"3"`
+	Kind  ActivityKind `json:"kind" pb:"1"`
+	Text  string       `json:"text" pb:"2"`
+	Frame *Frame       `json:"frame,omitempty" pb:"3"`
 }
 
 // ActivityKind is a kind of what threads do.

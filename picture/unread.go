@@ -56,7 +56,7 @@ func (p *Picture) Undecided() string {
 	}) {
 		return ""
 	}
-	if slices.Contains(p.Unreached, "verdicts") {
+	if slices.Contains(p.Incomplete, "verdicts") {
 		return "the time was spent before a verdict could be drawn"
 	}
 	n := 0

@@ -15,8 +15,8 @@ type Verdict struct {
 	Fix         string   `json:"fix,omitempty" pb:"8"`                    // what to change, or what to type next
 
 	Cycle []CycleStep `json:"cycle,omitempty" pb:"9"` // of a deadlock, each waits for the next, the last for the first
-	// Behind are LWPs that are not part of the hang and wait for it.
-	Behind  []int `json:"behind,omitempty" pb:"10" schema:"min=1"`
+	// Waiting are LWPs that are not part of the hang and wait for it.
+	Waiting []int `json:"waiting,omitempty" pb:"10" schema:"min=1"`
 	Arrived *int  `json:"arrived,omitempty" pb:"11" schema:"min=0"` // of a barrier
 	// Of a barrier, or of the region in question.
 	TeamSize *int            `json:"team_size,omitempty" pb:"12" schema:"min=1"`
@@ -32,10 +32,10 @@ type CycleStep struct {
 	HeldBy       int        `json:"held_by" pb:"3" schema:"min=1"` // LWP of the thread that must go on first
 	HeldEvidence string     `json:"held_evidence" pb:"4"`          // how that is known
 	HeldAt       *Frame     `json:"held_at,omitempty" pb:"5"`      // where HeldBy took it
-	// Releases is set if HeldBy has not acquired it, but may release it: HeldAt is where.
-	Releases bool        `json:"releases,omitempty" pb:"8"`
-	Frames   []Frame     `json:"frames,omitempty" pb:"6"` // user stack of Thread
-	Place    *ThreadSpot `json:"place,omitempty" pb:"7"`
+	// MayRelease is set if HeldBy has not acquired it, but may release it: HeldAt is where.
+	MayRelease bool        `json:"may_release,omitempty" pb:"8"`
+	Frames     []Frame     `json:"frames,omitempty" pb:"6"` // user stack of Thread
+	Place      *ThreadSpot `json:"place,omitempty" pb:"7"`
 }
 
 // ThreadSpot is a thread's number in its team.

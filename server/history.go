@@ -143,20 +143,20 @@ func (t *teller) message(th *trace.Thread, e *trace.Event) (*ompdv1.Event, error
 	told := t.Event(th, e)
 	m := &ompdv1.Event{
 		Time: told.Time, Ago: told.Ago, Lwp: int64(told.LWP), Code: int64(told.Code), Event: told.Name,
-		Says: strings.ToValidUTF8(told.Says, "\uFFFD"), Kind: int64(told.Kind), Endpoint: int64(told.Endpoint),
+		Text: strings.ToValidUTF8(told.Text, "\uFFFD"), Kind: int64(told.Kind), Endpoint: int64(told.Endpoint),
 		Value: int64(told.Value), Pc: (*uint64)(told.PC), Region: told.Region, Task: told.Task,
 		Lock: (*uint64)(told.Lock),
 	}
-	if told.At == nil {
+	if told.Frame == nil {
 		return m, nil
 	}
-	m.At = t.frames[told.At]
-	if m.At != nil {
+	m.Frame = t.frames[told.Frame]
+	if m.Frame != nil {
 		return m, nil
 	}
-	m.At = new(ompdv1.Frame)
+	m.Frame = new(ompdv1.Frame)
 	if len(t.frames) < session.PlacesMax {
-		t.frames[told.At] = m.At
+		t.frames[told.Frame] = m.Frame
 	}
-	return m, wire.Pack(told.At, m.At)
+	return m, wire.Pack(told.Frame, m.Frame)
 }

@@ -37,5 +37,5 @@ func (s *inspection) FindProcesses(req *ompdv1.FindProcessesRequest,
 			return err
 		}
 	}
-	return stream.Send(&ompdv1.FindProcessesResponse{Hidden: hidden, HiddenBecause: found.HiddenBecause})
+	return stream.Send(&ompdv1.FindProcessesResponse{Hidden: hidden, HiddenReason: found.HiddenReason})
 }

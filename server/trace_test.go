@@ -111,7 +111,7 @@ func ordered(t *testing.T, list []*ompdv1.Event, all bool) {
 		if all {
 			of = 0
 		}
-		if e.GetTime() < last[of] || e.GetSays() == "" || e.GetEvent() == "" {
+		if e.GetTime() < last[of] || e.GetText() == "" || e.GetEvent() == "" {
 			t.Errorf("event %d of %d: %v", i, len(list), e)
 			return
 		}
@@ -147,7 +147,7 @@ func TestTrace(t *testing.T) {
 		lwps, places := map[int64]bool{}, 0
 		for _, e := range all {
 			lwps[e.GetLwp()] = true
-			if e.GetAt().GetFile() != "" && e.GetPc() != 0 {
+			if e.GetFrame().GetFile() != "" && e.GetPc() != 0 {
 				places++
 			}
 		}

@@ -41,11 +41,11 @@ func TestHeld(t *testing.T) {
 	defer target.Close()
 	q := session.Report()
 	q.Budget = 10 * time.Minute
-	if pic := look(t, target, q); len(pic.Unreached) > 0 {
-		t.Errorf("with 6 s, %v is not reached", pic.Unreached)
+	if pic := look(t, target, q); len(pic.Incomplete) > 0 {
+		t.Errorf("with 6 s, %v is not reached", pic.Incomplete)
 	}
 	q.Budget = 100 * time.Millisecond
-	if pic := look(t, target, q); !slices.Contains(pic.Unreached, "verdicts") {
-		t.Errorf("all was read in 1 ms but %v", pic.Unreached)
+	if pic := look(t, target, q); !slices.Contains(pic.Incomplete, "verdicts") {
+		t.Errorf("all was read in 1 ms but %v", pic.Incomplete)
 	}
 }

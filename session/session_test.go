@@ -46,20 +46,20 @@ func TestBudget(t *testing.T) {
 	q := session.Report()
 	q.Budget = 0
 	whole := look(t, target, q)
-	if len(whole.Verdicts) == 0 || len(whole.Unreached) != 0 {
-		t.Fatalf("without a budget: %d verdicts, unreached %q", len(whole.Verdicts), whole.Unreached)
+	if len(whole.Verdicts) == 0 || len(whole.Incomplete) != 0 {
+		t.Fatalf("without a budget: %d verdicts, unreached %q", len(whole.Verdicts), whole.Incomplete)
 	}
 	cut := 0
 	for q.Budget = 1; q.Budget < time.Hour; q.Budget *= 4 {
 		pic := look(t, target, q)
-		spent := slices.Contains(pic.Unreached, "verdicts")
+		spent := slices.Contains(pic.Incomplete, "verdicts")
 		said := slices.ContainsFunc(pic.Warnings, func(w string) bool { return strings.Contains(w, "--budget") })
 		if spent {
 			cut++
 		}
 		if len(pic.Threads) != len(whole.Threads) || said != spent || spent != (len(pic.Verdicts) == 0) {
 			t.Errorf("%v: %d threads, want %d; unreached %q, %d verdicts, warnings %q",
-				q.Budget, len(pic.Threads), len(whole.Threads), pic.Unreached, len(pic.Verdicts), pic.Warnings)
+				q.Budget, len(pic.Threads), len(whole.Threads), pic.Incomplete, len(pic.Verdicts), pic.Warnings)
 		}
 	}
 	if cut < 5 { // up to 256 ns nobody can look

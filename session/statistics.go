@@ -20,11 +20,12 @@ func alike(rows []picture.Statistic) []picture.Statistic {
 	at := map[rowPlace]int{}
 	out := rows[:0]
 	for _, r := range rows {
-		if r.At == nil || r.At.Line == 0 {
+		if r.Frame == nil || r.Frame.Line == 0 {
 			out = append(out, r)
 			continue
 		}
-		key := rowPlace{says: r.Says, function: r.At.Function, file: r.At.File, in: r.At.In, line: r.At.Line}
+		key := rowPlace{says: r.Text, function: r.Frame.Function, file: r.Frame.File, in: r.Frame.In,
+			line: r.Frame.Line}
 		if r.Lock != nil {
 			key.lock = *r.Lock
 		}

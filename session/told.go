@@ -101,8 +101,8 @@ func (h *History) Teller(rec *trace.Recording, name func(*trace.Event) string) *
 func (t *Teller) Event(th *trace.Thread, e *trace.Event) picture.Event {
 	out := picture.Event{
 		Time: t.rec.Clock.Monotonic(e.Time), Ago: t.rec.Clock.Between(e.Time, t.now).Nanoseconds(),
-		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: t.name(e), Says: t.words.Phrase(e), Kind: int(e.Kind),
-		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), At: t.place(e.PC),
+		LWP: int(th.LWPOf(e)), Code: int(e.Code), Name: t.name(e), Text: t.words.Phrase(e), Kind: int(e.Kind),
+		Endpoint: int(e.Endpoint), Value: int(e.Value), PC: picture.Address(e.PC), Frame: t.place(e.PC),
 		Lock: picture.Address(e.Lock()),
 	}
 	if e.Region != 0 {
@@ -175,8 +175,8 @@ func (t *Teller) place(pc uint64) *picture.Frame {
 // past is an event of which little is known, at a time and a place.
 func (t *Teller) past(e *trace.Event, at, pc uint64) picture.PastEvent {
 	return picture.PastEvent{
-		Says: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Between(at, t.now)), t.since),
-		Lock: picture.Address(e.Lock()), At: t.place(pc),
+		Text: t.words.Mutex(e), When: fmt.Sprintf("%v %s", trace.Elapsed(t.rec.Clock.Between(at, t.now)), t.since),
+		Lock: picture.Address(e.Lock()), Frame: t.place(pc),
 	}
 }
 
@@ -229,7 +229,7 @@ func (h *History) onlyTests(pc uint64) bool { return h.lockCall(pc) == inspect.L
 // row is a row of statistics with its names.
 func (t *Teller) row(r *analyze.Row) picture.Statistic {
 	out := picture.Statistic{
-		Says: analyze.Title(r.What, r.Kind, r.Lock, t.words), At: t.place(r.PC), Lock: picture.Address(r.Lock),
+		Text: analyze.Title(r.What, r.Kind, r.Lock, t.words), Frame: t.place(r.PC), Lock: picture.Address(r.Lock),
 		Count: r.Count, Open: r.Open, Threads: r.Threads, Total: r.Total.Nanoseconds(), Longest: r.Max.Nanoseconds(),
 		Waited: r.Wait.Nanoseconds(), Barriers: r.Barriers,
 		Imbalance: r.Imbalance.Nanoseconds(), Last: int(r.Late.LWP), LastCount: r.Late.Count,

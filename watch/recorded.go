@@ -20,7 +20,7 @@ func (c *Change) recorded(before, now map[int]int64) {
 	if before == nil || now == nil {
 		return
 	}
-	c.Recorded = &Recorded{}
+	c.Recorded = &RecordedChange{}
 	for i := range c.Threads {
 		t := &c.Threads[i]
 		was, had := before[t.LWP]

@@ -26,8 +26,8 @@ func TestRecorded(t *testing.T) {
 		s.Conclude()
 	}
 	first, last, all := s.changes[0].Recorded, s.Last().Change, s.Last().Result
-	right := *first == Recorded{1000, 500} && *last.Recorded == Recorded{400, 200}
-	if !right || *all.Recorded != (Recorded{1000, 250}) {
+	right := *first == RecordedChange{1000, 500} && *last.Recorded == RecordedChange{400, 200}
+	if !right || *all.Recorded != (RecordedChange{1000, 250}) {
 		t.Errorf("%+v, %+v, %+v", first, last.Recorded, all.Recorded)
 	}
 	for _, th := range last.Threads {
@@ -57,7 +57,7 @@ func checkSteps(t *testing.T) {
 		s.Rest(total)
 	}
 	if first, last := s.changes[0], s.changes[1]; first.Verdict != Stuck || last.Verdict != Progress ||
-		last.Threads[0].Did != Moved || last.Reason != "1 thread made progress: events of 1" {
+		last.Threads[0].Activity != Moved || last.Reason != "1 thread made progress: events of 1" {
 		t.Errorf("%+v, then %+v", first, last)
 	}
 }

@@ -35,19 +35,19 @@ func Since(before, now *picture.Trace, elapsed time.Duration, use []Use) *Change
 	for lwp, at := range now.Threads {
 		old, had := before.Threads[lwp]
 		if !had {
-			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Did: New, Aside: aside(&at)})
+			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Activity: New, Ignored: aside(&at)})
 			continue
 		}
 		d := threadSince(&old, &at, used[lwp], elapsed)
 		d.LWP = lwp
 		d.outside = d.outside || now.Handled && at.Spins != nil && !at.Inside // a handler of a signal may end that
 		watchdog := waiting && at.Role == picture.RoleNone && !at.Hidden && d.CPU < busyShare*c.Seconds
-		d.Aside = aside(&at) && aside(&old) || watchdog
+		d.Ignored = aside(&at) && aside(&old) || watchdog
 		c.Threads = append(c.Threads, d)
 	}
 	for lwp, old := range before.Threads {
 		if _, there := now.Threads[lwp]; !there {
-			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Did: Ended, Aside: aside(&old)})
+			c.Threads = append(c.Threads, ThreadChange{LWP: lwp, Activity: Ended, Ignored: aside(&old)})
 		}
 	}
 	slices.SortFunc(c.Threads, func(a, b ThreadChange) int { return a.LWP - b.LWP })
@@ -77,22 +77,22 @@ func allWait(now *picture.Trace) bool {
 
 // threadSince returns what a thread did between two traces.
 func threadSince(old, now *picture.ThreadTrace, use Use, elapsed time.Duration) ThreadChange {
-	d := ThreadChange{CPU: use.CPU.Seconds(), Did: Still, Moved: movedSince(old, now)}
+	d := ThreadChange{CPU: use.CPU.Seconds(), Activity: Still, Changed: movedSince(old, now)}
 	if use.GotOn {
-		d.Moved = append(d.Moved, "events")
+		d.Changed = append(d.Changed, "events")
 	}
 	polls := now.Timed && old.Timed && use.CPU.Seconds() < busyShare*elapsed.Seconds() // it only looks now and then
 	ran := !polls && (use.CPU >= tick || use.Switches > ownSwitches)
 	spins := !polls && now.Spins != nil && old.Spins != nil // at each place of the loop, though it got no processor
 	d.outside = now.Outside || now.Timed && now.Spins == nil
 	switch {
-	case len(d.Moved) > 0:
-		d.Did = Moved
+	case len(d.Changed) > 0:
+		d.Activity = Moved
 	case spins, ran && counted(old) && counted(now):
-		d.Did = Spun
+		d.Activity = Spun
 	case ran:
 		seen := now.Known && old.Known
-		d.Did, d.computes, d.unseen = Ran, seen && !now.Blocked && !waits(now), !seen
+		d.Activity, d.computes, d.unseen = Ran, seen && !now.Blocked && !waits(now), !seen
 	default:
 		d.starved = !rests(now) || use.Runnable && !polls
 	}
@@ -147,10 +147,10 @@ func rests(t *picture.ThreadTrace) bool {
 func (c *Change) judge() {
 	count, starved, computing, unseen, outside := map[string]int{}, 0, 0, 0, 0
 	for _, t := range c.Threads {
-		if t.Aside {
+		if t.Ignored {
 			continue
 		}
-		count[t.Did]++
+		count[t.Activity]++
 		starved += one(t.starved)
 		computing += one(t.computes)
 		unseen += one(t.unseen)
@@ -210,8 +210,8 @@ func verbWait(n int) string {
 func (c *Change) progress(count map[string]int) string {
 	what := map[string]int{}
 	for _, t := range c.Threads {
-		for _, m := range t.Moved {
-			if !t.Aside {
+		for _, m := range t.Changed {
+			if !t.Ignored {
 				what[m]++
 			}
 		}
@@ -263,16 +263,17 @@ func (c *Change) Raise(part *Change) {
 			if p.LWP != t.LWP {
 				continue
 			}
-			for _, m := range p.Moved {
-				if !slices.Contains(t.Moved, m) {
-					t.Moved = append(t.Moved, m)
+			for _, m := range p.Changed {
+				if !slices.Contains(t.Changed, m) {
+					t.Changed = append(t.Changed, m)
 				}
 			}
-			if did := []string{Still, Spun, Ran, Moved}; slices.Index(did, p.Did) > slices.Index(did, t.Did) &&
-				slices.Contains(did, t.Did) {
-				t.Did = p.Did
+			if did := []string{Still, Spun, Ran, Moved}; slices.Index(did, p.Activity) > slices.Index(did,
+				t.Activity) &&
+				slices.Contains(did, t.Activity) {
+				t.Activity = p.Activity
 			}
-			t.Aside = t.Aside && p.Aside
+			t.Ignored = t.Ignored && p.Ignored
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // Schema names the version of the JSON form of a Look.
-const Schema = "ompd-inspect/watch/1.0"
+const Schema = "ompd-inspect/watch/2.0"
 
 // Look is one of several looks at a process.
 type Look struct {
-	Schema  string           `json:"schema" pb:"1" schema:"const=Schema"`        // of the JSON form
-	Number  int              `json:"look" pb:"2" schema:"min=1"`            // from 1
+	Schema  string           `json:"schema" pb:"1" schema:"const=Schema"`   // of the JSON form
+	Number  int              `json:"number" pb:"2" schema:"min=1"`          // from 1
 	Time    string           `json:"time" pb:"3" schema:"format=date-time"` // RFC 3339
 	Seconds float64          `json:"seconds" pb:"4" schema:"min=0"`         // since the first look
 	Picture *picture.Picture `json:"picture" pb:"5"`
@@ -43,13 +43,11 @@ type Change struct {
 	Regions Turnover       `json:"regions" pb:"5"`
 	Tasks   Turnover       `json:"tasks" pb:"6"` // of those that the pictures hold
 	// Recorded is what a program with the recorder has recorded in between.
-	Recorded *Recorded `json:"recorded,omitempty" pb:"7"`
+	Recorded *RecordedChange `json:"recorded,omitempty" pb:"7"`
 }
 
-// Recorded counts records of the recorder: an event is one, some are several.
-//
-//contract:message RecordedChange
-type Recorded struct {
+// RecordedChange counts records of the recorder: an event is one, some are several.
+type RecordedChange struct {
 	Records   int64   `json:"records" pb:"1" schema:"min=0"` // of the threads that were there at both looks
 	PerSecond float64 `json:"per_second" pb:"2" schema:"min=0"`
 }
@@ -75,16 +73,16 @@ const (
 type ThreadChange struct {
 	LWP int `json:"lwp" pb:"1" schema:"min=1"`
 	// Such as moved, spun, still, ran, new or ended.
-	Did string `json:"did" pb:"2" schema:"enum=moved|spun|still|ran|new|ended"`
+	Activity string `json:"activity" pb:"2" schema:"enum=moved|spun|still|ran|new|ended"`
 	// What is different: stack, memory, a counter, …
-	Moved []string `json:"moved,omitempty" pb:"3"`
-	CPU   float64  `json:"cpu_seconds" pb:"4" schema:"min=0"` // processor time
+	Changed []string `json:"changed,omitempty" pb:"3"`
+	CPU     float64  `json:"cpu_seconds" pb:"4" schema:"min=0"` // processor time
 	// Records are those that it has written, if the program has the recorder.
 	Records int64 `json:"records,omitempty" pb:"6" schema:"min=0"`
-	// Aside tells that the thread does not count: it is idle in the runtime's
+	// Ignored is set if the thread does not count: it is idle in the runtime's
 	// pool, a helper, or no thread of OpenMP that does little beside those
 	// that wait.
-	Aside bool `json:"aside,omitempty" pb:"5"`
+	Ignored bool `json:"ignored,omitempty" pb:"5"`
 
 	starved  bool // it had something to do, and got no processor for it
 	computes bool // it ran in the program's own code, and is not proven to wait there

@@ -95,7 +95,7 @@ func TestVerdicts(t *testing.T) {
 		a, b := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.before}},
 			&picture.Trace{Threads: map[int]picture.ThreadTrace{1: c.now}}
 		got := Since(a, b, time.Second, []Use{c.use})
-		if got.Verdict != c.want || len(got.Threads) != 1 || got.Threads[0].Did != c.did || got.Reason == "" {
+		if got.Verdict != c.want || len(got.Threads) != 1 || got.Threads[0].Activity != c.did || got.Reason == "" {
 			t.Errorf("%s: %+v, want %s, %s", c.name, got, c.want, c.did)
 		}
 	}
@@ -105,7 +105,7 @@ func TestVerdicts(t *testing.T) {
 func TestHandled(t *testing.T) {
 	a := &picture.Trace{Threads: map[int]picture.ThreadTrace{1: polling}, Handled: true}
 	got := Since(a, a, time.Second, []Use{{LWP: 1, CPU: time.Second}})
-	if got.Verdict != Stuck || got.Threads[0].Did != Spun || !strings.Contains(got.Reason, "a signal") {
+	if got.Verdict != Stuck || got.Threads[0].Activity != Spun || !strings.Contains(got.Reason, "a signal") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -144,7 +144,7 @@ func TestTurnover(t *testing.T) {
 	}
 	var did []string
 	for _, th := range got.Threads {
-		did = append(did, th.Did)
+		did = append(did, th.Activity)
 	}
 	if strings.Join(did, " ") != "still ended new" {
 		t.Errorf("threads: %v", did)
@@ -157,8 +157,8 @@ func TestTurnover(t *testing.T) {
 		func(p *picture.ThreadTrace) { p.Task = "0x1" }), 2: waiting}, Regions: a.Regions, Tasks: a.Tasks}
 	whole.Raise(Since(a, there, time.Second, nil))
 	whole.Raise(Since(there, a, time.Second, nil))
-	if whole.Verdict != Progress || whole.Threads[0].Did != Moved || whole.Threads[1].Did != Still ||
-		!slices.Equal(whole.Threads[0].Moved, []string{"task"}) {
+	if whole.Verdict != Progress || whole.Threads[0].Activity != Moved || whole.Threads[1].Activity != Still ||
+		!slices.Equal(whole.Threads[0].Changed, []string{"task"}) {
 		t.Errorf("%+v", whole)
 	}
 }

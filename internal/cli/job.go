@@ -163,7 +163,7 @@ func (a *jobRun) job(ctx context.Context, args []string, o *jobOptions) error {
 		return noRank(s, r, err)
 	}
 	if err != nil {
-		r.Missing = append(r.Missing, job.Lost{Why: err.Error()})
+		r.Missing = append(r.Missing, job.Lost{Reason: err.Error()})
 	}
 	if o.watch {
 		return a.printProgress(r, s.next())
@@ -178,7 +178,7 @@ func noRank(s jobSource, r *job.Report, err error) error {
 		return err
 	case len(r.Missing) > 0:
 		return fmt.Errorf("no rank of %s could be read: %s: %s", s.name(), cmp.Or(r.Missing[0].Host, "it"),
-			r.Missing[0].Why)
+			r.Missing[0].Reason)
 	}
 	return fmt.Errorf("no rank of %s was found: a rank is a process of this user with a variable of MPI in its "+
 		"environment, such as PMI_RANK; `ompd-inspect ps` shows the processes of this machine", s.name())

@@ -64,7 +64,7 @@ func processes(ctx context.Context, sample time.Duration) (*picture.Processes, e
 	}
 	list := &picture.Processes{Schema: picture.ProcessSchema, Processes: []picture.Process{}, Hidden: hidden.Count}
 	if hidden.Err != nil {
-		list.HiddenBecause = hidden.Err.Error()
+		list.HiddenReason = hidden.Err.Error()
 	}
 	for _, c := range found {
 		list.Processes = append(list.Processes, known.process(c))

@@ -203,12 +203,12 @@ func standsForEver(t *picture.Trace) bool {
 
 // standstill is what the threads did since there was no progress.
 func (b *beat) standstill(d time.Duration) *picture.Standstill {
-	s := &picture.Standstill{Seconds: d.Seconds(), Outside: b.outside}
+	s := &picture.Standstill{Seconds: d.Seconds(), WaitsOutside: b.outside}
 	for _, lwp := range slices.Sorted(maps.Keys(b.spun)) {
 		if b.spun[lwp] < spunShare*s.Seconds {
 			continue // it looked now and then whether it may go on
 		}
-		s.Spun = append(s.Spun, picture.Spin{LWP: lwp, CPUSeconds: b.spun[lwp]})
+		s.Spinning = append(s.Spinning, picture.Spin{LWP: lwp, CPUSeconds: b.spun[lwp]})
 	}
 	return s
 }
@@ -281,7 +281,7 @@ func (b *beat) add(before *beat, trace *picture.Trace, use []watch.Use) {
 	b.since, b.spun = before.since, before.spun
 	b.outside = b.outside || before.outside // it may have been woken, and not have got on yet
 	for _, t := range c.Threads {
-		if t.Did == watch.Spun && !t.Aside {
+		if t.Activity == watch.Spun && !t.Ignored {
 			b.spun[t.LWP] += t.CPU
 		}
 	}

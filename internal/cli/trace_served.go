@@ -141,16 +141,16 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 			continue
 		}
 		if s.named {
-			e.Says = e.Name
+			e.Text = e.Name
 		}
 		pc := uint64(0)
-		if e.PC != nil && e.At != nil {
+		if e.PC != nil && e.Frame != nil {
 			if pc = uint64(*e.PC); len(s.places) >= session.PlacesMax {
 				clear(s.places)
 			}
-			s.places[pc] = *e.At
+			s.places[pc] = *e.Frame
 		}
-		s.p.Event(time.Duration(e.Ago), uint32(e.LWP), []byte(e.Says), pc)
+		s.p.Event(time.Duration(e.Ago), uint32(e.LWP), []byte(e.Text), pc)
 	}
 	if s.p == nil {
 		return nil
@@ -161,7 +161,7 @@ func (s *servedTrace) print(list []*ompdv1.Event) error {
 // lineOf is an event as a line of JSON.
 func lineOf(e *picture.Event) export.Line {
 	out := export.Line{
-		Time: e.Time, LWP: uint32(e.LWP), Name: e.Name, Says: e.Says, Kind: uint8(e.Kind),
+		Time: e.Time, LWP: uint32(e.LWP), Name: e.Name, Text: e.Text, Kind: uint8(e.Kind),
 		Endpoint: uint8(e.Endpoint), Value: uint32(e.Value), Region: e.Region, Task: e.Task,
 	}
 	if e.PC != nil {
@@ -170,7 +170,7 @@ func lineOf(e *picture.Event) export.Line {
 	if e.Lock != nil {
 		out.Lock = fmt.Sprintf("%#x", uint64(*e.Lock))
 	}
-	if at := e.At; at != nil {
+	if at := e.Frame; at != nil {
 		if out.Function, out.File, out.Line = at.Function, at.File, at.Line; at.In != "" {
 			out.Function = at.In
 		}

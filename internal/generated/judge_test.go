@@ -244,7 +244,7 @@ func (j judge) explained() {
 			said = append(said, fmt.Sprintf("%s (%s): %s %v", v.Kind, v.Certainty, v.Summary, v.Threads))
 			named := v.Threads
 			if strings.Contains(v.Explanation, " Or the cause is ") {
-				named = append(named, v.Behind...)
+				named = append(named, v.Waiting...)
 			}
 			if slices.ContainsFunc(named, func(lwp int) bool { return slices.Contains(root, lwp) }) {
 				j.steps(v)

@@ -227,10 +227,10 @@ func (s *seen) movement(a *session.Answer, used []watch.Use) job.Movement {
 	}
 	ran := false
 	for _, t := range c.Threads {
-		if t.Aside || !own(t.LWP) {
+		if t.Ignored || !own(t.LWP) {
 			continue
 		}
-		switch t.Did {
+		switch t.Activity {
 		case watch.Moved, watch.New:
 			return job.Moved
 		case watch.Ran:

@@ -22,7 +22,7 @@ func Breakpoints(p *Printer, b *picture.Breakpoints, sites bool) {
 			if l.Address != nil {
 				found++
 			}
-			if l.How == equivalent || l.Name == "ompd_dll_locations_valid" { // which are active always
+			if l.Source == equivalent || l.Name == "ompd_dll_locations_valid" { // which are active always
 				continue
 			}
 			named = named || l.Address != nil
@@ -56,7 +56,7 @@ func locationsOf(b *picture.Breakpoints, id string) []picture.Breakpoint {
 func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
 	t := &table{head: []string{"NAME", "ADDRESS", "HOW", "SITES", "2013", "PROOF"}}
 	for _, l := range list {
-		at, how, proof, n := "-", l.How, l.Evidence, ""
+		at, how, proof, n := "-", l.Source, l.Evidence, ""
 		if l.Address != nil {
 			at = l.Address.String()
 		} else {

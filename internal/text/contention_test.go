@@ -15,8 +15,8 @@ func slow(n int) *picture.Picture {
 	f := picture.Frame{Kind: picture.FrameUser, Function: "rehash", File: "/src/slow.c", Line: 8}
 	g := picture.Frame{Kind: picture.FrameUser, Function: "main", File: "/src/slow.c", Line: 12}
 	pic := &picture.Picture{Target: picture.Target{Kind: "process", PID: 100},
-		Facts: &picture.Facts{StacksWhole: true, Locks: []picture.Lock{{ID: "lock-1", Held: true,
-			Holders: []picture.Holder{{Thread: 100, Certainty: picture.Certain, Taken: &g}}}}}}
+		Facts: &picture.Facts{StacksComplete: true, Locks: []picture.Lock{{ID: "lock-1", Held: true,
+			Holders: []picture.Holder{{Thread: 100, Certainty: picture.Certain, AcquiredAt: &g}}}}}}
 	for i := range n {
 		th := worker(100+i, i, n, "wait_lock", g)
 		w := picture.Wait{Thread: th.LWP, Kind: picture.WaitLock, Name: "table", Lock: "lock-1", Asleep: true}

@@ -83,10 +83,10 @@ func (p *Printer) jobHead(r *job.Report) []string {
 func (p *Printer) jobMissing(list []job.Lost) (out []string) {
 	ranks, hosts, whys := map[string]job.Set{}, map[string][]string{}, []string{}
 	for _, m := range list {
-		if len(hosts[m.Why]) == 0 {
-			whys = append(whys, m.Why)
+		if len(hosts[m.Reason]) == 0 {
+			whys = append(whys, m.Reason)
 		}
-		ranks[m.Why], hosts[m.Why] = ranks[m.Why].Or(m.Ranks), append(hosts[m.Why], m.Host)
+		ranks[m.Reason], hosts[m.Reason] = ranks[m.Reason].Or(m.Ranks), append(hosts[m.Reason], m.Host)
 	}
 	for i, why := range whys {
 		if i == maxJobMissing {

@@ -27,7 +27,7 @@ func TestJobPage(t *testing.T) {
 	p := job.NewPart()
 	for r := range ranks {
 		k := job.Kind{
-			Call: &job.Call{Routine: "MPI_Allreduce", Comm: "MPI_COMM_WORLD", Where: "app+36"},
+			Call: &job.Call{Routine: "MPI_Allreduce", Communicator: "MPI_COMM_WORLD", Site: "app+36"},
 			Threads: []job.Count{{ThreadClass: job.ThreadClass{State: "wait_mpi",
 				Where: []job.Site{"app+36", "MPI_Allreduce"}}, Threads: 1}},
 		}

@@ -20,7 +20,7 @@ func printRank(p *Printer, pic *picture.Picture) {
 		if r.Host != "" {
 			s += ", host " + r.Host
 		}
-		p.linef("rank %s (%s)", s, r.From)
+		p.linef("rank %s (%s)", s, r.Source)
 	}
 	for _, t := range pic.Threads {
 		if t.MPI != nil {

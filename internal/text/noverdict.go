@@ -17,7 +17,7 @@ const maxWaits = 4
 // NoVerdict says what is known if no verdict was drawn, and the next command: nothing is
 // found is not the same as all is well.
 func NoVerdict(pic *picture.Picture) string {
-	if slices.Contains(pic.Unreached, "verdicts") {
+	if slices.Contains(pic.Incomplete, "verdicts") {
 		return "not known whether it hangs: the time was spent before a verdict could be drawn (see the warning)"
 	}
 	t := &pic.Target

@@ -108,9 +108,9 @@ func mixed(n int, apart bool) *picture.Picture {
 		Summary: fmt.Sprintf("%d of %d arrived at a barrier (mixed.c:31): thread %d (LWP %d) is waiting for critical "+
 			"section ledger in deposit mixed.c:12 and %d more", n/2, n, n/2, firstLWP+n/2, n/2-1),
 	}}
-	pic.Facts = &picture.Facts{StacksWhole: true, Locks: []picture.Lock{{ID: "lock-1", Held: true,
+	pic.Facts = &picture.Facts{StacksComplete: true, Locks: []picture.Lock{{ID: "lock-1", Held: true,
 		Holders: []picture.Holder{{Thread: firstLWP + n - 1, Certainty: picture.Certain,
-			Taken: ptr(user("deposit", 11)), Evidence: "its code"}}}}}
+			AcquiredAt: ptr(user("deposit", 11)), Evidence: "its code"}}}}}
 	for _, th := range pic.Threads {
 		w := picture.Wait{Thread: th.LWP, Kind: th.WaitKind, Name: th.WaitName, Address: th.WaitID}
 		if w.Kind == picture.WaitCritical {

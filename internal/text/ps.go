@@ -28,7 +28,7 @@ func Processes(p *Printer, list *picture.Processes) {
 	}
 	if list.Hidden > 0 {
 		p.wrapped("", processCount(list.Hidden)+" could not be inspected; "+
-			cmp.Or(list.HiddenBecause, "for lack of permission"))
+			cmp.Or(list.HiddenReason, "for lack of permission"))
 	}
 }
 

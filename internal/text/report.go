@@ -84,18 +84,18 @@ func standstill(p *Printer, s *picture.Standstill) {
 		return
 	}
 	text := fmt.Sprintf("for %.1f s, which is why this report was written: ", s.Seconds)
-	if len(s.Spun) == 0 {
+	if len(s.Spinning) == 0 {
 		text += "no thread ran"
 	} else {
 		var lwps []int
 		used := 0.0
-		for _, t := range s.Spun {
+		for _, t := range s.Spinning {
 			lwps, used = append(lwps, t.LWP), used+t.CPUSeconds
 		}
 		text += fmt.Sprintf("%s used %.1f s of processor time and came nowhere (LWP %s)",
 			phrase.Count(len(lwps), "thread"), used, p.lwps(lwps))
 	}
-	if s.Outside {
+	if s.WaitsOutside {
 		text += "; it waits for another process, or for input"
 	}
 	p.wrapped(p.bad("no progress")+" ", text)

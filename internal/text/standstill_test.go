@@ -15,8 +15,9 @@ func TestStandstill(t *testing.T) {
 	}{
 		{picture.Standstill{Seconds: 20.04}, "no progress for 20.0 s, which is why this report was written: no " +
 			"thread ran\n"},
-		{picture.Standstill{Seconds: 2, Outside: true}, "no thread ran; it waits for another process, or for input\n"},
-		{picture.Standstill{Seconds: 2, Spun: []picture.Spin{{LWP: 7, CPUSeconds: 1.5}, {LWP: 9, CPUSeconds: 2}}},
+		{picture.Standstill{Seconds: 2, WaitsOutside: true},
+			"no thread ran; it waits for another process, or for input\n"},
+		{picture.Standstill{Seconds: 2, Spinning: []picture.Spin{{LWP: 7, CPUSeconds: 1.5}, {LWP: 9, CPUSeconds: 2}}},
 			"2 threads used 3.5 s of processor time and came nowhere (LWP 7, 9)\n"},
 	} {
 		var b strings.Builder

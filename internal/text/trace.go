@@ -160,7 +160,7 @@ func (p *Events) Statistics(s *picture.Statistics) {
 		}
 		r := &s.Rows[i]
 		total := time.Duration(r.Total)
-		t.add(phrase.Printable(r.Says), where(r.At), fmt.Sprint(r.Count), round(total).String(),
+		t.add(phrase.Printable(r.Text), where(r.Frame), fmt.Sprint(r.Count), round(total).String(),
 			round(total/time.Duration(max(r.Count, 1))).String(), round(time.Duration(r.Longest)).String(), notes(r))
 	}
 	p.table(&t)
@@ -179,7 +179,7 @@ func (p *Events) Statistics(s *picture.Statistics) {
 func (p *Events) smallTasks(rows []picture.Statistic) {
 	count, total := 0, time.Duration(0)
 	for i := range rows {
-		if rows[i].Says == taskSays {
+		if rows[i].Text == taskSays {
 			count, total = count+rows[i].Count, total+time.Duration(rows[i].Total)
 		}
 	}
@@ -218,8 +218,8 @@ func (p *Events) lockOrders(orders []picture.LockOrder) {
 			if s.Waits {
 				then = "waits for"
 			}
-			p.linef("  thread %d acquired %s, %s, and %s %s, %s", s.Thread, phrase.Printable(s.First.Says),
-				where(s.First.At), then, phrase.Printable(s.Second.Says), where(s.Second.At))
+			p.linef("  thread %d acquired %s, %s, and %s %s, %s", s.Thread, phrase.Printable(s.First.Text),
+				where(s.First.Frame), then, phrase.Printable(s.Second.Text), where(s.Second.Frame))
 		}
 		p.line("  fix: acquire the locks in the same order everywhere")
 	}

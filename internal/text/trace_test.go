@@ -14,7 +14,7 @@ import (
 // says nothing of longer or fewer ones, and of what is no task.
 func TestSmallTasks(t *testing.T) {
 	row := func(says string, count int, mean time.Duration) picture.Statistic {
-		return picture.Statistic{Says: says, Count: count, Total: int64(count) * mean.Nanoseconds()}
+		return picture.Statistic{Text: says, Count: count, Total: int64(count) * mean.Nanoseconds()}
 	}
 	for _, c := range []struct {
 		name string

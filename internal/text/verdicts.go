@@ -109,8 +109,8 @@ func printVerdict(p *Printer, v picture.Verdict) {
 	if v.Fix != "" {
 		p.wrapped("  "+p.bold("fix:")+" ", v.Fix)
 	}
-	if len(v.Behind) > 0 {
-		p.wrapped("  "+p.dim("waiting behind them:")+" ", "LWP "+p.lwps(v.Behind))
+	if len(v.Waiting) > 0 {
+		p.wrapped("  "+p.dim("waiting behind them:")+" ", "LWP "+p.lwps(v.Waiting))
 	}
 	if len(v.Cycle) == 0 {
 		for i, e := range v.Evidence {
@@ -162,7 +162,7 @@ func cycleStep(p *Printer, s picture.CycleStep) {
 	}
 	held := "depends on"
 	switch kind := s.WaitsFor.Kind; {
-	case s.Releases:
+	case s.MayRelease:
 		held = "may be released by"
 	case kind.Exclusive():
 		held = "held by"

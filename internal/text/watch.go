@@ -77,16 +77,16 @@ func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
 	for _, t := range c.Threads {
 		at := threadPlace(pic, t.LWP)
 		i := slices.IndexFunc(groups, func(g *changeGroup) bool {
-			return g.did == t.Did && g.where == at &&
-				g.aside == t.Aside
+			return g.did == t.Activity && g.where == at &&
+				g.aside == t.Ignored
 		})
 		if i < 0 {
-			groups = append(groups, &changeGroup{did: t.Did, where: at, aside: t.Aside})
+			groups = append(groups, &changeGroup{did: t.Activity, where: at, aside: t.Ignored})
 			i = len(groups) - 1
 		}
 		g := groups[i]
 		g.lwps, g.cpu, g.records = append(g.lwps, t.LWP), g.cpu+t.CPU, g.records+t.Records
-		for _, m := range t.Moved {
+		for _, m := range t.Changed {
 			if !slices.Contains(g.moved, m) {
 				g.moved = append(g.moved, m)
 			}

@@ -95,25 +95,25 @@ func (c *Contended) addHolders(pic *picture.Picture, l *picture.Lock) {
 	case l == nil:
 		c.Unknown = "what the runtime keeps of it could not be read"
 		return
-	case l.OwnerGone:
+	case l.OwnerEnded:
 		c.Unknown = "the thread that acquired it has ended"
 		return
-	case l.Owner != 0 && l.Gone == "":
+	case l.Owner != 0 && l.InvalidReason == "":
 		c.Holders = []Holder{{l.Owner, picture.Certain, l.OwnerAt}}
 		return
 	}
 	for _, h := range l.Holders {
 		if h.Certainty == picture.Possible {
-			c.Possible = append(c.Possible, Holder{h.Thread, h.Certainty, h.Taken})
+			c.Possible = append(c.Possible, Holder{h.Thread, h.Certainty, h.AcquiredAt})
 		} else {
-			c.Holders = append(c.Holders, Holder{h.Thread, h.Certainty, h.Taken})
+			c.Holders = append(c.Holders, Holder{h.Thread, h.Certainty, h.AcquiredAt})
 		}
 	}
-	switch c.Unknown = l.Gone; {
+	switch c.Unknown = l.InvalidReason; {
 	case len(c.Holders) > 0, c.Unknown != "":
 	case l.Implementation == "mutex": // its code is not searched
 		c.Unknown = "the mutex names no owner"
-	case !pic.Facts.StacksWhole:
+	case !pic.Facts.StacksComplete:
 		c.Unknown = "not all stacks could be followed"
 	case !l.Held && l.Implementation != string(picture.WaitFlag):
 		c.Unknown = "it is being handed over"

@@ -21,7 +21,7 @@ func TestContention(t *testing.T) {
 	at := &picture.Frame{File: "a.c", Line: 12}
 	holds := func(c picture.Certainty, lwps ...int) (out []picture.Holder) {
 		for _, lwp := range lwps {
-			out = append(out, picture.Holder{Thread: lwp, Certainty: c, Taken: at})
+			out = append(out, picture.Holder{Thread: lwp, Certainty: c, AcquiredAt: at})
 		}
 		return out
 	}
@@ -35,14 +35,14 @@ func TestContention(t *testing.T) {
 		"readers":      {picture.Lock{Held: true, Holders: holds(picture.Certain, 8, 9)}, []int{8, 9}, ""},
 		"on some paths": {picture.Lock{Held: true, Holders: holds(picture.Possible, 1, 2, 9)}, nil,
 			"no thread's code shows that it holds it"},
-		"ended":       {picture.Lock{Held: true, OwnerGone: true}, nil, "the thread that acquired it has ended"},
-		"freed":       {picture.Lock{Gone: "its memory was freed"}, nil, "its memory was freed"},
+		"ended":       {picture.Lock{Held: true, OwnerEnded: true}, nil, "the thread that acquired it has ended"},
+		"freed":       {picture.Lock{InvalidReason: "its memory was freed"}, nil, "its memory was freed"},
 		"free":        {picture.Lock{}, nil, "it is being handed over"},
 		"nobody's":    {picture.Lock{Held: true}, nil, "no thread's code shows that it holds it"},
 		"mutex, free": {picture.Lock{Held: true, Implementation: "mutex"}, nil, "the mutex names no owner"},
 	} {
 		c.lock.ID = "lock-1"
-		got := waitgraph.Contention(&picture.Picture{Facts: &picture.Facts{StacksWhole: true,
+		got := waitgraph.Contention(&picture.Picture{Facts: &picture.Facts{StacksComplete: true,
 			Waits: waiters(picture.WaitLock, "table", "lock-1", 1, 2), Locks: []picture.Lock{c.lock}}})
 		if len(got) != 1 || !slices.Equal(got[0].Waiters, []int{1, 2}) || got[0].Unknown != c.unknown ||
 			len(got[0].Holders) != len(c.holders) {

@@ -102,8 +102,8 @@ func (b *builder) facts(f *picture.Facts) {
 			to := b.barrier(w)
 			b.edge(Edge{From: from, To: to, Relation: WaitsFor})
 		}
-		if w.On != 0 {
-			b.edge(Edge{From: from, To: b.thread(w.On), Relation: WaitsFor, Evidence: w.Evidence})
+		if w.WaitOn != 0 {
+			b.edge(Edge{From: from, To: b.thread(w.WaitOn), Relation: WaitsFor, Evidence: w.Evidence})
 		}
 	}
 	for _, l := range f.Locks {
@@ -150,7 +150,7 @@ func (b *builder) holders(l picture.Lock) {
 	for _, h := range l.Holders {
 		b.edge(Edge{
 			From: lockID(l.ID), To: b.thread(h.Thread), Relation: HeldBy,
-			Certainty: h.Certainty, Evidence: h.Evidence, At: h.Taken,
+			Certainty: h.Certainty, Evidence: h.Evidence, At: h.AcquiredAt,
 		})
 	}
 	if l.Owner != 0 {
@@ -163,7 +163,7 @@ func (b *builder) holders(l picture.Lock) {
 		if r.Thread != 0 && r.Certainty != picture.Possible {
 			b.edge(Edge{
 				From: lockID(l.ID), To: b.thread(r.Thread), Relation: Releases, Certainty: r.Certainty,
-				Evidence: "its code comes to a release, and to no call before that acquires it", At: r.At,
+				Evidence: "its code comes to a release, and to no call before that acquires it", At: r.Frame,
 			})
 		}
 	}

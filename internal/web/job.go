@@ -195,5 +195,5 @@ func newJobMissing(m job.Lost) jobMissing {
 	case n > 1:
 		who = strings.TrimSpace(who + " ranks " + m.Ranks.Ranges(maxJobRanges))
 	}
-	return jobMissing{who, m.Why}
+	return jobMissing{who, m.Reason}
 }

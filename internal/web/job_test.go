@@ -27,7 +27,7 @@ func hungJob(ranks int, name string) *job.Report {
 	for r := range ranks {
 		k := job.Kind{
 			Movement: job.Still,
-			Call:     &job.Call{Routine: "MPI_Allreduce", Comm: "MPI_COMM_WORLD", Where: "app+36", Type: name},
+			Call:     &job.Call{Routine: "MPI_Allreduce", Communicator: "MPI_COMM_WORLD", Site: "app+36", Type: name},
 			Threads: []job.Count{{ThreadClass: job.ThreadClass{State: "wait_mpi",
 				Where: []job.Site{"app+36", "MPI_Allreduce"}}, Threads: 1}},
 		}

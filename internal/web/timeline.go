@@ -246,7 +246,7 @@ func (p *linePlan) bars(spans []picture.TimelineSpan, y, height int) (out []bar,
 // activity is what a span was.
 func (p *linePlan) activity(s picture.TimelineSpan) picture.Activity {
 	if s.Activity < 0 || s.Activity >= len(p.Activities) {
-		return picture.Activity{Says: "not known"}
+		return picture.Activity{Text: "not known"}
 	}
 	return p.Activities[s.Activity]
 }
@@ -254,9 +254,9 @@ func (p *linePlan) activity(s picture.TimelineSpan) picture.Activity {
 // told is a span in words.
 func (p *linePlan) told(s picture.TimelineSpan) string {
 	a := p.activity(s)
-	text := a.Says
-	if a.At != nil {
-		text += ", " + strings.TrimSpace(phrase.Where(*a.At))
+	text := a.Text
+	if a.Frame != nil {
+		text += ", " + strings.TrimSpace(phrase.Where(*a.Frame))
 	}
 	if s.Merged > 1 {
 		text = fmt.Sprintf("mostly %s; %d short ones", text, s.Merged)

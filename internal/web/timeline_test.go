@@ -18,10 +18,10 @@ func timed(pic *picture.Picture, n int) *picture.Picture {
 	line := &picture.Timeline{
 		Nanoseconds: 4.2e9, Newest: 4 * s, Quiet: 12 * s,
 		Activities: []picture.Activity{
-			{Kind: picture.ActivityWork, Says: "loop", At: &loop},
-			{Kind: picture.ActivityLockWait, Says: "wait for lock second"},
-			{Kind: picture.ActivityLock, Says: "lock first"},
-			{Kind: picture.ActivityBarrier, Says: "explicit barrier"},
+			{Kind: picture.ActivityWork, Text: "loop", Frame: &loop},
+			{Kind: picture.ActivityLockWait, Text: "wait for lock second"},
+			{Kind: picture.ActivityLock, Text: "lock first"},
+			{Kind: picture.ActivityBarrier, Text: "explicit barrier"},
 		},
 	}
 	for i := range pic.Threads {
@@ -104,7 +104,7 @@ func TestTimelineHostile(t *testing.T) {
 	} {
 		pic := large(40, 0)
 		pic.Facts.History = &picture.History{Timeline: &picture.Timeline{
-			Nanoseconds: 1 << 62, Newest: 1 << 61, Quiet: -4, Activities: []picture.Activity{{Kind: evil, Says: evil}},
+			Nanoseconds: 1 << 62, Newest: 1 << 61, Quiet: -4, Activities: []picture.Activity{{Kind: evil, Text: evil}},
 		}}
 		for i := range 40 {
 			pic.Facts.History.Timeline.Rows = append(pic.Facts.History.Timeline.Rows, picture.TimelineRow{

@@ -214,7 +214,7 @@ func facts(pic *picture.Picture) (out []fact) {
 // newVerdict is a verdict as the page shows it.
 func newVerdict(v *picture.Verdict, n *names) verdict {
 	out := verdict{Verdict: v, Heading: cmp.Or(diagnose.Heading(v), strings.ToUpper(string(v.Kind)))}
-	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Behind, maxRanges)
+	out.Who, out.Behind = phrase.Ranges(v.Threads, maxRanges), phrase.Ranges(v.Waiting, maxRanges)
 	for i, s := range v.Cycle {
 		if i == maxSteps {
 			out.More = len(v.Cycle) - i

@@ -105,6 +105,7 @@ func (m *model) schemas() (map[string][]byte, error) {
 		files[d.name+".schema.json"] = b.Bytes()
 		if outer == nil {
 			outer = g.done
+			outer[d.root] = true
 		}
 	}
 	return files, nil
@@ -192,9 +193,12 @@ func (g *generator) reference(f *field) object {
 	}
 	_, def, _ := strings.Cut(name, ".")
 	ref := "#/$defs/" + snake(def)
-	if g.outer[name] {
+	switch {
+	case name == documents[0].root:
+		ref = "picture.schema.json"
+	case g.outer[name]:
 		ref = "picture.schema.json" + ref
-	} else {
+	default:
 		g.define(name, snake(def))
 	}
 	r := object{{"$ref", ref}}

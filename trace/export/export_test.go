@@ -271,7 +271,7 @@ func TestLines(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
-		if l.LWP != 100 || l.Time < last || l.Says == "" || l.Name != "event" {
+		if l.LWP != 100 || l.Time < last || l.Text == "" || l.Name != "event" {
 			t.Errorf("%+v", l)
 		}
 		lines, last = lines+1, l.Time

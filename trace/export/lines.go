@@ -13,7 +13,7 @@ type Line struct {
 	Time     int64  `json:"time"` // nanoseconds of CLOCK_MONOTONIC
 	LWP      uint32 `json:"lwp"`
 	Name     string `json:"event"`
-	Says     string `json:"says"`
+	Text     string `json:"text"`
 	Kind     uint8  `json:"kind,omitempty"`
 	Endpoint uint8  `json:"endpoint,omitempty"`
 	Value    uint32 `json:"value,omitempty"`
@@ -42,7 +42,7 @@ func NewLiner(rec *trace.Recording, o Options) *Liner {
 func (l *Liner) Line(t *trace.Thread, e *trace.Event) Line {
 	at := l.labels.place(e.PC)
 	out := Line{
-		Time: l.clock.Monotonic(e.Time), LWP: t.LWPOf(e), Name: l.name(e), Says: l.labels.words.Phrase(e),
+		Time: l.clock.Monotonic(e.Time), LWP: t.LWPOf(e), Name: l.name(e), Text: l.labels.words.Phrase(e),
 		Kind: e.Kind, Endpoint: uint8(e.Endpoint), Value: e.Value,
 		Function: at.Function, File: at.File, Line: at.Line,
 	}

@@ -79,7 +79,7 @@ export interface Picture {
 }
 
 /** schema is the version of pictures that is read here: the number before the point counts. */
-const schema = /^ompd-inspect\/picture\/2\./;
+const schema = /^ompd-inspect\/picture\/3\./;
 
 /** isPicture reports whether a body is a picture of a version that is read here. */
 export function isPicture(body: unknown): body is Picture {

@@ -35,7 +35,7 @@ func TestGompBreakpointsAreHit(t *testing.T) {
 				if l.Address == nil {
 					continue
 				}
-				if l.How != "equivalent" || !l.Active || l.Function == "" || len(l.Sites) == 0 ||
+				if l.Source != "equivalent" || !l.Active || l.Function == "" || len(l.Sites) == 0 ||
 					l.Sites[0] != *l.Address {
 					t.Errorf("%+v", l)
 				}

@@ -33,7 +33,7 @@ func TestBreakpointsAreHit(t *testing.T) {
 				list := locationsOf(t, s.pid)
 				number := map[string][]int{} // of the breakpoints of each location
 				for _, l := range list.Locations {
-					if l.How != "code" {
+					if l.Source != "code" {
 						continue
 					}
 					if l.Active != (env == "enabled" || l.Name == "ompd_dll_locations_valid") {

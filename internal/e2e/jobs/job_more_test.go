@@ -53,7 +53,8 @@ func TestJobOnOtherHosts(t *testing.T) {
 		if status != cli.ExitFound || r.Answered.Len() != jobRanks || len(r.Missing) != 1 {
 			t.Errorf("%s: exit status %d, %v answered, missing %+v", name, status, r.Answered, r.Missing)
 		}
-		if m := r.Missing[0]; !strings.Contains(m.Why, "no route to host") && !strings.Contains(m.Why, "Pending") {
+		if m := r.Missing[0]; !strings.Contains(m.Reason, "no route to host") && !strings.Contains(m.Reason,
+			"Pending") {
 			t.Errorf("%s: missing %+v", name, m)
 		}
 		status, out, errs := e2e.Output(t, append(append([]string{"job"}, args...), "--rank", strconv.Itoa(badRank))...)

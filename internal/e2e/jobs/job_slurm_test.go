@@ -100,7 +100,7 @@ func TestJobSlurmDeadNode(t *testing.T) {
 	}
 	var hosts []string
 	for _, m := range r.Missing {
-		hosts = append(hosts, m.Host+m.Why)
+		hosts = append(hosts, m.Host+m.Reason)
 	}
 	if !strings.Contains(strings.Join(hosts, "\n"), "node4") {
 		t.Errorf("missing %+v, want node4", r.Missing)

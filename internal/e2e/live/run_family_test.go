@@ -53,7 +53,7 @@ func TestRunEndsHungChild(t *testing.T) {
 			if len(family) != 3 || pic.Target.Name() != family[0] {
 				t.Fatalf("the report is of process %s, want the first of %v", pic.Target.Name(), family)
 			}
-			if s := pic.Target.Pause.Standstill; s == nil || s.Seconds < 1 || s.Outside {
+			if s := pic.Target.Pause.Standstill; s == nil || s.Seconds < 1 || s.WaitsOutside {
 				t.Errorf("why it was reported: %+v", s)
 			}
 			if len(pic.Verdicts) == 0 || pic.Verdicts[0].Kind != picture.VerdictSelfDeadlock {

@@ -154,7 +154,7 @@ func (c asleepCase) checkPicture(t *testing.T, target string, left bool) {
 	j := slices.IndexFunc(pic.Verdicts, func(v picture.Verdict) bool {
 		return v.Kind == picture.VerdictBlockedOutside
 	})
-	if j < 0 || !slices.Equal(pic.Verdicts[j].Threads, []int{th.LWP}) || len(pic.Verdicts[j].Behind) != c.waiters {
+	if j < 0 || !slices.Equal(pic.Verdicts[j].Threads, []int{th.LWP}) || len(pic.Verdicts[j].Waiting) != c.waiters {
 		t.Errorf("verdicts %+v", pic.Verdicts)
 	}
 }

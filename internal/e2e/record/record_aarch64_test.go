@@ -74,7 +74,7 @@ func notedEvents(t *testing.T, file string) (lines []string) {
 	for d := json.NewDecoder(strings.NewReader(text)); d.More(); {
 		var e struct {
 			LWP               int
-			Event, Lock, Says string
+			Event, Lock, Text string
 			Kind, Line        int
 		}
 		if err := d.Decode(&e); err != nil {

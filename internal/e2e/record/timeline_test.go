@@ -38,8 +38,9 @@ func checkTimeline(t *testing.T, core, exe string) {
 			continue
 		}
 		has := line.Activities[r.Held[len(r.Held)-1].Activity]
-		named := strings.HasPrefix(what.Says, "wait for lock ") && strings.HasPrefix(has.Says, "lock ")
-		if !named || what.At == nil || what.At.Line == 0 || has.At == nil || has.At.Line == what.At.Line {
+		named := strings.HasPrefix(what.Text, "wait for lock ") && strings.HasPrefix(has.Text, "lock ")
+		if !named || what.Frame == nil || what.Frame.Line == 0 || has.Frame == nil ||
+			has.Frame.Line == what.Frame.Line {
 			t.Errorf("LWP %d: %+v, and has %+v", r.Thread, what, has)
 		}
 	}

@@ -134,8 +134,8 @@ func (e expectation) judge(t *testing.T, l e2e.Lane, status int, pic *picture.Pi
 		t.Errorf("%s with %d threads, want %s with %d\ntarget %s\n%v", v.Certainty, len(v.Threads), e.certainty,
 			e.threads, target, v.Evidence)
 	}
-	if e.behind != 0 && len(v.Behind) != e.behind {
-		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Behind, e.behind, target, v.Evidence)
+	if e.behind != 0 && len(v.Waiting) != e.behind {
+		t.Errorf("LWPs %v are stuck behind it, want %d\ntarget %s\n%v", v.Waiting, e.behind, target, v.Evidence)
 	}
 	if want := map[bool]int{true: cli.ExitFound, false: cli.ExitOK}[diagnose.Hangs(v)]; status != want {
 		t.Errorf("exit status %d, want %d", status, want)

@@ -3115,7 +3115,7 @@ type FindProcessesResponse struct {
 	// permission, or may not be opened by clients.
 	Hidden int64 `protobuf:"varint,2,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	// In the last response: why that is for one of them, and what to type.
-	HiddenBecause string `protobuf:"bytes,3,opt,name=hidden_because,json=hiddenBecause,proto3" json:"hidden_because,omitempty"`
+	HiddenReason  string `protobuf:"bytes,3,opt,name=hidden_reason,json=hiddenReason,proto3" json:"hidden_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3164,9 +3164,9 @@ func (x *FindProcessesResponse) GetHidden() int64 {
 	return 0
 }
 
-func (x *FindProcessesResponse) GetHiddenBecause() string {
+func (x *FindProcessesResponse) GetHiddenReason() string {
 	if x != nil {
-		return x.HiddenBecause
+		return x.HiddenReason
 	}
 	return ""
 }
@@ -3370,11 +3370,11 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x12ReadMemoryResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"I\n" +
 	"\x14FindProcessesRequest\x121\n" +
-	"\x06sample\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06sample\"\x82\x01\n" +
+	"\x06sample\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06sample\"\x80\x01\n" +
 	"\x15FindProcessesResponse\x12*\n" +
 	"\aprocess\x18\x01 \x01(\v2\x10.ompd.v1.ProcessR\aprocess\x12\x16\n" +
-	"\x06hidden\x18\x02 \x01(\x03R\x06hidden\x12%\n" +
-	"\x0ehidden_because\x18\x03 \x01(\tR\rhiddenBecause*\xad\x02\n" +
+	"\x06hidden\x18\x02 \x01(\x03R\x06hidden\x12#\n" +
+	"\rhidden_reason\x18\x03 \x01(\tR\fhiddenReason*\xad\x02\n" +
 	"\vPicturePart\x12\x1c\n" +
 	"\x18PICTURE_PART_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PICTURE_PART_HEADER\x10\x01\x12\x18\n" +

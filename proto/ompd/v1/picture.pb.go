@@ -26,7 +26,7 @@ const (
 // Picture is everything that was asked for of a target.
 type Picture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Version of the JSON form, such as ompd-inspect/picture/2.0.
+	// Version of the JSON form, such as ompd-inspect/picture/3.0.
 	Schema   string     `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
 	Target   *Target    `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`
 	Runtimes []*Runtime `protobuf:"bytes,3,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
@@ -47,7 +47,7 @@ type Picture struct {
 	Verdicts []*Verdict `protobuf:"bytes,13,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	// Parts that are not complete as the budget of the look was spent: threads, regions, tasks,
 	// verdicts. A warning says what to do.
-	Unreached []string `protobuf:"bytes,14,rep,name=unreached,proto3" json:"unreached,omitempty"`
+	Incomplete []string `protobuf:"bytes,14,rep,name=incomplete,proto3" json:"incomplete,omitempty"`
 	// What the verdicts were drawn from.
 	Facts         *Facts `protobuf:"bytes,15,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -175,9 +175,9 @@ func (x *Picture) GetVerdicts() []*Verdict {
 	return nil
 }
 
-func (x *Picture) GetUnreached() []string {
+func (x *Picture) GetIncomplete() []string {
 	if x != nil {
-		return x.Unreached
+		return x.Incomplete
 	}
 	return nil
 }
@@ -722,9 +722,9 @@ type Standstill struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	// Threads that used processors, and came nowhere.
-	Spun []*Spin `protobuf:"bytes,2,rep,name=spun,proto3" json:"spun,omitempty"`
+	Spinning []*Spin `protobuf:"bytes,2,rep,name=spinning,proto3" json:"spinning,omitempty"`
 	// A thread waits for what another process may do.
-	Outside       bool `protobuf:"varint,3,opt,name=outside,proto3" json:"outside,omitempty"`
+	WaitsOutside  bool `protobuf:"varint,3,opt,name=waits_outside,json=waitsOutside,proto3" json:"waits_outside,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -766,16 +766,16 @@ func (x *Standstill) GetSeconds() float64 {
 	return 0
 }
 
-func (x *Standstill) GetSpun() []*Spin {
+func (x *Standstill) GetSpinning() []*Spin {
 	if x != nil {
-		return x.Spun
+		return x.Spinning
 	}
 	return nil
 }
 
-func (x *Standstill) GetOutside() bool {
+func (x *Standstill) GetWaitsOutside() bool {
 	if x != nil {
-		return x.Outside
+		return x.WaitsOutside
 	}
 	return false
 }
@@ -844,7 +844,7 @@ type Rank struct {
 	// Of the process.
 	Host string `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
 	// The variables that tell.
-	From          string `protobuf:"bytes,5,opt,name=from,proto3" json:"from,omitempty"`
+	Source        string `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -907,9 +907,9 @@ func (x *Rank) GetHost() string {
 	return ""
 }
 
-func (x *Rank) GetFrom() string {
+func (x *Rank) GetSource() string {
 	if x != nil {
-		return x.From
+		return x.Source
 	}
 	return ""
 }
@@ -935,7 +935,7 @@ type Verdict struct {
 	// Of a deadlock, each waits for the next, the last for the first.
 	Cycle []*CycleStep `protobuf:"bytes,9,rep,name=cycle,proto3" json:"cycle,omitempty"`
 	// LWPs that are not part of the hang and wait for it.
-	Behind []int64 `protobuf:"varint,10,rep,packed,name=behind,proto3" json:"behind,omitempty"`
+	Waiting []int64 `protobuf:"varint,10,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
 	// Of a barrier.
 	Arrived *int64 `protobuf:"varint,11,opt,name=arrived,proto3,oneof" json:"arrived,omitempty"`
 	// Of a barrier, or of the region in question.
@@ -1042,9 +1042,9 @@ func (x *Verdict) GetCycle() []*CycleStep {
 	return nil
 }
 
-func (x *Verdict) GetBehind() []int64 {
+func (x *Verdict) GetWaiting() []int64 {
 	if x != nil {
-		return x.Behind
+		return x.Waiting
 	}
 	return nil
 }
@@ -1100,7 +1100,7 @@ type CycleStep struct {
 	Frames []*Frame    `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	Place  *ThreadSpot `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"`
 	// Set if held_by has not acquired it, but may release it: held_at is where.
-	Releases      bool `protobuf:"varint,8,opt,name=releases,proto3" json:"releases,omitempty"`
+	MayRelease    bool `protobuf:"varint,8,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1184,9 +1184,9 @@ func (x *CycleStep) GetPlace() *ThreadSpot {
 	return nil
 }
 
-func (x *CycleStep) GetReleases() bool {
+func (x *CycleStep) GetMayRelease() bool {
 	if x != nil {
-		return x.Releases
+		return x.MayRelease
 	}
 	return false
 }
@@ -3155,10 +3155,10 @@ type Facts struct {
 	EventMakers []int64 `protobuf:"varint,6,rep,packed,name=event_makers,json=eventMakers,proto3" json:"event_makers,omitempty"`
 	// Set if the stacks of all threads are known as a whole, so that what none of them shows is not
 	// there.
-	StacksWhole bool `protobuf:"varint,7,opt,name=stacks_whole,json=stacksWhole,proto3" json:"stacks_whole,omitempty"`
+	StacksComplete bool `protobuf:"varint,7,opt,name=stacks_complete,json=stacksComplete,proto3" json:"stacks_complete,omitempty"`
 	// There are more tasks than the picture has.
-	TasksCut bool    `protobuf:"varint,8,opt,name=tasks_cut,json=tasksCut,proto3" json:"tasks_cut,omitempty"`
-	Lost     []*Lost `protobuf:"bytes,9,rep,name=lost,proto3" json:"lost,omitempty"`
+	TasksTruncated bool           `protobuf:"varint,8,opt,name=tasks_truncated,json=tasksTruncated,proto3" json:"tasks_truncated,omitempty"`
+	LostThreads    []*LostThreads `protobuf:"bytes,9,rep,name=lost_threads,json=lostThreads,proto3" json:"lost_threads,omitempty"`
 	// Of the regions of level 1 and deeper.
 	Forks      []*Fork     `protobuf:"bytes,10,rep,name=forks,proto3" json:"forks,omitempty"`
 	Processors *Processors `protobuf:"bytes,11,opt,name=processors,proto3" json:"processors,omitempty"`
@@ -3249,23 +3249,23 @@ func (x *Facts) GetEventMakers() []int64 {
 	return nil
 }
 
-func (x *Facts) GetStacksWhole() bool {
+func (x *Facts) GetStacksComplete() bool {
 	if x != nil {
-		return x.StacksWhole
+		return x.StacksComplete
 	}
 	return false
 }
 
-func (x *Facts) GetTasksCut() bool {
+func (x *Facts) GetTasksTruncated() bool {
 	if x != nil {
-		return x.TasksCut
+		return x.TasksTruncated
 	}
 	return false
 }
 
-func (x *Facts) GetLost() []*Lost {
+func (x *Facts) GetLostThreads() []*LostThreads {
 	if x != nil {
-		return x.Lost
+		return x.LostThreads
 	}
 	return nil
 }
@@ -3356,14 +3356,14 @@ type Wait struct {
 	Asleep bool `protobuf:"varint,10,opt,name=asleep,proto3" json:"asleep,omitempty"`
 	// The LWP that must proceed first, where the wait itself says so: the owner of a mutex, the
 	// thread that is joined. Evidence says how that is known.
-	On       int64  `protobuf:"varint,11,opt,name=on,proto3" json:"on,omitempty"`
+	WaitOn   int64  `protobuf:"varint,11,opt,name=wait_on,json=waitOn,proto3" json:"wait_on,omitempty"`
 	Evidence string `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// Among the locks; missing if nothing is known of it.
 	Lock string `protobuf:"bytes,13,opt,name=lock,proto3" json:"lock,omitempty"`
 	// Among the barriers; missing if nothing is known of it.
 	Barrier string `protobuf:"bytes,14,opt,name=barrier,proto3" json:"barrier,omitempty"`
 	// Tasks, or an iteration, that the wait itself names.
-	Awaits *Awaited `protobuf:"bytes,15,opt,name=awaits,proto3" json:"awaits,omitempty"`
+	Awaited *Awaited `protobuf:"bytes,15,opt,name=awaited,proto3" json:"awaited,omitempty"`
 	// How long it sleeps; only of kind sleep.
 	Sleep         *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3470,9 +3470,9 @@ func (x *Wait) GetAsleep() bool {
 	return false
 }
 
-func (x *Wait) GetOn() int64 {
+func (x *Wait) GetWaitOn() int64 {
 	if x != nil {
-		return x.On
+		return x.WaitOn
 	}
 	return 0
 }
@@ -3498,9 +3498,9 @@ func (x *Wait) GetBarrier() string {
 	return ""
 }
 
-func (x *Wait) GetAwaits() *Awaited {
+func (x *Wait) GetAwaited() *Awaited {
 	if x != nil {
-		return x.Awaits
+		return x.Awaited
 	}
 	return nil
 }
@@ -3519,7 +3519,7 @@ type Awaited struct {
 	Tasks []string               `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	// Set if it waits for none of its other children: in a taskwait with dependences, or at a task
 	// that its thread must execute at once.
-	Only bool `protobuf:"varint,2,opt,name=only,proto3" json:"only,omitempty"`
+	OnlyThese bool `protobuf:"varint,2,opt,name=only_these,json=onlyThese,proto3" json:"only_these,omitempty"`
 	// That of a loop with dependences (depend(sink), doacross) which nobody has posted: a number for
 	// each loop, the outermost first, as in the thread's loop. The wait's evidence says how that is
 	// known.
@@ -3569,9 +3569,9 @@ func (x *Awaited) GetTasks() []string {
 	return nil
 }
 
-func (x *Awaited) GetOnly() bool {
+func (x *Awaited) GetOnlyThese() bool {
 	if x != nil {
-		return x.Only
+		return x.OnlyThese
 	}
 	return false
 }
@@ -3608,18 +3608,18 @@ type Lock struct {
 	// LWP that the lock itself names.
 	Owner int64 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// It names an owner that is no thread any more.
-	OwnerGone bool `protobuf:"varint,6,opt,name=owner_gone,json=ownerGone,proto3" json:"owner_gone,omitempty"`
+	OwnerEnded bool `protobuf:"varint,6,opt,name=owner_ended,json=ownerEnded,proto3" json:"owner_ended,omitempty"`
 	// LWPs in the order of its queue, if it has one.
 	Waiters []int64 `protobuf:"varint,7,rep,packed,name=waiters,proto3" json:"waiters,omitempty"`
 	// How many wait: by its own count, or as each of them is seen to.
 	Waiting  *int64 `protobuf:"varint,8,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
 	Evidence string `protobuf:"bytes,9,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// gone says why it is no lock any more: its memory was freed, or the runtime has destroyed it.
-	// Missing if nothing proves that.
-	Gone string `protobuf:"bytes,10,opt,name=gone,proto3" json:"gone,omitempty"`
+	// The reason for which it is no lock any more: its memory was freed, or the runtime has destroyed
+	// it. It is missing if nothing proves that.
+	InvalidReason string `protobuf:"bytes,10,opt,name=invalid_reason,json=invalidReason,proto3" json:"invalid_reason,omitempty"`
 	// The runtime has destroyed it, and will wake nobody.
 	Destroyed bool `protobuf:"varint,11,opt,name=destroyed,proto3" json:"destroyed,omitempty"`
-	// Something else is in its memory; Gone says what.
+	// Something else is in its memory; invalid_reason has it.
 	Overwritten bool `protobuf:"varint,12,opt,name=overwritten,proto3" json:"overwritten,omitempty"`
 	// The threads whose code shows that they hold it, or may; the surest first. Only where the lock
 	// itself names no owner, or one that does not sleep.
@@ -3628,9 +3628,9 @@ type Lock struct {
 	// they have acquired it. Only for a lock that is held, without owner and with no holders but such
 	// as wait for something; missing says that nothing is known.
 	MayRelease *Candidates `protobuf:"bytes,14,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
-	// Places where code that acquires the lock goes on without releasing it. They are looked for
+	// Places at which code that acquires the lock continues without releasing it. They are looked for
 	// together with may_release.
-	Leaves []*Leave `protobuf:"bytes,15,rep,name=leaves,proto3" json:"leaves,omitempty"`
+	Leaks []*Leak `protobuf:"bytes,15,rep,name=leaks,proto3" json:"leaks,omitempty"`
 	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock whose holder waits.
 	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
@@ -3713,9 +3713,9 @@ func (x *Lock) GetOwner() int64 {
 	return 0
 }
 
-func (x *Lock) GetOwnerGone() bool {
+func (x *Lock) GetOwnerEnded() bool {
 	if x != nil {
-		return x.OwnerGone
+		return x.OwnerEnded
 	}
 	return false
 }
@@ -3741,9 +3741,9 @@ func (x *Lock) GetEvidence() string {
 	return ""
 }
 
-func (x *Lock) GetGone() string {
+func (x *Lock) GetInvalidReason() string {
 	if x != nil {
-		return x.Gone
+		return x.InvalidReason
 	}
 	return ""
 }
@@ -3776,9 +3776,9 @@ func (x *Lock) GetMayRelease() *Candidates {
 	return nil
 }
 
-func (x *Lock) GetLeaves() []*Leave {
+func (x *Lock) GetLeaks() []*Leak {
 	if x != nil {
-		return x.Leaves
+		return x.Leaks
 	}
 	return nil
 }
@@ -3818,11 +3818,11 @@ type Holder struct {
 	Thread    int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Certainty string `protobuf:"bytes,2,opt,name=certainty,proto3" json:"certainty,omitempty"`
 	// Where it acquired the lock, if that is one place.
-	Taken    *Frame `protobuf:"bytes,3,opt,name=taken,proto3" json:"taken,omitempty"`
-	Evidence string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	AcquiredAt *Frame `protobuf:"bytes,3,opt,name=acquired_at,json=acquiredAt,proto3" json:"acquired_at,omitempty"`
+	Evidence   string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// Where it was given another task to execute while it had the lock, in a taskwait, barrier or the
 	// like (suspended_in).
-	Suspended *Frame `protobuf:"bytes,5,opt,name=suspended,proto3" json:"suspended,omitempty"`
+	SuspendedAt *Frame `protobuf:"bytes,5,opt,name=suspended_at,json=suspendedAt,proto3" json:"suspended_at,omitempty"`
 	// The construct there: a taskwait, a barrier or the like.
 	SuspendedIn   string `protobuf:"bytes,6,opt,name=suspended_in,json=suspendedIn,proto3" json:"suspended_in,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3873,9 +3873,9 @@ func (x *Holder) GetCertainty() string {
 	return ""
 }
 
-func (x *Holder) GetTaken() *Frame {
+func (x *Holder) GetAcquiredAt() *Frame {
 	if x != nil {
-		return x.Taken
+		return x.AcquiredAt
 	}
 	return nil
 }
@@ -3887,9 +3887,9 @@ func (x *Holder) GetEvidence() string {
 	return ""
 }
 
-func (x *Holder) GetSuspended() *Frame {
+func (x *Holder) GetSuspendedAt() *Frame {
 	if x != nil {
-		return x.Suspended
+		return x.SuspendedAt
 	}
 	return nil
 }
@@ -3966,31 +3966,31 @@ func (x *Candidates) GetIncomplete() bool {
 	return false
 }
 
-// Leave is a place where code that acquires a lock goes on without releasing it: a branch, or a
+// Leak is a place at which code that acquires a lock continues without releasing it: a branch, or a
 // call that may be left by an exception or a jump.
-type Leave struct {
+type Leak struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	At    *Frame                 `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// The function by which the call at this place may be left; empty for a branch.
-	Throws        string `protobuf:"bytes,2,opt,name=throws,proto3" json:"throws,omitempty"`
+	Frame *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
+	// The function by which the call at this place may be left; it is missing for a branch.
+	ExitCall      string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Leave) Reset() {
-	*x = Leave{}
+func (x *Leak) Reset() {
+	*x = Leak{}
 	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Leave) String() string {
+func (x *Leak) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Leave) ProtoMessage() {}
+func (*Leak) ProtoMessage() {}
 
-func (x *Leave) ProtoReflect() protoreflect.Message {
+func (x *Leak) ProtoReflect() protoreflect.Message {
 	mi := &file_ompd_v1_picture_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4002,21 +4002,21 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Leave.ProtoReflect.Descriptor instead.
-func (*Leave) Descriptor() ([]byte, []int) {
+// Deprecated: Use Leak.ProtoReflect.Descriptor instead.
+func (*Leak) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{35}
 }
 
-func (x *Leave) GetAt() *Frame {
+func (x *Leak) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
 
-func (x *Leave) GetThrows() string {
+func (x *Leak) GetExitCall() string {
 	if x != nil {
-		return x.Throws
+		return x.ExitCall
 	}
 	return ""
 }
@@ -4031,7 +4031,7 @@ type Release struct {
 	// Likely where the call is on this lock, and possible where it is not known on which lock it is.
 	Certainty string `protobuf:"bytes,3,opt,name=certainty,proto3" json:"certainty,omitempty"`
 	// Where the call is.
-	At            *Frame `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	Frame         *Frame `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4087,9 +4087,9 @@ func (x *Release) GetCertainty() string {
 	return ""
 }
 
-func (x *Release) GetAt() *Frame {
+func (x *Release) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -4196,10 +4196,10 @@ type Misplaced struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The LWP that waits there; 0 if the code of the region comes there, and its members wait at
 	// different barriers now.
-	Thread int64      `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	In     *Construct `protobuf:"bytes,2,opt,name=in,proto3" json:"in,omitempty"`
+	Thread    int64      `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Construct *Construct `protobuf:"bytes,2,opt,name=construct,proto3" json:"construct,omitempty"`
 	// The barrier.
-	At            *Frame `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	Frame         *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4241,16 +4241,16 @@ func (x *Misplaced) GetThread() int64 {
 	return 0
 }
 
-func (x *Misplaced) GetIn() *Construct {
+func (x *Misplaced) GetConstruct() *Construct {
 	if x != nil {
-		return x.In
+		return x.Construct
 	}
 	return nil
 }
 
-func (x *Misplaced) GetAt() *Frame {
+func (x *Misplaced) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -4260,11 +4260,11 @@ type Construct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Where it begins, if the compiler says so.
-	At *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// The call in it that leads to the barrier.
 	Call *Frame `protobuf:"bytes,3,opt,name=call,proto3" json:"call,omitempty"`
 	// Set if a condition of the program may look like the construct.
-	Own           bool `protobuf:"varint,4,opt,name=own,proto3" json:"own,omitempty"`
+	Uncertain     bool `protobuf:"varint,4,opt,name=uncertain,proto3" json:"uncertain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4306,9 +4306,9 @@ func (x *Construct) GetName() string {
 	return ""
 }
 
-func (x *Construct) GetAt() *Frame {
+func (x *Construct) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -4320,15 +4320,16 @@ func (x *Construct) GetCall() *Frame {
 	return nil
 }
 
-func (x *Construct) GetOwn() bool {
+func (x *Construct) GetUncertain() bool {
 	if x != nil {
-		return x.Own
+		return x.Uncertain
 	}
 	return false
 }
 
-// Lost are threads that a runtime counts on and that the process does not have, or that are ending.
-type Lost struct {
+// LostThreads are threads that a runtime counts on and that the process does not have, or that are
+// ending.
+type LostThreads struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID of the runtime.
 	Runtime string `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
@@ -4343,20 +4344,20 @@ type Lost struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Lost) Reset() {
-	*x = Lost{}
+func (x *LostThreads) Reset() {
+	*x = LostThreads{}
 	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Lost) String() string {
+func (x *LostThreads) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Lost) ProtoMessage() {}
+func (*LostThreads) ProtoMessage() {}
 
-func (x *Lost) ProtoReflect() protoreflect.Message {
+func (x *LostThreads) ProtoReflect() protoreflect.Message {
 	mi := &file_ompd_v1_picture_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4368,40 +4369,40 @@ func (x *Lost) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Lost.ProtoReflect.Descriptor instead.
-func (*Lost) Descriptor() ([]byte, []int) {
+// Deprecated: Use LostThreads.ProtoReflect.Descriptor instead.
+func (*LostThreads) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{40}
 }
 
-func (x *Lost) GetRuntime() string {
+func (x *LostThreads) GetRuntime() string {
 	if x != nil {
 		return x.Runtime
 	}
 	return ""
 }
 
-func (x *Lost) GetCount() int64 {
+func (x *LostThreads) GetCount() int64 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *Lost) GetWaiting() []int64 {
+func (x *LostThreads) GetWaiting() []int64 {
 	if x != nil {
 		return x.Waiting
 	}
 	return nil
 }
 
-func (x *Lost) GetEvidence() string {
+func (x *LostThreads) GetEvidence() string {
 	if x != nil {
 		return x.Evidence
 	}
 	return ""
 }
 
-func (x *Lost) GetEnding() []int64 {
+func (x *LostThreads) GetEnding() []int64 {
 	if x != nil {
 		return x.Ending
 	}
@@ -4419,11 +4420,11 @@ type Fork struct {
 	// Its if clause was false.
 	IfFalse bool `protobuf:"varint,4,opt,name=if_false,json=ifFalse,proto3" json:"if_false,omitempty"`
 	// A clause of 1 may also be an if clause that was false.
-	OrIf bool `protobuf:"varint,5,opt,name=or_if,json=orIf,proto3" json:"or_if,omitempty"`
+	MaybeIf bool `protobuf:"varint,5,opt,name=maybe_if,json=maybeIf,proto3" json:"maybe_if,omitempty"`
 	// The call that forked it.
-	At *Frame `protobuf:"bytes,6,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame `protobuf:"bytes,6,opt,name=frame,proto3" json:"frame,omitempty"`
 	// Active regions around it.
-	Active int64 `protobuf:"varint,7,opt,name=active,proto3" json:"active,omitempty"`
+	ActiveLevels int64 `protobuf:"varint,7,opt,name=active_levels,json=activeLevels,proto3" json:"active_levels,omitempty"`
 	// Nthreads-var of the task that encountered it.
 	Nthreads        *int64 `protobuf:"varint,8,opt,name=nthreads,proto3,oneof" json:"nthreads,omitempty"`
 	MaxActiveLevels *int64 `protobuf:"varint,9,opt,name=max_active_levels,json=maxActiveLevels,proto3,oneof" json:"max_active_levels,omitempty"`
@@ -4496,23 +4497,23 @@ func (x *Fork) GetIfFalse() bool {
 	return false
 }
 
-func (x *Fork) GetOrIf() bool {
+func (x *Fork) GetMaybeIf() bool {
 	if x != nil {
-		return x.OrIf
+		return x.MaybeIf
 	}
 	return false
 }
 
-func (x *Fork) GetAt() *Frame {
+func (x *Fork) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
 
-func (x *Fork) GetActive() int64 {
+func (x *Fork) GetActiveLevels() int64 {
 	if x != nil {
-		return x.Active
+		return x.ActiveLevels
 	}
 	return 0
 }
@@ -4856,7 +4857,7 @@ type Variable struct {
 	Value   string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	Purpose string                 `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
 	// Set if the value says that threads spin all the time that they wait.
-	Always        bool `protobuf:"varint,5,opt,name=always,proto3" json:"always,omitempty"`
+	AlwaysSpins   bool `protobuf:"varint,5,opt,name=always_spins,json=alwaysSpins,proto3" json:"always_spins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4919,9 +4920,9 @@ func (x *Variable) GetPurpose() string {
 	return ""
 }
 
-func (x *Variable) GetAlways() bool {
+func (x *Variable) GetAlwaysSpins() bool {
 	if x != nil {
-		return x.Always
+		return x.AlwaysSpins
 	}
 	return false
 }
@@ -4942,11 +4943,11 @@ type Fault struct {
 	// Of the instruction.
 	Pc *uint64 `protobuf:"varint,6,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
 	// Set if the address is that of a null pointer, or of a part of what it points to.
-	Null bool `protobuf:"varint,7,opt,name=null,proto3" json:"null,omitempty"`
+	NullPointer bool `protobuf:"varint,7,opt,name=null_pointer,json=nullPointer,proto3" json:"null_pointer,omitempty"`
 	// Set if the instruction is one that compilers put where execution must not come.
 	Trap bool `protobuf:"varint,8,opt,name=trap,proto3" json:"trap,omitempty"`
 	// Innermost frame of user code at that time.
-	At    *Frame      `protobuf:"bytes,9,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame      `protobuf:"bytes,9,opt,name=frame,proto3" json:"frame,omitempty"`
 	Stack *FaultStack `protobuf:"bytes,10,opt,name=stack,proto3" json:"stack,omitempty"`
 	// Around the address.
 	Memory *Nearby `protobuf:"bytes,11,opt,name=memory,proto3" json:"memory,omitempty"`
@@ -5032,9 +5033,9 @@ func (x *Fault) GetPc() uint64 {
 	return 0
 }
 
-func (x *Fault) GetNull() bool {
+func (x *Fault) GetNullPointer() bool {
 	if x != nil {
-		return x.Null
+		return x.NullPointer
 	}
 	return false
 }
@@ -5046,9 +5047,9 @@ func (x *Fault) GetTrap() bool {
 	return false
 }
 
-func (x *Fault) GetAt() *Frame {
+func (x *Fault) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -5143,15 +5144,15 @@ type FaultStack struct {
 	Low  *uint64 `protobuf:"varint,1,opt,name=low,proto3,oneof" json:"low,omitempty"`
 	High *uint64 `protobuf:"varint,2,opt,name=high,proto3,oneof" json:"high,omitempty"`
 	// What they are known from.
-	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
 	// It is that of the process, not of a thread that was made.
 	Initial bool `protobuf:"varint,4,opt,name=initial,proto3" json:"initial,omitempty"`
 	// Stack pointer.
 	Sp *uint64 `protobuf:"varint,5,opt,name=sp,proto3,oneof" json:"sp,omitempty"`
 	// Bytes of the innermost frame, if that is known.
-	Frame uint64 `protobuf:"varint,6,opt,name=frame,proto3" json:"frame,omitempty"`
+	FrameSize uint64 `protobuf:"varint,6,opt,name=frame_size,json=frameSize,proto3" json:"frame_size,omitempty"`
 	// It has more frames than were looked at.
-	Cut bool `protobuf:"varint,7,opt,name=cut,proto3" json:"cut,omitempty"`
+	Truncated bool `protobuf:"varint,7,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// How often the function is on it that is there most.
 	Repeats int64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
 	// The innermost frame of that function.
@@ -5206,9 +5207,9 @@ func (x *FaultStack) GetHigh() uint64 {
 	return 0
 }
 
-func (x *FaultStack) GetBy() string {
+func (x *FaultStack) GetSource() string {
 	if x != nil {
-		return x.By
+		return x.Source
 	}
 	return ""
 }
@@ -5227,16 +5228,16 @@ func (x *FaultStack) GetSp() uint64 {
 	return 0
 }
 
-func (x *FaultStack) GetFrame() uint64 {
+func (x *FaultStack) GetFrameSize() uint64 {
 	if x != nil {
-		return x.Frame
+		return x.FrameSize
 	}
 	return 0
 }
 
-func (x *FaultStack) GetCut() bool {
+func (x *FaultStack) GetTruncated() bool {
 	if x != nil {
-		return x.Cut
+		return x.Truncated
 	}
 	return false
 }
@@ -5340,8 +5341,8 @@ type Nearby struct {
 	Mapping *MemoryMapping `protobuf:"bytes,1,opt,name=mapping,proto3" json:"mapping,omitempty"`
 	Below   *MemoryMapping `protobuf:"bytes,2,opt,name=below,proto3" json:"below,omitempty"`
 	Above   *MemoryMapping `protobuf:"bytes,3,opt,name=above,proto3" json:"above,omitempty"`
-	// what names the variable at the address, or whose stack it is.
-	What          string `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
+	// description names the variable at the address, or the thread whose stack it is.
+	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5397,9 +5398,9 @@ func (x *Nearby) GetAbove() *MemoryMapping {
 	return nil
 }
 
-func (x *Nearby) GetWhat() string {
+func (x *Nearby) GetDescription() string {
 	if x != nil {
-		return x.What
+		return x.Description
 	}
 	return ""
 }
@@ -5479,12 +5480,13 @@ type Abort struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	// Who ended it: a runtime, the C library, the C++ library; missing for the program itself.
-	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	// The part that ended it: a runtime, the C library, the C++ library; missing for the program
+	// itself.
+	Component string `protobuf:"bytes,2,opt,name=component,proto3" json:"component,omitempty"`
 	// What that said.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// Where it was found.
-	MessageBy string `protobuf:"bytes,4,opt,name=message_by,json=messageBy,proto3" json:"message_by,omitempty"`
+	MessageSource string `protobuf:"bytes,4,opt,name=message_source,json=messageSource,proto3" json:"message_source,omitempty"`
 	// That called abort, or the function of the C++ library that did.
 	Caller *Frame `protobuf:"bytes,5,opt,name=caller,proto3" json:"caller,omitempty"`
 	// That function, if it is the C++ library's.
@@ -5534,9 +5536,9 @@ func (x *Abort) GetThread() int64 {
 	return 0
 }
 
-func (x *Abort) GetBy() string {
+func (x *Abort) GetComponent() string {
 	if x != nil {
-		return x.By
+		return x.Component
 	}
 	return ""
 }
@@ -5548,9 +5550,9 @@ func (x *Abort) GetMessage() string {
 	return ""
 }
 
-func (x *Abort) GetMessageBy() string {
+func (x *Abort) GetMessageSource() string {
 	if x != nil {
-		return x.MessageBy
+		return x.MessageSource
 	}
 	return ""
 }
@@ -5594,9 +5596,9 @@ type Exception struct {
 	// What it says of itself, or its value.
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
 	// How that is known.
-	WhatBy        string  `protobuf:"bytes,4,opt,name=what_by,json=whatBy,proto3" json:"what_by,omitempty"`
-	Thrown        *Thrown `protobuf:"bytes,5,opt,name=thrown,proto3" json:"thrown,omitempty"`
-	Left          *Left   `protobuf:"bytes,6,opt,name=left,proto3" json:"left,omitempty"`
+	WhatSource    string    `protobuf:"bytes,4,opt,name=what_source,json=whatSource,proto3" json:"what_source,omitempty"`
+	Thrown        *Thrown   `protobuf:"bytes,5,opt,name=thrown,proto3" json:"thrown,omitempty"`
+	Boundary      *Boundary `protobuf:"bytes,6,opt,name=boundary,proto3" json:"boundary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5652,9 +5654,9 @@ func (x *Exception) GetWhat() string {
 	return ""
 }
 
-func (x *Exception) GetWhatBy() string {
+func (x *Exception) GetWhatSource() string {
 	if x != nil {
-		return x.WhatBy
+		return x.WhatSource
 	}
 	return ""
 }
@@ -5666,9 +5668,9 @@ func (x *Exception) GetThrown() *Thrown {
 	return nil
 }
 
-func (x *Exception) GetLeft() *Left {
+func (x *Exception) GetBoundary() *Boundary {
 	if x != nil {
-		return x.Left
+		return x.Boundary
 	}
 	return nil
 }
@@ -5677,15 +5679,15 @@ func (x *Exception) GetLeft() *Left {
 type Thrown struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Missing if functions in between have ended since.
-	At *Frame `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
 	// How that is known.
-	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// It was caught before, and thrown again.
-	Again bool `protobuf:"varint,3,opt,name=again,proto3" json:"again,omitempty"`
+	Rethrown bool `protobuf:"varint,3,opt,name=rethrown,proto3" json:"rethrown,omitempty"`
 	// The places that may have thrown it, if it is not known which of them did.
-	Maybe []*Frame `protobuf:"bytes,4,rep,name=maybe,proto3" json:"maybe,omitempty"`
+	Candidates []*Frame `protobuf:"bytes,4,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// The last function that it is known to have left.
-	Passed        *Frame `protobuf:"bytes,5,opt,name=passed,proto3" json:"passed,omitempty"`
+	Unwound       *Frame `protobuf:"bytes,5,opt,name=unwound,proto3" json:"unwound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5720,52 +5722,52 @@ func (*Thrown) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{56}
 }
 
-func (x *Thrown) GetAt() *Frame {
+func (x *Thrown) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
 
-func (x *Thrown) GetBy() string {
+func (x *Thrown) GetSource() string {
 	if x != nil {
-		return x.By
+		return x.Source
 	}
 	return ""
 }
 
-func (x *Thrown) GetAgain() bool {
+func (x *Thrown) GetRethrown() bool {
 	if x != nil {
-		return x.Again
+		return x.Rethrown
 	}
 	return false
 }
 
-func (x *Thrown) GetMaybe() []*Frame {
+func (x *Thrown) GetCandidates() []*Frame {
 	if x != nil {
-		return x.Maybe
+		return x.Candidates
 	}
 	return nil
 }
 
-func (x *Thrown) GetPassed() *Frame {
+func (x *Thrown) GetUnwound() *Frame {
 	if x != nil {
-		return x.Passed
+		return x.Unwound
 	}
 	return nil
 }
 
-// Left is what an exception may not leave.
-type Left struct {
+// Boundary is the function or construct that an exception may not leave.
+type Boundary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// No function on the stack stops it.
-	All bool `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	Uncaught bool `protobuf:"varint,1,opt,name=uncaught,proto3" json:"uncaught,omitempty"`
 	// The function that it may not leave.
-	At *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// How that is known.
-	By string `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"`
+	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
 	// It may be a function further in.
-	Unsure bool `protobuf:"varint,4,opt,name=unsure,proto3" json:"unsure,omitempty"`
+	Uncertain bool `protobuf:"varint,4,opt,name=uncertain,proto3" json:"uncertain,omitempty"`
 	// The function calls a runtime: it may be a construct in it.
 	Construct bool `protobuf:"varint,5,opt,name=construct,proto3" json:"construct,omitempty"`
 	// That it would have left.
@@ -5776,20 +5778,20 @@ type Left struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Left) Reset() {
-	*x = Left{}
+func (x *Boundary) Reset() {
+	*x = Boundary{}
 	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Left) String() string {
+func (x *Boundary) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Left) ProtoMessage() {}
+func (*Boundary) ProtoMessage() {}
 
-func (x *Left) ProtoReflect() protoreflect.Message {
+func (x *Boundary) ProtoReflect() protoreflect.Message {
 	mi := &file_ompd_v1_picture_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -5801,54 +5803,54 @@ func (x *Left) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Left.ProtoReflect.Descriptor instead.
-func (*Left) Descriptor() ([]byte, []int) {
+// Deprecated: Use Boundary.ProtoReflect.Descriptor instead.
+func (*Boundary) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{57}
 }
 
-func (x *Left) GetAll() bool {
+func (x *Boundary) GetUncaught() bool {
 	if x != nil {
-		return x.All
+		return x.Uncaught
 	}
 	return false
 }
 
-func (x *Left) GetAt() *Frame {
+func (x *Boundary) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
 
-func (x *Left) GetBy() string {
+func (x *Boundary) GetSource() string {
 	if x != nil {
-		return x.By
+		return x.Source
 	}
 	return ""
 }
 
-func (x *Left) GetUnsure() bool {
+func (x *Boundary) GetUncertain() bool {
 	if x != nil {
-		return x.Unsure
+		return x.Uncertain
 	}
 	return false
 }
 
-func (x *Left) GetConstruct() bool {
+func (x *Boundary) GetConstruct() bool {
 	if x != nil {
 		return x.Construct
 	}
 	return false
 }
 
-func (x *Left) GetRegion() string {
+func (x *Boundary) GetRegion() string {
 	if x != nil {
 		return x.Region
 	}
 	return ""
 }
 
-func (x *Left) GetTask() string {
+func (x *Boundary) GetTask() string {
 	if x != nil {
 		return x.Task
 	}
@@ -6059,12 +6061,12 @@ func (x *Recorded) GetHeld() []*PastEvent {
 type PastEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In words.
-	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// "3.2s ago", of a core "3.2s before the newest event".
 	When string `protobuf:"bytes,2,opt,name=when,proto3" json:"when,omitempty"`
 	// Wait id of the lock that it is about.
 	Lock          *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
-	At            *Frame  `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	Frame         *Frame  `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6099,9 +6101,9 @@ func (*PastEvent) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{61}
 }
 
-func (x *PastEvent) GetSays() string {
+func (x *PastEvent) GetText() string {
 	if x != nil {
-		return x.Says
+		return x.Text
 	}
 	return ""
 }
@@ -6120,9 +6122,9 @@ func (x *PastEvent) GetLock() uint64 {
 	return 0
 }
 
-func (x *PastEvent) GetAt() *Frame {
+func (x *PastEvent) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -6241,7 +6243,7 @@ type LockOrder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Steps []*LockStep            `protobuf:"bytes,1,rep,name=steps,proto3" json:"steps,omitempty"`
 	// Further such cycles of the same code.
-	Alike         int64 `protobuf:"varint,2,opt,name=alike,proto3" json:"alike,omitempty"`
+	Similar       int64 `protobuf:"varint,2,opt,name=similar,proto3" json:"similar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6283,9 +6285,9 @@ func (x *LockOrder) GetSteps() []*LockStep {
 	return nil
 }
 
-func (x *LockOrder) GetAlike() int64 {
+func (x *LockOrder) GetSimilar() int64 {
 	if x != nil {
-		return x.Alike
+		return x.Similar
 	}
 	return 0
 }
@@ -6367,8 +6369,8 @@ func (x *LockStep) GetWaits() bool {
 type Imbalance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which barrier.
-	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
-	At   *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Text  string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// How often the team came there.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// From the first of these barriers to the last.
@@ -6415,16 +6417,16 @@ func (*Imbalance) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{65}
 }
 
-func (x *Imbalance) GetSays() string {
+func (x *Imbalance) GetText() string {
 	if x != nil {
-		return x.Says
+		return x.Text
 	}
 	return ""
 }
 
-func (x *Imbalance) GetAt() *Frame {
+func (x *Imbalance) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -6475,8 +6477,8 @@ func (x *Imbalance) GetThreads() int64 {
 type Contention struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// For what they wait.
-	Says string `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
-	At   *Frame `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Text  string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// Acquisitions.
 	Count int64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	// Those of them that waited.
@@ -6526,16 +6528,16 @@ func (*Contention) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{66}
 }
 
-func (x *Contention) GetSays() string {
+func (x *Contention) GetText() string {
 	if x != nil {
-		return x.Says
+		return x.Text
 	}
 	return ""
 }
 
-func (x *Contention) GetAt() *Frame {
+func (x *Contention) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -6600,7 +6602,7 @@ func (x *Contention) GetLongest() int64 {
 type TaskGrain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where they are created.
-	At    *Frame `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	Frame *Frame `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
 	Count int64  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// Those that took less than 2 µs, without the tasks in them.
 	Short int64 `protobuf:"varint,3,opt,name=short,proto3" json:"short,omitempty"`
@@ -6640,9 +6642,9 @@ func (*TaskGrain) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{67}
 }
 
-func (x *TaskGrain) GetAt() *Frame {
+func (x *TaskGrain) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -6766,8 +6768,8 @@ type Activity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Work, task, barrier, task_wait, lock_wait, lock, device or idle.
 	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Says          string `protobuf:"bytes,2,opt,name=says,proto3" json:"says,omitempty"`
-	At            *Frame `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Frame         *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6809,16 +6811,16 @@ func (x *Activity) GetKind() string {
 	return ""
 }
 
-func (x *Activity) GetSays() string {
+func (x *Activity) GetText() string {
 	if x != nil {
-		return x.Says
+		return x.Text
 	}
 	return ""
 }
 
-func (x *Activity) GetAt() *Frame {
+func (x *Activity) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -6991,7 +6993,7 @@ type Breakpoint struct {
 	// Version of OpenMP.
 	Since string `protobuf:"bytes,5,opt,name=since,proto3" json:"since,omitempty"`
 	// Symbol, code, equivalent.
-	How string `protobuf:"bytes,6,opt,name=how,proto3" json:"how,omitempty"`
+	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
 	// Symbol at the address.
 	Function string `protobuf:"bytes,7,opt,name=function,proto3" json:"function,omitempty"`
 	// What proves the address.
@@ -7073,9 +7075,9 @@ func (x *Breakpoint) GetSince() string {
 	return ""
 }
 
-func (x *Breakpoint) GetHow() string {
+func (x *Breakpoint) GetSource() string {
 	if x != nil {
-		return x.How
+		return x.Source
 	}
 	return ""
 }
@@ -7415,7 +7417,7 @@ type Look struct {
 	// Of the JSON form.
 	Schema string `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
 	// From 1.
-	Look int64 `protobuf:"varint,2,opt,name=look,proto3" json:"look,omitempty"`
+	Number int64 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
 	// RFC 3339.
 	Time string `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
 	// Since the first look.
@@ -7467,9 +7469,9 @@ func (x *Look) GetSchema() string {
 	return ""
 }
 
-func (x *Look) GetLook() int64 {
+func (x *Look) GetNumber() int64 {
 	if x != nil {
-		return x.Look
+		return x.Number
 	}
 	return 0
 }
@@ -7611,14 +7613,14 @@ type ThreadChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Lwp   int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
 	// Such as moved, spun, still, ran, new or ended.
-	Did string `protobuf:"bytes,2,opt,name=did,proto3" json:"did,omitempty"`
+	Activity string `protobuf:"bytes,2,opt,name=activity,proto3" json:"activity,omitempty"`
 	// What is different: stack, memory, a counter, ….
-	Moved []string `protobuf:"bytes,3,rep,name=moved,proto3" json:"moved,omitempty"`
+	Changed []string `protobuf:"bytes,3,rep,name=changed,proto3" json:"changed,omitempty"`
 	// Processor time.
 	CpuSeconds float64 `protobuf:"fixed64,4,opt,name=cpu_seconds,json=cpuSeconds,proto3" json:"cpu_seconds,omitempty"`
-	// aside tells that the thread does not count: it is idle in the runtime's pool, a helper, or no
-	// thread of OpenMP that does little beside those that wait.
-	Aside bool `protobuf:"varint,5,opt,name=aside,proto3" json:"aside,omitempty"`
+	// Set if the thread does not count: it is idle in the runtime's pool, a helper, or no thread of
+	// OpenMP that does little beside those that wait.
+	Ignored bool `protobuf:"varint,5,opt,name=ignored,proto3" json:"ignored,omitempty"`
 	// Those that it has written, if the program has the recorder.
 	Records       int64 `protobuf:"varint,6,opt,name=records,proto3" json:"records,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7662,16 +7664,16 @@ func (x *ThreadChange) GetLwp() int64 {
 	return 0
 }
 
-func (x *ThreadChange) GetDid() string {
+func (x *ThreadChange) GetActivity() string {
 	if x != nil {
-		return x.Did
+		return x.Activity
 	}
 	return ""
 }
 
-func (x *ThreadChange) GetMoved() []string {
+func (x *ThreadChange) GetChanged() []string {
 	if x != nil {
-		return x.Moved
+		return x.Changed
 	}
 	return nil
 }
@@ -7683,9 +7685,9 @@ func (x *ThreadChange) GetCpuSeconds() float64 {
 	return 0
 }
 
-func (x *ThreadChange) GetAside() bool {
+func (x *ThreadChange) GetIgnored() bool {
 	if x != nil {
-		return x.Aside
+		return x.Ignored
 	}
 	return false
 }
@@ -7812,6 +7814,298 @@ func (x *RecordedChange) GetPerSecond() float64 {
 	return 0
 }
 
+// Event is one event of a thread, as the recorder has it.
+type Event struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nanoseconds of CLOCK_MONOTONIC.
+	Time int64 `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Nanoseconds before now; of a core, before the newest event.
+	Ago int64 `protobuf:"varint,2,opt,name=ago,proto3" json:"ago,omitempty"`
+	Lwp int64 `protobuf:"varint,3,opt,name=lwp,proto3" json:"lwp,omitempty"`
+	// Ompt_callbacks_t, or one of the recorder's own from 64.
+	Code int64 `protobuf:"varint,4,opt,name=code,proto3" json:"code,omitempty"`
+	// Of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
+	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
+	// In words, such as: acquires lock journal.
+	Text string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	// As docs/recorder.md has it for the code.
+	Kind int64 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	// 1 begin, 2 end, 3 both at once.
+	Endpoint int64 `protobuf:"varint,8,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	Value    int64 `protobuf:"varint,9,opt,name=value,proto3" json:"value,omitempty"`
+	// Where the program called the runtime, if that is known.
+	Pc    *uint64 `protobuf:"varint,10,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
+	Frame *Frame  `protobuf:"bytes,11,opt,name=frame,proto3" json:"frame,omitempty"`
+	// Ids of the region and the task that it is about.
+	Region string `protobuf:"bytes,12,opt,name=region,proto3" json:"region,omitempty"`
+	Task   string `protobuf:"bytes,13,opt,name=task,proto3" json:"task,omitempty"`
+	// Wait id.
+	Lock          *uint64 `protobuf:"varint,14,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Event) Reset() {
+	*x = Event{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Event) ProtoMessage() {}
+
+func (x *Event) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Event.ProtoReflect.Descriptor instead.
+func (*Event) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *Event) GetTime() int64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+func (x *Event) GetAgo() int64 {
+	if x != nil {
+		return x.Ago
+	}
+	return 0
+}
+
+func (x *Event) GetLwp() int64 {
+	if x != nil {
+		return x.Lwp
+	}
+	return 0
+}
+
+func (x *Event) GetCode() int64 {
+	if x != nil {
+		return x.Code
+	}
+	return 0
+}
+
+func (x *Event) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *Event) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Event) GetKind() int64 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Event) GetEndpoint() int64 {
+	if x != nil {
+		return x.Endpoint
+	}
+	return 0
+}
+
+func (x *Event) GetValue() int64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *Event) GetPc() uint64 {
+	if x != nil && x.Pc != nil {
+		return *x.Pc
+	}
+	return 0
+}
+
+func (x *Event) GetFrame() *Frame {
+	if x != nil {
+		return x.Frame
+	}
+	return nil
+}
+
+func (x *Event) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *Event) GetTask() string {
+	if x != nil {
+		return x.Task
+	}
+	return ""
+}
+
+func (x *Event) GetLock() uint64 {
+	if x != nil && x.Lock != nil {
+		return *x.Lock
+	}
+	return 0
+}
+
+// Recording is what the recorder of a program has kept.
+type Recording struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pid   int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	// The process that it was forked from; older events are that one's.
+	Parent  int64  `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"`
+	Program string `protobuf:"bytes,3,opt,name=program,proto3" json:"program,omitempty"`
+	Threads int64  `protobuf:"varint,4,opt,name=threads,proto3" json:"threads,omitempty"`
+	// That are there.
+	Records int64 `protobuf:"varint,5,opt,name=records,proto3" json:"records,omitempty"`
+	// Older ones that were overwritten.
+	Lost uint64 `protobuf:"varint,6,opt,name=lost,proto3" json:"lost,omitempty"`
+	// Records.
+	Damaged uint64 `protobuf:"varint,7,opt,name=damaged,proto3" json:"damaged,omitempty"`
+	// Threads, as there was no memory left.
+	Unrecorded uint64 `protobuf:"varint,8,opt,name=unrecorded,proto3" json:"unrecorded,omitempty"`
+	// By the program.
+	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
+	// What could not be read.
+	Problems []string `protobuf:"bytes,10,rep,name=problems,proto3" json:"problems,omitempty"`
+	// And how many there are beyond those that are named.
+	Omitted       int64 `protobuf:"varint,11,opt,name=omitted,proto3" json:"omitted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recording) Reset() {
+	*x = Recording{}
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recording) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recording) ProtoMessage() {}
+
+func (x *Recording) ProtoReflect() protoreflect.Message {
+	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recording.ProtoReflect.Descriptor instead.
+func (*Recording) Descriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *Recording) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Recording) GetParent() int64 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *Recording) GetProgram() string {
+	if x != nil {
+		return x.Program
+	}
+	return ""
+}
+
+func (x *Recording) GetThreads() int64 {
+	if x != nil {
+		return x.Threads
+	}
+	return 0
+}
+
+func (x *Recording) GetRecords() int64 {
+	if x != nil {
+		return x.Records
+	}
+	return 0
+}
+
+func (x *Recording) GetLost() uint64 {
+	if x != nil {
+		return x.Lost
+	}
+	return 0
+}
+
+func (x *Recording) GetDamaged() uint64 {
+	if x != nil {
+		return x.Damaged
+	}
+	return 0
+}
+
+func (x *Recording) GetUnrecorded() uint64 {
+	if x != nil {
+		return x.Unrecorded
+	}
+	return 0
+}
+
+func (x *Recording) GetPaused() bool {
+	if x != nil {
+		return x.Paused
+	}
+	return false
+}
+
+func (x *Recording) GetProblems() []string {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+func (x *Recording) GetOmitted() int64 {
+	if x != nil {
+		return x.Omitted
+	}
+	return 0
+}
+
 // Statistics are what was recorded, added up for each construct and place in the source.
 type Statistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -7831,7 +8125,7 @@ type Statistics struct {
 
 func (x *Statistics) Reset() {
 	*x = Statistics{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7843,7 +8137,7 @@ func (x *Statistics) String() string {
 func (*Statistics) ProtoMessage() {}
 
 func (x *Statistics) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[81]
+	mi := &file_ompd_v1_picture_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7856,7 +8150,7 @@ func (x *Statistics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistics.ProtoReflect.Descriptor instead.
 func (*Statistics) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{81}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Statistics) GetThreads() int64 {
@@ -7904,8 +8198,8 @@ func (x *Statistics) GetLockOrders() []*LockOrder {
 // Statistic is one construct at one place. Times are nanoseconds, those of all threads together.
 type Statistic struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Says  string                 `protobuf:"bytes,1,opt,name=says,proto3" json:"says,omitempty"`
-	At    *Frame                 `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
+	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	Frame *Frame                 `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// Wait id of the lock.
 	Lock  *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
 	Count int64   `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
@@ -7934,7 +8228,7 @@ type Statistic struct {
 
 func (x *Statistic) Reset() {
 	*x = Statistic{}
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7946,7 +8240,7 @@ func (x *Statistic) String() string {
 func (*Statistic) ProtoMessage() {}
 
 func (x *Statistic) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_picture_proto_msgTypes[82]
+	mi := &file_ompd_v1_picture_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7959,19 +8253,19 @@ func (x *Statistic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Statistic.ProtoReflect.Descriptor instead.
 func (*Statistic) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{82}
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{84}
 }
 
-func (x *Statistic) GetSays() string {
+func (x *Statistic) GetText() string {
 	if x != nil {
-		return x.Says
+		return x.Text
 	}
 	return ""
 }
 
-func (x *Statistic) GetAt() *Frame {
+func (x *Statistic) GetFrame() *Frame {
 	if x != nil {
-		return x.At
+		return x.Frame
 	}
 	return nil
 }
@@ -8071,7 +8365,7 @@ var File_ompd_v1_picture_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
-	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\xdf\x04\n" +
+	"\x15ompd/v1/picture.proto\x12\aompd.v1\"\xe1\x04\n" +
 	"\aPicture\x12\x16\n" +
 	"\x06schema\x18\x01 \x01(\tR\x06schema\x12'\n" +
 	"\x06target\x18\x02 \x01(\v2\x0f.ompd.v1.TargetR\x06target\x12,\n" +
@@ -8086,8 +8380,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	" \x03(\v2\x14.ompd.v1.LayoutEntryR\x06layout\x12&\n" +
 	"\x06checks\x18\v \x03(\v2\x0e.ompd.v1.CheckR\x06checks\x12\x1a\n" +
 	"\bwarnings\x18\f \x03(\tR\bwarnings\x12,\n" +
-	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\x12\x1c\n" +
-	"\tunreached\x18\x0e \x03(\tR\tunreached\x12$\n" +
+	"\bverdicts\x18\r \x03(\v2\x10.ompd.v1.VerdictR\bverdicts\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x0e \x03(\tR\n" +
+	"incomplete\x12$\n" +
 	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\x88\x04\n" +
 	"\x06Target\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
@@ -8153,22 +8449,22 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\arunning\x18\x05 \x01(\x03R\arunning\x123\n" +
 	"\n" +
 	"standstill\x18\x06 \x01(\v2\x13.ompd.v1.StandstillR\n" +
-	"standstill\"c\n" +
+	"standstill\"v\n" +
 	"\n" +
 	"Standstill\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12!\n" +
-	"\x04spun\x18\x02 \x03(\v2\r.ompd.v1.SpinR\x04spun\x12\x18\n" +
-	"\aoutside\x18\x03 \x01(\bR\aoutside\"9\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12)\n" +
+	"\bspinning\x18\x02 \x03(\v2\r.ompd.v1.SpinR\bspinning\x12#\n" +
+	"\rwaits_outside\x18\x03 \x01(\bR\fwaitsOutside\"9\n" +
 	"\x04Spin\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1f\n" +
 	"\vcpu_seconds\x18\x02 \x01(\x01R\n" +
-	"cpuSeconds\"h\n" +
+	"cpuSeconds\"l\n" +
 	"\x04Rank\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x03R\x04rank\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04host\x18\x04 \x01(\tR\x04host\x12\x12\n" +
-	"\x04from\x18\x05 \x01(\tR\x04from\"\xd8\x03\n" +
+	"\x04host\x18\x04 \x01(\tR\x04host\x12\x16\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\"\xda\x03\n" +
 	"\aVerdict\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
 	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12\x1a\n" +
@@ -8178,9 +8474,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\athreads\x18\x06 \x03(\x03R\athreads\x12\x1a\n" +
 	"\bevidence\x18\a \x03(\tR\bevidence\x12\x10\n" +
 	"\x03fix\x18\b \x01(\tR\x03fix\x12(\n" +
-	"\x05cycle\x18\t \x03(\v2\x12.ompd.v1.CycleStepR\x05cycle\x12\x16\n" +
-	"\x06behind\x18\n" +
-	" \x03(\x03R\x06behind\x12\x1d\n" +
+	"\x05cycle\x18\t \x03(\v2\x12.ompd.v1.CycleStepR\x05cycle\x12\x18\n" +
+	"\awaiting\x18\n" +
+	" \x03(\x03R\awaiting\x12\x1d\n" +
 	"\aarrived\x18\v \x01(\x03H\x00R\aarrived\x88\x01\x01\x12 \n" +
 	"\tteam_size\x18\f \x01(\x03H\x01R\bteamSize\x88\x01\x01\x120\n" +
 	"\amissing\x18\r \x03(\v2\x16.ompd.v1.MissingThreadR\amissing\x12\x16\n" +
@@ -8189,7 +8485,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"\b_arrivedB\f\n" +
 	"\n" +
-	"_team_size\"\xab\x02\n" +
+	"_team_size\"\xb0\x02\n" +
 	"\tCycleStep\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
 	"\twaits_for\x18\x02 \x01(\v2\x13.ompd.v1.WaitTargetR\bwaitsFor\x12\x17\n" +
@@ -8197,8 +8493,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\rheld_evidence\x18\x04 \x01(\tR\fheldEvidence\x12'\n" +
 	"\aheld_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06heldAt\x12&\n" +
 	"\x06frames\x18\x06 \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12)\n" +
-	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\x12\x1a\n" +
-	"\breleases\x18\b \x01(\bR\breleases\"_\n" +
+	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\x12\x1f\n" +
+	"\vmay_release\x18\b \x01(\bR\n" +
+	"mayRelease\"_\n" +
 	"\n" +
 	"WaitTarget\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
@@ -8422,7 +8719,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
-	"\x03fix\x18\x04 \x01(\tR\x03fix\"\xf4\x05\n" +
+	"\x03fix\x18\x04 \x01(\tR\x03fix\"\x9c\x06\n" +
 	"\x05Facts\x12#\n" +
 	"\x05waits\x18\x01 \x03(\v2\r.ompd.v1.WaitR\x05waits\x12#\n" +
 	"\x05locks\x18\x02 \x03(\v2\r.ompd.v1.LockR\x05locks\x12,\n" +
@@ -8431,10 +8728,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"fulfillers\x18\x05 \x01(\v2\x13.ompd.v1.CandidatesR\n" +
 	"fulfillers\x12!\n" +
-	"\fevent_makers\x18\x06 \x03(\x03R\veventMakers\x12!\n" +
-	"\fstacks_whole\x18\a \x01(\bR\vstacksWhole\x12\x1b\n" +
-	"\ttasks_cut\x18\b \x01(\bR\btasksCut\x12!\n" +
-	"\x04lost\x18\t \x03(\v2\r.ompd.v1.LostR\x04lost\x12#\n" +
+	"\fevent_makers\x18\x06 \x03(\x03R\veventMakers\x12'\n" +
+	"\x0fstacks_complete\x18\a \x01(\bR\x0estacksComplete\x12'\n" +
+	"\x0ftasks_truncated\x18\b \x01(\bR\x0etasksTruncated\x127\n" +
+	"\flost_threads\x18\t \x03(\v2\x14.ompd.v1.LostThreadsR\vlostThreads\x12#\n" +
 	"\x05forks\x18\n" +
 	" \x03(\v2\r.ompd.v1.ForkR\x05forks\x123\n" +
 	"\n" +
@@ -8446,7 +8743,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
-	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\xc5\x03\n" +
+	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\xd0\x03\n" +
 	"\x04Wait\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
@@ -8458,54 +8755,56 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04call\x18\b \x01(\tR\x04call\x12\"\n" +
 	"\rend_of_region\x18\t \x01(\bR\vendOfRegion\x12\x16\n" +
 	"\x06asleep\x18\n" +
-	" \x01(\bR\x06asleep\x12\x0e\n" +
-	"\x02on\x18\v \x01(\x03R\x02on\x12\x1a\n" +
+	" \x01(\bR\x06asleep\x12\x17\n" +
+	"\await_on\x18\v \x01(\x03R\x06waitOn\x12\x1a\n" +
 	"\bevidence\x18\f \x01(\tR\bevidence\x12\x12\n" +
 	"\x04lock\x18\r \x01(\tR\x04lock\x12\x18\n" +
-	"\abarrier\x18\x0e \x01(\tR\abarrier\x12(\n" +
-	"\x06awaits\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\x06awaits\x12$\n" +
+	"\abarrier\x18\x0e \x01(\tR\abarrier\x12*\n" +
+	"\aawaited\x18\x0f \x01(\v2\x10.ompd.v1.AwaitedR\aawaited\x12$\n" +
 	"\x05sleep\x18\x10 \x01(\v2\x0e.ompd.v1.SleepR\x05sleepB\n" +
 	"\n" +
 	"\b_addressB\v\n" +
-	"\t_variable\"\xa7\x01\n" +
+	"\t_variable\"\xb2\x01\n" +
 	"\aAwaited\x12\x14\n" +
-	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x12\n" +
-	"\x04only\x18\x02 \x01(\bR\x04only\x12\x1c\n" +
+	"\x05tasks\x18\x01 \x03(\tR\x05tasks\x12\x1d\n" +
+	"\n" +
+	"only_these\x18\x02 \x01(\bR\tonlyThese\x12\x1c\n" +
 	"\titeration\x18\x03 \x03(\x03R\titeration\x12\"\n" +
 	"\x04loop\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x04loop\x120\n" +
-	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\xf5\x04\n" +
+	"\vinterrupted\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vinterrupted\"\x87\x05\n" +
 	"\x04Lock\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x0eimplementation\x18\x02 \x01(\tR\x0eimplementation\x12\x16\n" +
 	"\x06nested\x18\x03 \x01(\bR\x06nested\x12\x12\n" +
 	"\x04held\x18\x04 \x01(\bR\x04held\x12\x14\n" +
-	"\x05owner\x18\x05 \x01(\x03R\x05owner\x12\x1d\n" +
-	"\n" +
-	"owner_gone\x18\x06 \x01(\bR\townerGone\x12\x18\n" +
+	"\x05owner\x18\x05 \x01(\x03R\x05owner\x12\x1f\n" +
+	"\vowner_ended\x18\x06 \x01(\bR\n" +
+	"ownerEnded\x12\x18\n" +
 	"\awaiters\x18\a \x03(\x03R\awaiters\x12\x1d\n" +
 	"\awaiting\x18\b \x01(\x03H\x00R\awaiting\x88\x01\x01\x12\x1a\n" +
-	"\bevidence\x18\t \x01(\tR\bevidence\x12\x12\n" +
-	"\x04gone\x18\n" +
-	" \x01(\tR\x04gone\x12\x1c\n" +
+	"\bevidence\x18\t \x01(\tR\bevidence\x12%\n" +
+	"\x0einvalid_reason\x18\n" +
+	" \x01(\tR\rinvalidReason\x12\x1c\n" +
 	"\tdestroyed\x18\v \x01(\bR\tdestroyed\x12 \n" +
 	"\voverwritten\x18\f \x01(\bR\voverwritten\x12)\n" +
 	"\aholders\x18\r \x03(\v2\x0f.ompd.v1.HolderR\aholders\x124\n" +
 	"\vmay_release\x18\x0e \x01(\v2\x13.ompd.v1.CandidatesR\n" +
-	"mayRelease\x12&\n" +
-	"\x06leaves\x18\x0f \x03(\v2\x0e.ompd.v1.LeaveR\x06leaves\x12,\n" +
+	"mayRelease\x12#\n" +
+	"\x05leaks\x18\x0f \x03(\v2\r.ompd.v1.LeakR\x05leaks\x12,\n" +
 	"\breleases\x18\x10 \x03(\v2\x10.ompd.v1.ReleaseR\breleases\x12)\n" +
 	"\bowner_at\x18\x11 \x01(\v2\x0e.ompd.v1.FrameR\aownerAt\x12\x1c\n" +
 	"\tacquiring\x18\x12 \x03(\x03R\tacquiring\x12\x1f\n" +
 	"\vhanded_over\x18\x13 \x01(\bR\n" +
 	"handedOverB\n" +
 	"\n" +
-	"\b_waiting\"\xd1\x01\n" +
+	"\b_waiting\"\xe1\x01\n" +
 	"\x06Holder\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
-	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12$\n" +
-	"\x05taken\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05taken\x12\x1a\n" +
-	"\bevidence\x18\x04 \x01(\tR\bevidence\x12,\n" +
-	"\tsuspended\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\tsuspended\x12!\n" +
+	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12/\n" +
+	"\vacquired_at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\n" +
+	"acquiredAt\x12\x1a\n" +
+	"\bevidence\x18\x04 \x01(\tR\bevidence\x121\n" +
+	"\fsuspended_at\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\vsuspendedAt\x12!\n" +
 	"\fsuspended_in\x18\x06 \x01(\tR\vsuspendedIn\"\\\n" +
 	"\n" +
 	"Candidates\x12\x18\n" +
@@ -8513,15 +8812,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05tasks\x18\x02 \x03(\tR\x05tasks\x12\x1e\n" +
 	"\n" +
 	"incomplete\x18\x03 \x01(\bR\n" +
-	"incomplete\"?\n" +
-	"\x05Leave\x12\x1e\n" +
-	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
-	"\x06throws\x18\x02 \x01(\tR\x06throws\"s\n" +
+	"incomplete\"I\n" +
+	"\x04Leak\x12$\n" +
+	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x1b\n" +
+	"\texit_call\x18\x02 \x01(\tR\bexitCall\"y\n" +
 	"\aRelease\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n" +
-	"\tcertainty\x18\x03 \x01(\tR\tcertainty\x12\x1e\n" +
-	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"\xe0\x01\n" +
+	"\tcertainty\x18\x03 \x01(\tR\tcertainty\x12$\n" +
+	"\x05frame\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xe0\x01\n" +
 	"\aBarrier\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\x12\x18\n" +
@@ -8529,30 +8828,30 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\amissing\x18\x04 \x03(\x03R\amissing\x12&\n" +
 	"\x0fwaits_for_tasks\x18\x05 \x01(\bR\rwaitsForTasks\x12\x1a\n" +
 	"\bevidence\x18\x06 \x01(\tR\bevidence\x120\n" +
-	"\tmisplaced\x18\a \x03(\v2\x12.ompd.v1.MisplacedR\tmisplaced\"g\n" +
+	"\tmisplaced\x18\a \x03(\v2\x12.ompd.v1.MisplacedR\tmisplaced\"{\n" +
 	"\tMisplaced\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\"\n" +
-	"\x02in\x18\x02 \x01(\v2\x12.ompd.v1.ConstructR\x02in\x12\x1e\n" +
-	"\x02at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"u\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
+	"\tconstruct\x18\x02 \x01(\v2\x12.ompd.v1.ConstructR\tconstruct\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\x87\x01\n" +
 	"\tConstruct\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
-	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\"\n" +
-	"\x04call\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x04call\x12\x10\n" +
-	"\x03own\x18\x04 \x01(\bR\x03own\"\x84\x01\n" +
-	"\x04Lost\x12\x18\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\"\n" +
+	"\x04call\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x04call\x12\x1c\n" +
+	"\tuncertain\x18\x04 \x01(\bR\tuncertain\"\x8b\x01\n" +
+	"\vLostThreads\x12\x18\n" +
 	"\aruntime\x18\x01 \x01(\tR\aruntime\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x18\n" +
 	"\awaiting\x18\x03 \x03(\x03R\awaiting\x12\x1a\n" +
 	"\bevidence\x18\x04 \x01(\tR\bevidence\x12\x16\n" +
-	"\x06ending\x18\x05 \x03(\x03R\x06ending\"\xea\x03\n" +
+	"\x06ending\x18\x05 \x03(\x03R\x06ending\"\x83\x04\n" +
 	"\x04Fork\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\tR\x06region\x12\x16\n" +
 	"\x06clause\x18\x02 \x01(\bR\x06clause\x12&\n" +
 	"\fclause_value\x18\x03 \x01(\x03H\x00R\vclauseValue\x88\x01\x01\x12\x19\n" +
-	"\bif_false\x18\x04 \x01(\bR\aifFalse\x12\x13\n" +
-	"\x05or_if\x18\x05 \x01(\bR\x04orIf\x12\x1e\n" +
-	"\x02at\x18\x06 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
-	"\x06active\x18\a \x01(\x03R\x06active\x12\x1f\n" +
+	"\bif_false\x18\x04 \x01(\bR\aifFalse\x12\x19\n" +
+	"\bmaybe_if\x18\x05 \x01(\bR\amaybeIf\x12$\n" +
+	"\x05frame\x18\x06 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12#\n" +
+	"\ractive_levels\x18\a \x01(\x03R\factiveLevels\x12\x1f\n" +
 	"\bnthreads\x18\b \x01(\x03H\x01R\bnthreads\x88\x01\x01\x12/\n" +
 	"\x11max_active_levels\x18\t \x01(\x03H\x02R\x0fmaxActiveLevels\x88\x01\x01\x12&\n" +
 	"\fthread_limit\x18\n" +
@@ -8589,23 +8888,23 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\tR\x06source\"3\n" +
 	"\aSetting\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"|\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\x87\x01\n" +
 	"\bVariable\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\apurpose\x18\x04 \x01(\tR\apurpose\x12\x16\n" +
-	"\x06always\x18\x05 \x01(\bR\x06always\"\x99\x03\n" +
+	"\apurpose\x18\x04 \x01(\tR\apurpose\x12!\n" +
+	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\xae\x03\n" +
 	"\x05Fault\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
 	"\x06signal\x18\x02 \x01(\tR\x06signal\x12\x12\n" +
 	"\x04code\x18\x03 \x01(\x03R\x04code\x12\x18\n" +
 	"\ahandled\x18\x04 \x01(\bR\ahandled\x12\x1d\n" +
 	"\aaddress\x18\x05 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x13\n" +
-	"\x02pc\x18\x06 \x01(\x04H\x01R\x02pc\x88\x01\x01\x12\x12\n" +
-	"\x04null\x18\a \x01(\bR\x04null\x12\x12\n" +
-	"\x04trap\x18\b \x01(\bR\x04trap\x12\x1e\n" +
-	"\x02at\x18\t \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12)\n" +
+	"\x02pc\x18\x06 \x01(\x04H\x01R\x02pc\x88\x01\x01\x12!\n" +
+	"\fnull_pointer\x18\a \x01(\bR\vnullPointer\x12\x12\n" +
+	"\x04trap\x18\b \x01(\bR\x04trap\x12$\n" +
+	"\x05frame\x18\t \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12)\n" +
 	"\x05stack\x18\n" +
 	" \x01(\v2\x13.ompd.v1.FaultStackR\x05stack\x12'\n" +
 	"\x06memory\x18\v \x01(\v2\x0f.ompd.v1.NearbyR\x06memory\x12&\n" +
@@ -8616,16 +8915,17 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x03_pc\"<\n" +
 	"\x06Callee\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x16\n" +
-	"\x06module\x18\x02 \x01(\tR\x06module\"\xab\x02\n" +
+	"\x06module\x18\x02 \x01(\tR\x06module\"\xc8\x02\n" +
 	"\n" +
 	"FaultStack\x12\x15\n" +
 	"\x03low\x18\x01 \x01(\x04H\x00R\x03low\x88\x01\x01\x12\x17\n" +
-	"\x04high\x18\x02 \x01(\x04H\x01R\x04high\x88\x01\x01\x12\x0e\n" +
-	"\x02by\x18\x03 \x01(\tR\x02by\x12\x18\n" +
+	"\x04high\x18\x02 \x01(\x04H\x01R\x04high\x88\x01\x01\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12\x18\n" +
 	"\ainitial\x18\x04 \x01(\bR\ainitial\x12\x13\n" +
-	"\x02sp\x18\x05 \x01(\x04H\x02R\x02sp\x88\x01\x01\x12\x14\n" +
-	"\x05frame\x18\x06 \x01(\x04R\x05frame\x12\x10\n" +
-	"\x03cut\x18\a \x01(\bR\x03cut\x12\x18\n" +
+	"\x02sp\x18\x05 \x01(\x04H\x02R\x02sp\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"frame_size\x18\x06 \x01(\x04R\tframeSize\x12\x1c\n" +
+	"\ttruncated\x18\a \x01(\bR\ttruncated\x12\x18\n" +
 	"\arepeats\x18\b \x01(\x03R\arepeats\x12*\n" +
 	"\brepeated\x18\t \x01(\v2\x0e.ompd.v1.FrameR\brepeated\x12(\n" +
 	"\alargest\x18\n" +
@@ -8637,45 +8937,47 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x04 \x01(\x03R\x04line\"\xaa\x01\n" +
+	"\x04line\x18\x04 \x01(\x03R\x04line\"\xb8\x01\n" +
 	"\x06Nearby\x120\n" +
 	"\amapping\x18\x01 \x01(\v2\x16.ompd.v1.MemoryMappingR\amapping\x12,\n" +
 	"\x05below\x18\x02 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05below\x12,\n" +
-	"\x05above\x18\x03 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05above\x12\x12\n" +
-	"\x04what\x18\x04 \x01(\tR\x04what\"a\n" +
+	"\x05above\x18\x03 \x01(\v2\x16.ompd.v1.MemoryMappingR\x05above\x12 \n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\"a\n" +
 	"\rMemoryMapping\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x16\n" +
 	"\x06access\x18\x03 \x01(\tR\x06access\x12\x12\n" +
-	"\x04file\x18\x04 \x01(\tR\x04file\"\x88\x02\n" +
+	"\x04file\x18\x04 \x01(\tR\x04file\"\x9e\x02\n" +
 	"\x05Abort\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1d\n" +
-	"\n" +
-	"message_by\x18\x04 \x01(\tR\tmessageBy\x12&\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
+	"\tcomponent\x18\x02 \x01(\tR\tcomponent\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12%\n" +
+	"\x0emessage_source\x18\x04 \x01(\tR\rmessageSource\x12&\n" +
 	"\x06caller\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06caller\x12\x12\n" +
 	"\x04call\x18\x06 \x01(\tR\x04call\x120\n" +
 	"\texception\x18\a \x01(\v2\x12.ompd.v1.ExceptionR\texception\x120\n" +
-	"\ahandler\x18\b \x01(\v2\x16.ompd.v1.SignalHandlerR\ahandler\"\xb4\x01\n" +
+	"\ahandler\x18\b \x01(\v2\x16.ompd.v1.SignalHandlerR\ahandler\"\xc8\x01\n" +
 	"\tException\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x12\n" +
-	"\x04what\x18\x03 \x01(\tR\x04what\x12\x17\n" +
-	"\awhat_by\x18\x04 \x01(\tR\x06whatBy\x12'\n" +
-	"\x06thrown\x18\x05 \x01(\v2\x0f.ompd.v1.ThrownR\x06thrown\x12!\n" +
-	"\x04left\x18\x06 \x01(\v2\r.ompd.v1.LeftR\x04left\"\x9c\x01\n" +
-	"\x06Thrown\x12\x1e\n" +
-	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x0e\n" +
-	"\x02by\x18\x02 \x01(\tR\x02by\x12\x14\n" +
-	"\x05again\x18\x03 \x01(\bR\x05again\x12$\n" +
-	"\x05maybe\x18\x04 \x03(\v2\x0e.ompd.v1.FrameR\x05maybe\x12&\n" +
-	"\x06passed\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\x06passed\"\xaa\x01\n" +
-	"\x04Left\x12\x10\n" +
-	"\x03all\x18\x01 \x01(\bR\x03all\x12\x1e\n" +
-	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x0e\n" +
-	"\x02by\x18\x03 \x01(\tR\x02by\x12\x16\n" +
-	"\x06unsure\x18\x04 \x01(\bR\x06unsure\x12\x1c\n" +
+	"\x04what\x18\x03 \x01(\tR\x04what\x12\x1f\n" +
+	"\vwhat_source\x18\x04 \x01(\tR\n" +
+	"whatSource\x12'\n" +
+	"\x06thrown\x18\x05 \x01(\v2\x0f.ompd.v1.ThrownR\x06thrown\x12-\n" +
+	"\bboundary\x18\x06 \x01(\v2\x11.ompd.v1.BoundaryR\bboundary\"\xbc\x01\n" +
+	"\x06Thrown\x12$\n" +
+	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
+	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
+	"\brethrown\x18\x03 \x01(\bR\brethrown\x12.\n" +
+	"\n" +
+	"candidates\x18\x04 \x03(\v2\x0e.ompd.v1.FrameR\n" +
+	"candidates\x12(\n" +
+	"\aunwound\x18\x05 \x01(\v2\x0e.ompd.v1.FrameR\aunwound\"\xcc\x01\n" +
+	"\bBoundary\x12\x1a\n" +
+	"\buncaught\x18\x01 \x01(\bR\buncaught\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
+	"\x06source\x18\x03 \x01(\tR\x06source\x12\x1c\n" +
+	"\tuncertain\x18\x04 \x01(\bR\tuncertain\x12\x1c\n" +
 	"\tconstruct\x18\x05 \x01(\bR\tconstruct\x12\x16\n" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12\x12\n" +
 	"\x04task\x18\a \x01(\tR\x04task\"q\n" +
@@ -8692,12 +8994,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12&\n" +
 	"\x04last\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x04last\x12&\n" +
-	"\x04held\x18\x04 \x03(\v2\x12.ompd.v1.PastEventR\x04held\"u\n" +
+	"\x04held\x18\x04 \x03(\v2\x12.ompd.v1.PastEventR\x04held\"{\n" +
 	"\tPastEvent\x12\x12\n" +
-	"\x04says\x18\x01 \x01(\tR\x04says\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
 	"\x04when\x18\x02 \x01(\tR\x04when\x12\x17\n" +
-	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x1e\n" +
-	"\x02at\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x02atB\a\n" +
+	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12$\n" +
+	"\x05frame\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x05frameB\a\n" +
 	"\x05_lock\"\xe1\x02\n" +
 	"\aHistory\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x16\n" +
@@ -8711,29 +9013,29 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\vcontentions\x18\x06 \x03(\v2\x13.ompd.v1.ContentionR\vcontentions\x123\n" +
 	"\vtask_grains\x18\a \x03(\v2\x12.ompd.v1.TaskGrainR\n" +
 	"taskGrains\x12-\n" +
-	"\btimeline\x18\b \x01(\v2\x11.ompd.v1.TimelineR\btimeline\"J\n" +
+	"\btimeline\x18\b \x01(\v2\x11.ompd.v1.TimelineR\btimeline\"N\n" +
 	"\tLockOrder\x12'\n" +
-	"\x05steps\x18\x01 \x03(\v2\x11.ompd.v1.LockStepR\x05steps\x12\x14\n" +
-	"\x05alike\x18\x02 \x01(\x03R\x05alike\"\x8e\x01\n" +
+	"\x05steps\x18\x01 \x03(\v2\x11.ompd.v1.LockStepR\x05steps\x12\x18\n" +
+	"\asimilar\x18\x02 \x01(\x03R\asimilar\"\x8e\x01\n" +
 	"\bLockStep\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
 	"\x05first\x18\x02 \x01(\v2\x12.ompd.v1.PastEventR\x05first\x12*\n" +
 	"\x06second\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x06second\x12\x14\n" +
-	"\x05waits\x18\x04 \x01(\bR\x05waits\"\xdc\x01\n" +
+	"\x05waits\x18\x04 \x01(\bR\x05waits\"\xe2\x01\n" +
 	"\tImbalance\x12\x12\n" +
-	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
-	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12 \n" +
 	"\vnanoseconds\x18\x04 \x01(\x03R\vnanoseconds\x12\x16\n" +
 	"\x06waited\x18\x05 \x01(\x03R\x06waited\x12\x12\n" +
 	"\x04last\x18\x06 \x01(\x03R\x04last\x12\x1d\n" +
 	"\n" +
 	"last_count\x18\a \x01(\x03R\tlastCount\x12\x18\n" +
-	"\athreads\x18\b \x01(\x03R\athreads\"\xa4\x02\n" +
+	"\athreads\x18\b \x01(\x03R\athreads\"\xaa\x02\n" +
 	"\n" +
 	"Contention\x12\x12\n" +
-	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
-	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12\x1c\n" +
 	"\tcontended\x18\x04 \x01(\x03R\tcontended\x12\x18\n" +
 	"\athreads\x18\x05 \x01(\x03R\athreads\x12 \n" +
@@ -8742,9 +9044,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06holder\x18\b \x01(\v2\x0e.ompd.v1.FrameR\x06holder\x12\x18\n" +
 	"\awaiting\x18\t \x01(\x03R\awaiting\x12\x18\n" +
 	"\alongest\x18\n" +
-	" \x01(\x03R\alongest\"o\n" +
-	"\tTaskGrain\x12\x1e\n" +
-	"\x02at\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x14\n" +
+	" \x01(\x03R\alongest\"u\n" +
+	"\tTaskGrain\x12$\n" +
+	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x14\n" +
 	"\x05short\x18\x03 \x01(\x03R\x05short\x12\x16\n" +
 	"\x06period\x18\x04 \x01(\x03R\x06period\"\xd1\x01\n" +
@@ -8756,11 +9058,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"activities\x12(\n" +
 	"\x04rows\x18\x04 \x03(\v2\x14.ompd.v1.TimelineRowR\x04rows\x12\x18\n" +
 	"\aomitted\x18\x05 \x01(\x03R\aomitted\x12\x16\n" +
-	"\x06newest\x18\x06 \x01(\x03R\x06newest\"R\n" +
+	"\x06newest\x18\x06 \x01(\x03R\x06newest\"X\n" +
 	"\bActivity\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04says\x18\x02 \x01(\tR\x04says\x12\x1e\n" +
-	"\x02at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x02at\"\xa5\x01\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12$\n" +
+	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xa5\x01\n" +
 	"\vTimelineRow\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
 	"\x05begin\x18\x02 \x01(\x03R\x05begin\x12\x10\n" +
@@ -8771,15 +9073,15 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05begin\x18\x01 \x01(\x03R\x05begin\x12\x10\n" +
 	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x1a\n" +
 	"\bactivity\x18\x03 \x01(\x03R\bactivity\x12\x16\n" +
-	"\x06merged\x18\x04 \x01(\x03R\x06merged\"\xd4\x02\n" +
+	"\x06merged\x18\x04 \x01(\x03R\x06merged\"\xda\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x1d\n" +
 	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x1b\n" +
 	"\tname_2013\x18\x04 \x01(\tR\bname2013\x12\x14\n" +
-	"\x05since\x18\x05 \x01(\tR\x05since\x12\x10\n" +
-	"\x03how\x18\x06 \x01(\tR\x03how\x12\x1a\n" +
+	"\x05since\x18\x05 \x01(\tR\x05since\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12\x1a\n" +
 	"\bfunction\x18\a \x01(\tR\bfunction\x12\x1a\n" +
 	"\bevidence\x18\b \x01(\tR\bevidence\x12\x14\n" +
 	"\x05sites\x18\t \x03(\x04R\x05sites\x12\x16\n" +
@@ -8816,10 +9118,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x12\n" +
 	"\x04path\x18\x04 \x01(\tR\x04path\x12\x16\n" +
 	"\x06static\x18\x05 \x01(\bR\x06static\x12#\n" +
-	"\rinferred_from\x18\x06 \x01(\tR\finferredFrom\"\xde\x01\n" +
+	"\rinferred_from\x18\x06 \x01(\tR\finferredFrom\"\xe2\x01\n" +
 	"\x04Look\x12\x16\n" +
-	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x12\n" +
-	"\x04look\x18\x02 \x01(\x03R\x04look\x12\x12\n" +
+	"\x06schema\x18\x01 \x01(\tR\x06schema\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x12\n" +
 	"\x04time\x18\x03 \x01(\tR\x04time\x12\x18\n" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12*\n" +
 	"\apicture\x18\x05 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12'\n" +
@@ -8832,14 +9134,14 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\athreads\x18\x04 \x03(\v2\x15.ompd.v1.ThreadChangeR\athreads\x12+\n" +
 	"\aregions\x18\x05 \x01(\v2\x11.ompd.v1.TurnoverR\aregions\x12'\n" +
 	"\x05tasks\x18\x06 \x01(\v2\x11.ompd.v1.TurnoverR\x05tasks\x123\n" +
-	"\brecorded\x18\a \x01(\v2\x17.ompd.v1.RecordedChangeR\brecorded\"\x99\x01\n" +
+	"\brecorded\x18\a \x01(\v2\x17.ompd.v1.RecordedChangeR\brecorded\"\xab\x01\n" +
 	"\fThreadChange\x12\x10\n" +
-	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x10\n" +
-	"\x03did\x18\x02 \x01(\tR\x03did\x12\x14\n" +
-	"\x05moved\x18\x03 \x03(\tR\x05moved\x12\x1f\n" +
+	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1a\n" +
+	"\bactivity\x18\x02 \x01(\tR\bactivity\x12\x18\n" +
+	"\achanged\x18\x03 \x03(\tR\achanged\x12\x1f\n" +
 	"\vcpu_seconds\x18\x04 \x01(\x01R\n" +
-	"cpuSeconds\x12\x14\n" +
-	"\x05aside\x18\x05 \x01(\bR\x05aside\x12\x18\n" +
+	"cpuSeconds\x12\x18\n" +
+	"\aignored\x18\x05 \x01(\bR\aignored\x12\x18\n" +
 	"\arecords\x18\x06 \x01(\x03R\arecords\"F\n" +
 	"\bTurnover\x12\x14\n" +
 	"\x05ended\x18\x01 \x01(\x03R\x05ended\x12\x10\n" +
@@ -8848,7 +9150,40 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eRecordedChange\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x03R\arecords\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xd9\x01\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xd3\x02\n" +
+	"\x05Event\x12\x12\n" +
+	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x10\n" +
+	"\x03ago\x18\x02 \x01(\x03R\x03ago\x12\x10\n" +
+	"\x03lwp\x18\x03 \x01(\x03R\x03lwp\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\x03R\x04code\x12\x14\n" +
+	"\x05event\x18\x05 \x01(\tR\x05event\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\x12\x12\n" +
+	"\x04kind\x18\a \x01(\x03R\x04kind\x12\x1a\n" +
+	"\bendpoint\x18\b \x01(\x03R\bendpoint\x12\x14\n" +
+	"\x05value\x18\t \x01(\x03R\x05value\x12\x13\n" +
+	"\x02pc\x18\n" +
+	" \x01(\x04H\x00R\x02pc\x88\x01\x01\x12$\n" +
+	"\x05frame\x18\v \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x16\n" +
+	"\x06region\x18\f \x01(\tR\x06region\x12\x12\n" +
+	"\x04task\x18\r \x01(\tR\x04task\x12\x17\n" +
+	"\x04lock\x18\x0e \x01(\x04H\x01R\x04lock\x88\x01\x01B\x05\n" +
+	"\x03_pcB\a\n" +
+	"\x05_lock\"\x9f\x02\n" +
+	"\tRecording\x12\x10\n" +
+	"\x03pid\x18\x01 \x01(\x03R\x03pid\x12\x16\n" +
+	"\x06parent\x18\x02 \x01(\x03R\x06parent\x12\x18\n" +
+	"\aprogram\x18\x03 \x01(\tR\aprogram\x12\x18\n" +
+	"\athreads\x18\x04 \x01(\x03R\athreads\x12\x18\n" +
+	"\arecords\x18\x05 \x01(\x03R\arecords\x12\x12\n" +
+	"\x04lost\x18\x06 \x01(\x04R\x04lost\x12\x18\n" +
+	"\adamaged\x18\a \x01(\x04R\adamaged\x12\x1e\n" +
+	"\n" +
+	"unrecorded\x18\b \x01(\x04R\n" +
+	"unrecorded\x12\x16\n" +
+	"\x06paused\x18\t \x01(\bR\x06paused\x12\x1a\n" +
+	"\bproblems\x18\n" +
+	" \x03(\tR\bproblems\x12\x18\n" +
+	"\aomitted\x18\v \x01(\x03R\aomitted\"\xd9\x01\n" +
 	"\n" +
 	"Statistics\x12\x18\n" +
 	"\athreads\x18\x01 \x01(\x03R\athreads\x12\x16\n" +
@@ -8857,10 +9192,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\bunpaired\x18\x04 \x01(\x03R\bunpaired\x12&\n" +
 	"\x04rows\x18\x05 \x03(\v2\x12.ompd.v1.StatisticR\x04rows\x123\n" +
 	"\vlock_orders\x18\x06 \x03(\v2\x12.ompd.v1.LockOrderR\n" +
-	"lockOrders\"\xa0\x03\n" +
+	"lockOrders\"\xa6\x03\n" +
 	"\tStatistic\x12\x12\n" +
-	"\x04says\x18\x01 \x01(\tR\x04says\x12\x1e\n" +
-	"\x02at\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x17\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12$\n" +
+	"\x05frame\x18\x02 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x17\n" +
 	"\x04lock\x18\x03 \x01(\x04H\x00R\x04lock\x88\x01\x01\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\x03R\x05count\x12\x12\n" +
 	"\x04open\x18\x05 \x01(\x03R\x04open\x12\x18\n" +
@@ -8890,7 +9225,7 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
-var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
+var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Picture)(nil),        // 0: ompd.v1.Picture
 	(*Target)(nil),         // 1: ompd.v1.Target
@@ -8927,12 +9262,12 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Lock)(nil),           // 32: ompd.v1.Lock
 	(*Holder)(nil),         // 33: ompd.v1.Holder
 	(*Candidates)(nil),     // 34: ompd.v1.Candidates
-	(*Leave)(nil),          // 35: ompd.v1.Leave
+	(*Leak)(nil),           // 35: ompd.v1.Leak
 	(*Release)(nil),        // 36: ompd.v1.Release
 	(*Barrier)(nil),        // 37: ompd.v1.Barrier
 	(*Misplaced)(nil),      // 38: ompd.v1.Misplaced
 	(*Construct)(nil),      // 39: ompd.v1.Construct
-	(*Lost)(nil),           // 40: ompd.v1.Lost
+	(*LostThreads)(nil),    // 40: ompd.v1.LostThreads
 	(*Fork)(nil),           // 41: ompd.v1.Fork
 	(*Processors)(nil),     // 42: ompd.v1.Processors
 	(*Mask)(nil),           // 43: ompd.v1.Mask
@@ -8949,7 +9284,7 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*Abort)(nil),          // 54: ompd.v1.Abort
 	(*Exception)(nil),      // 55: ompd.v1.Exception
 	(*Thrown)(nil),         // 56: ompd.v1.Thrown
-	(*Left)(nil),           // 57: ompd.v1.Left
+	(*Boundary)(nil),       // 57: ompd.v1.Boundary
 	(*SignalHandler)(nil),  // 58: ompd.v1.SignalHandler
 	(*BrokenHeap)(nil),     // 59: ompd.v1.BrokenHeap
 	(*Recorded)(nil),       // 60: ompd.v1.Recorded
@@ -8973,8 +9308,10 @@ var file_ompd_v1_picture_proto_goTypes = []any{
 	(*ThreadChange)(nil),   // 78: ompd.v1.ThreadChange
 	(*Turnover)(nil),       // 79: ompd.v1.Turnover
 	(*RecordedChange)(nil), // 80: ompd.v1.RecordedChange
-	(*Statistics)(nil),     // 81: ompd.v1.Statistics
-	(*Statistic)(nil),      // 82: ompd.v1.Statistic
+	(*Event)(nil),          // 81: ompd.v1.Event
+	(*Recording)(nil),      // 82: ompd.v1.Recording
+	(*Statistics)(nil),     // 83: ompd.v1.Statistics
+	(*Statistic)(nil),      // 84: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
 	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
@@ -8994,7 +9331,7 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	4,   // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
 	7,   // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
 	5,   // 16: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	6,   // 17: ompd.v1.Standstill.spun:type_name -> ompd.v1.Spin
+	6,   // 17: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
 	9,   // 18: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
 	12,  // 19: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
 	10,  // 20: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
@@ -9018,7 +9355,7 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	37,  // 38: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
 	34,  // 39: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
 	34,  // 40: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	40,  // 41: ompd.v1.Facts.lost:type_name -> ompd.v1.Lost
+	40,  // 41: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
 	41,  // 42: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
 	42,  // 43: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
 	46,  // 44: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
@@ -9028,29 +9365,29 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	60,  // 48: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
 	62,  // 49: ompd.v1.Facts.history:type_name -> ompd.v1.History
 	59,  // 50: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	31,  // 51: ompd.v1.Wait.awaits:type_name -> ompd.v1.Awaited
+	31,  // 51: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
 	17,  // 52: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
 	3,   // 53: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
 	3,   // 54: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
 	33,  // 55: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
 	34,  // 56: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	35,  // 57: ompd.v1.Lock.leaves:type_name -> ompd.v1.Leave
+	35,  // 57: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
 	36,  // 58: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
 	3,   // 59: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	3,   // 60: ompd.v1.Holder.taken:type_name -> ompd.v1.Frame
-	3,   // 61: ompd.v1.Holder.suspended:type_name -> ompd.v1.Frame
-	3,   // 62: ompd.v1.Leave.at:type_name -> ompd.v1.Frame
-	3,   // 63: ompd.v1.Release.at:type_name -> ompd.v1.Frame
+	3,   // 60: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	3,   // 61: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	3,   // 62: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	3,   // 63: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
 	38,  // 64: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	39,  // 65: ompd.v1.Misplaced.in:type_name -> ompd.v1.Construct
-	3,   // 66: ompd.v1.Misplaced.at:type_name -> ompd.v1.Frame
-	3,   // 67: ompd.v1.Construct.at:type_name -> ompd.v1.Frame
+	39,  // 65: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	3,   // 66: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	3,   // 67: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
 	3,   // 68: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	3,   // 69: ompd.v1.Fork.at:type_name -> ompd.v1.Frame
+	3,   // 69: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
 	43,  // 70: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
 	44,  // 71: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
 	45,  // 72: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	3,   // 73: ompd.v1.Fault.at:type_name -> ompd.v1.Frame
+	3,   // 73: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
 	50,  // 74: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
 	52,  // 75: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
 	3,   // 76: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
@@ -9064,15 +9401,15 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	55,  // 84: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
 	58,  // 85: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
 	56,  // 86: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	57,  // 87: ompd.v1.Exception.left:type_name -> ompd.v1.Left
-	3,   // 88: ompd.v1.Thrown.at:type_name -> ompd.v1.Frame
-	3,   // 89: ompd.v1.Thrown.maybe:type_name -> ompd.v1.Frame
-	3,   // 90: ompd.v1.Thrown.passed:type_name -> ompd.v1.Frame
-	3,   // 91: ompd.v1.Left.at:type_name -> ompd.v1.Frame
+	57,  // 87: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	3,   // 88: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	3,   // 89: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	3,   // 90: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	3,   // 91: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
 	3,   // 92: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
 	61,  // 93: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
 	61,  // 94: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	3,   // 95: ompd.v1.PastEvent.at:type_name -> ompd.v1.Frame
+	3,   // 95: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
 	63,  // 96: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
 	65,  // 97: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
 	66,  // 98: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
@@ -9081,13 +9418,13 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	64,  // 101: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
 	61,  // 102: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
 	61,  // 103: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	3,   // 104: ompd.v1.Imbalance.at:type_name -> ompd.v1.Frame
-	3,   // 105: ompd.v1.Contention.at:type_name -> ompd.v1.Frame
+	3,   // 104: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	3,   // 105: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
 	3,   // 106: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	3,   // 107: ompd.v1.TaskGrain.at:type_name -> ompd.v1.Frame
+	3,   // 107: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
 	69,  // 108: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
 	70,  // 109: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	3,   // 110: ompd.v1.Activity.at:type_name -> ompd.v1.Frame
+	3,   // 110: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
 	71,  // 111: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
 	71,  // 112: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
 	73,  // 113: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
@@ -9099,15 +9436,16 @@ var file_ompd_v1_picture_proto_depIdxs = []int32{
 	79,  // 119: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
 	79,  // 120: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
 	80,  // 121: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	82,  // 122: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	63,  // 123: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	3,   // 124: ompd.v1.Statistic.at:type_name -> ompd.v1.Frame
-	3,   // 125: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	126, // [126:126] is the sub-list for method output_type
-	126, // [126:126] is the sub-list for method input_type
-	126, // [126:126] is the sub-list for extension type_name
-	126, // [126:126] is the sub-list for extension extendee
-	0,   // [0:126] is the sub-list for field type_name
+	3,   // 122: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	84,  // 123: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	63,  // 124: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	3,   // 125: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	3,   // 126: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	127, // [127:127] is the sub-list for method output_type
+	127, // [127:127] is the sub-list for method input_type
+	127, // [127:127] is the sub-list for extension type_name
+	127, // [127:127] is the sub-list for extension extendee
+	0,   // [0:127] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -9136,14 +9474,15 @@ func file_ompd_v1_picture_proto_init() {
 	file_ompd_v1_picture_proto_msgTypes[61].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[72].OneofWrappers = []any{}
 	file_ompd_v1_picture_proto_msgTypes[73].OneofWrappers = []any{}
-	file_ompd_v1_picture_proto_msgTypes[82].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[81].OneofWrappers = []any{}
+	file_ompd_v1_picture_proto_msgTypes[84].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   83,
+			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

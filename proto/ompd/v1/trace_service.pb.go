@@ -142,296 +142,6 @@ func (x *EventFilter) GetRegion() string {
 	return ""
 }
 
-// Event is one event of a thread.
-type Event struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// In nanoseconds of CLOCK_MONOTONIC of the target's machine.
-	Time int64 `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Nanoseconds before now; of a core, before the newest event or the moment that it has.
-	Ago int64 `protobuf:"varint,2,opt,name=ago,proto3" json:"ago,omitempty"`
-	Lwp int64 `protobuf:"varint,3,opt,name=lwp,proto3" json:"lwp,omitempty"`
-	// Number of the callback in ompt_callbacks_t, or one of the recorder's own from 64.
-	Code int64 `protobuf:"varint,4,opt,name=code,proto3" json:"code,omitempty"`
-	// The callback's name in OpenMP 5.1, such as ompt_callback_mutex_acquired.
-	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
-	// In words, such as: acquires lock journal.
-	Says string `protobuf:"bytes,6,opt,name=says,proto3" json:"says,omitempty"`
-	// As docs/recorder.md has it for the code.
-	Kind int64 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`
-	// 1 begin, 2 end, 3 both at once, 0 of what has none.
-	Endpoint int64 `protobuf:"varint,8,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
-	Value    int64 `protobuf:"varint,9,opt,name=value,proto3" json:"value,omitempty"`
-	// Where the program called the runtime, if that is known.
-	Pc *uint64 `protobuf:"varint,10,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
-	At *Frame  `protobuf:"bytes,11,opt,name=at,proto3" json:"at,omitempty"`
-	// Ids of the region and the task that it is about.
-	Region string `protobuf:"bytes,12,opt,name=region,proto3" json:"region,omitempty"`
-	Task   string `protobuf:"bytes,13,opt,name=task,proto3" json:"task,omitempty"`
-	// Wait id of the lock that it is about.
-	Lock          *uint64 `protobuf:"varint,14,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Event) Reset() {
-	*x = Event{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Event) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Event) ProtoMessage() {}
-
-func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Event.ProtoReflect.Descriptor instead.
-func (*Event) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *Event) GetTime() int64 {
-	if x != nil {
-		return x.Time
-	}
-	return 0
-}
-
-func (x *Event) GetAgo() int64 {
-	if x != nil {
-		return x.Ago
-	}
-	return 0
-}
-
-func (x *Event) GetLwp() int64 {
-	if x != nil {
-		return x.Lwp
-	}
-	return 0
-}
-
-func (x *Event) GetCode() int64 {
-	if x != nil {
-		return x.Code
-	}
-	return 0
-}
-
-func (x *Event) GetEvent() string {
-	if x != nil {
-		return x.Event
-	}
-	return ""
-}
-
-func (x *Event) GetSays() string {
-	if x != nil {
-		return x.Says
-	}
-	return ""
-}
-
-func (x *Event) GetKind() int64 {
-	if x != nil {
-		return x.Kind
-	}
-	return 0
-}
-
-func (x *Event) GetEndpoint() int64 {
-	if x != nil {
-		return x.Endpoint
-	}
-	return 0
-}
-
-func (x *Event) GetValue() int64 {
-	if x != nil {
-		return x.Value
-	}
-	return 0
-}
-
-func (x *Event) GetPc() uint64 {
-	if x != nil && x.Pc != nil {
-		return *x.Pc
-	}
-	return 0
-}
-
-func (x *Event) GetAt() *Frame {
-	if x != nil {
-		return x.At
-	}
-	return nil
-}
-
-func (x *Event) GetRegion() string {
-	if x != nil {
-		return x.Region
-	}
-	return ""
-}
-
-func (x *Event) GetTask() string {
-	if x != nil {
-		return x.Task
-	}
-	return ""
-}
-
-func (x *Event) GetLock() uint64 {
-	if x != nil && x.Lock != nil {
-		return *x.Lock
-	}
-	return 0
-}
-
-// Recording is what a recorder has kept.
-type Recording struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Pid   int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
-	// The process that it was forked from; older events are that one's.
-	Parent  int64  `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"`
-	Program string `protobuf:"bytes,3,opt,name=program,proto3" json:"program,omitempty"`
-	Threads int64  `protobuf:"varint,4,opt,name=threads,proto3" json:"threads,omitempty"`
-	// Records that are there.
-	Records int64 `protobuf:"varint,5,opt,name=records,proto3" json:"records,omitempty"`
-	// Older ones that were overwritten, and damaged ones.
-	Lost    uint64 `protobuf:"varint,6,opt,name=lost,proto3" json:"lost,omitempty"`
-	Damaged uint64 `protobuf:"varint,7,opt,name=damaged,proto3" json:"damaged,omitempty"`
-	// Threads that were not recorded, as there was no memory left.
-	Unrecorded uint64 `protobuf:"varint,8,opt,name=unrecorded,proto3" json:"unrecorded,omitempty"`
-	// The program has paused the recording.
-	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
-	// What could not be read, and how many there are beyond those that are named.
-	Problems      []string `protobuf:"bytes,10,rep,name=problems,proto3" json:"problems,omitempty"`
-	Omitted       int64    `protobuf:"varint,11,opt,name=omitted,proto3" json:"omitted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Recording) Reset() {
-	*x = Recording{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Recording) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Recording) ProtoMessage() {}
-
-func (x *Recording) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Recording.ProtoReflect.Descriptor instead.
-func (*Recording) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Recording) GetPid() int64 {
-	if x != nil {
-		return x.Pid
-	}
-	return 0
-}
-
-func (x *Recording) GetParent() int64 {
-	if x != nil {
-		return x.Parent
-	}
-	return 0
-}
-
-func (x *Recording) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *Recording) GetThreads() int64 {
-	if x != nil {
-		return x.Threads
-	}
-	return 0
-}
-
-func (x *Recording) GetRecords() int64 {
-	if x != nil {
-		return x.Records
-	}
-	return 0
-}
-
-func (x *Recording) GetLost() uint64 {
-	if x != nil {
-		return x.Lost
-	}
-	return 0
-}
-
-func (x *Recording) GetDamaged() uint64 {
-	if x != nil {
-		return x.Damaged
-	}
-	return 0
-}
-
-func (x *Recording) GetUnrecorded() uint64 {
-	if x != nil {
-		return x.Unrecorded
-	}
-	return 0
-}
-
-func (x *Recording) GetPaused() bool {
-	if x != nil {
-		return x.Paused
-	}
-	return false
-}
-
-func (x *Recording) GetProblems() []string {
-	if x != nil {
-		return x.Problems
-	}
-	return nil
-}
-
-func (x *Recording) GetOmitted() int64 {
-	if x != nil {
-		return x.Omitted
-	}
-	return 0
-}
-
 // GetEventsRequest is the argument of GetEvents.
 type GetEventsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -450,7 +160,7 @@ type GetEventsRequest struct {
 
 func (x *GetEventsRequest) Reset() {
 	*x = GetEventsRequest{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[3]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -462,7 +172,7 @@ func (x *GetEventsRequest) String() string {
 func (*GetEventsRequest) ProtoMessage() {}
 
 func (x *GetEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[3]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -475,7 +185,7 @@ func (x *GetEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventsRequest.ProtoReflect.Descriptor instead.
 func (*GetEventsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{3}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *GetEventsRequest) GetTarget() string {
@@ -525,7 +235,7 @@ type GetEventsResponse struct {
 
 func (x *GetEventsResponse) Reset() {
 	*x = GetEventsResponse{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[4]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +247,7 @@ func (x *GetEventsResponse) String() string {
 func (*GetEventsResponse) ProtoMessage() {}
 
 func (x *GetEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[4]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +260,7 @@ func (x *GetEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventsResponse.ProtoReflect.Descriptor instead.
 func (*GetEventsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{4}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *GetEventsResponse) GetRecording() *Recording {
@@ -581,7 +291,7 @@ type FollowEventsRequest struct {
 
 func (x *FollowEventsRequest) Reset() {
 	*x = FollowEventsRequest{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[5]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +303,7 @@ func (x *FollowEventsRequest) String() string {
 func (*FollowEventsRequest) ProtoMessage() {}
 
 func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[5]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +316,7 @@ func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsRequest.ProtoReflect.Descriptor instead.
 func (*FollowEventsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{5}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *FollowEventsRequest) GetTarget() string {
@@ -646,7 +356,7 @@ type FollowEventsResponse struct {
 
 func (x *FollowEventsResponse) Reset() {
 	*x = FollowEventsResponse{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[6]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +368,7 @@ func (x *FollowEventsResponse) String() string {
 func (*FollowEventsResponse) ProtoMessage() {}
 
 func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[6]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +381,7 @@ func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsResponse.ProtoReflect.Descriptor instead.
 func (*FollowEventsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{6}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *FollowEventsResponse) GetRecording() *Recording {
@@ -714,7 +424,7 @@ type GetStatisticsRequest struct {
 
 func (x *GetStatisticsRequest) Reset() {
 	*x = GetStatisticsRequest{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[7]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +436,7 @@ func (x *GetStatisticsRequest) String() string {
 func (*GetStatisticsRequest) ProtoMessage() {}
 
 func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[7]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +449,7 @@ func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatisticsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{7}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetStatisticsRequest) GetTarget() string {
@@ -768,7 +478,7 @@ type GetStatisticsResponse struct {
 
 func (x *GetStatisticsResponse) Reset() {
 	*x = GetStatisticsResponse{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[8]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -780,7 +490,7 @@ func (x *GetStatisticsResponse) String() string {
 func (*GetStatisticsResponse) ProtoMessage() {}
 
 func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[8]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -793,7 +503,7 @@ func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatisticsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{8}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetStatisticsResponse) GetRecording() *Recording {
@@ -823,7 +533,7 @@ type ExportEventsRequest struct {
 
 func (x *ExportEventsRequest) Reset() {
 	*x = ExportEventsRequest{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[9]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +545,7 @@ func (x *ExportEventsRequest) String() string {
 func (*ExportEventsRequest) ProtoMessage() {}
 
 func (x *ExportEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[9]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +558,7 @@ func (x *ExportEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEventsRequest.ProtoReflect.Descriptor instead.
 func (*ExportEventsRequest) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{9}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExportEventsRequest) GetTarget() string {
@@ -882,7 +592,7 @@ type ExportEventsResponse struct {
 
 func (x *ExportEventsResponse) Reset() {
 	*x = ExportEventsResponse{}
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[10]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +604,7 @@ func (x *ExportEventsResponse) String() string {
 func (*ExportEventsResponse) ProtoMessage() {}
 
 func (x *ExportEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ompd_v1_trace_service_proto_msgTypes[10]
+	mi := &file_ompd_v1_trace_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +617,7 @@ func (x *ExportEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportEventsResponse.ProtoReflect.Descriptor instead.
 func (*ExportEventsResponse) Descriptor() ([]byte, []int) {
-	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{10}
+	return file_ompd_v1_trace_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ExportEventsResponse) GetData() []byte {
@@ -924,40 +634,7 @@ const file_ompd_v1_trace_service_proto_rawDesc = "" +
 	"\x1bompd/v1/trace_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"9\n" +
 	"\vEventFilter\x12\x12\n" +
 	"\x04lwps\x18\x01 \x03(\x03R\x04lwps\x12\x16\n" +
-	"\x06region\x18\x02 \x01(\tR\x06region\"\xcd\x02\n" +
-	"\x05Event\x12\x12\n" +
-	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x10\n" +
-	"\x03ago\x18\x02 \x01(\x03R\x03ago\x12\x10\n" +
-	"\x03lwp\x18\x03 \x01(\x03R\x03lwp\x12\x12\n" +
-	"\x04code\x18\x04 \x01(\x03R\x04code\x12\x14\n" +
-	"\x05event\x18\x05 \x01(\tR\x05event\x12\x12\n" +
-	"\x04says\x18\x06 \x01(\tR\x04says\x12\x12\n" +
-	"\x04kind\x18\a \x01(\x03R\x04kind\x12\x1a\n" +
-	"\bendpoint\x18\b \x01(\x03R\bendpoint\x12\x14\n" +
-	"\x05value\x18\t \x01(\x03R\x05value\x12\x13\n" +
-	"\x02pc\x18\n" +
-	" \x01(\x04H\x00R\x02pc\x88\x01\x01\x12\x1e\n" +
-	"\x02at\x18\v \x01(\v2\x0e.ompd.v1.FrameR\x02at\x12\x16\n" +
-	"\x06region\x18\f \x01(\tR\x06region\x12\x12\n" +
-	"\x04task\x18\r \x01(\tR\x04task\x12\x17\n" +
-	"\x04lock\x18\x0e \x01(\x04H\x01R\x04lock\x88\x01\x01B\x05\n" +
-	"\x03_pcB\a\n" +
-	"\x05_lock\"\x9f\x02\n" +
-	"\tRecording\x12\x10\n" +
-	"\x03pid\x18\x01 \x01(\x03R\x03pid\x12\x16\n" +
-	"\x06parent\x18\x02 \x01(\x03R\x06parent\x12\x18\n" +
-	"\aprogram\x18\x03 \x01(\tR\aprogram\x12\x18\n" +
-	"\athreads\x18\x04 \x01(\x03R\athreads\x12\x18\n" +
-	"\arecords\x18\x05 \x01(\x03R\arecords\x12\x12\n" +
-	"\x04lost\x18\x06 \x01(\x04R\x04lost\x12\x18\n" +
-	"\adamaged\x18\a \x01(\x04R\adamaged\x12\x1e\n" +
-	"\n" +
-	"unrecorded\x18\b \x01(\x04R\n" +
-	"unrecorded\x12\x16\n" +
-	"\x06paused\x18\t \x01(\bR\x06paused\x12\x1a\n" +
-	"\bproblems\x18\n" +
-	" \x03(\tR\bproblems\x12\x18\n" +
-	"\aomitted\x18\v \x01(\x03R\aomitted\"\xbc\x01\n" +
+	"\x06region\x18\x02 \x01(\tR\x06region\"\xbc\x01\n" +
 	"\x10GetEventsRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12,\n" +
 	"\x06filter\x18\x02 \x01(\v2\x14.ompd.v1.EventFilterR\x06filter\x12-\n" +
@@ -1017,51 +694,49 @@ func file_ompd_v1_trace_service_proto_rawDescGZIP() []byte {
 }
 
 var file_ompd_v1_trace_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_ompd_v1_trace_service_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_ompd_v1_trace_service_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_ompd_v1_trace_service_proto_goTypes = []any{
 	(ExportFormat)(0),             // 0: ompd.v1.ExportFormat
 	(*EventFilter)(nil),           // 1: ompd.v1.EventFilter
-	(*Event)(nil),                 // 2: ompd.v1.Event
-	(*Recording)(nil),             // 3: ompd.v1.Recording
-	(*GetEventsRequest)(nil),      // 4: ompd.v1.GetEventsRequest
-	(*GetEventsResponse)(nil),     // 5: ompd.v1.GetEventsResponse
-	(*FollowEventsRequest)(nil),   // 6: ompd.v1.FollowEventsRequest
-	(*FollowEventsResponse)(nil),  // 7: ompd.v1.FollowEventsResponse
-	(*GetStatisticsRequest)(nil),  // 8: ompd.v1.GetStatisticsRequest
-	(*GetStatisticsResponse)(nil), // 9: ompd.v1.GetStatisticsResponse
-	(*ExportEventsRequest)(nil),   // 10: ompd.v1.ExportEventsRequest
-	(*ExportEventsResponse)(nil),  // 11: ompd.v1.ExportEventsResponse
-	(*Frame)(nil),                 // 12: ompd.v1.Frame
-	(*durationpb.Duration)(nil),   // 13: google.protobuf.Duration
-	(*Statistics)(nil),            // 14: ompd.v1.Statistics
+	(*GetEventsRequest)(nil),      // 2: ompd.v1.GetEventsRequest
+	(*GetEventsResponse)(nil),     // 3: ompd.v1.GetEventsResponse
+	(*FollowEventsRequest)(nil),   // 4: ompd.v1.FollowEventsRequest
+	(*FollowEventsResponse)(nil),  // 5: ompd.v1.FollowEventsResponse
+	(*GetStatisticsRequest)(nil),  // 6: ompd.v1.GetStatisticsRequest
+	(*GetStatisticsResponse)(nil), // 7: ompd.v1.GetStatisticsResponse
+	(*ExportEventsRequest)(nil),   // 8: ompd.v1.ExportEventsRequest
+	(*ExportEventsResponse)(nil),  // 9: ompd.v1.ExportEventsResponse
+	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
+	(*Recording)(nil),             // 11: ompd.v1.Recording
+	(*Event)(nil),                 // 12: ompd.v1.Event
+	(*Statistics)(nil),            // 13: ompd.v1.Statistics
 }
 var file_ompd_v1_trace_service_proto_depIdxs = []int32{
-	12, // 0: ompd.v1.Event.at:type_name -> ompd.v1.Frame
-	1,  // 1: ompd.v1.GetEventsRequest.filter:type_name -> ompd.v1.EventFilter
-	13, // 2: ompd.v1.GetEventsRequest.last:type_name -> google.protobuf.Duration
-	3,  // 3: ompd.v1.GetEventsResponse.recording:type_name -> ompd.v1.Recording
-	2,  // 4: ompd.v1.GetEventsResponse.events:type_name -> ompd.v1.Event
-	1,  // 5: ompd.v1.FollowEventsRequest.filter:type_name -> ompd.v1.EventFilter
-	3,  // 6: ompd.v1.FollowEventsResponse.recording:type_name -> ompd.v1.Recording
-	2,  // 7: ompd.v1.FollowEventsResponse.events:type_name -> ompd.v1.Event
-	13, // 8: ompd.v1.GetStatisticsRequest.last:type_name -> google.protobuf.Duration
-	3,  // 9: ompd.v1.GetStatisticsResponse.recording:type_name -> ompd.v1.Recording
-	14, // 10: ompd.v1.GetStatisticsResponse.statistics:type_name -> ompd.v1.Statistics
-	0,  // 11: ompd.v1.ExportEventsRequest.format:type_name -> ompd.v1.ExportFormat
-	13, // 12: ompd.v1.ExportEventsRequest.last:type_name -> google.protobuf.Duration
-	4,  // 13: ompd.v1.TraceService.GetEvents:input_type -> ompd.v1.GetEventsRequest
-	6,  // 14: ompd.v1.TraceService.FollowEvents:input_type -> ompd.v1.FollowEventsRequest
-	8,  // 15: ompd.v1.TraceService.GetStatistics:input_type -> ompd.v1.GetStatisticsRequest
-	10, // 16: ompd.v1.TraceService.ExportEvents:input_type -> ompd.v1.ExportEventsRequest
-	5,  // 17: ompd.v1.TraceService.GetEvents:output_type -> ompd.v1.GetEventsResponse
-	7,  // 18: ompd.v1.TraceService.FollowEvents:output_type -> ompd.v1.FollowEventsResponse
-	9,  // 19: ompd.v1.TraceService.GetStatistics:output_type -> ompd.v1.GetStatisticsResponse
-	11, // 20: ompd.v1.TraceService.ExportEvents:output_type -> ompd.v1.ExportEventsResponse
-	17, // [17:21] is the sub-list for method output_type
-	13, // [13:17] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	1,  // 0: ompd.v1.GetEventsRequest.filter:type_name -> ompd.v1.EventFilter
+	10, // 1: ompd.v1.GetEventsRequest.last:type_name -> google.protobuf.Duration
+	11, // 2: ompd.v1.GetEventsResponse.recording:type_name -> ompd.v1.Recording
+	12, // 3: ompd.v1.GetEventsResponse.events:type_name -> ompd.v1.Event
+	1,  // 4: ompd.v1.FollowEventsRequest.filter:type_name -> ompd.v1.EventFilter
+	11, // 5: ompd.v1.FollowEventsResponse.recording:type_name -> ompd.v1.Recording
+	12, // 6: ompd.v1.FollowEventsResponse.events:type_name -> ompd.v1.Event
+	10, // 7: ompd.v1.GetStatisticsRequest.last:type_name -> google.protobuf.Duration
+	11, // 8: ompd.v1.GetStatisticsResponse.recording:type_name -> ompd.v1.Recording
+	13, // 9: ompd.v1.GetStatisticsResponse.statistics:type_name -> ompd.v1.Statistics
+	0,  // 10: ompd.v1.ExportEventsRequest.format:type_name -> ompd.v1.ExportFormat
+	10, // 11: ompd.v1.ExportEventsRequest.last:type_name -> google.protobuf.Duration
+	2,  // 12: ompd.v1.TraceService.GetEvents:input_type -> ompd.v1.GetEventsRequest
+	4,  // 13: ompd.v1.TraceService.FollowEvents:input_type -> ompd.v1.FollowEventsRequest
+	6,  // 14: ompd.v1.TraceService.GetStatistics:input_type -> ompd.v1.GetStatisticsRequest
+	8,  // 15: ompd.v1.TraceService.ExportEvents:input_type -> ompd.v1.ExportEventsRequest
+	3,  // 16: ompd.v1.TraceService.GetEvents:output_type -> ompd.v1.GetEventsResponse
+	5,  // 17: ompd.v1.TraceService.FollowEvents:output_type -> ompd.v1.FollowEventsResponse
+	7,  // 18: ompd.v1.TraceService.GetStatistics:output_type -> ompd.v1.GetStatisticsResponse
+	9,  // 19: ompd.v1.TraceService.ExportEvents:output_type -> ompd.v1.ExportEventsResponse
+	16, // [16:20] is the sub-list for method output_type
+	12, // [12:16] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_trace_service_proto_init() }
@@ -1070,14 +745,13 @@ func file_ompd_v1_trace_service_proto_init() {
 		return
 	}
 	file_ompd_v1_picture_proto_init()
-	file_ompd_v1_trace_service_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_trace_service_proto_rawDesc), len(file_ompd_v1_trace_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

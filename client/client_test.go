@@ -75,7 +75,7 @@ func TestClient(t *testing.T) {
 		}
 	}
 	for th, err := range target.Threads(ctx, ompdv1.ThreadView_THREAD_VIEW_BASIC,
-		&ompdv1.ThreadFilter{Roles: []string{"worker"}}) {
+		&ompdv1.ThreadFilter{Roles: []ompdv1.Role{ompdv1.Role_ROLE_WORKER}}) {
 		if err != nil || th.Role != "worker" || th.UserStack != nil {
 			t.Errorf("%+v, %v", th, err)
 		}

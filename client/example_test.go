@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	filter := &ompdv1.ThreadFilter{States: []string{"wait_barrier_explicit"}}
+	filter := &ompdv1.ThreadFilter{States: []ompdv1.StateName{ompdv1.StateName_STATE_NAME_WAIT_BARRIER_EXPLICIT}}
 	for t, err := range target.Threads(ctx, ompdv1.ThreadView_THREAD_VIEW_BASIC, filter) {
 		if err != nil {
 			log.Fatal(err)

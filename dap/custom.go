@@ -19,7 +19,7 @@ const (
 // changed says that there is a new look.
 type changed struct {
 	Look     int                   `json:"look"` // how many there were
-	Kind     string                `json:"kind"` // of the target: core, process
+	Kind     picture.TargetKind    `json:"kind"` // of the target: core, process
 	Held     bool                  `json:"held"` // a process that stands still until it is continued
 	Verdicts []picture.VerdictKind `json:"verdicts"`
 }

@@ -93,7 +93,7 @@ func (a *adapter) launch(_ context.Context, args Launch) (_ *nothing, err error)
 	}
 	a.attachment = args.Attach
 	pic := &picture.Picture{Schema: picture.Schema, Target: picture.Target{
-		Kind: "process", PID: a.program.PID(), Executable: args.Program, Threads: 1,
+		Kind: picture.TargetProcess, PID: a.program.PID(), Executable: args.Program, Threads: 1,
 	}}
 	pic.Threads = []picture.Thread{{LWP: pic.Target.PID, Role: picture.RoleNone}}
 	a.view = newView(pic, a.attachment, a.client, &a.ids)

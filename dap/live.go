@@ -7,6 +7,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 
@@ -14,7 +15,7 @@ import (
 var errStands = errors.New("a core stands still: it cannot go on")
 
 // runs reports whether the target is one that may run on by itself.
-func (a *adapter) runs() bool { return a.view.pic.Target.Kind != "core" }
+func (a *adapter) runs() bool { return a.view.pic.Target.Kind != picture.TargetCore }
 
 // pause holds a process, and looks at it again. What cannot be held is only looked at.
 func (a *adapter) pause(ctx context.Context, _ nothing) (*nothing, error) {

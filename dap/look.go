@@ -151,7 +151,7 @@ func (a *adapter) begin() {
 	}
 	a.tell("process", godap.ProcessEventBody{
 		Name: cmp.Or(about.Executable, about.Name()), SystemProcessId: about.PID,
-		IsLocalProcess: about.Kind == "process", StartMethod: method, PointerSize: pointerBits,
+		IsLocalProcess: about.Kind == picture.TargetProcess, StartMethod: method, PointerSize: pointerBits,
 	})
 	if a.program != nil {
 		return

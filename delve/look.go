@@ -179,8 +179,9 @@ func (p *Process) sight(ctx context.Context, now *state) (*sight, error) {
 		return nil, fmt.Errorf("%w: the Delve at %s gives no registers of it", ErrNoProcess, p.conn.address)
 	}
 	hello := &ompdv1.Hello{
-		About: &ompdv1.Target{Kind: "process", Pid: int64(now.Pid), Command: now.TargetCommandLine,
-			Arch: regs[0].arch.String()},
+		About: &ompdv1.Target{Kind: ompdv1.TargetKind_TARGET_KIND_PROCESS, Pid: int64(now.Pid),
+			Command: now.TargetCommandLine,
+			Arch:    regs[0].arch.String()},
 		Powers: []ompdv1.Power{ompdv1.Power_POWER_REGISTERS},
 	}
 	hello.About.Executable, _, _ = strings.Cut(now.TargetCommandLine, " ")

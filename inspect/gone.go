@@ -75,7 +75,7 @@ func freedWords(b libc.Block) string {
 // of their cores what they do not write.
 func (f *reclaimed) allMapped() bool {
 	about := f.about
-	return about.Kind == "process" || about.Kind == "core" && about.Producer == "kernel"
+	return about.Kind == picture.TargetProcess || about.Kind == picture.TargetCore && about.Producer == "kernel"
 }
 
 // returnedFrom says that addr, in mapping m, lies in a part of a stack that no

@@ -78,9 +78,9 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		if t.Life != trace.Alive {
 			continue
 		}
-		one := picture.Recorded{Thread: int(t.LWP), State: rtl.State(t.State).String()}
+		one := picture.Recorded{Thread: int(t.LWP), State: stateName(rtl.State(t.State))}
 		if t.Torn {
-			one.State = string(picture.StateUndefined)
+			one.State = picture.StateUndefined
 		}
 		for i := range t.Held {
 			if !r.locks.has(&t.Held[i]) {
@@ -112,13 +112,13 @@ func (r *recorded) present(rec *trace.Recording) uint64 {
 // has tested a lock, of which LLVM's runtime before 19 tells as of a wait, may be done with that.
 func (w *recordedWords) newest(one *picture.Recorded, t *trace.Thread, beside *trace.Reader) *trace.Event {
 	settled := w.monotonic == nil || w.rec.Clock.Between(t.Last, w.now) > restless
-	waits := one.State == rtl.StateWaitLock.String()
+	waits := one.State == picture.StateLock
 	if !settled && !waits || beside.Newest(t) != nil {
 		return nil
 	}
 	e, ok := t.Newest()
 	if ok && waits && e.Code == trace.MutexAcquire && w.onlyTests(e.PC) {
-		one.State = string(picture.StateUndefined)
+		one.State = picture.StateUndefined
 	}
 	if !ok || !settled {
 		return nil
@@ -143,10 +143,10 @@ func (g *gatherer) recordedStates() {
 	states := map[int]picture.StateName{}
 	for i := range g.facts.Recorded {
 		r := &g.facts.Recorded[i]
-		if r.State != string(picture.StateUndefined) {
+		if r.State != picture.StateUndefined {
 			r.State = g.from.recorded.stateIn(g.from.roster.byLWP[r.Thread], r.State)
 		}
-		states[r.Thread] = picture.StateName(r.State)
+		states[r.Thread] = r.State
 	}
 	for i := range g.pic.Threads {
 		t := &g.pic.Threads[i]

@@ -23,7 +23,7 @@ func (r *recorded) keepTasks(rec *trace.Recording) {
 // stateIn is the state that was recorded of a thread in the task that the runtime has it in.
 // LLVM's runtime tells no end of the last part of an untied task while another thread is on its way
 // out of the part before: by the events alone the thread is in that task until the next of them.
-func (r *recorded) stateIn(n *native, last string) string {
+func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName {
 	if n == nil || n.rt == nil || len(r.tasks[n.lwp]) < 2 {
 		return last
 	}
@@ -42,12 +42,12 @@ func (r *recorded) stateIn(n *native, last string) string {
 	}
 	for i := len(tasks) - 2; i >= 0; i-- {
 		if tasks[i].ID == word {
-			return rtl.State(tasks[i].State).String()
+			return stateName(rtl.State(tasks[i].State))
 		}
 	}
 	// The recorder empties the word of an implicit task in a barrier, where it does not work.
 	if word == 0 && trace.Works(current.State) {
-		return string(picture.StateUndefined)
+		return picture.StateUndefined
 	}
 	return last
 }

@@ -46,7 +46,7 @@ func Of(pic *picture.Picture, locate Locate) Answer {
 		a.Threads = append(a.Threads, *c)
 	}
 	slices.SortFunc(a.Threads, compareCounts)
-	if pic.Target.Kind == "core" && pic.Target.Signal != "" && fatal(pic.Target.Signal) {
+	if pic.Target.Kind == picture.TargetCore && pic.Target.Signal != "" && fatal(pic.Target.Signal) {
 		a.Condition, a.Why = Crashed, pic.Target.Signal
 	}
 	a.Finding = worst(pic.Verdicts)

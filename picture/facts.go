@@ -37,8 +37,8 @@ type Facts struct {
 
 // Recorded is what the recorder has kept of a thread (docs/recorder.md).
 type Recorded struct {
-	Thread int    `json:"thread" pb:"1"` // LWP
-	State  string `json:"state" pb:"2"`  // exact, as the thread's events say
+	Thread int       `json:"thread" pb:"1"` // LWP
+	State  StateName `json:"state" pb:"2"`  // exact, as the thread's events say
 	// Last is its last event; missing if it makes them all the time.
 	Last *PastEvent  `json:"last,omitempty" pb:"3"`
 	Held []PastEvent `json:"held,omitempty" pb:"4"` // acquisitions of the locks that it has, the oldest first

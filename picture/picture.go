@@ -55,11 +55,11 @@ type Picture struct {
 
 // Target says what was looked at.
 type Target struct {
-	Kind       string `json:"kind" pb:"1" schema:"enum=core|process"`
-	Path       string `json:"path,omitempty" pb:"2"`
-	PID        int    `json:"pid,omitempty" pb:"3"`
-	Executable string `json:"executable,omitempty" pb:"4"`
-	Arch       string `json:"arch" pb:"5" schema:"enum=x86-64|aarch64"`
+	Kind       TargetKind `json:"kind" pb:"1"`
+	Path       string     `json:"path,omitempty" pb:"2"`
+	PID        int        `json:"pid,omitempty" pb:"3"`
+	Executable string     `json:"executable,omitempty" pb:"4"`
+	Arch       string     `json:"arch" pb:"5" schema:"enum=x86-64|aarch64"`
 	// Such as SIGSEGV; missing if none was recorded.
 	Signal string `json:"signal,omitempty" pb:"6"`
 	// Of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.

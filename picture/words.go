@@ -9,6 +9,16 @@ import (
 // JSON has them as strings. A value that is not among the constants can come from a
 // picture that a newer version of the tool saved.
 
+// TargetKind is the kind of a target.
+type TargetKind string
+
+// Kinds of targets.
+const (
+	TargetCore     TargetKind = "core"
+	TargetProcess  TargetKind = "process"
+	TargetDebugger TargetKind = "debugger" // a program that a debugger lends without its kind
+)
+
 // Role is what a thread is in OpenMP terms.
 type Role string
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -210,24 +211,28 @@ func TestViewsAndFilters(t *testing.T) {
 			t.Fatalf("%v: %d threads, %v", view, len(resp.GetThreads()), err)
 		}
 		th := resp.GetThreads()[0]
-		if got := [2]bool{len(th.GetUserStack()) > 0, len(th.GetStack()) > 0}; got != stacks || th.GetRole() == "" {
+		if got := [2]bool{len(th.GetUserStack()) > 0, len(th.GetStack()) > 0}; got != stacks || th.GetRole() == 0 {
 			t.Errorf("%v: stacks %v, want %v", view, got, stacks)
 		}
 	}
 	one := want.Threads[2]
+	states := []ompdv1.StateName{
+		ompdv1.StateName(ompdv1.StateName_value["STATE_NAME_"+strings.ToUpper(string(one.State.Name))]),
+		ompdv1.StateName_STATE_NAME_IDLE,
+	}
 	for name, f := range map[string]struct {
 		filter *ompdv1.ThreadFilter
 		keep   func(picture.Thread) bool
 	}{
 		"region": {&ompdv1.ThreadFilter{Regions: []string{string(one.Region)}},
 			func(t picture.Thread) bool { return t.Region == one.Region }},
-		"role": {&ompdv1.ThreadFilter{Roles: []string{"worker"}},
+		"role": {&ompdv1.ThreadFilter{Roles: []ompdv1.Role{ompdv1.Role_ROLE_WORKER}},
 			func(t picture.Thread) bool { return t.Role == "worker" }},
-		"state": {&ompdv1.ThreadFilter{States: []string{string(one.State.Name), "idle"}},
+		"state": {&ompdv1.ThreadFilter{States: states},
 			func(t picture.Thread) bool { return t.State.Name == one.State.Name || t.State.Name == "idle" }},
 		"lwp": {&ompdv1.ThreadFilter{Lwps: []int64{int64(one.LWP)}},
 			func(t picture.Thread) bool { return t.LWP == one.LWP }},
-		"none": {&ompdv1.ThreadFilter{Roles: []string{"worker"}, States: []string{"no such"}},
+		"none": {&ompdv1.ThreadFilter{Roles: []ompdv1.Role{ompdv1.Role_ROLE_WORKER}, States: []ompdv1.StateName{1000}},
 			func(t picture.Thread) bool { return false }},
 	} {
 		var lwps []int

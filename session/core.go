@@ -51,7 +51,7 @@ func (c core) Warnings() []error {
 func (c core) About() picture.Target {
 	info := c.Info()
 	t := picture.Target{
-		Kind: "core", Path: c.path, PID: info.PID, Executable: info.Executable, Arch: c.Arch().String(),
+		Kind: picture.TargetCore, Path: c.path, PID: info.PID, Executable: info.Executable, Arch: c.Arch().String(),
 		CrashedLWP: int(info.CrashedLWP), Producer: info.Producer, Command: info.Args,
 	}
 	if info.Signal != 0 {

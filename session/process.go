@@ -89,7 +89,7 @@ func (l *process) Warnings() []error {
 func (l *process) About() picture.Target {
 	info := l.Info()
 	t := picture.Target{
-		Kind: "process", PID: info.PID, Executable: info.Executable, Arch: l.Arch().String(),
+		Kind: picture.TargetProcess, PID: info.PID, Executable: info.Executable, Arch: l.Arch().String(),
 		Command: strings.Join(info.Command, " "),
 	}
 	if d := l.death; d != nil {

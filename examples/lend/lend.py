@@ -66,7 +66,8 @@ class Process:
 
     def hello(self):
         """What is said of it first."""
-        about = picture_pb2.Target(kind="process", executable=os.readlink(self.dir + "/exe"), arch="x86-64")
+        about = picture_pb2.Target(kind=picture_pb2.TARGET_KIND_PROCESS, arch="x86-64",
+                                   executable=os.readlink(self.dir + "/exe"))
         powers = [debugger.POWER_REGISTERS, debugger.POWER_MAPPINGS]
         return debugger.AttachRequest(hello=debugger.Hello(about=about, powers=powers))
 
@@ -102,6 +103,12 @@ def serve(p, asked, said):
         said.put(debugger.AttachRequest(answers=debugger.Answers(id=m.questions.id, answers=answers)))
 
 
+def word(enum, number):
+    """The word of a value of an enum: its name without the prefix, in lower case."""
+    prefix = enum.Name(0)[:-len("UNSPECIFIED")]
+    return enum.Name(number)[len(prefix):].lower() if number else ""
+
+
 def report(channel, p):
     """Lends the process to a server, and prints what that says of it."""
     said = queue.SimpleQueue()
@@ -119,10 +126,11 @@ def report(channel, p):
         whole.MergeFrom(part.picture)
     said.put(None)
     for v in whole.verdicts:
-        print("%s: %s (%s)" % (v.kind, v.summary, v.certainty))
+        print("%s: %s (%s)" % (word(picture_pb2.VerdictKind, v.kind), v.summary,
+                                 word(picture_pb2.Certainty, v.certainty)))
     for t in whole.threads:
         if t.HasField("thread_num"):
-            print("LWP %d: thread %d, %s %s" % (t.lwp, t.thread_num, t.state.name, t.wait_name))
+            print("LWP %d: thread %d, %s %s" % (t.lwp, t.thread_num, word(picture_pb2.StateName, t.state.name), t.wait_name))
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ func (p *process) report(ctx context.Context, address string) error {
 	}
 	exe, _ := os.Readlink(p.dir + "/exe")
 	powers := []ompdv1.Power{ompdv1.Power_POWER_REGISTERS, ompdv1.Power_POWER_MAPPINGS}
-	hello := &ompdv1.Hello{About: &ompdv1.Target{Kind: "process", Executable: exe, Arch: "x86-64"}, Powers: powers}
+	about := &ompdv1.Target{Kind: ompdv1.TargetKind_TARGET_KIND_PROCESS, Executable: exe, Arch: "x86-64"}
+	hello := &ompdv1.Hello{About: about, Powers: powers}
 	_ = stream.Send(&ompdv1.AttachRequest{Message: &ompdv1.AttachRequest_Hello{Hello: hello}}) // Recv tells of errors
 	first, err := stream.Recv()
 	if err != nil {

@@ -90,7 +90,7 @@ class Lender:
         """The picture's target; signaled is the event of a signal, if one stopped the
         program."""
         core = kind_of(self.inferior) == "core"
-        about = {"kind": "core" if core else "process", "pid": self.inferior.pid, "arch": self.arch,
+        about = {"kind": "TARGET_KIND_" + ("CORE" if core else "PROCESS"), "pid": self.inferior.pid, "arch": self.arch,
                  "executable": local(self.inferior.progspace.filename)}
         if core:
             threads = self.threads()

@@ -69,7 +69,7 @@ func (d *delveTarget) Warnings() []error { return nil }
 // About describes the program, and what the last look cost it.
 func (d *delveTarget) About() picture.Target {
 	info := d.Info()
-	t := picture.Target{Kind: "process", Path: d.name, PID: info.PID, Executable: info.Executable,
+	t := picture.Target{Kind: picture.TargetProcess, Path: d.name, PID: info.PID, Executable: info.Executable,
 		Arch: d.arch.String(), Command: info.Command}
 	if d.pause.Halted {
 		t.Pause = &picture.Pause{Threads: d.pause.Threads, Stops: 1, Microseconds: d.pause.Duration.Microseconds()}

@@ -21,9 +21,9 @@ type lentSource struct{ *remote.Target }
 func (l lentSource) About() picture.Target {
 	var t picture.Target
 	if err := wire.Unpack(l.Target.About(), &t); err != nil {
-		return picture.Target{Kind: "debugger"} // the words differ, which a test finds
+		return picture.Target{Kind: picture.TargetDebugger} // the words differ, which a test finds
 	}
-	t.Kind = cmp.Or(t.Kind, "debugger")
+	t.Kind = cmp.Or(t.Kind, picture.TargetDebugger)
 	return t
 }
 

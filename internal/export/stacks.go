@@ -72,7 +72,7 @@ type speedscopeProfile struct {
 // Speedscope writes the merged stacks as a profile for speedscope, in which a thread is a
 // unit of weight.
 func Speedscope(w io.Writer, pic *picture.Picture) error {
-	name := phrase.Printable(pic.Target.Kind + " " + pic.Target.Name())
+	name := phrase.Printable(string(pic.Target.Kind) + " " + pic.Target.Name())
 	p := speedscopeProfile{Type: "sampled", Name: "threads", Unit: "none", Samples: [][]int{}, Weights: []int{}}
 	frames, at := []speedscopeFrame{}, map[speedscopeFrame]int{}
 	for _, s := range pic.Stacks {

@@ -90,7 +90,7 @@ func (p *Printer) breakpointTable(list []picture.Breakpoint, sites bool) {
 // nextBreak says what to type to use a location.
 func (p *Printer) nextBreak(b *picture.Breakpoints) {
 	for _, l := range b.Locations {
-		if l.Address == nil || l.Former == "" || b.Target.Kind != "process" {
+		if l.Address == nil || l.Former == "" || b.Target.Kind != picture.TargetProcess {
 			continue
 		}
 		at := l.Address

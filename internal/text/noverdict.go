@@ -54,7 +54,7 @@ func NoVerdict(pic *picture.Picture) string {
 		}
 	case t.Pause != nil && runs(*t.Pause):
 		known += fmt.Sprintf("; next: `ompd-inspect watch %d` shows whether it makes progress", t.PID)
-	case len(waits) > 0 && busy == len(awake) && t.Kind == "core":
+	case len(waits) > 0 && busy == len(awake) && t.Kind == picture.TargetCore:
 		known += "; a core is one moment: `ompd-inspect watch PID` of the running program shows whether it makes " +
 			"progress"
 	}
@@ -65,7 +65,7 @@ func NoVerdict(pic *picture.Picture) string {
 // job and has no OpenMP runtime, such as mpirun; "" otherwise.
 func launcher(pic *picture.Picture) string {
 	t := &pic.Target
-	if t.Kind != "process" || len(pic.Runtimes) > 0 {
+	if t.Kind != picture.TargetProcess || len(pic.Runtimes) > 0 {
 		return ""
 	}
 	return mpi.Launcher(t.Executable, strings.Fields(t.Command))

@@ -50,7 +50,7 @@ func Part(p *Printer, pic *picture.Picture) {
 // Header says what died, where, and which runtime was found.
 func Header(p *Printer, pic *picture.Picture) {
 	t := pic.Target
-	what := t.Kind + " of " + cmp.Or(t.Executable, t.Command, t.Path)
+	what := string(t.Kind) + " of " + cmp.Or(t.Executable, t.Command, t.Path)
 	if t.PID != 0 {
 		what += fmt.Sprintf(" (pid %d)", t.PID)
 	}
@@ -65,7 +65,7 @@ func Header(p *Printer, pic *picture.Picture) {
 		p.linef("%s: %s in LWP %d", p.bold(what), s, t.CrashedLWP)
 	case t.Signal != "":
 		p.linef("%s: %s", p.bold(what), t.Signal)
-	case t.Kind == "process": // a process that was looked at by itself has a pause
+	case t.Kind == picture.TargetProcess: // a process that was looked at by itself has a pause
 		p.linef("%s: held by a debugger, no signal", p.bold(what))
 	default:
 		p.linef("%s: taken while it ran, no signal", p.bold(what))

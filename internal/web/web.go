@@ -132,7 +132,8 @@ func newPage(pic *picture.Picture, o Options) (*page, error) {
 	n := newNames(pic)
 	p := &page{
 		CSS: template.CSS(css), JS: template.JS(js), CSP: policy(css, js, o.Refresh > 0), Refresh: o.Refresh,
-		Title: title(pic), What: pic.Target.Kind + " " + pic.Target.Name(), Facts: facts(pic), NoVerdict: o.NoVerdict,
+		Title: title(pic), What: string(pic.Target.Kind) + " " + pic.Target.Name(), Facts: facts(pic),
+		NoVerdict: o.NoVerdict,
 		Contended: o.Contention,
 		Graph:     newGraph(pic, n), Timeline: newTimeline(pic, n), Icicle: newIcicle(pic, n),
 		Body: body{
@@ -171,7 +172,7 @@ func policy(css, js []byte, served bool) string {
 func title(pic *picture.Picture) string {
 	t := pic.Target
 	command, _, _ := strings.Cut(t.Command, " ")
-	s := filepath.Base(cmp.Or(t.Executable, command, t.Path, t.Kind))
+	s := filepath.Base(cmp.Or(t.Executable, command, t.Path, string(t.Kind)))
 	if t.PID != 0 {
 		s += fmt.Sprintf(" (pid %d)", t.PID)
 	}

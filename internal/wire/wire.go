@@ -1,15 +1,17 @@
 // Package wire carries the structs of package inspect in the messages of the
 // gRPC API, both ways.
 //
-// The two have the same words: a struct's field and the message's field are
-// those with the JSON key of the former as name. So the conversion is one walk
-// over both, and a word that one of them lacks is an error that a test finds.
+// The messages are generated from the structs (tools/contract): the tag of a field has the
+// number of the message's field. So the conversion is one walk over both, and a field that
+// one of them lacks is an error that a test finds. A word is a value of an enum there: the
+// word in capitals behind the name of the enum, as ROLE_WORKER for worker.
 package wire
 
 import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -73,9 +75,11 @@ func planOf(t reflect.Type, md protoreflect.MessageDescriptor) plan {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		d := md.Fields().ByName(protoreflect.Name(name))
-		if d == nil {
-			p.err = errors.Join(p.err, fmt.Errorf("%s has no field for the key %s of %v", md.FullName(), name, t))
+		number, _ := strconv.Atoi(f.Tag.Get("pb"))
+		d := md.Fields().ByNumber(protoreflect.FieldNumber(number))
+		if d == nil || string(d.Name()) != name {
+			p.err = errors.Join(p.err, fmt.Errorf("%s has no field %d for the key %s of %v", md.FullName(), number,
+				name, t))
 			continue
 		}
 		p.fields = append(p.fields, field{f.Index, !strings.Contains(options, "omitempty"), d})
@@ -124,7 +128,7 @@ func packField(v reflect.Value, m protoreflect.Message, d protoreflect.FieldDesc
 				}
 				continue
 			}
-			x, err := scalar(v.Index(i), d.Kind())
+			x, err := scalar(v.Index(i), d)
 			if err != nil {
 				return err
 			}
@@ -138,18 +142,21 @@ func packField(v reflect.Value, m protoreflect.Message, d protoreflect.FieldDesc
 	if d.Message() != nil {
 		return pack(v, m.Mutable(d).Message())
 	}
-	x, err := scalar(v, d.Kind())
+	x, err := scalar(v, d)
 	if err == nil {
 		m.Set(d, x)
 	}
 	return err
 }
 
-// scalar is v as a value of that kind.
-func scalar(v reflect.Value, k protoreflect.Kind) (protoreflect.Value, error) {
+// scalar is v as a value of a field of that type.
+func scalar(v reflect.Value, d protoreflect.FieldDescriptor) (protoreflect.Value, error) {
+	k := d.Kind()
 	switch {
 	case k == protoreflect.StringKind && v.Kind() == reflect.String:
 		return protoreflect.ValueOfString(validText(v.String())), nil
+	case k == protoreflect.EnumKind && v.Kind() == reflect.String:
+		return protoreflect.ValueOfEnum(numberOf(d.Enum(), v.String())), nil
 	case k == protoreflect.Int64Kind && v.CanInt():
 		return protoreflect.ValueOfInt64(v.Int()), nil
 	case k == protoreflect.Uint64Kind && v.CanUint():
@@ -160,6 +167,33 @@ func scalar(v reflect.Value, k protoreflect.Kind) (protoreflect.Value, error) {
 		return protoreflect.ValueOfBool(v.Bool()), nil
 	}
 	return protoreflect.Value{}, fmt.Errorf("%v is not carried as %v", v.Type(), k)
+}
+
+// wordOf returns the JSON word of a value of an enum: its name without the prefix, in lower case, or "" for
+// UNSPECIFIED. The word of a value of a newer version is its number.
+func wordOf(d protoreflect.EnumDescriptor, n protoreflect.EnumNumber) string {
+	v := d.Values().ByNumber(n)
+	switch {
+	case n == 0:
+		return ""
+	case v == nil:
+		return strconv.Itoa(int(n))
+	}
+	return strings.ToLower(strings.TrimPrefix(string(v.Name()), enumPrefix(d)))
+}
+
+// numberOf is the inverse of wordOf. A word that has no value is UNSPECIFIED.
+func numberOf(d protoreflect.EnumDescriptor, word string) protoreflect.EnumNumber {
+	if v := d.Values().ByName(protoreflect.Name(enumPrefix(d) + strings.ToUpper(word))); v != nil {
+		return v.Number()
+	}
+	n, _ := strconv.ParseInt(word, 10, 32) // 0 for a word
+	return protoreflect.EnumNumber(n)
+}
+
+// enumPrefix begins the names of the values of an enum.
+func enumPrefix(d protoreflect.EnumDescriptor) string {
+	return strings.TrimSuffix(string(d.Values().ByNumber(0).Name()), "UNSPECIFIED")
 }
 
 // validText is s with U+FFFD for each byte that is not UTF-8, as JSON has it: a
@@ -199,7 +233,7 @@ func unpackField(m protoreflect.Message, f field, v reflect.Value) error {
 	if d.Message() != nil {
 		return unpack(m.Get(d).Message(), v)
 	}
-	return setScalar(v, m.Get(d), d.Kind())
+	return setScalar(v, m.Get(d), d)
 }
 
 func unpackList(l protoreflect.List, f field, v reflect.Value) error {
@@ -212,7 +246,7 @@ func unpackList(l protoreflect.List, f field, v reflect.Value) error {
 		if f.desc.Message() != nil {
 			err = unpack(l.Get(i).Message(), v.Index(i))
 		} else {
-			err = setScalar(v.Index(i), l.Get(i), f.desc.Kind())
+			err = setScalar(v.Index(i), l.Get(i), f.desc)
 		}
 		if err != nil {
 			return err
@@ -221,10 +255,13 @@ func unpackList(l protoreflect.List, f field, v reflect.Value) error {
 	return nil
 }
 
-func setScalar(v reflect.Value, x protoreflect.Value, k protoreflect.Kind) error {
+func setScalar(v reflect.Value, x protoreflect.Value, d protoreflect.FieldDescriptor) error {
+	k := d.Kind()
 	switch {
 	case k == protoreflect.StringKind && v.Kind() == reflect.String:
 		v.SetString(x.String())
+	case k == protoreflect.EnumKind && v.Kind() == reflect.String:
+		v.SetString(wordOf(d.Enum(), x.Enum()))
 	case k == protoreflect.Int64Kind && v.CanInt():
 		v.SetInt(x.Int())
 	case k == protoreflect.Uint64Kind && v.CanUint():

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -47,6 +48,7 @@ var kinds = map[protoreflect.Kind]reflect.Kind{
 	protoreflect.StringKind: reflect.String, protoreflect.Int64Kind: reflect.Int,
 	protoreflect.Uint64Kind: reflect.Uint64, protoreflect.BoolKind: reflect.Bool,
 	protoreflect.DoubleKind: reflect.Float64, protoreflect.MessageKind: reflect.Struct,
+	protoreflect.EnumKind: reflect.String,
 }
 
 func alike(a, b reflect.Kind) bool {
@@ -96,6 +98,9 @@ func fill(v reflect.Value, n *int, zeros bool) {
 		v.SetFloat(float64(*n))
 	case reflect.String:
 		v.SetString(strings.Repeat("x", *n%9+1))
+		if e := enumsByType()[v.Type()]; e != nil {
+			v.SetString(wordOf(e, protoreflect.EnumNumber(*n%(e.Values().Len()-1)+1)))
+		}
 	case reflect.Bool:
 		v.SetBool(true)
 	default:
@@ -104,6 +109,38 @@ func fill(v reflect.Value, n *int, zeros bool) {
 		} else {
 			v.SetUint(uint64(*n) << 40)
 		}
+	}
+}
+
+// enumsByType has the enum of each type of words.
+var enumsByType = sync.OnceValue(func() map[reflect.Type]protoreflect.EnumDescriptor {
+	all := map[reflect.Type]protoreflect.EnumDescriptor{}
+	for t, p := range plans() {
+		for _, f := range p.fields {
+			if f.desc.Enum() != nil {
+				all[t.FieldByIndex(f.index).Type] = f.desc.Enum()
+			}
+		}
+	}
+	return all
+})
+
+// TestWords takes words to the values of enums and back.
+func TestWords(t *testing.T) {
+	if len(enumsByType()) < 15 {
+		t.Errorf("only %d types of words", len(enumsByType()))
+	}
+	roles := ompdv1.Role(0).Descriptor()
+	for word, want := range map[string]ompdv1.Role{
+		"": 0, "worker": ompdv1.Role_ROLE_WORKER, "1000": 1000, // of a newer version
+	} {
+		n := numberOf(roles, word)
+		if back := wordOf(roles, n); ompdv1.Role(n) != want || back != word {
+			t.Errorf("%q is %v, and that %q", word, n, back)
+		}
+	}
+	if n := numberOf(roles, "no such"); n != 0 {
+		t.Errorf("%v", n)
 	}
 }
 

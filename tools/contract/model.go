@@ -65,6 +65,9 @@ type enum struct {
 	words []word
 }
 
+// closed reports whether a type is a string whose values are constants.
+func (e *enum) closed() bool { return e != nil && len(e.words) > 0 }
+
 // word is one constant of an enum.
 type word struct {
 	text string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/types"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,12 @@ func (m *model) proto() ([]byte, error) {
 		used[s.message] = name
 		errs = append(errs, s.err)
 		errs = append(errs, m.message(&b, s))
+		for _, f := range s.fields {
+			if e := m.enums[f.typ]; e.closed() && used[e.name] == "" {
+				used[e.name] = f.typ
+				errs = append(errs, m.enumeration(&b, e))
+			}
+		}
 	}
 	return b.Bytes(), errors.Join(errs...)
 }
@@ -68,6 +75,27 @@ func (m *model) message(b *bytes.Buffer, s *structure) error {
 	return nil
 }
 
+// wordForm is the form of words that have an enum: the word is the value's name without the prefix, in lower case.
+var wordForm = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+// enumeration writes an enum. The number of a word is its place among the constants.
+func (m *model) enumeration(b *bytes.Buffer, e *enum) error {
+	prefix := strings.ToUpper(snake(e.name))
+	b.WriteString("\n")
+	writeComment(b, "", e.name+strings.TrimPrefix(e.doc, e.name))
+	fmt.Fprintf(b, "enum %s {\n  // The word is missing, or unknown to the sender.\n  %s_UNSPECIFIED = 0;\n", e.name,
+		prefix)
+	for i, w := range e.words {
+		if !wordForm.MatchString(w.text) {
+			return fmt.Errorf("%s: word %q is not like this_one", e.name, w.text)
+		}
+		writeComment(b, "  ", sentence(w.doc))
+		fmt.Fprintf(b, "  %s_%s = %d;\n", prefix, strings.ToUpper(w.text), i+1)
+	}
+	b.WriteString("}\n")
+	return nil
+}
+
 func writeComment(b *bytes.Buffer, indent, text string) {
 	if text == "" {
 		return
@@ -81,6 +109,9 @@ func writeComment(b *bytes.Buffer, indent, text string) {
 func (m *model) protoType(f *field) (string, error) {
 	if s := m.structs[f.typ]; s != nil {
 		return label(f, false) + s.message, nil
+	}
+	if e := m.enums[f.typ]; e.closed() {
+		return label(f, false) + e.name, nil
 	}
 	scalar, ok := map[types.BasicKind]string{
 		types.Bool: "bool", types.String: "string", types.Float64: "double",

@@ -1163,12 +1163,10 @@ func (x *WatchTargetResponse) GetLook() *Look {
 type ThreadFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IDs of regions: threads whose innermost region is one of these.
-	Regions []string `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty"`
-	// Names of states, such as wait_barrier_explicit.
-	States []string `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
-	// Such as worker.
-	Roles         []string `protobuf:"bytes,3,rep,name=roles,proto3" json:"roles,omitempty"`
-	Lwps          []int64  `protobuf:"varint,4,rep,packed,name=lwps,proto3" json:"lwps,omitempty"`
+	Regions       []string    `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty"`
+	States        []StateName `protobuf:"varint,2,rep,packed,name=states,proto3,enum=ompd.v1.StateName" json:"states,omitempty"`
+	Roles         []Role      `protobuf:"varint,3,rep,packed,name=roles,proto3,enum=ompd.v1.Role" json:"roles,omitempty"`
+	Lwps          []int64     `protobuf:"varint,4,rep,packed,name=lwps,proto3" json:"lwps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1210,14 +1208,14 @@ func (x *ThreadFilter) GetRegions() []string {
 	return nil
 }
 
-func (x *ThreadFilter) GetStates() []string {
+func (x *ThreadFilter) GetStates() []StateName {
 	if x != nil {
 		return x.States
 	}
 	return nil
 }
 
-func (x *ThreadFilter) GetRoles() []string {
+func (x *ThreadFilter) GetRoles() []Role {
 	if x != nil {
 		return x.Roles
 	}
@@ -1881,12 +1879,10 @@ func (x *GetTaskResponse) GetTask() *Task {
 // TaskFilter selects tasks; each list that is not empty must have the task's
 // value.
 type TaskFilter struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Regions []string               `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty"`
-	// Such as queued.
-	States []string `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
-	// Such as explicit.
-	Kinds         []string `protobuf:"bytes,3,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Regions       []string               `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty"`
+	States        []TaskState            `protobuf:"varint,2,rep,packed,name=states,proto3,enum=ompd.v1.TaskState" json:"states,omitempty"`
+	Kinds         []TaskKind             `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=ompd.v1.TaskKind" json:"kinds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1928,14 +1924,14 @@ func (x *TaskFilter) GetRegions() []string {
 	return nil
 }
 
-func (x *TaskFilter) GetStates() []string {
+func (x *TaskFilter) GetStates() []TaskState {
 	if x != nil {
 		return x.States
 	}
 	return nil
 }
 
-func (x *TaskFilter) GetKinds() []string {
+func (x *TaskFilter) GetKinds() []TaskKind {
 	if x != nil {
 		return x.Kinds
 	}
@@ -3240,11 +3236,11 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x04stop\x18\x01 \x01(\rR\x04stop\x12*\n" +
 	"\apicture\x18\x02 \x01(\v2\x10.ompd.v1.PictureR\apicture\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12!\n" +
-	"\x04look\x18\x04 \x01(\v2\r.ompd.v1.LookR\x04look\"j\n" +
+	"\x04look\x18\x04 \x01(\v2\r.ompd.v1.LookR\x04look\"\x8d\x01\n" +
 	"\fThreadFilter\x12\x18\n" +
-	"\aregions\x18\x01 \x03(\tR\aregions\x12\x16\n" +
-	"\x06states\x18\x02 \x03(\tR\x06states\x12\x14\n" +
-	"\x05roles\x18\x03 \x03(\tR\x05roles\x12\x12\n" +
+	"\aregions\x18\x01 \x03(\tR\aregions\x12*\n" +
+	"\x06states\x18\x02 \x03(\x0e2\x12.ompd.v1.StateNameR\x06states\x12#\n" +
+	"\x05roles\x18\x03 \x03(\x0e2\r.ompd.v1.RoleR\x05roles\x12\x12\n" +
 	"\x04lwps\x18\x04 \x03(\x03R\x04lwps\"\x89\x01\n" +
 	"\x10GetThreadRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x12\n" +
@@ -3285,12 +3281,12 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\"4\n" +
 	"\x0fGetTaskResponse\x12!\n" +
-	"\x04task\x18\x01 \x01(\v2\r.ompd.v1.TaskR\x04task\"T\n" +
+	"\x04task\x18\x01 \x01(\v2\r.ompd.v1.TaskR\x04task\"{\n" +
 	"\n" +
 	"TaskFilter\x12\x18\n" +
-	"\aregions\x18\x01 \x03(\tR\aregions\x12\x16\n" +
-	"\x06states\x18\x02 \x03(\tR\x06states\x12\x14\n" +
-	"\x05kinds\x18\x03 \x03(\tR\x05kinds\"\x93\x01\n" +
+	"\aregions\x18\x01 \x03(\tR\aregions\x12*\n" +
+	"\x06states\x18\x02 \x03(\x0e2\x12.ompd.v1.TaskStateR\x06states\x12'\n" +
+	"\x05kinds\x18\x03 \x03(\x0e2\x11.ompd.v1.TaskKindR\x05kinds\"\x93\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
@@ -3492,17 +3488,21 @@ var file_ompd_v1_inspection_service_proto_goTypes = []any{
 	(*durationpb.Duration)(nil),       // 52: google.protobuf.Duration
 	(*Picture)(nil),                   // 53: ompd.v1.Picture
 	(*Look)(nil),                      // 54: ompd.v1.Look
-	(*Thread)(nil),                    // 55: ompd.v1.Thread
-	(*Region)(nil),                    // 56: ompd.v1.Region
-	(*Task)(nil),                      // 57: ompd.v1.Task
-	(*MergedStack)(nil),               // 58: ompd.v1.MergedStack
-	(*Icv)(nil),                       // 59: ompd.v1.Icv
-	(*ControlVar)(nil),                // 60: ompd.v1.ControlVar
-	(*LayoutEntry)(nil),               // 61: ompd.v1.LayoutEntry
-	(*Verdict)(nil),                   // 62: ompd.v1.Verdict
-	(*Check)(nil),                     // 63: ompd.v1.Check
-	(*Breakpoint)(nil),                // 64: ompd.v1.Breakpoint
-	(*Process)(nil),                   // 65: ompd.v1.Process
+	(StateName)(0),                    // 55: ompd.v1.StateName
+	(Role)(0),                         // 56: ompd.v1.Role
+	(*Thread)(nil),                    // 57: ompd.v1.Thread
+	(*Region)(nil),                    // 58: ompd.v1.Region
+	(*Task)(nil),                      // 59: ompd.v1.Task
+	(TaskState)(0),                    // 60: ompd.v1.TaskState
+	(TaskKind)(0),                     // 61: ompd.v1.TaskKind
+	(*MergedStack)(nil),               // 62: ompd.v1.MergedStack
+	(*Icv)(nil),                       // 63: ompd.v1.Icv
+	(*ControlVar)(nil),                // 64: ompd.v1.ControlVar
+	(*LayoutEntry)(nil),               // 65: ompd.v1.LayoutEntry
+	(*Verdict)(nil),                   // 66: ompd.v1.Verdict
+	(*Check)(nil),                     // 67: ompd.v1.Check
+	(*Breakpoint)(nil),                // 68: ompd.v1.Breakpoint
+	(*Process)(nil),                   // 69: ompd.v1.Process
 }
 var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	2,  // 0: ompd.v1.OpenTargetInfo.spec:type_name -> ompd.v1.TargetSpec
@@ -3519,76 +3519,80 @@ var file_ompd_v1_inspection_service_proto_depIdxs = []int32{
 	52, // 11: ompd.v1.WatchTargetRequest.interval:type_name -> google.protobuf.Duration
 	53, // 12: ompd.v1.WatchTargetResponse.picture:type_name -> ompd.v1.Picture
 	54, // 13: ompd.v1.WatchTargetResponse.look:type_name -> ompd.v1.Look
-	1,  // 14: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
-	55, // 15: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
-	1,  // 16: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
-	18, // 17: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
-	55, // 18: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
-	56, // 19: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
-	25, // 20: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
-	56, // 21: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
-	57, // 22: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
-	30, // 23: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
-	57, // 24: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
-	58, // 25: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
-	35, // 26: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
-	59, // 27: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
-	60, // 28: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
-	61, // 29: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
-	62, // 30: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
-	63, // 31: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
-	64, // 32: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
-	52, // 33: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
-	65, // 34: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
-	4,  // 35: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
-	6,  // 36: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
-	8,  // 37: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
-	10, // 38: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
-	12, // 39: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
-	14, // 40: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
-	16, // 41: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
-	19, // 42: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
-	21, // 43: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
-	23, // 44: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
-	26, // 45: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
-	28, // 46: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
-	31, // 47: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
-	33, // 48: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
-	36, // 49: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
-	38, // 50: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
-	40, // 51: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
-	42, // 52: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
-	44, // 53: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
-	46, // 54: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
-	50, // 55: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
-	48, // 56: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
-	5,  // 57: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
-	7,  // 58: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
-	9,  // 59: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
-	11, // 60: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
-	13, // 61: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
-	15, // 62: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
-	17, // 63: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
-	20, // 64: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
-	22, // 65: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
-	24, // 66: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
-	27, // 67: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
-	29, // 68: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
-	32, // 69: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
-	34, // 70: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
-	37, // 71: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
-	39, // 72: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
-	41, // 73: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
-	43, // 74: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
-	45, // 75: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
-	47, // 76: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
-	51, // 77: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
-	49, // 78: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
-	57, // [57:79] is the sub-list for method output_type
-	35, // [35:57] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	55, // 14: ompd.v1.ThreadFilter.states:type_name -> ompd.v1.StateName
+	56, // 15: ompd.v1.ThreadFilter.roles:type_name -> ompd.v1.Role
+	1,  // 16: ompd.v1.GetThreadRequest.view:type_name -> ompd.v1.ThreadView
+	57, // 17: ompd.v1.GetThreadResponse.thread:type_name -> ompd.v1.Thread
+	1,  // 18: ompd.v1.ListThreadsRequest.view:type_name -> ompd.v1.ThreadView
+	18, // 19: ompd.v1.ListThreadsRequest.filter:type_name -> ompd.v1.ThreadFilter
+	57, // 20: ompd.v1.ListThreadsResponse.threads:type_name -> ompd.v1.Thread
+	58, // 21: ompd.v1.GetRegionResponse.region:type_name -> ompd.v1.Region
+	25, // 22: ompd.v1.ListRegionsRequest.filter:type_name -> ompd.v1.RegionFilter
+	58, // 23: ompd.v1.ListRegionsResponse.regions:type_name -> ompd.v1.Region
+	59, // 24: ompd.v1.GetTaskResponse.task:type_name -> ompd.v1.Task
+	60, // 25: ompd.v1.TaskFilter.states:type_name -> ompd.v1.TaskState
+	61, // 26: ompd.v1.TaskFilter.kinds:type_name -> ompd.v1.TaskKind
+	30, // 27: ompd.v1.ListTasksRequest.filter:type_name -> ompd.v1.TaskFilter
+	59, // 28: ompd.v1.ListTasksResponse.tasks:type_name -> ompd.v1.Task
+	62, // 29: ompd.v1.ListStacksResponse.stacks:type_name -> ompd.v1.MergedStack
+	35, // 30: ompd.v1.ListIcvsRequest.filter:type_name -> ompd.v1.IcvFilter
+	63, // 31: ompd.v1.ListIcvsResponse.icvs:type_name -> ompd.v1.Icv
+	64, // 32: ompd.v1.ListControlVarsResponse.control_vars:type_name -> ompd.v1.ControlVar
+	65, // 33: ompd.v1.ListLayoutEntriesResponse.layout:type_name -> ompd.v1.LayoutEntry
+	66, // 34: ompd.v1.ListVerdictsResponse.verdicts:type_name -> ompd.v1.Verdict
+	67, // 35: ompd.v1.ListChecksResponse.checks:type_name -> ompd.v1.Check
+	68, // 36: ompd.v1.ListBreakpointsResponse.breakpoints:type_name -> ompd.v1.Breakpoint
+	52, // 37: ompd.v1.FindProcessesRequest.sample:type_name -> google.protobuf.Duration
+	69, // 38: ompd.v1.FindProcessesResponse.process:type_name -> ompd.v1.Process
+	4,  // 39: ompd.v1.InspectionService.OpenTarget:input_type -> ompd.v1.OpenTargetRequest
+	6,  // 40: ompd.v1.InspectionService.GetTarget:input_type -> ompd.v1.GetTargetRequest
+	8,  // 41: ompd.v1.InspectionService.ListTargets:input_type -> ompd.v1.ListTargetsRequest
+	10, // 42: ompd.v1.InspectionService.RefreshTarget:input_type -> ompd.v1.RefreshTargetRequest
+	12, // 43: ompd.v1.InspectionService.CloseTarget:input_type -> ompd.v1.CloseTargetRequest
+	14, // 44: ompd.v1.InspectionService.GetReport:input_type -> ompd.v1.GetReportRequest
+	16, // 45: ompd.v1.InspectionService.WatchTarget:input_type -> ompd.v1.WatchTargetRequest
+	19, // 46: ompd.v1.InspectionService.GetThread:input_type -> ompd.v1.GetThreadRequest
+	21, // 47: ompd.v1.InspectionService.ListThreads:input_type -> ompd.v1.ListThreadsRequest
+	23, // 48: ompd.v1.InspectionService.GetRegion:input_type -> ompd.v1.GetRegionRequest
+	26, // 49: ompd.v1.InspectionService.ListRegions:input_type -> ompd.v1.ListRegionsRequest
+	28, // 50: ompd.v1.InspectionService.GetTask:input_type -> ompd.v1.GetTaskRequest
+	31, // 51: ompd.v1.InspectionService.ListTasks:input_type -> ompd.v1.ListTasksRequest
+	33, // 52: ompd.v1.InspectionService.ListStacks:input_type -> ompd.v1.ListStacksRequest
+	36, // 53: ompd.v1.InspectionService.ListIcvs:input_type -> ompd.v1.ListIcvsRequest
+	38, // 54: ompd.v1.InspectionService.ListControlVars:input_type -> ompd.v1.ListControlVarsRequest
+	40, // 55: ompd.v1.InspectionService.ListLayoutEntries:input_type -> ompd.v1.ListLayoutEntriesRequest
+	42, // 56: ompd.v1.InspectionService.ListVerdicts:input_type -> ompd.v1.ListVerdictsRequest
+	44, // 57: ompd.v1.InspectionService.ListChecks:input_type -> ompd.v1.ListChecksRequest
+	46, // 58: ompd.v1.InspectionService.ListBreakpoints:input_type -> ompd.v1.ListBreakpointsRequest
+	50, // 59: ompd.v1.InspectionService.FindProcesses:input_type -> ompd.v1.FindProcessesRequest
+	48, // 60: ompd.v1.InspectionService.ReadMemory:input_type -> ompd.v1.ReadMemoryRequest
+	5,  // 61: ompd.v1.InspectionService.OpenTarget:output_type -> ompd.v1.OpenTargetResponse
+	7,  // 62: ompd.v1.InspectionService.GetTarget:output_type -> ompd.v1.GetTargetResponse
+	9,  // 63: ompd.v1.InspectionService.ListTargets:output_type -> ompd.v1.ListTargetsResponse
+	11, // 64: ompd.v1.InspectionService.RefreshTarget:output_type -> ompd.v1.RefreshTargetResponse
+	13, // 65: ompd.v1.InspectionService.CloseTarget:output_type -> ompd.v1.CloseTargetResponse
+	15, // 66: ompd.v1.InspectionService.GetReport:output_type -> ompd.v1.GetReportResponse
+	17, // 67: ompd.v1.InspectionService.WatchTarget:output_type -> ompd.v1.WatchTargetResponse
+	20, // 68: ompd.v1.InspectionService.GetThread:output_type -> ompd.v1.GetThreadResponse
+	22, // 69: ompd.v1.InspectionService.ListThreads:output_type -> ompd.v1.ListThreadsResponse
+	24, // 70: ompd.v1.InspectionService.GetRegion:output_type -> ompd.v1.GetRegionResponse
+	27, // 71: ompd.v1.InspectionService.ListRegions:output_type -> ompd.v1.ListRegionsResponse
+	29, // 72: ompd.v1.InspectionService.GetTask:output_type -> ompd.v1.GetTaskResponse
+	32, // 73: ompd.v1.InspectionService.ListTasks:output_type -> ompd.v1.ListTasksResponse
+	34, // 74: ompd.v1.InspectionService.ListStacks:output_type -> ompd.v1.ListStacksResponse
+	37, // 75: ompd.v1.InspectionService.ListIcvs:output_type -> ompd.v1.ListIcvsResponse
+	39, // 76: ompd.v1.InspectionService.ListControlVars:output_type -> ompd.v1.ListControlVarsResponse
+	41, // 77: ompd.v1.InspectionService.ListLayoutEntries:output_type -> ompd.v1.ListLayoutEntriesResponse
+	43, // 78: ompd.v1.InspectionService.ListVerdicts:output_type -> ompd.v1.ListVerdictsResponse
+	45, // 79: ompd.v1.InspectionService.ListChecks:output_type -> ompd.v1.ListChecksResponse
+	47, // 80: ompd.v1.InspectionService.ListBreakpoints:output_type -> ompd.v1.ListBreakpointsResponse
+	51, // 81: ompd.v1.InspectionService.FindProcesses:output_type -> ompd.v1.FindProcessesResponse
+	49, // 82: ompd.v1.InspectionService.ReadMemory:output_type -> ompd.v1.ReadMemoryResponse
+	61, // [61:83] is the sub-list for method output_type
+	39, // [39:61] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_inspection_service_proto_init() }

@@ -23,6 +23,1133 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// TargetKind is the kind of a target.
+type TargetKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	TargetKind_TARGET_KIND_UNSPECIFIED TargetKind = 0
+	TargetKind_TARGET_KIND_CORE        TargetKind = 1
+	TargetKind_TARGET_KIND_PROCESS     TargetKind = 2
+	// A program that a debugger lends without its kind.
+	TargetKind_TARGET_KIND_DEBUGGER TargetKind = 3
+)
+
+// Enum value maps for TargetKind.
+var (
+	TargetKind_name = map[int32]string{
+		0: "TARGET_KIND_UNSPECIFIED",
+		1: "TARGET_KIND_CORE",
+		2: "TARGET_KIND_PROCESS",
+		3: "TARGET_KIND_DEBUGGER",
+	}
+	TargetKind_value = map[string]int32{
+		"TARGET_KIND_UNSPECIFIED": 0,
+		"TARGET_KIND_CORE":        1,
+		"TARGET_KIND_PROCESS":     2,
+		"TARGET_KIND_DEBUGGER":    3,
+	}
+)
+
+func (x TargetKind) Enum() *TargetKind {
+	p := new(TargetKind)
+	*p = x
+	return p
+}
+
+func (x TargetKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TargetKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[0].Descriptor()
+}
+
+func (TargetKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[0]
+}
+
+func (x TargetKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TargetKind.Descriptor instead.
+func (TargetKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{0}
+}
+
+// Role is what a thread is in OpenMP terms.
+type Role int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	Role_ROLE_UNSPECIFIED Role = 0
+	// Of an implicit outermost region.
+	Role_ROLE_INITIAL Role = 1
+	// Thread number 0 of a team that it forked, and not an initial thread.
+	Role_ROLE_PRIMARY Role = 2
+	Role_ROLE_WORKER  Role = 3
+	// In the runtime's pool, in no team.
+	Role_ROLE_IDLE Role = 4
+	// Not an OpenMP thread.
+	Role_ROLE_NONE Role = 5
+	// What the thread is could not be read.
+	Role_ROLE_UNKNOWN Role = 6
+)
+
+// Enum value maps for Role.
+var (
+	Role_name = map[int32]string{
+		0: "ROLE_UNSPECIFIED",
+		1: "ROLE_INITIAL",
+		2: "ROLE_PRIMARY",
+		3: "ROLE_WORKER",
+		4: "ROLE_IDLE",
+		5: "ROLE_NONE",
+		6: "ROLE_UNKNOWN",
+	}
+	Role_value = map[string]int32{
+		"ROLE_UNSPECIFIED": 0,
+		"ROLE_INITIAL":     1,
+		"ROLE_PRIMARY":     2,
+		"ROLE_WORKER":      3,
+		"ROLE_IDLE":        4,
+		"ROLE_NONE":        5,
+		"ROLE_UNKNOWN":     6,
+	}
+)
+
+func (x Role) Enum() *Role {
+	p := new(Role)
+	*p = x
+	return p
+}
+
+func (x Role) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Role) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[1].Descriptor()
+}
+
+func (Role) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[1]
+}
+
+func (x Role) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Role.Descriptor instead.
+func (Role) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{1}
+}
+
+// StateName is a state of a thread, in the standard's words without the prefix.
+type StateName int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	StateName_STATE_NAME_UNSPECIFIED                     StateName = 0
+	StateName_STATE_NAME_WORK_SERIAL                     StateName = 1
+	StateName_STATE_NAME_WORK_PARALLEL                   StateName = 2
+	StateName_STATE_NAME_WORK_REDUCTION                  StateName = 3
+	StateName_STATE_NAME_WORK_FREE_AGENT                 StateName = 4
+	StateName_STATE_NAME_WORK_INDUCTION                  StateName = 5
+	StateName_STATE_NAME_WAIT_BARRIER                    StateName = 6
+	StateName_STATE_NAME_WAIT_BARRIER_IMPLICIT_PARALLEL  StateName = 7
+	StateName_STATE_NAME_WAIT_BARRIER_IMPLICIT_WORKSHARE StateName = 8
+	StateName_STATE_NAME_WAIT_BARRIER_IMPLICIT           StateName = 9
+	StateName_STATE_NAME_WAIT_BARRIER_EXPLICIT           StateName = 10
+	StateName_STATE_NAME_WAIT_BARRIER_IMPLEMENTATION     StateName = 11
+	StateName_STATE_NAME_WAIT_BARRIER_TEAMS              StateName = 12
+	StateName_STATE_NAME_WAIT_TASKWAIT                   StateName = 13
+	StateName_STATE_NAME_WAIT_TASKGROUP                  StateName = 14
+	StateName_STATE_NAME_WAIT_MUTEX                      StateName = 15
+	StateName_STATE_NAME_WAIT_LOCK                       StateName = 16
+	StateName_STATE_NAME_WAIT_CRITICAL                   StateName = 17
+	StateName_STATE_NAME_WAIT_ATOMIC                     StateName = 18
+	StateName_STATE_NAME_WAIT_ORDERED                    StateName = 19
+	StateName_STATE_NAME_WAIT_TARGET                     StateName = 20
+	StateName_STATE_NAME_WAIT_TARGET_MAP                 StateName = 21
+	StateName_STATE_NAME_WAIT_TARGET_UPDATE              StateName = 22
+	StateName_STATE_NAME_IDLE                            StateName = 23
+	StateName_STATE_NAME_OVERHEAD                        StateName = 24
+	// Unknown; the evidence has the reason.
+	StateName_STATE_NAME_UNDEFINED      StateName = 25
+	StateName_STATE_NAME_WAIT_CONDITION StateName = 26
+	StateName_STATE_NAME_WAIT_SEMAPHORE StateName = 27
+	// For the initialization of a static variable in a function of C++.
+	StateName_STATE_NAME_WAIT_STATIC StateName = 28
+	// For the end of a function that is executed once for a flag.
+	StateName_STATE_NAME_WAIT_ONCE  StateName = 29
+	StateName_STATE_NAME_WAIT_JOIN  StateName = 30
+	StateName_STATE_NAME_WAIT_FUTEX StateName = 31
+	// For a word that a loop reads until it changes.
+	StateName_STATE_NAME_WAIT_FLAG   StateName = 32
+	StateName_STATE_NAME_WAIT_RWLOCK StateName = 33
+	// In a system call that another process or a device ends.
+	StateName_STATE_NAME_WAIT_CALL StateName = 34
+	// For time to pass, or for a signal.
+	StateName_STATE_NAME_WAIT_SLEEP           StateName = 35
+	StateName_STATE_NAME_WAIT_PTHREAD_BARRIER StateName = 36
+	// In a loop of the program that has no way out.
+	StateName_STATE_NAME_ENDLESS_LOOP StateName = 37
+	// It will not come back to the program's code.
+	StateName_STATE_NAME_ENDING StateName = 38
+	// In a function of MPI.
+	StateName_STATE_NAME_WAIT_MPI StateName = 39
+)
+
+// Enum value maps for StateName.
+var (
+	StateName_name = map[int32]string{
+		0:  "STATE_NAME_UNSPECIFIED",
+		1:  "STATE_NAME_WORK_SERIAL",
+		2:  "STATE_NAME_WORK_PARALLEL",
+		3:  "STATE_NAME_WORK_REDUCTION",
+		4:  "STATE_NAME_WORK_FREE_AGENT",
+		5:  "STATE_NAME_WORK_INDUCTION",
+		6:  "STATE_NAME_WAIT_BARRIER",
+		7:  "STATE_NAME_WAIT_BARRIER_IMPLICIT_PARALLEL",
+		8:  "STATE_NAME_WAIT_BARRIER_IMPLICIT_WORKSHARE",
+		9:  "STATE_NAME_WAIT_BARRIER_IMPLICIT",
+		10: "STATE_NAME_WAIT_BARRIER_EXPLICIT",
+		11: "STATE_NAME_WAIT_BARRIER_IMPLEMENTATION",
+		12: "STATE_NAME_WAIT_BARRIER_TEAMS",
+		13: "STATE_NAME_WAIT_TASKWAIT",
+		14: "STATE_NAME_WAIT_TASKGROUP",
+		15: "STATE_NAME_WAIT_MUTEX",
+		16: "STATE_NAME_WAIT_LOCK",
+		17: "STATE_NAME_WAIT_CRITICAL",
+		18: "STATE_NAME_WAIT_ATOMIC",
+		19: "STATE_NAME_WAIT_ORDERED",
+		20: "STATE_NAME_WAIT_TARGET",
+		21: "STATE_NAME_WAIT_TARGET_MAP",
+		22: "STATE_NAME_WAIT_TARGET_UPDATE",
+		23: "STATE_NAME_IDLE",
+		24: "STATE_NAME_OVERHEAD",
+		25: "STATE_NAME_UNDEFINED",
+		26: "STATE_NAME_WAIT_CONDITION",
+		27: "STATE_NAME_WAIT_SEMAPHORE",
+		28: "STATE_NAME_WAIT_STATIC",
+		29: "STATE_NAME_WAIT_ONCE",
+		30: "STATE_NAME_WAIT_JOIN",
+		31: "STATE_NAME_WAIT_FUTEX",
+		32: "STATE_NAME_WAIT_FLAG",
+		33: "STATE_NAME_WAIT_RWLOCK",
+		34: "STATE_NAME_WAIT_CALL",
+		35: "STATE_NAME_WAIT_SLEEP",
+		36: "STATE_NAME_WAIT_PTHREAD_BARRIER",
+		37: "STATE_NAME_ENDLESS_LOOP",
+		38: "STATE_NAME_ENDING",
+		39: "STATE_NAME_WAIT_MPI",
+	}
+	StateName_value = map[string]int32{
+		"STATE_NAME_UNSPECIFIED":                     0,
+		"STATE_NAME_WORK_SERIAL":                     1,
+		"STATE_NAME_WORK_PARALLEL":                   2,
+		"STATE_NAME_WORK_REDUCTION":                  3,
+		"STATE_NAME_WORK_FREE_AGENT":                 4,
+		"STATE_NAME_WORK_INDUCTION":                  5,
+		"STATE_NAME_WAIT_BARRIER":                    6,
+		"STATE_NAME_WAIT_BARRIER_IMPLICIT_PARALLEL":  7,
+		"STATE_NAME_WAIT_BARRIER_IMPLICIT_WORKSHARE": 8,
+		"STATE_NAME_WAIT_BARRIER_IMPLICIT":           9,
+		"STATE_NAME_WAIT_BARRIER_EXPLICIT":           10,
+		"STATE_NAME_WAIT_BARRIER_IMPLEMENTATION":     11,
+		"STATE_NAME_WAIT_BARRIER_TEAMS":              12,
+		"STATE_NAME_WAIT_TASKWAIT":                   13,
+		"STATE_NAME_WAIT_TASKGROUP":                  14,
+		"STATE_NAME_WAIT_MUTEX":                      15,
+		"STATE_NAME_WAIT_LOCK":                       16,
+		"STATE_NAME_WAIT_CRITICAL":                   17,
+		"STATE_NAME_WAIT_ATOMIC":                     18,
+		"STATE_NAME_WAIT_ORDERED":                    19,
+		"STATE_NAME_WAIT_TARGET":                     20,
+		"STATE_NAME_WAIT_TARGET_MAP":                 21,
+		"STATE_NAME_WAIT_TARGET_UPDATE":              22,
+		"STATE_NAME_IDLE":                            23,
+		"STATE_NAME_OVERHEAD":                        24,
+		"STATE_NAME_UNDEFINED":                       25,
+		"STATE_NAME_WAIT_CONDITION":                  26,
+		"STATE_NAME_WAIT_SEMAPHORE":                  27,
+		"STATE_NAME_WAIT_STATIC":                     28,
+		"STATE_NAME_WAIT_ONCE":                       29,
+		"STATE_NAME_WAIT_JOIN":                       30,
+		"STATE_NAME_WAIT_FUTEX":                      31,
+		"STATE_NAME_WAIT_FLAG":                       32,
+		"STATE_NAME_WAIT_RWLOCK":                     33,
+		"STATE_NAME_WAIT_CALL":                       34,
+		"STATE_NAME_WAIT_SLEEP":                      35,
+		"STATE_NAME_WAIT_PTHREAD_BARRIER":            36,
+		"STATE_NAME_ENDLESS_LOOP":                    37,
+		"STATE_NAME_ENDING":                          38,
+		"STATE_NAME_WAIT_MPI":                        39,
+	}
+)
+
+func (x StateName) Enum() *StateName {
+	p := new(StateName)
+	*p = x
+	return p
+}
+
+func (x StateName) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StateName) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[2].Descriptor()
+}
+
+func (StateName) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[2]
+}
+
+func (x StateName) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StateName.Descriptor instead.
+func (StateName) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
+}
+
+// FrameKind is whose code a frame of a stack is in.
+type FrameKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	FrameKind_FRAME_KIND_UNSPECIFIED FrameKind = 0
+	FrameKind_FRAME_KIND_USER        FrameKind = 1
+	// Code of an OpenMP runtime, or called by it.
+	FrameKind_FRAME_KIND_RUNTIME FrameKind = 2
+	// C library, loader, thread start.
+	FrameKind_FRAME_KIND_SYSTEM FrameKind = 3
+	// Stands for what the runtime is doing.
+	FrameKind_FRAME_KIND_PSEUDO FrameKind = 4
+)
+
+// Enum value maps for FrameKind.
+var (
+	FrameKind_name = map[int32]string{
+		0: "FRAME_KIND_UNSPECIFIED",
+		1: "FRAME_KIND_USER",
+		2: "FRAME_KIND_RUNTIME",
+		3: "FRAME_KIND_SYSTEM",
+		4: "FRAME_KIND_PSEUDO",
+	}
+	FrameKind_value = map[string]int32{
+		"FRAME_KIND_UNSPECIFIED": 0,
+		"FRAME_KIND_USER":        1,
+		"FRAME_KIND_RUNTIME":     2,
+		"FRAME_KIND_SYSTEM":      3,
+		"FRAME_KIND_PSEUDO":      4,
+	}
+)
+
+func (x FrameKind) Enum() *FrameKind {
+	p := new(FrameKind)
+	*p = x
+	return p
+}
+
+func (x FrameKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FrameKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[3].Descriptor()
+}
+
+func (FrameKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[3]
+}
+
+func (x FrameKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FrameKind.Descriptor instead.
+func (FrameKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
+}
+
+// VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts.md
+// what each means.
+type VerdictKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	VerdictKind_VERDICT_KIND_UNSPECIFIED        VerdictKind = 0
+	VerdictKind_VERDICT_KIND_DEADLOCK           VerdictKind = 1
+	VerdictKind_VERDICT_KIND_SELF_DEADLOCK      VerdictKind = 2
+	VerdictKind_VERDICT_KIND_LOCK_ORPHANED      VerdictKind = 3
+	VerdictKind_VERDICT_KIND_LOCK_FREED         VerdictKind = 4
+	VerdictKind_VERDICT_KIND_LOCK_HANDED_OVER   VerdictKind = 5
+	VerdictKind_VERDICT_KIND_BARRIER_MISSING    VerdictKind = 6
+	VerdictKind_VERDICT_KIND_BARRIER_DIVERGENT  VerdictKind = 7
+	VerdictKind_VERDICT_KIND_TASK_STARVED       VerdictKind = 8
+	VerdictKind_VERDICT_KIND_NEVER_WOKEN        VerdictKind = 9
+	VerdictKind_VERDICT_KIND_SPINNING           VerdictKind = 10
+	VerdictKind_VERDICT_KIND_ILLEGAL_BARRIER    VerdictKind = 11
+	VerdictKind_VERDICT_KIND_BLOCKED_OUTSIDE    VerdictKind = 12
+	VerdictKind_VERDICT_KIND_DOACROSS_STUCK     VerdictKind = 13
+	VerdictKind_VERDICT_KIND_STACK_OVERFLOW     VerdictKind = 14
+	VerdictKind_VERDICT_KIND_CRASH              VerdictKind = 15
+	VerdictKind_VERDICT_KIND_ONE_THREAD         VerdictKind = 16
+	VerdictKind_VERDICT_KIND_FORK_CHILD         VerdictKind = 17
+	VerdictKind_VERDICT_KIND_THREAD_ENDED       VerdictKind = 18
+	VerdictKind_VERDICT_KIND_TWO_RUNTIMES       VerdictKind = 19
+	VerdictKind_VERDICT_KIND_OVERSUBSCRIBED     VerdictKind = 20
+	VerdictKind_VERDICT_KIND_SHARED_PROCESSOR   VerdictKind = 21
+	VerdictKind_VERDICT_KIND_MEMORY_OVERWRITTEN VerdictKind = 22
+	VerdictKind_VERDICT_KIND_LOCK_ORDER         VerdictKind = 23
+	VerdictKind_VERDICT_KIND_IMBALANCE          VerdictKind = 24
+	VerdictKind_VERDICT_KIND_CONTENTION         VerdictKind = 25
+	VerdictKind_VERDICT_KIND_TINY_TASKS         VerdictKind = 26
+)
+
+// Enum value maps for VerdictKind.
+var (
+	VerdictKind_name = map[int32]string{
+		0:  "VERDICT_KIND_UNSPECIFIED",
+		1:  "VERDICT_KIND_DEADLOCK",
+		2:  "VERDICT_KIND_SELF_DEADLOCK",
+		3:  "VERDICT_KIND_LOCK_ORPHANED",
+		4:  "VERDICT_KIND_LOCK_FREED",
+		5:  "VERDICT_KIND_LOCK_HANDED_OVER",
+		6:  "VERDICT_KIND_BARRIER_MISSING",
+		7:  "VERDICT_KIND_BARRIER_DIVERGENT",
+		8:  "VERDICT_KIND_TASK_STARVED",
+		9:  "VERDICT_KIND_NEVER_WOKEN",
+		10: "VERDICT_KIND_SPINNING",
+		11: "VERDICT_KIND_ILLEGAL_BARRIER",
+		12: "VERDICT_KIND_BLOCKED_OUTSIDE",
+		13: "VERDICT_KIND_DOACROSS_STUCK",
+		14: "VERDICT_KIND_STACK_OVERFLOW",
+		15: "VERDICT_KIND_CRASH",
+		16: "VERDICT_KIND_ONE_THREAD",
+		17: "VERDICT_KIND_FORK_CHILD",
+		18: "VERDICT_KIND_THREAD_ENDED",
+		19: "VERDICT_KIND_TWO_RUNTIMES",
+		20: "VERDICT_KIND_OVERSUBSCRIBED",
+		21: "VERDICT_KIND_SHARED_PROCESSOR",
+		22: "VERDICT_KIND_MEMORY_OVERWRITTEN",
+		23: "VERDICT_KIND_LOCK_ORDER",
+		24: "VERDICT_KIND_IMBALANCE",
+		25: "VERDICT_KIND_CONTENTION",
+		26: "VERDICT_KIND_TINY_TASKS",
+	}
+	VerdictKind_value = map[string]int32{
+		"VERDICT_KIND_UNSPECIFIED":        0,
+		"VERDICT_KIND_DEADLOCK":           1,
+		"VERDICT_KIND_SELF_DEADLOCK":      2,
+		"VERDICT_KIND_LOCK_ORPHANED":      3,
+		"VERDICT_KIND_LOCK_FREED":         4,
+		"VERDICT_KIND_LOCK_HANDED_OVER":   5,
+		"VERDICT_KIND_BARRIER_MISSING":    6,
+		"VERDICT_KIND_BARRIER_DIVERGENT":  7,
+		"VERDICT_KIND_TASK_STARVED":       8,
+		"VERDICT_KIND_NEVER_WOKEN":        9,
+		"VERDICT_KIND_SPINNING":           10,
+		"VERDICT_KIND_ILLEGAL_BARRIER":    11,
+		"VERDICT_KIND_BLOCKED_OUTSIDE":    12,
+		"VERDICT_KIND_DOACROSS_STUCK":     13,
+		"VERDICT_KIND_STACK_OVERFLOW":     14,
+		"VERDICT_KIND_CRASH":              15,
+		"VERDICT_KIND_ONE_THREAD":         16,
+		"VERDICT_KIND_FORK_CHILD":         17,
+		"VERDICT_KIND_THREAD_ENDED":       18,
+		"VERDICT_KIND_TWO_RUNTIMES":       19,
+		"VERDICT_KIND_OVERSUBSCRIBED":     20,
+		"VERDICT_KIND_SHARED_PROCESSOR":   21,
+		"VERDICT_KIND_MEMORY_OVERWRITTEN": 22,
+		"VERDICT_KIND_LOCK_ORDER":         23,
+		"VERDICT_KIND_IMBALANCE":          24,
+		"VERDICT_KIND_CONTENTION":         25,
+		"VERDICT_KIND_TINY_TASKS":         26,
+	}
+)
+
+func (x VerdictKind) Enum() *VerdictKind {
+	p := new(VerdictKind)
+	*p = x
+	return p
+}
+
+func (x VerdictKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VerdictKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[4].Descriptor()
+}
+
+func (VerdictKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[4]
+}
+
+func (x VerdictKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VerdictKind.Descriptor instead.
+func (VerdictKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
+}
+
+// Certainty is how sure something is.
+type Certainty int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	Certainty_CERTAINTY_UNSPECIFIED Certainty = 0
+	Certainty_CERTAINTY_CERTAIN     Certainty = 1
+	Certainty_CERTAINTY_LIKELY      Certainty = 2
+	Certainty_CERTAINTY_POSSIBLE    Certainty = 3
+)
+
+// Enum value maps for Certainty.
+var (
+	Certainty_name = map[int32]string{
+		0: "CERTAINTY_UNSPECIFIED",
+		1: "CERTAINTY_CERTAIN",
+		2: "CERTAINTY_LIKELY",
+		3: "CERTAINTY_POSSIBLE",
+	}
+	Certainty_value = map[string]int32{
+		"CERTAINTY_UNSPECIFIED": 0,
+		"CERTAINTY_CERTAIN":     1,
+		"CERTAINTY_LIKELY":      2,
+		"CERTAINTY_POSSIBLE":    3,
+	}
+)
+
+func (x Certainty) Enum() *Certainty {
+	p := new(Certainty)
+	*p = x
+	return p
+}
+
+func (x Certainty) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Certainty) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[5].Descriptor()
+}
+
+func (Certainty) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[5]
+}
+
+func (x Certainty) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Certainty.Descriptor instead.
+func (Certainty) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
+}
+
+// Severity is how bad what a verdict says is.
+type Severity int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	Severity_SEVERITY_UNSPECIFIED Severity = 0
+	Severity_SEVERITY_CRASH       Severity = 1
+	Severity_SEVERITY_HANG        Severity = 2
+	Severity_SEVERITY_WARNING     Severity = 3
+	Severity_SEVERITY_INFO        Severity = 4
+)
+
+// Enum value maps for Severity.
+var (
+	Severity_name = map[int32]string{
+		0: "SEVERITY_UNSPECIFIED",
+		1: "SEVERITY_CRASH",
+		2: "SEVERITY_HANG",
+		3: "SEVERITY_WARNING",
+		4: "SEVERITY_INFO",
+	}
+	Severity_value = map[string]int32{
+		"SEVERITY_UNSPECIFIED": 0,
+		"SEVERITY_CRASH":       1,
+		"SEVERITY_HANG":        2,
+		"SEVERITY_WARNING":     3,
+		"SEVERITY_INFO":        4,
+	}
+)
+
+func (x Severity) Enum() *Severity {
+	p := new(Severity)
+	*p = x
+	return p
+}
+
+func (x Severity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Severity) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[6].Descriptor()
+}
+
+func (Severity) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[6]
+}
+
+func (x Severity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Severity.Descriptor instead.
+func (Severity) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
+}
+
+// WaitKind is the kind of what a thread waits for.
+type WaitKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	WaitKind_WAIT_KIND_UNSPECIFIED WaitKind = 0
+	WaitKind_WAIT_KIND_LOCK        WaitKind = 1
+	WaitKind_WAIT_KIND_NEST_LOCK   WaitKind = 2
+	WaitKind_WAIT_KIND_CRITICAL    WaitKind = 3
+	WaitKind_WAIT_KIND_BARRIER     WaitKind = 4
+	WaitKind_WAIT_KIND_TASKWAIT    WaitKind = 5
+	WaitKind_WAIT_KIND_TASKGROUP   WaitKind = 6
+	WaitKind_WAIT_KIND_ORDERED     WaitKind = 7
+	WaitKind_WAIT_KIND_ATOMIC      WaitKind = 8
+	WaitKind_WAIT_KIND_MUTEX       WaitKind = 9
+	// A read-write lock of the C library.
+	WaitKind_WAIT_KIND_RWLOCK    WaitKind = 10
+	WaitKind_WAIT_KIND_JOIN      WaitKind = 11
+	WaitKind_WAIT_KIND_CONDITION WaitKind = 12
+	WaitKind_WAIT_KIND_SEMAPHORE WaitKind = 13
+	// A barrier of the C library.
+	WaitKind_WAIT_KIND_PTHREAD_BARRIER WaitKind = 14
+	// A word, of which no more is known.
+	WaitKind_WAIT_KIND_FUTEX WaitKind = 15
+	// A word, that a loop reads until it changes.
+	WaitKind_WAIT_KIND_FLAG WaitKind = 16
+	// A function of MPI.
+	WaitKind_WAIT_KIND_MPI WaitKind = 17
+	// A system call, that another process or a device ends.
+	WaitKind_WAIT_KIND_CALL WaitKind = 18
+	// A loop of the program has no way out.
+	WaitKind_WAIT_KIND_NOTHING WaitKind = 19
+	// The initialization of a static variable in a function of C++.
+	WaitKind_WAIT_KIND_STATIC WaitKind = 20
+	// The end of a function that is executed once for a flag.
+	WaitKind_WAIT_KIND_ONCE WaitKind = 21
+	// That time passes, or a signal comes.
+	WaitKind_WAIT_KIND_SLEEP WaitKind = 22
+)
+
+// Enum value maps for WaitKind.
+var (
+	WaitKind_name = map[int32]string{
+		0:  "WAIT_KIND_UNSPECIFIED",
+		1:  "WAIT_KIND_LOCK",
+		2:  "WAIT_KIND_NEST_LOCK",
+		3:  "WAIT_KIND_CRITICAL",
+		4:  "WAIT_KIND_BARRIER",
+		5:  "WAIT_KIND_TASKWAIT",
+		6:  "WAIT_KIND_TASKGROUP",
+		7:  "WAIT_KIND_ORDERED",
+		8:  "WAIT_KIND_ATOMIC",
+		9:  "WAIT_KIND_MUTEX",
+		10: "WAIT_KIND_RWLOCK",
+		11: "WAIT_KIND_JOIN",
+		12: "WAIT_KIND_CONDITION",
+		13: "WAIT_KIND_SEMAPHORE",
+		14: "WAIT_KIND_PTHREAD_BARRIER",
+		15: "WAIT_KIND_FUTEX",
+		16: "WAIT_KIND_FLAG",
+		17: "WAIT_KIND_MPI",
+		18: "WAIT_KIND_CALL",
+		19: "WAIT_KIND_NOTHING",
+		20: "WAIT_KIND_STATIC",
+		21: "WAIT_KIND_ONCE",
+		22: "WAIT_KIND_SLEEP",
+	}
+	WaitKind_value = map[string]int32{
+		"WAIT_KIND_UNSPECIFIED":     0,
+		"WAIT_KIND_LOCK":            1,
+		"WAIT_KIND_NEST_LOCK":       2,
+		"WAIT_KIND_CRITICAL":        3,
+		"WAIT_KIND_BARRIER":         4,
+		"WAIT_KIND_TASKWAIT":        5,
+		"WAIT_KIND_TASKGROUP":       6,
+		"WAIT_KIND_ORDERED":         7,
+		"WAIT_KIND_ATOMIC":          8,
+		"WAIT_KIND_MUTEX":           9,
+		"WAIT_KIND_RWLOCK":          10,
+		"WAIT_KIND_JOIN":            11,
+		"WAIT_KIND_CONDITION":       12,
+		"WAIT_KIND_SEMAPHORE":       13,
+		"WAIT_KIND_PTHREAD_BARRIER": 14,
+		"WAIT_KIND_FUTEX":           15,
+		"WAIT_KIND_FLAG":            16,
+		"WAIT_KIND_MPI":             17,
+		"WAIT_KIND_CALL":            18,
+		"WAIT_KIND_NOTHING":         19,
+		"WAIT_KIND_STATIC":          20,
+		"WAIT_KIND_ONCE":            21,
+		"WAIT_KIND_SLEEP":           22,
+	}
+)
+
+func (x WaitKind) Enum() *WaitKind {
+	p := new(WaitKind)
+	*p = x
+	return p
+}
+
+func (x WaitKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WaitKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[7].Descriptor()
+}
+
+func (WaitKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[7]
+}
+
+func (x WaitKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WaitKind.Descriptor instead.
+func (WaitKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
+}
+
+// StateSource is how the state of a thread is known.
+type StateSource int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	StateSource_STATE_SOURCE_UNSPECIFIED StateSource = 0
+	// The runtime keeps it.
+	StateSource_STATE_SOURCE_TRACKED StateSource = 1
+	// From registers, stacks and the runtime's fields.
+	StateSource_STATE_SOURCE_INFERRED StateSource = 2
+)
+
+// Enum value maps for StateSource.
+var (
+	StateSource_name = map[int32]string{
+		0: "STATE_SOURCE_UNSPECIFIED",
+		1: "STATE_SOURCE_TRACKED",
+		2: "STATE_SOURCE_INFERRED",
+	}
+	StateSource_value = map[string]int32{
+		"STATE_SOURCE_UNSPECIFIED": 0,
+		"STATE_SOURCE_TRACKED":     1,
+		"STATE_SOURCE_INFERRED":    2,
+	}
+)
+
+func (x StateSource) Enum() *StateSource {
+	p := new(StateSource)
+	*p = x
+	return p
+}
+
+func (x StateSource) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (StateSource) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[8].Descriptor()
+}
+
+func (StateSource) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[8]
+}
+
+func (x StateSource) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use StateSource.Descriptor instead.
+func (StateSource) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
+}
+
+// TaskKind is the kind of a task region.
+type TaskKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	TaskKind_TASK_KIND_UNSPECIFIED TaskKind = 0
+	TaskKind_TASK_KIND_INITIAL     TaskKind = 1
+	TaskKind_TASK_KIND_IMPLICIT    TaskKind = 2
+	TaskKind_TASK_KIND_EXPLICIT    TaskKind = 3
+	TaskKind_TASK_KIND_TARGET      TaskKind = 4
+)
+
+// Enum value maps for TaskKind.
+var (
+	TaskKind_name = map[int32]string{
+		0: "TASK_KIND_UNSPECIFIED",
+		1: "TASK_KIND_INITIAL",
+		2: "TASK_KIND_IMPLICIT",
+		3: "TASK_KIND_EXPLICIT",
+		4: "TASK_KIND_TARGET",
+	}
+	TaskKind_value = map[string]int32{
+		"TASK_KIND_UNSPECIFIED": 0,
+		"TASK_KIND_INITIAL":     1,
+		"TASK_KIND_IMPLICIT":    2,
+		"TASK_KIND_EXPLICIT":    3,
+		"TASK_KIND_TARGET":      4,
+	}
+)
+
+func (x TaskKind) Enum() *TaskKind {
+	p := new(TaskKind)
+	*p = x
+	return p
+}
+
+func (x TaskKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TaskKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[9].Descriptor()
+}
+
+func (TaskKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[9]
+}
+
+func (x TaskKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TaskKind.Descriptor instead.
+func (TaskKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
+}
+
+// TaskState is where a task is in its life.
+type TaskState int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	TaskState_TASK_STATE_UNSPECIFIED TaskState = 0
+	TaskState_TASK_STATE_RUNNING     TaskState = 1
+	// Suspended at a scheduling point.
+	TaskState_TASK_STATE_WAITING TaskState = 2
+	// Ready, not yet started.
+	TaskState_TASK_STATE_QUEUED TaskState = 3
+	// Has unfinished predecessors.
+	TaskState_TASK_STATE_BLOCKED TaskState = 4
+	// Allocated, not yet handed to the scheduler.
+	TaskState_TASK_STATE_CREATED   TaskState = 5
+	TaskState_TASK_STATE_COMPLETED TaskState = 6
+)
+
+// Enum value maps for TaskState.
+var (
+	TaskState_name = map[int32]string{
+		0: "TASK_STATE_UNSPECIFIED",
+		1: "TASK_STATE_RUNNING",
+		2: "TASK_STATE_WAITING",
+		3: "TASK_STATE_QUEUED",
+		4: "TASK_STATE_BLOCKED",
+		5: "TASK_STATE_CREATED",
+		6: "TASK_STATE_COMPLETED",
+	}
+	TaskState_value = map[string]int32{
+		"TASK_STATE_UNSPECIFIED": 0,
+		"TASK_STATE_RUNNING":     1,
+		"TASK_STATE_WAITING":     2,
+		"TASK_STATE_QUEUED":      3,
+		"TASK_STATE_BLOCKED":     4,
+		"TASK_STATE_CREATED":     5,
+		"TASK_STATE_COMPLETED":   6,
+	}
+)
+
+func (x TaskState) Enum() *TaskState {
+	p := new(TaskState)
+	*p = x
+	return p
+}
+
+func (x TaskState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TaskState) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[10].Descriptor()
+}
+
+func (TaskState) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[10]
+}
+
+func (x TaskState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TaskState.Descriptor instead.
+func (TaskState) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
+}
+
+// CheckStatus says whether a thing that the tool needs of a target is there.
+type CheckStatus int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	CheckStatus_CHECK_STATUS_UNSPECIFIED CheckStatus = 0
+	CheckStatus_CHECK_STATUS_OK          CheckStatus = 1
+	CheckStatus_CHECK_STATUS_PARTLY      CheckStatus = 2
+	CheckStatus_CHECK_STATUS_MISSING     CheckStatus = 3
+)
+
+// Enum value maps for CheckStatus.
+var (
+	CheckStatus_name = map[int32]string{
+		0: "CHECK_STATUS_UNSPECIFIED",
+		1: "CHECK_STATUS_OK",
+		2: "CHECK_STATUS_PARTLY",
+		3: "CHECK_STATUS_MISSING",
+	}
+	CheckStatus_value = map[string]int32{
+		"CHECK_STATUS_UNSPECIFIED": 0,
+		"CHECK_STATUS_OK":          1,
+		"CHECK_STATUS_PARTLY":      2,
+		"CHECK_STATUS_MISSING":     3,
+	}
+)
+
+func (x CheckStatus) Enum() *CheckStatus {
+	p := new(CheckStatus)
+	*p = x
+	return p
+}
+
+func (x CheckStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CheckStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[11].Descriptor()
+}
+
+func (CheckStatus) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[11]
+}
+
+func (x CheckStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CheckStatus.Descriptor instead.
+func (CheckStatus) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
+}
+
+// VariableState says what is known of a variable of the environment.
+type VariableState int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	VariableState_VARIABLE_STATE_UNSPECIFIED VariableState = 0
+	VariableState_VARIABLE_STATE_SET         VariableState = 1
+	VariableState_VARIABLE_STATE_UNSET       VariableState = 2
+	// The environment could not be read.
+	VariableState_VARIABLE_STATE_UNKNOWN VariableState = 3
+)
+
+// Enum value maps for VariableState.
+var (
+	VariableState_name = map[int32]string{
+		0: "VARIABLE_STATE_UNSPECIFIED",
+		1: "VARIABLE_STATE_SET",
+		2: "VARIABLE_STATE_UNSET",
+		3: "VARIABLE_STATE_UNKNOWN",
+	}
+	VariableState_value = map[string]int32{
+		"VARIABLE_STATE_UNSPECIFIED": 0,
+		"VARIABLE_STATE_SET":         1,
+		"VARIABLE_STATE_UNSET":       2,
+		"VARIABLE_STATE_UNKNOWN":     3,
+	}
+)
+
+func (x VariableState) Enum() *VariableState {
+	p := new(VariableState)
+	*p = x
+	return p
+}
+
+func (x VariableState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VariableState) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[12].Descriptor()
+}
+
+func (VariableState) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[12]
+}
+
+func (x VariableState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VariableState.Descriptor instead.
+func (VariableState) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
+}
+
+// VariablePurpose is what a variable of the environment decides on.
+type VariablePurpose int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	VariablePurpose_VARIABLE_PURPOSE_UNSPECIFIED VariablePurpose = 0
+	// The size of teams.
+	VariablePurpose_VARIABLE_PURPOSE_TEAM VariablePurpose = 1
+	// Which processors threads run on.
+	VariablePurpose_VARIABLE_PURPOSE_BIND VariablePurpose = 2
+	// For how long threads spin while they wait.
+	VariablePurpose_VARIABLE_PURPOSE_SPIN VariablePurpose = 3
+)
+
+// Enum value maps for VariablePurpose.
+var (
+	VariablePurpose_name = map[int32]string{
+		0: "VARIABLE_PURPOSE_UNSPECIFIED",
+		1: "VARIABLE_PURPOSE_TEAM",
+		2: "VARIABLE_PURPOSE_BIND",
+		3: "VARIABLE_PURPOSE_SPIN",
+	}
+	VariablePurpose_value = map[string]int32{
+		"VARIABLE_PURPOSE_UNSPECIFIED": 0,
+		"VARIABLE_PURPOSE_TEAM":        1,
+		"VARIABLE_PURPOSE_BIND":        2,
+		"VARIABLE_PURPOSE_SPIN":        3,
+	}
+)
+
+func (x VariablePurpose) Enum() *VariablePurpose {
+	p := new(VariablePurpose)
+	*p = x
+	return p
+}
+
+func (x VariablePurpose) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (VariablePurpose) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[13].Descriptor()
+}
+
+func (VariablePurpose) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[13]
+}
+
+func (x VariablePurpose) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use VariablePurpose.Descriptor instead.
+func (VariablePurpose) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
+}
+
+// ActivityKind is a kind of what threads do.
+type ActivityKind int32
+
+const (
+	// The word is missing, or unknown to the sender.
+	ActivityKind_ACTIVITY_KIND_UNSPECIFIED ActivityKind = 0
+	ActivityKind_ACTIVITY_KIND_WORK        ActivityKind = 1
+	// An explicit task.
+	ActivityKind_ACTIVITY_KIND_TASK ActivityKind = 2
+	// A wait.
+	ActivityKind_ACTIVITY_KIND_BARRIER ActivityKind = 3
+	// A taskwait, or the end of a taskgroup.
+	ActivityKind_ACTIVITY_KIND_TASK_WAIT ActivityKind = 4
+	ActivityKind_ACTIVITY_KIND_LOCK_WAIT ActivityKind = 5
+	// It has a lock, or is in a critical construct.
+	ActivityKind_ACTIVITY_KIND_LOCK ActivityKind = 6
+	// A target construct.
+	ActivityKind_ACTIVITY_KIND_DEVICE ActivityKind = 7
+	ActivityKind_ACTIVITY_KIND_IDLE   ActivityKind = 8
+)
+
+// Enum value maps for ActivityKind.
+var (
+	ActivityKind_name = map[int32]string{
+		0: "ACTIVITY_KIND_UNSPECIFIED",
+		1: "ACTIVITY_KIND_WORK",
+		2: "ACTIVITY_KIND_TASK",
+		3: "ACTIVITY_KIND_BARRIER",
+		4: "ACTIVITY_KIND_TASK_WAIT",
+		5: "ACTIVITY_KIND_LOCK_WAIT",
+		6: "ACTIVITY_KIND_LOCK",
+		7: "ACTIVITY_KIND_DEVICE",
+		8: "ACTIVITY_KIND_IDLE",
+	}
+	ActivityKind_value = map[string]int32{
+		"ACTIVITY_KIND_UNSPECIFIED": 0,
+		"ACTIVITY_KIND_WORK":        1,
+		"ACTIVITY_KIND_TASK":        2,
+		"ACTIVITY_KIND_BARRIER":     3,
+		"ACTIVITY_KIND_TASK_WAIT":   4,
+		"ACTIVITY_KIND_LOCK_WAIT":   5,
+		"ACTIVITY_KIND_LOCK":        6,
+		"ACTIVITY_KIND_DEVICE":      7,
+		"ACTIVITY_KIND_IDLE":        8,
+	}
+)
+
+func (x ActivityKind) Enum() *ActivityKind {
+	p := new(ActivityKind)
+	*p = x
+	return p
+}
+
+func (x ActivityKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ActivityKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ompd_v1_picture_proto_enumTypes[14].Descriptor()
+}
+
+func (ActivityKind) Type() protoreflect.EnumType {
+	return &file_ompd_v1_picture_proto_enumTypes[14]
+}
+
+func (x ActivityKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ActivityKind.Descriptor instead.
+func (ActivityKind) EnumDescriptor() ([]byte, []int) {
+	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
+}
+
 // Picture is everything that was asked for of a target.
 type Picture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -192,7 +1319,7 @@ func (x *Picture) GetFacts() *Facts {
 // Target says what was looked at.
 type Target struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
-	Kind       string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind       TargetKind             `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.TargetKind" json:"kind,omitempty"`
 	Path       string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	Pid        int64                  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
 	Executable string                 `protobuf:"bytes,4,opt,name=executable,proto3" json:"executable,omitempty"`
@@ -253,11 +1380,11 @@ func (*Target) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Target) GetKind() string {
+func (x *Target) GetKind() TargetKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return TargetKind_TARGET_KIND_UNSPECIFIED
 }
 
 func (x *Target) GetPath() string {
@@ -368,13 +1495,13 @@ func (x *Target) GetRank() *Rank {
 // Place is a thread's place in OpenMP terms.
 type Place struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Role          string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	Role          Role                   `protobuf:"varint,1,opt,name=role,proto3,enum=ompd.v1.Role" json:"role,omitempty"`
 	ThreadNum     *int64                 `protobuf:"varint,2,opt,name=thread_num,json=threadNum,proto3,oneof" json:"thread_num,omitempty"`
 	TeamSize      *int64                 `protobuf:"varint,3,opt,name=team_size,json=teamSize,proto3,oneof" json:"team_size,omitempty"`
 	Level         *int64                 `protobuf:"varint,4,opt,name=level,proto3,oneof" json:"level,omitempty"`
 	Region        string                 `protobuf:"bytes,5,opt,name=region,proto3" json:"region,omitempty"`
 	Task          string                 `protobuf:"bytes,6,opt,name=task,proto3" json:"task,omitempty"`
-	State         string                 `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
+	State         StateName              `protobuf:"varint,7,opt,name=state,proto3,enum=ompd.v1.StateName" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -409,11 +1536,11 @@ func (*Place) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Place) GetRole() string {
+func (x *Place) GetRole() Role {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return Role_ROLE_UNSPECIFIED
 }
 
 func (x *Place) GetThreadNum() int64 {
@@ -451,17 +1578,17 @@ func (x *Place) GetTask() string {
 	return ""
 }
 
-func (x *Place) GetState() string {
+func (x *Place) GetState() StateName {
 	if x != nil {
 		return x.State
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
 // Frame is one frame of a stack.
 type Frame struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
-	Kind     string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind     FrameKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.FrameKind" json:"kind,omitempty"`
 	Function string                 `protobuf:"bytes,2,opt,name=function,proto3" json:"function,omitempty"`
 	File     string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
 	Line     int64                  `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
@@ -521,11 +1648,11 @@ func (*Frame) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Frame) GetKind() string {
+func (x *Frame) GetKind() FrameKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return FrameKind_FRAME_KIND_UNSPECIFIED
 }
 
 func (x *Frame) GetFunction() string {
@@ -919,9 +2046,9 @@ func (x *Rank) GetSource() string {
 // is not given.
 type Verdict struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
-	Kind      string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Certainty string                 `protobuf:"bytes,2,opt,name=certainty,proto3" json:"certainty,omitempty"`
-	Severity  string                 `protobuf:"bytes,3,opt,name=severity,proto3" json:"severity,omitempty"`
+	Kind      VerdictKind            `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.VerdictKind" json:"kind,omitempty"`
+	Certainty Certainty              `protobuf:"varint,2,opt,name=certainty,proto3,enum=ompd.v1.Certainty" json:"certainty,omitempty"`
+	Severity  Severity               `protobuf:"varint,3,opt,name=severity,proto3,enum=ompd.v1.Severity" json:"severity,omitempty"`
 	// One line.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
 	// explanation says in a few sentences what happened and why.
@@ -979,25 +2106,25 @@ func (*Verdict) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *Verdict) GetKind() string {
+func (x *Verdict) GetKind() VerdictKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return VerdictKind_VERDICT_KIND_UNSPECIFIED
 }
 
-func (x *Verdict) GetCertainty() string {
+func (x *Verdict) GetCertainty() Certainty {
 	if x != nil {
 		return x.Certainty
 	}
-	return ""
+	return Certainty_CERTAINTY_UNSPECIFIED
 }
 
-func (x *Verdict) GetSeverity() string {
+func (x *Verdict) GetSeverity() Severity {
 	if x != nil {
 		return x.Severity
 	}
-	return ""
+	return Severity_SEVERITY_UNSPECIFIED
 }
 
 func (x *Verdict) GetSummary() string {
@@ -1194,7 +2321,7 @@ func (x *CycleStep) GetMayRelease() bool {
 // WaitTarget is what a thread waits for.
 type WaitTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind  WaitKind               `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.WaitKind" json:"kind,omitempty"`
 	// As the program calls it.
 	Name          string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Address       *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
@@ -1232,11 +2359,11 @@ func (*WaitTarget) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *WaitTarget) GetKind() string {
+func (x *WaitTarget) GetKind() WaitKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return WaitKind_WAIT_KIND_UNSPECIFIED
 }
 
 func (x *WaitTarget) GetName() string {
@@ -1310,8 +2437,8 @@ func (x *ThreadSpot) GetTeamSize() int64 {
 type MissingThread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
-	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	State  string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	Thread int64     `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	State  StateName `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.StateName" json:"state,omitempty"`
 	// Innermost frame of user code.
 	Frame         *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1355,11 +2482,11 @@ func (x *MissingThread) GetThread() int64 {
 	return 0
 }
 
-func (x *MissingThread) GetState() string {
+func (x *MissingThread) GetState() StateName {
 	if x != nil {
 		return x.State
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
 func (x *MissingThread) GetFrame() *Frame {
@@ -1503,7 +2630,7 @@ type Thread struct {
 	Runtime string `protobuf:"bytes,3,opt,name=runtime,proto3" json:"runtime,omitempty"`
 	// The runtime's own number (LLVM: the gtid).
 	Number      *int64 `protobuf:"varint,4,opt,name=number,proto3,oneof" json:"number,omitempty"`
-	Role        string `protobuf:"bytes,5,opt,name=role,proto3" json:"role,omitempty"`
+	Role        Role   `protobuf:"varint,5,opt,name=role,proto3,enum=ompd.v1.Role" json:"role,omitempty"`
 	ThreadNum   *int64 `protobuf:"varint,6,opt,name=thread_num,json=threadNum,proto3,oneof" json:"thread_num,omitempty"`
 	TeamSize    *int64 `protobuf:"varint,7,opt,name=team_size,json=teamSize,proto3,oneof" json:"team_size,omitempty"`
 	Level       *int64 `protobuf:"varint,8,opt,name=level,proto3,oneof" json:"level,omitempty"`
@@ -1515,7 +2642,7 @@ type Thread struct {
 	State  *State       `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
 	WaitId *uint64      `protobuf:"varint,14,opt,name=wait_id,json=waitId,proto3,oneof" json:"wait_id,omitempty"`
 	// What is at wait_id.
-	WaitKind string `protobuf:"bytes,15,opt,name=wait_kind,json=waitKind,proto3" json:"wait_kind,omitempty"`
+	WaitKind WaitKind `protobuf:"varint,15,opt,name=wait_kind,json=waitKind,proto3,enum=ompd.v1.WaitKind" json:"wait_kind,omitempty"`
 	// Of the lock or critical section, if it is known.
 	WaitName     string `protobuf:"bytes,16,opt,name=wait_name,json=waitName,proto3" json:"wait_name,omitempty"`
 	HiddenHelper bool   `protobuf:"varint,17,opt,name=hidden_helper,json=hiddenHelper,proto3" json:"hidden_helper,omitempty"`
@@ -1598,11 +2725,11 @@ func (x *Thread) GetNumber() int64 {
 	return 0
 }
 
-func (x *Thread) GetRole() string {
+func (x *Thread) GetRole() Role {
 	if x != nil {
 		return x.Role
 	}
-	return ""
+	return Role_ROLE_UNSPECIFIED
 }
 
 func (x *Thread) GetThreadNum() int64 {
@@ -1668,11 +2795,11 @@ func (x *Thread) GetWaitId() uint64 {
 	return 0
 }
 
-func (x *Thread) GetWaitKind() string {
+func (x *Thread) GetWaitKind() WaitKind {
 	if x != nil {
 		return x.WaitKind
 	}
-	return ""
+	return WaitKind_WAIT_KIND_UNSPECIFIED
 }
 
 func (x *Thread) GetWaitName() string {
@@ -1824,15 +2951,15 @@ func (x *LevelInfo) GetRegion() string {
 // State is what a thread does, in the standard's words without the prefix.
 type State struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
-	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Source string                 `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	Name   StateName              `protobuf:"varint,1,opt,name=name,proto3,enum=ompd.v1.StateName" json:"name,omitempty"`
+	Source StateSource            `protobuf:"varint,2,opt,name=source,proto3,enum=ompd.v1.StateSource" json:"source,omitempty"`
 	// What the state was read or inferred from.
 	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// The state in the standard's words, if the standard has none of that name: a thread that waits
 	// for a mutex of the C library is at work for OpenMP.
-	Standard string `protobuf:"bytes,4,opt,name=standard,proto3" json:"standard,omitempty"`
+	Standard StateName `protobuf:"varint,4,opt,name=standard,proto3,enum=ompd.v1.StateName" json:"standard,omitempty"`
 	// The state that the thread's events lead to, of a program with the recorder.
-	Recorded      string `protobuf:"bytes,5,opt,name=recorded,proto3" json:"recorded,omitempty"`
+	Recorded      StateName `protobuf:"varint,5,opt,name=recorded,proto3,enum=ompd.v1.StateName" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1867,18 +2994,18 @@ func (*State) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{16}
 }
 
-func (x *State) GetName() string {
+func (x *State) GetName() StateName {
 	if x != nil {
 		return x.Name
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
-func (x *State) GetSource() string {
+func (x *State) GetSource() StateSource {
 	if x != nil {
 		return x.Source
 	}
-	return ""
+	return StateSource_STATE_SOURCE_UNSPECIFIED
 }
 
 func (x *State) GetEvidence() string {
@@ -1888,18 +3015,18 @@ func (x *State) GetEvidence() string {
 	return ""
 }
 
-func (x *State) GetStandard() string {
+func (x *State) GetStandard() StateName {
 	if x != nil {
 		return x.Standard
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
-func (x *State) GetRecorded() string {
+func (x *State) GetRecorded() StateName {
 	if x != nil {
 		return x.Recorded
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
 // Sleep is how long a thread sleeps.
@@ -2493,8 +3620,8 @@ type Task struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Runtime string                 `protobuf:"bytes,2,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	Kind    string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	State   string                 `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	Kind    TaskKind               `protobuf:"varint,3,opt,name=kind,proto3,enum=ompd.v1.TaskKind" json:"kind,omitempty"`
+	State   TaskState              `protobuf:"varint,4,opt,name=state,proto3,enum=ompd.v1.TaskState" json:"state,omitempty"`
 	Parent  string                 `protobuf:"bytes,5,opt,name=parent,proto3" json:"parent,omitempty"`
 	Region  string                 `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
 	// LWP that runs it or has it suspended.
@@ -2557,18 +3684,18 @@ func (x *Task) GetRuntime() string {
 	return ""
 }
 
-func (x *Task) GetKind() string {
+func (x *Task) GetKind() TaskKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return TaskKind_TASK_KIND_UNSPECIFIED
 }
 
-func (x *Task) GetState() string {
+func (x *Task) GetState() TaskState {
 	if x != nil {
 		return x.State
 	}
-	return ""
+	return TaskState_TASK_STATE_UNSPECIFIED
 }
 
 func (x *Task) GetParent() string {
@@ -3068,7 +4195,7 @@ func (x *Claim) GetValue() string {
 type Check struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Status string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	Status CheckStatus            `protobuf:"varint,2,opt,name=status,proto3,enum=ompd.v1.CheckStatus" json:"status,omitempty"`
 	Detail string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The next command to type, or what to change.
 	Fix           string `protobuf:"bytes,4,opt,name=fix,proto3" json:"fix,omitempty"`
@@ -3113,11 +4240,11 @@ func (x *Check) GetName() string {
 	return ""
 }
 
-func (x *Check) GetStatus() string {
+func (x *Check) GetStatus() CheckStatus {
 	if x != nil {
 		return x.Status
 	}
-	return ""
+	return CheckStatus_CHECK_STATUS_UNSPECIFIED
 }
 
 func (x *Check) GetDetail() string {
@@ -3337,8 +4464,8 @@ func (x *Facts) GetHeap() *BrokenHeap {
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
-	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	Kind   string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	Thread int64    `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Kind   WaitKind `protobuf:"varint,2,opt,name=kind,proto3,enum=ompd.v1.WaitKind" json:"kind,omitempty"`
 	// That of the program's variable if it is known, else of the runtime's.
 	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	// Of the program.
@@ -3407,11 +4534,11 @@ func (x *Wait) GetThread() int64 {
 	return 0
 }
 
-func (x *Wait) GetKind() string {
+func (x *Wait) GetKind() WaitKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return WaitKind_WAIT_KIND_UNSPECIFIED
 }
 
 func (x *Wait) GetAddress() uint64 {
@@ -3815,8 +4942,8 @@ func (x *Lock) GetHandedOver() bool {
 type Holder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
-	Thread    int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	Certainty string `protobuf:"bytes,2,opt,name=certainty,proto3" json:"certainty,omitempty"`
+	Thread    int64     `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
+	Certainty Certainty `protobuf:"varint,2,opt,name=certainty,proto3,enum=ompd.v1.Certainty" json:"certainty,omitempty"`
 	// Where it acquired the lock, if that is one place.
 	AcquiredAt *Frame `protobuf:"bytes,3,opt,name=acquired_at,json=acquiredAt,proto3" json:"acquired_at,omitempty"`
 	Evidence   string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
@@ -3866,11 +4993,11 @@ func (x *Holder) GetThread() int64 {
 	return 0
 }
 
-func (x *Holder) GetCertainty() string {
+func (x *Holder) GetCertainty() Certainty {
 	if x != nil {
 		return x.Certainty
 	}
-	return ""
+	return Certainty_CERTAINTY_UNSPECIFIED
 }
 
 func (x *Holder) GetAcquiredAt() *Frame {
@@ -4029,7 +5156,7 @@ type Release struct {
 	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Task   string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
 	// Likely where the call is on this lock, and possible where it is not known on which lock it is.
-	Certainty string `protobuf:"bytes,3,opt,name=certainty,proto3" json:"certainty,omitempty"`
+	Certainty Certainty `protobuf:"varint,3,opt,name=certainty,proto3,enum=ompd.v1.Certainty" json:"certainty,omitempty"`
 	// Where the call is.
 	Frame         *Frame `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4080,11 +5207,11 @@ func (x *Release) GetTask() string {
 	return ""
 }
 
-func (x *Release) GetCertainty() string {
+func (x *Release) GetCertainty() Certainty {
 	if x != nil {
 		return x.Certainty
 	}
-	return ""
+	return Certainty_CERTAINTY_UNSPECIFIED
 }
 
 func (x *Release) GetFrame() *Frame {
@@ -4853,9 +5980,9 @@ func (x *Setting) GetValue() string {
 type Variable struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State   string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	State   VariableState          `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.VariableState" json:"state,omitempty"`
 	Value   string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
-	Purpose string                 `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	Purpose VariablePurpose        `protobuf:"varint,4,opt,name=purpose,proto3,enum=ompd.v1.VariablePurpose" json:"purpose,omitempty"`
 	// Set if the value says that threads spin all the time that they wait.
 	AlwaysSpins   bool `protobuf:"varint,5,opt,name=always_spins,json=alwaysSpins,proto3" json:"always_spins,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4899,11 +6026,11 @@ func (x *Variable) GetName() string {
 	return ""
 }
 
-func (x *Variable) GetState() string {
+func (x *Variable) GetState() VariableState {
 	if x != nil {
 		return x.State
 	}
-	return ""
+	return VariableState_VARIABLE_STATE_UNSPECIFIED
 }
 
 func (x *Variable) GetValue() string {
@@ -4913,11 +6040,11 @@ func (x *Variable) GetValue() string {
 	return ""
 }
 
-func (x *Variable) GetPurpose() string {
+func (x *Variable) GetPurpose() VariablePurpose {
 	if x != nil {
 		return x.Purpose
 	}
-	return ""
+	return VariablePurpose_VARIABLE_PURPOSE_UNSPECIFIED
 }
 
 func (x *Variable) GetAlwaysSpins() bool {
@@ -5990,7 +7117,7 @@ type Recorded struct {
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	// Exact, as the thread's events say.
-	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	State StateName `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.StateName" json:"state,omitempty"`
 	// Its last event; missing if it makes them all the time.
 	Last *PastEvent `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
 	// Acquisitions of the locks that it has, the oldest first.
@@ -6036,11 +7163,11 @@ func (x *Recorded) GetThread() int64 {
 	return 0
 }
 
-func (x *Recorded) GetState() string {
+func (x *Recorded) GetState() StateName {
 	if x != nil {
 		return x.State
 	}
-	return ""
+	return StateName_STATE_NAME_UNSPECIFIED
 }
 
 func (x *Recorded) GetLast() *PastEvent {
@@ -6767,9 +7894,9 @@ func (x *Timeline) GetNewest() int64 {
 type Activity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Work, task, barrier, task_wait, lock_wait, lock, device or idle.
-	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	Frame         *Frame `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
+	Kind          ActivityKind `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.ActivityKind" json:"kind,omitempty"`
+	Text          string       `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Frame         *Frame       `protobuf:"bytes,3,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6804,11 +7931,11 @@ func (*Activity) Descriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{69}
 }
 
-func (x *Activity) GetKind() string {
+func (x *Activity) GetKind() ActivityKind {
 	if x != nil {
 		return x.Kind
 	}
-	return ""
+	return ActivityKind_ACTIVITY_KIND_UNSPECIFIED
 }
 
 func (x *Activity) GetText() string {
@@ -8384,9 +9511,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\n" +
 	"incomplete\x18\x0e \x03(\tR\n" +
 	"incomplete\x12$\n" +
-	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\x88\x04\n" +
-	"\x06Target\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x05facts\x18\x0f \x01(\v2\x0e.ompd.v1.FactsR\x05facts\"\x9d\x04\n" +
+	"\x06Target\x12'\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x13.ompd.v1.TargetKindR\x04kind\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
 	"\x03pid\x18\x03 \x01(\x03R\x03pid\x12\x1e\n" +
 	"\n" +
@@ -8408,22 +9535,22 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"signalCode\x88\x01\x01\x12!\n" +
 	"\x04rank\x18\x10 \x01(\v2\r.ompd.v1.RankR\x04rankB\x10\n" +
 	"\x0e_fault_addressB\x0e\n" +
-	"\f_signal_code\"\xe5\x01\n" +
-	"\x05Place\x12\x12\n" +
-	"\x04role\x18\x01 \x01(\tR\x04role\x12\"\n" +
+	"\f_signal_code\"\x88\x02\n" +
+	"\x05Place\x12!\n" +
+	"\x04role\x18\x01 \x01(\x0e2\r.ompd.v1.RoleR\x04role\x12\"\n" +
 	"\n" +
 	"thread_num\x18\x02 \x01(\x03H\x00R\tthreadNum\x88\x01\x01\x12 \n" +
 	"\tteam_size\x18\x03 \x01(\x03H\x01R\bteamSize\x88\x01\x01\x12\x19\n" +
 	"\x05level\x18\x04 \x01(\x03H\x02R\x05level\x88\x01\x01\x12\x16\n" +
 	"\x06region\x18\x05 \x01(\tR\x06region\x12\x12\n" +
-	"\x04task\x18\x06 \x01(\tR\x04task\x12\x14\n" +
-	"\x05state\x18\a \x01(\tR\x05stateB\r\n" +
+	"\x04task\x18\x06 \x01(\tR\x04task\x12(\n" +
+	"\x05state\x18\a \x01(\x0e2\x12.ompd.v1.StateNameR\x05stateB\r\n" +
 	"\v_thread_numB\f\n" +
 	"\n" +
 	"_team_sizeB\b\n" +
-	"\x06_level\"\xee\x02\n" +
-	"\x05Frame\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\x06_level\"\x82\x03\n" +
+	"\x05Frame\x12&\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x12.ompd.v1.FrameKindR\x04kind\x12\x1a\n" +
 	"\bfunction\x18\x02 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x03 \x01(\tR\x04file\x12\x12\n" +
 	"\x04line\x18\x04 \x01(\x03R\x04line\x12\x13\n" +
@@ -8464,11 +9591,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
 	"\x04host\x18\x04 \x01(\tR\x04host\x12\x16\n" +
-	"\x06source\x18\x05 \x01(\tR\x06source\"\xda\x03\n" +
-	"\aVerdict\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
-	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12\x1a\n" +
-	"\bseverity\x18\x03 \x01(\tR\bseverity\x12\x18\n" +
+	"\x06source\x18\x05 \x01(\tR\x06source\"\x97\x04\n" +
+	"\aVerdict\x12(\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x14.ompd.v1.VerdictKindR\x04kind\x120\n" +
+	"\tcertainty\x18\x02 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12-\n" +
+	"\bseverity\x18\x03 \x01(\x0e2\x11.ompd.v1.SeverityR\bseverity\x12\x18\n" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12 \n" +
 	"\vexplanation\x18\x05 \x01(\tR\vexplanation\x12\x18\n" +
 	"\athreads\x18\x06 \x03(\x03R\athreads\x12\x1a\n" +
@@ -8495,10 +9622,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06frames\x18\x06 \x03(\v2\x0e.ompd.v1.FrameR\x06frames\x12)\n" +
 	"\x05place\x18\a \x01(\v2\x13.ompd.v1.ThreadSpotR\x05place\x12\x1f\n" +
 	"\vmay_release\x18\b \x01(\bR\n" +
-	"mayRelease\"_\n" +
+	"mayRelease\"r\n" +
 	"\n" +
-	"WaitTarget\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"WaitTarget\x12%\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
 	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01B\n" +
 	"\n" +
@@ -8507,10 +9634,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"ThreadSpot\x12\x1d\n" +
 	"\n" +
 	"thread_num\x18\x01 \x01(\x03R\tthreadNum\x12\x1b\n" +
-	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\"c\n" +
+	"\tteam_size\x18\x02 \x01(\x03R\bteamSize\"w\n" +
 	"\rMissingThread\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x12.ompd.v1.StateNameR\x05state\x12$\n" +
 	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\x84\x02\n" +
 	"\aRuntime\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -8524,13 +9651,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12%\n" +
 	"\x0estate_tracking\x18\t \x01(\bR\rstateTracking\x12\x16\n" +
 	"\x06damage\x18\n" +
-	" \x03(\tR\x06damage\"\x8e\a\n" +
+	" \x03(\tR\x06damage\"\xb0\a\n" +
 	"\x06Thread\x12\x10\n" +
 	"\x03lwp\x18\x01 \x01(\x03R\x03lwp\x12\x1d\n" +
 	"\apthread\x18\x02 \x01(\x04H\x00R\apthread\x88\x01\x01\x12\x18\n" +
 	"\aruntime\x18\x03 \x01(\tR\aruntime\x12\x1b\n" +
-	"\x06number\x18\x04 \x01(\x03H\x01R\x06number\x88\x01\x01\x12\x12\n" +
-	"\x04role\x18\x05 \x01(\tR\x04role\x12\"\n" +
+	"\x06number\x18\x04 \x01(\x03H\x01R\x06number\x88\x01\x01\x12!\n" +
+	"\x04role\x18\x05 \x01(\x0e2\r.ompd.v1.RoleR\x04role\x12\"\n" +
 	"\n" +
 	"thread_num\x18\x06 \x01(\x03H\x02R\tthreadNum\x88\x01\x01\x12 \n" +
 	"\tteam_size\x18\a \x01(\x03H\x03R\bteamSize\x88\x01\x01\x12\x19\n" +
@@ -8541,8 +9668,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06region\x18\v \x01(\tR\x06region\x12\x12\n" +
 	"\x04task\x18\f \x01(\tR\x04task\x12$\n" +
 	"\x05state\x18\r \x01(\v2\x0e.ompd.v1.StateR\x05state\x12\x1c\n" +
-	"\await_id\x18\x0e \x01(\x04H\x06R\x06waitId\x88\x01\x01\x12\x1b\n" +
-	"\twait_kind\x18\x0f \x01(\tR\bwaitKind\x12\x1b\n" +
+	"\await_id\x18\x0e \x01(\x04H\x06R\x06waitId\x88\x01\x01\x12.\n" +
+	"\twait_kind\x18\x0f \x01(\x0e2\x11.ompd.v1.WaitKindR\bwaitKind\x12\x1b\n" +
 	"\twait_name\x18\x10 \x01(\tR\bwaitName\x12#\n" +
 	"\rhidden_helper\x18\x11 \x01(\bR\fhiddenHelper\x12\x18\n" +
 	"\acrashed\x18\x12 \x01(\bR\acrashed\x12$\n" +
@@ -8573,13 +9700,13 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06region\x18\x04 \x01(\tR\x06regionB\r\n" +
 	"\v_thread_numB\f\n" +
 	"\n" +
-	"_team_size\"\x87\x01\n" +
-	"\x05State\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06source\x18\x02 \x01(\tR\x06source\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x1a\n" +
-	"\bstandard\x18\x04 \x01(\tR\bstandard\x12\x1a\n" +
-	"\brecorded\x18\x05 \x01(\tR\brecorded\"\x85\x01\n" +
+	"_team_size\"\xd9\x01\n" +
+	"\x05State\x12&\n" +
+	"\x04name\x18\x01 \x01(\x0e2\x12.ompd.v1.StateNameR\x04name\x12,\n" +
+	"\x06source\x18\x02 \x01(\x0e2\x14.ompd.v1.StateSourceR\x06source\x12\x1a\n" +
+	"\bevidence\x18\x03 \x01(\tR\bevidence\x12.\n" +
+	"\bstandard\x18\x04 \x01(\x0e2\x12.ompd.v1.StateNameR\bstandard\x12.\n" +
+	"\brecorded\x18\x05 \x01(\x0e2\x12.ompd.v1.StateNameR\brecorded\"\x85\x01\n" +
 	"\x05Sleep\x12\x1d\n" +
 	"\aseconds\x18\x01 \x01(\x01H\x00R\aseconds\x88\x01\x01\x12&\n" +
 	"\fleft_seconds\x18\x02 \x01(\x01H\x01R\vleftSeconds\x88\x01\x01\x12\x18\n" +
@@ -8656,12 +9783,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06module\x18\x06 \x01(\tR\x06module\x12\x16\n" +
 	"\x06offset\x18\a \x01(\x04R\x06offsetB\n" +
 	"\n" +
-	"\b_address\"\xbd\x03\n" +
+	"\b_address\"\xe4\x03\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\aruntime\x18\x02 \x01(\tR\aruntime\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x14\n" +
-	"\x05state\x18\x04 \x01(\tR\x05state\x12\x16\n" +
+	"\aruntime\x18\x02 \x01(\tR\aruntime\x12%\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x11.ompd.v1.TaskKindR\x04kind\x12(\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x12.ompd.v1.TaskStateR\x05state\x12\x16\n" +
 	"\x06parent\x18\x05 \x01(\tR\x06parent\x12\x16\n" +
 	"\x06region\x18\x06 \x01(\tR\x06region\x12\x16\n" +
 	"\x06thread\x18\a \x01(\x03R\x06thread\x12\"\n" +
@@ -8714,10 +9841,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\b_address\"5\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"]\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"s\n" +
 	"\x05Check\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\x06status\x18\x02 \x01(\x0e2\x14.ompd.v1.CheckStatusR\x06status\x12\x16\n" +
 	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x10\n" +
 	"\x03fix\x18\x04 \x01(\tR\x03fix\"\x9c\x06\n" +
 	"\x05Facts\x12#\n" +
@@ -8743,10 +9870,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x05abort\x18\x0f \x01(\v2\x0e.ompd.v1.AbortR\x05abort\x12-\n" +
 	"\brecorded\x18\x10 \x03(\v2\x11.ompd.v1.RecordedR\brecorded\x12*\n" +
 	"\ahistory\x18\x11 \x01(\v2\x10.ompd.v1.HistoryR\ahistory\x12'\n" +
-	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\xd0\x03\n" +
+	"\x04heap\x18\x12 \x01(\v2\x13.ompd.v1.BrokenHeapR\x04heap\"\xe3\x03\n" +
 	"\x04Wait\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
-	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x1d\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12%\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x11.ompd.v1.WaitKindR\x04kind\x12\x1d\n" +
 	"\aaddress\x18\x03 \x01(\x04H\x00R\aaddress\x88\x01\x01\x12\x1f\n" +
 	"\bvariable\x18\x04 \x01(\x04H\x01R\bvariable\x88\x01\x01\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\tR\x04name\x12\x16\n" +
@@ -8797,10 +9924,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\vhanded_over\x18\x13 \x01(\bR\n" +
 	"handedOverB\n" +
 	"\n" +
-	"\b_waiting\"\xe1\x01\n" +
+	"\b_waiting\"\xf5\x01\n" +
 	"\x06Holder\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x1c\n" +
-	"\tcertainty\x18\x02 \x01(\tR\tcertainty\x12/\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x120\n" +
+	"\tcertainty\x18\x02 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12/\n" +
 	"\vacquired_at\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\n" +
 	"acquiredAt\x12\x1a\n" +
 	"\bevidence\x18\x04 \x01(\tR\bevidence\x121\n" +
@@ -8815,11 +9942,11 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"incomplete\"I\n" +
 	"\x04Leak\x12$\n" +
 	"\x05frame\x18\x01 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\x12\x1b\n" +
-	"\texit_call\x18\x02 \x01(\tR\bexitCall\"y\n" +
+	"\texit_call\x18\x02 \x01(\tR\bexitCall\"\x8d\x01\n" +
 	"\aRelease\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x12\n" +
-	"\x04task\x18\x02 \x01(\tR\x04task\x12\x1c\n" +
-	"\tcertainty\x18\x03 \x01(\tR\tcertainty\x12$\n" +
+	"\x04task\x18\x02 \x01(\tR\x04task\x120\n" +
+	"\tcertainty\x18\x03 \x01(\x0e2\x12.ompd.v1.CertaintyR\tcertainty\x12$\n" +
 	"\x05frame\x18\x04 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xe0\x01\n" +
 	"\aBarrier\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
@@ -8888,12 +10015,12 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\tR\x06source\"3\n" +
 	"\aSetting\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value\"\x87\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xb9\x01\n" +
 	"\bVariable\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\tR\x05value\x12\x18\n" +
-	"\apurpose\x18\x04 \x01(\tR\apurpose\x12!\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12,\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x16.ompd.v1.VariableStateR\x05state\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\tR\x05value\x122\n" +
+	"\apurpose\x18\x04 \x01(\x0e2\x18.ompd.v1.VariablePurposeR\apurpose\x12!\n" +
 	"\falways_spins\x18\x05 \x01(\bR\valwaysSpins\"\xae\x03\n" +
 	"\x05Fault\x12\x16\n" +
 	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x16\n" +
@@ -8989,10 +10116,10 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"BrokenHeap\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x04R\x03low\x12\x12\n" +
 	"\x04high\x18\x02 \x01(\x04R\x04high\x12\x12\n" +
-	"\x04size\x18\x03 \x01(\x04R\x04size\"\x88\x01\n" +
+	"\x04size\x18\x03 \x01(\x04R\x04size\"\x9c\x01\n" +
 	"\bRecorded\x12\x16\n" +
-	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\x12&\n" +
+	"\x06thread\x18\x01 \x01(\x03R\x06thread\x12(\n" +
+	"\x05state\x18\x02 \x01(\x0e2\x12.ompd.v1.StateNameR\x05state\x12&\n" +
 	"\x04last\x18\x03 \x01(\v2\x12.ompd.v1.PastEventR\x04last\x12&\n" +
 	"\x04held\x18\x04 \x03(\v2\x12.ompd.v1.PastEventR\x04held\"{\n" +
 	"\tPastEvent\x12\x12\n" +
@@ -9058,9 +10185,9 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"activities\x12(\n" +
 	"\x04rows\x18\x04 \x03(\v2\x14.ompd.v1.TimelineRowR\x04rows\x12\x18\n" +
 	"\aomitted\x18\x05 \x01(\x03R\aomitted\x12\x16\n" +
-	"\x06newest\x18\x06 \x01(\x03R\x06newest\"X\n" +
-	"\bActivity\x12\x12\n" +
-	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x06newest\x18\x06 \x01(\x03R\x06newest\"o\n" +
+	"\bActivity\x12)\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x15.ompd.v1.ActivityKindR\x04kind\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12$\n" +
 	"\x05frame\x18\x03 \x01(\v2\x0e.ompd.v1.FrameR\x05frame\"\xa5\x01\n" +
 	"\vTimelineRow\x12\x16\n" +
@@ -9211,7 +10338,177 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x04last\x18\x0e \x01(\x03R\x04last\x12\x1d\n" +
 	"\n" +
 	"last_count\x18\x0f \x01(\x03R\tlastCountB\a\n" +
-	"\x05_lockB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
+	"\x05_lock*r\n" +
+	"\n" +
+	"TargetKind\x12\x1b\n" +
+	"\x17TARGET_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10TARGET_KIND_CORE\x10\x01\x12\x17\n" +
+	"\x13TARGET_KIND_PROCESS\x10\x02\x12\x18\n" +
+	"\x14TARGET_KIND_DEBUGGER\x10\x03*\x81\x01\n" +
+	"\x04Role\x12\x14\n" +
+	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fROLE_INITIAL\x10\x01\x12\x10\n" +
+	"\fROLE_PRIMARY\x10\x02\x12\x0f\n" +
+	"\vROLE_WORKER\x10\x03\x12\r\n" +
+	"\tROLE_IDLE\x10\x04\x12\r\n" +
+	"\tROLE_NONE\x10\x05\x12\x10\n" +
+	"\fROLE_UNKNOWN\x10\x06*\xcc\t\n" +
+	"\tStateName\x12\x1a\n" +
+	"\x16STATE_NAME_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16STATE_NAME_WORK_SERIAL\x10\x01\x12\x1c\n" +
+	"\x18STATE_NAME_WORK_PARALLEL\x10\x02\x12\x1d\n" +
+	"\x19STATE_NAME_WORK_REDUCTION\x10\x03\x12\x1e\n" +
+	"\x1aSTATE_NAME_WORK_FREE_AGENT\x10\x04\x12\x1d\n" +
+	"\x19STATE_NAME_WORK_INDUCTION\x10\x05\x12\x1b\n" +
+	"\x17STATE_NAME_WAIT_BARRIER\x10\x06\x12-\n" +
+	")STATE_NAME_WAIT_BARRIER_IMPLICIT_PARALLEL\x10\a\x12.\n" +
+	"*STATE_NAME_WAIT_BARRIER_IMPLICIT_WORKSHARE\x10\b\x12$\n" +
+	" STATE_NAME_WAIT_BARRIER_IMPLICIT\x10\t\x12$\n" +
+	" STATE_NAME_WAIT_BARRIER_EXPLICIT\x10\n" +
+	"\x12*\n" +
+	"&STATE_NAME_WAIT_BARRIER_IMPLEMENTATION\x10\v\x12!\n" +
+	"\x1dSTATE_NAME_WAIT_BARRIER_TEAMS\x10\f\x12\x1c\n" +
+	"\x18STATE_NAME_WAIT_TASKWAIT\x10\r\x12\x1d\n" +
+	"\x19STATE_NAME_WAIT_TASKGROUP\x10\x0e\x12\x19\n" +
+	"\x15STATE_NAME_WAIT_MUTEX\x10\x0f\x12\x18\n" +
+	"\x14STATE_NAME_WAIT_LOCK\x10\x10\x12\x1c\n" +
+	"\x18STATE_NAME_WAIT_CRITICAL\x10\x11\x12\x1a\n" +
+	"\x16STATE_NAME_WAIT_ATOMIC\x10\x12\x12\x1b\n" +
+	"\x17STATE_NAME_WAIT_ORDERED\x10\x13\x12\x1a\n" +
+	"\x16STATE_NAME_WAIT_TARGET\x10\x14\x12\x1e\n" +
+	"\x1aSTATE_NAME_WAIT_TARGET_MAP\x10\x15\x12!\n" +
+	"\x1dSTATE_NAME_WAIT_TARGET_UPDATE\x10\x16\x12\x13\n" +
+	"\x0fSTATE_NAME_IDLE\x10\x17\x12\x17\n" +
+	"\x13STATE_NAME_OVERHEAD\x10\x18\x12\x18\n" +
+	"\x14STATE_NAME_UNDEFINED\x10\x19\x12\x1d\n" +
+	"\x19STATE_NAME_WAIT_CONDITION\x10\x1a\x12\x1d\n" +
+	"\x19STATE_NAME_WAIT_SEMAPHORE\x10\x1b\x12\x1a\n" +
+	"\x16STATE_NAME_WAIT_STATIC\x10\x1c\x12\x18\n" +
+	"\x14STATE_NAME_WAIT_ONCE\x10\x1d\x12\x18\n" +
+	"\x14STATE_NAME_WAIT_JOIN\x10\x1e\x12\x19\n" +
+	"\x15STATE_NAME_WAIT_FUTEX\x10\x1f\x12\x18\n" +
+	"\x14STATE_NAME_WAIT_FLAG\x10 \x12\x1a\n" +
+	"\x16STATE_NAME_WAIT_RWLOCK\x10!\x12\x18\n" +
+	"\x14STATE_NAME_WAIT_CALL\x10\"\x12\x19\n" +
+	"\x15STATE_NAME_WAIT_SLEEP\x10#\x12#\n" +
+	"\x1fSTATE_NAME_WAIT_PTHREAD_BARRIER\x10$\x12\x1b\n" +
+	"\x17STATE_NAME_ENDLESS_LOOP\x10%\x12\x15\n" +
+	"\x11STATE_NAME_ENDING\x10&\x12\x17\n" +
+	"\x13STATE_NAME_WAIT_MPI\x10'*\x82\x01\n" +
+	"\tFrameKind\x12\x1a\n" +
+	"\x16FRAME_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fFRAME_KIND_USER\x10\x01\x12\x16\n" +
+	"\x12FRAME_KIND_RUNTIME\x10\x02\x12\x15\n" +
+	"\x11FRAME_KIND_SYSTEM\x10\x03\x12\x15\n" +
+	"\x11FRAME_KIND_PSEUDO\x10\x04*\xd6\x06\n" +
+	"\vVerdictKind\x12\x1c\n" +
+	"\x18VERDICT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15VERDICT_KIND_DEADLOCK\x10\x01\x12\x1e\n" +
+	"\x1aVERDICT_KIND_SELF_DEADLOCK\x10\x02\x12\x1e\n" +
+	"\x1aVERDICT_KIND_LOCK_ORPHANED\x10\x03\x12\x1b\n" +
+	"\x17VERDICT_KIND_LOCK_FREED\x10\x04\x12!\n" +
+	"\x1dVERDICT_KIND_LOCK_HANDED_OVER\x10\x05\x12 \n" +
+	"\x1cVERDICT_KIND_BARRIER_MISSING\x10\x06\x12\"\n" +
+	"\x1eVERDICT_KIND_BARRIER_DIVERGENT\x10\a\x12\x1d\n" +
+	"\x19VERDICT_KIND_TASK_STARVED\x10\b\x12\x1c\n" +
+	"\x18VERDICT_KIND_NEVER_WOKEN\x10\t\x12\x19\n" +
+	"\x15VERDICT_KIND_SPINNING\x10\n" +
+	"\x12 \n" +
+	"\x1cVERDICT_KIND_ILLEGAL_BARRIER\x10\v\x12 \n" +
+	"\x1cVERDICT_KIND_BLOCKED_OUTSIDE\x10\f\x12\x1f\n" +
+	"\x1bVERDICT_KIND_DOACROSS_STUCK\x10\r\x12\x1f\n" +
+	"\x1bVERDICT_KIND_STACK_OVERFLOW\x10\x0e\x12\x16\n" +
+	"\x12VERDICT_KIND_CRASH\x10\x0f\x12\x1b\n" +
+	"\x17VERDICT_KIND_ONE_THREAD\x10\x10\x12\x1b\n" +
+	"\x17VERDICT_KIND_FORK_CHILD\x10\x11\x12\x1d\n" +
+	"\x19VERDICT_KIND_THREAD_ENDED\x10\x12\x12\x1d\n" +
+	"\x19VERDICT_KIND_TWO_RUNTIMES\x10\x13\x12\x1f\n" +
+	"\x1bVERDICT_KIND_OVERSUBSCRIBED\x10\x14\x12!\n" +
+	"\x1dVERDICT_KIND_SHARED_PROCESSOR\x10\x15\x12#\n" +
+	"\x1fVERDICT_KIND_MEMORY_OVERWRITTEN\x10\x16\x12\x1b\n" +
+	"\x17VERDICT_KIND_LOCK_ORDER\x10\x17\x12\x1a\n" +
+	"\x16VERDICT_KIND_IMBALANCE\x10\x18\x12\x1b\n" +
+	"\x17VERDICT_KIND_CONTENTION\x10\x19\x12\x1b\n" +
+	"\x17VERDICT_KIND_TINY_TASKS\x10\x1a*k\n" +
+	"\tCertainty\x12\x19\n" +
+	"\x15CERTAINTY_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11CERTAINTY_CERTAIN\x10\x01\x12\x14\n" +
+	"\x10CERTAINTY_LIKELY\x10\x02\x12\x16\n" +
+	"\x12CERTAINTY_POSSIBLE\x10\x03*t\n" +
+	"\bSeverity\x12\x18\n" +
+	"\x14SEVERITY_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eSEVERITY_CRASH\x10\x01\x12\x11\n" +
+	"\rSEVERITY_HANG\x10\x02\x12\x14\n" +
+	"\x10SEVERITY_WARNING\x10\x03\x12\x11\n" +
+	"\rSEVERITY_INFO\x10\x04*\x95\x04\n" +
+	"\bWaitKind\x12\x19\n" +
+	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eWAIT_KIND_LOCK\x10\x01\x12\x17\n" +
+	"\x13WAIT_KIND_NEST_LOCK\x10\x02\x12\x16\n" +
+	"\x12WAIT_KIND_CRITICAL\x10\x03\x12\x15\n" +
+	"\x11WAIT_KIND_BARRIER\x10\x04\x12\x16\n" +
+	"\x12WAIT_KIND_TASKWAIT\x10\x05\x12\x17\n" +
+	"\x13WAIT_KIND_TASKGROUP\x10\x06\x12\x15\n" +
+	"\x11WAIT_KIND_ORDERED\x10\a\x12\x14\n" +
+	"\x10WAIT_KIND_ATOMIC\x10\b\x12\x13\n" +
+	"\x0fWAIT_KIND_MUTEX\x10\t\x12\x14\n" +
+	"\x10WAIT_KIND_RWLOCK\x10\n" +
+	"\x12\x12\n" +
+	"\x0eWAIT_KIND_JOIN\x10\v\x12\x17\n" +
+	"\x13WAIT_KIND_CONDITION\x10\f\x12\x17\n" +
+	"\x13WAIT_KIND_SEMAPHORE\x10\r\x12\x1d\n" +
+	"\x19WAIT_KIND_PTHREAD_BARRIER\x10\x0e\x12\x13\n" +
+	"\x0fWAIT_KIND_FUTEX\x10\x0f\x12\x12\n" +
+	"\x0eWAIT_KIND_FLAG\x10\x10\x12\x11\n" +
+	"\rWAIT_KIND_MPI\x10\x11\x12\x12\n" +
+	"\x0eWAIT_KIND_CALL\x10\x12\x12\x15\n" +
+	"\x11WAIT_KIND_NOTHING\x10\x13\x12\x14\n" +
+	"\x10WAIT_KIND_STATIC\x10\x14\x12\x12\n" +
+	"\x0eWAIT_KIND_ONCE\x10\x15\x12\x13\n" +
+	"\x0fWAIT_KIND_SLEEP\x10\x16*`\n" +
+	"\vStateSource\x12\x1c\n" +
+	"\x18STATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14STATE_SOURCE_TRACKED\x10\x01\x12\x19\n" +
+	"\x15STATE_SOURCE_INFERRED\x10\x02*\x82\x01\n" +
+	"\bTaskKind\x12\x19\n" +
+	"\x15TASK_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11TASK_KIND_INITIAL\x10\x01\x12\x16\n" +
+	"\x12TASK_KIND_IMPLICIT\x10\x02\x12\x16\n" +
+	"\x12TASK_KIND_EXPLICIT\x10\x03\x12\x14\n" +
+	"\x10TASK_KIND_TARGET\x10\x04*\xb8\x01\n" +
+	"\tTaskState\x12\x1a\n" +
+	"\x16TASK_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12TASK_STATE_RUNNING\x10\x01\x12\x16\n" +
+	"\x12TASK_STATE_WAITING\x10\x02\x12\x15\n" +
+	"\x11TASK_STATE_QUEUED\x10\x03\x12\x16\n" +
+	"\x12TASK_STATE_BLOCKED\x10\x04\x12\x16\n" +
+	"\x12TASK_STATE_CREATED\x10\x05\x12\x18\n" +
+	"\x14TASK_STATE_COMPLETED\x10\x06*s\n" +
+	"\vCheckStatus\x12\x1c\n" +
+	"\x18CHECK_STATUS_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fCHECK_STATUS_OK\x10\x01\x12\x17\n" +
+	"\x13CHECK_STATUS_PARTLY\x10\x02\x12\x18\n" +
+	"\x14CHECK_STATUS_MISSING\x10\x03*}\n" +
+	"\rVariableState\x12\x1e\n" +
+	"\x1aVARIABLE_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12VARIABLE_STATE_SET\x10\x01\x12\x18\n" +
+	"\x14VARIABLE_STATE_UNSET\x10\x02\x12\x1a\n" +
+	"\x16VARIABLE_STATE_UNKNOWN\x10\x03*\x84\x01\n" +
+	"\x0fVariablePurpose\x12 \n" +
+	"\x1cVARIABLE_PURPOSE_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15VARIABLE_PURPOSE_TEAM\x10\x01\x12\x19\n" +
+	"\x15VARIABLE_PURPOSE_BIND\x10\x02\x12\x19\n" +
+	"\x15VARIABLE_PURPOSE_SPIN\x10\x03*\xfc\x01\n" +
+	"\fActivityKind\x12\x1d\n" +
+	"\x19ACTIVITY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12ACTIVITY_KIND_WORK\x10\x01\x12\x16\n" +
+	"\x12ACTIVITY_KIND_TASK\x10\x02\x12\x19\n" +
+	"\x15ACTIVITY_KIND_BARRIER\x10\x03\x12\x1b\n" +
+	"\x17ACTIVITY_KIND_TASK_WAIT\x10\x04\x12\x1b\n" +
+	"\x17ACTIVITY_KIND_LOCK_WAIT\x10\x05\x12\x16\n" +
+	"\x12ACTIVITY_KIND_LOCK\x10\x06\x12\x18\n" +
+	"\x14ACTIVITY_KIND_DEVICE\x10\a\x12\x16\n" +
+	"\x12ACTIVITY_KIND_IDLE\x10\bB;Z9github.com/ompd-inspect/ompd-inspect/proto/ompd/v1;ompdv1b\x06proto3"
 
 var (
 	file_ompd_v1_picture_proto_rawDescOnce sync.Once
@@ -9225,227 +10522,268 @@ func file_ompd_v1_picture_proto_rawDescGZIP() []byte {
 	return file_ompd_v1_picture_proto_rawDescData
 }
 
+var file_ompd_v1_picture_proto_enumTypes = make([]protoimpl.EnumInfo, 15)
 var file_ompd_v1_picture_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_ompd_v1_picture_proto_goTypes = []any{
-	(*Picture)(nil),        // 0: ompd.v1.Picture
-	(*Target)(nil),         // 1: ompd.v1.Target
-	(*Place)(nil),          // 2: ompd.v1.Place
-	(*Frame)(nil),          // 3: ompd.v1.Frame
-	(*Pause)(nil),          // 4: ompd.v1.Pause
-	(*Standstill)(nil),     // 5: ompd.v1.Standstill
-	(*Spin)(nil),           // 6: ompd.v1.Spin
-	(*Rank)(nil),           // 7: ompd.v1.Rank
-	(*Verdict)(nil),        // 8: ompd.v1.Verdict
-	(*CycleStep)(nil),      // 9: ompd.v1.CycleStep
-	(*WaitTarget)(nil),     // 10: ompd.v1.WaitTarget
-	(*ThreadSpot)(nil),     // 11: ompd.v1.ThreadSpot
-	(*MissingThread)(nil),  // 12: ompd.v1.MissingThread
-	(*Runtime)(nil),        // 13: ompd.v1.Runtime
-	(*Thread)(nil),         // 14: ompd.v1.Thread
-	(*LevelInfo)(nil),      // 15: ompd.v1.LevelInfo
-	(*State)(nil),          // 16: ompd.v1.State
-	(*Sleep)(nil),          // 17: ompd.v1.Sleep
-	(*MPICall)(nil),        // 18: ompd.v1.MPICall
-	(*Loop)(nil),           // 19: ompd.v1.Loop
-	(*Region)(nil),         // 20: ompd.v1.Region
-	(*Code)(nil),           // 21: ompd.v1.Code
-	(*Task)(nil),           // 22: ompd.v1.Task
-	(*Icv)(nil),            // 23: ompd.v1.Icv
-	(*ControlVar)(nil),     // 24: ompd.v1.ControlVar
-	(*MergedStack)(nil),    // 25: ompd.v1.MergedStack
-	(*LayoutEntry)(nil),    // 26: ompd.v1.LayoutEntry
-	(*Claim)(nil),          // 27: ompd.v1.Claim
-	(*Check)(nil),          // 28: ompd.v1.Check
-	(*Facts)(nil),          // 29: ompd.v1.Facts
-	(*Wait)(nil),           // 30: ompd.v1.Wait
-	(*Awaited)(nil),        // 31: ompd.v1.Awaited
-	(*Lock)(nil),           // 32: ompd.v1.Lock
-	(*Holder)(nil),         // 33: ompd.v1.Holder
-	(*Candidates)(nil),     // 34: ompd.v1.Candidates
-	(*Leak)(nil),           // 35: ompd.v1.Leak
-	(*Release)(nil),        // 36: ompd.v1.Release
-	(*Barrier)(nil),        // 37: ompd.v1.Barrier
-	(*Misplaced)(nil),      // 38: ompd.v1.Misplaced
-	(*Construct)(nil),      // 39: ompd.v1.Construct
-	(*LostThreads)(nil),    // 40: ompd.v1.LostThreads
-	(*Fork)(nil),           // 41: ompd.v1.Fork
-	(*Processors)(nil),     // 42: ompd.v1.Processors
-	(*Mask)(nil),           // 43: ompd.v1.Mask
-	(*Quota)(nil),          // 44: ompd.v1.Quota
-	(*Cpuset)(nil),         // 45: ompd.v1.Cpuset
-	(*Setting)(nil),        // 46: ompd.v1.Setting
-	(*Variable)(nil),       // 47: ompd.v1.Variable
-	(*Fault)(nil),          // 48: ompd.v1.Fault
-	(*Callee)(nil),         // 49: ompd.v1.Callee
-	(*FaultStack)(nil),     // 50: ompd.v1.FaultStack
-	(*Local)(nil),          // 51: ompd.v1.Local
-	(*Nearby)(nil),         // 52: ompd.v1.Nearby
-	(*MemoryMapping)(nil),  // 53: ompd.v1.MemoryMapping
-	(*Abort)(nil),          // 54: ompd.v1.Abort
-	(*Exception)(nil),      // 55: ompd.v1.Exception
-	(*Thrown)(nil),         // 56: ompd.v1.Thrown
-	(*Boundary)(nil),       // 57: ompd.v1.Boundary
-	(*SignalHandler)(nil),  // 58: ompd.v1.SignalHandler
-	(*BrokenHeap)(nil),     // 59: ompd.v1.BrokenHeap
-	(*Recorded)(nil),       // 60: ompd.v1.Recorded
-	(*PastEvent)(nil),      // 61: ompd.v1.PastEvent
-	(*History)(nil),        // 62: ompd.v1.History
-	(*LockOrder)(nil),      // 63: ompd.v1.LockOrder
-	(*LockStep)(nil),       // 64: ompd.v1.LockStep
-	(*Imbalance)(nil),      // 65: ompd.v1.Imbalance
-	(*Contention)(nil),     // 66: ompd.v1.Contention
-	(*TaskGrain)(nil),      // 67: ompd.v1.TaskGrain
-	(*Timeline)(nil),       // 68: ompd.v1.Timeline
-	(*Activity)(nil),       // 69: ompd.v1.Activity
-	(*TimelineRow)(nil),    // 70: ompd.v1.TimelineRow
-	(*TimelineSpan)(nil),   // 71: ompd.v1.TimelineSpan
-	(*Breakpoint)(nil),     // 72: ompd.v1.Breakpoint
-	(*BodyEntry)(nil),      // 73: ompd.v1.BodyEntry
-	(*Process)(nil),        // 74: ompd.v1.Process
-	(*ProcessCode)(nil),    // 75: ompd.v1.ProcessCode
-	(*Look)(nil),           // 76: ompd.v1.Look
-	(*Change)(nil),         // 77: ompd.v1.Change
-	(*ThreadChange)(nil),   // 78: ompd.v1.ThreadChange
-	(*Turnover)(nil),       // 79: ompd.v1.Turnover
-	(*RecordedChange)(nil), // 80: ompd.v1.RecordedChange
-	(*Event)(nil),          // 81: ompd.v1.Event
-	(*Recording)(nil),      // 82: ompd.v1.Recording
-	(*Statistics)(nil),     // 83: ompd.v1.Statistics
-	(*Statistic)(nil),      // 84: ompd.v1.Statistic
+	(TargetKind)(0),        // 0: ompd.v1.TargetKind
+	(Role)(0),              // 1: ompd.v1.Role
+	(StateName)(0),         // 2: ompd.v1.StateName
+	(FrameKind)(0),         // 3: ompd.v1.FrameKind
+	(VerdictKind)(0),       // 4: ompd.v1.VerdictKind
+	(Certainty)(0),         // 5: ompd.v1.Certainty
+	(Severity)(0),          // 6: ompd.v1.Severity
+	(WaitKind)(0),          // 7: ompd.v1.WaitKind
+	(StateSource)(0),       // 8: ompd.v1.StateSource
+	(TaskKind)(0),          // 9: ompd.v1.TaskKind
+	(TaskState)(0),         // 10: ompd.v1.TaskState
+	(CheckStatus)(0),       // 11: ompd.v1.CheckStatus
+	(VariableState)(0),     // 12: ompd.v1.VariableState
+	(VariablePurpose)(0),   // 13: ompd.v1.VariablePurpose
+	(ActivityKind)(0),      // 14: ompd.v1.ActivityKind
+	(*Picture)(nil),        // 15: ompd.v1.Picture
+	(*Target)(nil),         // 16: ompd.v1.Target
+	(*Place)(nil),          // 17: ompd.v1.Place
+	(*Frame)(nil),          // 18: ompd.v1.Frame
+	(*Pause)(nil),          // 19: ompd.v1.Pause
+	(*Standstill)(nil),     // 20: ompd.v1.Standstill
+	(*Spin)(nil),           // 21: ompd.v1.Spin
+	(*Rank)(nil),           // 22: ompd.v1.Rank
+	(*Verdict)(nil),        // 23: ompd.v1.Verdict
+	(*CycleStep)(nil),      // 24: ompd.v1.CycleStep
+	(*WaitTarget)(nil),     // 25: ompd.v1.WaitTarget
+	(*ThreadSpot)(nil),     // 26: ompd.v1.ThreadSpot
+	(*MissingThread)(nil),  // 27: ompd.v1.MissingThread
+	(*Runtime)(nil),        // 28: ompd.v1.Runtime
+	(*Thread)(nil),         // 29: ompd.v1.Thread
+	(*LevelInfo)(nil),      // 30: ompd.v1.LevelInfo
+	(*State)(nil),          // 31: ompd.v1.State
+	(*Sleep)(nil),          // 32: ompd.v1.Sleep
+	(*MPICall)(nil),        // 33: ompd.v1.MPICall
+	(*Loop)(nil),           // 34: ompd.v1.Loop
+	(*Region)(nil),         // 35: ompd.v1.Region
+	(*Code)(nil),           // 36: ompd.v1.Code
+	(*Task)(nil),           // 37: ompd.v1.Task
+	(*Icv)(nil),            // 38: ompd.v1.Icv
+	(*ControlVar)(nil),     // 39: ompd.v1.ControlVar
+	(*MergedStack)(nil),    // 40: ompd.v1.MergedStack
+	(*LayoutEntry)(nil),    // 41: ompd.v1.LayoutEntry
+	(*Claim)(nil),          // 42: ompd.v1.Claim
+	(*Check)(nil),          // 43: ompd.v1.Check
+	(*Facts)(nil),          // 44: ompd.v1.Facts
+	(*Wait)(nil),           // 45: ompd.v1.Wait
+	(*Awaited)(nil),        // 46: ompd.v1.Awaited
+	(*Lock)(nil),           // 47: ompd.v1.Lock
+	(*Holder)(nil),         // 48: ompd.v1.Holder
+	(*Candidates)(nil),     // 49: ompd.v1.Candidates
+	(*Leak)(nil),           // 50: ompd.v1.Leak
+	(*Release)(nil),        // 51: ompd.v1.Release
+	(*Barrier)(nil),        // 52: ompd.v1.Barrier
+	(*Misplaced)(nil),      // 53: ompd.v1.Misplaced
+	(*Construct)(nil),      // 54: ompd.v1.Construct
+	(*LostThreads)(nil),    // 55: ompd.v1.LostThreads
+	(*Fork)(nil),           // 56: ompd.v1.Fork
+	(*Processors)(nil),     // 57: ompd.v1.Processors
+	(*Mask)(nil),           // 58: ompd.v1.Mask
+	(*Quota)(nil),          // 59: ompd.v1.Quota
+	(*Cpuset)(nil),         // 60: ompd.v1.Cpuset
+	(*Setting)(nil),        // 61: ompd.v1.Setting
+	(*Variable)(nil),       // 62: ompd.v1.Variable
+	(*Fault)(nil),          // 63: ompd.v1.Fault
+	(*Callee)(nil),         // 64: ompd.v1.Callee
+	(*FaultStack)(nil),     // 65: ompd.v1.FaultStack
+	(*Local)(nil),          // 66: ompd.v1.Local
+	(*Nearby)(nil),         // 67: ompd.v1.Nearby
+	(*MemoryMapping)(nil),  // 68: ompd.v1.MemoryMapping
+	(*Abort)(nil),          // 69: ompd.v1.Abort
+	(*Exception)(nil),      // 70: ompd.v1.Exception
+	(*Thrown)(nil),         // 71: ompd.v1.Thrown
+	(*Boundary)(nil),       // 72: ompd.v1.Boundary
+	(*SignalHandler)(nil),  // 73: ompd.v1.SignalHandler
+	(*BrokenHeap)(nil),     // 74: ompd.v1.BrokenHeap
+	(*Recorded)(nil),       // 75: ompd.v1.Recorded
+	(*PastEvent)(nil),      // 76: ompd.v1.PastEvent
+	(*History)(nil),        // 77: ompd.v1.History
+	(*LockOrder)(nil),      // 78: ompd.v1.LockOrder
+	(*LockStep)(nil),       // 79: ompd.v1.LockStep
+	(*Imbalance)(nil),      // 80: ompd.v1.Imbalance
+	(*Contention)(nil),     // 81: ompd.v1.Contention
+	(*TaskGrain)(nil),      // 82: ompd.v1.TaskGrain
+	(*Timeline)(nil),       // 83: ompd.v1.Timeline
+	(*Activity)(nil),       // 84: ompd.v1.Activity
+	(*TimelineRow)(nil),    // 85: ompd.v1.TimelineRow
+	(*TimelineSpan)(nil),   // 86: ompd.v1.TimelineSpan
+	(*Breakpoint)(nil),     // 87: ompd.v1.Breakpoint
+	(*BodyEntry)(nil),      // 88: ompd.v1.BodyEntry
+	(*Process)(nil),        // 89: ompd.v1.Process
+	(*ProcessCode)(nil),    // 90: ompd.v1.ProcessCode
+	(*Look)(nil),           // 91: ompd.v1.Look
+	(*Change)(nil),         // 92: ompd.v1.Change
+	(*ThreadChange)(nil),   // 93: ompd.v1.ThreadChange
+	(*Turnover)(nil),       // 94: ompd.v1.Turnover
+	(*RecordedChange)(nil), // 95: ompd.v1.RecordedChange
+	(*Event)(nil),          // 96: ompd.v1.Event
+	(*Recording)(nil),      // 97: ompd.v1.Recording
+	(*Statistics)(nil),     // 98: ompd.v1.Statistics
+	(*Statistic)(nil),      // 99: ompd.v1.Statistic
 }
 var file_ompd_v1_picture_proto_depIdxs = []int32{
-	1,   // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
-	13,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
-	14,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
-	20,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
-	22,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
-	23,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
-	24,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
-	25,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
-	26,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
-	28,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
-	8,   // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
-	29,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
-	2,   // 12: ompd.v1.Target.place:type_name -> ompd.v1.Place
-	3,   // 13: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
-	4,   // 14: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
-	7,   // 15: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
-	5,   // 16: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
-	6,   // 17: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
-	9,   // 18: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
-	12,  // 19: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
-	10,  // 20: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
-	3,   // 21: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
-	3,   // 22: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
-	11,  // 23: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
-	3,   // 24: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
-	15,  // 25: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
-	16,  // 26: ompd.v1.Thread.state:type_name -> ompd.v1.State
-	3,   // 27: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
-	3,   // 28: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
-	19,  // 29: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
-	18,  // 30: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
-	17,  // 31: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
-	21,  // 32: ompd.v1.Region.function:type_name -> ompd.v1.Code
-	21,  // 33: ompd.v1.Task.function:type_name -> ompd.v1.Code
-	3,   // 34: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
-	27,  // 35: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
-	30,  // 36: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
-	32,  // 37: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
-	37,  // 38: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
-	34,  // 39: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
-	34,  // 40: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
-	40,  // 41: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
-	41,  // 42: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
-	42,  // 43: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
-	46,  // 44: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
-	47,  // 45: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
-	48,  // 46: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
-	54,  // 47: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
-	60,  // 48: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
-	62,  // 49: ompd.v1.Facts.history:type_name -> ompd.v1.History
-	59,  // 50: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
-	31,  // 51: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
-	17,  // 52: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
-	3,   // 53: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
-	3,   // 54: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
-	33,  // 55: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
-	34,  // 56: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
-	35,  // 57: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
-	36,  // 58: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
-	3,   // 59: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
-	3,   // 60: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
-	3,   // 61: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
-	3,   // 62: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
-	3,   // 63: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
-	38,  // 64: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
-	39,  // 65: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
-	3,   // 66: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
-	3,   // 67: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
-	3,   // 68: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
-	3,   // 69: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
-	43,  // 70: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
-	44,  // 71: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
-	45,  // 72: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
-	3,   // 73: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
-	50,  // 74: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
-	52,  // 75: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
-	3,   // 76: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
-	49,  // 77: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
-	3,   // 78: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
-	51,  // 79: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
-	53,  // 80: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
-	53,  // 81: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
-	53,  // 82: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
-	3,   // 83: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
-	55,  // 84: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
-	58,  // 85: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
-	56,  // 86: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
-	57,  // 87: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
-	3,   // 88: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
-	3,   // 89: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
-	3,   // 90: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
-	3,   // 91: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
-	3,   // 92: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
-	61,  // 93: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
-	61,  // 94: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
-	3,   // 95: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
-	63,  // 96: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
-	65,  // 97: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
-	66,  // 98: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
-	67,  // 99: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
-	68,  // 100: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
-	64,  // 101: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
-	61,  // 102: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
-	61,  // 103: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
-	3,   // 104: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
-	3,   // 105: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
-	3,   // 106: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
-	3,   // 107: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
-	69,  // 108: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
-	70,  // 109: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
-	3,   // 110: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
-	71,  // 111: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
-	71,  // 112: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
-	73,  // 113: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
-	75,  // 114: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
-	0,   // 115: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
-	77,  // 116: ompd.v1.Look.change:type_name -> ompd.v1.Change
-	77,  // 117: ompd.v1.Look.result:type_name -> ompd.v1.Change
-	78,  // 118: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
-	79,  // 119: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
-	79,  // 120: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
-	80,  // 121: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
-	3,   // 122: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
-	84,  // 123: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
-	63,  // 124: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
-	3,   // 125: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
-	3,   // 126: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
-	127, // [127:127] is the sub-list for method output_type
-	127, // [127:127] is the sub-list for method input_type
-	127, // [127:127] is the sub-list for extension type_name
-	127, // [127:127] is the sub-list for extension extendee
-	0,   // [0:127] is the sub-list for field type_name
+	16,  // 0: ompd.v1.Picture.target:type_name -> ompd.v1.Target
+	28,  // 1: ompd.v1.Picture.runtimes:type_name -> ompd.v1.Runtime
+	29,  // 2: ompd.v1.Picture.threads:type_name -> ompd.v1.Thread
+	35,  // 3: ompd.v1.Picture.regions:type_name -> ompd.v1.Region
+	37,  // 4: ompd.v1.Picture.tasks:type_name -> ompd.v1.Task
+	38,  // 5: ompd.v1.Picture.icvs:type_name -> ompd.v1.Icv
+	39,  // 6: ompd.v1.Picture.control_vars:type_name -> ompd.v1.ControlVar
+	40,  // 7: ompd.v1.Picture.stacks:type_name -> ompd.v1.MergedStack
+	41,  // 8: ompd.v1.Picture.layout:type_name -> ompd.v1.LayoutEntry
+	43,  // 9: ompd.v1.Picture.checks:type_name -> ompd.v1.Check
+	23,  // 10: ompd.v1.Picture.verdicts:type_name -> ompd.v1.Verdict
+	44,  // 11: ompd.v1.Picture.facts:type_name -> ompd.v1.Facts
+	0,   // 12: ompd.v1.Target.kind:type_name -> ompd.v1.TargetKind
+	17,  // 13: ompd.v1.Target.place:type_name -> ompd.v1.Place
+	18,  // 14: ompd.v1.Target.frames:type_name -> ompd.v1.Frame
+	19,  // 15: ompd.v1.Target.pause:type_name -> ompd.v1.Pause
+	22,  // 16: ompd.v1.Target.rank:type_name -> ompd.v1.Rank
+	1,   // 17: ompd.v1.Place.role:type_name -> ompd.v1.Role
+	2,   // 18: ompd.v1.Place.state:type_name -> ompd.v1.StateName
+	3,   // 19: ompd.v1.Frame.kind:type_name -> ompd.v1.FrameKind
+	20,  // 20: ompd.v1.Pause.standstill:type_name -> ompd.v1.Standstill
+	21,  // 21: ompd.v1.Standstill.spinning:type_name -> ompd.v1.Spin
+	4,   // 22: ompd.v1.Verdict.kind:type_name -> ompd.v1.VerdictKind
+	5,   // 23: ompd.v1.Verdict.certainty:type_name -> ompd.v1.Certainty
+	6,   // 24: ompd.v1.Verdict.severity:type_name -> ompd.v1.Severity
+	24,  // 25: ompd.v1.Verdict.cycle:type_name -> ompd.v1.CycleStep
+	27,  // 26: ompd.v1.Verdict.missing:type_name -> ompd.v1.MissingThread
+	25,  // 27: ompd.v1.CycleStep.waits_for:type_name -> ompd.v1.WaitTarget
+	18,  // 28: ompd.v1.CycleStep.held_at:type_name -> ompd.v1.Frame
+	18,  // 29: ompd.v1.CycleStep.frames:type_name -> ompd.v1.Frame
+	26,  // 30: ompd.v1.CycleStep.place:type_name -> ompd.v1.ThreadSpot
+	7,   // 31: ompd.v1.WaitTarget.kind:type_name -> ompd.v1.WaitKind
+	2,   // 32: ompd.v1.MissingThread.state:type_name -> ompd.v1.StateName
+	18,  // 33: ompd.v1.MissingThread.frame:type_name -> ompd.v1.Frame
+	1,   // 34: ompd.v1.Thread.role:type_name -> ompd.v1.Role
+	30,  // 35: ompd.v1.Thread.levels:type_name -> ompd.v1.LevelInfo
+	31,  // 36: ompd.v1.Thread.state:type_name -> ompd.v1.State
+	7,   // 37: ompd.v1.Thread.wait_kind:type_name -> ompd.v1.WaitKind
+	18,  // 38: ompd.v1.Thread.stack:type_name -> ompd.v1.Frame
+	18,  // 39: ompd.v1.Thread.user_stack:type_name -> ompd.v1.Frame
+	34,  // 40: ompd.v1.Thread.loop:type_name -> ompd.v1.Loop
+	33,  // 41: ompd.v1.Thread.mpi:type_name -> ompd.v1.MPICall
+	32,  // 42: ompd.v1.Thread.sleep:type_name -> ompd.v1.Sleep
+	2,   // 43: ompd.v1.State.name:type_name -> ompd.v1.StateName
+	8,   // 44: ompd.v1.State.source:type_name -> ompd.v1.StateSource
+	2,   // 45: ompd.v1.State.standard:type_name -> ompd.v1.StateName
+	2,   // 46: ompd.v1.State.recorded:type_name -> ompd.v1.StateName
+	36,  // 47: ompd.v1.Region.function:type_name -> ompd.v1.Code
+	9,   // 48: ompd.v1.Task.kind:type_name -> ompd.v1.TaskKind
+	10,  // 49: ompd.v1.Task.state:type_name -> ompd.v1.TaskState
+	36,  // 50: ompd.v1.Task.function:type_name -> ompd.v1.Code
+	18,  // 51: ompd.v1.MergedStack.frames:type_name -> ompd.v1.Frame
+	42,  // 52: ompd.v1.LayoutEntry.claims:type_name -> ompd.v1.Claim
+	11,  // 53: ompd.v1.Check.status:type_name -> ompd.v1.CheckStatus
+	45,  // 54: ompd.v1.Facts.waits:type_name -> ompd.v1.Wait
+	47,  // 55: ompd.v1.Facts.locks:type_name -> ompd.v1.Lock
+	52,  // 56: ompd.v1.Facts.barriers:type_name -> ompd.v1.Barrier
+	49,  // 57: ompd.v1.Facts.wakers:type_name -> ompd.v1.Candidates
+	49,  // 58: ompd.v1.Facts.fulfillers:type_name -> ompd.v1.Candidates
+	55,  // 59: ompd.v1.Facts.lost_threads:type_name -> ompd.v1.LostThreads
+	56,  // 60: ompd.v1.Facts.forks:type_name -> ompd.v1.Fork
+	57,  // 61: ompd.v1.Facts.processors:type_name -> ompd.v1.Processors
+	61,  // 62: ompd.v1.Facts.settings:type_name -> ompd.v1.Setting
+	62,  // 63: ompd.v1.Facts.environment:type_name -> ompd.v1.Variable
+	63,  // 64: ompd.v1.Facts.fault:type_name -> ompd.v1.Fault
+	69,  // 65: ompd.v1.Facts.abort:type_name -> ompd.v1.Abort
+	75,  // 66: ompd.v1.Facts.recorded:type_name -> ompd.v1.Recorded
+	77,  // 67: ompd.v1.Facts.history:type_name -> ompd.v1.History
+	74,  // 68: ompd.v1.Facts.heap:type_name -> ompd.v1.BrokenHeap
+	7,   // 69: ompd.v1.Wait.kind:type_name -> ompd.v1.WaitKind
+	46,  // 70: ompd.v1.Wait.awaited:type_name -> ompd.v1.Awaited
+	32,  // 71: ompd.v1.Wait.sleep:type_name -> ompd.v1.Sleep
+	18,  // 72: ompd.v1.Awaited.loop:type_name -> ompd.v1.Frame
+	18,  // 73: ompd.v1.Awaited.interrupted:type_name -> ompd.v1.Frame
+	48,  // 74: ompd.v1.Lock.holders:type_name -> ompd.v1.Holder
+	49,  // 75: ompd.v1.Lock.may_release:type_name -> ompd.v1.Candidates
+	50,  // 76: ompd.v1.Lock.leaks:type_name -> ompd.v1.Leak
+	51,  // 77: ompd.v1.Lock.releases:type_name -> ompd.v1.Release
+	18,  // 78: ompd.v1.Lock.owner_at:type_name -> ompd.v1.Frame
+	5,   // 79: ompd.v1.Holder.certainty:type_name -> ompd.v1.Certainty
+	18,  // 80: ompd.v1.Holder.acquired_at:type_name -> ompd.v1.Frame
+	18,  // 81: ompd.v1.Holder.suspended_at:type_name -> ompd.v1.Frame
+	18,  // 82: ompd.v1.Leak.frame:type_name -> ompd.v1.Frame
+	5,   // 83: ompd.v1.Release.certainty:type_name -> ompd.v1.Certainty
+	18,  // 84: ompd.v1.Release.frame:type_name -> ompd.v1.Frame
+	53,  // 85: ompd.v1.Barrier.misplaced:type_name -> ompd.v1.Misplaced
+	54,  // 86: ompd.v1.Misplaced.construct:type_name -> ompd.v1.Construct
+	18,  // 87: ompd.v1.Misplaced.frame:type_name -> ompd.v1.Frame
+	18,  // 88: ompd.v1.Construct.frame:type_name -> ompd.v1.Frame
+	18,  // 89: ompd.v1.Construct.call:type_name -> ompd.v1.Frame
+	18,  // 90: ompd.v1.Fork.frame:type_name -> ompd.v1.Frame
+	58,  // 91: ompd.v1.Processors.masks:type_name -> ompd.v1.Mask
+	59,  // 92: ompd.v1.Processors.quota:type_name -> ompd.v1.Quota
+	60,  // 93: ompd.v1.Processors.cpuset:type_name -> ompd.v1.Cpuset
+	12,  // 94: ompd.v1.Variable.state:type_name -> ompd.v1.VariableState
+	13,  // 95: ompd.v1.Variable.purpose:type_name -> ompd.v1.VariablePurpose
+	18,  // 96: ompd.v1.Fault.frame:type_name -> ompd.v1.Frame
+	65,  // 97: ompd.v1.Fault.stack:type_name -> ompd.v1.FaultStack
+	67,  // 98: ompd.v1.Fault.memory:type_name -> ompd.v1.Nearby
+	18,  // 99: ompd.v1.Fault.caller:type_name -> ompd.v1.Frame
+	64,  // 100: ompd.v1.Fault.callee:type_name -> ompd.v1.Callee
+	18,  // 101: ompd.v1.FaultStack.repeated:type_name -> ompd.v1.Frame
+	66,  // 102: ompd.v1.FaultStack.largest:type_name -> ompd.v1.Local
+	68,  // 103: ompd.v1.Nearby.mapping:type_name -> ompd.v1.MemoryMapping
+	68,  // 104: ompd.v1.Nearby.below:type_name -> ompd.v1.MemoryMapping
+	68,  // 105: ompd.v1.Nearby.above:type_name -> ompd.v1.MemoryMapping
+	18,  // 106: ompd.v1.Abort.caller:type_name -> ompd.v1.Frame
+	70,  // 107: ompd.v1.Abort.exception:type_name -> ompd.v1.Exception
+	73,  // 108: ompd.v1.Abort.handler:type_name -> ompd.v1.SignalHandler
+	71,  // 109: ompd.v1.Exception.thrown:type_name -> ompd.v1.Thrown
+	72,  // 110: ompd.v1.Exception.boundary:type_name -> ompd.v1.Boundary
+	18,  // 111: ompd.v1.Thrown.frame:type_name -> ompd.v1.Frame
+	18,  // 112: ompd.v1.Thrown.candidates:type_name -> ompd.v1.Frame
+	18,  // 113: ompd.v1.Thrown.unwound:type_name -> ompd.v1.Frame
+	18,  // 114: ompd.v1.Boundary.frame:type_name -> ompd.v1.Frame
+	18,  // 115: ompd.v1.SignalHandler.interrupted:type_name -> ompd.v1.Frame
+	2,   // 116: ompd.v1.Recorded.state:type_name -> ompd.v1.StateName
+	76,  // 117: ompd.v1.Recorded.last:type_name -> ompd.v1.PastEvent
+	76,  // 118: ompd.v1.Recorded.held:type_name -> ompd.v1.PastEvent
+	18,  // 119: ompd.v1.PastEvent.frame:type_name -> ompd.v1.Frame
+	78,  // 120: ompd.v1.History.lock_orders:type_name -> ompd.v1.LockOrder
+	80,  // 121: ompd.v1.History.imbalances:type_name -> ompd.v1.Imbalance
+	81,  // 122: ompd.v1.History.contentions:type_name -> ompd.v1.Contention
+	82,  // 123: ompd.v1.History.task_grains:type_name -> ompd.v1.TaskGrain
+	83,  // 124: ompd.v1.History.timeline:type_name -> ompd.v1.Timeline
+	79,  // 125: ompd.v1.LockOrder.steps:type_name -> ompd.v1.LockStep
+	76,  // 126: ompd.v1.LockStep.first:type_name -> ompd.v1.PastEvent
+	76,  // 127: ompd.v1.LockStep.second:type_name -> ompd.v1.PastEvent
+	18,  // 128: ompd.v1.Imbalance.frame:type_name -> ompd.v1.Frame
+	18,  // 129: ompd.v1.Contention.frame:type_name -> ompd.v1.Frame
+	18,  // 130: ompd.v1.Contention.holder:type_name -> ompd.v1.Frame
+	18,  // 131: ompd.v1.TaskGrain.frame:type_name -> ompd.v1.Frame
+	84,  // 132: ompd.v1.Timeline.activities:type_name -> ompd.v1.Activity
+	85,  // 133: ompd.v1.Timeline.rows:type_name -> ompd.v1.TimelineRow
+	14,  // 134: ompd.v1.Activity.kind:type_name -> ompd.v1.ActivityKind
+	18,  // 135: ompd.v1.Activity.frame:type_name -> ompd.v1.Frame
+	86,  // 136: ompd.v1.TimelineRow.spans:type_name -> ompd.v1.TimelineSpan
+	86,  // 137: ompd.v1.TimelineRow.held:type_name -> ompd.v1.TimelineSpan
+	88,  // 138: ompd.v1.Breakpoint.entries:type_name -> ompd.v1.BodyEntry
+	90,  // 139: ompd.v1.Process.runtimes:type_name -> ompd.v1.ProcessCode
+	15,  // 140: ompd.v1.Look.picture:type_name -> ompd.v1.Picture
+	92,  // 141: ompd.v1.Look.change:type_name -> ompd.v1.Change
+	92,  // 142: ompd.v1.Look.result:type_name -> ompd.v1.Change
+	93,  // 143: ompd.v1.Change.threads:type_name -> ompd.v1.ThreadChange
+	94,  // 144: ompd.v1.Change.regions:type_name -> ompd.v1.Turnover
+	94,  // 145: ompd.v1.Change.tasks:type_name -> ompd.v1.Turnover
+	95,  // 146: ompd.v1.Change.recorded:type_name -> ompd.v1.RecordedChange
+	18,  // 147: ompd.v1.Event.frame:type_name -> ompd.v1.Frame
+	99,  // 148: ompd.v1.Statistics.rows:type_name -> ompd.v1.Statistic
+	78,  // 149: ompd.v1.Statistics.lock_orders:type_name -> ompd.v1.LockOrder
+	18,  // 150: ompd.v1.Statistic.frame:type_name -> ompd.v1.Frame
+	18,  // 151: ompd.v1.Statistic.holder:type_name -> ompd.v1.Frame
+	152, // [152:152] is the sub-list for method output_type
+	152, // [152:152] is the sub-list for method input_type
+	152, // [152:152] is the sub-list for extension type_name
+	152, // [152:152] is the sub-list for extension extendee
+	0,   // [0:152] is the sub-list for field type_name
 }
 
 func init() { file_ompd_v1_picture_proto_init() }
@@ -9481,13 +10819,14 @@ func file_ompd_v1_picture_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ompd_v1_picture_proto_rawDesc), len(file_ompd_v1_picture_proto_rawDesc)),
-			NumEnums:      0,
+			NumEnums:      15,
 			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_ompd_v1_picture_proto_goTypes,
 		DependencyIndexes: file_ompd_v1_picture_proto_depIdxs,
+		EnumInfos:         file_ompd_v1_picture_proto_enumTypes,
 		MessageInfos:      file_ompd_v1_picture_proto_msgTypes,
 	}.Build()
 	File_ompd_v1_picture_proto = out.File

@@ -187,7 +187,7 @@ func (x *index) doing(lwp int) string {
 	case ok && w.Kind == picture.WaitBarrier:
 		return "at another barrier, "
 	case ok:
-		return "waiting for " + describe(x.target(w)) + " "
+		return "waiting for " + phrase.Awaited(x.target(w)) + " "
 	}
 	return ""
 }

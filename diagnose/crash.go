@@ -106,7 +106,7 @@ func (d *drawer) holdsUp(v *picture.Verdict) {
 		}
 		v.Waiting = append(v.Waiting, lwp)
 		v.Evidence = append(v.Evidence, fmt.Sprintf("it holds %s, which %s waits for: %s",
-			describe(d.target(d.waits[lwp])), d.who(lwp), how.evidence))
+			phrase.Awaited(d.target(d.waits[lwp])), d.who(lwp), how.evidence))
 	}
 	if len(v.Waiting) > 0 {
 		v.Explanation = strings.TrimSpace(v.Explanation + " It died while it held a lock; the threads that wait " +

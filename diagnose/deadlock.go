@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,7 +102,7 @@ func (d *drawer) deadlock(path []hop) picture.Verdict {
 		v.Cycle = append(v.Cycle, step)
 		v.Threads = append(v.Threads, step.Thread)
 		v.Evidence = append(v.Evidence, fmt.Sprintf("LWP %d waits for %s: LWP %d: %s", step.Thread,
-			describe(step.WaitsFor), step.HeldBy, step.HeldEvidence))
+			phrase.Awaited(step.WaitsFor), step.HeldBy, step.HeldEvidence))
 		i = j
 	}
 	d.addBlocked(&v)
@@ -127,7 +126,7 @@ func tellLeft(d *drawer, v *picture.Verdict) {
 		if l == nil || l.Owner == 0 || leftAt(l) == "" {
 			continue
 		}
-		v.Explanation += goesOn(l, describe(s.WaitsFor))
+		v.Explanation += goesOn(l, phrase.Awaited(s.WaitsFor))
 		const release = "release it on every path out of the code that acquires it"
 		if v.Kind == picture.VerdictSelfDeadlock {
 			v.Fix = release
@@ -176,68 +175,6 @@ func (x *index) target(w *picture.Wait) picture.WaitTarget {
 	return t
 }
 
-// describe names what is waited for: "lock journal", "critical section ledger",
-// "the barrier".
-func describe(t picture.WaitTarget) string {
-	name := t.Name
-	if name == "" && t.Address != nil {
-		name = "at " + t.Address.String()
-	}
-	switch t.Kind {
-	case picture.WaitBarrier:
-		return "the other threads at a barrier"
-	case picture.WaitTaskwait:
-		return "its child tasks in a taskwait"
-	case picture.WaitTaskgroup:
-		return "the tasks of a taskgroup"
-	case picture.WaitOrdered:
-		if strings.HasPrefix(t.Name, "iteration ") {
-			return t.Name + " of a loop with dependences"
-		}
-		return "its turn in an ordered loop"
-	case picture.WaitAtomic:
-		return "the lock of atomic constructs"
-	case picture.WaitCondition:
-		return "condition variable " + name
-	case picture.WaitSemaphore:
-		return "semaphore " + name
-	case picture.WaitThreads:
-		return "pthread barrier " + name
-	case picture.WaitFutex:
-		return "the word " + name
-	case picture.WaitFlag:
-		return flagName(t) + " to change"
-	case picture.WaitNothing:
-		return "nothing, in a loop that has no way out"
-	case picture.WaitCall:
-		return "the end of system call " + t.Name
-	case picture.WaitSleep:
-		return "time to pass in " + t.Name
-	case picture.WaitStatic:
-		return "the initialization of static " + name
-	case picture.WaitOnce:
-		return "the function of once flag " + name
-	case picture.WaitMPI:
-		return "other processes in " + t.Name
-	case picture.WaitJoin:
-		return "the " + cmp.Or(t.Name, "end of a thread")
-	case picture.WaitNestLock:
-		return "nestable lock " + name
-	case picture.WaitReadWrite:
-		return "read-write lock " + name
-	case picture.WaitLock:
-		if t.Name == "" && t.Address == nil {
-			return "a lock"
-		}
-	case picture.WaitCritical:
-		if t.Name == "" && t.Address == nil {
-			return "a critical section"
-		}
-		return "critical section " + name
-	}
-	return cmp.Or(strings.TrimSpace(string(t.Kind)+" "+name), "something")
-}
-
 // addBlocked adds the threads that wait for those of the verdict and can never proceed
 // either.
 func (d *drawer) addBlocked(v *picture.Verdict) {
@@ -271,10 +208,10 @@ func (d *drawer) stepText(s picture.CycleStep) string {
 		}
 		how += releaseIn(s.HeldAt)
 	}
-	if s.WaitsFor.Kind == picture.WaitStatic || s.WaitsFor.Kind == picture.WaitOnce {
+	if s.WaitsFor.Kind.Traits().Executes {
 		how = d.who(s.HeldBy) + " is in"
 	}
-	return fmt.Sprintf("%s waits for %s, which %s", d.who(s.Thread), describe(s.WaitsFor), how)
+	return fmt.Sprintf("%s waits for %s, which %s", d.who(s.Thread), phrase.Awaited(s.WaitsFor), how)
 }
 
 // few writes the first steps of a cycle, and how many more there are.
@@ -286,10 +223,6 @@ func few(cycle []picture.CycleStep, text func(picture.CycleStep) string) string 
 	return phrase.Clauses(parts, maxNamed, len(cycle))
 }
 
-// initializeFix says what to change where threads wait for static variables.
-const initializeFix = "initialize the static variable before any parallel region (call its function once, " +
-	"early), and let its initializer neither wait for other threads nor use functions that need the variable"
-
 // locksFix is the fix where all wait for locks.
 const locksFix = "acquire these locks in the same order everywhere, or hold only one of them at a time"
 
@@ -300,10 +233,8 @@ const interpreterFix = "release Python's interpreter lock before the code that w
 
 // tellDeadlock writes the summary, the explanation and the fix.
 func (d *drawer) tellDeadlock(v *picture.Verdict) {
-	locks, barrier, condition, static, once, interpreter := 0, false, false, false, false, false
+	locks, barrier, condition, interpreter := 0, false, false, false
 	for _, s := range v.Cycle {
-		static = static || s.WaitsFor.Kind == picture.WaitStatic
-		once = once || s.WaitsFor.Kind == picture.WaitOnce
 		if s.WaitsFor.Kind.Exclusive() {
 			locks++
 		}
@@ -316,14 +247,10 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 	if n := len(v.Waiting); n > 0 {
 		v.Explanation += fmt.Sprintf(" %d more wait behind them.", n)
 	}
+	special := cycleFix(v.Cycle)
 	switch {
-	case slices.ContainsFunc(v.Cycle, func(s picture.CycleStep) bool { return s.WaitsFor.Kind == picture.WaitOrdered }):
-		v.Fix = "release all locks before waiting for the turn in an ordered loop: the thread whose turn it is may " +
-			"need them"
-	case static:
-		v.Fix = initializeFix
-	case once:
-		v.Fix = onceTeamFix
+	case special != "":
+		v.Fix = special
 	case interpreter:
 		v.Fix = interpreterFix
 	case locks == len(v.Cycle):
@@ -337,4 +264,15 @@ func (d *drawer) tellDeadlock(v *picture.Verdict) {
 	default:
 		v.Fix = "hold no lock while waiting for tasks or threads that need the same lock"
 	}
+}
+
+// cycleFix returns the fix of the first kind of wait in the table that is part of a cycle and has one.
+func cycleFix(cycle []picture.CycleStep) string {
+	for _, row := range picture.WaitKinds() {
+		isKind := func(s picture.CycleStep) bool { return s.WaitsFor.Kind == row.Kind }
+		if row.CycleFix != "" && slices.ContainsFunc(cycle, isKind) {
+			return row.CycleFix
+		}
+	}
+	return ""
 }

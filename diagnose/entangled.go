@@ -25,7 +25,7 @@ func (o *orphan) entangled(d *drawer) (threads []int, evidence []string, ok bool
 		}
 		h := l.Holders[n]
 		threads = append(threads, h.Thread)
-		evidence = append(evidence, fmt.Sprintf("%s: LWP %d: %s", describe(o.targets[i]), h.Thread, h.Evidence))
+		evidence = append(evidence, fmt.Sprintf("%s: LWP %d: %s", phrase.Awaited(o.targets[i]), h.Thread, h.Evidence))
 	}
 	slices.Sort(threads)
 	return slices.Compact(threads), evidence[:min(len(evidence), maxNamed)], true
@@ -35,7 +35,7 @@ func (o *orphan) entangled(d *drawer) (threads []int, evidence []string, ok bool
 func (o *orphan) entanglement(d *drawer, threads []int, evidence []string) picture.Verdict {
 	var waits []string
 	for _, lwp := range threads[:min(len(threads), maxNamed)] {
-		waits = append(waits, fmt.Sprintf("%s waits for %s", d.who(lwp), describe(d.target(d.waits[lwp]))))
+		waits = append(waits, fmt.Sprintf("%s waits for %s", d.who(lwp), phrase.Awaited(d.target(d.waits[lwp]))))
 	}
 	o.threads = threads
 	v := o.verdict(d, picture.Likely)

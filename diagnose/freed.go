@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -18,7 +19,7 @@ func freedLocks(d *drawer) []picture.Verdict {
 			continue
 		}
 		seen[address(w)] = true
-		what := describe(d.target(w))
+		what := phrase.Awaited(d.target(w))
 		v := picture.Verdict{
 			Kind: picture.VerdictLockFreed, Severity: picture.SeverityHang, Certainty: picture.Likely,
 			Threads:  slices.Clone(d.sameTarget(w)),

@@ -129,7 +129,7 @@ func (d *drawer) helperName(n node) string {
 
 // tellHandedOver makes the information on one lock.
 func (d *drawer) tellHandedOver(w *picture.Wait, l *picture.Lock) picture.Verdict {
-	what, lwps := describe(d.target(w)), d.sameTarget(w)
+	what, lwps := phrase.Awaited(d.target(w)), d.sameTarget(w)
 	v := picture.Verdict{
 		Kind: picture.VerdictLockHandedOver, Severity: picture.SeverityInfo, Certainty: picture.Likely,
 		Threads: slices.Clone(lwps),

@@ -67,22 +67,21 @@ func (b *builder) threadNeeds(lwp int, x *needs) {
 	if w == nil || b.takesTask(w) {
 		return
 	}
-	switch w.Kind {
-	case picture.WaitBarrier:
+	switch w.Kind.Traits().Need {
+	case picture.NeedTeam:
 		b.barrierNeeds(w, x)
-	case picture.WaitTaskwait:
+	case picture.NeedChildren:
 		b.taskwaitNeeds(w, x)
-	case picture.WaitTaskgroup:
+	case picture.NeedGroup:
 		if w.Awaited != nil {
 			x.add(tasksBundle(w.Awaited.Tasks))
 		}
 		b.unlistedNeeds(w, x)
-	case picture.WaitCondition:
+	case picture.NeedSignal:
 		b.conditionNeeds(w, x)
-	case picture.WaitSemaphore, picture.WaitFutex, picture.WaitMPI, picture.WaitFlag, picture.WaitCall,
-		picture.WaitThreads, picture.WaitNothing, picture.WaitSleep: // see neverWoken, spinning and blockedOutside
-	case picture.WaitJoin:
+	case picture.NeedThread:
 		x.one(edge{to: node{lwp: w.WaitOn}, certainty: picture.Certain, evidence: w.Evidence})
+	case picture.NeedWrite, picture.NeedOther: // see neverWoken, spinning and blockedOutside
 	default:
 		if len(awaited(w)) > 0 {
 			b.doacrossNeeds(w, x)

@@ -125,24 +125,10 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 		!slices.ContainsFunc(c.Threads, func(lwp int) bool { return !cannot(lwp) })
 }
 
-// wakeWords say how one is woken, and how not to miss it.
-var wakeWords = map[picture.WaitKind][2]string{
-	picture.WaitCondition: {
-		"a call that signals a condition variable",
-		"hold the mutex to change what the condition is about, and signal or broadcast after it; test the " +
-			"condition, in a loop, before each wait: a signal for which nobody waits is lost",
-	},
-	picture.WaitSemaphore: {
-		"a call that posts a semaphore", "post the semaphore once for each time that it is waited for, on every path",
-	},
-	picture.WaitThreads: {"", "initialize the barrier for as many threads as come to it: a team may have fewer than " +
-		"were requested, and every one of them must reach it"},
-	picture.WaitFutex: {"", "change the word before waking those who sleep on it, and wake all of them"},
-}
-
 // tellNeverWoken makes the verdict on threads that wait for the same.
 func (d *drawer) tellNeverWoken(w *picture.Wait, lwps []int) picture.Verdict {
-	what, words := describe(d.target(w)), wakeWords[w.Kind]
+	row := w.Kind.Traits()
+	what, words := phrase.Awaited(d.target(w)), [2]string{row.WakeCall, row.WakeFix}
 	if s := sleeperOf(d.frames(w.Thread)); s != nil && w.Kind == picture.WaitFutex {
 		what, words = s.what+" ("+what+")", [2]string{"", s.fix}
 	}
@@ -206,7 +192,7 @@ func waitsOf(d *drawer, lwps []int) string {
 	for _, lwp := range lwps[:min(len(lwps), maxNamed)] {
 		text := d.who(lwp)
 		if w := d.waits[lwp]; w != nil {
-			text += " waits for " + describe(d.target(w))
+			text += " waits for " + phrase.Awaited(d.target(w))
 		}
 		all = append(all, text)
 	}

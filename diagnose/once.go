@@ -6,14 +6,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
-// onceFix and onceTeamFix say what to change where threads wait for a function that is executed once.
-const (
-	onceFix = "a function that is executed once must not come to a call for the same flag again: let it call what " +
-		"it needs directly, or make a function of that part which both use"
-	onceTeamFix = "let a function that is executed once wait for no other thread, at a barrier or for a lock: make " +
-		"the call before the parallel region, and with no lock that the function needs"
-)
-
 // tellOnce says of a thread that is in a function which is executed once that it waits for the end of that.
 func tellOnce(d *drawer, v *picture.Verdict, what string) {
 	step := &v.Cycle[0]

@@ -217,7 +217,7 @@ func unwoken(d *drawer) (meeting, all []node) {
 func (o *orphan) ownerGone(d *drawer) picture.Verdict {
 	v := o.verdict(d, picture.Certain)
 	v.Explanation = fmt.Sprintf("The thread that acquired %s ended without releasing it, and no other thread can.",
-		describe(o.targets[0]))
+		phrase.Awaited(o.targets[0]))
 	v.Evidence = []string{o.locks[0].Evidence}
 	if o.waits[0].Kind != picture.WaitMutex {
 		v.Evidence = append(v.Evidence, "the runtime has no thread with that number")
@@ -229,7 +229,7 @@ func (o *orphan) ownerGone(d *drawer) picture.Verdict {
 func (o *orphan) leftBehind(d *drawer) picture.Verdict {
 	v := o.verdict(d, d.certaintyOf(o.threads))
 	v.Explanation = fmt.Sprintf("Some thread acquired %s earlier, and left the code that acquires it without "+
-		"releasing it%s.", describe(o.targets[0]), leftAt(o.locks[0]))
+		"releasing it%s.", phrase.Awaited(o.targets[0]), leftAt(o.locks[0]))
 	if n := len(o.targets); n > 1 {
 		v.Explanation = fmt.Sprintf("Threads acquired these %d earlier, and left the code that acquires them "+
 			"without releasing them%s.", n, leftAt(o.locks[0]))
@@ -268,15 +268,15 @@ func (o *orphan) tellOthers(d *drawer, v *picture.Verdict, others []int) {
 	for _, lwp := range others[:min(len(others), maxNamed)] {
 		text := d.who(lwp)
 		if w := d.waits[lwp]; w != nil {
-			text += ", which waits for " + describe(d.target(w))
+			text += ", which waits for " + phrase.Awaited(d.target(w))
 		}
 		who = append(who, text)
 	}
 	v.Explanation = fmt.Sprintf("By the code of all threads, only these may still release %s, and none of them can "+
-		"proceed before that: %s.", describe(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
+		"proceed before that: %s.", phrase.Awaited(o.targets[0]), phrase.Clauses(who, maxNamed, len(others)))
 	v.Fix = "acquire locks in the same order everywhere, hold none while waiting for others, and release each on " +
 		"every path out of the code that acquires it"
-	if goes := goesOn(o.locks[0], describe(o.targets[0])); goes != "" {
+	if goes := goesOn(o.locks[0], phrase.Awaited(o.targets[0])); goes != "" {
 		v.Explanation = strings.TrimSpace(goes) + " " + v.Explanation
 		v.Fix = "release the lock on every path out of the code that acquires it; also acquire locks in the same " +
 			"order everywhere, and hold none while waiting for others"
@@ -292,7 +292,7 @@ func mayHold(l *picture.Lock, lwps []int) bool {
 func (o *orphan) verdict(d *drawer, c picture.Certainty) picture.Verdict {
 	v := picture.Verdict{
 		Kind: picture.VerdictLockOrphaned, Severity: picture.SeverityHang, Certainty: c, Threads: o.threads,
-		Summary: fmt.Sprintf("%s for %s, which nobody will release", d.wait(o.threads), describe(o.targets[0])),
+		Summary: fmt.Sprintf("%s for %s, which nobody will release", d.wait(o.threads), phrase.Awaited(o.targets[0])),
 		Fix:     "release the lock on every path out of the code that acquires it, also before a thread ends",
 	}
 	if len(o.targets) > 1 {
@@ -315,7 +315,7 @@ func (o *orphan) verdict(d *drawer, c picture.Certainty) picture.Verdict {
 func several(targets []picture.WaitTarget) string {
 	var names []string
 	for _, t := range targets[:min(len(targets), maxNamed)] {
-		names = append(names, describe(t))
+		names = append(names, phrase.Awaited(t))
 	}
 	return phrase.Some(names, maxNamed, len(targets))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -40,7 +41,7 @@ func tellOutside(d *drawer, w *picture.Wait, behind []int) picture.Verdict {
 	if len(behind) == 1 {
 		waits = d.who(behind[0]) + " waits for it"
 	}
-	v.Summary = fmt.Sprintf("%s waits%s for %s, and %s", d.who(w.Thread), at, describe(d.target(w)), waits)
+	v.Summary = fmt.Sprintf("%s waits%s for %s, and %s", d.who(w.Thread), at, phrase.Awaited(d.target(w)), waits)
 	if held := holds(d, w.Thread); len(held) > 0 {
 		v.Summary += "; it holds " + strings.Join(held, " and ")
 	}
@@ -64,7 +65,7 @@ func holds(d *drawer, lwp int) []string {
 		if h == nil && l.Owner != lwp {
 			continue
 		}
-		says := describe(d.target(d.waits[other]))
+		says := phrase.Awaited(d.target(d.waits[other]))
 		if h != nil && h.AcquiredAt != nil {
 			says += ", acquired in " + place(*h.AcquiredAt)
 		} else if h == nil && l.OwnerAt != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -124,7 +125,7 @@ func (d *drawer) shares(lwps []int) bool {
 // activity is what a thread does, in short.
 func (x *index) activity(lwp int) string {
 	if w, ok := x.waits[lwp]; ok {
-		return "spins, waiting for " + describe(x.target(w))
+		return "spins, waiting for " + phrase.Awaited(x.target(w))
 	}
 	return "is in no system call, and ready to run"
 }

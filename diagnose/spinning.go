@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -58,7 +59,7 @@ func tellUnheld(d *drawer, v *picture.Verdict) {
 			continue
 		}
 		v.Explanation += fmt.Sprintf(" Or the cause is %s, which %s for: who holds it is not known, and it may have "+
-			"been left without a release.", describe(d.target(w)), d.wait(d.sameTarget(w)))
+			"been left without a release.", phrase.Awaited(d.target(w)), d.wait(d.sameTarget(w)))
 	}
 }
 

@@ -1,10 +1,12 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -81,7 +83,7 @@ func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 	}
 	v.Cycle = []picture.CycleStep{step}
 	v.Evidence = []string{step.HeldEvidence}
-	what := describe(step.WaitsFor)
+	what := phrase.Awaited(step.WaitsFor)
 	v.Summary = fmt.Sprintf("%s waits for %s, which it holds itself", d.who(lwp), what)
 	v.Explanation = fmt.Sprintf("%s acquired %s, has not released it, and now waits for its release%s, which "+
 		"only this thread could do.", d.who(lwp), what, inPlace(d.index, lwp))
@@ -94,7 +96,7 @@ func selfDeadlock(d *drawer, lwp int) (picture.Verdict, bool) {
 	if w.Kind == picture.WaitOnce {
 		tellOnce(d, &v, what)
 	}
-	v.Fix = againFix(w.Kind)
+	v.Fix = cmp.Or(w.Kind.Traits().AgainFix, picture.WaitLock.Traits().AgainFix)
 	if len(d.sameTarget(w)) > 1 && w.Kind == picture.WaitMutex {
 		v.Fix = "unlock the mutex on every path before it is locked again, and before a parallel region " +
 			"whose threads lock it: a recursive mutex would let this thread go on, not the others that wait"
@@ -124,24 +126,6 @@ func inHandler(v *picture.Verdict, w *picture.Wait, what string) {
 	v.Fix = fmt.Sprintf("a handler must not wait for %s, which the code that it interrupts may have: let it only set "+
 		"a flag (volatile sig_atomic_t) or write to a pipe, and do the work elsewhere, or block the signal "+
 		"(pthread_sigmask) where it is held", what)
-}
-
-// againFix says what to change where a thread acquires what it has.
-func againFix(kind picture.WaitKind) string {
-	switch kind {
-	case picture.WaitCritical:
-		return "a critical section must not be entered again from within: give the inner one another name, or remove it"
-	case picture.WaitStatic:
-		return initializeFix
-	case picture.WaitOnce:
-		return onceFix
-	case picture.WaitReadWrite:
-		return "unlock it before locking it again: it is not recursive"
-	case picture.WaitMutex:
-		return "unlock the mutex before locking it again, or make it recursive (PTHREAD_MUTEX_RECURSIVE)"
-	}
-	return "release the lock before acquiring it again, or make it a nestable lock (omp_nest_lock_t) if the " +
-		"same thread may acquire it twice"
 }
 
 // sharedHolder is what is known of a thread that has a lock, maybe beside others.

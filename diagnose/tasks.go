@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -187,7 +188,7 @@ func (d *drawer) queuedForever(r *ring) picture.Verdict {
 	}
 	for _, lwp := range v.Threads {
 		w := d.waits[lwp]
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s: %s", d.who(lwp), describe(d.target(w)),
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s: %s", d.who(lwp), phrase.Awaited(d.target(w)),
 			d.childrenOf(w)))
 	}
 	v.Summary = fmt.Sprintf("%s for work that depends on a queued task, and may not run it", d.wait(v.Threads))
@@ -209,7 +210,7 @@ func unsignalled(d *drawer, v *picture.Verdict) {
 			"and no thread of its team is free to execute it", d.madeAt(id)))
 	}
 	for _, lwp := range v.Threads {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp), describe(d.target(d.waits[lwp])),
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp), phrase.Awaited(d.target(d.waits[lwp])),
 			inPlace(d.index, lwp)))
 	}
 	v.Summary = d.wait(v.Threads) + " for what a queued task would signal, and no thread is left that could execute it"

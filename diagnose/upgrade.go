@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
@@ -63,7 +64,7 @@ func joinUpgrades(d *drawer, all []picture.Verdict) []picture.Verdict {
 			continue
 		}
 		o.Summary = fmt.Sprintf("%d threads wait for %s for writing, which each of them has for reading itself",
-			len(o.Threads), describe(o.Cycle[0].WaitsFor))
+			len(o.Threads), phrase.Awaited(o.Cycle[0].WaitsFor))
 		o.Waiting = slices.DeleteFunc(o.Waiting, func(lwp int) bool { return slices.Contains(o.Threads, lwp) })
 	}
 	return out

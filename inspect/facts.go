@@ -94,20 +94,18 @@ func (g *gatherer) wait(w *wait) picture.Wait {
 	out := w.Wait
 	out.Address, out.Variable = picture.Address(w.address), picture.Address(w.variable)
 	out.Asleep = g.from.roster.onFutex(w.n) && !w.timed
-	switch w.Kind {
-	case picture.WaitBarrier, picture.WaitCondition, picture.WaitJoin, picture.WaitFutex, picture.WaitMPI,
-		picture.WaitCall, picture.WaitThreads, picture.WaitSleep:
-	case picture.WaitSemaphore, picture.WaitFlag, picture.WaitNothing:
+	switch w.Kind.Traits().Need {
+	case picture.NeedWrite:
 		out.Lock = g.signalled(w)
-	case picture.WaitTaskwait:
+	case picture.NeedChildren:
 		if tasks, only := g.from.waits.dependences(*w); only || len(tasks) > 0 {
 			out.Awaited = &picture.Awaited{Tasks: append([]picture.ID{}, tasks...), OnlyThese: only}
 		}
-	case picture.WaitTaskgroup:
+	case picture.NeedGroup:
 		if tasks, _ := g.from.waits.groupTasks(*w); len(tasks) > 0 {
 			out.Awaited = &picture.Awaited{Tasks: tasks}
 		}
-	default:
+	case picture.NeedHolder:
 		if i, ok := g.lock(w, out.Asleep); ok {
 			out.Lock = g.facts.Locks[i].ID
 		} else if it, ok := g.from.waits.iteration(*w); ok {

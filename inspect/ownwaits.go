@@ -167,33 +167,20 @@ func (nw *nativeWaits) inMPI(n *native) (wait, bool) {
 	return wait{}, false
 }
 
-// ownStates are the names of the states of threads that wait where the specification's states
-// say that they are at work.
-var ownStates = map[picture.WaitKind]picture.StateName{
-	picture.WaitMutex: "wait_mutex", picture.WaitCondition: "wait_condition", picture.WaitSemaphore: "wait_semaphore",
-	picture.WaitJoin: "wait_join", picture.WaitFutex: "wait_futex", picture.WaitThreads: "wait_pthread_barrier",
-	picture.WaitMPI:  "wait_mpi",
-	picture.WaitCall: "wait_call", picture.WaitNothing: "endless_loop",
-	picture.WaitStatic: "wait_static", picture.WaitOnce: "wait_once",
-	picture.WaitFlag: "wait_flag", picture.WaitReadWrite: "wait_rwlock", picture.WaitSleep: picture.StateSleep,
-}
-
-// overheadState is that of a thread in the runtime's code, as in a call that tries to acquire a lock.
-var overheadState = picture.StateName(rtl.StateOverhead.String())
-
 // ownState is the state of a thread that is at work by the specification's words and waits
 // in the C library or in MPI.
 func (l *threadLister) ownState(t *picture.Thread, n *native) {
-	overhead := t.State.Name == overheadState
+	overhead := t.State.Name == picture.StateOverhead
 	if !overhead && !strings.HasPrefix(string(t.State.Name), "work_") {
 		return
 	}
 	w, ok := l.waits.native.nativeWait(n)
-	if !ok || overhead && w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing || ownStates[w.Kind] == "" {
+	row := w.Kind.Traits()
+	if !ok || !row.Own || overhead && w.Kind != picture.WaitFlag && w.Kind != picture.WaitNothing {
 		return
 	}
 	s := *t.State
-	s.Standard, s.Name, s.Evidence = s.Name, ownStates[w.Kind], w.inLibrary()
+	s.Standard, s.Name, s.Evidence = s.Name, row.State, w.inLibrary()
 	t.State = &s
 	t.WaitID, t.WaitKind, t.WaitName, t.WaitOn = picture.Address(w.address), w.Kind, w.Name, w.WaitOn
 	t.Sleep = w.Sleep

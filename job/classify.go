@@ -83,7 +83,7 @@ func (a *Answer) setCall(t *picture.Thread, c ThreadClass) {
 func stateOf(t *picture.Thread) string {
 	switch {
 	case t.MPI != nil:
-		return "wait_mpi"
+		return string(picture.StateMPI)
 	case t.Role == picture.RoleIdle:
 		return string(picture.StateIdle)
 	case t.State == nil:

@@ -14,14 +14,14 @@ func (s *State) Disputed() bool {
 	barrier := func(n StateName) bool { return strings.HasPrefix(string(n), "wait_barrier") }
 	work := func(n StateName) bool { return strings.HasPrefix(string(n), "work_") }
 	switch {
-	case was == "" || is == was, is == StateUndefined, is == "overhead": // nobody says otherwise
+	case was == "" || is == was, is == StateUndefined, is == StateOverhead: // nobody says otherwise
 		return false
 	case barrier(is) && barrier(was), is == StateIdle && barrier(was), work(is) && work(was):
 		return false
-	case is == "wait_ordered" && work(was) && strings.Contains(s.Evidence, "doacross"):
+	case is == StateOrdered && work(was) && strings.Contains(s.Evidence, "doacross"):
 		return false
-	case is == "wait_mutex":
-		return was != "wait_lock" && was != "wait_critical" && was != "wait_atomic" && was != "wait_ordered"
+	case is == StateMutex:
+		return was != StateLock && was != StateCritical && was != StateAtomic && was != StateOrdered
 	}
 	return true
 }

@@ -145,54 +145,6 @@ const (
 // InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
 const InterpreterLock = "of Python's interpreter (GIL)"
 
-// WaitKind is the kind of what a thread waits for.
-type WaitKind string
-
-// Kinds of waits; runtimes name a few more.
-const (
-	WaitLock      WaitKind = "lock"
-	WaitNestLock  WaitKind = "nest_lock"
-	WaitCritical  WaitKind = "critical"
-	WaitBarrier   WaitKind = "barrier"
-	WaitTaskwait  WaitKind = "taskwait"
-	WaitTaskgroup WaitKind = "taskgroup"
-	WaitOrdered   WaitKind = "ordered"
-	WaitAtomic    WaitKind = "atomic"
-	WaitMutex     WaitKind = "mutex"
-	WaitReadWrite WaitKind = "rwlock" // a read-write lock of the C library
-	WaitJoin      WaitKind = "join"
-	WaitCondition WaitKind = "condition"
-	WaitSemaphore WaitKind = "semaphore"
-	WaitThreads   WaitKind = "pthread_barrier" // a barrier of the C library
-	WaitFutex     WaitKind = "futex"           // a word, of which no more is known
-	WaitFlag      WaitKind = "flag"            // a word, that a loop reads until it changes
-	WaitMPI       WaitKind = "mpi"             // a function of MPI
-	WaitCall      WaitKind = "call"            // a system call, that another process or a device ends
-	WaitNothing   WaitKind = "nothing"         // a loop of the program has no way out
-	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
-	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
-	WaitSleep     WaitKind = "sleep"           // that time passes, or a signal comes
-)
-
-// OfLock reports whether the wait is for a lock, or for what is like one: one thread after the other has it.
-func (k WaitKind) OfLock() bool {
-	switch k {
-	case WaitLock, WaitNestLock, WaitCritical, WaitOrdered, WaitAtomic, WaitMutex, WaitReadWrite:
-		return true
-	}
-	return false
-}
-
-// Exclusive reports whether what is waited for is one that a thread has, and others wait for
-// its release: a lock, a mutex, a critical or an atomic section, the initialization of a variable.
-func (k WaitKind) Exclusive() bool {
-	switch k {
-	case WaitLock, WaitNestLock, WaitCritical, WaitMutex, WaitAtomic, WaitStatic, WaitOnce, WaitReadWrite:
-		return true
-	}
-	return false
-}
-
 // Unnamed stands for the name of the critical section that has none.
 const Unnamed = "(unnamed)"
 

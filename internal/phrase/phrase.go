@@ -146,39 +146,32 @@ func CodeName(c *picture.Code) string {
 	return strings.TrimSpace(at + "  " + c.Called())
 }
 
-// waitWords are kinds of waits as people say them.
-var waitWords = map[picture.WaitKind]string{
-	picture.WaitAtomic:    "the lock of atomic constructs",
-	picture.WaitCall:      "the end of system call",
-	picture.WaitCondition: "condition variable",
-	picture.WaitCritical:  "critical section",
-	picture.WaitJoin:      "the",
-	picture.WaitMPI:       "other processes in",
-	picture.WaitNestLock:  "nestable lock",
-	picture.WaitOrdered:   "its turn in the ordered loop",
-	picture.WaitThreads:   "pthread barrier",
-	picture.WaitReadWrite: "read-write lock",
-	picture.WaitStatic:    "the initialization of static",
-	picture.WaitOnce:      "the function of once flag",
-	picture.WaitTaskgroup: "the tasks of a taskgroup",
-	picture.WaitTaskwait:  "its child tasks in a taskwait",
-	picture.WaitSleep:     "time to pass in",
-}
-
-// Target names what is waited for.
-func Target(t picture.WaitTarget) string {
+// Awaited names what is waited for in a sentence: "lock journal", "critical section ledger", "the word at 0x7f…".
+func Awaited(t picture.WaitTarget) string {
 	if t.Kind == picture.WaitOrdered && strings.HasPrefix(t.Name, "iteration ") {
 		return t.Name + " of a loop with dependences"
 	}
-	s, ok := waitWords[t.Kind]
-	if !ok {
-		s = strings.ReplaceAll(string(t.Kind), "_", " ")
+	row, name := t.Kind.Traits(), t.Name
+	if name == "" && t.Address != nil && !row.NameOnly {
+		name = "at " + t.Address.String()
+		if t.Kind == picture.WaitFlag {
+			name = "the word " + name
+		}
 	}
-	if t.Name != "" {
-		s += " " + t.Name
+	switch {
+	case !strings.Contains(row.Phrase, "%s"):
+		return row.Phrase
+	case name == "":
+		return row.Unnamed
 	}
-	if t.Address != nil && t.Kind != picture.WaitJoin {
-		s += " (" + t.Address.String() + ")"
+	return strings.ReplaceAll(row.Phrase, "%s", name)
+}
+
+// Target is Awaited with the address of what has a name.
+func Target(t picture.WaitTarget) string {
+	s := Awaited(t)
+	if t.Address == nil || t.Kind.Traits().NameOnly || strings.Contains(s, "at "+t.Address.String()) {
+		return s
 	}
-	return s
+	return s + " (" + t.Address.String() + ")"
 }

@@ -138,7 +138,7 @@ func doing(t *picture.Thread, w *picture.Wait) string {
 		if _, ok := phrase.InnermostUser(t.UserStack); !ok {
 			s = "is in the program's code"
 		}
-	case t.State.Name == "overhead":
+	case t.State.Name == picture.StateOverhead:
 		s = "is in the runtime"
 	default:
 		s = "is in state " + string(t.State.Name)

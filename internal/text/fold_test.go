@@ -270,7 +270,7 @@ func TestNoVerdict(t *testing.T) {
 		{core, slices.Concat(locks, idle), "not known whether it hangs: all 4 threads wait: for lock table" + later},
 		{core, locks[:1], "not known whether it hangs: its one thread waits: for lock table" + later},
 		{core, waits(2, "wait_lock", picture.WaitLock, ""), "not known whether it hangs: all 2 threads wait: for " +
-			"lock (0x1000)" + later},
+			"lock at 0x1000" + later},
 		{live, slices.Concat(locks[:1], waits(3, "wait_barrier_explicit", picture.WaitBarrier, "")),
 			"not known whether it hangs: all 4 threads wait: 3 at a barrier, 1 for lock table" + next},
 		{live, waits(2, "wait_taskwait", "", ""), "not known whether it hangs: all 2 threads wait: in a taskwait" +

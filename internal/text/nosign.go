@@ -30,7 +30,7 @@ func unsuspicious(ts []picture.Thread) string {
 
 // waitsForHolder reports whether a thread waits for what another one holds.
 func waitsForHolder(t picture.Thread) bool {
-	return t.State != nil && t.State.Name.Waits() && (t.WaitKind.Exclusive() || t.State.Name == "wait_mutex")
+	return t.State != nil && t.State.Name.Waits() && (t.WaitKind.Exclusive() || t.State.Name == picture.StateMutex)
 }
 
 // someSleep says what the threads of a program do of which some sleep. Time ends that, and a program that sleeps

@@ -174,7 +174,7 @@ func waitPhrase(t picture.Thread) string {
 	case t.WaitID != nil || t.WaitName != "":
 		return "for " + phrase.Target(picture.WaitTarget{Kind: cmp.Or(t.WaitKind, picture.WaitKind(what)),
 			Name: t.WaitName, Address: unnamed(t)})
-	case t.State.Name == picture.StateName("wait_mutex"): // it is in the queue of one
+	case t.State.Name == picture.StateMutex: // it is in the queue of one
 		return "for a lock or critical section"
 	}
 	return "for " + strings.ReplaceAll(what, "_", " ")

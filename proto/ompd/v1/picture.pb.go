@@ -628,19 +628,20 @@ const (
 	WaitKind_WAIT_KIND_ATOMIC      WaitKind = 8
 	WaitKind_WAIT_KIND_MUTEX       WaitKind = 9
 	// A read-write lock of the C library.
-	WaitKind_WAIT_KIND_RWLOCK    WaitKind = 10
+	WaitKind_WAIT_KIND_RWLOCK WaitKind = 10
+	// The end of a thread.
 	WaitKind_WAIT_KIND_JOIN      WaitKind = 11
 	WaitKind_WAIT_KIND_CONDITION WaitKind = 12
 	WaitKind_WAIT_KIND_SEMAPHORE WaitKind = 13
 	// A barrier of the C library.
 	WaitKind_WAIT_KIND_PTHREAD_BARRIER WaitKind = 14
-	// A word, of which no more is known.
+	// A word of memory, of which no more is known.
 	WaitKind_WAIT_KIND_FUTEX WaitKind = 15
-	// A word, that a loop reads until it changes.
+	// A word of memory that a loop reads until it changes.
 	WaitKind_WAIT_KIND_FLAG WaitKind = 16
-	// A function of MPI.
+	// Other processes, in a function of MPI.
 	WaitKind_WAIT_KIND_MPI WaitKind = 17
-	// A system call, that another process or a device ends.
+	// The end of a system call, by another process or a device.
 	WaitKind_WAIT_KIND_CALL WaitKind = 18
 	// A loop of the program has no way out.
 	WaitKind_WAIT_KIND_NOTHING WaitKind = 19
@@ -648,7 +649,7 @@ const (
 	WaitKind_WAIT_KIND_STATIC WaitKind = 20
 	// The end of a function that is executed once for a flag.
 	WaitKind_WAIT_KIND_ONCE WaitKind = 21
-	// That time passes, or a signal comes.
+	// Time to pass, or a signal.
 	WaitKind_WAIT_KIND_SLEEP WaitKind = 22
 )
 

@@ -232,7 +232,7 @@ func calledBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64
 	}
 	slot := call.Target
 	if call.Kind == arch.CallDirect {
-		if name := entryName(sym, call.Target); name != "" {
+		if name := sym.Linkage(call.Target); name != "" {
 			return name
 		}
 		if slot, ok = arch.PLTSlot(a, target, call.Target); !ok {
@@ -350,15 +350,6 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []picture.Fr
 		}
 	}
 	return out
-}
-
-// entryName returns the name of the function that starts at addr.
-func entryName(sym *symbolize.Symbolizer, addr uint64) string {
-	f, err := sym.Function(addr)
-	if err != nil || f.Low != addr {
-		return ""
-	}
-	return f.Linkage
 }
 
 // exported names code that is not the user's by what its module exports.

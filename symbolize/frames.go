@@ -132,11 +132,9 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 	if !ok {
 		return m.dwarfFrame(addr, fn)
 	}
-	f := Frame{Linkage: s.name, Low: s.low + m.mod.Bias, Offset: addr - s.low, Source: s.source}
-	name, cold := strings.CutSuffix(s.name, ".cold")
-	if cold {
-		f.Low = m.entry(name, s, addr, fn)
-	}
+	f := Frame{Linkage: s.name, Offset: addr - s.low, Source: s.source}
+	f.Low = m.entered(s, addr, fn)
+	name := strings.TrimSuffix(s.name, ".cold")
 	if !s.asked { // demangling is slow
 		s.asked = true
 		s.shown = Demangle(name)
@@ -151,6 +149,28 @@ func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
 		f.Artificial = true
 	}
 	return f
+}
+
+// entered is the address in the target where the function with the symbol s is entered.
+func (m *module) entered(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+	if name, cold := strings.CutSuffix(s.name, ".cold"); cold {
+		return m.entry(name, s, addr, fn)
+	}
+	return s.low + m.mod.Bias
+}
+
+// linkage is the symbol of the function that is entered at a file address; empty if none is.
+func (m *module) linkage(addr uint64) string {
+	if s, ok := m.codeSymbolAt(addr); ok {
+		if m.entered(s, addr, nil) != addr+m.mod.Bias {
+			return ""
+		}
+		return s.name
+	}
+	if f := m.dwarfFrame(addr, nil); f.Low == addr+m.mod.Bias && m.trouble(f) == nil {
+		return f.Linkage
+	}
+	return ""
 }
 
 // dwarfFrame names a function that no symbol table has.

@@ -58,12 +58,19 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 		if vs.data == nil {
 			return nil
 		}
+		l := &locals{vs: vs, bias: m.mod.Bias, frame: f, pc: pc}
+		if l.unit, l.body = m.bodyAt(vs, pc); l.body != nil {
+			l.types = vs.types(languageOf(l.unit))
+			begin(l)
+			l.walk(&cursor{body: l.body}, scope{})
+			walked = l
+			return nil
+		}
 		r := vs.data.Reader()
-		unit, err := r.SeekPC(pc)
-		if err != nil {
+		if l.unit, err = r.SeekPC(pc); err != nil {
 			return err
 		}
-		l := &locals{vs: vs, types: vs.types(languageOf(unit)), unit: unit, bias: m.mod.Bias, frame: f, pc: pc}
+		l.types = vs.types(languageOf(l.unit))
 		begin(l)
 		l.walk(r, scope{})
 		walked = l
@@ -75,6 +82,7 @@ func (s *Symbolizer) walkLocals(f Activation, of func(*module) *variables, begin
 // locals looks for a local variable.
 type locals struct {
 	vs    *variables
+	body  *body // of the function; nil if the whole unit is read
 	types types
 	unit  *dwarf.Entry // that has the functions
 	bias  uint64       // of the module's addresses to those in the file
@@ -100,9 +108,15 @@ type scope struct {
 	depth    int
 }
 
+// entries are the entries of debug information in their order.
+type entries interface {
+	Next() (*dwarf.Entry, error)
+	SkipChildren()
+}
+
 // walk reads the entries in a scope, and reports whether the function around pc was
 // among them. A function may lie in another that is not active.
-func (l *locals) walk(r *dwarf.Reader, in scope) (done bool) {
+func (l *locals) walk(r entries, in scope) (done bool) {
 	for {
 		e, err := r.Next()
 		if e == nil || err != nil {
@@ -159,16 +173,11 @@ func (l *locals) inBlock(e *dwarf.Entry, in scope) bool { return l.whole && in.a
 
 // covers reports whether pc is in the code of e.
 func (l *locals) covers(e *dwarf.Entry) bool {
+	if l.body != nil {
+		return l.body.covers(l.vs.data, e, l.pc)
+	}
 	ranges, err := l.vs.data.Ranges(e)
-	if err != nil {
-		return false
-	}
-	for _, r := range ranges {
-		if r[0] <= l.pc && l.pc < r[1] {
-			return true
-		}
-	}
-	return false
+	return err == nil && contains(ranges, l.pc)
 }
 
 // nameOf is what people call a function; one that was outlined from a construct is
@@ -220,9 +229,22 @@ func (l *locals) extent(e *dwarf.Entry) (low, high uint64, ok bool) {
 	if !ok || isValue {
 		return 0, 0, false
 	}
+	var size uint64
+	if l.body != nil {
+		size = l.body.size(l, e)
+	} else {
+		size = l.sizeOf(e)
+	}
+	return at, at + size, size != 0
+}
+
+// sizeOf is the size of the variable e; 0 if it is not known.
+func (l *locals) sizeOf(e *dwarf.Entry) uint64 {
 	_, typ := l.vs.named(e)
-	size, ok := l.types.size(typ)
-	return at, at + size, ok && typ != 0 && size != 0
+	if size, ok := l.types.size(typ); ok && typ != 0 {
+		return size
+	}
+	return 0
 }
 
 // frameBase is what the function says that its variables are relative to.

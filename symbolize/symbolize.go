@@ -205,6 +205,15 @@ func (s *Symbolizer) Function(pc uint64) (f Frame, err error) {
 	return f, err
 }
 
+// Linkage returns the symbol of the function that is entered at entry, not demangled; "" if it is not known.
+func (s *Symbolizer) Linkage(entry uint64) (name string) {
+	_ = s.locked(entry, func(m *module, addr uint64) error {
+		name = m.linkage(addr)
+		return nil
+	})
+	return name
+}
+
 // Line returns the source line of pc; that it is unknown is not an error.
 func (s *Symbolizer) Line(pc uint64) (file string, line int, err error) {
 	err = s.locked(pc, func(m *module, addr uint64) error {

@@ -130,6 +130,8 @@ type variables struct {
 	listed         bool        // list is there
 	list           []variable  // by address
 	split          string      // a file that has the variables of a unit, in place of this one
+	bodies         map[dwarf.Offset]*body
+	kept           int // entries of bodies
 }
 
 // types reads the types of units in lang.

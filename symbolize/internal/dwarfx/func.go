@@ -89,6 +89,9 @@ func (f Func) Names() Names {
 	return e.names()
 }
 
+// Entry is the offset of the function's entry in .debug_info.
+func (f Func) Entry() uint64 { return f.off }
+
 // Unit is the unit that the function belongs to.
 func (f Func) Unit() *Unit { return f.u }
 

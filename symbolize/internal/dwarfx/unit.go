@@ -156,6 +156,9 @@ func (u *Unit) base(k kept, def uint64) uint64 {
 	return def
 }
 
+// Entry is the offset of the unit's own entry in .debug_info.
+func (u *Unit) Entry() uint64 { return u.dies }
+
 // IsFortran reports whether the unit was compiled from Fortran.
 func (u *Unit) IsFortran() bool {
 	switch u.rootEntry().vals[keepLanguage].u {

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -19,7 +20,11 @@ func (c *codeNames) standsBetween(pc uint64, mod *callbacks.Module) bool {
 	}
 	is, known := c.between[pc]
 	if !known {
-		f, err := c.sym.Function(pc)
+		var f symbolize.Frame
+		var err error
+		if name, _ := c.sym.Linkage(pc); !ordinaryCXX(name) {
+			f, err = c.sym.Function(pc)
+		}
 		is = err == nil && (mod.Main && (libc.StartsProgram(f.Function) || libc.Waits(f.Function) && c.linked()) ||
 			libc.InSanitizer(f.Function))
 		if name, _, ok := c.sym.Exported(pc); !is && ok {
@@ -28,6 +33,13 @@ func (c *codeNames) standsBetween(pc uint64, mod *callbacks.Module) bool {
 		c.between[pc] = is
 	}
 	return is
+}
+
+// ordinaryCXX reports whether a symbol is that of a C++ function whose outermost scope has no name that is reserved
+// for the language's libraries, as those of sanitizers: it need not be demangled.
+func ordinaryCXX(symbol string) bool {
+	rest, ok := strings.CutPrefix(symbol, "_Z")
+	return ok && !strings.HasPrefix(strings.TrimLeft(rest, "NKLrVS0123456789"), "__")
 }
 
 // intercepts reports whether a function that a module exports is a sanitizer's in place of that

@@ -157,7 +157,7 @@ func (c programCode) Resolve(addr uint64) (symbolic.Target, bool) {
 	if name, ok := sym.SlotSymbol(addr); ok {
 		return symbolic.Target{Name: name}, true
 	}
-	name := sym.Linkage(addr)
+	name := entryName(sym, addr)
 	return symbolic.Target{Name: name}, name != ""
 }
 

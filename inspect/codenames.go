@@ -232,7 +232,7 @@ func calledBefore(target callbacks.Target, sym *symbolize.Symbolizer, ret uint64
 	}
 	slot := call.Target
 	if call.Kind == arch.CallDirect {
-		if name := sym.Linkage(call.Target); name != "" {
+		if name := entryName(sym, call.Target); name != "" {
 			return name
 		}
 		if slot, ok = arch.PLTSlot(a, target, call.Target); !ok {
@@ -350,6 +350,14 @@ func named(f unwind.Frame, kind frameKind, names []symbolize.Frame) []picture.Fr
 		}
 	}
 	return out
+}
+
+// entryName returns the name of the function that starts at addr.
+func entryName(sym *symbolize.Symbolizer, addr uint64) string {
+	if name, low := sym.Linkage(addr); low == addr {
+		return name
+	}
+	return ""
 }
 
 // exported names code that is not the user's by what its module exports.

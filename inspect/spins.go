@@ -227,7 +227,7 @@ func (s *spins) ready() bool {
 func (s *spins) name(entry uint64) string {
 	name, ok := s.known[entry]
 	if !ok {
-		if name = s.code.sym.Linkage(entry); name == "" {
+		if name = entryName(s.code.sym, entry); name == "" {
 			name = s.reader.Stub(symbolic.Target{Entry: entry})
 		}
 		s.known[entry] = name

@@ -159,18 +159,16 @@ func (m *module) entered(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
 	return s.low + m.mod.Bias
 }
 
-// linkage is the symbol of the function that is entered at a file address; empty if none is.
-func (m *module) linkage(addr uint64) string {
+// linkage is the symbol of the function around a file address, and where that is entered in the target; empty if it
+// is not known.
+func (m *module) linkage(addr uint64) (name string, low uint64) {
 	if s, ok := m.codeSymbolAt(addr); ok {
-		if m.entered(s, addr, nil) != addr+m.mod.Bias {
-			return ""
-		}
-		return s.name
+		return s.name, m.entered(s, addr, nil)
 	}
-	if f := m.dwarfFrame(addr, nil); f.Low == addr+m.mod.Bias && m.trouble(f) == nil {
-		return f.Linkage
+	if f := m.dwarfFrame(addr, nil); m.trouble(f) == nil {
+		return f.Linkage, f.Low
 	}
-	return ""
+	return "", 0
 }
 
 // dwarfFrame names a function that no symbol table has.

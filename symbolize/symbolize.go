@@ -205,13 +205,14 @@ func (s *Symbolizer) Function(pc uint64) (f Frame, err error) {
 	return f, err
 }
 
-// Linkage returns the symbol of the function that is entered at entry, not demangled; "" if it is not known.
-func (s *Symbolizer) Linkage(entry uint64) (name string) {
-	_ = s.locked(entry, func(m *module, addr uint64) error {
-		name = m.linkage(addr)
+// Linkage returns the symbol of the function around pc, not demangled, and where that is entered;
+// "" if it is not known.
+func (s *Symbolizer) Linkage(pc uint64) (name string, low uint64) {
+	_ = s.locked(pc, func(m *module, addr uint64) error {
+		name, low = m.linkage(addr)
 		return nil
 	})
-	return name
+	return name, low
 }
 
 // Line returns the source line of pc; that it is unknown is not an error.

@@ -9,13 +9,7 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 	if !ok || f.returnsTwice {
 		return f.sites
 	}
-	handlers := f.handlers()
-	seen := f.reach(now, len(f.insts), func(i int) []int {
-		if i == now {
-			return append(f.next(i), handlers...)
-		}
-		return f.next(i)
-	})
+	seen := f.reachAfter(now)
 	if at.Exact {
 		seen[now] = true
 	}
@@ -26,6 +20,17 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 		}
 	}
 	return out
+}
+
+// reachAfter are the instructions that may be executed after one, or in a handler of what is thrown there.
+func (g *graph) reachAfter(now int) []bool {
+	handlers := g.handlers()
+	return g.reach(now, len(g.insts), func(i int) []int {
+		if i == now {
+			return append(g.next(i), handlers...)
+		}
+		return g.next(i)
+	})
 }
 
 // handlers are the first instructions of the blocks that nothing seen leads to.

@@ -69,9 +69,10 @@ type graph struct {
 	insts        []inst
 	index        map[uint64]int // of insts by address
 	blocks       []block
-	owner        []int   // block of each instruction
-	returnsTwice bool    // it calls a function of the setjmp family
-	called       *called // nil before MayCall asks for them
+	owner        []int    // block of each instruction
+	returnsTwice bool     // it calls a function of the setjmp family
+	called       *called  // nil before MayCall asks for them
+	outline      *Outline // nil before it is asked for
 	// Indirect is set if the function has jumps to places that are not known, as those
 	// through tables, or calls a function that returns twice, as setjmp does: what holds at
 	// a point then may not hold on every path to it.

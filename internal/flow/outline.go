@@ -12,30 +12,41 @@ type Outline struct {
 	Calls []symbolic.Target
 	// Numbers are what may be addresses that it hands to others, each once.
 	Numbers []uint64
+	// ByMemory are the calls through pointers in memory that the instruction finds by a register, by their addresses;
+	// ByRegister is set if the address of another call is in a register. Calls has none of these.
+	ByMemory   []uint64
+	ByRegister bool
 }
 
 // minAddress is the least number that is taken for an address: nothing is mapped below.
 const minAddress = 1 << 12
 
-// Outline returns the outline of the function; not ok if the code does not tell by itself
-// where each call leads. It has all calls that Sites has but those of the function itself,
-// and the addresses that are arguments there, and takes a fraction of the work.
-func (f *Function) Outline() (Outline, bool) {
+// Outline returns the outline of the function; not ok for an instruction set that it is not known of. Calls has all
+// that Sites has but those of the function itself, and Numbers the addresses that are arguments there. It takes a
+// fraction of the work, and is found once.
+func (f *Function) Outline() (*Outline, bool) {
 	// Elsewhere an address may take two instructions.
-	if f.Indirect || f.x.Arch != callbacks.ArchX86_64 {
-		return Outline{}, false
+	if f.x.Arch != callbacks.ArchX86_64 {
+		return nil, false
 	}
-	var out Outline
+	if f.outline == nil {
+		f.outline = f.findOutline()
+	}
+	return f.outline, true
+}
+
+func (f *Function) findOutline() *Outline {
+	out := &Outline{}
 	calls, numbers := map[symbolic.Target]bool{}, map[uint64]bool{}
 	for i := range f.insts {
 		if t, leads := f.branchTarget(i); leads {
 			if _, inside := f.index[t.Entry]; inside {
 				continue
 			}
-			if t.Entry == 0 && t.Slot == 0 {
-				return Outline{}, false
-			}
-			if !calls[t] {
+			switch {
+			case t.Entry == 0 && t.Slot == 0:
+				out.noteUnknown(&f.insts[i])
+			case !calls[t]:
 				calls[t] = true
 				named := t
 				named.Name = f.x.Stub(t)
@@ -47,7 +58,42 @@ func (f *Function) Outline() (Outline, bool) {
 			out.note(&f.insts[i].Uops[k], numbers)
 		}
 	}
-	return out, true
+	return out
+}
+
+// noteUnknown adds a call, or a jump, that does not tell where it leads. Jumps through tables are none that leave the
+// function.
+func (o *Outline) noteUnknown(in *inst) {
+	for k := range in.Uops {
+		switch u := &in.Uops[k]; {
+		case u.Code == lift.UopCall && u.A.Reg >= lift.Temp0:
+			o.ByMemory = append(o.ByMemory, in.pc)
+			return
+		case u.Code == lift.UopCall || u.Code == lift.UopJump:
+			o.ByRegister = true
+			return
+		}
+	}
+}
+
+// CallsByMemoryAfter reports whether the function may still make a call through a pointer in memory from a point on,
+// without the one that is under way. It does not follow values.
+func (f *Function) CallsByMemoryAfter(at Point) bool {
+	o, ok := f.Outline()
+	if !ok || len(o.ByMemory) == 0 {
+		return false
+	}
+	now, ok := f.indexAt(at)
+	if !ok || f.returnsTwice {
+		return true
+	}
+	seen := f.reachAfter(now)
+	for _, pc := range o.ByMemory {
+		if i := f.index[pc]; seen[i] || at.Exact && i == now {
+			return true
+		}
+	}
+	return false
 }
 
 // note adds the numbers of a micro-operation that may be addresses.

@@ -1,7 +1,5 @@
 package lockflow
 
-import "github.com/ompd-inspect/ompd-inspect/internal/flow"
-
 // isApart reports whether f is of a module that can name no lock of OpenMP. Such are the interpreters that call
 // OpenMP's users: thousands of functions that call each other, which are not followed value by value to find out
 // that they do nothing with these locks.
@@ -14,32 +12,39 @@ func apartOf(p *Program, f *function) *plain {
 		return f.apart
 	}
 	f.apart = &plain{}
-	outline, ok := f.flow.Outline()
-	if !ok {
+	o := p.outlineOf(f)
+	if !o.tells() {
 		return f.apart
 	}
 	var followed []uint64
-	for _, t := range outline.Calls {
-		switch s := p.site(flow.CallSite{Target: t}); s.kind {
+	for _, s := range o.calls {
+		switch s.kind {
 		case calleeUnknown:
 			return f.apart
 		case calleeFollowed:
 			followed = append(followed, s.entry)
 		}
 	}
-	for _, n := range outline.Numbers {
-		if p.BeginsFunction(n) {
-			followed = append(followed, n)
-		}
-	}
-	f.apart.ok, f.apart.followed = true, followed
+	f.apart.ok, f.apart.followed = true, append(followed, o.functions...)
 	return f.apart
 }
 
 // openmpCallees are the functions on which it depends what the one at entry does with locks of OpenMP.
 func openmpCallees(p *Program, entry uint64) []uint64 {
-	if f := p.functionAt(entry); f != nil && isApart(p, f) {
+	f := p.functionAt(entry)
+	if f != nil && isApart(p, f) {
 		return apartOf(p, f).followed
+	}
+	if f != nil && p.reaches.Of(entry).settles(ofOpenMP) {
+		return nil
+	}
+	return p.callees(entry)
+}
+
+// otherCallees are the functions on which it depends what the one at entry does with other locks.
+func otherCallees(p *Program, entry uint64) []uint64 {
+	if p.functionAt(entry) != nil && p.reaches.Of(entry).settles(^ofOpenMP) {
+		return nil
 	}
 	return p.callees(entry)
 }
@@ -48,8 +53,11 @@ func openmpCallees(p *Program, entry uint64) []uint64 {
 // which nothing is known, which may give back anything.
 func releasing(p *Program, entry uint64) []uint64 {
 	f := p.functionAt(entry)
-	if f == nil || p.plainOf(f).ok {
+	switch {
+	case f == nil || p.plainOf(f).ok:
 		return p.callees(entry)
+	case len(p.outlineOf(f).byMemory) > 0:
+		return nil
 	}
 	for i := range p.sitesOf(f) {
 		if f.sites[i].kind == calleeUnknown {

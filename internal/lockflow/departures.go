@@ -200,8 +200,14 @@ func (p *Program) computeThrows(entry uint64, callee func(entry uint64) string) 
 		return ""
 	}
 	out := ""
-	for i := range p.sitesOf(f) {
-		s := &f.sites[i]
+	var calls []site
+	if o := p.outlineOf(f); o.direct() {
+		calls = o.calls
+	} else {
+		calls = p.sitesOf(f)
+	}
+	for i := range calls {
+		s := &calls[i]
 		name, _, _ := strings.Cut(s.Name, "@")
 		switch {
 		case rtl.Leaves(name):

@@ -143,6 +143,9 @@ func (p *Program) computeEffects(f *function, group families, callee func(entry 
 	if p.lockless(f, callee) {
 		return effects{}
 	}
+	if r := p.reaches.Of(f.entry); r.settles(group) {
+		return effects{unclean: r.surely & group}
+	}
 	var out effects
 	if f.flow.Indirect {
 		out.unclean = allFamilies
@@ -250,6 +253,9 @@ func (p *Program) computeReleases(entry uint64, callee func(entry uint64) famili
 	}
 	if known := p.plainOf(f); known.ok {
 		return known.all(callee)
+	}
+	if len(p.outlineOf(f).byMemory) > 0 {
+		return allFamilies
 	}
 	var out families
 	for i := range p.sitesOf(f) {

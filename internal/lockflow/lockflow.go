@@ -96,6 +96,7 @@ type Program struct {
 	others    flow.Summaries[effects] // of all others
 	releases  flow.Summaries[families]
 	throws    flow.Summaries[string]
+	reaches   flow.Summaries[reach]
 	opens     flow.Summaries[openings]
 	returns   returns
 	classes   map[uint64]Class // by address
@@ -128,7 +129,7 @@ func (p *Program) reset(cfg Config) {
 		Equal: effects.equal, Unknown: effects{unclean: allFamilies}, Largest: maxCircle,
 	}
 	p.others = flow.Summaries[effects]{
-		Callees: p.callees,
+		Callees: func(entry uint64) []uint64 { return otherCallees(p, entry) },
 		Compute: func(entry uint64, callee func(entry uint64) effects) effects {
 			return p.computeEffects(p.functionAt(entry), ^ofOpenMP, callee)
 		},
@@ -139,8 +140,15 @@ func (p *Program) reset(cfg Config) {
 		Equal:   func(a, b families) bool { return a == b },
 		Unknown: allFamilies,
 	}
+	p.reaches = flow.Summaries[reach]{
+		Callees: func(entry uint64) []uint64 { return mayReach(p, entry) },
+		Compute: func(entry uint64, callee func(entry uint64) reach) reach { return computeReach(p, entry, callee) },
+		Equal:   func(a, b reach) bool { return a == b },
+		Unknown: reach{locks: allFamilies, may: allFamilies},
+	}
 	p.opens = flow.Summaries[openings]{
-		Callees: p.callees, Equal: openings.equal, Largest: maxCircle,
+		Callees: func(entry uint64) []uint64 { return openingCallees(p, entry) },
+		Equal:   openings.equal, Largest: maxCircle,
 		Compute: func(entry uint64, callee func(entry uint64) openings) openings {
 			return computeOpenings(p, entry, callee)
 		},

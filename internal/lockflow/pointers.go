@@ -16,6 +16,9 @@ const maxPointers = 64
 func (p *Program) pointerCalls(f *function) []int {
 	if f.pointers == nil {
 		f.pointers = []int{}
+		if p.outlineOf(f).tells() {
+			return f.pointers
+		}
 		for i, s := range p.sitesOf(f) {
 			if s.kind == calleeUnknown && s.To != nil && len(f.pointers) < maxPointers {
 				f.pointers = append(f.pointers, i)

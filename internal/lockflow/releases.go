@@ -118,10 +118,19 @@ func addressOf(e *symbolic.Expr) (uint64, bool) {
 	return e.Address()
 }
 
+// openingCallees are the functions on which it depends what the one at entry does first with locks.
+func openingCallees(p *Program, entry uint64) []uint64 {
+	if p.functionAt(entry) != nil && p.reaches.Of(entry).locks&handedOver == 0 {
+		return nil
+	}
+	return p.callees(entry)
+}
+
 // siteOpenings is what each call of a function does first with locks; nil if none does anything.
 func siteOpenings(p *Program, f *function, callee func(entry uint64) openings) []openings {
-	if known := p.plainOf(f); known.ok &&
-		!slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) {
+	known := p.plainOf(f)
+	if known.ok && !slices.ContainsFunc(known.followed, func(entry uint64) bool { return len(callee(entry)) > 0 }) ||
+		p.reaches.Of(f.entry).locks&handedOver == 0 {
 		return nil
 	}
 	var out []openings
@@ -194,7 +203,7 @@ func givesAt(of openings, lock opening) (opening, bool) {
 // computeOpenings summarizes what a function does first with locks.
 func computeOpenings(p *Program, entry uint64, callee func(entry uint64) openings) openings {
 	f := p.functionAt(entry)
-	if f == nil || p.classAt(entry) == Opaque {
+	if f == nil || p.classAt(entry) == Opaque || p.reaches.Of(entry).locks&handedOver == 0 {
 		return nil
 	}
 	sites := siteOpenings(p, f, callee)
@@ -374,7 +383,7 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 			continue
 		}
 		if p.classAt(fr.lookup()) != Opaque && (len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
-			if f := p.functionAt(fr.lookup()); f != nil {
+			if f := p.functionAt(fr.lookup()); f != nil && !(OfOpenMP(family) && isApart(p, f)) {
 				p.releasesIn(t, i, f, family, inner, add)
 			}
 		}
@@ -538,6 +547,9 @@ func (l *Look) Releases(lock Lock) []Release {
 // acquire before; not ok if it has none.
 func (p *Program) FunctionReleases(entry uint64, lock Lock) (Release, bool) {
 	if !HandedOver(lock.Family) {
+		return Release{}, false
+	}
+	if f := p.functionAt(entry); f != nil && OfOpenMP(lock.Family) && isApart(p, f) {
 		return Release{}, false
 	}
 	var out Release

@@ -10,13 +10,14 @@ import (
 
 // function is a function of the program, and what its code told.
 type function struct {
-	entry  uint64
-	flow   *flow.Function
-	sites  []site // by their index in the flow; nil until they are asked for
-	points map[place]*point
-	locks  map[string]*familySites
-	plain  *plain
-	apart  *plain // the same of code that can name no lock of OpenMP
+	entry   uint64
+	flow    *flow.Function
+	sites   []site // by their index in the flow; nil until they are asked for
+	points  map[place]*point
+	locks   map[string]*familySites
+	outline *outline
+	plain   *plain
+	apart   *plain // the same of code that can name no lock of OpenMP
 	// pointers are the calls through pointers, by their index; nil before they are looked for.
 	pointers []int
 }
@@ -35,13 +36,12 @@ func (p *Program) plainOf(f *function) *plain {
 		return f.plain
 	}
 	f.plain = &plain{}
-	outline, ok := f.flow.Outline()
-	if !ok || slices.ContainsFunc(outline.Numbers, p.BeginsFunction) {
+	o := p.outlineOf(f)
+	if !o.tells() || len(o.functions) > 0 {
 		return f.plain
 	}
 	var out plain
-	for _, t := range outline.Calls {
-		s := p.site(flow.CallSite{Target: t})
+	for _, s := range o.calls {
 		switch s.kind {
 		case calleeHarmless:
 		case calleeOpaque:
@@ -240,9 +240,6 @@ func (p *Program) callees(entry uint64) []uint64 {
 	if f == nil {
 		return nil
 	}
-	if known := p.plainOf(f); known.ok {
-		return known.followed
-	}
 	var out []uint64
 	seen := map[uint64]bool{}
 	add := func(entry uint64) {
@@ -250,6 +247,14 @@ func (p *Program) callees(entry uint64) []uint64 {
 			seen[entry] = true
 			out = append(out, entry)
 		}
+	}
+	if o := p.outlineOf(f); o.direct() && len(o.functions) == 0 {
+		for i := range o.calls {
+			if o.calls[i].kind == calleeFollowed {
+				add(o.calls[i].entry)
+			}
+		}
+		return out
 	}
 	for i := range p.sitesOf(f) {
 		s := &f.sites[i]

@@ -133,8 +133,12 @@ func (p *Program) releasesFrom(fr *Frame) families {
 	if known := p.plainOf(f); known.ok && known.all(p.releases.Of) == 0 {
 		return 0
 	}
-	sites := p.sitesOf(f)
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
+	if f.flow.CallsByMemoryAfter(at) {
+		pt.releases = allFamilies
+		return pt.releases
+	}
+	sites := p.sitesOf(f)
 	if s, ok := f.flow.SiteAt(at); ok { // it may be just doing so
 		switch c := sites[s.Index]; c.kind {
 		case calleeListed:

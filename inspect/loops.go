@@ -79,7 +79,7 @@ func (l *loops) loopPoint(st *stack, i int, code *flow.Function) loopPoint {
 	switch {
 	case ok:
 		return p
-	case code.MayCall(isLoopCall):
+	case code.MayCallNamed(isLoopCall):
 		p.fact, p.by = code.Holds(l.flows.point(st, i), loopEffect)
 		_, _, p.serial = l.flows.between(st, i, rtl.ForkSerial, 0)
 	default:

@@ -10,12 +10,9 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 		return f.sites
 	}
 	seen := f.reachAfter(now)
-	if at.Exact {
-		seen[now] = true
-	}
 	var out []CallSite
-	for i, ok := range seen {
-		if s, call := f.siteOf[i]; ok && call {
+	for i := range f.insts {
+		if s, call := f.siteOf[i]; call && (seen.has(i) || at.Exact && i == now) {
 			out = append(out, f.sites[s])
 		}
 	}
@@ -23,22 +20,14 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 }
 
 // reachAfter are the instructions that may be executed after one, or in a handler of what is thrown there.
-func (g *graph) reachAfter(now int) []bool {
-	handlers := g.handlers()
-	return g.reach(now, len(g.insts), func(i int) []int {
-		if i == now {
-			return append(g.next(i), handlers...)
-		}
-		return g.next(i)
-	})
-}
+func (g *graph) reachAfter(now int) *reached { return g.reachedFrom(now, -1, false, g.handlers()...) }
 
-// handlers are the first instructions of the blocks that nothing seen leads to.
+// handlers are the blocks that nothing seen leads to.
 func (g *graph) handlers() []int {
 	var out []int
 	for b := range g.blocks {
 		if g.blocks[b].unreached {
-			out = append(out, g.blocks[b].first)
+			out = append(out, b)
 		}
 	}
 	return out

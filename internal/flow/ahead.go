@@ -262,7 +262,7 @@ func remakes(f *Function, e *symbolic.Expr, from, to int, made bool) bool {
 		return made
 	}
 	p := f.passageAhead(from, to)
-	return p.after[i] && (p.before[i] || name.atJoin && i == to)
+	return (i == to || p.after.has(i)) && (p.before.has(i) || name.atJoin && i == to)
 }
 
 // passageAhead finds the instructions between one and the next execution of another.
@@ -273,24 +273,7 @@ func (f *Function) passageAhead(from, to int) *passage {
 	if f.memo.ahead == nil {
 		f.memo.ahead = map[[2]int]*passage{}
 	}
-	p := &passage{
-		after:  f.reach(from, to, f.next),
-		before: f.reach(to, to, func(i int) []int { return f.previous()[i] }),
-	}
-	p.after[to] = true
+	p := &passage{after: f.reachedFrom(from, to, false), before: f.reachedFrom(to, to, true)}
 	f.memo.ahead[[2]int{from, to}] = p
 	return p
-}
-
-// previous lists the instructions from which each instruction is reached in one step.
-func (f *Function) previous() [][]int {
-	if f.memo.back == nil {
-		f.memo.back = make([][]int, len(f.insts))
-		for i := range f.insts {
-			for _, n := range f.next(i) {
-				f.memo.back[n] = append(f.memo.back[n], i)
-			}
-		}
-	}
-	return f.memo.back
 }

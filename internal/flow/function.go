@@ -73,6 +73,8 @@ type graph struct {
 	returnsTwice bool     // it calls a function of the setjmp family
 	called       *called  // nil before MayCall asks for them
 	outline      *Outline // nil before it is asked for
+	pred         [][]int  // the blocks that lead to each; nil before they are asked for
+	visited      int      // blocks that were followed to find what is reached
 	// Indirect is set if the function has jumps to places that are not known, as those
 	// through tables, or calls a function that returns twice, as setjmp does: what holds at
 	// a point then may not hold on every path to it.
@@ -91,7 +93,6 @@ type memo struct {
 	states  map[int]*symbolic.State // before an instruction
 	between map[[2]int]*passage     // by the instructions from and to
 	ahead   map[[2]int]*passage     // the same, of what comes
-	back    [][]int                 // instructions from which each is reached in one step
 }
 
 // inst is one instruction of the function; without micro-operations and with

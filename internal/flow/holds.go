@@ -337,32 +337,3 @@ func (f *Function) underWay(s int) CallSite {
 	out.UnderWay = true
 	return out
 }
-
-// next are the instructions that may follow instruction i.
-func (g *graph) next(i int) []int {
-	blk := &g.blocks[g.owner[i]]
-	if i+1 < blk.last {
-		return []int{i + 1}
-	}
-	var out []int
-	for _, s := range blk.succ {
-		out = append(out, g.blocks[s].first)
-	}
-	return out
-}
-
-// reach are the instructions that are reached from one in one step at least, not
-// through another.
-func (g *graph) reach(from, not int, step func(int) []int) []bool {
-	seen := make([]bool, len(g.insts))
-	work := step(from)
-	for len(work) > 0 {
-		n := work[len(work)-1]
-		work = work[:len(work)-1]
-		if !seen[n] && n != not {
-			seen[n] = true
-			work = append(work, step(n)...)
-		}
-	}
-	return seen
-}

@@ -1,6 +1,8 @@
 package flow
 
 import (
+	"slices"
+
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lift"
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
@@ -76,6 +78,19 @@ func (o *Outline) noteUnknown(in *inst) {
 	}
 }
 
+// MayCallNamed reports whether a call of the function can be found out to be one of a function with one of some names:
+// by itself, or by the values in the function.
+func (f *Function) MayCallNamed(named func(name string) bool) bool {
+	o, ok := f.Outline()
+	if !ok {
+		return f.MayCall(named)
+	}
+	if slices.ContainsFunc(o.Calls, func(t symbolic.Target) bool { return named(t.Name) }) {
+		return true
+	}
+	return o.ByRegister && f.x.Names(o.Numbers, named)
+}
+
 // CallsByMemoryAfter reports whether the function may still make a call through a pointer in memory from a point on,
 // without the one that is under way. It does not follow values.
 func (f *Function) CallsByMemoryAfter(at Point) bool {
@@ -89,7 +104,7 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 	}
 	seen := f.reachAfter(now)
 	for _, pc := range o.ByMemory {
-		if i := f.index[pc]; seen[i] || at.Exact && i == now {
+		if i := f.index[pc]; seen.has(i) || at.Exact && i == now {
 			return true
 		}
 	}

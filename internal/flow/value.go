@@ -36,8 +36,8 @@ type evaluation struct {
 
 // passage is what lies between two places in the code of a function.
 type passage struct {
-	after  []bool // instructions that are reached from the one without coming to it again
-	before []bool // those from which the other is reached in the same way
+	after  *reached // instructions that are reached from the one without coming to it again
+	before *reached // those from which the other is reached in the same way
 }
 
 // stateAt is what is known before instruction i, in a block that is reached.
@@ -148,9 +148,9 @@ func (q *evaluation) unchanged(e *symbolic.Expr) bool {
 	}
 	q.findPassage()
 	if name.atJoin && i == q.now {
-		return !q.passage.after[i]
+		return !q.passage.after.has(i)
 	}
-	return !q.passage.after[i] || !q.passage.before[i]
+	return !q.passage.after.has(i) || !q.passage.before.has(i)
 }
 
 // fromFrame finds e in a register that the frame still has, or in a cell of its stack.
@@ -198,10 +198,7 @@ func (f *Function) passageOf(from, to int) *passage {
 	if f.memo.between == nil {
 		f.memo.between = map[[2]int]*passage{}
 	}
-	p := &passage{
-		after:  f.reach(from, from, f.next),
-		before: f.reach(to, from, func(i int) []int { return f.previous()[i] }),
-	}
+	p := &passage{after: f.reachedFrom(from, from, false), before: f.reachedFrom(to, from, true)}
 	f.memo.between[key] = p
 	return p
 }

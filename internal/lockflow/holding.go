@@ -52,6 +52,9 @@ func (p *Program) candidate(t *Thread, i int, family string) *candidate {
 	if f == nil {
 		return nil
 	}
+	if OfOpenMP(family) && isApart(p, f) && !p.takesByPointer(t, i, family, f) {
+		return nil
+	}
 	sites := p.familySites(f, family)
 	if len(p.pointerCalls(f)) > 0 {
 		if c := p.frameOf(t, i, family, f); c.sites.takes {
@@ -91,6 +94,20 @@ func (p *Program) frameOf(t *Thread, i int, family string, f *function) *candida
 		c.callee = p.calleeFrame(c, c.siteAt(underWay.Index).entry)
 	}
 	return c
+}
+
+// takesByPointer reports whether frame i of t, in function f, has a call through a pointer that may take a lock of a
+// family, by what the pointers point to.
+func (p *Program) takesByPointer(t *Thread, i int, family string, f *function) bool {
+	if len(p.pointerCalls(f)) == 0 {
+		return false
+	}
+	c := &candidate{
+		thread: t, frame: i, family: family, f: f, sites: &familySites{}, point: f.pointAt(&t.Frames[i]),
+		at: p.PointOf(t, i),
+	}
+	c.follow(p)
+	return c.sites.takes
 }
 
 // calleeFrame is the frame that the call under way in c has; nil if there is none of the

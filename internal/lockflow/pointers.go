@@ -54,6 +54,9 @@ func (c *candidate) follow(p *Program) {
 		}
 		c.through[i] = s
 		fmt.Fprintf(&through, " %d:%x", i, s.Target.Entry)
+		if g := p.functionAt(s.entry); s.kind == calleeFollowed && g != nil && OfOpenMP(c.family) && isApart(p, g) {
+			continue // it does nothing that is known
+		}
 		for _, e := range p.effectsOf(&s, effectsOn(p, c.family)).list {
 			if e.family == c.family {
 				sites.effects, sites.site = append(sites.effects, e), append(sites.site, i)

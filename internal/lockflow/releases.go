@@ -382,10 +382,9 @@ func (p *Program) releasesOf(t *Thread, family string, add func(address uint64, 
 		if !fr.User {
 			continue
 		}
-		if p.classAt(fr.lookup()) != Opaque && (len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
-			if f := p.functionAt(fr.lookup()); f != nil && !(OfOpenMP(family) && isApart(p, f)) {
-				p.releasesIn(t, i, f, family, inner, add)
-			}
+		if f := p.functionAt(fr.lookup()); f != nil && p.classAt(fr.lookup()) != Opaque &&
+			!(OfOpenMP(family) && isApart(p, f)) && (len(inner) == 0 || p.releasesFrom(fr)&familySet(family) != 0) {
+			p.releasesIn(t, i, f, family, inner, add)
 		}
 		inner = append(inner, i)
 	}

@@ -107,6 +107,10 @@ func (p *Program) MayRelease(t *Thread, family string) bool {
 		return true
 	}
 	set := familySet(family)
+	// Most stacks of large programs have a frame of which the instructions alone show that it may.
+	if slices.ContainsFunc(t.Frames, func(fr Frame) bool { return fr.User && p.callsByMemoryFrom(&fr) }) {
+		return true
+	}
 	for i := range t.Frames {
 		if t.Frames[i].User && p.releasesFrom(&t.Frames[i])&set != 0 {
 			return true
@@ -134,7 +138,7 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		return 0
 	}
 	at := flow.Point{PC: fr.PC, Exact: fr.Exact}
-	if f.flow.CallsByMemoryAfter(at) {
+	if p.callsByMemoryFrom(fr) {
 		pt.releases = allFamilies
 		return pt.releases
 	}
@@ -151,6 +155,15 @@ func (p *Program) releasesFrom(fr *Frame) families {
 		pt.releases |= releasesOf(&sites[s.Index], p.releases.Of)
 	}
 	return pt.releases
+}
+
+// callsByMemoryFrom reports whether a frame may come to a call through a pointer in memory before it returns.
+func (p *Program) callsByMemoryFrom(fr *Frame) bool {
+	if p.classAt(fr.lookup()) == Opaque {
+		return false
+	}
+	f := p.functionAt(fr.lookup())
+	return f != nil && f.flow.CallsByMemoryAfter(flow.Point{PC: fr.PC, Exact: fr.Exact})
 }
 
 // FunctionMayRelease reports whether the function that begins at entry may give back something

@@ -1,6 +1,8 @@
 package symbolic
 
 import (
+	"slices"
+
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
@@ -78,6 +80,15 @@ func (x *Reader) Target(to *Expr) Target {
 		}
 	}
 	return t
+}
+
+// Names reports whether one of some addresses is that of a function with one of some names, of a stub of it, or of a
+// pointer to it.
+func (x *Reader) Names(addrs []uint64, named func(name string) bool) bool {
+	return slices.ContainsFunc(addrs, func(a uint64) bool {
+		t := x.Target(Global(a))
+		return t.Name != "" && named(t.Name) || t.Name == "" && named(x.Stub(t))
+	})
 }
 
 // Stub is the name that a direct call's target passes the call on to, if that

@@ -210,7 +210,8 @@ func unsignalled(d *drawer, v *picture.Verdict) {
 			"and no thread of its team is free to execute it", d.madeAt(id)))
 	}
 	for _, lwp := range v.Threads {
-		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp), phrase.Awaited(d.target(d.waits[lwp])),
+		v.Evidence = append(v.Evidence, fmt.Sprintf("%s waits for %s%s", d.who(lwp),
+			phrase.Awaited(d.target(d.waits[lwp])),
 			inPlace(d.index, lwp)))
 	}
 	v.Summary = d.wait(v.Threads) + " for what a queued task would signal, and no thread is left that could execute it"

@@ -89,7 +89,7 @@ func (m meter) Spend(work int) error { return m.budget.Spend((work + codeUnit - 
 func (f *flows) holding() []*lockflow.Thread {
 	var out []*lockflow.Thread
 	for _, n := range f.roster.sorted() {
-		if n.lwp != 0 && n.info.Role != rtl.RoleIdle {
+		if n.lwp != 0 && n.info.Role != picture.RoleIdle {
 			out = append(out, f.thread(n))
 		}
 	}

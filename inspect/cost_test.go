@@ -91,7 +91,7 @@ func TestCostOfTaskRecursion(t *testing.T) {
 			checkLinear(t, depth, few, many)
 			states := map[string]int{}
 			for _, task := range pic.Tasks {
-				if string(task.Kind) == string(rtl.TaskExplicit) {
+				if string(task.Kind) == string(picture.TaskExplicit) {
 					states[string(task.State)]++
 				}
 			}

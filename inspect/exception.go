@@ -309,7 +309,7 @@ func (x *exceptions) left(n *native, st *stack, i int, out *picture.Exception) {
 			x.code.functionEntry(st.frames[j]) == entry.Offset
 	}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
-		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit && calledBack(info.Function) {
+		if info, err := n.rt.Task(h); err == nil && info.Kind == picture.TaskExplicit && calledBack(info.Function) {
 			out.Boundary.Task = taskID(h)
 		}
 	}

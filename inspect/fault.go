@@ -7,7 +7,6 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -118,7 +117,7 @@ func (c *crash) stackBounds(n *native, f *picture.Fault, from int) {
 	bound := func(low, high uint64, by string) {
 		st.Low, st.High, st.Source = picture.Address(low), picture.Address(high), by
 	}
-	noted := n.rt != nil && !st.Initial && n.info.Role != rtl.RoleInitial
+	noted := n.rt != nil && !st.Initial && n.info.Role != picture.RoleInitial
 	if base, size := n.info.StackBase.Offset, n.info.StackSize; noted && size > 0 && base > size {
 		bound(base-size, base, "the runtime's ds_stackbase and ds_stacksize")
 		return

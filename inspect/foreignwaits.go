@@ -84,14 +84,8 @@ func (nw *nativeWaits) lockCall(n *native) (rtl.LockCall, wait, bool) {
 	var w wait
 	w.Call, _ = nw.stacks.calledFunction(st, top)
 	c, ok := rtl.LockCallOf(w.Call)
-	w.Kind = foreignKinds[c.Family]
+	w.Kind = c.WaitKind()
 	return c, w, ok && c.Set && w.Kind != ""
-}
-
-// foreignKinds are the kinds of waits by the family of the call.
-var foreignKinds = map[string]picture.WaitKind{
-	rtl.FamilyLock: picture.WaitLock, rtl.FamilyNest: picture.WaitNestLock,
-	rtl.FamilyCritical: picture.WaitCritical, rtl.FamilyAtomic: picture.WaitAtomic,
 }
 
 // foreignLock tells who has the lock that a thread waits for of which no runtime

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
@@ -218,7 +217,7 @@ func (g *gatherer) isBefore(region picture.ID, waits map[int]*picture.Wait) bool
 // the next region where they have waited for the end of the last one.
 func (g *gatherer) begins(t *picture.Task, waits map[int]*picture.Wait) bool {
 	n := g.from.roster.byLWP[t.Thread]
-	if n == nil || t.Thread == 0 || n.info.Role == rtl.RoleIdle {
+	if n == nil || t.Thread == 0 || n.info.Role == picture.RoleIdle {
 		return false
 	}
 	if w := waits[t.Thread]; w != nil && (!w.EndOfRegion || !slices.ContainsFunc(g.facts.Barriers,

@@ -87,7 +87,7 @@ func (u *userModel) addTasks(n *native) {
 	h, err := n.rt.CurrentTask(n.h)
 	for depth := 0; err == nil && depth < MaxLevels; depth++ {
 		info, infoErr := n.rt.Task(h)
-		if infoErr != nil || info.Kind != rtl.TaskExplicit {
+		if infoErr != nil || info.Kind != picture.TaskExplicit {
 			return
 		}
 		if fn := info.Function; !fn.IsNull() {
@@ -177,9 +177,9 @@ func (u *userModel) findRegionCode(v *regionView) *picture.Code {
 // implicit task has those of its region.
 func (u *userModel) taskCode(v *regionView, info rtl.TaskInfo) *picture.Code {
 	switch info.Kind {
-	case rtl.TaskInitial:
+	case picture.TaskInitial:
 		return nil
-	case rtl.TaskImplicit:
+	case picture.TaskImplicit:
 		return u.regionCode(v)
 	}
 	c := u.code.codeAt(info.Function, info.Source)

@@ -46,7 +46,7 @@ func (r *reach) taskMay(t *picture.Task, family string) bool {
 func (r *reach) threads(family string) []int {
 	var out []int
 	for _, n := range r.roster.natives {
-		if n.lwp == 0 || n.info.Role == rtl.RoleIdle || n.info.HiddenHelper {
+		if n.lwp == 0 || n.info.Role == picture.RoleIdle || n.info.HiddenHelper {
 			continue
 		}
 		if n.blank != nil || r.flows.program.MayRelease(r.flows.thread(n), family) {
@@ -106,6 +106,6 @@ func (r *reach) mayBind(pc uint64, name string) bool {
 // none of them shows is not there.
 func (r *reach) allStacks() bool {
 	return !slices.ContainsFunc(r.roster.natives, func(n *native) bool {
-		return n.blank != nil || n.lwp != 0 && n.info.Role != rtl.RoleIdle && !r.stacks.whole(r.stacks.stackOf(n))
+		return n.blank != nil || n.lwp != 0 && n.info.Role != picture.RoleIdle && !r.stacks.whole(r.stacks.stackOf(n))
 	})
 }

@@ -78,7 +78,7 @@ func (r *recorded) find() ([]picture.Recorded, *picture.History) {
 		if t.Life != trace.Alive {
 			continue
 		}
-		one := picture.Recorded{Thread: int(t.LWP), State: stateName(rtl.State(t.State))}
+		one := picture.Recorded{Thread: int(t.LWP), State: rtl.State(t.State).Name()}
 		if t.Torn {
 			one.State = picture.StateUndefined
 		}

@@ -42,7 +42,7 @@ func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName 
 	}
 	for i := len(tasks) - 2; i >= 0; i-- {
 		if tasks[i].ID == word {
-			return stateName(rtl.State(tasks[i].State))
+			return rtl.State(tasks[i].State).Name()
 		}
 	}
 	// The recorder empties the word of an implicit task in a barrier, where it does not work.

@@ -184,7 +184,7 @@ func (r *roster) deeper(rt *runtimeView, h handles.Thread, n *native) bool {
 
 // chainOf returns the regions that a thread is in, innermost first.
 func (r *roster) chainOf(n *native) []handles.Parallel {
-	if n.info.Role == rtl.RoleIdle {
+	if n.info.Role == picture.RoleIdle {
 		return nil
 	}
 	p, err := n.rt.CurrentParallel(n.h)

@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -132,7 +133,7 @@ func (s *states) stateOf(n *native) (rtl.ThreadState, error) {
 func (s *states) byVariable(st *rtl.ThreadState) {
 	name := s.data.dataName(cmp.Or(st.WaitVariable, st.WaitID))
 	if _, critical := rtl.CriticalName(name); st.State == rtl.StateWaitMutex && critical {
-		st.State, st.WaitKind = rtl.StateWaitCritical, rtl.FamilyCritical
+		st.State, st.WaitKind = rtl.StateWaitCritical, picture.WaitCritical
 		st.Evidence = rtl.JoinEvidence(st.Evidence, "its variable is named like that of a critical section")
 	}
 }

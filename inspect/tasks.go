@@ -170,7 +170,7 @@ func (l *taskLister) task(v *regionView, h handles.Task) picture.Task {
 		}
 		return t
 	}
-	t.Kind, t.State, t.Flags = taskKind(info.Kind), taskState(info.State), info.Flags
+	t.Kind, t.State, t.Flags = info.Kind, info.State, info.Flags
 	t.Predecessors = info.Predecessors
 	t.IncompleteChildren, t.ThreadNum = known(info.IncompleteChildren), known(info.ThreadNum)
 	if n := l.roster.thread(v.rt, info.Thread); n != nil {
@@ -178,7 +178,7 @@ func (l *taskLister) task(v *regionView, h handles.Task) picture.Task {
 	}
 	t.Parent = l.parentID(info.Generating)
 	t.Function = l.codeOf(v, &info)
-	if info.State == rtl.TaskBlocked {
+	if info.State == picture.TaskBlocked {
 		l.fillWaits(&t, v.rt, h)
 	}
 	return t
@@ -202,7 +202,7 @@ func (l *taskLister) parentID(h handles.Task) picture.ID {
 
 // codeOf is the code of a task; the tasks of one construct may share it.
 func (l *taskLister) codeOf(v *regionView, info *rtl.TaskInfo) *picture.Code {
-	if info.Kind == rtl.TaskInitial || info.Kind == rtl.TaskImplicit {
+	if info.Kind == picture.TaskInitial || info.Kind == picture.TaskImplicit {
 		return l.model.taskCode(v, *info)
 	}
 	if c := &l.construct; c.code == nil || c.function != info.Function || c.source != info.Source {

@@ -24,8 +24,9 @@ func appendOnce(errs []error, err error) []error {
 }
 
 // roleRank orders threads as people look for them.
-var roleRank = map[rtl.Role]int{
-	rtl.RoleInitial: 0, rtl.RolePrimary: 1, rtl.RoleWorker: 2, rtl.RoleIdle: 3, rtl.RoleNone: 4, "": 4,
+var roleRank = map[picture.Role]int{
+	picture.RoleInitial: 0, picture.RolePrimary: 1, picture.RoleWorker: 2, picture.RoleIdle: 3, picture.RoleNone: 4,
+	"": 4,
 }
 
 func compareBool(a, b bool) int {
@@ -122,7 +123,7 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 	case n.infoErr != nil:
 		t.Role = picture.RoleUnknown
 	case n.info.Role != "":
-		t.Role = roleOf(n.info.Role)
+		t.Role = n.info.Role
 	}
 	l.fillPlace(t, n)
 	if n.lwp == 0 {
@@ -133,14 +134,14 @@ func (l *threadLister) fillOpenMP(t *picture.Thread, n *native) rtl.State {
 		n.errs = append(n.errs, err)
 		return rtl.StateUndefined
 	}
-	t.State = &picture.State{Name: stateName(ts.State), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
+	t.State = &picture.State{Name: ts.State.Name(), Source: stateSource(ts.Tracked), Evidence: ts.Evidence}
 	if ts.Ending {
 		t.State.Name, t.State.Standard = picture.StateEnding, t.State.Name
 		return ts.State
 	}
 	t.Loop = l.loops.of(n)
 	wait := cmp.Or(ts.WaitVariable, ts.WaitID) // as the program names it, if that is known
-	t.WaitID, t.WaitKind = picture.Address(wait), waitKind(ts.WaitKind)
+	t.WaitID, t.WaitKind = picture.Address(wait), ts.WaitKind
 	if w, ok := l.waits.runtimeWait(n); ok {
 		t.WaitName = w.Name
 	}

@@ -246,9 +246,9 @@ func (u *userModel) tailCaller(n *native) []picture.Frame {
 		return nil
 	}
 	v := u.regions.get(n.rt, n.chain[0])
-	task := rtl.TaskInfo{Kind: rtl.TaskImplicit, Function: v.info.Function}
+	task := rtl.TaskInfo{Kind: picture.TaskImplicit, Function: v.info.Function}
 	if h, err := n.rt.CurrentTask(n.h); err == nil {
-		if info, err := n.rt.Task(h); err == nil && info.Kind == rtl.TaskExplicit {
+		if info, err := n.rt.Task(h); err == nil && info.Kind == picture.TaskExplicit {
 			task = info
 		}
 	}

@@ -86,7 +86,7 @@ var waitKinds = map[rtl.State]picture.WaitKind{
 
 // kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
 func kindOfWait(ts rtl.ThreadState) picture.WaitKind {
-	if kind := cmp.Or(waitKinds[ts.State], waitKind(ts.WaitKind)); kind != "" {
+	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
 		return kind
 	}
 	if ts.State == rtl.StateWaitMutex {
@@ -107,7 +107,7 @@ func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
 	w := wait{
 		Wait:     picture.Wait{Kind: kindOfWait(ts)},
 		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
-		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == rtl.FamilyReduction,
+		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == picture.WaitReduction,
 	}
 	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {
 		w.Call = ev.Entry.Function

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -157,12 +158,13 @@ func (f *fakeRuntime) ExplicitTasks(handles.Parallel) iter.Seq2[handles.Task, er
 func (f *fakeRuntime) Task(h handles.Task) (rtl.TaskInfo, error) {
 	switch h {
 	case initial:
-		return rtl.TaskInfo{Kind: rtl.TaskInitial, ThreadNum: 0}, nil
+		return rtl.TaskInfo{Kind: picture.TaskInitial, ThreadNum: 0}, nil
 	case explicit:
-		return rtl.TaskInfo{Kind: rtl.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB, ThreadNum: -1,
-			Frame: rtl.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
+		return rtl.TaskInfo{Kind: picture.TaskExplicit, Function: callbacks.At(0x402000), Thread: threadB,
+			ThreadNum: -1,
+			Frame:     rtl.TaskFrame{Exit: callbacks.At(0x7f00)}}, nil
 	}
-	return rtl.TaskInfo{Kind: rtl.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
+	return rtl.TaskInfo{Kind: picture.TaskImplicit, Function: callbacks.At(0x401000), ThreadNum: 1}, nil
 }
 
 func (f *fakeRuntime) GeneratingTask(h handles.Task) (handles.Task, error) {

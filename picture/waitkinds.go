@@ -32,6 +32,7 @@ const (
 	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
 	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
 	WaitSleep     WaitKind = "sleep"           // time to pass, or a signal
+	WaitReduction WaitKind = "reduction"       // the critical section in which threads combine a reduction
 )
 
 // WaitNeed is what a wait needs to end.
@@ -82,7 +83,8 @@ func WaitKinds() []WaitTraits { return waitKinds }
 
 var waitKinds = []WaitTraits{
 	{
-		Kind: WaitLock, State: StateLock, Phrase: "lock %s", Unnamed: "a lock", Need: NeedHolder, Lock: true, Exclusive: true,
+		Kind: WaitLock, State: StateLock, Phrase: "lock %s", Unnamed: "a lock", Need: NeedHolder, Lock: true,
+		Exclusive: true,
 		AgainFix: "release the lock before acquiring it again, or make it a nestable lock (omp_nest_lock_t) if the " +
 			"same thread may acquire it twice",
 	},
@@ -116,7 +118,7 @@ var waitKinds = []WaitTraits{
 	{
 		Kind: WaitReadWrite, State: StateReadWrite, Own: true, Phrase: "read-write lock %s",
 		Unnamed: "a read-write lock",
-		Need: NeedHolder, Lock: true, Exclusive: true,
+		Need:    NeedHolder, Lock: true, Exclusive: true,
 		AgainFix: "unlock it before locking it again: it is not recursive",
 	},
 	{
@@ -156,7 +158,7 @@ var waitKinds = []WaitTraits{
 	},
 	{
 		Kind: WaitCall, State: StateCall, Own: true, Phrase: "the end of system call %s",
-		Unnamed: "the end of a system call",
+		Unnamed:  "the end of a system call",
 		NameOnly: true, Need: NeedOther,
 	},
 	{
@@ -171,14 +173,18 @@ var waitKinds = []WaitTraits{
 	{
 		Kind: WaitOnce, State: StateOnce, Own: true, Phrase: "the function of once flag %s",
 		Unnamed: "the function of a once flag", Need: NeedHolder, Exclusive: true, Executes: true,
-		AgainFix: "a function that is executed once must not come to a call for the same flag again: let it call what " +
-			"it needs directly, or make a function of that part which both use",
+		AgainFix: "a function that is executed once must not come to a call for the same flag again: let it call " +
+			"what it needs directly, or make a function of that part which both use",
 		CycleFix: "let a function that is executed once wait for no other thread, at a barrier or for a lock: make " +
 			"the call before the parallel region, and with no lock that the function needs",
 	},
 	{
 		Kind: WaitSleep, State: StateSleep, Own: true, Phrase: "time to pass in %s", Unnamed: "time to pass",
 		NameOnly: true, Need: NeedOther,
+	},
+	{
+		Kind: WaitReduction, State: StateCritical, Phrase: "the critical section of a reduction", Need: NeedHolder,
+		Lock: true, Exclusive: true,
 	},
 }
 

@@ -3,19 +3,7 @@ package rtl
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-)
-
-// Role is what a thread is in its current team.
-type Role string
-
-// The roles that the tool prints. A thread that the runtime does not know is
-// RoleNone.
-const (
-	RoleInitial Role = "initial" // the thread of an implicit outermost region
-	RolePrimary Role = "primary" // thread number 0 of a team that it forked, and not an initial thread
-	RoleWorker  Role = "worker"
-	RoleIdle    Role = "idle" // in the runtime's pool, in no team
-	RoleNone    Role = "none" // not an OpenMP thread
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // ThreadInfo is what a runtime keeps of a thread.
@@ -23,7 +11,7 @@ type ThreadInfo struct {
 	Number       int64              // the runtime's own number of the thread (LLVM: the gtid)
 	Pthread      callbacks.ThreadID // Kind is ThreadIDPthread
 	LWP          uint64             // kernel thread id if the runtime keeps it, else 0
-	Role         Role
+	Role         picture.Role
 	ThreadNum    int // in the current team; -1 for an idle thread
 	HiddenHelper bool
 	StackBase    callbacks.Address // highest address of the stack as the runtime knows it; null if it does not
@@ -54,34 +42,10 @@ type SourceLocation struct {
 	Line     int
 }
 
-// TaskKind is the kind of a task region.
-type TaskKind string
-
-// Kinds of tasks.
-const (
-	TaskInitial  TaskKind = "initial"
-	TaskImplicit TaskKind = "implicit"
-	TaskExplicit TaskKind = "explicit"
-	TaskTarget   TaskKind = "target"
-)
-
-// TaskState is where a task is in its life.
-type TaskState string
-
-// States of tasks.
-const (
-	TaskRunning   TaskState = "running"
-	TaskWaiting   TaskState = "waiting" // suspended at a scheduling point
-	TaskQueued    TaskState = "queued"  // ready, not yet started
-	TaskBlocked   TaskState = "blocked" // has unfinished predecessors
-	TaskCreated   TaskState = "created" // allocated, not yet handed to the scheduler
-	TaskCompleted TaskState = "completed"
-)
-
 // TaskInfo is what a runtime keeps of a task.
 type TaskInfo struct {
-	Kind  TaskKind
-	State TaskState
+	Kind  picture.TaskKind
+	State picture.TaskState
 	// tied, untied, final, merged, undeferred, detachable, proxy, …, in a fixed order
 	Flags              []string
 	Function           callbacks.Address // outlined function; null if none is kept

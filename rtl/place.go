@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // Place is where a thread's code is, as far as its stack tells.
@@ -81,7 +82,7 @@ func (f EvidenceFrame) System() bool { return f.Between || libc.IsSystem(f.Modul
 
 // WaitingState is the inferred state of a thread that waits for what is at id, a kind
 // of thing that the words of kind say. A null id is unknown.
-func WaitingState(s State, kind string, id callbacks.Address, evidence ...string) ThreadState {
+func WaitingState(s State, kind picture.WaitKind, id callbacks.Address, evidence ...string) ThreadState {
 	st := ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
 	if !id.IsNull() {
 		st.WaitID, st.WaitKind = id.Offset, kind

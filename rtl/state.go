@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // State is the state of an OpenMP thread, with the values of ompt_state_t.
@@ -40,21 +41,24 @@ const (
 )
 
 // stateNames has the specification's names without the prefix ompt_state_.
-var stateNames = map[State]string{
-	StateWorkSerial: "work_serial", StateWorkParallel: "work_parallel", StateWorkReduction: "work_reduction",
-	StateWorkFreeAgent: "work_free_agent", StateWorkInduction: "work_induction",
-	StateWaitBarrier:                  "wait_barrier",
-	StateWaitBarrierImplicitParallel:  "wait_barrier_implicit_parallel",
-	StateWaitBarrierImplicitWorkshare: "wait_barrier_implicit_workshare",
-	StateWaitBarrierImplicit:          "wait_barrier_implicit",
-	StateWaitBarrierExplicit:          "wait_barrier_explicit",
-	StateWaitBarrierImplementation:    "wait_barrier_implementation",
-	StateWaitBarrierTeams:             "wait_barrier_teams",
-	StateWaitTaskwait:                 "wait_taskwait", StateWaitTaskgroup: "wait_taskgroup",
-	StateWaitMutex: "wait_mutex", StateWaitLock: "wait_lock", StateWaitCritical: "wait_critical",
-	StateWaitAtomic: "wait_atomic", StateWaitOrdered: "wait_ordered",
-	StateWaitTarget: "wait_target", StateWaitTargetMap: "wait_target_map", StateWaitTargetUpdate: "wait_target_update",
-	StateIdle: "idle", StateOverhead: "overhead", StateUndefined: "undefined",
+var stateNames = map[State]picture.StateName{
+	StateWorkSerial: picture.StateWorkSerial, StateWorkParallel: picture.StateWorkParallel,
+	StateWorkReduction: picture.StateWorkReduction,
+	StateWorkFreeAgent: picture.StateWorkFreeAgent, StateWorkInduction: picture.StateWorkInduction,
+	StateWaitBarrier:                  picture.StateBarrier,
+	StateWaitBarrierImplicitParallel:  picture.StateBarrierParallel,
+	StateWaitBarrierImplicitWorkshare: picture.StateBarrierWorkshare,
+	StateWaitBarrierImplicit:          picture.StateBarrierImplicit,
+	StateWaitBarrierExplicit:          picture.StateBarrierExplicit,
+	StateWaitBarrierImplementation:    picture.StateBarrierImplementation,
+	StateWaitBarrierTeams:             picture.StateBarrierTeams,
+	StateWaitTaskwait:                 picture.StateTaskwait, StateWaitTaskgroup: picture.StateTaskgroup,
+	StateWaitMutex: picture.StateMutex, StateWaitLock: picture.StateLock, StateWaitCritical: picture.StateCritical,
+	StateWaitAtomic: picture.StateAtomic, StateWaitOrdered: picture.StateOrdered,
+	StateWaitTarget: picture.StateTarget, StateWaitTargetMap: picture.StateTargetMap,
+	StateWaitTargetUpdate: picture.StateTargetUpdate,
+	StateIdle:             picture.StateIdle, StateOverhead: picture.StateOverhead,
+	StateUndefined: picture.StateUndefined,
 }
 
 // States are all states in ascending order of their values, the order in which
@@ -87,9 +91,17 @@ func NextState(current State) (next State, more bool, err error) {
 // "wait_barrier_explicit", or "state 0x…" for a value that it does not have.
 func (s State) String() string {
 	if n, ok := stateNames[s]; ok {
-		return n
+		return string(n)
 	}
 	return fmt.Sprintf("state %#x", uint32(s))
+}
+
+// Name returns the word of the state in a picture, StateUndefined for a value that the specification lacks.
+func (s State) Name() picture.StateName {
+	if n, ok := stateNames[s]; ok {
+		return n
+	}
+	return picture.StateUndefined
 }
 
 // Known reports whether the specification has this state.
@@ -111,9 +123,8 @@ type ThreadState struct {
 	// WaitID is the address of the object that the thread waits for (a lock,
 	// a barrier's counter, …) or 0 if it waits for none or it is unknown.
 	WaitID uint64
-	// WaitKind says what is at WaitID in one or two words ("critical", "lock",
-	// "barrier"); empty with no WaitID.
-	WaitKind string
+	// WaitKind is the kind of what is at WaitID; empty with no WaitID.
+	WaitKind picture.WaitKind
 	// WaitVariable is the address of the program's own variable of the lock
 	// or critical section at WaitID, or 0 if there is none or it is unknown.
 	WaitVariable uint64

@@ -3,6 +3,7 @@ package rtl
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 
 // WaitReader is a runtime that can tell more of a wait than its state: who has
@@ -98,30 +99,40 @@ type LockCall struct {
 	Family string
 }
 
+// WaitKind returns the kind of wait of a thread in a call that takes a lock, or critical or atomic section, of
+// OpenMP; "" for another one.
+func (c LockCall) WaitKind() picture.WaitKind {
+	switch c.Family {
+	case FamilyLock, FamilyNest, FamilyCritical, FamilyAtomic:
+		return picture.WaitKind(c.Family)
+	}
+	return ""
+}
+
 // Families of lock calls: what one of them takes only one of the same gives back.
 const (
-	FamilyLock     = "lock"
-	FamilyNest     = "nest_lock"
-	FamilyCritical = "critical"
-	FamilyMutex    = "mutex"
+	FamilyLock     = string(picture.WaitLock)
+	FamilyNest     = string(picture.WaitNestLock)
+	FamilyCritical = string(picture.WaitCritical)
+	FamilyMutex    = string(picture.WaitMutex)
 	// FamilyAtomic is the section in which the runtime executes atomic
 	// constructs for which the processor has no instruction.
-	FamilyAtomic = "atomic"
+	FamilyAtomic = string(picture.WaitAtomic)
 	// FamilyReduction is the critical section in which threads combine their
 	// parts of a reduction, if the runtime chose that way.
-	FamilyReduction = "reduction"
+	FamilyReduction = string(picture.WaitReduction)
 	// FamilyCondition is the condition variables, which nobody has: a call that
 	// wakes those who wait stands for one that gives back.
-	FamilyCondition = "condition"
+	FamilyCondition = string(picture.WaitCondition)
 	// FamilyReadWrite, FamilySpin and FamilySemaphore are the C library's other
 	// locks, of which nobody is known to wait for one by its code.
-	FamilyReadWrite = "read_write"
+	FamilyReadWrite = string(picture.WaitReadWrite)
 	FamilySpin      = "spin"
-	FamilySemaphore = "semaphore"
+	FamilySemaphore = string(picture.WaitSemaphore)
 	// FamilyEvent is the events of detached tasks: a call that fulfils one
 	// stands for one that gives back.
 	FamilyEvent = "event"
 	// FamilyStatic is the initializations of static variables in functions of C++, which
 	// one thread does while others wait. A function ends those that it begins.
-	FamilyStatic = "static"
+	FamilyStatic = string(picture.WaitStatic)
 )

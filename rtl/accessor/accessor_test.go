@@ -13,6 +13,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/accessor"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
@@ -150,7 +151,7 @@ func TestReadersAgree(t *testing.T) {
 			inRegion := 0
 			for tp, h := range s.threads {
 				got, err := s.call.Check(s.Runtime, h, tp)
-				if info, _ := s.Thread(h); info.Role == rtl.RoleIdle {
+				if info, _ := s.Thread(h); info.Role == picture.RoleIdle {
 					if !errors.Is(err, callbacks.Unavailable) {
 						t.Errorf("idle thread: %+v, %v", got, err)
 					}

@@ -53,7 +53,7 @@ func within(ev *rtl.Evidence) rtl.ThreadState {
 	st.Evidence += fmt.Sprintf(", asleep on a futex at %v", ev.Futex)
 	switch call.Family {
 	case rtl.FamilyLock, rtl.FamilyNest:
-		st.State, st.WaitKind, st.WaitID = rtl.StateWaitLock, call.Family, ev.Futex.Offset
+		st.State, st.WaitKind, st.WaitID = rtl.StateWaitLock, call.WaitKind(), ev.Futex.Offset
 		if v, ok := ev.Entry.Arg(call.Arg); ok {
 			st.WaitVariable = v
 		}

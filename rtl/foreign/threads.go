@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/accessor"
 )
@@ -156,12 +157,12 @@ func (rt *runtime) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 		return rtl.ThreadInfo{}, err
 	}
 	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
-		Role: rtl.RoleWorker, ThreadNum: th.top().num}
+		Role: picture.RoleWorker, ThreadNum: th.top().num}
 	switch {
 	case th.first(0):
-		info.Role = rtl.RoleInitial
+		info.Role = picture.RoleInitial
 	case th.top().num == 0:
-		info.Role = rtl.RolePrimary
+		info.Role = picture.RolePrimary
 	}
 	return info, nil
 }

@@ -3,6 +3,7 @@ package libgomp
 import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -143,26 +144,26 @@ func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
 }
 
 // stateOf says where a task is in its life.
-func (ts *tasks) stateOf(fd found) rtl.TaskState {
+func (ts *tasks) stateOf(fd found) picture.TaskState {
 	if fd.task == nil {
 		if th := fd.region.primary(); th != nil && len(th.frames) > 0 {
-			return rtl.TaskWaiting // the thread is in a region that the task forked
+			return picture.TaskWaiting // the thread is in a region that the task forked
 		}
-		return rtl.TaskRunning
+		return picture.TaskRunning
 	}
 	switch fd.kind {
 	case kindWaiting:
 		if fd.rec.Uint(ts.l.Task.NumDependees) > 0 {
-			return rtl.TaskBlocked
+			return picture.TaskBlocked
 		}
-		return rtl.TaskQueued
+		return picture.TaskQueued
 	case kindDetached:
-		return rtl.TaskWaiting
+		return picture.TaskWaiting
 	case kindAsync:
-		return rtl.TaskRunning
+		return picture.TaskRunning
 	}
 	if ts.threads.world().running[fd.addr.Offset] == nil || ts.records.suspended(fd.task) {
-		return rtl.TaskWaiting
+		return picture.TaskWaiting
 	}
-	return rtl.TaskRunning
+	return picture.TaskRunning
 }

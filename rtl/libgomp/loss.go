@@ -9,6 +9,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -109,7 +110,7 @@ func (s *states) LostThreads(of func(handles.Thread) *rtl.Evidence) rtl.Loss {
 	for _, th := range w.threads {
 		h := s.threadHandle(th)
 		lost := w.lost[th.pool.Offset].count > 0 && s.waitsForLost(th, of(h))
-		if lost || left[w.at(th, 0)] && w.ending[th] == "" && s.inferred(th, of(h)).WaitKind == "barrier" {
+		if lost || left[w.at(th, 0)] && w.ending[th] == "" && s.inferred(th, of(h)).WaitKind == picture.WaitBarrier {
 			out.Waiting = append(out.Waiting, h)
 		}
 	}
@@ -122,7 +123,7 @@ func (s *states) waitsForLost(th *thread, ev *rtl.Evidence) bool {
 		return true
 	}
 	r := s.threads.world().at(th, 0)
-	return r != nil && s.inferred(th, ev).WaitKind == "barrier" && slices.Contains(r.members, nil)
+	return r != nil && s.inferred(th, ev).WaitKind == picture.WaitBarrier && slices.Contains(r.members, nil)
 }
 
 // pool returns the pool of the region's threads; 0 if it has none that is there.

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -190,10 +191,12 @@ func (o *observer) asleep() (rtl.ThreadState, bool) {
 		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()),
 			true
 	case g.DefaultLock.Address:
-		return rtl.WaitingState(rtl.StateWaitCritical, "critical", w, "the lock of unnamed critical sections "+
-			"(default_lock)", o.call(), o.sleeping()), true
+		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, w,
+			"the lock of unnamed critical sections "+
+				"(default_lock)", o.call(), o.sleeping()), true
 	case g.AtomicLock.Address:
-		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", w, "the lock of atomic constructs (atomic_lock)",
+		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, w,
+			"the lock of atomic constructs (atomic_lock)",
 			o.call(), o.sleeping()), true
 	}
 	return o.marked()
@@ -209,13 +212,14 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 		if depend {
 			return o.dependWait(), true
 		}
-		return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, "in_taskwait is set for its task",
+		return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
+			"in_taskwait is set for its task",
 			o.call(), o.sleeping()), true
 	}
 	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
 		f := o.states.l.Taskgroup.NumChildren
 		n := layout.Read(o.states.mem, group, f).Uint(f)
-		return rtl.WaitingState(rtl.StateWaitTaskgroup, "taskgroup", group,
+		return rtl.WaitingState(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
 				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(),
 				o.sleeping()),
 			true
@@ -227,7 +231,7 @@ func (o *observer) marked() (rtl.ThreadState, bool) {
 // taskwait, depends on.
 func (o *observer) dependWait() rtl.ThreadState {
 	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
-	return rtl.WaitingState(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, o.call(), o.sleeping())
+	return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.call(), o.sleeping())
 }
 
 // inCall decides by the function of the runtime that user code called, for a
@@ -249,7 +253,7 @@ func (o *observer) inCall() rtl.ThreadState {
 			return st
 		}
 	case entryLock:
-		return o.lock("lock")
+		return o.lock(picture.WaitLock)
 	case entryNestLock:
 		return o.nestLock()
 	case entryCritical:
@@ -257,12 +261,13 @@ func (o *observer) inCall() rtl.ThreadState {
 		if id.IsNull() {
 			id = o.ev.Futex
 		}
-		return rtl.WaitingState(rtl.StateWaitCritical, "critical", id, "unnamed critical section", o.call(),
+		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, id, "unnamed critical section", o.call(),
 			o.sleeping())
 	case entryCriticalName:
-		return o.lock("critical")
+		return o.lock(picture.WaitCritical)
 	case entryAtomic:
-		return rtl.WaitingState(rtl.StateWaitAtomic, "atomic", o.states.l.Globals.AtomicLock.Address, o.call(),
+		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, o.states.l.Globals.AtomicLock.Address,
+			o.call(),
 			o.sleeping())
 	case entryOrdered:
 		return o.ordered()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -23,7 +24,7 @@ func (o *observer) barrier(t *team) rtl.ThreadState {
 		if r.Err() == nil && awaited <= n {
 			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
 		}
-		return rtl.WaitingState(s, "barrier", id, text, why, o.call(), o.sleeping())
+		return rtl.WaitingState(s, picture.WaitBarrier, id, text, why, o.call(), o.sleeping())
 	}
 	switch o.kind {
 	case entryWorkshare:
@@ -113,7 +114,7 @@ func (o *observer) ordered() rtl.ThreadState {
 	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
 		text = fmt.Sprintf("thread number %d has the turn", owner)
 	}
-	return rtl.WaitingState(rtl.StateWaitOrdered, "ordered", id, text, o.call(), o.sleeping())
+	return rtl.WaitingState(rtl.StateWaitOrdered, picture.WaitOrdered, id, text, o.call(), o.sleeping())
 }
 
 // lockWord is the word of the lock that the thread waits for: the one that it
@@ -132,9 +133,9 @@ func (o *observer) lockWord() callbacks.Address {
 
 // lock is the wait for a lock, or for a critical section with a name, whose lock
 // is the program's variable itself. Neither has an owner in memory.
-func (o *observer) lock(kind string) rtl.ThreadState {
+func (o *observer) lock(kind picture.WaitKind) rtl.ThreadState {
 	s := rtl.StateWaitLock
-	if kind == "critical" {
+	if kind == picture.WaitCritical {
 		s = rtl.StateWaitCritical
 	}
 	a := o.lockWord()
@@ -166,7 +167,7 @@ func (o *observer) nestLock() rtl.ThreadState {
 	if own, err := o.states.nestLockAt(a); err == nil {
 		text = own.text
 	}
-	st := rtl.WaitingState(rtl.StateWaitLock, "lock", a, text, o.call(), o.sleeping())
+	st := rtl.WaitingState(rtl.StateWaitLock, picture.WaitLock, a, text, o.call(), o.sleeping())
 	st.WaitVariable = variable.Offset
 	return st
 }
@@ -252,8 +253,9 @@ func (o *observer) onMutex() bool {
 // act, so that only the word tells.
 func (o *observer) unknownLock() rtl.ThreadState {
 	a := o.lockWord()
-	st := rtl.WaitingState(rtl.StateWaitMutex, "mutex", a, "tail-called from user code: a lock or a named critical "+
-		"section, unknown which",
+	st := rtl.WaitingState(rtl.StateWaitMutex, picture.WaitMutex, a,
+		"tail-called from user code: a lock or a named critical "+
+			"section, unknown which",
 		lockText(o.states.mem, a), o.call(), o.sleeping())
 	st.WaitVariable = st.WaitID
 	return st

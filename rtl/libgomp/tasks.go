@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -249,16 +250,16 @@ func (ts *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
 	return info, fd.rec.Err()
 }
 
-func (rt *base) kindOf(fd found) rtl.TaskKind {
+func (rt *base) kindOf(fd found) picture.TaskKind {
 	switch {
 	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
-		return rtl.TaskInitial
+		return picture.TaskInitial
 	case !fd.explicit():
-		return rtl.TaskImplicit
+		return picture.TaskImplicit
 	case fd.kind == kindAsync, fd.kind >= kindWaiting && fd.rec.Address(rt.l.Task.Fn).IsNull():
-		return rtl.TaskTarget // what the runtime calls for it is not in fn
+		return picture.TaskTarget // what the runtime calls for it is not in fn
 	}
-	return rtl.TaskExplicit
+	return picture.TaskExplicit
 }
 
 // flags are the properties of an explicit task that the runtime keeps.

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
@@ -71,11 +72,11 @@ func TestSchedulingTask(t *testing.T) {
 	var running, waiting handles.Task
 	for task, info := range s.tasksOf(t) {
 		switch info.State {
-		case rtl.TaskRunning:
+		case picture.TaskRunning:
 			running = task
-		case rtl.TaskWaiting:
+		case picture.TaskWaiting:
 			waiting = task
-		case rtl.TaskQueued:
+		case picture.TaskQueued:
 			if _, err := s.SchedulingTask(task); rtltest.RC(err) != callbacks.Unavailable {
 				t.Errorf("a queued task has a scheduling one: %v", err)
 			}
@@ -99,7 +100,7 @@ func TestDependences(t *testing.T) {
 			for task, info := range s.tasksOf(t) {
 				waits, err := s.WaitsFor(task)
 				if err != nil || len(waits) != info.Predecessors ||
-					(info.State == rtl.TaskBlocked) != (len(waits) > 0) {
+					(info.State == picture.TaskBlocked) != (len(waits) > 0) {
 					t.Errorf("%v is %s, waits for %v (%v), has %d predecessors", task, info.State, waits, err,
 						info.Predecessors)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -199,23 +200,23 @@ func (ths *threads) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 		return rtl.ThreadInfo{}, err
 	}
 	info := rtl.ThreadInfo{Number: int64(th.number), Pthread: callbacks.Pthread(th.pthread), LWP: th.lwp,
-		Role: rtl.RoleIdle, ThreadNum: -1}
+		Role: picture.RoleIdle, ThreadNum: -1}
 	switch {
 	case th.err != nil:
 		return info, th.err
 	case th.idle != "":
 		return info, nil
 	}
-	info.ThreadNum, info.Role = 0, rtl.RoleInitial
+	info.ThreadNum, info.Role = 0, picture.RoleInitial
 	if len(th.frames) > 0 {
 		info.ThreadNum = th.frames[0].id
 	}
 	switch {
 	case th.root():
 	case info.ThreadNum == 0:
-		info.Role = rtl.RolePrimary
+		info.Role = picture.RolePrimary
 	default:
-		info.Role = rtl.RoleWorker
+		info.Role = picture.RoleWorker
 	}
 	return info, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -37,7 +38,7 @@ func TestEndedThreads(t *testing.T) {
 				}
 				if strings.Contains(st.Evidence, "its last team is gone") {
 					gone++
-					if info.Role != rtl.RoleIdle || st.State != rtl.StateIdle {
+					if info.Role != picture.RoleIdle || st.State != rtl.StateIdle {
 						t.Errorf("LWP %d: %v, %v", info.LWP, info, st)
 					}
 				}

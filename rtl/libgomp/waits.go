@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -111,7 +112,7 @@ func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Ev
 	if err != nil {
 		return rtl.BarrierInfo{}, err
 	}
-	if st.WaitKind != "barrier" || len(o.th.frames) == 0 {
+	if st.WaitKind != picture.WaitBarrier || len(o.th.frames) == 0 {
 		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
 	}
 	r := wr.threads.world().at(o.th, 0)
@@ -179,7 +180,7 @@ func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(hand
 		st := wr.states.inferred(m, ev)
 		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
 		switch {
-		case own && st.WaitKind == "barrier" && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
+		case own && st.WaitKind == picture.WaitBarrier && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
 			s.inside = append(s.inside, mh)
 			if sleepsAt(ev, word, generation) {
 				s.asleep = append(s.asleep, mh)

@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
 )
@@ -127,7 +128,7 @@ func TestWaitedGroup(t *testing.T) {
 	if err != nil || !all || len(tasks) != 1 {
 		t.Fatalf("%d tasks, all %v, %v; want 1", len(tasks), all, err)
 	}
-	if info, err := s.Task(tasks[0]); err != nil || info.State != rtl.TaskRunning {
+	if info, err := s.Task(tasks[0]); err != nil || info.State != picture.TaskRunning {
 		t.Errorf("%+v, %v", info, err)
 	}
 	for _, th := range s.Truth.Threads {

@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -107,7 +108,7 @@ func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info 
 func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
 	first := t.addr.Offset + bs.l.Team.Bar.Offset + bs.l.TeamBar.Arrived.Offset
 	size := bs.l.TeamBar.Size.Size
-	if in.WaitKind != "barrier" || in.WaitID < first || size == 0 || (in.WaitID-first)%size != 0 {
+	if in.WaitKind != picture.WaitBarrier || in.WaitID < first || size == 0 || (in.WaitID-first)%size != 0 {
 		return 0, false
 	}
 	b := barrierKind((in.WaitID - first) / size)

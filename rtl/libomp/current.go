@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -117,44 +118,44 @@ func (rs *records) taskwaiter(t *task) int {
 }
 
 // taskState says where a task is in its life, and which thread has it.
-func (tk *tasks) taskState(fd found) (rtl.TaskState, *thread, error) {
+func (tk *tasks) taskState(fd found) (picture.TaskState, *thread, error) {
 	if !fd.explicit {
 		th, err := tk.threads.member(fd.regions[0].team, fd.num)
 		if err != nil {
-			return rtl.TaskWaiting, nil, err
+			return picture.TaskWaiting, nil, err
 		}
 		if th.task != fd.addr || !fd.regions[0].innermost() || tk.records.taskwaiter(fd.task) >= 0 {
-			return rtl.TaskWaiting, th, nil
+			return picture.TaskWaiting, th, nil
 		}
-		return rtl.TaskRunning, th, nil
+		return picture.TaskRunning, th, nil
 	}
 	f, r := &tk.l.Taskdata, fd.rec()
 	h := tk.holders()[fd.addr.Offset]
 	switch {
 	case r.Bool(f.FlagComplete):
-		return rtl.TaskCompleted, nil, nil
+		return picture.TaskCompleted, nil, nil
 	case h.current && tk.records.taskwaiter(fd.task) < 0:
-		return rtl.TaskRunning, h.th, nil
+		return picture.TaskRunning, h.th, nil
 	case r.Bool(f.FlagStarted):
 		return tk.records.startedState(fd.task, h), h.th, nil
 	case tk.records.predecessors(fd.task) > 0:
-		return rtl.TaskBlocked, nil, nil
+		return picture.TaskBlocked, nil, nil
 	}
-	return rtl.TaskQueued, nil, nil
+	return picture.TaskQueued, nil, nil
 }
 
 // startedState is the state of a task that has begun and that no thread runs now:
 // a task that is detached or a proxy goes on without a thread, an untied one may
 // be queued again.
-func (rs *records) startedState(t *task, h holder) rtl.TaskState {
+func (rs *records) startedState(t *task, h holder) picture.TaskState {
 	f := &rs.l.Taskdata
 	switch {
 	case h.th == nil && (rs.flag(t, f.FlagProxy) || rs.flag(t, f.FlagDetachable)):
-		return rtl.TaskRunning
+		return picture.TaskRunning
 	case h.th == nil && !rs.flag(t, f.FlagTiedness):
-		return rtl.TaskQueued
+		return picture.TaskQueued
 	}
-	return rtl.TaskWaiting
+	return picture.TaskWaiting
 }
 
 // SchedulingTask is ompd_get_scheduling_task_handle: the task that its thread put

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -129,20 +130,20 @@ func generalizes(word, s rtl.State) bool {
 }
 
 // waitKind says what a thread in state s waits for.
-func waitKind(s rtl.State) string {
+func waitKind(s rtl.State) picture.WaitKind {
 	switch {
 	case s == rtl.StateWaitCritical:
-		return "critical"
+		return picture.WaitCritical
 	case s == rtl.StateWaitOrdered:
-		return "ordered"
+		return picture.WaitOrdered
 	case s == rtl.StateWaitAtomic:
-		return "atomic"
+		return picture.WaitAtomic
 	case s == rtl.StateWaitLock, s == rtl.StateWaitMutex:
-		return "lock"
+		return picture.WaitLock
 	case s == rtl.StateWaitTaskwait:
-		return "taskwait"
+		return picture.WaitTaskwait
 	case s == rtl.StateWaitTaskgroup:
-		return "taskgroup"
+		return picture.WaitTaskgroup
 	}
-	return "barrier"
+	return picture.WaitBarrier
 }

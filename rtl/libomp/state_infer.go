@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -76,7 +77,7 @@ func (o *observer) overhead(why string, sure bool) inference {
 	return inference{rtl.ThreadState{State: rtl.StateOverhead, Evidence: why}, sure}
 }
 
-func waiting(s rtl.State, kind string, id callbacks.Address, evidence ...string) inference {
+func waiting(s rtl.State, kind picture.WaitKind, id callbacks.Address, evidence ...string) inference {
 	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
 }
 
@@ -119,10 +120,11 @@ func (o *observer) marked() (inference, bool) {
 	}
 	// A taskwait would be over if no child is unfinished.
 	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
-		return waiting(rtl.StateWaitTaskgroup, "taskgroup", group,
+		return waiting(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
 			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
 	}
-	return waiting(rtl.StateWaitTaskwait, "taskwait", o.cur.addr, text, fmt.Sprintf("%d children unfinished", children),
+	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text,
+		fmt.Sprintf("%d children unfinished", children),
 		o.call()), true
 }
 
@@ -144,7 +146,7 @@ func (o *observer) unmarkedWait() inference {
 	if o.kind == entryTaskgroup {
 		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
 	}
-	return waiting(rtl.StateWaitTaskwait, "taskwait", o.curAddr(), o.call(), o.sleeping())
+	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.call(), o.sleeping())
 }
 
 // group is the taskgroup of the current task and the number of its unfinished
@@ -177,13 +179,13 @@ func (o *observer) inCall() inference {
 	case entryTaskwait, entryTaskgroup:
 		return o.unmarkedWait()
 	case entryLock:
-		return o.locked(rtl.StateWaitLock, "lock")
+		return o.locked(rtl.StateWaitLock, picture.WaitLock)
 	case entryCritical:
-		return o.locked(rtl.StateWaitCritical, "critical")
+		return o.locked(rtl.StateWaitCritical, picture.WaitCritical)
 	case entryAtomic:
-		return o.locked(rtl.StateWaitAtomic, "atomic")
+		return o.locked(rtl.StateWaitAtomic, picture.WaitAtomic)
 	case entryOrdered:
-		return waiting(rtl.StateWaitOrdered, "ordered", o.orderedID(), o.call(), o.sleeping())
+		return waiting(rtl.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.call(), o.sleeping())
 	}
 	return o.overhead(o.call(), true)
 }
@@ -201,18 +203,19 @@ func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference 
 	if err != nil {
 		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
 	}
-	return waiting(s, "barrier", a.counter, append([]string{a.String()}, append(why, o.call(), o.sleeping())...)...)
+	return waiting(s, picture.WaitBarrier, a.counter, append([]string{a.String()}, append(why, o.call(),
+		o.sleeping())...)...)
 }
 
 // reduction tells a wait for the lock of a reduction from a wait at its barrier.
 func (o *observer) reduction() inference {
 	if o.spins() {
-		return o.locked(rtl.StateWaitCritical, "reduction")
+		return o.locked(rtl.StateWaitCritical, picture.WaitReduction)
 	}
 	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
 		return in
 	}
-	if in := o.locked(rtl.StateWaitCritical, "reduction"); in.WaitID != 0 {
+	if in := o.locked(rtl.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
 		return in
 	}
 	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
@@ -284,7 +287,7 @@ func (o *observer) atFlag(end rtl.State) (inference, bool) {
 }
 
 // locked is the state s of a thread that waits for a lock, which is looked for.
-func (o *observer) locked(s rtl.State, kind string) inference {
+func (o *observer) locked(s rtl.State, kind picture.WaitKind) inference {
 	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
 	if !ok {
 		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
@@ -318,7 +321,7 @@ func (o *observer) withoutCall() inference {
 		s = rtl.StateWaitBarrierTeams
 	}
 	if o.spins() {
-		return o.locked(rtl.StateWaitMutex, "mutex")
+		return o.locked(rtl.StateWaitMutex, picture.WaitMutex)
 	}
 	if in, ok := o.atFlag(s); ok {
 		return in
@@ -329,7 +332,7 @@ func (o *observer) withoutCall() inference {
 // fieldsOnly decides without a stack.
 func (o *observer) fieldsOnly() inference {
 	if o.spins() {
-		in := o.locked(rtl.StateWaitMutex, "mutex")
+		in := o.locked(rtl.StateWaitMutex, picture.WaitMutex)
 		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical "+
 			"section, unknown which", in.Evidence)
 		return in

@@ -7,6 +7,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -276,16 +277,16 @@ func (tk *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
 	return info, err
 }
 
-func (tk *tasks) kind(fd found) rtl.TaskKind {
+func (tk *tasks) kind(fd found) picture.TaskKind {
 	switch {
 	case !fd.explicit && fd.regions[0].initial:
-		return rtl.TaskInitial
+		return picture.TaskInitial
 	case !fd.explicit:
-		return rtl.TaskImplicit
+		return picture.TaskImplicit
 	case tk.records.target(fd.task):
-		return rtl.TaskTarget
+		return picture.TaskTarget
 	}
-	return rtl.TaskExplicit
+	return picture.TaskExplicit
 }
 
 // function is the outlined function of a task: kmp_task_t.routine of an explicit

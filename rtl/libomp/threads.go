@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp/locate"
 )
@@ -240,7 +241,7 @@ func (rg *regions) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 	info := rtl.ThreadInfo{
 		Number:    int64(th.gtid),
 		Pthread:   callbacks.Pthread(r.Uint(f.Pthread)),
-		Role:      rtl.RoleIdle,
+		Role:      picture.RoleIdle,
 		ThreadNum: -1,
 		StackBase: known(r, f.Stackbase),
 		StackSize: known(r, f.Stacksize).Offset,
@@ -258,17 +259,17 @@ func (rg *regions) Thread(h handles.Thread) (rtl.ThreadInfo, error) {
 }
 
 // role is the role of a thread that is in a region.
-func (ths *threads) role(th *thread) rtl.Role {
+func (ths *threads) role(th *thread) picture.Role {
 	tf, f := ths.l.Thread.Root, ths.l.Root.UberThread
 	own := layout.Read(ths.mem, th.addr, tf)
 	r := layout.Read(ths.mem, own.Address(tf), f)
 	if uber := r.Address(f); r.Err() == nil && uber == th.addr {
-		return rtl.RoleInitial
+		return picture.RoleInitial
 	}
 	if th.tid == 0 {
-		return rtl.RolePrimary
+		return picture.RolePrimary
 	}
-	return rtl.RoleWorker
+	return picture.RoleWorker
 }
 
 // hiddenHelper reports whether th is one of the threads that the runtime keeps for

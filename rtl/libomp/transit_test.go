@@ -8,6 +8,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
 	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
 	"github.com/ompd-inspect/ompd-inspect/rtl/rtltest"
@@ -96,7 +97,7 @@ func (s *subject) checkFreed(t *testing.T, rt rtl.Runtime, p handles.Parallel) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, err := rt.Thread(h); err != nil || info.Role != rtl.RoleIdle {
+		if info, err := rt.Thread(h); err != nil || info.Role != picture.RoleIdle {
 			t.Errorf("thread %d of a region that is over: %+v, %v", n, info, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -13,8 +14,8 @@ import (
 // if the runtime keeps that.
 func (s *Subject) checkTasks(t *testing.T) {
 	type key struct {
-		kind  rtl.TaskKind
-		state rtl.TaskState
+		kind  picture.TaskKind
+		state picture.TaskState
 		line  int
 		lwp   int
 	}
@@ -48,7 +49,7 @@ func (s *Subject) checkTasks(t *testing.T) {
 	}
 	want := map[key]int{}
 	for _, w := range s.Truth.Tasks {
-		k := key{kind: rtl.TaskKind(w.Kind), state: rtl.TaskState(w.State), lwp: w.LWP}
+		k := key{kind: picture.TaskKind(w.Kind), state: picture.TaskState(w.State), lwp: w.LWP}
 		if s.Expect.Sources {
 			k.line = w.Line
 		}

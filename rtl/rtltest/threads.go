@@ -6,6 +6,7 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
 	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
@@ -33,7 +34,7 @@ func (s *Subject) checkThread(t *testing.T, h handles.Thread, want omptest.Threa
 	if want.Role == "idle" {
 		_, err := s.CurrentParallel(h)
 		_, taskErr := s.CurrentTask(h)
-		if info.Role != rtl.RoleIdle || info.ThreadNum != -1 ||
+		if info.Role != picture.RoleIdle || info.ThreadNum != -1 ||
 			RC(err) != callbacks.Unavailable || RC(taskErr) != callbacks.Unavailable {
 			t.Errorf("LWP %d is idle: role %s, number %d, region %v, task %v", want.LWP, info.Role, info.ThreadNum, err,
 				taskErr)
@@ -114,8 +115,8 @@ func (s *Subject) checkMembership(t *testing.T, h handles.Thread, p handles.Para
 	task, err := s.CurrentTask(h)
 	for n := 0; err == nil && n < 10; n++ {
 		of, e := s.TaskParallel(task)
-		if kind, _ := s.Task(task); e == nil && of == p && kind.Kind == rtl.TaskImplicit ||
-			kind.Kind == rtl.TaskInitial {
+		if kind, _ := s.Task(task); e == nil && of == p && kind.Kind == picture.TaskImplicit ||
+			kind.Kind == picture.TaskInitial {
 			break
 		}
 		task, err = s.GeneratingTask(task)

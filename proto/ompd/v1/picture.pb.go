@@ -651,6 +651,8 @@ const (
 	WaitKind_WAIT_KIND_ONCE WaitKind = 21
 	// Time to pass, or a signal.
 	WaitKind_WAIT_KIND_SLEEP WaitKind = 22
+	// The critical section in which threads combine a reduction.
+	WaitKind_WAIT_KIND_REDUCTION WaitKind = 23
 )
 
 // Enum value maps for WaitKind.
@@ -679,6 +681,7 @@ var (
 		20: "WAIT_KIND_STATIC",
 		21: "WAIT_KIND_ONCE",
 		22: "WAIT_KIND_SLEEP",
+		23: "WAIT_KIND_REDUCTION",
 	}
 	WaitKind_value = map[string]int32{
 		"WAIT_KIND_UNSPECIFIED":     0,
@@ -704,6 +707,7 @@ var (
 		"WAIT_KIND_STATIC":          20,
 		"WAIT_KIND_ONCE":            21,
 		"WAIT_KIND_SLEEP":           22,
+		"WAIT_KIND_REDUCTION":       23,
 	}
 )
 
@@ -10441,7 +10445,7 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x0eSEVERITY_CRASH\x10\x01\x12\x11\n" +
 	"\rSEVERITY_HANG\x10\x02\x12\x14\n" +
 	"\x10SEVERITY_WARNING\x10\x03\x12\x11\n" +
-	"\rSEVERITY_INFO\x10\x04*\x95\x04\n" +
+	"\rSEVERITY_INFO\x10\x04*\xae\x04\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eWAIT_KIND_LOCK\x10\x01\x12\x17\n" +
@@ -10466,7 +10470,8 @@ const file_ompd_v1_picture_proto_rawDesc = "" +
 	"\x11WAIT_KIND_NOTHING\x10\x13\x12\x14\n" +
 	"\x10WAIT_KIND_STATIC\x10\x14\x12\x12\n" +
 	"\x0eWAIT_KIND_ONCE\x10\x15\x12\x13\n" +
-	"\x0fWAIT_KIND_SLEEP\x10\x16*`\n" +
+	"\x0fWAIT_KIND_SLEEP\x10\x16\x12\x17\n" +
+	"\x13WAIT_KIND_REDUCTION\x10\x17*`\n" +
 	"\vStateSource\x12\x1c\n" +
 	"\x18STATE_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14STATE_SOURCE_TRACKED\x10\x01\x12\x19\n" +

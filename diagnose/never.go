@@ -11,10 +11,10 @@ import (
 // signalled reports whether a thread waits, without a limit, for what another thread of its
 // process must do and nobody records: a signal, a post, a wake-up.
 func signalled(w *picture.Wait) bool {
-	switch w.Kind {
-	case picture.WaitCondition, picture.WaitSemaphore, picture.WaitFutex, picture.WaitThreads:
+	switch row := w.Kind.Traits(); {
+	case row.WakeFix != "":
 		return w.Asleep
-	case picture.WaitFlag, picture.WaitNothing:
+	case w.Kind == picture.WaitFlag, w.Kind == picture.WaitNothing:
 		return true
 	}
 	return false
@@ -106,18 +106,16 @@ func (d *drawer) nobodyWakes(w *picture.Wait, after map[node]bool) bool {
 		return false
 	}
 	c := d.facts.Wakers
-	switch w.Kind {
-	case picture.WaitSemaphore:
+	row := w.Kind.Traits()
+	switch {
+	case w.Kind == picture.WaitSemaphore:
 		c = nil
 		if l := d.locks[w.Thread]; l != nil {
 			c = l.MayRelease
 		}
-	case picture.WaitFlag: // any code may write it, that of a signal's handler too
-		if endsByItself(d, w) {
-			return false
-		}
-		fallthrough
-	case picture.WaitFutex, picture.WaitThreads: // any code may wake those who sleep on a word, or come to a barrier
+	case w.Kind == picture.WaitFlag && endsByItself(d, w): // the handler of a signal may write it
+		return false
+	case w.Kind == picture.WaitFlag, row.WakeFix != "" && row.WakeCall == "": // any code may end it
 		return !slices.ContainsFunc(d.pic.Threads, atWork)
 	}
 	executed := func(id picture.ID) bool { return !after[node{task: id}] }

@@ -23,8 +23,8 @@ func FuzzSaved(f *testing.F) {
 		f.Add(b, byte(1))
 		f.Add(bytes.ReplaceAll(b, []byte("/"), []byte(`/\u001b[`)), byte(2)) // files whose names control a terminal
 	}
-	f.Add([]byte(`{"schema":"ompd-inspect/picture/2.0","threads":[{},{}],"facts":{}}`), byte(0))
-	f.Add([]byte(`{"schema":"ompd-inspect/picture/2.0","threads":[],"facts":{"locks":[{}]},"regions":[{}],
+	f.Add([]byte(`{"schema":"ompd-inspect/picture/3.0","threads":[{},{}],"facts":{}}`), byte(0))
+	f.Add([]byte(`{"schema":"ompd-inspect/picture/3.0","threads":[],"facts":{"locks":[{}]},"regions":[{}],
 		"stacks":[{"frames":[{}]}]}`), byte(1))
 	dir := f.TempDir()
 	name, out := filepath.Join(dir, "saved.json"), filepath.Join(dir, "out")

@@ -124,6 +124,9 @@ func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
 	}
 }
 
+// maxTries is how many times threads may be seen at work by chance between two of their sleeps.
+const maxTries = 4
+
 // TestWatchRecorded takes threads that acquire locks, and are always seen asleep in between, for
 // progress where a recorder tells of these locks, and those that try in vain to acquire one, which it
 // tells of too, for none. It tells how many records they write, at a server too.
@@ -141,7 +144,12 @@ func TestWatchRecorded(t *testing.T) {
 			p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live,
 				Args: []string{way}, Env: []string{load + omptest.Recorder(t)}})
 			for _, where := range [][]string{nil, {"--no-stop"}, {"--server", address}} {
-				looks, status := watched(t, p.PID, append(where, "--interval", "200ms", "--count", "3")...)
+				flags := append(where, "--interval", "200ms", "--count", "3")
+				looks, status := watched(t, p.PID, flags...)
+				// A thread that tries in vain, and sleeps, is seen at work now and then.
+				for tries := 1; way == "tests" && tries < maxTries && !slices.Contains(right, status); tries++ {
+					looks, status = watched(t, p.PID, flags...)
+				}
 				result := looks[len(looks)-1].Result
 				if !slices.Contains(right, status) {
 					t.Errorf("%s %s %v: exit status %d: %+v", rt.Name, way, where, status, result)

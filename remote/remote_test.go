@@ -244,6 +244,22 @@ func (w wrong) Ask(context.Context, []*ompdv1.Question) ([]*ompdv1.Answer, error
 	return w.answers, nil
 }
 
+// TestLastPage reads the last page of the addresses, of which a debugger has nothing: it is asked once, and the read
+// fails.
+func TestLastPage(t *testing.T) {
+	_, c := dump(t, "nested", 16)
+	tg, d := lend(t, c)
+	before := d.questions.Load()
+	for range 2 {
+		if err := tg.At(t.Context()).ReadMemory(callbacks.At(^uint64(15)), make([]byte, 8)); err == nil {
+			t.Error("memory was read")
+		}
+	}
+	if n := d.questions.Load() - before; n != 1 {
+		t.Errorf("%d questions, want 1", n)
+	}
+}
+
 // TestWrongAnswers must be errors and never a panic.
 func TestWrongAnswers(t *testing.T) {
 	_, c := dump(t, "nested", 16)

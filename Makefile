@@ -23,8 +23,9 @@ MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran 
 LONGEST := ./internal/e2e/... ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
 # Results are not cached: tests look at processes thousands of times, and go test would
 # note, and look at again, each file of /proc that was read. No time is too long: a slow machine
-# would reach any limit, and testrun prints which tests run. `make lint` has go vet.
-TESTFLAGS := -count=1 -timeout 0 -vet off
+# would reach any limit, and testrun prints which tests run. `make lint` has go vet. Debug information
+# of the tests takes half of the time to link them.
+TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
 # Prints and counts the results of go test; SUM=FILE has both numbers appended to a file.
 TESTRUN := $(GO) run ./internal/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)

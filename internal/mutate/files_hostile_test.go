@@ -14,8 +14,9 @@ import (
 	"github.com/ompd-inspect/ompd-inspect/internal/cli"
 )
 
-// mostBombTime is the processor time that a hostile file of 64 MB may take.
-const mostBombTime = 10 * time.Second
+// mostBombTime is the processor time that a hostile file of 64 MB may take. Most take a tenth of a second, and one that
+// unpacks to 8 GiB ten: a file without a bound would take hours.
+const mostBombTime = 5 * time.Minute
 
 // section is one that is added to an executable, in place of those of that name.
 type section struct {

@@ -160,7 +160,7 @@ demo: ## show what the tool says of a core file and, with gcc, of a program that
 	@$(MAKE) -s build
 	@GO=$(GO) CC=$(CC) testdata/demo/run.sh $(CURDIR)/$(BIN)
 
-test: deps ## run the tests of each day (6 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
+test: deps ## run the tests of each day (9 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
 
 test-all: deps-all ## run all tests, job by job; jobs that have passed on these sources are not run again

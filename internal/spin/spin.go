@@ -98,10 +98,18 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	if ok && e.outer.depth < e.loop.depth { // it came back in a function that the loop calls
 		e, ok = again(cfg, e.outer)
 	}
-	if !ok {
+	if !ok || e.deciding == 0 && e.readsShared() {
 		return nil
 	}
 	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
+}
+
+// readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may still
+// count by it, as compilers fold a wait for a counter into the loop around it.
+func (e *explorer) readsShared() bool {
+	return slices.ContainsFunc(e.words, func(w Word) bool {
+		return !w.Own && (e.cfg.Constant == nil || !e.cfg.Constant(w.Address))
+	})
 }
 
 // comesBack reports whether the code may come back at all, whatever is in memory.

@@ -104,8 +104,8 @@ func Find(cfg *Config, regs *callbacks.Registers) *Loop {
 	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
 }
 
-// readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may still
-// count by it, as compilers fold a wait for a counter into the loop around it.
+// readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may
+// still count by it, as compilers fold a wait for a counter into the loop around it.
 func (e *explorer) readsShared() bool {
 	return slices.ContainsFunc(e.words, func(w Word) bool {
 		return !w.Own && (e.cfg.Constant == nil || !e.cfg.Constant(w.Address))

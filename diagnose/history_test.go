@@ -9,7 +9,7 @@ import (
 )
 
 // past is an event that is about a lock.
-func past(says string) picture.PastEvent { return picture.PastEvent{Text: says, When: "2s ago"} }
+func pastEvent(text string) picture.PastEvent { return picture.PastEvent{Text: text, When: "2s ago"} }
 
 // recording has what a recorder shows of four threads.
 func (s scene) recording() *picture.History {
@@ -19,8 +19,8 @@ func (s scene) recording() *picture.History {
 
 // inverted are two threads that acquired two locks in different orders.
 var inverted = picture.LockOrder{Steps: []picture.LockStep{
-	{Thread: 1, First: past("lock a"), Second: past("lock b")},
-	{Thread: 2, First: past("lock b"), Second: past("lock a")},
+	{Thread: 1, First: pastEvent("lock a"), Second: pastEvent("lock b")},
+	{Thread: 2, First: pastEvent("lock b"), Second: pastEvent("lock a")},
 }, Similar: 3}
 
 // late has a barrier with a share of waiting, at which thread 3 is the last so many times.

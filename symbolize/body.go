@@ -1,6 +1,9 @@
 package symbolize
 
-import "debug/dwarf"
+import (
+	"debug/dwarf"
+	"slices"
+)
 
 const (
 	// maxBody bounds the entries of one function that are kept, and maxBodies those of a module: an entry takes some
@@ -132,10 +135,5 @@ func (b *body) size(l *locals, e *dwarf.Entry) uint64 {
 
 // contains reports whether an address is in one of some ranges.
 func contains(ranges [][2]uint64, pc uint64) bool {
-	for _, r := range ranges {
-		if r[0] <= pc && pc < r[1] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }

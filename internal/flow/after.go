@@ -12,7 +12,7 @@ func (f *Function) SitesAfter(at Point) []CallSite {
 	seen := f.reachAfter(now)
 	var out []CallSite
 	for i := range f.insts {
-		if s, call := f.siteOf[i]; call && (seen.has(i) || at.Exact && i == now) {
+		if s, call := f.siteOf[i]; call && (seen.contains(i) || at.Exact && i == now) {
 			out = append(out, f.sites[s])
 		}
 	}

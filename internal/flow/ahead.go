@@ -262,7 +262,7 @@ func remakes(f *Function, e *symbolic.Expr, from, to int, made bool) bool {
 		return made
 	}
 	p := f.passageAhead(from, to)
-	return (i == to || p.after.has(i)) && (p.before.has(i) || name.atJoin && i == to)
+	return (i == to || p.after.contains(i)) && (p.before.contains(i) || name.atJoin && i == to)
 }
 
 // passageAhead finds the instructions between one and the next execution of another.

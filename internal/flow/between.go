@@ -50,8 +50,8 @@ func (g *graph) reachedFrom(from, not int, backward bool, besides ...int) *reach
 	return r
 }
 
-// has reports whether instruction i is one of them.
-func (r *reached) has(i int) bool {
+// contains reports whether instruction i is one of them.
+func (r *reached) contains(i int) bool {
 	if i == r.not {
 		return false
 	}

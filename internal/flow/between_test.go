@@ -30,7 +30,7 @@ func TestReached(t *testing.T) {
 					t.Errorf("%s: %d blocks of %d followed", name, f.visited, len(f.blocks))
 				}
 				for i, want := range walk(steps[k], from, not) {
-					if got.has(i) != want {
+					if got.contains(i) != want {
 						t.Fatalf("%s: from %d, not %d, backward %v: %d: %v", name, from, not, backward, i, !want)
 					}
 				}

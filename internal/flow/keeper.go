@@ -86,7 +86,7 @@ func (k *keeper) written(p valueName) bool {
 	}
 	between := f.passageOf(k.branch, k.at)
 	for i := range f.insts {
-		if (between.after.has(i) && between.before.has(i) || i == k.at) && k.writes(i, p) {
+		if (between.after.contains(i) && between.before.contains(i) || i == k.at) && k.writes(i, p) {
 			return true
 		}
 	}

@@ -104,7 +104,7 @@ func (f *Function) CallsByMemoryAfter(at Point) bool {
 	}
 	seen := f.reachAfter(now)
 	for _, pc := range o.ByMemory {
-		if i := f.index[pc]; seen.has(i) || at.Exact && i == now {
+		if i := f.index[pc]; seen.contains(i) || at.Exact && i == now {
 			return true
 		}
 	}

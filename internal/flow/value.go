@@ -148,9 +148,9 @@ func (q *evaluation) unchanged(e *symbolic.Expr) bool {
 	}
 	q.findPassage()
 	if name.atJoin && i == q.now {
-		return !q.passage.after.has(i)
+		return !q.passage.after.contains(i)
 	}
-	return !q.passage.after.has(i) || !q.passage.before.has(i)
+	return !q.passage.after.contains(i) || !q.passage.before.contains(i)
 }
 
 // fromFrame finds e in a register that the frame still has, or in a cell of its stack.

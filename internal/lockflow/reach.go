@@ -97,7 +97,7 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	}
 	var out reach
 	for i := range o.calls {
-		out = out.with(reachOf(&o.calls[i], callee))
+		out = out.union(reachOf(&o.calls[i], callee))
 	}
 	for i := range o.named {
 		r := reachOf(&o.named[i], callee)
@@ -119,8 +119,8 @@ func computeReach(p *Program, entry uint64, callee func(entry uint64) reach) rea
 	return out
 }
 
-// with is what a function may come to that does both.
-func (r reach) with(o reach) reach {
+// union returns what a function may come to that does both.
+func (r reach) union(o reach) reach {
 	return reach{r.locks | o.locks, r.may | o.may, r.surely | o.surely}
 }
 

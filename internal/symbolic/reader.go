@@ -1,9 +1,8 @@
 package symbolic
 
 import (
-	"slices"
-
 	"fmt"
+	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/internal/lift"

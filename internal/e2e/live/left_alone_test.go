@@ -86,6 +86,12 @@ func started(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
+// kill kills a program and waits for its end.
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // the signal
+}
+
 // underLoad keeps the processors busy until the test ends.
 func underLoad(t *testing.T, loops int) {
 	t.Helper()
@@ -95,10 +101,7 @@ func underLoad(t *testing.T, loops int) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
+		t.Cleanup(func() { kill(cmd) })
 	}
 }
 
@@ -148,10 +151,7 @@ func TestWatchHealthy(t *testing.T) {
 func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 	cmd := a.command(t)
 	started(t, cmd)
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
+	defer kill(cmd)
 	count := map[string]int{}
 	list, _ := watched(t, cmd.Process.Pid, "--interval", "200ms", "--count", strconv.Itoa(looks))
 	for _, l := range list {
@@ -172,6 +172,33 @@ func (a *aloneRun) verdicts(t *testing.T, looks int) map[string]int {
 		t.Errorf("%s: %d looks, want %d", a.name, len(list), looks)
 	}
 	return count
+}
+
+// foldedLooks is how many times a look finds threads in the loop.
+const foldedLooks = 5
+
+// TestFoldedWaitIsNoHang diagnoses threads that spin until one that sleeps counts on. At -O2, gcc folds the wait into
+// the loop around it, which then has no branch and counts by what it reads.
+func TestFoldedWaitIsNoHang(t *testing.T) {
+	for _, a := range aloneRuns(t) {
+		if !strings.HasSuffix(a.name, "/napper") {
+			continue
+		}
+		t.Run(a.name, func(t *testing.T) {
+			cmd := a.command(t)
+			started(t, cmd)
+			defer kill(cmd)
+			for range foldedLooks {
+				status, pic := e2e.Diagnose(t, strconv.Itoa(cmd.Process.Pid))
+				for _, v := range pic.Verdicts {
+					if v.Severity == picture.SeverityHang {
+						t.Errorf("%s: %s", v.Kind, v.Summary)
+					}
+				}
+				omptest.Equal(t, "exit status", status, cli.ExitOK)
+			}
+		})
+	}
 }
 
 // aloneRounds is how many times --hang-after the healthy programs are left to run.

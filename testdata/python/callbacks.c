@@ -18,6 +18,13 @@ void for_all(int n, void (*work)(int)) {
     work(i);
 }
 
+/* on_workers calls back from every thread but the caller's, which may have what they need and waits for them. */
+void on_workers(void (*work)(int)) {
+#pragma omp parallel
+  if (omp_get_thread_num() > 0)
+    work(omp_get_thread_num());
+}
+
 void for_all_locked(int n, void (*work)(int)) {
 #pragma omp parallel for schedule(dynamic)
   for (int i = 0; i < n; i++) {

@@ -1,9 +1,9 @@
 # callbacks.py LIBRARY WAY: a parallel loop that calls back into Python. PyDLL keeps the interpreter's lock (GIL)
 # during a call, CDLL releases it. WAY is
-#   barrier  the thread that forked the loop has the GIL, which the callbacks need
+#   barrier  the thread that forked the region has the GIL, which the callbacks of the others need
 #   lock     a callback waits for the GIL with a lock that the thread with the GIL waits for
 #   self     the callback acquires the lock that its thread has
-#   healthy  as barrier, but without the GIL: the loop goes on
+#   healthy  a loop whose callbacks need the GIL, which the thread that forked it released: it goes on
 #   turns    as lock, but without the GIL
 import ctypes
 import sys
@@ -30,12 +30,12 @@ def other(library):
         time.sleep(0)
 
 
-def loop(function, body, n=1 << 30):
-    function(n, ctypes.CFUNCTYPE(None, ctypes.c_int)(body))
+def loop(function, body):
+    function(1 << 30, ctypes.CFUNCTYPE(None, ctypes.c_int)(body))
 
 
 if way == "barrier":
-    loop(keeps.for_all, lambda i: None, 100)
+    keeps.on_workers(ctypes.CFUNCTYPE(None, ctypes.c_int)(lambda i: None))
 elif way == "healthy":
     loop(releases.for_all, sleeps)
 elif way == "self":

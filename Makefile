@@ -20,7 +20,7 @@ PACKAGES := gcc g++ gdb clang-16 lld-16 libomp-16-dev
 MORE_PACKAGES := clang-14 clang-19 libclang-rt-16-dev flang-19 llvm-16 gfortran gdbserver dwz zstd lz4 xz-utils strace python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user bash-completion zsh fish debootstrap lintian rpm
 # The packages whose tests take longest: they are started first, so that none of them is
 # what all processors but one wait for at the end.
-LONGEST := ./internal/e2e/... ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl/libomp ./rtl/libomp/locate ./server
+LONGEST := ./internal/testing/e2e/... ./internal/testing/oracle ./live ./gdb ./internal/runtime/libgomp ./internal/runtime/libomp ./internal/runtime/libomp/locate ./server
 # Results are not cached: tests look at processes thousands of times, and go test would
 # note, and look at again, each file of /proc that was read. No time is too long: a slow machine
 # would reach any limit, and testrun prints which tests run. `make lint` has go vet. Debug information
@@ -28,11 +28,11 @@ LONGEST := ./internal/e2e/... ./internal/oracle ./live ./gdb ./rtl/libgomp ./rtl
 TESTFLAGS := -count=1 -timeout 0 -vet off -ldflags=-w
 TEST := $(GO) test $(TESTFLAGS)
 # Prints and counts the results of go test; SUM=FILE has both numbers appended to a file.
-TESTRUN := $(GO) run ./internal/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)
+TESTRUN := $(GO) run ./internal/testing/testrun $(addprefix -sum ,$(SUM)) -- $(TESTFLAGS)
 # The jobs of `make test-all`.
 JOBS := $(shell awk '!/^\#/ && NF { print $$1 }' .ci/jobs | uniq)
 # Packages that many goroutines or threads share.
-RACING := ./client ./corefile ./internal/clib ./internal/piped ./live ./remote ./server
+RACING := ./client ./corefile ./internal/front/clib ./internal/front/piped ./live ./remote ./server
 BENCHTIME ?= 20x
 # A browser, and VS Code for one, for `make editor-test`.
 BROWSER ?= $(shell command -v chromium)
@@ -95,7 +95,7 @@ install: build libompd.so libompd-recorder.so ## install all below PREFIX=/usr/l
 	  install -d $(INSTALLED)/share/gdb/auto-load/usr/$${f%/*} && \
 	  ln -sfr $(INSTALLED)/share/ompd-inspect/gdb/autoload.py $(INSTALLED)/share/gdb/auto-load/usr/$$f-gdb.py || exit 1; \
 	done
-	GOOS= GOARCH= CGO_ENABLED=0 $(GO) run -trimpath ./internal/manual -version "$(CVERSION)" $(INSTALLED)/share
+	GOOS= GOARCH= CGO_ENABLED=0 $(GO) run -trimpath ./internal/packaging/manual -version "$(CVERSION)" $(INSTALLED)/share
 	install -m 644 LICENSE README.md CHANGELOG.md $(INSTALLED)/share/doc/ompd-inspect
 	cd tools && GOOS= GOARCH= $(GO) run ./thirdparty -licences $(INSTALLED)/share/doc/ompd-inspect/THIRD-PARTY $(abspath $(BIN))
 
@@ -144,7 +144,7 @@ packages: tarball ## make a .deb and an .rpm of the same, in DIST=dist
 	done
 	cd $(DIST) && sha256sum ompd-inspect[-_]* >SHA256SUMS
 
-ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/oracle runs it)
+ompd-conform: ## build bin/ompd-conform, a test of OMPD libraries (the test of internal/testing/oracle runs it)
 	@mkdir -p bin
 	$(CC) $(CSTRICT) -Wno-clobbered -Wno-uninitialized -o $(CONFORM) libompd/conform/*.c -ldl -lpthread
 
@@ -182,16 +182,16 @@ matrix: deps-all ## run all tests on every combination of compiler and runtime (
 	OMPD_FULL=1 $(TEST) ./...
 
 generated: deps-all ## hold the tool against N random programs (N=10000), the first of seed SEED
-	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/generated
+	OMPD_GENERATED=$(N) OMPD_SEED=$(SEED) OMPD_KEEP=$(KEEP) $(TEST) -v -run '^TestGenerated$$' ./internal/testing/generated
 
 applications: N = 3000
 applications: deps-all ## build real programs of others into DIR, and look at them N times while they run (needs network)
 	testdata/applications/build.sh $(DIR)
-	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/e2e/report
+	OMPD_APPLICATIONS=$(DIR) OMPD_APPLICATION_ROUNDS=$(N) $(TEST) -v -run '^TestHealthyApplications$$' ./internal/testing/e2e/report
 
 bugs: deps-all ## put bugs into real programs of others, built into DIR, and hold the verdicts on them against what the bugs are (needs network)
 	testdata/applications/build-bugs.sh $(DIR)
-	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/e2e/verdicts
+	OMPD_BUGS=$(DIR)/bugs $(TEST) -v -run '^TestInjectedBugs$$' ./internal/testing/e2e/verdicts
 
 bench: deps-all build ## time the tool against gdb on the same cores, and its parts (BENCHTIME=20x)
 	$(TEST) -run '^$$' -bench . -benchtime $(BENCHTIME) $(call having,Benchmark)
@@ -203,25 +203,25 @@ ompd-suite: libompd.so ## build LLVM's OMPD in DIR and run its own tests with LL
 soak: deps-all ## look at busy programs 20,000 times, 3,000 times for verdicts, 9,600 times at locks that are handed over, 2,000 times for progress, 1,000 times in containers and under strace, and kill the tool at it 2,000 times
 	OMPD_SOAK_ROUNDS=10000 OMPD_RESTLESS_ROUNDS=10000 OMPD_INSIDE_ROUNDS=250 OMPD_KILL_ROUNDS=1000 OMPD_VERDICT_ROUNDS=3000 \
 	OMPD_HANDOVER_ROUNDS=200 OMPD_ALONE_LOOKS=2000 OMPD_ALONE_RUNS=100 \
-	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestForkLoopUnderLooks|TestRestlessProgramsUnderLooks|TestRestlessProgramsUnderKilledLooks|TestRestlessProgramsInContainers|TestForkLoopUnderKilledLooks|TestNoFalseAlarms|TestHandoverIsNoHang)$$' ./internal/e2e/live ./internal/e2e/verdicts
+	$(TEST) -v -run '^(TestWatchHealthy|TestRunHealthy|TestForkLoopUnderLooks|TestRestlessProgramsUnderLooks|TestRestlessProgramsUnderKilledLooks|TestRestlessProgramsInContainers|TestForkLoopUnderKilledLooks|TestNoFalseAlarms|TestHandoverIsNoHang)$$' ./internal/testing/e2e/live ./internal/testing/e2e/verdicts
 
 soak-server: deps-all ## abuse a server for a while (DURATION=10m), on a unix socket and on the loopback, and say what it holds
-	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/e2e/server
+	OMPD_SOAK_TIME=$(DURATION) $(TEST) -v -run '^TestServerSoak$$' ./internal/testing/e2e/server
 
 soak-recorder: RECORDS = 1000000000
 soak-recorder: deps-all ## read RECORDS records of 64 threads that write them, each millisecond: none torn, none unaccounted for
-	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/recordtest
+	OMPD_WRITERS_RECORDS=$(RECORDS) $(TEST) -v -run '^TestWritersSoak$$' ./internal/testing/recordtest
 
 # The recorder writes into memory that it maps, and has no heap: what the address sanitizer watches is not there. That
 # must be loaded before all others, too, which a tool is not. What it writes is read by other processes, of which the
 # thread sanitizer knows nothing. Of libompd, TestLibraryIsClean of `make test` runs with the address sanitizer.
 sanitize: deps-all ## run the tests of the recorder with the sanitizer of undefined behaviour
 	CFLAGS="-fsanitize=undefined,bounds-strict -fno-sanitize-recover=all -static-libubsan" \
-	$(TEST) ./internal/recordtest
+	$(TEST) ./internal/testing/recordtest
 
 soak-states: N = 100000
 soak-states: deps-all ## look at recorded programs N times: states that are inferred are those that were recorded
-	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/e2e/record
+	OMPD_STATE_ROUNDS=$(N) $(TEST) -v -run '^TestRecordedStates$$' ./internal/testing/e2e/record
 
 lint: ## gofmt, go vet, staticcheck, errorlint and misspell
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -240,11 +240,11 @@ fuzz: ## fuzz each parser for FUZZTIME, FUZZJOBS of them at once (an hour in all
 editor-test: ## package and test the extension for VS Code, and look at pages (needs npm, chromium, code-server)
 	cd editors/vscode && npm ci && npm run package
 	OMPD_BROWSER=$(BROWSER) OMPD_CODE_SERVER=$(CODE_SERVER) OMPD_NVIM_DAP=$(NVIM_DAP) OMPD_VIM_GO=$(VIM_GO) OMPD_EXTENSION=$(CURDIR)/editors/vscode \
-	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestVSCodeExtension)$$' ./internal/web ./internal/cli ./internal/e2e/fronts
+	$(TEST) -v -run '^(TestBrowser.*|TestNvim.*|TestVimGo|TestVSCodeExtension)$$' ./internal/print/web ./internal/cli ./internal/testing/e2e/fronts
 
 fuzz-cores: N = 100000
 fuzz-cores: ## look at N cores that were changed on purpose, and count what went wrong
-	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/mutate
+	OMPD_MUTANTS=$(N) OMPD_SEED=$(SEED) $(TEST) -v -run '^TestMutants$$' ./internal/testing/mutate
 
 clean: ## remove what was built
 	rm -rf bin dist

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Watch yields a picture of a living target at each interval, until ctx ends or

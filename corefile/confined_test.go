@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/files"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // TestConfined opens a core whose tables name a program elsewhere, and one whose tables

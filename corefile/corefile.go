@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
-	"github.com/ompd-inspect/ompd-inspect/internal/pagecache"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/pagecache"
 )
 
 // Errors that Open answers with. Test with errors.Is.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // edit is a core that is taken apart, to be written anew with changes.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // TestUnusualCores writes a kernel core anew in the ways of other programs, and

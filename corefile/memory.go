@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // region is one mapping of the program. Regions are ascending and do not

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // Types of the notes that are read, of <linux/elf.h>.

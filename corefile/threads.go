@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // Offsets in struct elf_prstatus, which are those of every 64-bit Linux.

@@ -17,8 +17,8 @@ import (
 	"github.com/pierrec/lz4/v4"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/unxz"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/unxz"
 )
 
 // DefaultMaxUnpacked bounds a decompressed core, in bytes: more than the memory

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // BenchmarkThreads times `omp threads` on a program of 200 threads beside LLVM's

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestChildEnds kills gdb, between reports and during them, and quits it: the

@@ -2,7 +2,7 @@
  *
  * Both run on one machine, so integers are as the machine has them. A message is a struct wire_message and `size` bytes
  * behind it. The library sends a call; the helper may ask for the tool's callbacks while it works, and gets an answer
- * for each; then it sends the return. internal/clib/wire.go has the same numbers; a test compares them.
+ * for each; then it sends the return. internal/front/clib/wire.go has the same numbers; a test compares them.
  */
 #ifndef OMPD_INSPECT_WIRE_H
 #define OMPD_INSPECT_WIRE_H

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // openerFor is what opens the files of a process: those that it has mapped, under whatever

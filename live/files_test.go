@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 )
 
 // TestConfined opens a process that names another file than the one that it has mapped,

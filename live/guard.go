@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // guardOptions make the kernel seize at birth what a guarded process makes:

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // childMode is the variable that makes the test's own executable a tool that

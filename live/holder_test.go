@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestHeldByGuard looks at a program that the guard of another process holds: nothing is stopped, and the pause names

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // What the guard of a program does for signals of the terminal and for job control.

@@ -27,9 +27,9 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // Options tell where files are, and how a process may be treated. The zero

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
-	"github.com/ompd-inspect/ompd-inspect/internal/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
 )
 
 // peek lists the threads without stopping them. Of a thread that waits in the

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // Classify tells the family of the runtime that a module holds, given functions that

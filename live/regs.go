@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
 )
 
 // maxRegsSize is room for user_regs_struct of both architectures: 27 and 34

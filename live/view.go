@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/modules"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/modules"
 )
 
 // thread is one thread of the process.

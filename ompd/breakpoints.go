@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 var _ rtl.BreakpointReader = (*Process)(nil)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 )
 
 // Error is the error of a routine: which one, asked of what, with which return

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // The fake runtime is at one stop of one program: an initial thread a with a

@@ -5,7 +5,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 var _ rtl.ProgressReader = (*Process)(nil)

@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Parallel reads what the runtime keeps of a parallel region.

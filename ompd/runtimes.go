@@ -10,11 +10,11 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/layout"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
-	"github.com/ompd-inspect/ompd-inspect/rtl/foreign"
-	"github.com/ompd-inspect/ompd-inspect/rtl/libgomp"
-	"github.com/ompd-inspect/ompd-inspect/rtl/libomp"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/foreign"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libgomp"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // This file is the only one that names runtimes.
@@ -26,9 +26,6 @@ type Options struct {
 	// Sources names the layout sources that may answer: symbols, memory,
 	// debuginfo, code, table. Empty means all.
 	Sources []string
-	// Full asks the costly sources for everything, to compare, and not only for
-	// what the others left open.
-	Full bool
 	// Without names releases whose rows in the tables of layouts do not count.
 	Without []string
 	// Debug gives the debug information of a module, if there is any. It is
@@ -45,7 +42,7 @@ type Options struct {
 
 func (o Options) layout() layout.Options {
 	return layout.Options{
-		Only: o.Sources, Full: o.Full, Without: o.Without, Debug: o.Debug, Kept: o.Kept, Functions: o.Functions,
+		Only: o.Sources, Without: o.Without, Debug: o.Debug, Kept: o.Kept, Functions: o.Functions,
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // NextState is ompd_enumerate_states: the state after current, and whether more

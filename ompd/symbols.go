@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // ModuleSymbols are the symbols of the runtime in one module, by name. Those that

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // ThreadIDKind is a kind of native thread identifier and its size in bytes.

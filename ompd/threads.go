@@ -6,7 +6,7 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/handles"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Threads yields all threads that the runtime knows, idle ones too (2013 draft,

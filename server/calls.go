@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 

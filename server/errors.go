@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 )
 

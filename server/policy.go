@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 )
 

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"

@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // EnumerateStates is ompd_enumerate_states.

@@ -25,10 +25,10 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/remote"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
 )
 
 // tracing is TraceService.

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // GetStatistics adds up what was recorded.

@@ -17,5 +17,5 @@
 // which is found out beforehand by asking the same of the running program. Stop and
 // Resume hold it longer: all looks between them are at the same moment.
 //
-// Each look has a bound of work, and ends with its context (internal/budget).
+// Each look has a bound of work, and ends with its context (internal/guard/budget).
 package session

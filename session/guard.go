@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
 )
 
 // gate is where reads of a target are counted and, in the end, refused.

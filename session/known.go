@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
-	"github.com/ompd-inspect/ompd-inspect/symbolize"
 )
 
 // known keeps what stays true from one pass of a look to the next, as long as the modules

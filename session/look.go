@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
-	"github.com/ompd-inspect/ompd-inspect/symbolize"
-	"github.com/ompd-inspect/ompd-inspect/unwind"
 )
 
 // Look answers a question about one moment of the target. The answer must be closed
@@ -195,7 +195,7 @@ func (m *Moment) inspector(t callbacks.Target, o Options, only inspect.Only) (*i
 	}
 	unw := unwind.New(t, t.Arch(), mods).Within(m.guard.kept)
 	procs, rtErr := ompd.Open(t, ompd.Options{
-		Sources: o.Sources, Full: o.FullLayout, Kept: &m.known.code, Functions: unw.Functions,
+		Sources: o.Sources, Kept: &m.known.code, Functions: unw.Functions,
 	})
 	cfg := inspect.Config{
 		Target:     t,

@@ -12,11 +12,11 @@ import (
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Options say how targets are opened and read. The zero value finds files where the
@@ -34,8 +34,6 @@ type Options struct {
 	NoStop bool
 	// Sources limits from where layouts of runtimes are taken; nil means from all.
 	Sources []string
-	// FullLayout asks every source for every field.
-	FullLayout bool
 	// Label is the name of a core in pictures; empty means that by which it is opened.
 	Label string
 	// Open opens the files that a target names, and a core itself; nil opens all that this

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

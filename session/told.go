@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // About says what a recording of the history has, and what not.

@@ -6,10 +6,10 @@ import (
 	"iter"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Looks are looks at one process, each with what changed since the one before, and, from

@@ -3,8 +3,8 @@ package trace_test
 import (
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/tracetest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // BenchmarkDecode goes through the events of a ring of 32,768 records.

@@ -3,8 +3,8 @@ package trace_test
 import (
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/tracetest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // FuzzRead changes the memory of a recorder: every record is read, lost, or told as a

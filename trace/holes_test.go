@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/tracetest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // TestHole has a ring of which a page or two are not there: what is whole is shown, the others are counted, and what

@@ -3,8 +3,8 @@ package trace_test
 import (
 	"testing"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/tracetest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 // TestLatest copies the newest records of a ring that a thread goes on to write: the

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/tracetest"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/tracetest"
 )
 
 var le = binary.LittleEndian

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 func TestVersionOf(t *testing.T) {

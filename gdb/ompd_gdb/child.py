@@ -1,7 +1,7 @@
 """ompd-inspect as a child, and the frames by which calls travel to it.
 
 A frame is the length of its payload (4 bytes, big endian), the number of a call (4
-bytes), a kind (1 byte) and the payload; internal/piped describes the kinds.
+bytes), a kind (1 byte) and the payload; internal/front/piped describes the kinds.
 """
 
 import json
@@ -16,7 +16,7 @@ from . import wire
 
 HEADER = struct.Struct(">IIc")
 PROTOCOL = 1
-MAX_PAYLOAD = 16 << 20  # as internal/piped has it
+MAX_PAYLOAD = 16 << 20  # as internal/front/piped has it
 MAX_LOG = 2000  # bytes of a dead child's log that are shown
 
 

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
-	"github.com/ompd-inspect/ompd-inspect/internal/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
 // Command is the tool as it was started: its version, the commit that was built, and its three files.

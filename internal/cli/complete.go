@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // isCompletion reports whether a command line is the question of a shell for completions.

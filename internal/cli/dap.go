@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestDapDelve looks at a Go program that Delve holds: its stacks have the goroutines, and as

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // dapeScript attaches with a configuration, waits for the stop, and prints threads and the stack.

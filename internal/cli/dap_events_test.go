@@ -6,8 +6,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestProxyLastEvents has gdb hold a deadlock of a program with the recorder: the scopes of

@@ -12,8 +12,8 @@ import (
 	godap "github.com/google/go-dap"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // ready is a client that is ready for a stop.

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/dap"
-	"github.com/ompd-inspect/ompd-inspect/internal/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
 )
 
 // maxEditors is how many sessions there are at a time; more connections wait.

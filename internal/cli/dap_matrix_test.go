@@ -10,8 +10,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // lane is a debug adapter, and how it is asked to hold a program.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // nvimScript attaches, waits for the stop, and prints threads, the stack, what the console shows for a verb, and what

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/dap"
-	"github.com/ompd-inspect/ompd-inspect/delve"
 	"github.com/ompd-inspect/ompd-inspect/gdb"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )

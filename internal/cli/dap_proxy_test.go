@@ -14,8 +14,8 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	godap "github.com/google/go-dap"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
 )
 
 // recorded is an adapter of which both sides' words are kept, between the proxy and the adapter.

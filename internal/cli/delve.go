@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/remote"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

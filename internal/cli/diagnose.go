@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/dap"
-	"github.com/ompd-inspect/ompd-inspect/delve"
-	"github.com/ompd-inspect/ompd-inspect/internal/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/contain"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // delveHeld is a Go program in a team of four that Delve holds, and where the proxy before that Delve listens.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 )
 
 // ran runs a command line and returns its exit status and what it said on its standard error.

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

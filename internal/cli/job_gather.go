@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

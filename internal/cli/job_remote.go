@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 )
 
 // remoteJob are ranks on nodes, which somebody else's command reaches.

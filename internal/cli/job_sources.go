@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
 	"github.com/ompd-inspect/ompd-inspect/internal/jobs"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

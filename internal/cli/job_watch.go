@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 )
 
 // jobWatchVerb shows which ranks of a job make progress.

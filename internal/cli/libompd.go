@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/clib"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/clib"
 )
 
 // libompdVerb serves the C library libompd.so, which starts it with one socket as

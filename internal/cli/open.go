@@ -22,15 +22,13 @@ type openOptions struct {
 	sources      []string
 	noStop       bool
 	maxMemory    sizeValue
-	fullLayout   bool // every source is asked for every field
 }
 
 // session are the flags as package session has them.
 func (o openOptions) session() session.Options {
 	out := session.Options{
 		Exe: o.exe, Sysroot: o.sysroot, DebugDirs: o.debugDirs, NoStop: o.noStop, Sources: o.sources,
-		FullLayout: o.fullLayout,
-		MaxMemory:  o.maxMemory.within(addressSpace()),
+		MaxMemory: o.maxMemory.within(addressSpace()),
 	}
 	if !o.noDebuginfod {
 		out.Debuginfod = strings.Fields(os.Getenv("DEBUGINFOD_URLS"))

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/dap/daptest"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // floodEnv makes this program a client that floods the address in it, as TestMain has it.

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // recorderLibrary is the file name of the recorder.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
 )
 
 // llvmRuntimes are where LLVM's runtime lies, the last name first: Debian's packages and others.

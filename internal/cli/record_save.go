@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
-	"github.com/ompd-inspect/ompd-inspect/delve"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/delve"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -209,7 +209,7 @@ func (o openOptions) spec(name string) (*ompdv1.TargetSpec, error) {
 	}
 	spec := &ompdv1.TargetSpec{
 		Directory: dir, Exe: o.exe, Sysroot: o.sysroot, NoDebuginfod: o.noDebuginfod, NoStop: o.noStop,
-		Sources: o.sources, FullLayout: o.fullLayout, Label: name,
+		Sources: o.sources, Label: name,
 	}
 	for _, d := range o.debugDirs {
 		if abs, err := filepath.Abs(d); err == nil {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/live"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/corefile"
-	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 )
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/files"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/files"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/server"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -200,7 +200,7 @@ func (l servedTarget) optionsOf(spec *ompdv1.TargetSpec) session.Options {
 	o := openOptions{
 		exe: spec.GetExe(), sysroot: spec.GetSysroot(), debugDirs: spec.GetDebugDirs(),
 		noDebuginfod: spec.GetNoDebuginfod(),
-		sources:      spec.GetSources(), noStop: spec.GetNoStop(), fullLayout: spec.GetFullLayout(),
+		sources:      spec.GetSources(), noStop: spec.GetNoStop(),
 		maxMemory: l.maxMemory,
 	}.session()
 	o.Label, o.Work = spec.GetLabel(), session.DefaultBudget

@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/target/remote"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
-	"github.com/ompd-inspect/ompd-inspect/remote"
 	"github.com/ompd-inspect/ompd-inspect/server"
 	"github.com/ompd-inspect/ompd-inspect/session"
 

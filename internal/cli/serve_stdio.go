@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
-	"github.com/ompd-inspect/ompd-inspect/internal/piped"
+	"github.com/ompd-inspect/ompd-inspect/internal/front/piped"
 	"github.com/ompd-inspect/ompd-inspect/server"
 )
 

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/elfx"
-	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
-	"github.com/ompd-inspect/ompd-inspect/internal/symfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/symfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
 )
 
 // symbolsVerb writes a symbol file for a stripped runtime.

@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
-	"github.com/ompd-inspect/ompd-inspect/internal/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/outfile"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/analyze"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/analyze"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // tracing are the flags of trace.

@@ -13,13 +13,13 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ompd-inspect/ompd-inspect/client"
-	"github.com/ompd-inspect/ompd-inspect/internal/omptnames"
-	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptnames"
 	"github.com/ompd-inspect/ompd-inspect/internal/wire"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
 	"github.com/ompd-inspect/ompd-inspect/session"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // servedTrace shows what the recorder of a target of a server has kept.

@@ -8,12 +8,12 @@ import (
 	"io"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/internal/text"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/text"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/export"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 	"github.com/ompd-inspect/ompd-inspect/trace"
-	"github.com/ompd-inspect/ompd-inspect/trace/export"
 )
 
 // What is said of events that are not shown, behind their number, and at the end.

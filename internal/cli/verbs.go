@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/internal/budget"
-	"github.com/ompd-inspect/ompd-inspect/internal/report"
-	"github.com/ompd-inspect/ompd-inspect/internal/sandbox"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/sandbox"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
 	"github.com/ompd-inspect/ompd-inspect/ompd"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
@@ -200,7 +200,6 @@ func (a *app) layoutVerb() *cobra.Command {
 	cmd := a.pictureVerb("layout", "Where every field lies, which source gave it and which agreed",
 		session.Question{Layout: true}, report.Layout)
 	list := strings.Join(layoutSources, ", ")
-	cmd.PreRun = func(*cobra.Command, []string) { a.open.fullLayout = true }
 	cmd.Flags().StringArrayVar(&a.open.sources, "source", nil, "use only this source: "+list+" (may be repeated)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		for _, s := range a.open.sources {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/session"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // watchVerb looks at a process several times.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

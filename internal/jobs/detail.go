@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
-	"github.com/ompd-inspect/ompd-inspect/job"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )

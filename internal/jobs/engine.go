@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
 )
 
 // Errand is a command that brings parts of a job on its standard output, line by line, as

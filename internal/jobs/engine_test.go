@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // partFile writes the part of one rank as a node sends it.

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/inspect"
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	"github.com/ompd-inspect/ompd-inspect/session"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // Options say how ranks are looked at.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
 	"github.com/ompd-inspect/ompd-inspect/session"
 )
 

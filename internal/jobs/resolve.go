@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
 	"github.com/ompd-inspect/ompd-inspect/session"
-	"github.com/ompd-inspect/ompd-inspect/symbolize"
 )
 
 // Bounds of what is resolved on one machine: a job has a few files, and a page a few hundred

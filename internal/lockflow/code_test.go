@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
 // program is a process made of x86-64 functions, each given as lines of

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Departure is a place where code that takes a lock goes on without giving it back.

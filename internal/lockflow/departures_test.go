@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // TestDeparturesOfRecursion looks for the way on which a lock is left in two functions that call each

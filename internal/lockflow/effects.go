@@ -3,9 +3,9 @@ package lockflow
 import (
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // effect is what a call does with one lock.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Certainty is how surely a thread has a lock.

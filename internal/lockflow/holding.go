@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
 // familySites is what the calls of a function do with locks of one family.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // functions are those of most tests: update has lock 64 while it calls work.

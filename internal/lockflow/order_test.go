@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // TestReturnedInAnyOrder asks what calls of functions leave behind that call each other, in circles too,

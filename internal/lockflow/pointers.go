@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 )
 
 // maxPointers bounds the calls through pointers that are followed in one frame.

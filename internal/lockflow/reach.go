@@ -1,6 +1,6 @@
 package lockflow
 
-import "github.com/ompd-inspect/ompd-inspect/internal/flow"
+import "github.com/ompd-inspect/ompd-inspect/internal/code/flow"
 
 // Most functions of a program have nothing to do with locks, and neither have the functions that they call. That is
 // found by their instructions one by one, and their values are never followed: that takes tens of times as long.

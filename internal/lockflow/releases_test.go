@@ -3,7 +3,7 @@ package lockflow
 import (
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // TestReleases asks whether a thread may release lock 64 though it has not acquired it, from different places.

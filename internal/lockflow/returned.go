@@ -1,9 +1,9 @@
 package lockflow
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // maxReturning bounds a function, in bytes, of which it is found out what it returns: those that

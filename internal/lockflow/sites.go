@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // function is a function of the program, and what its code told.

@@ -1,8 +1,8 @@
 package lockflow
 
 import (
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
 )
 
 // maxTailCalls bounds the tail calls that are followed from one call.

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/ompd-inspect/ompd-inspect/callbacks"
-	"github.com/ompd-inspect/ompd-inspect/internal/flow"
-	"github.com/ompd-inspect/ompd-inspect/internal/symbolic"
-	"github.com/ompd-inspect/ompd-inspect/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
 )
 
 // Frame is one frame of a thread's stack.

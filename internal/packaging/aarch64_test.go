@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestAarch64Build builds the tool for aarch64: in an emulator, its report of a core is that of the tool for this

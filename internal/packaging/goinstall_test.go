@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // TestGoInstall installs the tool alone by go install: record builds the recorder once, in the user's cache, and says

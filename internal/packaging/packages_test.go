@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // lowestGlibc is the version of the GNU C library that README promises to be enough for the libraries.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 // epoch is the time of the tarballs that the tests make, in seconds since 1970.

@@ -17,7 +17,7 @@ func suffixes() map[ompdv1.ExportFormat]string {
 	}
 }
 
-// Suffix is how names of files of a format end, as trace/export has them; "" if there is no
+// Suffix is how names of files of a format end, as internal/trace/export has them; "" if there is no
 // such format.
 func Suffix(f ompdv1.ExportFormat) string { return suffixes()[f] }
 

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
 	"github.com/ompd-inspect/ompd-inspect/picture"
 	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
-	"github.com/ompd-inspect/ompd-inspect/watch"
 )
 
 // field pairs a field of a struct with that of a message.

@@ -41,7 +41,7 @@ func main() {
 const apiDir = "ompd/v1"
 
 func run(root, out string, breaking bool) error {
-	m, err := load(root, "picture", "watch", "job")
+	m, err := load(root, "picture", "internal/watch", "internal/jobs/job")
 	if err != nil {
 		return err
 	}

@@ -180,8 +180,6 @@ type TargetSpec struct {
 	NoDebuginfod bool `protobuf:"varint,8,opt,name=no_debuginfod,json=noDebuginfod,proto3" json:"no_debuginfod,omitempty"`
 	// Use only these layout sources: symbols, memory, debuginfo, code, table.
 	Sources []string `protobuf:"bytes,9,rep,name=sources,proto3" json:"sources,omitempty"`
-	// Ask every layout source for every field, to compare.
-	FullLayout bool `protobuf:"varint,10,opt,name=full_layout,json=fullLayout,proto3" json:"full_layout,omitempty"`
 	// What pictures call the path of a core; empty means the path.
 	Label string `protobuf:"bytes,11,opt,name=label,proto3" json:"label,omitempty"`
 	// Stop no thread of a process.
@@ -294,13 +292,6 @@ func (x *TargetSpec) GetSources() []string {
 		return x.Sources
 	}
 	return nil
-}
-
-func (x *TargetSpec) GetFullLayout() bool {
-	if x != nil {
-		return x.FullLayout
-	}
-	return false
 }
 
 func (x *TargetSpec) GetLabel() string {
@@ -3171,7 +3162,7 @@ var File_ompd_v1_inspection_service_proto protoreflect.FileDescriptor
 
 const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
-	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"\xd6\x02\n" +
+	" ompd/v1/inspection_service.proto\x12\aompd.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x15ompd/v1/picture.proto\"\xc8\x02\n" +
 	"\n" +
 	"TargetSpec\x12\x14\n" +
 	"\x04core\x18\x01 \x01(\tH\x00R\x04core\x12\x12\n" +
@@ -3183,13 +3174,11 @@ const file_ompd_v1_inspection_service_proto_rawDesc = "" +
 	"\n" +
 	"debug_dirs\x18\a \x03(\tR\tdebugDirs\x12#\n" +
 	"\rno_debuginfod\x18\b \x01(\bR\fnoDebuginfod\x12\x18\n" +
-	"\asources\x18\t \x03(\tR\asources\x12\x1f\n" +
-	"\vfull_layout\x18\n" +
-	" \x01(\bR\n" +
-	"fullLayout\x12\x14\n" +
+	"\asources\x18\t \x03(\tR\asources\x12\x14\n" +
 	"\x05label\x18\v \x01(\tR\x05label\x12\x17\n" +
 	"\ano_stop\x18\f \x01(\bR\x06noStopB\b\n" +
-	"\x06source\"\xb3\x01\n" +
+	"\x06sourceJ\x04\b\n" +
+	"\x10\vR\vfull_layout\"\xb3\x01\n" +
 	"\x0eOpenTargetInfo\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04stop\x18\x02 \x01(\rR\x04stop\x12'\n" +

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/ompd-inspect/ompd-inspect/internal/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
 )
 
 func main() {

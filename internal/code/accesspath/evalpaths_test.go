@@ -1,0 +1,61 @@
+package accesspath
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// errNoPath says that no path's conditions hold.
+var errNoPath = errors.New("no path of the function fits this state")
+
+// holdsIn reports whether a condition is true for one thread.
+func holdsIn(c symbolic.Cond, env symbolic.Env) (bool, error) {
+	if c.Op == lift.CondUnknown {
+		return false, symbolic.ErrOpaque
+	}
+	a, err := symbolic.Eval(c.A, env)
+	if err != nil {
+		return false, err
+	}
+	b, err := symbolic.Eval(c.B, env)
+	return c.Op.Holds(a, b), err
+}
+
+// evalPaths is what the function would return for one thread: the result of the
+// path whose conditions hold. It fails if none fits, or if it cannot be told
+// which does; the error then names the first obstacle.
+func evalPaths(paths []symbolic.Path, env symbolic.Env) (uint64, error) {
+	obstacle := errNoPath
+	for _, p := range paths {
+		fits, err := fits(p, env)
+		if err == nil && fits && p.End == symbolic.EndReturn {
+			return symbolic.Eval(p.Result, env)
+		}
+		if err == nil && fits {
+			err = fmt.Errorf("%w: %v", errNoPath, p.End)
+		}
+		if err != nil && errors.Is(obstacle, errNoPath) {
+			obstacle = err
+		}
+	}
+	return 0, obstacle
+}
+
+// fits reports whether all conditions of the path hold. A condition that does not
+// hold decides, even behind one that cannot be told.
+func fits(p symbolic.Path, env symbolic.Env) (bool, error) {
+	var unknown error
+	for _, c := range p.Conds {
+		ok, err := holdsIn(c, env)
+		switch {
+		case err != nil && unknown == nil:
+			unknown = err
+		case err == nil && !ok:
+			return false, nil
+		}
+	}
+	return unknown == nil, unknown
+}

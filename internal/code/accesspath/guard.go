@@ -1,0 +1,381 @@
+package accesspath
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// errNoCode says that there is nothing that could be decoded.
+var errNoCode = errors.New("no code that can be decoded")
+
+// maxGuard bounds the instructions from where a variable is used to a call that
+// belongs to it. Compilers write a handful.
+const maxGuard = 16
+
+// maxHeld bounds the instructions that are followed while a register holds the
+// address of a variable. A function may keep it from its start to its end.
+const maxHeld = 4096
+
+// Guard is a call that is made only if a bit of a variable is set, as by
+//
+//	if (variable & 1) function();
+//
+// It is found by the code alone.
+type Guard struct {
+	At    uint64 // of the instruction that reads the variable
+	PC    uint64 // of the call, or of the jump that takes its place
+	Entry uint64 // of what is called
+	Jump  bool   // it is a jump, which may also be one within the function
+}
+
+// Variable is a variable whose uses are looked for.
+type Variable struct {
+	Address uint64
+	// Slots are the addresses of pointers to it, as a global offset table has
+	// them.
+	Slots []uint64
+}
+
+// Guards lists the calls behind tests of bit 0 of v in code, which lies at low.
+func Guards(cfg Config, low uint64, code []byte, v Variable) ([]Guard, error) {
+	x, err := newExplorer(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("guards in the code at %#x: %w", low, err)
+	}
+	u := newUse(x, v)
+	for _, pc := range references(cfg.Arch, low, code, v) {
+		u.follow(pc)
+	}
+	return u.found, nil
+}
+
+// use follows the uses of a variable.
+type use struct {
+	*explorer
+	Variable
+	values [maxValues]uint64
+	found  []Guard
+}
+
+// maxValues is how many values are followed in registers: the variable's address,
+// and the addresses of pages to which code adds the place of the variable or of a
+// pointer to it.
+const maxValues = 3
+
+// codePage is the unit of addresses that aarch64 makes first.
+const codePage = 4096
+
+func newUse(x *explorer, v Variable) *use {
+	u := &use{explorer: x, Variable: v, values: [maxValues]uint64{v.Address, v.Address &^ (codePage - 1)}}
+	if len(v.Slots) > 0 {
+		u.values[2] = v.Slots[0] &^ (codePage - 1)
+	}
+	return u
+}
+
+// holders are the registers that hold each of the values, bit n for register n.
+type holders [maxValues]uint64
+
+// held is a place in the code, and what registers hold there.
+type held struct {
+	pc   uint64
+	regs holders
+}
+
+// follow looks for tests of the variable in the code from pc on, as long as a
+// register holds one of the values.
+func (u *use) follow(pc uint64) {
+	work := []held{{pc: pc}}
+	seen := map[held]bool{}
+	for budget := maxHeld; len(work) > 0 && budget > 0; {
+		h := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[h] {
+			continue
+		}
+		seen[h] = true
+		next, n := u.block(h)
+		budget -= n
+		for _, pc := range next.to {
+			if next.regs != (holders{}) {
+				work = append(work, held{pc, next.regs})
+			}
+		}
+	}
+}
+
+// exit is where the code may go on behind a block.
+type exit struct {
+	to   []uint64
+	regs holders
+}
+
+// block runs the code from h to the next branch, notes a test there, and tells
+// how many instructions that were.
+func (u *use) block(h held) (e exit, n int) {
+	s := symbolic.NewState(u.ABI, h.pc)
+	for r := range lift.Temp0 {
+		for i, v := range u.values {
+			if h.regs[i]&(1<<r) != 0 {
+				s.Regs[r] = symbolic.Global(v)
+			}
+		}
+	}
+	at := uint64(0)
+	for n = range maxHeld {
+		in, ok := u.Fetch(s.PC)
+		if !ok {
+			return exit{}, n
+		}
+		next := s.PC + uint64(in.Length)
+		for i := range in.Uops {
+			op := &in.Uops[i]
+			switch op.Code {
+			case lift.UopBranch:
+				u.note(s.Cond(op.CC), at, op.A.Val, next)
+				return exit{[]uint64{op.A.Val, next}, u.holders(s)}, n
+			case lift.UopJump:
+				return exit{[]uint64{op.A.Val}, u.holders(s)}, n
+			case lift.UopReturn, lift.UopStop:
+				return exit{}, n
+			case lift.UopCall:
+				u.clobber(s, symbolic.Leaf(symbolic.KindUnknown, 0))
+				if u.begins(next) {
+					return exit{}, n
+				}
+			default:
+				if u.apply(s, op) {
+					at = s.PC
+				}
+			}
+		}
+		s.PC = next
+	}
+	return exit{}, n
+}
+
+// apply does a micro-operation that does not leave the block, and reports whether
+// it reads the variable.
+func (u *use) apply(s *symbolic.State, op *lift.Uop) (reads bool) {
+	switch op.Code {
+	case lift.UopSelect:
+		s.Regs[op.Dst] = nil
+		return false
+	case lift.UopSkip, lift.UopEnd:
+		s.Flags = symbolic.FlagState{}
+		return false
+	case lift.UopLoad:
+		a := s.Value(op.A)
+		if a.Kind == symbolic.KindGlobal && op.Size == 8 && slices.Contains(u.Slots, a.Val) {
+			s.Regs[op.Dst] = symbolic.Global(u.Address)
+			return false
+		}
+		reads = a.IsGlobal(u.Address)
+	}
+	s.Apply(op)
+	return reads
+}
+
+// holders tells which registers hold the values.
+func (u *use) holders(s *symbolic.State) (h holders) {
+	for r := range lift.Temp0 {
+		for i, v := range u.values {
+			if s.Regs[r] != nil && s.Regs[r].IsGlobal(v) {
+				h[i] |= 1 << r
+			}
+		}
+	}
+	return h
+}
+
+// note adds a guard if c is a test of the variable, which was read at, and a call
+// follows where its bit is set.
+func (u *use) note(c symbolic.Cond, at, taken, next uint64) {
+	if c.Op != lift.EQ && c.Op != lift.NE || !c.B.IsConst(0) {
+		return
+	}
+	ch, ok := c.A.Chain()
+	if !ok || ch.Mask != 1 || ch.Root.Kind != symbolic.RootGlobal || len(ch.Steps) != 1 || ch.Steps[0].Index != nil ||
+		ch.Root.Address+ch.Steps[0].Offset != u.Address {
+		return
+	}
+	set := next
+	if c.Op == lift.NE {
+		set = taken
+	}
+	g, ok := u.firstCall(set)
+	if g.At = at; ok && !slices.ContainsFunc(u.found, func(f Guard) bool { return f.PC == g.PC }) {
+		u.found = append(u.found, g)
+	}
+}
+
+// firstCall is the call, or the jump, that the code from pc on comes to first.
+func (x *explorer) firstCall(pc uint64) (Guard, bool) {
+	for range maxGuard {
+		in, ok := x.Fetch(pc)
+		if !ok {
+			return Guard{}, false
+		}
+		for _, u := range in.Uops {
+			switch {
+			case u.Code == lift.UopCall || u.Code == lift.UopJump:
+				return Guard{PC: pc, Entry: u.A.Val, Jump: u.Code == lift.UopJump}, !u.A.IsReg()
+			case u.Code >= lift.UopSelect && u.Code <= lift.UopReturn || u.Code == lift.UopStop:
+				return Guard{}, false
+			}
+		}
+		pc += uint64(in.Length)
+	}
+	return Guard{}, false
+}
+
+// Empty reports whether the function at entry does nothing but return.
+func Empty(cfg Config, entry uint64) bool {
+	cfg.Bounds = Bounds{Steps: maxEmpty, Paths: 2, Visits: 1}
+	paths, err := Run(cfg, entry)
+	if err != nil || len(paths) != 1 {
+		return false
+	}
+	p := paths[0]
+	return p.End == symbolic.EndReturn && len(p.Loads)+len(p.Stores)+len(p.Calls)+len(p.Conds) == 0
+}
+
+// maxEmpty bounds the instructions of a function that does nothing: a mark of a
+// branch target, a frame that is made and taken down, the return.
+const maxEmpty = 8
+
+// references lists where instructions in code, which lies at low, may make the
+// address of v or of a pointer to it. Some of what is listed may be no
+// instruction, or make another address.
+func references(a callbacks.Arch, low uint64, code []byte, v Variable) []uint64 {
+	addrs := append([]uint64{v.Address}, v.Slots...)
+	switch a {
+	case callbacks.ArchX86_64:
+		return x86References(low, code, addrs)
+	case callbacks.ArchAArch64:
+		return a64References(low, code, addrs)
+	}
+	return nil
+}
+
+// x86References looks for distances from the next instruction, which begins
+// behind the distance or behind an immediate of 1 or 4 bytes. An instruction has
+// two to four bytes before the distance.
+func x86References(low uint64, code []byte, addrs []uint64) []uint64 {
+	var out []uint64
+	for i := 4; i+4 <= len(code); i++ {
+		to := low + uint64(i) + lift.ExtendWord(callbacks.Word(code[i:i+4]), 4, true)
+		for _, a := range addrs {
+			if d := a - to; d != 4 && d != 5 && d != 8 {
+				continue
+			}
+			if modrm := code[i-1]; modrm&0xc7 != 5 { // no distance from the next instruction
+				continue
+			}
+			for start := i - 4; start <= i-2; start++ {
+				out = append(out, low+uint64(start))
+			}
+		}
+	}
+	return out
+}
+
+// a64Reach bounds the instructions between the one that makes the address of a
+// page and the one that adds the place in it.
+const a64Reach = 32
+
+// a64References looks for the instructions that make an address, or that of its
+// page with one behind that adds the place in the page.
+func a64References(low uint64, code []byte, addrs []uint64) []uint64 {
+	var out []uint64
+	for i := 0; i+4 <= len(code); i += 4 {
+		w := callbacks.Word(code[i : i+4])
+		if w&0x1f000000 != 0x10000000 { // neither ADR nor ADRP
+			continue
+		}
+		pc := low + uint64(i)
+		n := uint64(int64((w>>5&0x7ffff<<2|w>>29&3)<<43) >> 43) // 21 bits with a sign
+		base, size := pc+n, uint64(1)
+		if w>>31 == 1 { // ADRP
+			base, size = pc&^(codePage-1)+n*codePage, codePage
+		}
+		for _, a := range addrs {
+			if a-base < size && (size == 1 || a64Adds(code[i+4:min(len(code), i+4+4*a64Reach)], w&31, a-base)) {
+				out = append(out, pc)
+			}
+		}
+	}
+	return out
+}
+
+// a64Adds reports whether an instruction in code adds the number n to a register:
+// ADD, or a load or store of a byte or of 8 bytes.
+func a64Adds(code []byte, register, n uint64) bool {
+	for ; len(code) >= 4; code = code[4:] {
+		w := callbacks.Word(code[:4])
+		if w>>5&31 != register {
+			continue
+		}
+		imm := w >> 10 & 0xfff
+		switch {
+		case w&0xffc00000 == 0x91000000, w&0xff800000 == 0x39000000:
+		case w&0xff800000 == 0xf9000000:
+			imm *= 8
+		default:
+			continue
+		}
+		if imm == n {
+			return true
+		}
+	}
+	return false
+}
+
+// CallsBehind lists the first calls behind places in code, which lies at low,
+// that use v and come straight to the call.
+func CallsBehind(cfg Config, low uint64, code []byte, v Variable) ([]BodyCall, error) {
+	x, err := newExplorer(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("calls in the code at %#x: %w", low, err)
+	}
+	u := newUse(x, v)
+	var out []BodyCall
+	for _, pc := range references(cfg.Arch, low, code, v) {
+		if c, ok := u.nextCall(pc); ok && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// nextCall is the first call behind the place pc, if the code there makes the
+// variable's address and comes straight to the call.
+func (u *use) nextCall(pc uint64) (BodyCall, bool) {
+	s := symbolic.NewState(u.ABI, pc)
+	made := false
+	for range maxGuard {
+		in, ok := u.Fetch(s.PC)
+		if !ok {
+			return BodyCall{}, false
+		}
+		for i := range in.Uops {
+			op := &in.Uops[i]
+			switch {
+			case op.Code == lift.UopCall:
+				return BodyCall{s.PC, op.A.Val}, made && !op.A.IsReg()
+			case op.Code >= lift.UopSelect && op.Code <= lift.UopReturn || op.Code == lift.UopStop:
+				return BodyCall{}, false
+			}
+			stores := op.Code == lift.UopStore && s.Value(op.A).IsGlobal(u.Address)
+			u.apply(s, op)
+			made = made || stores || u.holders(s)[0] != 0
+		}
+		s.PC += uint64(in.Length)
+	}
+	return BodyCall{}, false
+}

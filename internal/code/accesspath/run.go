@@ -1,0 +1,210 @@
+package accesspath
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// edge is one side of a branch.
+type edge struct {
+	pc    uint64
+	taken bool
+}
+
+// explorer follows all paths of one function.
+type explorer struct {
+	*symbolic.Reader
+	follows func(symbolic.Target) bool
+	bounds  Bounds
+	edges   map[edge]int
+	work    []*symbolic.State
+	steps   int
+	paths   []symbolic.Path
+}
+
+// run follows the paths from s on: of each the side that falls through, then
+// the forks in the order in which they were met, so that under tight bounds the
+// simple paths come before those that loop.
+func (x *explorer) run(s *symbolic.State) {
+	x.edges = map[edge]int{}
+	x.work = []*symbolic.State{s}
+	for len(x.work) > 0 {
+		s := x.work[0]
+		x.work = x.work[1:]
+		s.Path.End = x.follow(s)
+		if s.Path.End == symbolic.EndReturn {
+			s.Path.Result = s.Content(x.ABI.Result)
+		}
+		x.paths = append(x.paths, s.Path)
+	}
+}
+
+// push puts a fork in the queue, unless there are too many paths already.
+func (x *explorer) push(s *symbolic.State) {
+	if len(x.work)+len(x.paths)+1 < x.bounds.Paths { // one is being followed
+		x.work = append(x.work, s)
+	}
+}
+
+// follow runs one path to its end.
+func (x *explorer) follow(s *symbolic.State) symbolic.End {
+	for {
+		if x.steps >= x.bounds.Steps {
+			return symbolic.EndLimit
+		}
+		x.steps++
+		in, ok := x.Fetch(s.PC)
+		if !ok {
+			return symbolic.EndUnknown
+		}
+		if end, done := x.execute(s, in); done {
+			return end
+		}
+		if s.Live != nil && s.Live.Err != nil {
+			return symbolic.EndUnknown
+		}
+	}
+}
+
+// execute runs the micro-operations of one instruction from s.next on. It
+// leaves s.pc at the following instruction unless the path is done.
+func (x *explorer) execute(s *symbolic.State, in lift.Instruction) (symbolic.End, bool) {
+	next := s.PC + uint64(in.Length)
+	for s.Next < len(in.Uops) {
+		u := &in.Uops[s.Next]
+		s.Next++
+		switch u.Code {
+		case lift.UopSelect:
+			x.choose(s, u)
+		case lift.UopSkip:
+			x.skip(s, u)
+		case lift.UopEnd:
+			s.Next = len(in.Uops)
+		case lift.UopBranch:
+			s.Next = 0
+			return x.branch(s, u, next)
+		case lift.UopJump:
+			s.Next = 0
+			return x.jump(s, s.Value(u.A))
+		case lift.UopCall:
+			s.Next = 0
+			return x.call(s, x.Target(s.Value(u.A)), in.TlsCall, next)
+		case lift.UopReturn:
+			s.Next = 0
+			return x.leave(s)
+		case lift.UopStop:
+			return symbolic.EndStop, true
+		default:
+			s.Apply(u)
+		}
+	}
+	s.PC, s.Next = next, 0
+	return symbolic.EndReturn, false
+}
+
+// choose sets a register to one of two values and leaves the other to a fork.
+func (x *explorer) choose(s *symbolic.State, u *lift.Uop) {
+	a, b := s.Value(u.A), s.Value(u.B)
+	if a.Equal(b) {
+		s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
+		return
+	}
+	yes, no := x.split(s, s.Cond(u.CC))
+	if yes && no {
+		t := s.Fork()
+		t.Assume(s.Cond(u.CC).Negate())
+		t.Regs[u.Dst] = symbolic.Extend(b, u.Size, false)
+		x.push(t)
+	}
+	if yes {
+		s.Assume(s.Cond(u.CC))
+		s.Regs[u.Dst] = symbolic.Extend(a, u.Size, false)
+		return
+	}
+	s.Assume(s.Cond(u.CC).Negate())
+	s.Regs[u.Dst] = symbolic.Extend(b, u.Size, false)
+}
+
+// skip leaves out some micro-operations if a condition holds.
+func (x *explorer) skip(s *symbolic.State, u *lift.Uop) {
+	c := s.Cond(u.CC)
+	yes, no := x.split(s, c)
+	if yes && no {
+		t := s.Fork()
+		t.Assume(c.Negate())
+		x.push(t)
+	}
+	if yes {
+		s.Assume(c)
+		s.Next += int(u.Scale)
+		return
+	}
+	s.Assume(c.Negate())
+}
+
+// branch takes one side of a branch and leaves the other to a fork.
+func (x *explorer) branch(s *symbolic.State, u *lift.Uop, next uint64) (symbolic.End, bool) {
+	c, target := s.Cond(u.CC), u.A.Val
+	yes, no := x.split(s, c)
+	yes, no = yes && x.enter(s.PC, true), no && x.enter(s.PC, false)
+	switch {
+	case yes && no:
+		t := s.Fork()
+		t.Assume(c)
+		if !x.jumpTo(t, target) {
+			x.push(t)
+		}
+		fallthrough
+	case no:
+		s.Assume(c.Negate())
+		s.PC = next
+		return symbolic.EndReturn, false
+	case yes:
+		s.Assume(c)
+		return symbolic.EndLoop, x.jumpTo(s, target)
+	}
+	return symbolic.EndLimit, true
+}
+
+// enter counts the use of one side of a branch and reports whether it is still
+// within the bounds.
+func (x *explorer) enter(pc uint64, taken bool) bool {
+	limit := x.bounds.Edges
+	if limit == 0 {
+		return true
+	}
+	e := edge{pc, taken}
+	if x.edges[e] >= limit {
+		return false
+	}
+	x.edges[e]++
+	return true
+}
+
+// split tells which sides of c are possible on this path.
+func (x *explorer) split(s *symbolic.State, c symbolic.Cond) (yes, no bool) {
+	if v, ok := c.Decided(); ok {
+		return v, !v
+	}
+	if s.Live != nil {
+		s.Live.Fail(fmt.Errorf("a branch %w", symbolic.ErrOpaque))
+		return false, false
+	}
+	if slices.ContainsFunc(s.Path.Conds, c.Equal) {
+		return true, false
+	}
+	if slices.ContainsFunc(s.Path.Conds, c.Negate().Equal) {
+		return false, true
+	}
+	return true, true
+}
+
+// jumpTo moves s to pc; it reports whether the path has been there too often.
+func (x *explorer) jumpTo(s *symbolic.State, pc uint64) (tooOften bool) {
+	back := pc <= s.PC
+	s.PC = pc
+	return back && !s.Again(pc, x.bounds.Visits)
+}

@@ -1,0 +1,339 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+)
+
+// Effect is what a call does to a fact, such as "this function has taken lock L
+// and not given it back".
+type Effect uint8
+
+// The effects of calls.
+const (
+	NoEffect Effect = iota
+	Sets            // makes it true, when it returns
+	Clears          // makes it false, when it is called
+	MaySet          // makes it true, or does nothing
+	MayClear        // makes it false, or does nothing
+	Unsure          // may do either
+	NoReturn        // does not return
+)
+
+// MaySets reports whether a call may make the fact true.
+func (e Effect) MaySets() bool { return e == Sets || e == MaySet || e == Unsure }
+
+// MayClears reports whether a call may make the fact false.
+func (e Effect) MayClears() bool { return e == Clears || e == MayClear || e == Unsure }
+
+// And is what a call does that does both, in an order that is not known.
+func (e Effect) And(o Effect) Effect {
+	switch {
+	case e == o || o == NoEffect:
+		return e
+	case e == NoEffect:
+		return o
+	case e == NoReturn || o == NoReturn:
+		return NoReturn
+	case !e.MayClears() && !o.MayClears():
+		return Sets
+	case !e.MaySets() && !o.MaySets():
+		return Clears
+	}
+	return Unsure
+}
+
+// Perhaps is what a call does that perhaps does e.
+func (e Effect) Perhaps() Effect {
+	switch e {
+	case Sets:
+		return MaySet
+	case Clears:
+		return MayClear
+	}
+	return e
+}
+
+// Truth says whether something holds at a point of a function.
+type Truth uint8
+
+// The truth of facts.
+const (
+	Unreached Truth = iota // no path to the point is known
+	No                     // on no path to it
+	Yes                    // on all paths to it
+	Maybe                  // on some, or it cannot be told
+)
+
+// Point is where a function is being executed: in a frame of a stack.
+type Point struct {
+	// PC is the next instruction, if Exact is set, or the address behind the
+	// call that has not returned yet.
+	PC    uint64
+	Exact bool
+	// CFA is the value of the stack pointer before the function was called.
+	CFA uint64
+	// Registers are those of the frame, by DWARF number; only what is known
+	// to be unchanged is valid.
+	Registers *callbacks.Registers
+	// Arg gives integer argument n that the function was called with, if it
+	// can be told otherwise. It may be nil.
+	Arg func(n int) (uint64, bool)
+}
+
+// fact is a fact and the calls that may have made it true.
+type fact struct {
+	truth Truth
+	by    uint64 // bit n: site n; the last bit stands for all others
+}
+
+func (h fact) join(o fact) fact {
+	switch {
+	case h.truth == Unreached:
+		return o
+	case o.truth != Unreached && h.truth != o.truth:
+		h.truth = Maybe
+	}
+	h.by |= o.by
+	return h
+}
+
+func (h fact) apply(e Effect, site int) fact {
+	if h.truth == Unreached {
+		return h
+	}
+	switch e {
+	case Sets:
+		return fact{Yes, 1 << min(site, 63)}
+	case Clears:
+		return fact{truth: No}
+	case Unsure:
+		return fact{Maybe, h.by | 1<<min(site, 63)}
+	case MaySet:
+		return h.join(fact{Yes, 1 << min(site, 63)})
+	case MayClear:
+		return h.join(fact{truth: No})
+	case NoReturn:
+		return fact{}
+	}
+	return h
+}
+
+// Holds reports whether a fact that is false when the function begins is true at a
+// point of it, and gives the calls that may have made it true last. The call that
+// is under way there counts as far as it makes the fact false.
+func (f *Function) Holds(at Point, effect func(CallSite) Effect) (Truth, []CallSite) {
+	effects, now := f.effects(effect), NoEffect
+	if s, ok := f.SiteAt(at); ok {
+		now = effect(s)
+	}
+	return f.HoldsBy(at, effects, now)
+}
+
+// HoldsBy is Holds where the effects of calls are given by their index, and that of the
+// call under way by itself.
+func (f *Function) HoldsBy(at Point, effects []Effect, underWay Effect) (Truth, []CallSite) {
+	return f.holds(at, facts{entry: No, effects: effects}, underWay)
+}
+
+// StillHolds reports whether a fact that is true when the function begins is true at a point
+// of it; the effects are as for HoldsBy.
+func (f *Function) StillHolds(at Point, effects []Effect, underWay Effect) Truth {
+	truth, _ := f.holds(at, facts{entry: Yes, effects: effects}, underWay)
+	return truth
+}
+
+// facts are what makes a fact true and false.
+type facts struct {
+	start   int             // the block where it is known; 0 is where the function begins
+	entry   Truth           // whether it is true there
+	by      uint64          // the calls that have made it so, as of a fact
+	effects []Effect        // of calls, by their index
+	edges   map[edge]change // of the ways that branches take
+	all     bool            // those that branches never take count too
+	normal  bool            // blocks that nothing leads to do not count
+}
+
+// may reports whether a call may have made the fact true.
+func (fs *facts) may(site int) bool {
+	if fs.effects[site].MaySets() {
+		return true
+	}
+	for _, c := range fs.edges {
+		if c.site == site {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *Function) holds(at Point, fs facts, underWay Effect) (Truth, []CallSite) {
+	f.ensureSolved()
+	now, ok := f.indexAt(at)
+	if !ok || f.spend(len(f.insts)) != nil {
+		return Maybe, nil
+	}
+	in := f.propagate(fs)
+	b := f.owner[now]
+	if in[b].truth == Unreached && len(f.never) > 0 {
+		fs.all = true // it is there, whatever branches decide by
+		in = f.propagate(fs)
+	}
+	h := f.transfer(in[b], f.blocks[b].first, now, fs.effects)
+	if s, ok := f.siteOf[now]; ok && !at.Exact && underWay != Sets {
+		h = h.apply(underWay, s)
+	}
+	var by []CallSite
+	for i := range f.sites {
+		if h.by>>min(i, 63)&1 != 0 && fs.may(i) {
+			by = append(by, f.sites[i])
+		}
+	}
+	return h.truth, by
+}
+
+func (f *Function) effects(effect func(CallSite) Effect) []Effect {
+	f.ensureSolved()
+	out := make([]Effect, len(f.sites))
+	for i, s := range f.sites {
+		out[i] = effect(s)
+	}
+	return out
+}
+
+// propagate finds what holds at the start of each block that is reached from where facts start.
+func (f *Function) propagate(fs facts) []fact {
+	in := make([]fact, len(f.blocks))
+	in[fs.start] = fact{fs.entry, fs.by}
+	work := []int{fs.start}
+	for b := range f.blocks {
+		if f.blocks[b].unreached && !fs.normal {
+			in[b].truth = Maybe
+			work = append(work, b)
+		}
+	}
+	for len(work) > 0 {
+		b := work[0]
+		work = work[1:]
+		out := f.transfer(in[b], f.blocks[b].first, f.blocks[b].last, fs.effects)
+		for _, n := range f.blocks[b].succ {
+			way := out
+			if f.never[edge{b, n}] && !fs.all {
+				continue
+			}
+			if c := fs.edges[edge{b, n}]; way.truth != Unreached {
+				way = way.apply(c.effect, c.site)
+			}
+			if j := in[n].join(way); j != in[n] {
+				in[n] = j
+				work = append(work, n)
+			}
+		}
+	}
+	return in
+}
+
+// AtReturn reports whether a fact holds when the function returns, if entry tells
+// whether it does when the function begins. It is FactUnreached if the function
+// does not return then.
+func (f *Function) AtReturn(entry Truth, effect func(CallSite) Effect) Truth {
+	return f.AtReturnBy(entry, f.effects(effect))
+}
+
+// AtReturnBy is After where the effects of calls are given by their index.
+func (f *Function) AtReturnBy(entry Truth, effects []Effect) Truth {
+	f.ensureSolved()
+	if f.spend(len(f.insts)) != nil {
+		return Maybe
+	}
+	end := fact{}
+	for b, h := range f.propagate(facts{entry: entry, effects: effects}) {
+		blk := &f.blocks[b]
+		if !f.isExit(blk.last - 1) {
+			continue
+		}
+		h = f.transfer(h, blk.first, blk.last, effects)
+		if s, out := f.siteOf[blk.last-1]; out && f.isBranch(blk.last-1) {
+			h = h.apply(effects[s], s)
+		}
+		end = end.join(h)
+	}
+	return end.truth
+}
+
+// isExit reports whether instruction i returns, or jumps or may branch out of the function.
+func (f *Function) isExit(i int) bool {
+	for k := range f.insts[i].Uops {
+		switch f.insts[i].Uops[k].Code {
+		case lift.UopReturn:
+			return true
+		case lift.UopJump, lift.UopBranch:
+			_, out := f.siteOf[i]
+			return out
+		}
+	}
+	return false
+}
+
+// NeverReturns reports whether all of a function's code leads to the end of the program, or goes round for ever.
+func NeverReturns(f *Function) bool {
+	f.ensureSolved()
+	if f.spend(len(f.insts)) != nil || f.Indirect {
+		return false
+	}
+	return !slices.ContainsFunc(f.blocks, func(b block) bool { return f.isExit(b.last - 1) })
+}
+
+// isBranch reports whether instruction i is a conditional branch. GCC keeps what it takes for
+// unlikely in a part of the function elsewhere.
+func (f *Function) isBranch(i int) bool {
+	return slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool { return u.Code == lift.UopBranch })
+}
+
+// transfer is h behind instructions [from, to) of one block, if no branch out of the function
+// was taken.
+func (f *Function) transfer(h fact, from, to int, effects []Effect) fact {
+	for i := from; i < to && h.truth != Unreached; i++ {
+		if s, ok := f.siteOf[i]; ok && !f.isBranch(i) {
+			h = h.apply(effects[s], s)
+		}
+	}
+	return h
+}
+
+// indexAt is the instruction at which the function is: the call under way, or the
+// next one.
+func (g *graph) indexAt(at Point) (int, bool) {
+	if at.Exact {
+		i, ok := g.index[at.PC]
+		return i, ok
+	}
+	if i, ok := g.index[at.PC]; ok && i > 0 {
+		return i - 1, g.insts[i-1].end() == at.PC
+	}
+	last := len(g.insts) - 1 // a call that does not return may end the function
+	return last, g.insts[last].end() == at.PC
+}
+
+// SiteAt returns the call that is under way at a point.
+func (f *Function) SiteAt(at Point) (CallSite, bool) {
+	f.ensureSolved()
+	i, ok := f.indexAt(at)
+	if !ok || at.Exact {
+		return CallSite{}, false
+	}
+	s, ok := f.siteOf[i]
+	if !ok {
+		return CallSite{}, false
+	}
+	return f.underWay(s), true
+}
+
+// underWay is site s as the call that has not returned.
+func (f *Function) underWay(s int) CallSite {
+	out := f.sites[s]
+	out.UnderWay = true
+	return out
+}

@@ -1,0 +1,200 @@
+package flow
+
+import (
+	"math"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// keeper tells of the branch at the end of a block whether what decided it is still there.
+type keeper struct {
+	f            *Function
+	from, branch int   // instructions: what was there before the one decides the other
+	at           int   // the instruction where the function is now
+	given        int64 // the lowest cell of the stack that others may write
+}
+
+// starts are the instructions of a block from which on the condition of its branch is looked at: one
+// behind all calls and writes to memory, and the first.
+func starts(f *Function, b int) []int {
+	blk := &f.blocks[b]
+	for i := blk.last - 2; i >= blk.first; i-- {
+		if slices.ContainsFunc(f.insts[i].Uops, func(u lift.Uop) bool {
+			return u.Code == lift.UopCall || u.Code == lift.UopStore || u.Code == lift.UopPush
+		}) {
+			return []int{i + 1, blk.first}
+		}
+	}
+	return []int{blk.first}
+}
+
+// condition is that of the branch's first successor, over what registers and cells of the stack had
+// before.
+func (k *keeper) condition() (symbolic.Cond, bool) {
+	f := k.f
+	s, pc := f.stateAt(k.from).Fork(), f.insts[k.from].pc
+	s.Flags = symbolic.FlagState{}
+	for r := range f.x.ABI.General {
+		if s.Regs[r].Kind != symbolic.KindStack {
+			s.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
+		}
+	}
+	for i := range s.Stack {
+		s.Stack[i].Value = f.leaf(valueName{pc: pc, reg: inCell, cell: s.Stack[i].Off, atJoin: true})
+	}
+	for i := k.from; i < k.branch; i++ {
+		f.execute(s, i)
+	}
+	return branchCondition(f, s, k.branch)
+}
+
+// place is the name of a value that a register or a cell had before.
+func (k *keeper) place(e *symbolic.Expr) (valueName, bool) {
+	if e.Kind != symbolic.KindUnknown || e.Val == 0 {
+		return valueName{}, false
+	}
+	name := k.f.names[e.Val-1]
+	return name, name.atJoin && name.pc == k.f.insts[k.from].pc
+}
+
+// keeps reports whether e is made of numbers and of what is in the same places still.
+func (k *keeper) keeps(e *symbolic.Expr) bool {
+	switch {
+	case e == nil || e.Kind == symbolic.KindConst:
+		return true
+	case e.Kind == symbolic.KindLoad || e.Kind == symbolic.KindCall:
+		return false
+	case e.A != nil:
+		return k.keeps(e.A) && k.keeps(e.B)
+	}
+	name, ok := k.place(e)
+	return ok && !k.written(name)
+}
+
+// written reports whether a place may have been written since.
+func (k *keeper) written(p valueName) bool {
+	f := k.f
+	if p.reg == inCell && int64(p.cell) >= k.given {
+		return true
+	}
+	for i := k.from; i < k.branch; i++ {
+		if k.writes(i, p) {
+			return true
+		}
+	}
+	between := f.passageOf(k.branch, k.at)
+	for i := range f.insts {
+		if (between.after.contains(i) && between.before.contains(i) || i == k.at) && k.writes(i, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// writes reports whether instruction i may write a place, by itself. A cell has eight bytes at most.
+func (k *keeper) writes(i int, p valueName) bool {
+	f := k.f
+	if f.insts[i].opaque {
+		return true
+	}
+	var s *symbolic.State
+	if p.reg == inCell {
+		s = f.stateAt(i).Fork()
+	}
+	for j := range f.insts[i].Uops {
+		u := &f.insts[i].Uops[j]
+		switch u.Code {
+		case lift.UopStore, lift.UopPush:
+			if s == nil {
+				continue
+			}
+			a := s.Value(u.A)
+			if d := int64(a.Val - p.cell); a.Kind == symbolic.KindStack && d < 8 && d > -int64(max(u.Size, 1)) {
+				return true
+			}
+		case lift.UopCall:
+			if s == nil && f.x.ABI.Keep>>p.reg&1 == 0 {
+				return true
+			}
+		case lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop, lift.UopSkip, lift.UopEnd:
+		default:
+			if s == nil && u.Dst == p.reg {
+				return true
+			}
+			if s != nil && u.Code != lift.UopSelect {
+				s.Apply(u)
+			}
+		}
+	}
+	return false
+}
+
+// lowestGiven is the lowest cell of the stack whose address the function has passed on or stored, or
+// from which it finds others: what is there or above may be written by others.
+func lowestGiven(f *Function) int64 {
+	lowest := int64(math.MaxInt64)
+	give := func(e *symbolic.Expr) {
+		for _, l := range e.Leaves() {
+			if l.Kind == symbolic.KindStack {
+				lowest = min(lowest, int64(l.Val))
+			}
+		}
+	}
+	for b := range f.blocks {
+		if f.blocks[b].in == nil {
+			continue
+		}
+		s := f.blocks[b].in.Fork()
+		for i := f.blocks[b].first; i < f.blocks[b].last; i++ {
+			for k := range f.insts[i].Uops {
+				switch u := &f.insts[i].Uops[k]; u.Code {
+				case lift.UopCall:
+					for _, a := range f.argumentRegisters(s) {
+						give(a)
+					}
+				case lift.UopStore:
+					give(s.Value(u.B))
+					if a := s.Value(u.A); a.Kind != symbolic.KindStack {
+						give(a)
+					}
+				}
+			}
+			f.execute(s, i)
+		}
+	}
+	return lowest
+}
+
+// now is e with what the places have in a frame.
+func (k *keeper) now(e *symbolic.Expr, at Point) (*symbolic.Expr, bool) {
+	for _, l := range e.Leaves() {
+		if l.Kind == symbolic.KindConst {
+			continue
+		}
+		name, ok := k.place(l)
+		v, known := k.content(name, at)
+		if !ok || !known {
+			return e, false
+		}
+		e = e.Substitute(l, symbolic.Constant(v))
+	}
+	return e, true
+}
+
+// content is what a place has in a frame.
+func (k *keeper) content(p valueName, at Point) (uint64, bool) {
+	f := k.f
+	if p.reg != inCell {
+		if !at.Exact && f.x.ABI.Keep>>p.reg&1 == 0 {
+			return 0, false
+		}
+		return at.Registers.Get(f.dwarf(p.reg))
+	}
+	if at.CFA == 0 {
+		return 0, false
+	}
+	v, err := symbolic.Env{Mem: f.x.Mem}.Word(at.CFA-f.x.ABI.LinkBytes+p.cell, 8, false)
+	return v, err == nil
+}

@@ -1,0 +1,42 @@
+package flow
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// TestOutline holds what the instructions of libgomp's functions tell one by one against
+// what following their values tells: no call is missing, and no address that a call gets.
+func TestOutline(t *testing.T) {
+	whole, calls, addresses := 0, 0, 0
+	for name, f := range libgompFunctions(t) {
+		outline, ok := f.Outline()
+		if !ok {
+			t.Fatalf("%s has no outline", name)
+		}
+		if f.Indirect || outline.ByRegister || len(outline.ByMemory) > 0 {
+			continue
+		}
+		whole++
+		for _, site := range f.Sites() {
+			if _, inside := f.index[site.Entry]; !inside && !slices.Contains(outline.Calls, site.Target) {
+				t.Errorf("%s calls %+v at %#x, which its outline does not have", name, site.Target, site.PC)
+			}
+			calls++
+			for _, a := range site.Args {
+				if a == nil || a.Kind != symbolic.KindGlobal {
+					continue
+				}
+				addresses++
+				if !slices.Contains(outline.Numbers, a.Val) {
+					t.Errorf("%s hands %#x to a call at %#x, which its outline does not have", name, a.Val, site.PC)
+				}
+			}
+		}
+	}
+	if whole < 150 || calls < 150 || addresses < 20 {
+		t.Errorf("%d outlines, %d calls, %d addresses", whole, calls, addresses)
+	}
+}

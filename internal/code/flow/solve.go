@@ -1,0 +1,396 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// solve finds the values of registers and stack cells at the start of each block: what is the
+// same on all paths to it. A loop is taken to change nothing until a sweep shows what it does:
+// then its head joins that, and everything is followed anew. What was found before would
+// otherwise count as another value in the loops inside.
+func (f *Function) solve() {
+	w := &sweeper{f: f, order: f.reversePostorder(), place: make([]int, len(f.blocks)),
+		joins: make([]join, len(f.blocks))}
+	for i, b := range w.order {
+		w.place[b] = i
+	}
+	for n := 1; ; n++ {
+		again, err := w.sweep(n >= maxSweeps)
+		if err != nil {
+			f.giveUp()
+			return
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// maxSweeps is after how many sweeps nothing is known any more at the head of a loop that
+// still changes something: few functions take more than five.
+const maxSweeps = 20
+
+// sweeper follows the values of a function through its blocks.
+type sweeper struct {
+	f     *Function
+	order []int  // the blocks, in reverse postorder
+	place []int  // of each block in order
+	joins []join // what each block joins, if it is the head of a loop
+}
+
+// join is what is not the same on all paths to a block: registers, and cells of the stack by their
+// offset. Those of the heads of loops are kept from sweep to sweep.
+type join struct {
+	regs  uint64
+	cells map[uint64]cellJoin
+	all   bool // nothing is known at this head
+}
+
+type cellJoin uint8
+
+const (
+	cellSame cellJoin = iota
+	cellDiffers
+	cellUnknown // it is not written on each path
+)
+
+// sweep follows the values once through each block, and reports whether a loop turned out to
+// change more than its join has.
+func (w *sweeper) sweep(last bool) (again bool, err error) {
+	f := w.f
+	w.begin()
+	for _, b := range w.order {
+		blk := &f.blocks[b]
+		if blk.in == nil {
+			continue
+		}
+		if err := f.spend(blk.last - blk.first); err != nil {
+			return false, err
+		}
+		w.joins[b].apply(f, b)
+		s := blk.in.Fork()
+		for i := blk.first; i < blk.last; i++ {
+			f.execute(s, i)
+		}
+		for _, n := range blk.succ {
+			switch {
+			case w.place[n] > w.place[b]:
+				f.merge(n, s)
+			case f.blocks[n].in != nil && w.joins[n].widen(f.blocks[n].in, s, f.x.ABI.General):
+				again = true
+				w.joins[n].all = w.joins[n].all || last
+			}
+		}
+	}
+	return again, nil
+}
+
+// begin has the states of the blocks where something is known from the start: the first, and
+// those that nothing leads to.
+func (w *sweeper) begin() {
+	f := w.f
+	entry := symbolic.NewState(f.x.ABI, f.insts[0].pc)
+	for r := range f.x.ABI.General {
+		if entry.Regs[r].Kind == symbolic.KindUnknown {
+			entry.Regs[r] = f.leaf(valueName{reg: r})
+		}
+	}
+	for b := range f.blocks {
+		f.blocks[b].in = nil
+		if f.blocks[b].unreached {
+			f.blocks[b].in = f.unknownState(b)
+		}
+	}
+	f.blocks[0].in = entry
+}
+
+// apply makes the values that are not the same on all paths to block b those of the block.
+func (j *join) apply(f *Function, b int) {
+	blk := &f.blocks[b]
+	if j.all {
+		blk.in = f.unknownState(b)
+		return
+	}
+	pc := f.insts[blk.first].pc
+	for r := range f.x.ABI.General {
+		if j.regs>>r&1 != 0 {
+			blk.in.Regs[r] = f.leaf(valueName{pc: pc, reg: r, atJoin: true})
+		}
+	}
+	kept := blk.in.Stack[:0:0]
+	for _, c := range blk.in.Stack {
+		switch j.cells[c.Off] {
+		case cellUnknown:
+			continue
+		case cellDiffers:
+			c.Value = f.leaf(valueName{pc: pc, reg: inCell, cell: c.Off, atJoin: true})
+		}
+		kept = append(kept, c)
+	}
+	blk.in.Stack = kept
+}
+
+// widen adds what differs between two states: in is known at a block, and s at the end of one that
+// leads to it. It reports whether there was something to add.
+func (j *join) widen(in, s *symbolic.State, general lift.Register) (more bool) {
+	if j.all {
+		return false
+	}
+	for r := range general {
+		if j.regs>>r&1 == 0 && !in.Regs[r].Equal(s.Regs[r]) {
+			j.regs, more = j.regs|1<<r, true
+		}
+	}
+	for _, c := range in.Stack {
+		how := cellSame
+		switch is := s.LoadStack(c.Off, c.Size); {
+		case c.Value.Nameless() || is.Nameless():
+			how = cellUnknown
+		case !c.Value.Equal(is):
+			how = cellDiffers
+		}
+		if how <= j.cells[c.Off] {
+			continue
+		}
+		if j.cells == nil {
+			j.cells = map[uint64]cellJoin{}
+		}
+		j.cells[c.Off], more = how, true
+	}
+	return more
+}
+
+// giveUp makes all values unknown.
+func (f *Function) giveUp() {
+	for b := range f.blocks {
+		f.blocks[b].in = f.unknownState(b)
+	}
+}
+
+// reversePostorder are the blocks so that each comes behind those that lead to it, but for
+// loops: what is the same on all paths to a block is then not taken for different
+// only because one way was followed before the others.
+func (g *graph) reversePostorder() []int {
+	type visit struct{ block, next int }
+	seen, out := make([]bool, len(g.blocks)), []int(nil)
+	for b := range g.blocks {
+		if b > 0 && !g.blocks[b].unreached || seen[b] {
+			continue
+		}
+		seen[b] = true
+		for stack := []visit{{block: b}}; len(stack) > 0; {
+			v := &stack[len(stack)-1]
+			succ := g.blocks[v.block].succ
+			if v.next == len(succ) {
+				out = append(out, v.block)
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			n := succ[v.next]
+			if v.next++; !seen[n] {
+				seen[n] = true
+				stack = append(stack, visit{block: n})
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// unknownState is the state at the start of block b of which nothing is known.
+func (f *Function) unknownState(b int) *symbolic.State {
+	s := symbolic.NewState(f.x.ABI, f.insts[f.blocks[b].first].pc)
+	for r := range f.x.ABI.General {
+		s.Regs[r] = f.leaf(valueName{pc: s.PC, reg: r, atJoin: true})
+	}
+	return s
+}
+
+// leaf is the value that is not followed of that name. Equal names give the same
+// value. Its number is never 0, which is that of a value that nobody named.
+func (f *Function) leaf(k valueName) *symbolic.Expr {
+	e := f.leaves[k]
+	if e == nil {
+		f.names = append(f.names, k)
+		e = symbolic.Leaf(symbolic.KindUnknown, uint64(len(f.names)))
+		f.leaves[k] = e
+	}
+	return e
+}
+
+// merge joins s into what is known at the start of block b.
+func (f *Function) merge(b int, s *symbolic.State) {
+	blk := &f.blocks[b]
+	if blk.in == nil {
+		blk.in = s.Fork()
+		return
+	}
+	var j join
+	if j.widen(blk.in, s, f.x.ABI.General) {
+		j.apply(f, b)
+	}
+}
+
+// execute does instruction i.
+func (f *Function) execute(s *symbolic.State, i int) {
+	in := &f.insts[i]
+	if in.opaque {
+		f.forget(s, i, ^uint64(0))
+		return
+	}
+	perhaps := false // a condition of the instruction itself decides
+	for k := 0; k < len(in.Uops); k++ {
+		u := &in.Uops[k]
+		switch u.Code {
+		case lift.UopSelect:
+			value := symbolic.Select(s.Cond(u.CC), s.Value(u.A), s.Value(u.B))
+			s.Regs[u.Dst] = symbolic.Extend(value, u.Size, false)
+		case lift.UopSkip:
+			holds, decided := s.Cond(u.CC).Decided()
+			if perhaps = !decided; holds {
+				k += int(u.Scale)
+			}
+		case lift.UopEnd, lift.UopBranch, lift.UopJump, lift.UopReturn, lift.UopStop:
+		case lift.UopCall:
+			call(f, s, i, u)
+		case lift.UopLoad:
+			f.load(s, in, u, perhaps)
+		default:
+			s.Apply(u)
+			if perhaps && u.Code != lift.UopStore && u.Code != lift.UopPush && u.Code != lift.UopFlags {
+				s.Regs[u.Dst] = nil
+			}
+		}
+	}
+	f.nameValues(s, in)
+	s.Path = symbolic.Path{}
+}
+
+// forget makes the registers of a set unknown, behind instruction i. Their values get
+// their names together: most of those that a function has are of calls.
+func (f *Function) forget(s *symbolic.State, i int, set uint64) {
+	left, general := f.left[i], f.x.ABI.General
+	if left == nil {
+		left = symbolic.Unknowns(uint64(len(f.names))+1, int(general))
+		for r := range general {
+			f.names = append(f.names, valueName{pc: f.insts[i].pc, reg: r})
+		}
+		f.left[i] = left
+	}
+	for r := range general {
+		if set>>r&1 != 0 && r != f.x.ABI.SP {
+			s.Regs[r] = &left[r]
+		}
+	}
+}
+
+// nameValues gives names to the values that are not followed among what the
+// instruction wrote.
+func (f *Function) nameValues(s *symbolic.State, in *inst) {
+	for k := range in.Uops {
+		u := &in.Uops[k]
+		switch u.Code {
+		case lift.UopStore, lift.UopPush, lift.UopFlags, lift.UopBranch, lift.UopJump, lift.UopCall, lift.UopReturn,
+			lift.UopStop, lift.UopSkip, lift.UopEnd:
+		default:
+			if e := s.Regs[u.Dst]; u.Dst < lift.Temp0 && (e == nil || e.Nameless()) {
+				s.Regs[u.Dst] = f.leaf(valueName{pc: in.pc, reg: u.Dst})
+			}
+		}
+	}
+	for i := range s.Stack {
+		if c := &s.Stack[i]; c.Value.Nameless() {
+			c.Value = f.leaf(valueName{pc: in.pc, reg: inCell, cell: c.Off})
+		}
+	}
+}
+
+// argumentRegisters are the values of the argument registers.
+func (f *Function) argumentRegisters(s *symbolic.State) []*symbolic.Expr {
+	out := make([]*symbolic.Expr, len(f.x.ABI.Args))
+	for i, r := range f.x.ABI.Args {
+		out[i] = s.Content(r)
+	}
+	return out
+}
+
+// stackArgs is how many arguments on the stack are looked at: those of functions
+// that OpenMP compilers call.
+const stackArgs = 4
+
+// stackArguments are the words on top of the stack, where arguments are that have no register.
+func (f *Function) stackArguments(s *symbolic.State) []*symbolic.Expr {
+	sp := s.Content(f.x.ABI.SP)
+	if sp.Kind != symbolic.KindStack {
+		return nil
+	}
+	out := make([]*symbolic.Expr, stackArgs)
+	for i := range out {
+		at := sp.Val + uint64(8*i)
+		if out[i] = s.LoadStack(at, 8); out[i].Nameless() {
+			out[i] = s.LoadStack(at, 4)
+		}
+	}
+	return out
+}
+
+// collectSites lists the calls, and the jumps and branches out of the function.
+func (f *Function) collectSites() {
+	for b := range f.blocks {
+		blk := &f.blocks[b]
+		if blk.in == nil {
+			continue
+		}
+		s := blk.in.Fork()
+		for i := blk.first; i < blk.last; i++ {
+			if site, ok := f.site(s, i); ok {
+				site.Index, f.siteOf[i] = len(f.sites), len(f.sites)
+				f.sites = append(f.sites, site)
+			}
+			if i == blk.last-1 {
+				decided(f, s, b)
+			}
+			f.execute(s, i)
+		}
+	}
+}
+
+// site is the call that instruction i makes in state s.
+func (f *Function) site(s *symbolic.State, i int) (CallSite, bool) {
+	in := &f.insts[i]
+	for k := range in.Uops {
+		u := &in.Uops[k]
+		if !leads(*u) {
+			continue
+		}
+		t := s.Fork() // what the instruction computes on the way to the target
+		for _, v := range in.Uops[:k] {
+			if v.Code < lift.UopSelect || v.Code > lift.UopReturn {
+				t.Apply(&v)
+			}
+		}
+		to := t.Value(u.A)
+		site := CallSite{Target: f.x.Target(to), PC: in.pc,
+			Args: append(f.argumentRegisters(s), f.stackArguments(s)...)}
+		if _, inside := f.index[site.Entry]; u.Code != lift.UopCall && (inside || site.Entry == 0 && site.Slot == 0) {
+			return CallSite{}, false
+		}
+		if site.Name = f.x.Stub(site.Target); site.Name == "" && site.Entry == 0 {
+			site.To = to
+		}
+		if u.Code == lift.UopCall {
+			site.Return = in.end()
+		}
+		return site, true
+	}
+	return CallSite{}, false
+}
+
+// Sites returns the calls of the function, and the jumps and branches out of it.
+func (f *Function) Sites() []CallSite {
+	f.ensureSolved()
+	return f.sites
+}

@@ -1,0 +1,218 @@
+package flow
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// Value is the value that an expression of the call at site had, such as one of
+// its arguments, when the function came through it last on its way to the point at
+// which it is now. sure is false if that was read from memory that may have
+// changed since.
+func (f *Function) Value(site CallSite, e *symbolic.Expr, at Point) (v uint64, sure, ok bool) {
+	f.ensureSolved()
+	now, known := f.indexAt(at)
+	from, isInst := f.index[site.PC]
+	if !known || !isInst || f.blocks[f.owner[now]].in == nil {
+		return 0, false, false
+	}
+	q := &evaluation{f: f, at: at, from: from, now: now, current: site.UnderWay && from == now, sure: true}
+	q.state = f.stateAt(now)
+	v, ok = q.eval(e)
+	return v, q.sure && ok, ok
+}
+
+// evaluation is the evaluation of one value.
+type evaluation struct {
+	f         *Function
+	at        Point
+	from, now int  // instructions: where the value was, and where the function is
+	current   bool // both are the call under way, in the same round of every loop
+	state     *symbolic.State
+	sure      bool
+	passage   *passage
+}
+
+// passage is what lies between two places in the code of a function.
+type passage struct {
+	after  *reached // instructions that are reached from the one without coming to it again
+	before *reached // those from which the other is reached in the same way
+}
+
+// stateAt is what is known before instruction i, in a block that is reached.
+func (f *Function) stateAt(i int) *symbolic.State {
+	if s, ok := f.memo.states[i]; ok {
+		return s
+	}
+	blk := &f.blocks[f.owner[i]]
+	s := blk.in.Fork()
+	for k := blk.first; k < i; k++ {
+		f.execute(s, k)
+	}
+	if f.memo.states == nil {
+		f.memo.states = map[int]*symbolic.State{}
+	}
+	f.memo.states[i] = s
+	return s
+}
+
+func (q *evaluation) eval(e *symbolic.Expr) (uint64, bool) {
+	switch e.Kind {
+	case symbolic.KindConst, symbolic.KindGlobal:
+		return e.Val, true
+	case symbolic.KindStack:
+		return q.at.CFA - q.f.x.ABI.LinkBytes + e.Val, q.at.CFA != 0
+	}
+	if !q.unchanged(e) {
+		return 0, false
+	}
+	if v, ok := q.fromFrame(e); ok {
+		q.sure = q.sure && !e.Loads()
+		return v, true
+	}
+	switch e.Kind {
+	case symbolic.KindArg:
+		if q.at.Arg != nil {
+			return q.at.Arg(int(e.Val))
+		}
+	case symbolic.KindLoad:
+		a, ok := q.eval(e.A)
+		if !ok {
+			return 0, false
+		}
+		q.sure = false
+		v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(a, e.Size, e.Signed)
+		return v, err == nil
+	case symbolic.KindExtend:
+		a, ok := q.low(e.A, e.Size)
+		return lift.ExtendWord(a, e.Size, e.Signed), ok
+	case symbolic.KindBinary:
+		a, ok := q.eval(e.A)
+		if !ok {
+			return 0, false
+		}
+		b, ok := q.eval(e.B)
+		return lift.Compute(e.Op, a, b), ok
+	}
+	return q.comparison(e)
+}
+
+// comparison is the value of a comparison, which a choice between two values rests on.
+func (q *evaluation) comparison(e *symbolic.Expr) (uint64, bool) {
+	if _, ok := e.Holds(0, 0); !ok {
+		return 0, false
+	}
+	a, known := q.eval(e.A)
+	b, too := q.eval(e.B)
+	v, _ := e.Holds(a, b)
+	return v, known && too
+}
+
+// low is a value of which the low size bytes are those of e. Often these are all that the frame has of
+// the parts of e: an argument of four bytes, on the stack.
+func (q *evaluation) low(e *symbolic.Expr, size uint8) (uint64, bool) {
+	if narrow := symbolic.Extend(e, size, false); narrow.Kind == symbolic.KindExtend && q.unchanged(e) {
+		if v, ok := q.fromFrame(narrow); ok {
+			q.sure = q.sure && !e.Loads()
+			return v, true
+		}
+	}
+	if e.Kind != symbolic.KindBinary || !e.Op.LowBytes() {
+		return q.eval(e)
+	}
+	a, ok := q.low(e.A, size)
+	if !ok {
+		return 0, false
+	}
+	b, ok := q.low(e.B, size)
+	return lift.Compute(e.Op, a, b), ok
+}
+
+// unchanged reports whether nothing that e is made of was made anew since.
+func (q *evaluation) unchanged(e *symbolic.Expr) bool {
+	switch {
+	case e == nil:
+		return true
+	case q.current:
+		return !e.Nameless()
+	case e.Kind != symbolic.KindUnknown:
+		return q.unchanged(e.A) && q.unchanged(e.B)
+	case e.Val == 0:
+		return false
+	}
+	name := q.f.names[e.Val-1]
+	i, ok := q.f.index[name.pc]
+	if !ok {
+		return name.pc == 0
+	}
+	q.findPassage()
+	if name.atJoin && i == q.now {
+		return !q.passage.after.contains(i)
+	}
+	return !q.passage.after.contains(i) || !q.passage.before.contains(i)
+}
+
+// fromFrame finds e in a register that the frame still has, or in a cell of its stack.
+func (q *evaluation) fromFrame(e *symbolic.Expr) (uint64, bool) {
+	for r := range q.f.x.ABI.General {
+		if s := q.state.Regs[r]; s.Covers(e, 8) && (q.at.Exact || q.f.x.ABI.Keep>>r&1 != 0) {
+			if v, ok := q.at.Registers.Get(q.f.dwarf(r)); ok {
+				return e.Narrow(v), true
+			}
+		}
+	}
+	for _, c := range q.state.Stack {
+		if q.at.CFA != 0 && c.Value.Covers(e, c.Size) {
+			v, err := symbolic.Env{Mem: q.f.x.Mem}.Word(q.at.CFA-q.f.x.ABI.LinkBytes+c.Off, c.Size, false)
+			return e.Narrow(v), err == nil
+		}
+	}
+	return 0, false
+}
+
+// x86ToDWARF are the DWARF numbers of x86-64's first eight registers.
+var x86ToDWARF = [...]int{0, 2, 1, 3, 7, 6, 4, 5}
+
+// dwarf is the DWARF number of r.
+func (g *graph) dwarf(r lift.Register) int {
+	if g.x.Arch == callbacks.ArchX86_64 && int(r) < len(x86ToDWARF) {
+		return x86ToDWARF[r]
+	}
+	return int(r)
+}
+
+// findPassage finds the instructions between the question's two places.
+func (q *evaluation) findPassage() {
+	if q.passage == nil {
+		q.passage = q.f.passageOf(q.from, q.now)
+	}
+}
+
+// passageOf finds the instructions between two, once.
+func (f *Function) passageOf(from, to int) *passage {
+	key := [2]int{from, to}
+	if p, ok := f.memo.between[key]; ok {
+		return p
+	}
+	if f.memo.between == nil {
+		f.memo.between = map[[2]int]*passage{}
+	}
+	p := &passage{after: f.reachedFrom(from, from, false), before: f.reachedFrom(to, from, true)}
+	f.memo.between[key] = p
+	return p
+}
+
+// load does a load. One of a cell of the stack of which nothing was known shows what the cell
+// holds from then on.
+func (f *Function) load(s *symbolic.State, in *inst, u *lift.Uop, perhaps bool) {
+	at := s.Value(u.A)
+	s.Apply(u)
+	switch e := s.Regs[u.Dst]; {
+	case perhaps:
+		s.Regs[u.Dst] = nil
+	case at.Kind == symbolic.KindStack && e.Nameless():
+		s.Regs[u.Dst] = symbolic.Extend(f.leaf(valueName{pc: in.pc, reg: u.Dst}), u.Size, false)
+		s.Holds(at.Val, u.Size, s.Regs[u.Dst])
+	}
+}

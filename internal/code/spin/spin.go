@@ -1,0 +1,317 @@
+package spin
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+)
+
+// Bounds of one thread. A loop that waits has some ten instructions; one that waits longer
+// after each hundred looks, a thousand in all.
+const (
+	maxInstructions = 6000
+	maxDry          = 1000 // instructions, without memory
+	maxTurn         = 32   // instructions of one way, while others wait
+	maxStates       = 64   // that wait to be followed
+	maxRounds       = 8    // after which what is different in each is taken for unknown
+	maxDryRounds    = 1    // the same without memory: those that count have shown other addresses by then
+	maxLater        = 4    // rounds in which words turn out to decide
+	maxWords        = 64   // bits of a set
+	maxWritten      = 16   // words that other threads see
+	maxAgain        = 200  // instructions in which a thread that spins looks at a word again
+)
+
+// Config says where the code and the memory come from.
+type Config struct {
+	Reader *symbolic.Reader
+	Mem    callbacks.Memory
+	// Own reports whether an address is on the thread's own stack, or in its thread-local data.
+	Own func(addr uint64) bool
+	// Constant reports whether no thread may write an address. It may be nil.
+	Constant func(addr uint64) bool
+	// Name is that of the function that begins at an address, empty if it has none.
+	Name func(entry uint64) string
+	// Passes reports whether a function, by its name, does nothing but let time pass, and returns
+	// 0; Pure whether it changes nothing, and returns something.
+	Passes, Pure func(name string) bool
+	// Reads is the size of what a function, by its name, reads at its first argument and returns; 0 if it does
+	// something else. It may be nil.
+	Reads func(name string) uint8
+	// Waits is set where the code is likely that of a wait: it is followed on memory at once.
+	Waits bool
+}
+
+// Word is a number in memory.
+type Word struct {
+	Address uint64
+	Size    uint8  // bytes
+	Read    uint64 // the instruction in the function with the loop that reads it, or calls what does
+	Own     bool   // it is on the thread's own stack
+	Given   bool   // its address is the first argument of that call
+}
+
+// errLeaves says that the thread does something else than to wait, or may.
+var errLeaves = errors.New("it leaves the loop")
+
+// Loop is a loop in which a thread waits.
+type Loop struct {
+	PC    uint64 // of an instruction in it
+	Words []Word // what it waits for; none if the loop has no way out
+	// Written are words that other threads may see and that it writes, whatever.
+	Written []Word
+	// Calls reports whether it calls functions, which use the stack below that of its own function.
+	Calls bool
+
+	own map[uint64]bool // bytes of the thread's own memory that it writes
+}
+
+// Writes reports whether the loop may write the byte at an address.
+func (l *Loop) Writes(addr uint64) bool {
+	return l.own[addr] || slices.ContainsFunc(l.Written, func(w Word) bool { return w.Has(addr) })
+}
+
+// Has reports whether an address is in the word.
+func (w Word) Has(addr uint64) bool { return addr >= w.Address && addr-w.Address < uint64(w.Size) }
+
+// Overlaps reports whether two words have a byte in common.
+func (w Word) Overlaps(o Word) bool { return w.Has(o.Address) || o.Has(w.Address) }
+
+// Find tells what a thread with these registers waits for; nil if it does not spin.
+func Find(cfg *Config, regs *callbacks.Registers) *Loop {
+	if regs.Arch != callbacks.ArchX86_64 {
+		return nil
+	}
+	start := newMachine(regs)
+	if !cfg.Waits && !comesBack(cfg, start) {
+		return nil
+	}
+	first := newExplorer(cfg, false)
+	if first.explore(start) != nil || first.loop == nil {
+		return nil
+	}
+	// Once more from within the loop: what was read before does not count.
+	e, ok := again(cfg, first.loop)
+	if ok && e.outer.depth < e.loop.depth { // it came back in a function that the loop calls
+		e, ok = again(cfg, e.outer)
+	}
+	if !ok || e.deciding == 0 && e.readsShared() {
+		return nil
+	}
+	return &Loop{PC: e.loop.pc, Words: e.waitsFor(), Written: e.written, Calls: e.calls, own: e.own}
+}
+
+// readsShared reports whether a word was read that another thread may change. Without a branch on it, the loop may
+// still count by it, as compilers fold a wait for a counter into the loop around it.
+func (e *explorer) readsShared() bool {
+	return slices.ContainsFunc(e.words, func(w Word) bool {
+		return !w.Own && (e.cfg.Constant == nil || !e.cfg.Constant(w.Address))
+	})
+}
+
+// comesBack reports whether the code may come back at all, whatever is in memory.
+func comesBack(cfg *Config, from *machine) bool {
+	dry := newExplorer(cfg, true)
+	dry.explore(from)
+	return dry.loop != nil
+}
+
+// again follows a loop from one of its states until it comes back, and until no more words decide its
+// branches: what one round reads may decide a branch of the next.
+func again(cfg *Config, from *machine) (*explorer, bool) {
+	e := newExplorer(cfg, false)
+	from.disown()
+	for round := range maxLater {
+		before := e.deciding
+		e.seen = map[uint64]*point{from.pc: {state: from.clone()}}
+		e.loop = nil
+		if err := e.explore(from); err != nil || e.loop == nil {
+			return e, false
+		}
+		if from = e.loop; round > 0 && e.deciding == before {
+			return e, true
+		}
+	}
+	return e, true
+}
+
+// ReadsAgain reports whether a thread is about to read a word, with the memory as it is, before the
+// function that it is in returns.
+func ReadsAgain(cfg *Config, regs *callbacks.Registers, word uint64) bool {
+	e, m := newExplorer(cfg, false), newMachine(regs)
+	for range maxAgain {
+		err := e.step(m)
+		if _, read := m.reads[word]; read {
+			return true
+		}
+		if err != nil || len(e.queue) > 0 || m.depth < 0 { // len: a branch of which the way is not known
+			return false
+		}
+	}
+	return false
+}
+
+// explorer follows a thread on all ways that it may go.
+type explorer struct {
+	cfg      *Config
+	dry      bool // nothing is read that other threads may change
+	words    []Word
+	index    map[uint64]int    // among the words
+	reads    map[uint64]uint64 // dry: the address that an instruction reads or writes
+	deciding set               // the words that decided a branch
+	seen     map[uint64]*point
+	queue    []*machine
+	left     int             // instructions
+	loop     *machine        // the outermost state that it came back to
+	outer    *machine        // the outermost state in which it went back
+	written  []Word          // that others see
+	own      map[uint64]bool // bytes of the thread's own memory that were written
+	calls    bool            // it called a function
+}
+
+// set is a set of words.
+type set uint64
+
+// point is a place that a loop comes back to.
+type point struct {
+	state  *machine
+	rounds int
+}
+
+func newExplorer(cfg *Config, dry bool) *explorer {
+	e := &explorer{
+		cfg: cfg, dry: dry, index: map[uint64]int{}, reads: map[uint64]uint64{}, seen: map[uint64]*point{},
+		own:  map[uint64]bool{},
+		left: maxInstructions,
+	}
+	if dry {
+		e.left = maxDry
+	}
+	return e
+}
+
+// explore follows m until each way came back. It fails if one does not; a dry one only ends
+// there.
+func (e *explorer) explore(m *machine) error {
+	e.queue = append(e.queue, m.clone())
+	for len(e.queue) > 0 && !(e.dry && e.loop != nil) {
+		m := e.queue[0]
+		e.queue = e.queue[1:]
+		if err := e.follow(m); err != nil && !e.dry {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow runs one machine until it came back to a state that is known.
+func (e *explorer) follow(m *machine) error {
+	for n := 0; e.left > 0; e.left-- {
+		if n++; e.dry && n > maxTurn {
+			return e.fork(m)
+		}
+		from := m.pc
+		m.jumped = false
+		if err := e.step(m); err != nil {
+			return err
+		}
+		if m.jumped && m.pc <= from && e.back(m) {
+			return nil
+		}
+	}
+	return errLeaves
+}
+
+// back notes that m came back to where its code was, and reports whether all that follows
+// is known.
+func (e *explorer) back(m *machine) bool {
+	m.tidy(e.cfg.Own)
+	if e.outer == nil || m.depth < e.outer.depth {
+		e.outer = m.clone()
+	}
+	p := e.seen[m.pc]
+	if p == nil {
+		e.seen[m.pc] = &point{state: m.clone()}
+		return false
+	}
+	if e.covers(p.state, m) {
+		if e.loop == nil || m.depth < e.loop.depth {
+			e.loop = m.clone()
+		}
+		return true
+	}
+	if p.rounds++; p.rounds > maxRounds || e.dry && p.rounds > maxDryRounds {
+		e.widen(m, p.state)
+	}
+	p.state = m.clone()
+	return false
+}
+
+// fork lets another machine be followed later.
+func (e *explorer) fork(m *machine) error {
+	if len(e.queue) == maxStates {
+		return errLeaves
+	}
+	e.queue = append(e.queue, m)
+	return nil
+}
+
+// waitsFor are the words that decided branches: those that other threads have too, if
+// there are some.
+func (e *explorer) waitsFor() []Word {
+	var out []Word
+	for s := e.deciding; s != 0; s &= s - 1 {
+		w := e.words[bits.TrailingZeros64(uint64(s))]
+		w.Read, w.Given = e.loop.callSite(w)
+		out = append(out, w)
+	}
+	if slices.ContainsFunc(out, func(w Word) bool { return !w.Own }) {
+		out = slices.DeleteFunc(out, func(w Word) bool { return w.Own })
+	}
+	return out
+}
+
+// covers reports whether a is b, but for what is not known of a.
+func (e *explorer) covers(a, b *machine) bool {
+	for r := range lift.Register(16) {
+		if x, y := a.regs[r], b.regs[r]; x.known && (!y.known || x.v != y.v) {
+			return false
+		}
+	}
+	same := func(at uint64) bool {
+		x, y := e.byteOf(a, at), e.byteOf(b, at)
+		return !x.known || y.known && x.b == y.b
+	}
+	return allKeys(a.cells, same) && allKeys(b.cells, same)
+}
+
+// widen takes what is not the same in m as in another state for unknown.
+func (e *explorer) widen(m, other *machine) {
+	for r := range lift.Register(16) {
+		if x, y := m.regs[r], other.regs[r]; x.known && (!y.known || x.v != y.v) {
+			m.regs[r].known = false
+		}
+	}
+	merge := func(at uint64) bool {
+		x, y := e.byteOf(m, at), e.byteOf(other, at)
+		if !x.known || !y.known || x.b != y.b {
+			m.cells[at] = cell{from: x.from | y.from}
+		}
+		return true
+	}
+	other.cells = cloneCells(other.cells)
+	allKeys(other.cells, merge)
+	allKeys(cloneCells(m.cells), merge)
+}
+
+func allKeys(cells map[uint64]cell, ok func(uint64) bool) bool {
+	for at := range cells {
+		if !ok(at) {
+			return false
+		}
+	}
+	return true
+}

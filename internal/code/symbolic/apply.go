@@ -1,0 +1,57 @@
+package symbolic
+
+import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+
+// Apply does a micro-operation that neither forks nor jumps.
+func (s *State) Apply(u *lift.Uop) {
+	switch u.Code {
+	case lift.UopSet:
+		s.Regs[u.Dst] = Extend(s.Value(u.A), u.Size, u.Signed)
+	case lift.UopInsert:
+		kept := binary(lift.OpAnd, s.Content(u.Dst), Constant(^lift.Width(u.Size)))
+		s.Regs[u.Dst] = binary(lift.OpOr, kept, Extend(s.Value(u.A), u.Size, false))
+	case lift.UopBinary:
+		s.Regs[u.Dst] = arithmetic(u.Op, s.Value(u.A), s.Value(u.B), u.Size)
+	case lift.UopAddress:
+		s.Regs[u.Dst] = s.address(u)
+	case lift.UopLoad:
+		s.Regs[u.Dst] = s.load(s.Value(u.A), u.Size)
+	case lift.UopStore, lift.UopPush:
+		s.store(s.Value(u.A), Extend(s.Value(u.B), u.Size, false), u.Size, u.Code == lift.UopPush)
+	case lift.UopFlags:
+		s.Flags = FlagState{u.Flags, u.Size, Extend(s.Value(u.A), u.Size, false), Extend(s.Value(u.B), u.Size, false)}
+	case lift.UopSetIf:
+		s.Regs[u.Dst] = Compare(s.Cond(u.CC))
+	case lift.UopForget:
+		s.Regs[u.Dst] = nil
+	}
+}
+
+// arithmetic is a op b in size bytes, zero-extended.
+func arithmetic(op lift.Operator, a, b *Expr, size uint8) *Expr {
+	switch {
+	case op == lift.OpShr && size < 8:
+		a = Extend(a, size, false)
+	case op == lift.OpSar && size < 8:
+		a = Extend(a, size, true)
+	}
+	return Extend(binary(op, a, b), size, false)
+}
+
+// address is base + index*scale + displacement.
+func (s *State) address(u *lift.Uop) *Expr {
+	e := Constant(u.Disp)
+	if u.A.IsReg() || u.A.Absolute {
+		e = Add(s.Value(u.A), e)
+	}
+	if u.B.IsReg() {
+		e = Add(e, binary(lift.OpMul, s.Content(u.B.Reg), Constant(uint64(u.Scale))))
+	}
+	switch {
+	case u.TLS && s.Live != nil:
+		e = Add(Constant(s.Live.ThreadPointer), e)
+	case u.TLS:
+		e = Add(Leaf(KindTLSBase, 0), e)
+	}
+	return e
+}

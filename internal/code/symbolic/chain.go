@@ -1,0 +1,200 @@
+package symbolic
+
+import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+
+// RootKind is what a chain of pointers starts from.
+type RootKind uint8
+
+// The roots of a chain.
+const (
+	RootGlobal  RootKind = iota // a variable at Root.Address
+	RootTLS                     // the thread pointer: offsets count from there (local-exec)
+	RootTLSSlot                 // the thread pointer plus the word, or what the descriptor resolves to, at Root.Address
+	RootTLSVar                  // the thread-local variable whose module and offset words are at Root.Address
+	RootArg                     // the integer argument of index Root.Arg
+	RootCall                    // what Root.Call returned
+)
+
+// Root is what a chain of pointers starts from.
+type Root struct {
+	Kind    RootKind
+	Address uint64
+	Arg     int
+	Call    *Call
+}
+
+// Step is one dereference: the Size bytes at Offset from where the chain has got
+// to, sign-extended if Signed. Index is what else is added to the address, as of
+// an array's element; nil if there is nothing.
+type Step struct {
+	Offset uint64
+	Size   uint8
+	Signed bool
+	Index  *Expr
+}
+
+// IsPointer reports whether the step reads the pointer at the place itself.
+func (s Step) IsPointer() bool { return s.Offset == 0 && s.Size == 8 && s.Index == nil }
+
+// Chain is a value as the programmer wrote it: root->field->field.
+type Chain struct {
+	Root  Root
+	Steps []Step // at least one
+	// Mask has the bits of the last load that matter; 0 if all do.
+	Mask uint64
+}
+
+// Last is the last step: where the value itself lies.
+func (c Chain) Last() Step { return c.Steps[len(c.Steps)-1] }
+
+// Chain takes e apart if it is a chain of pointers ending in a load. Extensions,
+// masks, shifts to the right and comparisons with 0 around the last load are
+// looked through: they tell which bits of it matter.
+func (e *Expr) Chain() (Chain, bool) {
+	e, _, mask := e.core()
+	if e.Kind != KindLoad {
+		return Chain{}, false
+	}
+	c, ok := e.pointers()
+	if mask &= lift.Width(e.Size); mask != lift.Width(e.Size) {
+		c.Mask = mask
+	}
+	return c, ok
+}
+
+// core is the load within e, by how many bits e is shifted against it, and the
+// bits of it that e depends on.
+func (e *Expr) core() (inner *Expr, shift, mask uint64) {
+	switch {
+	case e.Kind == KindExtend:
+		inner, shift, mask = e.A.core()
+		return inner, shift, mask & (lift.Width(e.Size) << (shift & 63))
+	case e.Kind == kindCompare && e.B.IsConst(0):
+		return e.A.core()
+	case e.isBinary(lift.OpAnd) && e.B.Kind == KindConst:
+		inner, shift, mask = e.A.core()
+		return inner, shift, mask & (e.B.Val << (shift & 63))
+	case e.isBinary(lift.OpShr) && e.B.Kind == KindConst:
+		inner, shift, mask = e.A.core()
+		shift += e.B.Val
+		return inner, shift, mask & (^uint64(0) << (shift & 63))
+	}
+	return e, 0, ^uint64(0)
+}
+
+// pointers takes a load apart, from the root on.
+func (e *Expr) pointers() (Chain, bool) {
+	var c Chain
+	step := Step{Size: e.Size, Signed: e.Signed}
+	terms, offset := e.A.terms(nil)
+	step.Offset = offset
+	i := baseOf(terms)
+	if i < 0 {
+		return c, false
+	}
+	base := terms[i]
+	rest := append(terms[:i:i], terms[i+1:]...)
+	if base.Kind == KindLoad {
+		inner, ok := base.pointers()
+		if !ok {
+			return c, false
+		}
+		c = inner
+	} else {
+		c.Root, rest = rootOf(base, rest)
+	}
+	for _, t := range rest {
+		if step.Index != nil {
+			t = Add(step.Index, t)
+		}
+		step.Index = t
+	}
+	c.Steps = append(c.Steps, step)
+	return c, true
+}
+
+// terms splits a sum in its variable terms and its constant.
+func (e *Expr) terms(list []*Expr) ([]*Expr, uint64) {
+	switch {
+	case e.Kind == KindConst:
+		return list, e.Val
+	case e.isBinary(lift.OpAdd):
+		list, ca := e.A.terms(list)
+		list, cb := e.B.terms(list)
+		return list, ca + cb
+	}
+	return append(list, e), 0
+}
+
+// baseOf is the index of the term that is the pointer, or -1. A word that is
+// loaded beside the thread pointer or a global is a distance, not a pointer.
+func baseOf(terms []*Expr) int {
+	best := -1
+	for i, t := range terms {
+		switch t.Kind {
+		case KindGlobal, KindTLSBase, KindTLSVar:
+			return i
+		case KindArg, KindCall:
+			if best < 0 {
+				best = i
+			}
+		case KindLoad:
+			if t.Size == 8 && (best < 0 || terms[best].Kind != KindLoad) {
+				best = i
+			}
+		}
+	}
+	return best
+}
+
+// rootOf is the root that a term stands for, and the terms that are left.
+func rootOf(base *Expr, rest []*Expr) (Root, []*Expr) {
+	switch base.Kind {
+	case KindTLSVar:
+		return Root{Kind: RootTLSVar, Address: base.Val}, rest
+	case KindArg:
+		return Root{Kind: RootArg, Arg: int(base.Val)}, rest
+	case KindCall:
+		return Root{Kind: RootCall, Call: base.Callee}, rest
+	case KindGlobal:
+		return Root{Kind: RootGlobal, Address: base.Val}, rest
+	}
+	for i, t := range rest {
+		slot := t.Val
+		if t.Kind == KindLoad && t.Size == 8 && t.A.Kind == KindGlobal {
+			slot = t.A.Val
+		} else if t.Kind != KindTLSDesc {
+			continue
+		}
+		return Root{Kind: RootTLSSlot, Address: slot}, append(rest[:i:i], rest[i+1:]...)
+	}
+	return Root{Kind: RootTLS}, rest
+}
+
+// Cell is the cell that the store writes, as the load that would read it.
+func (s Store) Cell() *Expr { return Load(s.Address, s.Size, false) }
+
+// OfArg reports whether e is computed of constants and one argument, and which.
+func (e *Expr) OfArg() (arg int, ok bool) {
+	arg = -1
+	ok = e.onlyArg(&arg) && arg >= 0
+	return arg, ok
+}
+
+// onlyArg collects the arguments in e; false if there are other parts, or
+// several arguments.
+func (e *Expr) onlyArg(arg *int) bool {
+	switch e.Kind {
+	case KindConst:
+		return true
+	case KindArg:
+		same := *arg < 0 || *arg == int(e.Val)
+		*arg = int(e.Val)
+		return same
+	case KindExtend:
+		return e.A.onlyArg(arg)
+	case KindBinary:
+		return e.A.onlyArg(arg) && e.B.onlyArg(arg)
+	}
+	return false
+}

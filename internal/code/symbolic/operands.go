@@ -1,0 +1,96 @@
+package symbolic
+
+import "github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+
+// OfArgs reports whether e is made of nothing but numbers, addresses, the function's
+// arguments and memory that is found from these.
+func (e *Expr) OfArgs() bool {
+	switch {
+	case e == nil:
+		return true
+	case e.Kind == KindConst, e.Kind == KindGlobal, e.Kind == KindArg:
+		return true
+	case e.Kind == KindLoad, e.Kind == KindExtend, e.Kind == KindBinary:
+		return e.A.OfArgs() && e.B.OfArgs()
+	}
+	return false
+}
+
+// With is e, an expression of a function's arguments, with those of a call of it
+// in their place. It is nil if the call has too few.
+func (e *Expr) With(args []*Expr) *Expr {
+	switch e.Kind {
+	case KindArg:
+		if e.Val < uint64(len(args)) {
+			return args[e.Val]
+		}
+		return nil
+	case KindLoad:
+		if a := e.A.With(args); a != nil {
+			return Load(a, e.Size, e.Signed)
+		}
+		return nil
+	case KindExtend:
+		if a := e.A.With(args); a != nil {
+			return Extend(a, e.Size, e.Signed)
+		}
+		return nil
+	case KindBinary:
+		a, b := e.A.With(args), e.B.With(args)
+		if a == nil || b == nil {
+			return nil
+		}
+		return binary(e.Op, a, b)
+	}
+	return e
+}
+
+// Number is the number that e is, if it is one that does not depend on anything.
+func (e *Expr) Number() (uint64, bool) { return e.Val, e.Kind == KindConst }
+
+// Address is the address that e is, if it is one that does not depend on
+// anything.
+func (e *Expr) Address() (uint64, bool) {
+	return e.Val, e.Kind == KindConst || e.Kind == KindGlobal
+}
+
+// Nameless reports whether e has a part that is unknown and has no name.
+func (e *Expr) Nameless() bool {
+	return e != nil && (e.Kind == KindUnknown && e.Val == 0 || e.A.Nameless() || e.B.Nameless())
+}
+
+// Loads reports whether e reads memory beyond the frame.
+func (e *Expr) Loads() bool {
+	return e != nil && (e.Kind == KindLoad || e.A.Loads() || e.B.Loads())
+}
+
+// Leaves are the parts of e that have no parts.
+func (e *Expr) Leaves() []*Expr {
+	switch {
+	case e == nil:
+		return nil
+	case e.A == nil:
+		return []*Expr{e}
+	}
+	return append(e.A.Leaves(), e.B.Leaves()...)
+}
+
+// Covers reports whether a place of size bytes that has the value v also has e: the
+// same, or if e is the low bytes of a value, that value.
+func (v *Expr) Covers(e *Expr, size uint8) bool {
+	switch {
+	case v == nil:
+		return false
+	case e.Kind == KindExtend && size >= e.Size:
+		return lowPart(v, e.Size).Equal(lowPart(e.A, e.Size))
+	}
+	return size == 8 && v.Equal(e)
+}
+
+// Narrow is e if the place that tells it has the value v.
+func (e *Expr) Narrow(v uint64) uint64 {
+	if e.Kind == KindExtend {
+		return lift.ExtendWord(v, e.Size, e.Signed)
+	}
+	return v
+}

@@ -1,0 +1,244 @@
+package symbolic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/code/lift"
+)
+
+// slot is a cell of the stack, at a distance from the stack pointer at entry.
+type slot struct {
+	Off   uint64
+	Size  uint8
+	saved bool // pushed: restored by the code itself, never given away
+	Value *Expr
+}
+
+// FlagState is what the flags tell.
+type FlagState struct {
+	kind lift.FlagKind
+	size uint8
+	a, b *Expr
+}
+
+// Frame is a call that is being followed.
+type Frame struct {
+	PC uint64 // where it returns to
+	SP uint64 // the stack pointer at the callee's entry, relative to ours
+}
+
+// State is the machine at one point of one path.
+type State struct {
+	PC     uint64
+	Next   int                      // index of the next micro-operation at pc
+	Regs   [lift.NumRegisters]*Expr // nil for a value that is not followed and was not used yet
+	Flags  FlagState
+	Stack  []slot
+	Frames []Frame
+	visits []visit
+	Path   Path
+	Live   *Live // the thread to run on; nil to run on symbols
+}
+
+// visit counts how often a path went back to an address.
+type visit struct {
+	pc uint64
+	n  int
+}
+
+// NewState is the machine at entry.
+func NewState(c *abi, entry uint64) *State {
+	return &State{PC: entry, Regs: c.entry, Frames: []Frame{{}}}
+}
+
+// Fork copies s. The parts that only grow are shared up to here.
+func (s *State) Fork() *State {
+	t := *s
+	t.Stack = slices.Clone(s.Stack)
+	t.visits = slices.Clone(s.visits)
+	t.Frames = slices.Clip(s.Frames)
+	t.Path.Conds = slices.Clip(s.Path.Conds)
+	t.Path.Loads = slices.Clip(s.Path.Loads)
+	t.Path.Stores = slices.Clip(s.Path.Stores)
+	t.Path.Calls = slices.Clip(s.Path.Calls)
+	return &t
+}
+
+// Content is the value of a register.
+func (s *State) Content(r lift.Register) *Expr {
+	if s.Regs[r] == nil {
+		s.Regs[r] = Leaf(KindUnknown, 0)
+	}
+	return s.Regs[r]
+}
+
+// Value is the content of an operand.
+func (s *State) Value(o lift.Operand) *Expr {
+	switch {
+	case o.IsReg():
+		return s.Content(o.Reg)
+	case o.Absolute && s.Live == nil:
+		return Global(o.Val)
+	}
+	return Constant(o.Val)
+}
+
+// Again counts a return to pc and reports whether it is still within n times.
+func (s *State) Again(pc uint64, n int) bool {
+	for i := range s.visits {
+		if s.visits[i].pc == pc {
+			s.visits[i].n++
+			return s.visits[i].n <= n
+		}
+	}
+	s.visits = append(s.visits, visit{pc, 1})
+	return n >= 1
+}
+
+// load reads memory: the stack as this path left it, what this path stored, or
+// the state at entry.
+func (s *State) load(addr *Expr, size uint8) *Expr {
+	if addr.Kind == KindStack {
+		return s.LoadStack(addr.Val, size)
+	}
+	if s.Live != nil {
+		return s.Live.load(addr, size)
+	}
+	for i := len(s.Path.Stores) - 1; i >= 0; i-- {
+		if st := s.Path.Stores[i]; st.Size >= size && st.Address.Equal(addr) {
+			return Extend(st.Value, size, false)
+		}
+	}
+	e := Load(addr, size, false)
+	if e.Kind == KindLoad {
+		s.Path.Loads = append(s.Path.Loads, e)
+	}
+	return e
+}
+
+// LoadStack reads the stack as this path left it, at a distance from the stack pointer at entry.
+func (s *State) LoadStack(off uint64, size uint8) *Expr {
+	for i := len(s.Stack) - 1; i >= 0; i-- {
+		c := s.Stack[i]
+		if c.Off == off && c.Size >= size {
+			return Extend(c.Value, size, false)
+		}
+		if overlaps(c.Off, c.Size, off, size) {
+			return Leaf(KindUnknown, 0)
+		}
+	}
+	return Leaf(KindUnknown, 0)
+}
+
+func overlaps(a uint64, na uint8, b uint64, nb uint8) bool {
+	d := int64(a - b)
+	return d < int64(nb) && -d < int64(na)
+}
+
+// store writes memory. A cell of the stack is kept as state, any other store is
+// part of the path's result.
+func (s *State) store(addr, value *Expr, size uint8, saved bool) {
+	if addr.Kind != KindStack && s.Live != nil {
+		s.Live.Fail(fmt.Errorf("%w at %v", ErrWrites, addr))
+		return
+	}
+	if addr.Kind != KindStack {
+		s.Path.Stores = append(s.Path.Stores, Store{addr, size, value})
+		return
+	}
+	s.Stack = slices.DeleteFunc(s.Stack, func(c slot) bool { return c.Off == addr.Val && c.Size <= size })
+	s.Stack = append(s.Stack, slot{addr.Val, size, saved, value})
+}
+
+// Holds says that the cell of the stack at a distance from the stack pointer at entry holds e,
+// as a load of it has shown.
+func (s *State) Holds(off uint64, size uint8, e *Expr) { s.store(Leaf(KindStack, off), e, size, false) }
+
+// Escape forgets the cells of the stack that a callee can write because their
+// address, or that of a cell below, is among its arguments.
+func (s *State) Escape(args []*Expr) {
+	for _, a := range args {
+		if a.Kind == KindStack {
+			s.Stack = slices.DeleteFunc(s.Stack, func(c slot) bool { return !c.saved && int64(c.Off-a.Val) >= 0 })
+		}
+	}
+}
+
+// Forget forgets the cells of the stack of which a part is in [low, high), by distances from the stack
+// pointer at entry.
+func (s *State) Forget(low, high int64) {
+	s.Stack = slices.DeleteFunc(s.Stack, func(c slot) bool {
+		return !c.saved && int64(c.Off) < high && int64(c.Off)+int64(c.Size) > low
+	})
+}
+
+// Keeps reports whether a cell of the stack at a distance from the stack pointer at entry, or above, is
+// known.
+func (s *State) Keeps(low int64) bool {
+	return slices.ContainsFunc(s.Stack, func(c slot) bool { return !c.saved && int64(c.Off) >= low })
+}
+
+// Cond is the condition cc on the flags.
+func (s *State) Cond(cc lift.Condition) Cond {
+	f := s.Flags
+	switch {
+	case f.kind == lift.FlagsGiven:
+		return given(f.a.Val, cc)
+	case f.kind == lift.FlagsBit && cc.Bit:
+		return Cond{cc.Op, binary(lift.OpAnd, binary(lift.OpShr, f.a, f.b), Constant(1)), Constant(0)}
+	case f.kind == lift.FlagsUnknown || f.kind == lift.FlagsBit || cc.Bit &&
+		f.kind != lift.FlagsCompare && f.kind != lift.FlagsLogic:
+		return Cond{}
+	case cc.Sign && f.kind == lift.FlagsCompare:
+		return s.ordered(cc.Op, binary(lift.OpSub, f.a, f.b), Constant(0), f.size)
+	case cc.Bit: // the carry of a comparison: below
+		if cc.Op == lift.NE {
+			return s.ordered(lift.ULT, f.a, f.b, f.size)
+		}
+		return s.ordered(lift.UGE, f.a, f.b, f.size)
+	case f.kind == lift.FlagsResult && !cc.Sign && cc.Op != lift.EQ && cc.Op != lift.NE:
+		return Cond{}
+	}
+	return s.ordered(cc.Op, f.a, f.b, f.size)
+}
+
+// given is the condition cc on flags of known value: one that is decided.
+func given(flags uint64, cc lift.Condition) Cond {
+	n, z, c, v := flags&8 != 0, flags&4 != 0, flags&2 != 0, flags&1 != 0
+	op, holds := cc.Op, false
+	switch op {
+	case lift.CondUnknown:
+		return Cond{}
+	case lift.NE, lift.GE, lift.LE, lift.UGE, lift.ULE:
+		op = op.Negate()
+	}
+	switch op {
+	case lift.EQ:
+		holds = z
+	case lift.LT:
+		holds = n && (cc.Sign || !v) || !n && v && !cc.Sign
+	case lift.GT:
+		holds = !z && n == v
+	case lift.ULT:
+		holds = !c
+	case lift.UGT:
+		holds = c && !z
+	}
+	if holds == (op == cc.Op) {
+		return Cond{lift.EQ, Constant(0), Constant(0)}
+	}
+	return Cond{lift.EQ, Constant(0), Constant(1)}
+}
+
+// ordered compares the low size bytes of a and b.
+func (s *State) ordered(op lift.CondOp, a, b *Expr, size uint8) Cond {
+	return canonical(Cond{op, Extend(a, size, op.Signed()), Extend(b, size, op.Signed())})
+}
+
+// Assume adds a condition to the path, unless it says nothing new.
+func (s *State) Assume(c Cond) {
+	if _, ok := c.Decided(); !ok && !slices.ContainsFunc(s.Path.Conds, c.Equal) {
+		s.Path.Conds = append(s.Path.Conds, c)
+	}
+}

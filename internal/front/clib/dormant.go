@@ -1,0 +1,36 @@
+package clib
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+)
+
+// dormantRoutines are the routines that need no more than the runtime itself: they are
+// answered before the program has used it, too.
+var dormantRoutines = map[kind]func(*space, message, *rtl.Dormant) (result, error){
+	kindOMPVersion: func(_ *space, _ message, d *rtl.Dormant) (result, error) {
+		v, err := dormantVersion(d)
+		return words(uint64(v)), err
+	},
+	kindOMPVersionString: func(_ *space, _ message, d *rtl.Dormant) (result, error) {
+		v, err := dormantVersion(d)
+		return text(ompd.Specification(v)), err
+	},
+	kindNextState: func(_ *space, m message, _ *rtl.Dormant) (result, error) {
+		return nextState(rtl.State(m.words[1]))
+	},
+	kindNextICV: func(sp *space, m message, d *rtl.Dormant) (result, error) {
+		return nextICV(variables(sp.version, d.ICVs), m.words[1])
+	},
+}
+
+// dormantVersion is the version of OpenMP that the runtime implements. That it is not
+// known is the same error as all else that a runtime cannot tell yet.
+func dormantVersion(d *rtl.Dormant) (int64, error) {
+	if d.Identity.OMPVersion == 0 {
+		return 0, fmt.Errorf("the version of OpenMP: %w", d)
+	}
+	return d.Identity.OMPVersion, nil
+}

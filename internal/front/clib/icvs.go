@@ -1,0 +1,92 @@
+package clib
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// variable is a control variable as a tool knows it.
+type variable struct {
+	name    string
+	scope   rtl.Scope // that the tool asks with
+	own     rtl.Scope // in this module
+	id      int       // in this module
+	subject rtl.Subject
+}
+
+// version50 is OpenMP 5.0's version of the interface.
+const version50 = 201811
+
+// variables50 are the variables that debuggers of OpenMP 5.0 were written for: those
+// of LLVM's library, with its names and in its order. They print each one, and some
+// do not expect that one is not there or is no integer. "T" are variables of the
+// data environment that they ask of a thread.
+const variables50 = `dyn-var:T run-sched-var stacksize-var cancel-var max-task-priority-var debug-var nthreads-var:T display-affinity-var
+	affinity-format-var default-device-var:T tool-var tool-libraries-var tool-verbose-init-var levels-var active-levels-var
+	thread-limit-var max-active-levels-var bind-var num-procs-var ompd-num-procs-var=num-procs-var
+	thread-num-var ompd-thread-num-var=thread-num-var
+	final-task-var ompd-final-var=final-task-var ompd-final-task-var=final-task-var
+	implicit-task-var ompd-implicit-var=implicit-task-var ompd-implicit-task-var=implicit-task-var
+	team-size-var ompd-team-size-var=team-size-var`
+
+// The variables whose values those debuggers expect in the form of LLVM's library.
+//
+// Of a list, the integer is the first item, and the return code says so even if there
+// is no other: OpenMP 5.0 has no such code, 5.1 has it for more than one item.
+// A schedule has a chunk size, which debuggers look for behind the comma.
+const (
+	listVariable     = "nthreads-var"
+	scheduleVariable = "run-sched-var"
+)
+
+// withChunk is a schedule with its chunk size, which is 0 if there is none.
+func withChunk(schedule string) string {
+	if strings.Contains(schedule, ",") {
+		return schedule
+	}
+	return schedule + ",0"
+}
+
+// variables are those of a runtime as the version that the tool speaks has them.
+func variables(version int64, icvs []rtl.ICV) []variable {
+	var all []variable
+	if version != version50 {
+		for i, v := range icvs {
+			all = append(all, variable{name: v.Name, scope: v.Scope, own: v.Scope, id: i + 1})
+		}
+		return all
+	}
+	for _, word := range strings.Fields(variables50) {
+		name, ofThread := strings.CutSuffix(word, ":T")
+		name, ours, renamed := strings.Cut(name, "=")
+		if !renamed {
+			ours = name
+		}
+		i := slices.IndexFunc(icvs, func(v rtl.ICV) bool { return v.Name == ours })
+		if i < 0 {
+			continue
+		}
+		v := variable{name: name, scope: icvs[i].Scope, own: icvs[i].Scope, id: i + 1}
+		if ofThread && v.own == rtl.ScopeTask {
+			v.scope = rtl.ScopeThread
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// nextICV is ompd_enumerate_icvs: the variable after number n.
+func nextICV(all []variable, n uint64) (result, error) {
+	switch {
+	case n > uint64(len(all)):
+		return result{}, fmt.Errorf("variable number %d: %w", n, callbacks.BadInput)
+	case n == uint64(len(all)):
+		return text(""), nil
+	}
+	v := all[n]
+	return text(v.name, n+1, uint64(v.scope), flag(n+1 < uint64(len(all)))), nil
+}

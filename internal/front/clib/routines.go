@@ -1,0 +1,222 @@
+package clib
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+)
+
+// query is one routine that was called. The words of its message are as in
+// libompd/wire.h: the handle is words 1 and 2.
+type query struct {
+	space *space
+	*ompd.Process
+	m message
+}
+
+func (q query) at() callbacks.Address { return callbacks.At(q.m.words[1]) }
+func (q query) level() uint32         { return uint32(q.m.words[2]) }
+func (q query) number() int           { return int(int64(q.m.words[3])) }
+
+func (q query) thread() handles.Thread { return handles.Thread{Stamp: q.Stamp(), Info: q.at()} }
+
+func (q query) parallel() handles.Parallel {
+	return handles.Parallel{Stamp: q.Stamp(), Team: q.at(), Level: q.level()}
+}
+
+func (q query) task() handles.Task {
+	return handles.Task{Stamp: q.Stamp(), Data: q.at(), Level: q.level()}
+}
+
+func threadResult(h handles.Thread, err error) (result, error) { return words(h.Info.Offset), err }
+
+func parallelResult(h handles.Parallel, err error) (result, error) {
+	return words(h.Team.Offset, uint64(h.Level)), err
+}
+
+func taskResult(h handles.Task, err error) (result, error) {
+	return words(h.Data.Offset, uint64(h.Level)), err
+}
+
+func text(s string, w ...uint64) result {
+	r := words(w...)
+	r.bytes = []byte(strings.ReplaceAll(s, "\x00", ""))
+	return r
+}
+
+func flag(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// routines are the routines that a runtime is asked for.
+var routines = map[kind]func(query) (result, error){
+	kindOMPVersion: func(q query) (result, error) {
+		v, err := q.OMPVersion()
+		return words(uint64(v)), err
+	},
+	kindOMPVersionString: func(q query) (result, error) {
+		s, err := q.OMPVersionString()
+		return text(s), err
+	},
+	kindThreadIDKinds: threadIDKinds,
+	kindThreadHandle:  threadHandle,
+	kindThreadID:      threadID,
+	kindThreadInParallel: func(q query) (result,
+		error) {
+		return threadResult(q.ThreadInParallel(q.parallel(), q.number()))
+	},
+	kindCurrParallel:      func(q query) (result, error) { return parallelResult(q.CurrentParallel(q.thread())) },
+	kindEnclosingParallel: func(q query) (result, error) { return parallelResult(q.EnclosingParallel(q.parallel())) },
+	kindTaskParallel:      func(q query) (result, error) { return parallelResult(q.TaskParallel(q.task())) },
+	kindCurrTask:          func(q query) (result, error) { return taskResult(q.CurrentTask(q.thread())) },
+	kindGeneratingTask:    func(q query) (result, error) { return taskResult(q.GeneratingTask(q.task())) },
+	kindSchedulingTask:    func(q query) (result, error) { return taskResult(q.SchedulingTask(q.task())) },
+	kindTaskInParallel: func(q query) (result,
+		error) {
+		return taskResult(q.TaskInParallel(q.parallel(), q.number()))
+	},
+	kindTaskFunction: func(q query) (result, error) {
+		a, err := q.TaskFunction(q.task())
+		return words(a.Segment, a.Offset), err
+	},
+	kindTaskFrame: func(q query) (result, error) {
+		f, err := q.TaskFrame(q.task())
+		return words(f.Exit.Offset, uint64(f.ExitFlags), f.Enter.Offset, uint64(f.EnterFlags)), err
+	},
+	kindNextState:   func(q query) (result, error) { return nextState(rtl.State(q.m.words[1])) },
+	kindState:       threadState,
+	kindControlVars: controlVars,
+	kindNextICV: func(q query) (result, error) {
+		return nextICV(variables(q.space.version, q.ICVs()), q.m.words[1])
+	},
+	kindICV: func(q query) (result, error) {
+		v, err := q.variable()
+		if err != nil {
+			return result{}, err
+		}
+		n, err := q.ICVFromScope(v.subject, v.id)
+		if err == nil && q.space.version == version50 && v.name == listVariable {
+			err = fmt.Errorf("the first item of %s: %w", v.name, callbacks.Incomplete)
+		}
+		return words(uint64(n)), err
+	},
+	kindICVString: func(q query) (result, error) {
+		v, err := q.variable()
+		if err != nil {
+			return result{}, err
+		}
+		s, err := q.ICVStringFromScope(v.subject, v.id)
+		if q.space.version == version50 && v.name == scheduleVariable && err == nil {
+			s = withChunk(s)
+		}
+		return text(s), err
+	},
+	kindToolData: func(q query) (result, error) {
+		if q.scope() < rtl.ScopeThread {
+			return result{}, fmt.Errorf("tool data of scope %v: %w", q.scope(), callbacks.BadInput)
+		}
+		v, err := q.ToolData(q.subject(q.scope()))
+		return words(v), err
+	},
+}
+
+func nextState(current rtl.State) (result, error) {
+	next, more, err := rtl.NextState(current)
+	return text("ompt_state_"+next.String(), uint64(next), flag(more)), err
+}
+
+func threadIDKinds(q query) (result, error) {
+	kinds, err := q.ThreadIDKinds()
+	const pairs = 2
+	w := []uint64{uint64(min(len(kinds), pairs))}
+	for _, k := range kinds[:w[0]] {
+		w = append(w, uint64(k.Kind), k.Size)
+	}
+	return words(w...), err
+}
+
+func threadHandle(q query) (result, error) {
+	id, err := ompd.DecodeID(callbacks.IDKind(q.m.words[1]), q.m.bytes)
+	if err != nil {
+		return result{}, err
+	}
+	return threadResult(q.ThreadHandle(id))
+}
+
+func threadID(q query) (result, error) {
+	kind, size := callbacks.IDKind(q.m.words[3]), q.m.words[4]
+	if _, err := ompd.EncodeID(callbacks.ThreadID{Kind: kind}, size); err != nil {
+		return result{}, err
+	}
+	id, err := q.ThreadID(q.thread(), kind)
+	if err != nil {
+		return result{}, err
+	}
+	b, err := ompd.EncodeID(id, size)
+	return result{bytes: b}, err
+}
+
+// threadState is the state as the runtime's data tells it. A tool lends no stack, and
+// that a thread works is then only what is left if nothing tells otherwise: no answer
+// where the runtime does not track it.
+func threadState(q query) (result, error) {
+	s, err := q.State(q.thread(), nil)
+	if err == nil && !s.Tracked && s.State < rtl.StateWaitBarrier && !q.Identity().Tracking {
+		err = fmt.Errorf("%v is not known to wait: %w", q.thread(), callbacks.NeedsStateTracking)
+	}
+	return words(uint64(s.State), s.WaitID), err
+}
+
+// controlVars are the variables that could be read, even if others could not.
+func controlVars(q query) (result, error) {
+	lines, err := q.DisplayControlVars()
+	var r result
+	for _, l := range lines {
+		l = strings.ReplaceAll(l, "\x00", "") + "\x00"
+		if len(r.bytes)+len(l) > wireBytes {
+			break
+		}
+		r.bytes = append(r.bytes, l...)
+		r.words[0]++
+	}
+	if len(lines) > 0 {
+		err = nil
+	}
+	return r, err
+}
+
+func (q query) scope() rtl.Scope { return rtl.Scope(min(q.m.words[3], 255)) }
+
+// subject is the handle as one of a scope.
+func (q query) subject(scope rtl.Scope) rtl.Subject {
+	return rtl.Subject{Scope: scope, Thread: q.thread(), Parallel: q.parallel(), Task: q.task()}
+}
+
+// variable finds the variable and the handle that the routine asks for.
+func (q query) variable() (variable, error) {
+	all := variables(q.space.version, q.ICVs())
+	id := q.m.words[4]
+	if id < 1 || id > uint64(len(all)) {
+		return variable{}, fmt.Errorf("variable number %d: %w", id, callbacks.BadInput)
+	}
+	v := all[id-1]
+	if v.scope != q.scope() {
+		return v, fmt.Errorf("%s has scope %v, not %v: %w", v.name, v.scope, q.scope(), callbacks.Incompatible)
+	}
+	v.subject = q.subject(v.own)
+	if v.scope == rtl.ScopeThread && v.own == rtl.ScopeTask {
+		task, err := q.CurrentTask(q.thread())
+		if err != nil {
+			return v, err
+		}
+		v.subject.Task = task
+	}
+	return v, nil
+}

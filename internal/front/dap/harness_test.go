@@ -1,0 +1,109 @@
+package dap_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// args are arguments of a request.
+type args = map[string]any
+
+// config opens targets as the command line does, and has a verb that repeats its words.
+func config() dap.Config {
+	return dap.Config{
+		Open: func(ctx context.Context, a dap.Attach) (*session.Target, error) {
+			o := session.Options{Exe: a.Exe, Sysroot: a.Sysroot, DebugDirs: a.DebugDirs}
+			return session.Open(ctx, string(a.Target), o)
+		},
+		Verb: func(_ context.Context, _ *session.Target, words []string) string {
+			return fmt.Sprintf("verb %s\n", strings.Join(words, " "))
+		},
+		Verbs: []string{"regions", "report"},
+	}
+}
+
+// serve starts an adapter, and is a client of it. ended gives the error that Serve returns.
+func serve(t testing.TB, c dap.Config) (client *daptest.Client, ended <-chan error) {
+	t.Helper()
+	fromClient, toAdapter := io.Pipe()
+	fromAdapter, toClient := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := dap.Serve(t.Context(), fromClient, toClient, c)
+		fromClient.Close()
+		toClient.Close()
+		done <- err
+	}()
+	return daptest.New(t, fromAdapter, toAdapter), done
+}
+
+// golden unpacks a golden core, and returns how to attach to it.
+func golden(t *testing.T, name string) args {
+	t.Helper()
+	g, err := omptest.UnpackGolden("../../../testdata/golden", name, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args{"target": g.Core, "exe": g.Exe, "sysroot": g.Sysroot}
+}
+
+// attached is a client that has attached, and the event of the stop.
+func attached(t testing.TB, arguments args) (*daptest.Client, godap.StoppedEventBody) {
+	t.Helper()
+	c, _ := serve(t, config())
+	daptest.Ask[godap.Capabilities](c, "initialize", args{"adapterID": "ompd"})
+	c.Event("initialized")
+	attach := c.Send("attach", arguments)
+	daptest.Ask[any](c, "configurationDone", nil)
+	if m := c.Response(attach); !m.Success {
+		t.Fatalf("attach: %s", m.Text)
+	}
+	return c, daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+}
+
+// threads are the names of the threads by number.
+func threads(c *daptest.Client) []godap.Thread {
+	return daptest.Ask[godap.ThreadsResponseBody](c, "threads", nil).Threads
+}
+
+// stack is a thread's whole stack.
+func stack(c *daptest.Client, id int) []godap.StackFrame {
+	return frames(c, args{"threadId": id}).StackFrames
+}
+
+// frames are a part of a thread's stack.
+func frames(c *daptest.Client, which args) godap.StackTraceResponseBody {
+	return daptest.Ask[godap.StackTraceResponseBody](c, "stackTrace", which)
+}
+
+// scope is what is in the scope of a frame with the given name, by name.
+func scope(t testing.TB, c *daptest.Client, frame int, name string) map[string]godap.Variable {
+	t.Helper()
+	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frame}).Scopes {
+		if s.Name == name {
+			return parts(c, s.VariablesReference)
+		}
+	}
+	t.Fatalf("frame %d has no scope %q", frame, name)
+	return nil
+}
+
+// parts are the parts of a variable, by name.
+func parts(c *daptest.Client, reference int) map[string]godap.Variable {
+	out := map[string]godap.Variable{}
+	which := args{"variablesReference": reference}
+	for _, v := range daptest.Ask[godap.VariablesResponseBody](c, "variables", which).Variables {
+		out[v.Name] = v
+	}
+	return out
+}

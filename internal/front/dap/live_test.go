@@ -1,0 +1,153 @@
+package dap_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// runs are a deadlock on both runtimes.
+func runs(t *testing.T) map[string]omptest.Run {
+	return map[string]omptest.Run{
+		"libomp": {
+			Exe:     omptest.Compile(t, omptest.Build{Program: "lock_cycle"}),
+			Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live,
+		},
+		"libgomp": {
+			Exe:     omptest.Compile(t, omptest.Build{Program: "lock_cycle", Compiler: omptest.GCC}),
+			Runtime: omptest.Libgomp(t), Mode: omptest.Live,
+		},
+	}
+}
+
+// held reports whether a thread of this process holds a process.
+func held(t *testing.T, p *omptest.Process) bool {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "TracerPid:\t")
+	tracer, _, _ := strings.Cut(rest, "\n")
+	_, err = os.Stat("/proc/self/task/" + tracer)
+	return err == nil
+}
+
+// TestProcess looks at processes as an editor does: a look lets them run, pause holds them,
+// continue lets them go, and what was of an earlier look is refused.
+func TestProcess(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	for name, run := range runs(t) {
+		t.Run(name, func(t *testing.T) {
+			p := omptest.Start(t, run)
+			c, ended := serve(t, config())
+			daptest.Ask[any](c, "initialize", args{"adapterID": "ompd", "supportsInvalidatedEvent": true})
+			daptest.Ask[any](c, "configurationDone", nil)
+			daptest.Ask[any](c, "attach", args{"target": p.PID})
+			stop := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+			omptest.Equal(t, "the stop", stop.Text, "DEADLOCK: threads 0 and 1")
+			omptest.Equal(t, "held after the look", held(t, p), false)
+			old := stack(c, stop.ThreadId)[1]
+
+			daptest.Ask[any](c, "pause", args{"threadId": 0})
+			c.Event("invalidated")
+			changed := daptest.BodyOf[map[string]any](c, c.Event("ompd/changed"))
+			omptest.Equal(t, "looks", fmt.Sprint(changed["look"]), "2")
+			omptest.Equal(t, "held", fmt.Sprint(changed["held"]), "true")
+			again := daptest.BodyOf[godap.StoppedEventBody](c, c.Event("stopped"))
+			omptest.Equal(t, "the second stop", again.Text, stop.Text)
+			omptest.Equal(t, "held after pause", held(t, p), true)
+			if text := c.Refused("scopes", args{"frameId": old.Id}); !strings.Contains(text, "earlier look") {
+				t.Errorf("a frame of the first look: %q", text)
+			}
+			frame := stack(c, again.ThreadId)[1]
+			omptest.Equal(t, "the frame", frame.Name, old.Name)
+			memory := daptest.Ask[godap.ReadMemoryResponseBody](c, "readMemory", args{
+				"memoryReference": frame.InstructionPointerReference, "count": 4,
+			})
+			omptest.Equal(t, "unreadable bytes", memory.UnreadableBytes, 0)
+
+			daptest.Ask[any](c, "continue", args{"threadId": 0})
+			omptest.Equal(t, "held after continue", held(t, p), false)
+			daptest.Ask[any](c, "pause", args{"threadId": 0})
+			c.Event("stopped")
+			c.CloseWrite() // the client disappears
+			if err := <-ended; err != nil {
+				t.Errorf("the session ends with %v", err)
+			}
+			omptest.Equal(t, "held when the client is gone", held(t, p), false)
+		})
+	}
+}
+
+// TestProcessEnds pauses a process that has ended.
+func TestProcessEnds(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	p := omptest.Start(t, runs(t)["libomp"])
+	c, _ := attached(t, args{"target": fmt.Sprint(p.PID)})
+	p.Stop()
+	if text := c.Refused("pause", args{"threadId": 0}); !strings.Contains(text, "ended") {
+		t.Errorf("a process that is gone: %q", text)
+	}
+	c.Event("terminated")
+}
+
+// TestCoreStands neither pauses nor continues a core, but shows it again.
+func TestCoreStands(t *testing.T) {
+	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	if text := c.Refused("continue", args{"threadId": 0}); !strings.Contains(text, "a core stands still") {
+		t.Errorf("continue: %q", text)
+	}
+	daptest.Ask[any](c, "pause", args{"threadId": 0})
+	c.Event("stopped")
+}
+
+// TestCustom asks for what the protocol does not have.
+func TestCustom(t *testing.T) {
+	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	pic := daptest.Ask[picture.Picture](c, "ompd/picture", nil)
+	omptest.Equal(t, "schema", pic.Schema, picture.Schema)
+	omptest.Equal(t, "verdict", string(pic.Verdicts[0].Kind), "deadlock")
+	regions := daptest.Ask[struct {
+		Regions []struct {
+			Level   int `json:"level"`
+			Members []struct {
+				ThreadID int    `json:"threadId"`
+				Name     string `json:"name"`
+			} `json:"members"`
+		} `json:"regions"`
+	}](c, "ompd/regions", nil).Regions
+	omptest.Equal(t, "regions", len(regions), 2)
+	omptest.Equal(t, "members", len(regions[1].Members), 3)
+	omptest.Equal(t, "the second member", regions[1].Members[1].Name, threads(c)[1].Name)
+
+	graph := daptest.Ask[struct {
+		Nodes  []struct{ ID, Kind, Name string }
+		Edges  []struct{ From, To, Kind, Certainty string }
+		Cycles [][]string
+	}](c, "ompd/waitGraph", nil)
+	b, _ := json.Marshal(graph.Cycles)
+	omptest.Equal(t, "cycles", string(b), `[["thread:5607","thread:5608"]]`)
+	holds := map[string]string{}
+	named := map[string]string{}
+	for _, n := range graph.Nodes {
+		named[n.ID] = n.Name
+	}
+	for _, e := range graph.Edges {
+		holds[named[e.From]+" "+e.Kind] = e.To
+	}
+	omptest.Equal(t, "who holds the first lock", holds["first held by"], "thread:5607")
+	omptest.Equal(t, "who holds the second lock", holds["second held by"], "thread:5608")
+
+	changed := daptest.Ask[map[string]any](c, "ompd/look", nil)
+	omptest.Equal(t, "looks", fmt.Sprint(changed["look"]), "2")
+	omptest.Equal(t, "verdicts", fmt.Sprint(changed["verdicts"]), "[deadlock]")
+}

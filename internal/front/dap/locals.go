@@ -1,0 +1,192 @@
+package dap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Reasons why a frame has no variables to show.
+var (
+	errRuns     = errors.New("it runs on, and what its stacks hold changes: `pause` holds it")
+	errNoValues = errors.New("variables and registers of this target are not read here")
+	errNoFrame  = errors.New("it has no frame on the stack any more")
+	errMoved    = errors.New("the stack is not the one that was shown: `pause` looks again")
+)
+
+// valuesOf are the variables and registers of a frame. They are read for all frames of its
+// thread at once, when the first is asked for.
+func (a *adapter) valuesOf(ctx context.Context, f *frame) (*picture.Values, error) {
+	if a.runs() && !a.held {
+		return nil, errRuns
+	}
+	t := f.thread
+	if t.valued == nil {
+		parts := inspect.Parts{Threads: true, Native: a.attachment.RuntimeFrames, Values: true}
+		pic, err := a.ask(ctx, only(t.LWP, parts))
+		if err != nil {
+			return nil, err
+		}
+		for i := range pic.Threads {
+			if pic.Threads[i].LWP == t.LWP {
+				t.valued = a.view.framesOf(&pic.Threads[i])
+			}
+		}
+	}
+	if f.index >= len(t.valued) || !same(&t.valued[f.index], &f.Frame) {
+		return nil, errMoved
+	}
+	if v := t.valued[f.index].Values(); v != nil {
+		return v, nil
+	}
+	if slices.ContainsFunc(t.valued, func(f picture.Frame) bool { return f.Values() != nil }) {
+		return nil, errNoFrame
+	}
+	return nil, errNoValues
+}
+
+// same reports whether two frames are at the same place.
+func same(x, y *picture.Frame) bool {
+	return x.Function == y.Function && (x.PC == nil) == (y.PC == nil) && (x.PC == nil || *x.PC == *y.PC)
+}
+
+// localScopes are the scopes of the frame itself: before and after those of its thread.
+func (a *adapter) localScopes(f *frame) (before, after []node) {
+	if f.PC == nil {
+		return nil, nil
+	}
+	scope := func(name, kind string, parts func(*picture.Values) []node) node {
+		return node{name: name, kind: kind, parts: func() ([]node, error) {
+			v, err := a.valuesOf(a.life, f)
+			if err != nil {
+				return []node{{name: "not shown", value: err.Error()}}, nil
+			}
+			return parts(v), nil
+		}}
+	}
+	if f.Kind == picture.FrameUser {
+		before = []node{scope("Locals", "locals", locals)}
+	}
+	return before, []node{scope("Registers", "registers", registers)}
+}
+
+// locals are the variables of a frame.
+func locals(v *picture.Values) []node { return values(v.Variables, "", "") }
+
+// registers are the registers of a frame.
+func registers(v *picture.Values) []node {
+	var out []node
+	for _, r := range v.Registers {
+		out = append(out, node{name: r.Name, value: r.Value.String(), eval: "$" + r.Name, memory: r.Value.String()})
+	}
+	return out
+}
+
+// values are variables, or the parts of one: base is what to type for the whole, and sep
+// what comes before the name of a member.
+func values(list []picture.Value, base, sep string) []node {
+	var out []node
+	for i := range list {
+		out = append(out, valueNode(&list[i], base, sep))
+	}
+	return out
+}
+
+// valueNode is a variable, or a part of one.
+func valueNode(v *picture.Value, base, sep string) node {
+	n := node{name: v.Name, value: v.Text, typ: v.Type, eval: base + sep + v.Name}
+	inner, member := n.eval, "."
+	switch {
+	case base == "":
+		n.eval, inner = v.Name, v.Name
+	case strings.HasPrefix(v.Name, "*"):
+		n.eval, inner, member = "*"+base, base, "->"
+	case strings.HasPrefix(v.Name, "["), strings.HasPrefix(v.Name, "("):
+		n.eval, inner = base+v.Name, base+v.Name
+	}
+	if v.Address != nil {
+		n.memory = v.Address.String()
+	}
+	switch {
+	case v.Missing != "":
+		n.value = "<" + v.Missing + ">"
+	case v.Text == "" && len(v.Parts) > 0:
+		n.value = summary(v)
+	}
+	if len(v.Parts) > 0 {
+		n.parts = func() ([]node, error) { return values(v.Parts, inner, member), nil }
+		if strings.HasPrefix(v.Parts[0].Name, "[") {
+			n.count = len(v.Parts)
+		}
+	}
+	return n
+}
+
+// summary is a value that only has parts in one line.
+func summary(v *picture.Value) string {
+	var parts []string
+	list := strings.HasPrefix(v.Parts[0].Name, "[") || strings.HasPrefix(v.Parts[0].Name, "(")
+	for i := range v.Parts {
+		p := &v.Parts[i]
+		if i == maxText {
+			parts = append(parts, "…")
+			break
+		}
+		text := p.Text
+		switch {
+		case p.Missing != "":
+			text = "<" + p.Missing + ">"
+		case text == "":
+			text = "{…}"
+		}
+		if !list {
+			text = p.Name + " = " + text
+		}
+		parts = append(parts, text)
+	}
+	if v.Cut && len(v.Parts) <= maxText {
+		parts = append(parts, "…")
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// variable finds a variable of a frame, or a part of one, by what is typed for it:
+// accts[1].lock, *p, p->next, $rip.
+func (a *adapter) variableOf(ctx context.Context, expression string, f *frame) (node, error) {
+	v, err := a.valuesOf(ctx, f)
+	if err != nil {
+		return node{}, err
+	}
+	found := search(append(locals(v), registers(v)...), strings.ReplaceAll(expression, " ", ""))
+	if found == nil {
+		return node{}, fmt.Errorf("%q is no variable of this frame; `omp help` says what can be typed", expression)
+	}
+	return *found, nil
+}
+
+// search finds the last of the variables, or the part of one, for which an expression is
+// typed: an inner block's comes after that of the block around it.
+func search(list []node, expression string) *node {
+	for i := len(list) - 1; i >= 0; i-- {
+		n := &list[i]
+		if n.eval == expression {
+			return n
+		}
+		if n.parts == nil || !strings.Contains(expression, strings.TrimLeft(n.eval, "*")) {
+			continue
+		}
+		parts, err := n.parts()
+		if err != nil {
+			continue
+		}
+		if found := search(parts, expression); found != nil {
+			return found
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package dap_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// variables are what the variables of function hold have to be, by what is typed for them.
+var variables = map[string]string{
+	"number": "1", "scale": "1.5", "product": "1000", "letter": `113 'q'`, "first": "false",
+	"inner": "43", "kept": "42",
+	"table[0][1]": "2", "table[1][2]": "1", "shape->name": `"square"`, "shape->color": "GREEN (5)",
+	"shape->corners[1].y": "-3.25", "shape->filled": "1", "shape->weight": "21", "shape->delta": "-3",
+	"shape->u.whole": "9", "shape->next->name": `"dot"`, "shape->next->color": "RED (0)",
+}
+
+// TestValues reads the variables of a program of both compilers, without and with
+// optimization: what is not optimized is all there, and what is has the same values, or none.
+func TestValues(t *testing.T) {
+	omptest.Needs(t, "a compiler")
+	for _, b := range []omptest.Build{
+		{Program: "values", Flags: []string{"-O0", "-g"}}, {Program: "values", Flags: []string{"-O2", "-g"}},
+		{Program: "values", Flags: []string{"-O0", "-g", "-gdwarf-4"}, Compiler: omptest.GCC},
+		{Program: "values", Flags: []string{"-O2", "-g"}, Compiler: omptest.GCC},
+	} {
+		t.Run(fmt.Sprint(b.Compiler, b.Flags), func(t *testing.T) {
+			rt := omptest.RuntimeOf(t, 16)
+			if b.Compiler == omptest.GCC {
+				rt = omptest.Libgomp(t)
+			}
+			r := omptest.Dump(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Gcore})
+			c, _ := attached(t, args{"target": r.Core})
+			frames := stack(c, threads(c)[1].Id)
+			whole := b.Flags[0] == "-O0"
+			f := frameNamed(t, frames, "hold")
+			for expression, want := range variables {
+				checkVariable(t, c, f, expression, want, whole)
+			}
+			checkVariable(t, c, f, "text", `"other"`, whole)
+			checkVariable(t, c, f, "shape->note", `"a note"`, whole)
+			region := frameNamed(t, frames, "main [parallel]")
+			checkVariable(t, c, region, "mine", "18", whole)
+			checkVariable(t, c, region, "shared", "7", whole)
+			checkVariable(t, c, frameNamed(t, frames, "main"), "argc", "2", whole)
+			if rip := value(c, f, "$rip"); rip != f.InstructionPointerReference {
+				t.Errorf("rip is %s at %s", rip, f.InstructionPointerReference)
+			}
+			registers := scope(t, c, f.Id, "Registers")
+			if len(registers) < 7 || registers["rsp"].Value == "" {
+				t.Errorf("registers %v", registers)
+			}
+		})
+	}
+}
+
+// frameNamed is the frame of a function.
+func frameNamed(t *testing.T, frames []godap.StackFrame, name string) godap.StackFrame {
+	t.Helper()
+	for _, f := range frames {
+		if f.Name == name || strings.HasPrefix(f.Name, name+".") { // hold.constprop.0
+			return f
+		}
+	}
+	t.Fatalf("no frame %q in %+v", name, frames)
+	return godap.StackFrame{}
+}
+
+// value is what is answered to what is typed; an error begins with "!".
+func value(c *daptest.Client, f godap.StackFrame, expression string) string {
+	m := c.Response(c.Send("evaluate", args{"expression": expression, "frameId": f.Id}))
+	if !m.Success {
+		return "! " + m.Text
+	}
+	return daptest.BodyOf[godap.EvaluateResponseBody](c, m).Result
+}
+
+// checkVariable: the variable has the value, or, if the code is optimized, none.
+func checkVariable(t *testing.T, c *daptest.Client, f godap.StackFrame, expression, want string, whole bool) {
+	t.Helper()
+	got := value(c, f, expression)
+	if strings.HasSuffix(got, want) || !whole && (strings.HasPrefix(got, "! ") || strings.HasPrefix(got, "<")) {
+		return
+	}
+	t.Errorf("%s in %s is %s, want %s", expression, f.Name, got, want)
+}
+
+// TestLocalsScope shows the variables of a frame in its first scope, with their parts.
+func TestLocalsScope(t *testing.T) {
+	c, _ := attached(t, golden(t, "llvm-deadlock"))
+	frames := stack(c, threads(c)[1].Id)
+	main := frames[len(frames)-1]
+	scopes := daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": main.Id}).Scopes
+	omptest.Equal(t, "the first scope", scopes[0].PresentationHint, "locals")
+	omptest.Equal(t, "the last scope", scopes[len(scopes)-1].PresentationHint, "registers")
+	locals := parts(c, scopes[0].VariablesReference)
+	omptest.Equal(t, "argc", locals["argc"].Value, "2")
+	omptest.Equal(t, "its type", locals["argc"].Type, "int")
+	text := parts(c, locals["argv"].VariablesReference)["*argv"]
+	if !strings.HasSuffix(text.Value, `"/tmp/golden/llvm-deadlock/lock_cycle"`) || text.EvaluateName != "*argv" {
+		t.Errorf("*argv is %+v", text)
+	}
+	for _, s := range daptest.Ask[godap.ScopesResponseBody](c, "scopes", args{"frameId": frames[0].Id}).Scopes {
+		if s.PresentationHint == "locals" {
+			t.Error("a frame that stands for what the runtime does has variables")
+		}
+	}
+}
+
+// TestNoFrame says of a function that has no frame any more that it has no variables.
+func TestNoFrame(t *testing.T) {
+	c, _ := attached(t, golden(t, "llvm-nested"))
+	for _, f := range stack(c, threads(c)[0].Id) {
+		if strings.Contains(f.Name, "tail-called") {
+			v := scope(t, c, f.Id, "Locals")["not shown"]
+			omptest.Equal(t, "the reason", v.Value, "it has no frame on the stack any more")
+			return
+		}
+	}
+	t.Error("no function has tail-called the fork")
+}

@@ -1,0 +1,367 @@
+package dap_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	godap "github.com/google/go-dap"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/front/dap"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/daptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/session"
+)
+
+// ownIDs begins the numbers that a proxy adds.
+const ownIDs = 1 << 30
+
+// ends are both ends of a proxy: the client's and the adapter's, as bytes.
+type ends struct {
+	t       *testing.T
+	client  io.WriteCloser
+	toUser  *bufio.Reader
+	adapter io.WriteCloser
+	fromUs  *bufio.Reader
+	ended   chan error
+	whole   bool // no frame is left out
+}
+
+// between starts a proxy. The test is its client and its adapter.
+func between(t *testing.T, c dap.ProxyConfig) *ends {
+	t.Helper()
+	in, client := io.Pipe()
+	toUser, out := io.Pipe()
+	fromAdapter, adapter := io.Pipe()
+	fromUs, toAdapter := io.Pipe()
+	if own := c.Config; own.Open == nil {
+		c.Config = config()
+	}
+	e := &ends{
+		t: t, client: client, toUser: bufio.NewReader(toUser), adapter: adapter, fromUs: bufio.NewReader(fromUs),
+		ended: make(chan error, 1),
+	}
+	go func() {
+		link := dap.Link{Reader: fromAdapter, Writer: toAdapter, Close: sync.OnceValue(toAdapter.Close)}
+		link.Ended = func() string { return "status 9" }
+		err := dap.Proxy(t.Context(), in, out, link, c)
+		out.Close()
+		toAdapter.Close()
+		in.Close()
+		fromAdapter.Close()
+		e.ended <- err
+	}()
+	t.Cleanup(func() {
+		client.Close()
+		adapter.Close()
+	})
+	return e
+}
+
+// framed is a message as it is sent.
+func frame(content string) string {
+	return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(content), content)
+}
+
+// exactly reads bytes that must come.
+func (e *ends) exactly(from *bufio.Reader, want string) {
+	e.t.Helper()
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(from, got); err != nil || string(got) != want {
+		e.t.Fatalf("%v: came %.300q, want %.300q", err, got, want)
+	}
+}
+
+// send writes bytes to one of the ends while the other is read.
+func (e *ends) send(to io.Writer, text string) {
+	go func() { _, _ = io.WriteString(to, text) }()
+}
+
+// next is the next message.
+func (e *ends) next(from *bufio.Reader) (text []byte, m message) {
+	e.t.Helper()
+	text, err := godap.ReadBaseMessage(from)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return text, m
+}
+
+// message is what the tests look at.
+type message struct {
+	Seq        int
+	Type       string
+	Event      string
+	Command    string
+	Message    string
+	Success    bool
+	RequestSeq int `json:"request_seq"`
+	Arguments  json.RawMessage
+	Body       json.RawMessage
+}
+
+// TestProxyPasses passes whatever is not about OpenMP byte for byte, headers and spaces and fields that nobody knows
+// among them, both ways.
+func TestProxyPasses(t *testing.T) {
+	e := between(t, dap.ProxyConfig{})
+	for _, content := range []string{
+		`{"seq":0,"type":"event","event":"output","body":{"output":"\u00e9 é","x":[1.0,1e3,0x]}}`, // no JSON
+		`{ "seq" : 0 , "type":"event", "event":"__lldb", "body": {"$__lldb_extensions": {"a": 1.50}} }`,
+		"{\n\t\"type\": \"response\",\n\t\"request_seq\": 77, \"command\": \"x\", \"success\": true }",
+		`{"seq":5,"type":"request","command":"runInTerminal","arguments":{"args":[]}}`,
+		`[]`, `"x"`, ``, `{`, `{"type":"event","event":"stopped","body":{"reason":"pause"}}`,
+		`{"type":"response","request_seq":1,"command":"threads","success":true,"body":{"threads":[{"id":1}]}}`,
+	} {
+		text := frame(content)
+		e.send(e.adapter, text)
+		e.exactly(e.toUser, text)
+		odd := strings.Replace(text, "Content-Length: ", "X-Other: y\r\ncontent-length:", 1)
+		e.send(e.client, odd)
+		e.exactly(e.fromUs, odd)
+	}
+	long := frame(`{"seq":9,"type":"event","event":"memory","body":"` + strings.Repeat("x", 20<<20) + `"}`)
+	e.send(e.adapter, long)
+	e.exactly(e.toUser, long)
+	e.client.Close()
+	if left, err := io.ReadAll(e.fromUs); err != nil || len(left) > 0 {
+		t.Errorf("the adapter gets %q, %v when the client has gone", left, err)
+	}
+	e.adapter.Close()
+	if err := <-e.ended; err != nil {
+		t.Errorf("the session ends with %v", err)
+	}
+}
+
+// TestProxyEnds has adapters end in all ways: the client is told why, what it asked is answered, and nothing hangs.
+func TestProxyEnds(t *testing.T) {
+	for name, bad := range map[string]struct{ bytes, text string }{
+		"dead":           {"", "the debug adapter has ended: status 9"},
+		"no protocol":    {"Segmentation fault\n", "this is not the Debug Adapter Protocol"},
+		"half a message": {"Content-Length: 100\r\n\r\n{", "after 1 of 100 bytes"},
+		"half a header":  {"Content-Len", "ended before a message"},
+		"long half":      {"Content-Length: 104857600\r\n\r\n{", "after 1 of 104857600 bytes"},
+		"no length":      {"A: b\r\n\r\n", "without Content-Length"},
+		"negative":       {"Content-Length: -1\r\n\r\n", `Content-Length " -1"`},
+		"endless line":   {strings.Repeat("x", 1<<12) + "\n", "a line of more than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := between(t, dap.ProxyConfig{})
+			ask := frame(`{"seq":3,"type":"request","command":"threads"}`)
+			e.send(e.client, ask)
+			e.exactly(e.fromUs, ask)
+			go func() {
+				_, _ = io.WriteString(e.adapter, bad.bytes)
+				e.adapter.Close()
+			}()
+			if strings.HasPrefix(name, "long") { // to a client in the middle of it nothing can be said
+				e.exactly(e.toUser, bad.bytes)
+				if err := <-e.ended; err == nil || !strings.Contains(err.Error(), bad.text) {
+					t.Errorf("the session ends with %v, want %q", err, bad.text)
+				}
+				return
+			}
+			_, answer := e.next(e.toUser)
+			if answer.RequestSeq != 3 || answer.Success || !strings.Contains(answer.Message, "has ended") {
+				t.Errorf("the request is answered by %+v", answer)
+			}
+			_, told := e.next(e.toUser)
+			if told.Event != "output" || !strings.Contains(string(told.Body), strings.ReplaceAll(bad.text, `"`, `\"`)) {
+				t.Errorf("the client is told %s, want %q", told.Body, bad.text)
+			}
+			if _, end := e.next(e.toUser); end.Event != "terminated" {
+				t.Errorf("then comes %+v", end)
+			}
+			if err := <-e.ended; err == nil || !strings.Contains(err.Error(), bad.text) {
+				t.Errorf("the session ends with %v, want %q", err, bad.text)
+			}
+		})
+	}
+}
+
+// TestProxyKnows answers by itself what the adapter has not said to know, and sends it nothing.
+func TestProxyKnows(t *testing.T) {
+	e := between(t, dap.ProxyConfig{})
+	e.greet(`{"supportsModulesRequest":true}`)
+	for _, command := range []string{"readMemory", "exceptionInfo", "ompd/regions", "setInstructionBreakpoints"} {
+		e.send(e.client, frame(`{"seq":4,"type":"request","command":"`+command+`"}`))
+		if _, m := e.next(e.toUser); m.Success || m.Message == "" || m.RequestSeq != 4 || m.Seq < ownIDs {
+			t.Errorf("%s: %+v", command, m)
+		}
+	}
+	known := frame(`{"seq":5,"type":"request","command":"modules"}`)
+	e.send(e.client, known)
+	e.exactly(e.fromUs, known)
+}
+
+// greet initializes, and returns what the client gets of the adapter's abilities.
+func (e *ends) greet(abilities string) (body json.RawMessage) {
+	e.t.Helper()
+	hello := frame(`{"seq":1,"type":"request","command":"initialize","arguments":{"supportsInvalidatedEvent":true}}`)
+	e.send(e.client, hello)
+	e.exactly(e.fromUs, hello)
+	e.send(e.adapter, frame(
+		`{"seq":1,"type":"response","request_seq":1,"command":"initialize","success":true,"body":`+abilities+`}`))
+	_, m := e.next(e.toUser)
+	return m.Body
+}
+
+// lookedAt is a picture of a golden core, for adapters that pretend to hold it.
+func lookedAt(t *testing.T, name string) (args, *picture.Picture) {
+	t.Helper()
+	core := golden(t, name)
+	o := session.Options{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string)}
+	target, err := session.Open(context.Background(), core["target"].(string), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := session.Report()
+	q.Native = true
+	answer, err := target.Look(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	return core, answer.Picture
+}
+
+// TestProxyAdds has an adapter hold a core, and takes out what the proxy adds to its threads, stacks and scopes:
+// what is left are the adapter's own bytes, but for frames of runtimes where these are hidden.
+func TestProxyAdds(t *testing.T) {
+	core, pic := lookedAt(t, "llvm-deadlock")
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprintf("runtime frames %t", whole), func(t *testing.T) { checkAdds(t, core, pic, whole) })
+	}
+}
+
+func checkAdds(t *testing.T, core args, pic *picture.Picture, whole bool) {
+	e := between(t, dap.ProxyConfig{
+		Attach: dap.Attach{Exe: core["exe"].(string), Sysroot: core["sysroot"].(string), RuntimeFrames: whole},
+	})
+	e.whole = whole
+	e.greet(`{}`)
+	attach := frame(fmt.Sprintf(
+		`{"seq":2,"type":"request","command":"attach","arguments":{"coreFile":%q}}`, core["target"]))
+	e.send(e.client, attach)
+	e.exactly(e.fromUs, attach)
+	stopped := frame(`{"seq":0,"type":"event","event":"stopped","body":{"reason":"attach","allThreadsStopped":true}}`)
+	e.send(e.adapter, stopped)
+	e.exactly(e.toUser, stopped)
+	if _, m := e.next(e.toUser); m.Event != "output" || !strings.Contains(string(m.Body), "DEADLOCK") {
+		t.Errorf("the verdict is told by %+v", m)
+	}
+	if _, m := e.next(e.toUser); m.Event != "ompd/changed" {
+		t.Errorf("the look is told by %+v", m)
+	}
+	var list []string
+	for _, th := range pic.Threads {
+		list = append(list, fmt.Sprintf(`{ "odd": 1.50, "id":%d,"name" : "lock_cycle" }`, th.LWP))
+	}
+	got := e.ask("threads", `{}`, `{"threads":[`+strings.Join(list, " ,\n")+`]}`)
+	e.undone("threads", got, "threads", list)
+	for _, th := range pic.Threads {
+		e.checkStack(th)
+	}
+}
+
+// ask asks what the adapter answers with a body, and returns the body that the client gets.
+func (e *ends) ask(command, arguments, body string) json.RawMessage {
+	e.t.Helper()
+	e.send(e.client, frame(fmt.Sprintf(`{"seq":8,"type":"request","command":%q,"arguments":%s}`, command, arguments)))
+	e.next(e.fromUs)
+	sent := fmt.Sprintf(
+		`{ "seq":0,"type":"response","request_seq":8,"success":true,"command":%q,"body":%s}`, command, body)
+	e.send(e.adapter, frame(sent))
+	shown, m := e.next(e.toUser)
+	back := string(daptest.Undone(shown, ownIDs))
+	if back != sent && (e.whole || command != "stackTrace") {
+		e.t.Errorf("%s: the adapter sends\n%s\nthe client gets\n%s\nwithout additions\n%s", command, sent, shown, back)
+	}
+	return m.Body
+}
+
+// undone takes out of a list what the proxy has added, and compares what is left with what the adapter sent, of which
+// those whose index is in hidden are left out.
+func (e *ends) undone(what string, body json.RawMessage, key string, sent []string) (added int) {
+	e.t.Helper()
+	var got map[string]json.RawMessage
+	var list []json.RawMessage
+	if err := errors.Join(json.Unmarshal(body, &got), json.Unmarshal(got[key], &list)); err != nil {
+		e.t.Fatalf("%s: %v in %s", what, err, body)
+	}
+	rest := sent
+	for _, raw := range list {
+		var ids struct{ ID, VariablesReference int }
+		_ = json.Unmarshal(raw, &ids)
+		if max(ids.ID, ids.VariablesReference) > ownIDs {
+			added++
+			continue
+		}
+		raw = former(raw)
+		for len(rest) > 0 && rest[0] != string(raw) {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			e.t.Errorf("%s: %s is not what the adapter sent: %q", what, raw, sent)
+			return added
+		}
+		rest = rest[1:]
+	}
+	return added
+}
+
+// former is a thread or frame with the name that the adapter gave it.
+func former(raw []byte) []byte {
+	const mark = `,"ompd/name":`
+	at := bytes.Index(raw, []byte(mark))
+	if at < 0 {
+		return raw
+	}
+	begin := bytes.LastIndex(raw[:at-1], []byte(`"`))
+	return append(append([]byte(nil), raw[:begin]...), raw[at+len(mark):]...)
+}
+
+// checkStack has the adapter tell a thread's native stack.
+func (e *ends) checkStack(th picture.Thread) {
+	e.t.Helper()
+	var frames []string
+	for i, f := range th.Stack {
+		frames = append(frames, fmt.Sprintf(
+			`{ "id": %d,"name":%q, "line":%d,"column":0,"x":{"y":[ ]},"instructionPointerReference":"0X%X"}`,
+			th.LWP*100+i, f.Function, f.Line, uint64(*f.PC)))
+	}
+	body := fmt.Sprintf(`{"stackFrames":[%s] , "totalFrames": %d}`, strings.Join(frames, ","), len(frames))
+	which := fmt.Sprintf(`{"threadId":%d}`, th.LWP)
+	got := e.ask("stackTrace", which, body)
+	added := e.undone("stackTrace", got, "stackFrames", frames)
+	var shown struct{ StackFrames []godap.StackFrame }
+	_ = json.Unmarshal(got, &shown)
+	labels := 0
+	for _, f := range shown.StackFrames {
+		if f.PresentationHint == "label" {
+			labels++
+		}
+	}
+	if n := len(shown.StackFrames) - labels; !e.whole && n != len(th.UserStack) || added == 0 {
+		e.t.Errorf("LWP %d: %d frames, %d added, want %d: %s", th.LWP, n, added, len(th.UserStack), got)
+	}
+	for _, f := range shown.StackFrames {
+		if f.Id > ownIDs {
+			continue
+		}
+		scopes := []string{`{"name":"Locals","variablesReference": 1,"expensive":false}`}
+		got := e.ask("scopes", fmt.Sprintf(`{"frameId":%d}`, f.Id), `{"scopes":[`+scopes[0]+`]}`)
+		if added := e.undone("scopes", got, "scopes", scopes); added < 3 {
+			e.t.Errorf("frame %d has %s", f.Id, got)
+		}
+	}
+}

@@ -1,0 +1,311 @@
+// Package elfx reads ELF files that may be damaged.
+//
+// It reads 64-bit little-endian files of the architectures of package
+// callbacks. Every count and size of a file is bounded, a table outside the
+// file is an error and never a panic, and the standard library's DWARF reader,
+// which is not hardened, is kept behind a recover. Files without section
+// headers and files with more than 65,535 program headers (PN_XNUM) are read
+// like any other.
+package elfx
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+)
+
+// Errors that opening and reading a file answer with. Test with errors.Is.
+var (
+	// ErrNotELF says that the file does not begin like an ELF file.
+	ErrNotELF = errors.New("not an ELF file")
+	// ErrClass says that the file is an ELF file of a word size, byte order or
+	// machine that this module does not read; the message names it.
+	ErrClass = errors.New("ELF file of an unsupported kind")
+	// ErrTruncated says that a table lies outside the file.
+	ErrTruncated = errors.New("ELF file is truncated")
+	// ErrDamaged says that the content of a table is not possible.
+	ErrDamaged = errors.New("ELF file is damaged")
+	// ErrNoSection says that there is no such section, or that it has no
+	// bytes in the file.
+	ErrNoSection = errors.New("no such section")
+)
+
+// Sizes of the 64-bit structures, and the escape value of e_phnum.
+const (
+	ehdrSize = 64
+	phdrSize = 56
+	shdrSize = 64
+	pnXNum   = 0xffff
+)
+
+// maxHeaders bounds the numbers of program and section headers. A core has one
+// program header for each mapping, and vm.max_map_count, 65,530 by default, is
+// raised to a million by some databases.
+const maxHeaders = 1 << 21
+
+// File is an open ELF file. It is safe for concurrent use; tables are parsed
+// when they are first asked for and kept. A File does not own its image: its
+// slices are valid as long as the image is.
+type File struct {
+	contents
+	dynamic  func() *dynamicTable
+	dynsym   func() (*symbolTable, error)
+	symtab   func() (*symbolTable, error)
+	index    func() *nameIndex
+	searches atomic.Int32 // of .symtab by name, for names that were not asked for before
+	searched sync.Map     // their results: string to searchResult
+
+	staticStarts, dynamicStarts func() *starts
+
+	mu       sync.Mutex
+	unpacked map[string][]byte // decompressed sections, by name
+}
+
+// contents are the bytes of a file and what its headers say of them.
+type contents struct {
+	img      callbacks.Image
+	memory   *budget.Ledger
+	data     []byte // the whole file, if the image has it in memory
+	typ      elf.Type
+	machine  elf.Machine
+	entry    uint64
+	progs    []elf.ProgHeader
+	sections []elf.SectionHeader
+}
+
+// Open reads the headers of an ELF file. The error is ErrNotELF, ErrClass,
+// ErrTruncated or ErrDamaged, or the image's own. Section headers that are
+// missing or outside the file are not an error: the file then has none.
+func Open(img callbacks.Image) (*File, error) { return OpenWithin(nil, img) }
+
+// OpenWithin is Open for a file that nobody vouches for: what is taken on its behalf counts
+// for the ledger l, and what that refuses is an error that is budget.ErrMemory.
+func OpenWithin(l *budget.Ledger, img callbacks.Image) (*File, error) {
+	f := &File{contents: contents{img: img, memory: l}, unpacked: map[string][]byte{}}
+	if b, ok := img.(interface{ Bytes() []byte }); ok {
+		f.data = b.Bytes()
+	}
+	h, err := f.readHeader()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.readProgs(h); err != nil {
+		return nil, err
+	}
+	f.readSections(h)
+	f.dynamic = sync.OnceValue(f.parseDynamic)
+	f.dynsym = sync.OnceValues(f.findDynamicSymbols)
+	f.symtab = sync.OnceValues(f.findSymbols)
+	f.index = sync.OnceValue(f.buildIndex)
+	f.staticStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.symtab) })
+	f.dynamicStarts = sync.OnceValue(func() *starts { return sortStarts(l, f.dynsym) })
+	return f, nil
+}
+
+// Type is the kind of file: executable, shared object, core.
+func (f *File) Type() elf.Type { return f.typ }
+
+// Machine is the instruction set as the file names it.
+func (f *File) Machine() elf.Machine { return f.machine }
+
+// Arch is the instruction set as this module names it.
+func (f *File) Arch() callbacks.Arch { return archOf(f.machine) }
+
+// Entry is the virtual address of the entry point, 0 if there is none.
+func (f *File) Entry() uint64 { return f.entry }
+
+// Progs are the program headers in file order. The caller must not change
+// them.
+func (f *File) Progs() []elf.ProgHeader { return f.progs }
+
+// Sections are the section headers in file order, with index 0. They are empty
+// if the file has none. The caller must not change them.
+func (f *File) Sections() []elf.SectionHeader { return f.sections }
+
+// Image is the file's content.
+func (f *File) Image() callbacks.Image { return f.img }
+
+// header is what Open needs of the ELF header.
+type header struct {
+	phoff, shoff         uint64
+	phnum, shnum         uint64
+	phentsize, shentsize uint64
+	shstrndx             uint64
+	sectioned            bool // there is a table of section headers
+}
+
+// readHeader reads and checks the ELF header.
+func (c *contents) readHeader() (*header, error) {
+	ident, err := c.bytesAt(0, min(c.size(), ehdrSize))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIdent(ident); err != nil {
+		return nil, err
+	}
+	if len(ident) < ehdrSize {
+		return nil, fmt.Errorf("%w: it has %d bytes, its header needs %d", ErrTruncated, len(ident), ehdrSize)
+	}
+	le := binary.LittleEndian
+	c.typ = elf.Type(le.Uint16(ident[16:]))
+	c.machine = elf.Machine(le.Uint16(ident[18:]))
+	c.entry = le.Uint64(ident[24:])
+	if archOf(c.machine) == callbacks.ArchUnknown {
+		return nil, fmt.Errorf("%w: it is for %s; x86-64 and aarch64 are read", ErrClass, machineName(c.machine))
+	}
+	h := &header{
+		phoff: le.Uint64(ident[32:]), shoff: le.Uint64(ident[40:]),
+		phentsize: uint64(le.Uint16(ident[54:])), phnum: uint64(le.Uint16(ident[56:])),
+		shentsize: uint64(le.Uint16(ident[58:])), shnum: uint64(le.Uint16(ident[60:])),
+		shstrndx: uint64(le.Uint16(ident[62:])),
+	}
+	return h, c.resolveNumbers(h)
+}
+
+// resolveNumbers replaces the escape values of the header by the numbers that
+// section header 0 holds.
+func (c *contents) resolveNumbers(h *header) error {
+	escaped := h.phnum == pnXNum
+	h.sectioned = h.shoff != 0 && h.shentsize == shdrSize
+	if !h.sectioned {
+		if escaped {
+			return fmt.Errorf("%w: the number of program headers is in section header 0, which it has not", ErrDamaged)
+		}
+		return nil
+	}
+	zero, err := c.bytesAt(h.shoff, shdrSize)
+	if err != nil {
+		h.sectioned = false
+		if escaped {
+			return fmt.Errorf("number of program headers: %w", err)
+		}
+		return nil
+	}
+	le := binary.LittleEndian
+	if escaped {
+		h.phnum = uint64(le.Uint32(zero[44:]))
+	}
+	if h.shnum == 0 {
+		h.shnum = le.Uint64(zero[32:])
+	}
+	if h.shstrndx == uint64(elf.SHN_XINDEX) {
+		h.shstrndx = uint64(le.Uint32(zero[40:]))
+	}
+	return nil
+}
+
+// checkIdent refuses what is not a 64-bit little-endian ELF file, and names it.
+func checkIdent(b []byte) error {
+	if len(b) < elf.EI_NIDENT || string(b[:4]) != elf.ELFMAG {
+		return ErrNotELF
+	}
+	machine := "an unknown machine"
+	if class := elf.Class(b[elf.EI_CLASS]); class != elf.ELFCLASS64 || elf.Data(b[elf.EI_DATA]) != elf.ELFDATA2LSB {
+		bits, order := "64-bit", "little-endian"
+		bo := binary.ByteOrder(binary.LittleEndian)
+		if class == elf.ELFCLASS32 {
+			bits = "32-bit"
+		}
+		if elf.Data(b[elf.EI_DATA]) == elf.ELFDATA2MSB {
+			order, bo = "big-endian", binary.BigEndian
+		}
+		if len(b) >= 20 {
+			machine = machineName(elf.Machine(bo.Uint16(b[18:])))
+		}
+		return fmt.Errorf("%w: it is %s %s for %s; 64-bit little-endian files for x86-64 and aarch64 are read",
+			ErrClass, bits, order, machine)
+	}
+	return nil
+}
+
+// archOf is ArchUnknown for all machines that this module does not read.
+func archOf(m elf.Machine) callbacks.Arch {
+	switch m {
+	case elf.EM_X86_64:
+		return callbacks.ArchX86_64
+	case elf.EM_AARCH64:
+		return callbacks.ArchAArch64
+	}
+	return callbacks.ArchUnknown
+}
+
+// machineName gives "386", "ppc64", "riscv": the name without its prefix.
+func machineName(m elf.Machine) string {
+	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
+}
+
+// readProgs reads the program headers; all must be in the file.
+func (c *contents) readProgs(h *header) error {
+	if h.phnum == 0 {
+		return nil
+	}
+	if h.phentsize != phdrSize || h.phnum > maxHeaders {
+		return fmt.Errorf("%w: %d program headers of %d bytes", ErrDamaged, h.phnum, h.phentsize)
+	}
+	if h.phnum*phdrSize <= c.size() {
+		if err := c.memory.Take("program headers", h.phnum*uint64(unsafe.Sizeof(elf.ProgHeader{}))); err != nil {
+			return err
+		}
+	}
+	raw, err := c.bytesAt(h.phoff, h.phnum*phdrSize)
+	if err != nil {
+		return fmt.Errorf("program headers: %w", err)
+	}
+	c.progs = make([]elf.ProgHeader, h.phnum)
+	le := binary.LittleEndian
+	for i := range c.progs {
+		p := raw[i*phdrSize:]
+		c.progs[i] = elf.ProgHeader{
+			Type: elf.ProgType(le.Uint32(p)), Flags: elf.ProgFlag(le.Uint32(p[4:])),
+			Off: le.Uint64(p[8:]), Vaddr: le.Uint64(p[16:]), Paddr: le.Uint64(p[24:]),
+			Filesz: le.Uint64(p[32:]), Memsz: le.Uint64(p[40:]), Align: le.Uint64(p[48:]),
+		}
+	}
+	return nil
+}
+
+// readSections reads the section headers if they are there in full. A file that
+// was cut keeps its program headers, which is what a target's loader needs.
+func (c *contents) readSections(h *header) {
+	if !h.sectioned || h.shnum == 0 || h.shnum > maxHeaders {
+		return
+	}
+	raw, err := c.bytesAt(h.shoff, h.shnum*shdrSize)
+	if err != nil || c.memory.Take("section headers", h.shnum*uint64(unsafe.Sizeof(elf.SectionHeader{}))) != nil {
+		return
+	}
+	c.sections = make([]elf.SectionHeader, h.shnum)
+	names := make([]uint32, h.shnum)
+	le := binary.LittleEndian
+	for i := range c.sections {
+		s := raw[i*shdrSize:]
+		names[i] = le.Uint32(s)
+		c.sections[i] = elf.SectionHeader{
+			Type: elf.SectionType(le.Uint32(s[4:])), Flags: elf.SectionFlag(le.Uint64(s[8:])),
+			Addr: le.Uint64(s[16:]), Offset: le.Uint64(s[24:]), Size: le.Uint64(s[32:]), FileSize: le.Uint64(s[32:]),
+			Link: le.Uint32(s[40:]), Info: le.Uint32(s[44:]), Addralign: le.Uint64(s[48:]), Entsize: le.Uint64(s[56:]),
+		}
+	}
+	if h.shstrndx >= h.shnum {
+		return
+	}
+	strtab, err := c.rawSection(&c.sections[h.shstrndx])
+	if err != nil {
+		return
+	}
+	for i, off := range names {
+		name := cStringMax(strtab, uint64(off), maxSectionName)
+		if c.memory.Take("names of sections", uint64(len(name))) != nil {
+			return
+		}
+		c.sections[i].Name = string(name)
+	}
+}

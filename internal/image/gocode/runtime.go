@@ -1,0 +1,159 @@
+package gocode
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+)
+
+// Runtime is where the Go runtime keeps what leads from a thread to its goroutines,
+// as its code tells: offsets in its structures g (a goroutine, or the stack that a
+// thread began with) and m (a thread).
+type Runtime struct {
+	TLS                       uint64 // of the thread's present g, from the thread pointer (a negative distance wraps)
+	SchedPC, SchedSP, SchedBP uint64 // in a g that does not run: where it goes on
+	M                         uint64 // in g: its m
+	ID                        uint64 // in g: its number
+	HasID                     bool
+}
+
+// ErrNotTold says that the code of a runtime could not be followed.
+var ErrNotTold = errors.New("the code of the Go runtime does not tell where goroutines are")
+
+// Addresses of things that are not there, by which a function is run to see what it
+// does with them.
+const (
+	someG     = 0x1_0000_0000
+	someM     = 0x2_0000_0000
+	someG0    = 0x3_0000_0000
+	someStack = 0x4_0000_0000
+	someFrame = 0x5_0000_0000
+	someTLS   = 0x6_0000_0000
+	someFunc  = 0x7_0000_0000
+	somePC    = 0x8_0000_0000
+	someBP    = 0x9_0000_0000
+	part      = 0x1000 // the size of each
+)
+
+// stage is memory in which nothing but code and some words are what they are.
+type stage struct {
+	code  callbacks.Memory
+	asked []uint64
+}
+
+// ReadMemory answers with code, and with what stands for the words of structures.
+func (s *stage) ReadMemory(a callbacks.Address, p []byte) error {
+	v := uint64(0)
+	switch at := a.Offset; {
+	case at >= someG && at < someG+part:
+		v = someM
+	case at >= someM && at < someM+part:
+		v = someG0
+	case at >= someG0 && at < someG0+part:
+		v = someStack + part/2
+	case at == someStack+8:
+		v = somePC
+	case at >= someFrame-part && at < someFrame+part: // under the frame pointer
+		v = someBP
+	case at >= someFunc && at < someFunc+part:
+		v = somePC
+	default:
+		return s.code.ReadMemory(a, p)
+	}
+	s.asked = append(s.asked, a.Offset)
+	for i := range p {
+		p[i] = byte(v >> (8 * i))
+	}
+	return nil
+}
+
+// Runtime learns where things are from the code that parks goroutines
+// (runtime.mcall): it is run on a goroutine that is not there, and what it reads and
+// keeps tells.
+func (t *Table) Runtime(a callbacks.Arch, mem callbacks.Memory, bias uint64) (Runtime, error) {
+	mcall, ok := t.Named(func(f Func) bool { return f.Name == "runtime.mcall" })
+	if !ok {
+		return Runtime{}, ErrNotTold
+	}
+	s := &stage{code: mem}
+	m := arch.Machine{Mem: s, Regs: callbacks.Registers{Arch: a, ThreadPointer: someTLS}}
+	m.Regs.SetPC(mcall.Low + bias)
+	m.Regs.SetSP(someStack + 8)
+	const rax, r14 = 0, 14
+	m.Regs.Set(rax, someFunc)
+	m.Regs.Set(r14, someG)
+	m.Regs.Set(callbacks.X86RBP, someFrame)
+	if !m.Until() {
+		return Runtime{}, ErrNotTold
+	}
+	r, err := learn(&m, s.asked)
+	if err != nil {
+		return Runtime{}, err
+	}
+	r.ID, r.HasID = t.identity(mem, bias)
+	return r, nil
+}
+
+// learn reads off what mcall did: it kept the caller's PC, SP and frame pointer in g,
+// went from g to m and from there to g0, and made that the thread's present g.
+func learn(m *arch.Machine, asked []uint64) (Runtime, error) {
+	r := Runtime{}
+	found := 0
+	for _, s := range m.Stores {
+		at, v := s.Address, s.Value
+		switch off := at - someG; {
+		case !s.Known:
+			continue
+		case at == m.ThreadWord && v == someG0:
+			r.TLS = at - someTLS
+		case off >= part:
+			continue
+		case v == somePC:
+			r.SchedPC = off
+		case v == someStack+16:
+			r.SchedSP = off
+		case v == someStack || v == someBP || v == someFrame:
+			r.SchedBP = off
+		default:
+			continue
+		}
+		found++
+	}
+	for _, at := range asked {
+		switch {
+		case at >= someG && at < someG+part:
+			r.M = at - someG
+			found++
+		case at >= someM && at < someM+part: // m has the g of its own stack
+			found++
+		}
+	}
+	if found != 6 {
+		return Runtime{}, ErrNotTold
+	}
+	return r, nil
+}
+
+// identity is the offset of a goroutine's number, from the one function of the
+// runtime's that does nothing but return a word of its g: who runs exit hooks asks
+// it which goroutine that is (runtime.init.N.func1, since Go 1.22).
+func (t *Table) identity(mem callbacks.Memory, bias uint64) (uint64, bool) {
+	var off []uint64
+	t.Named(func(f Func) bool {
+		if !strings.HasPrefix(f.Name, "runtime.init") || !strings.Contains(f.Name, ".func") {
+			return false
+		}
+		var code [8]byte // mov off(%r14),%rax; ret
+		if mem.ReadMemory(callbacks.At(f.Low+bias), code[:]) == nil && [3]byte(code[:3]) == [3]byte{0x49, 0x8b, 0x86} &&
+			code[7] == 0xc3 {
+			off = append(off, callbacks.Word(code[3:7]))
+		}
+		return false
+	})
+	if len(off) != 1 || off[0] >= part {
+		return 0, false
+	}
+	return off[0], true
+}

@@ -1,0 +1,228 @@
+package modules
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+)
+
+// pageSize is the unit in which segments are mapped on x86-64, and the smallest
+// on aarch64.
+const pageSize = 4096
+
+// ehdrSize is the size of the header of a 64-bit ELF file.
+const ehdrSize = 64
+
+// maxVDSO bounds the vdso, which has two pages on x86-64 and aarch64 today.
+const maxVDSO = 16 * pageSize
+
+// maxHeaderPages bounds the part of a module's first segment that is read for
+// its headers and its build ID.
+const maxHeaderPages = 16 * pageSize
+
+// memoryImage is the beginning of a file as it is mapped in a target.
+type memoryImage struct {
+	mem  callbacks.Memory
+	base uint64
+}
+
+// Size is an upper bound: where the mapping ends, reads fail.
+func (m memoryImage) Size() int64 { return maxHeaderPages }
+
+// ReadAt reads the target at the file offset that the first segment maps.
+func (m memoryImage) ReadAt(p []byte, off int64) (int, error) {
+	if err := m.mem.ReadMemory(callbacks.At(m.base+uint64(off)), p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// readHeaders reads the ELF headers that the target has at address base.
+func (t *Table) readHeaders(e *entry, base uint64) {
+	if base == 0 {
+		return
+	}
+	if f, err := elfx.Open(memoryImage{t.facts.Memory, base}); err == nil && len(f.Progs()) > 0 {
+		e.memory = f
+	}
+}
+
+// findMain finds the executable: the file that is mapped where the kernel found
+// its program headers or its entry point or, if the kernel's word is lost, the
+// one with the name of the command.
+func (t *Table) findMain() *entry {
+	e := &entry{}
+	e.mod.Main = true
+	name := t.execName()
+	base := t.mainBase(e, name)
+	t.readHeaders(e, base)
+	if e.mod.Path == "" {
+		e.mod.Path = name
+	} else if name != "" {
+		e.names = append(e.names, name)
+	}
+	if e.memory != nil {
+		e.setMainBias(e.memory, base, t.facts.Auxv[atENTRY])
+		t.complete(e)
+		return e
+	}
+	t.complete(e)
+	if e.file != nil && !e.setMainBias(e.file, base, t.facts.Auxv[atENTRY]) {
+		e.file, e.mod.File, e.mod.Image = nil, "", nil
+		e.mod.Err = &Error{e.mod.Path, errors.New("where it is mapped is not known"),
+			"the target has neither auxiliary vector nor list of files"}
+	}
+	e.setBounds()
+	return e
+}
+
+// mainBase is the address of the executable's first byte, 0 if it is not known.
+// A mapping of the file gives the path, too. Without one, the headers lie right
+// before the program headers.
+func (t *Table) mainBase(e *entry, name string) uint64 {
+	phdr := t.facts.Auxv[atPHDR]
+	m := t.mappingAt(phdr)
+	if m == nil {
+		m = t.mappingAt(t.facts.Auxv[atENTRY])
+	}
+	if i := slices.IndexFunc(t.facts.Files, func(f callbacks.Mapping) bool { return f.File == name }); m == nil &&
+		i >= 0 {
+		m = &t.facts.Files[i]
+	}
+	if m != nil {
+		e.mod.Path = m.File
+		return t.startOf(m)
+	}
+	if phdr < ehdrSize {
+		return 0
+	}
+	return phdr - ehdrSize
+}
+
+// setMainBias compares the entry point, or the address of the first byte, in the
+// target and in the file. It is false if the target tells neither.
+func (e *entry) setMainBias(f *elfx.File, base, entryPoint uint64) bool {
+	if f.Type() == elf.ET_DYN {
+		switch {
+		case entryPoint != 0 && f.Entry() != 0:
+			e.mod.Bias = entryPoint - f.Entry()
+		case base != 0:
+			e.mod.Bias = base - firstVaddr(f)
+		default:
+			return false
+		}
+	}
+	if d, ok := dynamicOf(f); ok {
+		e.dynamic = e.mod.Bias + d
+	}
+	return true
+}
+
+// execName is the path that the program was started by, if it is absolute: as
+// the kernel left it on the stack, or else the first word of the command line.
+func (t *Table) execName() string {
+	name, err := t.memory().readString(t.facts.Auxv[atEXECFN])
+	if err != nil || name == "" {
+		name, _, _ = strings.Cut(t.facts.Command, " ")
+	}
+	if !path.IsAbs(name) {
+		return ""
+	}
+	return name
+}
+
+// addVDSO adds the kernel's module, with a copy of its image.
+func (t *Table) addVDSO() {
+	base := t.vdso
+	if base == 0 {
+		return
+	}
+	size := uint64(maxVDSO)
+	if t.facts.VDSOEnd > base {
+		size = min(size, t.facts.VDSOEnd-base)
+	}
+	e := &entry{debug: func() *elfx.File { return nil }}
+	e.mod.Path = vdsoPath
+	e.mod.Low, e.mod.High = callbacks.At(base), callbacks.At(base+size)
+	img, err := t.copyImage(base, size)
+	if err == nil {
+		e.file, err = elfx.OpenWithin(t.taken, img)
+	}
+	if err != nil {
+		e.mod.Err = &Error{vdsoPath, err, "the kernel's coredump_filter may have left it out; backtraces through " +
+			"system calls may end there"}
+	} else {
+		e.mod.Image = img
+		e.mod.BuildID = e.file.BuildID()
+		e.mod.Bias = base - firstVaddr(e.file)
+		e.setBounds()
+	}
+	t.entries = append(t.entries, e)
+}
+
+// copyImage copies the pages of a module that lies in memory as in its file: as far as its header says, at most size
+// bytes, or until one is missing.
+func (t *Table) copyImage(base, size uint64) (callbacks.Image, error) {
+	if n, ok := t.imageSize(base); ok {
+		size = min(size, n)
+	}
+	b := make([]byte, size)
+	for n := uint64(0); n < size; n += pageSize {
+		if err := t.facts.Memory.ReadMemory(callbacks.At(base+n), b[n:min(n+pageSize, size)]); err != nil {
+			if n == 0 {
+				return nil, err
+			}
+			b = b[:n]
+			break
+		}
+	}
+	return byteImage{strings.NewReader(string(b)), b}, nil
+}
+
+// imageSize is where the table of sections ends, behind which linkers put nothing; false if there is none.
+func (t *Table) imageSize(base uint64) (uint64, bool) {
+	b := make([]byte, ehdrSize)
+	if t.facts.Memory.ReadMemory(callbacks.At(base), b) != nil || elf.Class(b[elf.EI_CLASS]) != elf.ELFCLASS64 {
+		return 0, false
+	}
+	const tableAt, entrySize, entries = 0x28, 0x3a, 0x3c
+	order := binary.LittleEndian
+	at := order.Uint64(b[tableAt:])
+	n := uint64(order.Uint16(b[entrySize:])) * uint64(order.Uint16(b[entries:]))
+	return at + n, n > 0 && at >= ehdrSize && at < maxVDSO
+}
+
+// byteImage is an image that is in memory.
+type byteImage struct {
+	*strings.Reader
+	b []byte
+}
+
+// Bytes is the whole content.
+func (m byteImage) Bytes() []byte { return m.b }
+
+// firstVaddr is the virtual address at which a file has its first byte.
+func firstVaddr(f *elfx.File) uint64 {
+	for _, p := range f.Progs() {
+		if p.Type == elf.PT_LOAD && p.Off < pageSize {
+			return p.Vaddr - p.Off
+		}
+	}
+	return 0
+}
+
+// dynamicOf is the virtual address of the dynamic section.
+func dynamicOf(f *elfx.File) (uint64, bool) {
+	for _, p := range f.Progs() {
+		if p.Type == elf.PT_DYNAMIC {
+			return p.Vaddr, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,371 @@
+// Package modules finds the executable and the libraries that are mapped in a
+// target, the files that they were mapped from, and symbols in them.
+//
+// It asks a target for nothing but memory and what the kernel told the program:
+// the auxiliary vector and, where there is one, the list of mapped files. So it
+// serves cores and living processes alike. Every file is checked against the
+// target's memory by build ID before it is believed.
+package modules
+
+import (
+	"cmp"
+	"debug/elf"
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+)
+
+// Errors that say why a module has no file. Test with errors.Is.
+var (
+	// ErrNoFile says that no file was found for a module.
+	ErrNoFile = errors.New("file not found")
+	// ErrMismatch says that the file that was found is not the one that the
+	// target mapped.
+	ErrMismatch = errors.New("not the file that the program ran")
+	// ErrUnproven says that a file was used although neither it nor the
+	// target's memory has a build ID.
+	ErrUnproven = errors.New("used without proof that it is the file that the program ran")
+)
+
+// vdsoPath is the path of the kernel's own module.
+const vdsoPath = "[vdso]"
+
+// vdsoName is what the loader's list calls it, on x86-64 and aarch64.
+const vdsoName = "linux-vdso.so.1"
+
+// Options tell where files are. The zero value looks where the target says.
+type Options struct {
+	Exe       string   // the executable, wherever the target had it
+	Sysroot   string   // directory that stands for "/" of the target
+	DebugDirs []string // directories with .build-id/xx/… trees
+	// Open opens the files; the zero value opens all. A file that it does not open is not
+	// there.
+	Open elfx.OpenFile
+	// Memory counts what is made of the modules' files, and bounds it; nil does not.
+	Memory *budget.Ledger
+}
+
+// Facts are what a target tells about itself.
+type Facts struct {
+	Memory callbacks.Memory
+	Arch   callbacks.Arch
+	// Auxv is the auxiliary vector, by AT_ number.
+	Auxv map[uint64]uint64
+	// Files are the mappings of files, ascending; empty if the target does
+	// not say. Others are ignored.
+	Files []callbacks.Mapping
+	// Mapped gives a path by which the file of a mapping can be opened even if it
+	// has been deleted or replaced since. Nil if there is no such way.
+	Mapped func(callbacks.Mapping) string
+	// Dir is the directory in which the program was started, for libraries that the loader
+	// knows by relative names; empty if unknown.
+	Dir string
+	// Command is the command line, or its beginning; empty if unknown.
+	Command string
+	// VDSOEnd is the end of the mapping of the vdso, 0 if unknown.
+	VDSOEnd uint64
+}
+
+// Numbers of the auxiliary vector.
+const (
+	atPHDR        = 3
+	atENTRY       = 9
+	atEXECFN      = 31
+	atSYSINFOEHDR = 33
+)
+
+// Table is the list of modules of a target that does not run. It is safe for
+// concurrent use.
+type Table struct {
+	facts   Facts
+	opts    Options
+	entries []*entry // link order, executable first
+	byLow   []*entry
+	taken   *budget.Ledger
+	vdso    uint64 // address of the kernel's module, 0 if there is none
+	storage func() *libc.Storage
+
+	mu      sync.Mutex
+	closers []io.Closer
+}
+
+// entry is a module and what is known of it beside.
+type entry struct {
+	mod     callbacks.Module
+	names   []string   // other paths under which the target knows it
+	linkMap uint64     // address of its struct link_map, 0 if it has none
+	dynamic uint64     // address of its dynamic section (l_ld), 0 if unknown
+	memory  *elfx.File // its headers as the target's memory has them, or nil
+	file    *elfx.File // nil if no file is at hand
+	debug   func() *elfx.File
+}
+
+// Find lists the modules of a target. It always succeeds: what could not be
+// found is said by Module.Err, and by Err for all of them.
+func Find(f Facts, o Options) *Table {
+	t := &Table{facts: f, opts: o, taken: o.Memory.Part(), vdso: f.Auxv[atSYSINFOEHDR]}
+	t.storage = sync.OnceValue(func() *libc.Storage { return libc.FindStorage(t) })
+	main := t.findMain()
+	list := t.memory().linkMaps(main)
+	if len(list) > 0 && main.isLoader() && list[0].dynamic != main.dynamic {
+		main = t.linked(list[0], true) // run as "ld.so program"
+	}
+	t.entries = append(t.entries, main)
+	for _, l := range list {
+		t.addLinked(main, l)
+	}
+	t.addVDSO()
+	t.addMapped()
+	t.byLow = slices.Clone(t.entries)
+	slices.SortFunc(t.byLow, func(a, b *entry) int { return cmp.Compare(a.mod.Low.Offset, b.mod.Low.Offset) })
+	return t
+}
+
+// memory is the target's memory.
+func (t *Table) memory() targetMemory { return targetMemory{t.facts.Memory, t.taken} }
+
+// Close unmaps all files. Images of the modules are not valid after it.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for _, c := range t.closers {
+		errs = append(errs, c.Close())
+	}
+	t.closers = nil
+	t.taken.Close()
+	return errors.Join(errs...)
+}
+
+// Modules are the loaded modules in link order, the executable first. The error
+// joins those of the modules.
+func (t *Table) Modules() ([]*callbacks.Module, error) {
+	list := make([]*callbacks.Module, len(t.entries))
+	var errs []error
+	for i, e := range t.entries {
+		list[i] = &e.mod
+		errs = append(errs, e.mod.Err)
+	}
+	return list, errors.Join(errs...)
+}
+
+// Segments are the mapped segments of all modules, ascending: what can be told of
+// a target's mappings where nothing else tells it. The part of a segment that the
+// loader made read-only is one of its own.
+func (t *Table) Segments() []callbacks.Mapping {
+	var list []callbacks.Mapping
+	for _, e := range t.byLow {
+		list = append(list, e.segments()...)
+	}
+	return list
+}
+
+// segments are the mapped segments of a module.
+func (e *entry) segments() []callbacks.Mapping {
+	var list []callbacks.Mapping
+	relro := uint64(0) // end of what is read-only after relocation
+	for _, p := range e.progs() {
+		if p.Type == elf.PT_GNU_RELRO {
+			relro = (p.Vaddr + p.Memsz) &^ (pageSize - 1)
+		}
+	}
+	for _, p := range e.progs() {
+		if p.Type != elf.PT_LOAD || p.Memsz == 0 {
+			continue
+		}
+		low, high := p.Vaddr&^(pageSize-1), (p.Vaddr+p.Memsz+pageSize-1)&^(pageSize-1)
+		m := callbacks.Mapping{Low: callbacks.At(low + e.mod.Bias), High: callbacks.At(high + e.mod.Bias),
+			Perm: callbacks.Perm(p.Flags), File: e.mod.Path, FileOffset: p.Off &^ (pageSize - 1)}
+		if m.Perm&callbacks.PermWrite != 0 && relro > low && relro < high {
+			fixed := m
+			fixed.High, fixed.Perm = callbacks.At(relro+e.mod.Bias), m.Perm&^callbacks.PermWrite
+			list = append(list, fixed)
+			m.Low, m.FileOffset = fixed.High, m.FileOffset+relro-low
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Main is the executable.
+func (t *Table) Main() *callbacks.Module { return &t.entries[0].mod }
+
+// addLinked adds the module of a link map, unless it is one that is known.
+func (t *Table) addLinked(main *entry, l linkMap) {
+	if main.linkMap == 0 && (l.name == "" || l.dynamic != 0 && l.dynamic == main.dynamic) {
+		main.linkMap = l.at
+	}
+	if t.vdso == 0 && l.name == vdsoName {
+		t.vdso = l.addr
+	}
+	if main.linkMap != l.at && (t.vdso == 0 || l.dynamic-t.vdso >= maxVDSO) {
+		t.entries = append(t.entries, t.linked(l, false))
+	}
+}
+
+// linked makes the module of a link map.
+func (t *Table) linked(l linkMap, main bool) *entry {
+	e := &entry{linkMap: l.at, dynamic: l.dynamic}
+	e.mod.Bias, e.mod.Path, e.mod.Main = l.addr, l.name, main
+	if m := t.mappingAt(l.dynamic); m != nil {
+		e.names = append(e.names, m.File)
+		if !strings.HasPrefix(l.name, "/") {
+			e.mod.Path = m.File
+		}
+		t.readHeaders(e, t.startOf(m))
+	} else {
+		if t.facts.Dir != "" && strings.Contains(l.name, "/") && !filepath.IsAbs(l.name) {
+			e.names = append(e.names, filepath.Join(t.facts.Dir, l.name))
+		}
+		t.readHeaders(e, l.addr)
+	}
+	t.complete(e)
+	return e
+}
+
+// addMapped adds the executable files that are mapped but that no link map
+// names: all libraries if the loader's list is lost, else those of other
+// namespaces.
+func (t *Table) addMapped() {
+	for i := range t.facts.Files {
+		m := &t.facts.Files[i]
+		if m.FileOffset != 0 || t.known(m.Low) {
+			continue
+		}
+		e := &entry{names: []string{m.File}}
+		e.mod.Path = m.File
+		t.readHeaders(e, m.Low.Offset)
+		if e.memory == nil || e.memory.Type() != elf.ET_DYN {
+			continue
+		}
+		e.mod.Bias = m.Low.Offset - firstVaddr(e.memory)
+		if d, ok := dynamicOf(e.memory); ok {
+			e.dynamic = e.mod.Bias + d
+		}
+		t.complete(e)
+		t.entries = append(t.entries, e)
+	}
+}
+
+// known reports whether a module that was found lies at a.
+func (t *Table) known(a callbacks.Address) bool {
+	return slices.ContainsFunc(t.entries, func(e *entry) bool { return e.mod.Contains(a) })
+}
+
+// complete opens the file of an entry whose bias is known, and fills in the
+// bounds and the build ID.
+func (t *Table) complete(e *entry) {
+	if e.memory != nil {
+		e.mod.BuildID = e.memory.BuildID()
+	}
+	t.search(e)
+	if len(e.progs()) > 0 {
+		e.setBounds()
+	} else if m := t.mappingAt(e.dynamic); m != nil {
+		e.mod.Low, e.mod.High = callbacks.At(t.startOf(m)), m.High
+	}
+	if e.mod.BuildID == nil && e.file != nil {
+		e.mod.BuildID = e.file.BuildID()
+	}
+	e.debug = sync.OnceValue(func() *elfx.File { return t.debugFile(e) })
+}
+
+// progs are the program headers: those in memory or, failing these, the file's.
+func (e *entry) progs() []elf.ProgHeader {
+	switch {
+	case e.memory != nil:
+		return e.memory.Progs()
+	case e.file != nil:
+		return e.file.Progs()
+	}
+	return nil
+}
+
+// setBounds takes the bounds of the mapped segments from the program headers.
+func (e *entry) setBounds() {
+	low, high := ^uint64(0), uint64(0)
+	for _, p := range e.progs() {
+		if p.Type == elf.PT_LOAD {
+			low = min(low, (p.Vaddr+e.mod.Bias)&^(pageSize-1))
+			high = max(high, p.Vaddr+p.Memsz+e.mod.Bias)
+		}
+	}
+	if low < high {
+		e.mod.Low, e.mod.High = callbacks.At(low), callbacks.At((high+pageSize-1)&^(pageSize-1))
+	}
+}
+
+// mappingAt returns the mapping of a file that has address a, nil if there is
+// none.
+func (t *Table) mappingAt(a uint64) *callbacks.Mapping {
+	i, found := slices.BinarySearchFunc(t.facts.Files, a, func(m callbacks.Mapping, a uint64) int {
+		return cmp.Compare(m.Low.Offset, a)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || a == 0 || a >= t.facts.Files[i].High.Offset {
+		return nil
+	}
+	return &t.facts.Files[i]
+}
+
+// startOf is the address where the file that m maps a part of has its first
+// byte: the nearest mapping of that file below m that begins at offset 0.
+func (t *Table) startOf(m *callbacks.Mapping) uint64 {
+	for i := len(t.facts.Files) - 1; i >= 0; i-- {
+		f := &t.facts.Files[i]
+		if f.Low.Offset <= m.Low.Offset && f.File == m.File && f.FileOffset == 0 {
+			return f.Low.Offset
+		}
+	}
+	return 0
+}
+
+// at returns the module that has address a, nil if there is none.
+func (t *Table) at(a callbacks.Address) *entry {
+	i, found := slices.BinarySearchFunc(t.byLow, a.Offset, func(e *entry, a uint64) int {
+		return cmp.Compare(e.mod.Low.Offset, a)
+	})
+	if !found {
+		i--
+	}
+	if i < 0 || !t.byLow[i].mod.Contains(a) {
+		return nil
+	}
+	return t.byLow[i]
+}
+
+// named reports whether file names the module: by path or by base name. An empty
+// file names every module.
+func (e *entry) named(file string) bool {
+	if file == "" || file == e.mod.Path || file == e.mod.File || file == path.Base(e.mod.Path) || e.mod.File != "" &&
+		file == path.Base(e.mod.File) {
+		return true
+	}
+	if slices.ContainsFunc(e.names, func(n string) bool { return file == n || file == path.Base(n) }) {
+		return true
+	}
+	return e.file != nil && file == e.file.Soname()
+}
+
+// LinkMapAddresses are the addresses of the loader's struct link_map of each
+// module that has one, in link order.
+func (t *Table) LinkMapAddresses() []uint64 {
+	var list []uint64
+	for _, e := range t.entries {
+		if e.linkMap != 0 {
+			list = append(list, e.linkMap)
+		}
+	}
+	return list
+}

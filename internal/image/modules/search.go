@@ -1,0 +1,289 @@
+package modules
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+)
+
+// deletedSuffix is what the kernel appends to the path of a file that was
+// removed while it was mapped.
+const deletedSuffix = " (deleted)"
+
+// Error says why a module's file is not at hand or not certain.
+type Error struct {
+	Path string // as the target has it
+	Err  error  // ErrNoFile, ErrMismatch, ErrUnproven, or that of reading
+	Fix  string
+}
+
+// Error gives cause and fix.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s: %v", cmp.Or(e.Path, "the executable, whose name is lost"), e.Err)
+	if e.Fix == "" {
+		return text
+	}
+	return text + ": " + e.Fix
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// search opens the first file that is the module's own. A file whose identity
+// neither build ID proves is taken if its segments fit.
+func (t *Table) search(e *entry) {
+	var refused error
+	for _, name := range t.candidates(e) {
+		img, closer, err := t.opts.Open.Map(name)
+		if err != nil {
+			continue
+		}
+		f, err := elfx.OpenWithin(t.taken, img)
+		if err == nil {
+			err = e.identify(f)
+		}
+		if err != nil && !errors.Is(err, ErrUnproven) {
+			closer.Close()
+			if refused == nil && name != e.mod.Path {
+				err = fmt.Errorf("%s is %w", name, err)
+			}
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		t.keep(closer)
+		e.file, e.mod.File, e.mod.Image = f, name, img
+		if err != nil {
+			e.mod.Err = &Error{e.mod.Path, err, ""}
+		}
+		return
+	}
+	if refused == nil {
+		refused = ErrNoFile
+	}
+	e.mod.Err = &Error{e.mod.Path, refused, t.fix(e)}
+}
+
+// keep remembers what Close has to close.
+func (t *Table) keep(c interface{ Close() error }) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closers = append(t.closers, c)
+}
+
+// candidates are the files that may be the module's, best first.
+func (t *Table) candidates(e *entry) []string {
+	if e.mod.Main && t.opts.Exe != "" {
+		return []string{t.opts.Exe}
+	}
+	var list []string
+	add := func(name string) {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	mapped, deleted := t.mapped(e)
+	if deleted { // what lies at its path now is another file
+		add(mapped)
+	}
+	paths := append([]string{e.mod.Path}, e.names...)
+	for _, root := range slices.Compact([]string{t.opts.Sysroot, ""}) {
+		for _, p := range paths {
+			if p = strings.TrimSuffix(p, deletedSuffix); filepath.IsAbs(p) {
+				add(filepath.Join(root, p))
+			}
+		}
+	}
+	if mapped != "" {
+		add(mapped)
+	}
+	for _, dir := range t.opts.DebugDirs {
+		if name := buildIDPath(dir, e.mod.BuildID); name != "" {
+			add(name)
+		}
+	}
+	return list
+}
+
+// mapped is the path by which the file that the entry's dynamic section is mapped
+// from can be opened whatever became of its name, empty if there is none; deleted
+// tells that the name is gone.
+func (t *Table) mapped(e *entry) (name string, deleted bool) {
+	m := t.mappingAt(e.dynamic)
+	if m == nil || t.facts.Mapped == nil {
+		return "", false
+	}
+	return t.facts.Mapped(*m), strings.HasSuffix(m.File, deletedSuffix)
+}
+
+// buildIDPath is the path that debug directories give a file of that build ID.
+// The separate debug information has ".debug" after it.
+func buildIDPath(dir string, id []byte) string {
+	if len(id) < 2 {
+		return ""
+	}
+	s := hex.EncodeToString(id)
+	return filepath.Join(dir, ".build-id", s[:2], s[2:])
+}
+
+// identify reports whether f is the file that was mapped: nil if it is,
+// ErrUnproven if nothing contradicts, ErrMismatch if something does.
+func (e *entry) identify(f *elfx.File) error {
+	if e.memory == nil {
+		if d, ok := dynamicOf(f); ok && !e.mod.Main && e.mod.Bias+d != e.dynamic {
+			return fmt.Errorf("%w: its dynamic section is elsewhere", ErrMismatch)
+		}
+		return ErrUnproven
+	}
+	want, got := e.memory.BuildID(), f.BuildID()
+	if want != nil || got != nil && readable(e.memory) {
+		if string(want) != string(got) {
+			return fmt.Errorf("%w: its build ID is %s, the program's is %s", ErrMismatch, idText(got), idText(want))
+		}
+		return nil
+	}
+	if !slices.EqualFunc(loads(e.memory), loads(f), func(a, b elf.ProgHeader) bool { return a == b }) {
+		return fmt.Errorf("%w: its segments lie elsewhere", ErrMismatch)
+	}
+	return ErrUnproven
+}
+
+// readable reports whether all notes of the headers in memory could be read, so
+// that a build ID that was not found is not there.
+func readable(f *elfx.File) bool {
+	for _, p := range f.Progs() {
+		if p.Type != elf.PT_NOTE {
+			continue
+		}
+		if p.Off > maxHeaderPages || p.Filesz > maxHeaderPages-p.Off {
+			return false
+		}
+		if _, err := f.Image().ReadAt(make([]byte, p.Filesz), int64(p.Off)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// loads are the program headers of the mapped segments.
+func loads(f *elfx.File) []elf.ProgHeader {
+	return slices.DeleteFunc(slices.Clone(f.Progs()), func(p elf.ProgHeader) bool { return p.Type != elf.PT_LOAD })
+}
+
+// idText is a build ID as error messages give it.
+func idText(id []byte) string {
+	if id == nil {
+		return "none"
+	}
+	return hex.EncodeToString(id)
+}
+
+// fix is what to type to get the module's file read.
+func (t *Table) fix(e *entry) string {
+	why := ""
+	if _, deleted := t.mapped(e); deleted {
+		return "it was deleted or replaced while the program ran; root can still read it: type the same with sudo"
+	}
+	if strings.HasSuffix(e.mod.Path, deletedSuffix) {
+		why = "it was deleted or replaced while the program ran; "
+	}
+	if t.opts.Open != nil {
+		why += "it may lie where this server opens no files (--allow-dir); "
+	}
+	if e.mod.Main {
+		return why + "give the executable that ran by --exe PATH"
+	}
+	return why + "give the root directory of the system that the program ran on by --sysroot DIR"
+}
+
+// debugFile opens the separate debug information of a module, for its symbols;
+// nil if there is none in the debug directories.
+func (t *Table) debugFile(e *entry) *elfx.File {
+	if e.file != nil {
+		if _, _, err := e.file.Section(".symtab"); err == nil {
+			return nil
+		}
+	}
+	for _, dir := range t.opts.DebugDirs {
+		name := buildIDPath(dir, e.mod.BuildID)
+		if name == "" {
+			break
+		}
+		f, closer, err := t.opts.Open.Path(t.taken, name+".debug")
+		if err != nil {
+			continue
+		}
+		if string(f.BuildID()) == string(e.mod.BuildID) {
+			t.keep(closer)
+			return f
+		}
+		closer.Close()
+	}
+	return nil
+}
+
+// Piece is what a module's file has behind an address of the target.
+type Piece struct {
+	Path   string         // of the module, as the target saw it
+	Offset uint64         // in the file
+	Data   []byte         // empty if the address is past what the file backs
+	Zero   uint64         // number of bytes after Data that the loader cleared
+	Perm   callbacks.Perm // as the file asks the loader for
+}
+
+// Writable reports whether the program could have changed the piece.
+func (p Piece) Writable() bool { return p.Perm&callbacks.PermWrite != 0 }
+
+// PieceAt returns what the file of the module at address a has there, at most
+// to the end of its segment; false if no module with a file is there. The caller must
+// not change the data.
+func (t *Table) PieceAt(a callbacks.Address) (Piece, bool) {
+	e := t.at(a)
+	if e == nil || e.file == nil || e.mod.Path == vdsoPath {
+		return Piece{}, false
+	}
+	vaddr := a.Offset - e.mod.Bias
+	for _, p := range e.file.Progs() {
+		if p.Type != elf.PT_LOAD || vaddr < p.Vaddr&^(pageSize-1) || vaddr >= p.Vaddr+p.Memsz && !samePage(vaddr, p) {
+			continue
+		}
+		piece := Piece{Path: e.mod.Path, Offset: p.Off + vaddr - p.Vaddr, Perm: callbacks.Perm(p.Flags & 7)}
+		end := p.Off + p.Filesz
+		if !piece.Writable() { // the rest of the last page is the file's, too
+			end = (end + pageSize - 1) &^ (pageSize - 1)
+		}
+		piece.fill(e.mod.Image, end)
+		if vend := p.Vaddr + p.Memsz; piece.Writable() && vaddr+uint64(len(piece.Data)) < vend {
+			piece.Zero = vend - vaddr - uint64(len(piece.Data))
+		}
+		return piece, true
+	}
+	return Piece{}, false
+}
+
+// samePage reports whether vaddr lies in the rest of the last page of a segment
+// that is not writable: the loader maps whole pages of the file.
+func samePage(vaddr uint64, p elf.ProgHeader) bool {
+	return p.Flags&elf.PF_W == 0 && vaddr < (p.Vaddr+p.Filesz+pageSize-1)&^(pageSize-1)
+}
+
+// fill takes the bytes of the image from Offset to end.
+func (p *Piece) fill(img callbacks.Image, end uint64) {
+	b, ok := img.(interface{ Bytes() []byte })
+	if !ok {
+		return
+	}
+	data := b.Bytes()
+	if end = min(end, uint64(len(data))); p.Offset < end {
+		p.Data = data[p.Offset:end]
+	}
+}

@@ -1,0 +1,127 @@
+package modules
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+)
+
+// ThreadSymbol returns the address of a thread's own instance of a
+// thread-local symbol, as callbacks.Symbols has it. tp is the thread pointer.
+//
+// The executable's block lies at a fixed distance from the thread pointer; that
+// of a library is found through the thread's dtv (ELF Handling For Thread-Local
+// Storage, section 3).
+func (t *Table) ThreadSymbol(tp uint64, name, file string) (callbacks.Address, error) {
+	e, s, err := t.find(name, file, true)
+	if err != nil {
+		return callbacks.Address{}, err
+	}
+	if tp == 0 {
+		return callbacks.Address{}, fmt.Errorf("%s: %w: the thread has no thread pointer", name,
+			callbacks.ErrNoThreadStorage)
+	}
+	block, err := uint64(0), error(nil)
+	if e.mod.Main {
+		block, err = t.mainBlock(e, tp)
+	} else {
+		block, err = t.libraryBlock(e, tp)
+	}
+	if err != nil {
+		return callbacks.Address{}, fmt.Errorf("%s in %s: %w", name, e.mod.Path, err)
+	}
+	return callbacks.At(block + s.Value), nil
+}
+
+// mainBlock is the executable's block. On x86-64 it ends at the thread pointer
+// (variant II); on aarch64 it begins after the two words there (variant I).
+func (t *Table) mainBlock(e *entry, tp uint64) (uint64, error) {
+	for _, p := range e.progs() {
+		if p.Type != elf.PT_TLS {
+			continue
+		}
+		align := max(p.Align, 1)
+		if t.facts.Arch == callbacks.ArchAArch64 {
+			const tcbSize = 16
+			return tp + (tcbSize+align-1)&^(align-1), nil
+		}
+		return tp - (p.Memsz+align-1)&^(align-1), nil
+	}
+	return 0, fmt.Errorf("%w: no PT_TLS", callbacks.ErrNoThreadStorage)
+}
+
+// libraryBlock is a library's block, as the C library keeps it.
+func (t *Table) libraryBlock(e *entry, tp uint64) (uint64, error) {
+	if e.linkMap == 0 {
+		return 0, fmt.Errorf("%w: the module is in no list of the loader", callbacks.ErrNoThreadStorage)
+	}
+	return t.storage().Block(t.facts.Memory, t.facts.Arch, e.linkMap, tp)
+}
+
+// Pthread returns the pthread_t of the thread with that thread pointer. On
+// aarch64 that takes glibc's own word for the size of struct pthread; without
+// it the error is ErrUnsupportedKind.
+func (t *Table) Pthread(tp uint64) (uint64, error) {
+	if t.facts.Arch != callbacks.ArchAArch64 || tp == 0 {
+		return tp, nil
+	}
+	return t.storage().Pthread(tp)
+}
+
+// ThreadPointer returns the thread pointer of the thread with that pthread_t.
+func (t *Table) ThreadPointer(pthread uint64) (uint64, error) {
+	if t.facts.Arch != callbacks.ArchAArch64 {
+		return pthread, nil
+	}
+	base, err := t.Pthread(pthread) // the same distance, the other way
+	return pthread + (pthread - base), err
+}
+
+// Threads lists the threads of the target as the C library does.
+func (t *Table) Threads() ([]libc.Thread, error) {
+	l, err := libc.FindThreadLists(t)
+	if err != nil {
+		return nil, err
+	}
+	return l.Threads(t.facts.Memory)
+}
+
+// LWP is the kernel thread of a pthread_t, 0 if it has ended.
+func (t *Table) LWP(pthread uint64) (uint64, error) {
+	l, err := libc.FindThreadLists(t)
+	if err != nil {
+		return 0, err
+	}
+	return l.ThreadID(t.facts.Memory, pthread)
+}
+
+// Constant reads the first n bytes of a constant of the C library from the file of the
+// module that defines it: the library, or libpthread beside it, or a static executable.
+func (t *Table) Constant(name string, n int) ([]byte, error) {
+	e, s, err := t.constant(name)
+	if err != nil {
+		return nil, err
+	}
+	if e.file == nil {
+		return nil, fmt.Errorf("%s: %w", name, ErrNoFile)
+	}
+	return e.file.DataAt(s.Value, n)
+}
+
+// constant finds a symbol in the C library, else anywhere. The library does not export the
+// names of its constants, so that a search of all modules would index the names of each,
+// and an executable may have millions.
+func (t *Table) constant(name string) (*entry, elfx.Symbol, error) {
+	for _, e := range t.entries {
+		if !libc.IsSystem(e.mod.Path) {
+			continue
+		}
+		if s, ok := e.lookup(name); ok && s.Type != elf.STT_TLS {
+			return e, s, nil
+		}
+	}
+	return t.find(name, "", false)
+}

@@ -1,0 +1,217 @@
+package inspect
+
+import (
+	"bytes"
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+const (
+	// deadStack is how far below the stack pointer the functions are looked for
+	// that have returned, in bytes: printing a message takes less.
+	deadStack = 16 << 10
+	// abortFrames bounds the frames of a runtime that ends the program, in bytes.
+	abortFrames = 16 << 10
+	// maxAbortMessage bounds the message that the C library keeps.
+	maxAbortMessage = 4 << 10
+)
+
+// cxxLibrary is who ends programs whose exceptions nobody catches.
+const cxxLibrary = "the C++ library"
+
+// crash finds how the program was ended.
+type crash struct {
+	target callbacks.Target
+	about  *picture.Target
+	roster *roster
+	code   *codeNames
+	stacks *stacks
+	data   *dataNames
+}
+
+// abort describes how the program was ended by abort, called by the C library, the
+// C++ library, an OpenMP runtime or the program itself; not ok if it was not.
+func (c *crash) abort() (picture.Abort, bool) {
+	n := c.roster.byLWP[c.about.CrashedLWP]
+	if n == nil || c.about.Signal != "SIGABRT" || !c.stacks.called(n, "abort") {
+		return picture.Abort{}, false
+	}
+	st := c.stacks.stackOf(n)
+	caller := outsideLibrary(st, 0)
+	if caller < 0 {
+		return c.alone(n, st)
+	}
+	a := picture.Abort{Thread: n.lwp, Caller: *c.code.innermost(st.frames[caller], st.kinds[caller])}
+	c.inHandler(st, caller, &a)
+	if a.Message = c.libraryMessage(); a.Message != "" {
+		a.Component, a.MessageSource = "the C library", "its variable __abort_msg"
+		return a, true
+	}
+	if st.kinds[caller] == kindUser {
+		if m := st.frames[caller].Module; m != nil && isCXXLibrary(m) {
+			a.Component = cxxLibrary
+			c.cxxCall(st, &a)
+		}
+		return a, true
+	}
+	for _, rt := range c.roster.runtimes {
+		if !rt.Owns(st.frames[caller].LookupPC()) {
+			continue
+		}
+		a.Component = "the " + rt.Identity().Name
+		if r, ok := rt.Runtime.(rtl.AbortMessageReader); ok {
+			if a.Message = r.AbortMessage(c.leftovers(n, st, caller)); a.Message != "" {
+				a.MessageSource = "what is left on the stack of the function that printed it"
+			}
+		}
+		return a, true
+	}
+	return picture.Abort{}, false
+}
+
+// alone is an abort of the C library where nothing else is on the stack, as where a thread ends.
+func (c *crash) alone(n *native, st *stack) (picture.Abort, bool) {
+	a := picture.Abort{Thread: n.lwp, Component: "the C library", MessageSource: "its variable __abort_msg"}
+	a.Message = c.libraryMessage()
+	if m := st.frames[0].Module; m != nil {
+		a.Caller = picture.Frame{Kind: picture.FrameSystem, Module: filepath.Base(m.Path)}
+	}
+	return a, a.Message != ""
+}
+
+// outsideLibrary is the number of the first frame from number from on that is not the C
+// library's, or -1.
+func outsideLibrary(st *stack, from int) int {
+	for i := from; i < len(st.frames); i++ {
+		if m := st.frames[i].Module; !st.frames[i].Signal && (m == nil || !libc.IsSystem(m.Path)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// inHandler says of an abort by the handler of a signal, which frame number caller is in or was
+// called by, whose signal that was: the program called abort before, or it was sent.
+func (c *crash) inHandler(st *stack, caller int, a *picture.Abort) {
+	i := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
+	if i < caller || i+1 >= len(st.frames) || c.code.sym == nil {
+		return
+	}
+	before := outsideLibrary(st, i+1)
+	for _, f := range st.frames[i+1 : max(before, i+1)] {
+		if name, _, ok := c.code.sym.Exported(f.LookupPC()); ok && name == "abort" {
+			a.Caller = *c.code.innermost(st.frames[before], st.kinds[before])
+			return
+		}
+	}
+	a.Handler = &picture.SignalHandler{}
+	if before >= 0 {
+		a.Handler.Interrupted = c.code.innermost(st.frames[before], st.kinds[before])
+	}
+	info, ok := arch.SavedSignal(c.target.Arch(), c.readable(st.frames[i].Registers.SP(), arch.SavedSize))
+	if ok && info.Sender > 0 { // the handler asked for it
+		a.Handler.Signal, a.Handler.Sender = info.Signal, info.Sender
+	}
+}
+
+// cxxCall says by which call of the program the C++ library came to end it.
+func (c *crash) cxxCall(st *stack, a *picture.Abort) {
+	for i, f := range st.frames {
+		m := f.Module
+		if m == nil || libc.IsSystem(m.Path) {
+			continue
+		}
+		name := c.code.callTarget(f.PC)
+		switch {
+		case name == "_Unwind_ForcedUnwind":
+			a.Call = "pthread_exit"
+		case i+1 < len(st.frames) && c.code.callTarget(st.frames[i+1].PC) == clangTerminates:
+			a.Call = clangTerminates // no exception of C++, or it would have been found
+		case !libc.IsLanguage(m.Path):
+			if name == "" && i > 0 { // a call through a pointer
+				name, _, _ = c.code.sym.Exported(st.frames[i-1].LookupPC())
+			}
+			fs := c.code.frames(f, st.kinds[i])
+			a.Caller = *peoplesCode(fs)
+			if a.Call = cmp.Or(a.Call, symbolize.Demangle(name)); unjoined(fs) {
+				a.Call = "std::thread::~thread"
+			}
+			return
+		}
+	}
+}
+
+// clangTerminates is what code of clang's calls where an exception may not go on.
+const clangTerminates = "__clang_call_terminate"
+
+// unjoined reports whether code is inlined that ends a std::thread which was not joined.
+func unjoined(fs []picture.Frame) bool {
+	return slices.ContainsFunc(fs, func(f picture.Frame) bool {
+		return f.Function == "std::thread::~thread()" || strings.HasPrefix(f.Function, "std::thread::operator=")
+	})
+}
+
+// isCXXLibrary tells the libraries that end programs whose exceptions nobody catches.
+func isCXXLibrary(m *callbacks.Module) bool {
+	base := filepath.Base(m.Path)
+	return strings.HasPrefix(base, "libstdc++.so") || strings.HasPrefix(base, "libc++abi.so") ||
+		strings.HasPrefix(base, "libc++.so")
+}
+
+// libraryMessage is what the C library said before it called abort: at a failed
+// assertion, or when it found the heap or a stack damaged. It is empty if it did
+// not.
+func (c *crash) libraryMessage() string {
+	at, err := c.target.Symbol("__abort_msg", "")
+	if err != nil {
+		return ""
+	}
+	var pointer [8]byte
+	if c.target.ReadMemory(at, pointer[:]) != nil || callbacks.Word(pointer[:]) == 0 {
+		return ""
+	}
+	const text = 4 // behind the size of its memory (struct abort_msg_s)
+	b := c.readable(callbacks.Word(pointer[:])+text, maxAbortMessage)
+	end := bytes.IndexByte(b, 0)
+	if end < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(b[:end])), "\n", "; ")
+}
+
+// leftovers is the memory of n's stack from where functions were that have
+// returned to the end of the runtime's frames from caller on.
+func (c *crash) leftovers(n *native, st *stack, caller int) []byte {
+	sp, end := c.roster.registers(n).SP(), uint64(0)
+	for i := caller; i < len(st.frames) && st.kinds[i] == kindRuntime; i++ {
+		end = st.frames[i].CFA
+	}
+	if end <= sp {
+		return nil
+	}
+	low := sp - min(sp, deadStack)
+	return c.readable(low, min(end-low, deadStack+abortFrames))
+}
+
+// readable is the memory at addr, with zeros where it cannot be read.
+func (c *crash) readable(addr, size uint64) []byte {
+	const piece = 256
+	b := make([]byte, size)
+	for at := uint64(0); at < size; at += piece {
+		part := b[at:min(at+piece, size)]
+		if c.target.ReadMemory(callbacks.At(addr+at), part) != nil {
+			clear(part)
+		}
+	}
+	return b
+}

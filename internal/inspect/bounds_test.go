@@ -1,0 +1,151 @@
+package inspect_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/inspect"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/ompd"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// counter is a core that counts what is read of it.
+type counter struct {
+	*corefile.Core
+	reads, bytes int
+}
+
+// ReadMemory reads from the core.
+func (c *counter) ReadMemory(a callbacks.Address, b []byte) error {
+	c.reads++
+	c.bytes += len(b)
+	return c.Core.ReadMemory(a, b)
+}
+
+// Lend lends nothing: all is read by ReadMemory.
+func (*counter) Lend(callbacks.Address, uint64) []byte { return nil }
+
+// costOf is what a report of a core of a program with n threads reads.
+func costOf(t *testing.T, n int) *counter {
+	t.Helper()
+	exe := omptest.Compile(t, omptest.Build{Program: "many"})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel,
+		Args: []string{strconv.Itoa(n)}})
+	core, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	c := &counter{Core: core}
+	mods, err := core.Modules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	procs, err := ompd.Open(c, ompd.Options{})
+	if err != nil || len(procs) != 1 {
+		t.Fatalf("%d runtimes, %v", len(procs), err)
+	}
+	cfg := inspect.Config{
+		Target: c, Unwinder: unwind.New(c, core.Arch(), mods), Symbolizer: symbolize.New(mods, symbolize.Options{}),
+		Runtimes: []rtl.Runtime{procs[0]},
+	}
+	pic := pictureOf(t, cfg, inspect.ReportParts())
+	if len(pic.Threads) != n || len(pic.Warnings) > 0 {
+		t.Errorf("%d threads, %v", len(pic.Threads), pic.Warnings)
+	}
+	return c
+}
+
+// TestCostPerThread: a thread of 256 costs about what one of 64 does. (How deep
+// in the runtime a thread waits is a matter of chance; a cost that grew with the
+// number of threads would be four times as high.)
+func TestCostPerThread(t *testing.T) {
+	none, few, many := costOf(t, 2), costOf(t, 64), costOf(t, 256)
+	small, large := (few.reads-none.reads)/62, (many.reads-none.reads)/254
+	if small == 0 || large > 2*small {
+		t.Errorf("%d reads a thread of 64, %d of 256", small, large)
+	}
+	small, large = (few.bytes-none.bytes)/62, (many.bytes-none.bytes)/254
+	if small == 0 || large > 2*small {
+		t.Errorf("%d bytes a thread of 64, %d of 256", small, large)
+	}
+	t.Logf("%d bytes a thread; 2 threads: %d reads, 256 threads: %d", large, none.reads, many.reads)
+}
+
+// bare is a target without any power beyond what every target has.
+type bare struct{ callbacks.Target }
+
+// TestBareTarget looks at a target that has neither registers nor modules, and
+// with neither names nor stacks: what the runtime itself knows is there.
+func TestBareTarget(t *testing.T) {
+	r := coreOf(t, "nested", 16)
+	cfg := configOf(t, r.Core)
+	whole := pictureOf(t, cfg, inspect.ReportParts())
+	cfg.Target, cfg.Symbolizer, cfg.Unwinder = bare{cfg.Target}, nil, nil
+	in, err := inspect.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pic := in.Picture(inspect.Parts{Threads: true, Regions: true, Tasks: true, ICVs: true, Stacks: true, Native: true})
+	if len(pic.Threads) != len(whole.Threads) || len(pic.Regions) != len(whole.Regions) ||
+		len(pic.Tasks) != len(whole.Tasks) || len(pic.ICVs) == 0 {
+		t.Errorf("%d threads, %d regions, %d tasks, %d variables", len(pic.Threads), len(pic.Regions), len(pic.Tasks),
+			len(pic.ICVs))
+	}
+	for i, th := range pic.Threads {
+		w := whole.Threads[i]
+		if th.LWP != w.LWP || *th.ThreadNum != *w.ThreadNum || th.Region != w.Region || th.State == nil ||
+			len(th.Stack) > 0 {
+			t.Errorf("LWP %d: %+v, want %+v", th.LWP, th, w)
+		}
+	}
+	for i, r := range pic.Regions {
+		if r.Level > 0 && (r.Function == nil || r.Function.Line != whole.Regions[i].Function.Line) {
+			t.Errorf("region %s: %+v, want %+v", r.ID, r.Function, whole.Regions[i].Function)
+		}
+	}
+	missing := ""
+	for _, c := range in.Doctor() {
+		if c.Status != picture.CheckOK && c.Fix == "" && c.Name != "files" {
+			t.Errorf("%s is %s without a fix: %s", c.Name, c.Status, c.Detail)
+		}
+		if c.Status == picture.CheckMissing {
+			missing += c.Name + " "
+		}
+	}
+	if !strings.Contains(missing, "threads") || !strings.Contains(missing, "stacks") {
+		t.Errorf("doctor misses only %q", missing)
+	}
+}
+
+// TestParts asks for one part at a time: it is there, and the others are not.
+func TestParts(t *testing.T) {
+	cfg := configOf(t, coreOf(t, "tasks_deps", 16).Core)
+	for _, tt := range []struct {
+		want inspect.Parts
+		has  func(*picture.Picture) bool
+	}{
+		{inspect.Parts{Threads: true}, func(p *picture.Picture) bool { return len(p.Threads) == 2 }},
+		{inspect.Parts{Regions: true}, func(p *picture.Picture) bool { return len(p.Regions) == 2 }},
+		{inspect.Parts{Tasks: true}, func(p *picture.Picture) bool { return len(p.Tasks) == 7 }},
+		{inspect.Parts{ICVs: true}, func(p *picture.Picture) bool { return len(p.ICVs) > 30 }},
+		{inspect.Parts{Stacks: true}, func(p *picture.Picture) bool { return len(p.Stacks) == 2 }},
+		{inspect.Parts{}, func(p *picture.Picture) bool { return len(p.Runtimes) == 1 }},
+	} {
+		p := pictureOf(t, cfg, tt.want)
+		got := inspect.Parts{
+			Threads: p.Threads != nil, Regions: p.Regions != nil, Tasks: p.Tasks != nil, ICVs: p.ICVs != nil,
+			Stacks: p.Stacks != nil,
+		}
+		if got != tt.want || !tt.has(p) || p.Target.Threads != 2 {
+			t.Errorf("%+v: parts %+v", tt.want, got)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package inspect
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Breakpoints looks for all locations of all runtimes.
+func (in *Inspector) Breakpoints() *picture.Breakpoints {
+	p := in.Picture(Parts{})
+	out := &picture.Breakpoints{
+		Schema: picture.BreakpointSchema, Target: p.Target, Runtimes: p.Runtimes, Locations: []picture.Breakpoint{},
+	}
+	for _, rt := range in.roster.runtimes {
+		r, ok := rt.Runtime.(rtl.BreakpointReader)
+		if !ok {
+			in.notes.warn("%s: breakpoint locations of this runtime are not known", rt.id)
+			continue
+		}
+		list, err := r.Breakpoints()
+		if err != nil {
+			in.notes.warn("%s: %s", rt.id, message(err))
+		}
+		for _, b := range list {
+			out.Locations = append(out.Locations, breakpointOf(rt, b))
+		}
+	}
+	out.Warnings = in.Warnings()
+	return out
+}
+
+func breakpointOf(rt *runtimeView, b rtl.Breakpoint) picture.Breakpoint {
+	out := picture.Breakpoint{
+		Name: b.Name, Former: b.Former, Since: b.Since, Runtime: rt.id, Address: picture.Address(b.Address.Offset),
+		Source: string(b.How), Function: b.Function, Evidence: b.Evidence, Active: b.Active,
+	}
+	for _, a := range b.Sites {
+		out.Sites = append(out.Sites, picture.Hex(a.Offset))
+	}
+	for _, e := range b.Entries {
+		out.Entries = append(out.Entries, entryOf(e))
+	}
+	if b.Err != nil {
+		out.Error = reason(b.Err, b.Name)
+	}
+	return out
+}
+
+func entryOf(e rtl.BodyEntry) picture.BodyEntry {
+	out := picture.BodyEntry{Function: e.Function, Address: picture.Hex(e.Address.Offset), Argument: e.Argument}
+	if e.Task {
+		offset := int(e.BodyOffset)
+		out.TaskOffset = &offset
+	}
+	if e.Task && e.TaskArgument >= 0 {
+		out.TaskArgument = &e.TaskArgument
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// doctor says what a target allows.
+type doctor struct {
+	target  callbacks.Target
+	about   *picture.Target
+	dormant []*rtl.Dormant
+	roster  *roster
+	code    *codeNames
+	stacks  *stacks
+	states  *states
+	unread  []unreadRuntime
+}
+
+// Doctor says what this target allows, and for what is missing the cause and the
+// fix.
+func (in *Inspector) Doctor() []picture.Check {
+	d := &doctor{in.cfg.Target, &in.cfg.About, in.cfg.Dormant, in.roster, in.code, in.stacks, in.threads.states,
+		in.threads.unread()}
+	return slices.Concat([]picture.Check{d.checkThreads()}, d.checkModules(), d.checkRuntimes(),
+		[]picture.Check{d.checkStacks(), d.checkLines()})
+}
+
+func (d *doctor) checkThreads() picture.Check {
+	with := 0
+	for _, n := range d.roster.natives {
+		if d.roster.registers(n) != nil {
+			with++
+		}
+	}
+	detail := fmt.Sprintf("%d of %d with registers", with, len(d.roster.natives))
+	c := picture.Check{Name: "threads", Status: picture.CheckOK, Detail: detail}
+	if with == 0 {
+		c.Status = picture.CheckMissing
+		c.Fix = "the core has no thread notes; dump the process again: gcore PID"
+	}
+	return c
+}
+
+// checkModules lists the executable and of each library without a file.
+func (d *doctor) checkModules() []picture.Check {
+	lister, ok := d.target.(callbacks.ModuleLister)
+	if !ok {
+		const detail = "this kind of target does not list its files"
+		return []picture.Check{{Name: "files", Status: picture.CheckMissing, Detail: detail}}
+	}
+	mods, err := lister.Modules()
+	if err != nil {
+		return []picture.Check{{Name: "files", Status: picture.CheckPartly, Detail: message(err)}}
+	}
+	var out []picture.Check
+	have := 0
+	for _, m := range mods {
+		if m.Image != nil && m.Err == nil {
+			have++
+			continue
+		}
+		c := picture.Check{Name: "file " + filepath.Base(m.Path), Status: picture.CheckPartly}
+		c.Detail = "used, but its identity could not be proven"
+		if m.Image == nil {
+			c.Status, c.Detail = picture.CheckMissing, "not at hand: "+m.Path
+		}
+		if m.Err != nil {
+			c.Detail = m.Err.Error()
+		}
+		c.Fix = "--exe PATH"
+		if !m.Main {
+			c.Fix = "copy the files of the machine that wrote the core below DIR, then --sysroot DIR"
+		}
+		out = append(out, c)
+	}
+	detail := fmt.Sprintf("%d of %d found, by build ID where there is one", have, len(mods))
+	return append([]picture.Check{{Name: "files", Status: status(have, len(mods)), Detail: detail}}, out...)
+}
+
+func status(have, want int) picture.CheckStatus {
+	switch {
+	case have >= want && want > 0:
+		return picture.CheckOK
+	case have > 0:
+		return picture.CheckPartly
+	}
+	return picture.CheckMissing
+}
+
+func (d *doctor) checkRuntimes() []picture.Check {
+	var out []picture.Check
+	for _, u := range d.unread {
+		out = append(out, picture.Check{
+			Name: "runtime in " + filepath.Base(u.mod.Path), Status: picture.CheckMissing, Detail: u.why,
+			Fix: "`ompd-inspect stacks " + d.about.Name() + "` shows what can be read without it",
+		})
+	}
+	for _, unused := range d.dormant {
+		if d.isUnread(unused) {
+			continue
+		}
+		out = append(out, picture.Check{
+			Name: "runtime " + unused.Identity.Family, Status: picture.CheckPartly, Detail: unused.Error(),
+			Fix: "nothing is wrong: what the program did so far is not OpenMP; " +
+				"`ompd-inspect stacks " + d.about.Name() + "` shows it",
+		})
+	}
+	if len(d.roster.runtimes) == 0 && len(out) == 0 {
+		return []picture.Check{{
+			Name: "OpenMP runtime", Status: picture.CheckMissing,
+			Detail: "no module of this program exports the functions of an OpenMP runtime that this version reads",
+			Fix:    "if the program uses one, give the files: --exe PATH, --sysroot DIR",
+		}}
+	}
+	for _, rt := range d.roster.runtimes {
+		r := runtimeOf(rt)
+		out = append(out, picture.Check{
+			Name: "runtime " + rt.id, Status: picture.CheckOK,
+			Detail: strings.TrimSpace(fmt.Sprintf("%s %s, %s", r.Name, r.Version, r.Path)),
+		}, d.checkLayout(rt), d.checkNumbers(rt), d.checkStates(rt, r))
+	}
+	return out
+}
+
+// isUnread reports whether a runtime that looks as if it were not used is among those that
+// could not be read.
+func (d *doctor) isUnread(unused *rtl.Dormant) bool {
+	return slices.ContainsFunc(d.unread, func(u unreadRuntime) bool { return u.mod == unused.Identity.Module })
+}
+
+func (d *doctor) checkLayout(rt *runtimeView) picture.Check {
+	refused, missing := []string{}, 0
+	rep := rt.Layout()
+	rep.Entries = rep.All()
+	for _, e := range rep.Entries {
+		switch {
+		case e.Source != "":
+		case len(e.Claims) > 1:
+			refused = append(refused, strings.Trim(e.Type+"."+e.Name, "."))
+		default:
+			missing++
+		}
+	}
+	c := picture.Check{Name: "layout of " + rt.id, Status: picture.CheckOK, Detail: layoutLine(rep)}
+	if missing > 0 {
+		c.Detail += fmt.Sprintf("; %d of %d not known to this version", missing, len(rep.Entries))
+	}
+	if len(refused) > 0 {
+		slices.Sort(refused)
+		c.Status = picture.CheckPartly
+		c.Detail += ": " + strings.Join(refused[:min(len(refused), maxErrors)], ", ")
+		c.Fix = "ompd-inspect layout " + d.about.Name()
+	}
+	return c
+}
+
+// checkStates says how the states of a runtime's threads are known, and of how many they could
+// not be read.
+func (d *doctor) checkStates(rt *runtimeView, r picture.Runtime) picture.Check {
+	c := picture.Check{Name: "states of " + r.ID, Status: picture.CheckOK}
+	c.Detail = "inferred from stacks, registers and the runtime's own fields"
+	if r.Tracking {
+		c.Detail = "tracked by the runtime, cross-checked"
+	}
+	all, unread, why := 0, 0, ""
+	for _, n := range d.roster.natives {
+		if n.rt != rt && (n.rt != nil || n.blank == nil) || n.lwp == 0 { // a blank one may be of any runtime
+			continue
+		}
+		all++
+		ts, err := d.states.stateOf(n)
+		if err == nil && ts.State != rtl.StateUndefined {
+			continue
+		}
+		if unread++; why == "" {
+			why = strings.TrimPrefix(ts.Evidence, picture.UnreadText)
+			if err != nil {
+				why = message(err)
+			}
+		}
+	}
+	switch {
+	case all == 0:
+		c.Status, c.Detail = picture.CheckMissing, "could not be read: none of the process's threads was found in it"
+	case unread > 0:
+		c.Status = status(all-unread, all)
+		c.Detail += fmt.Sprintf("; of %d of %d threads could not be read: %s", unread, all, why)
+	}
+	return c
+}
+
+// checkStacks says how many stacks end where stacks should end.
+func (d *doctor) checkStacks() picture.Check {
+	whole := 0
+	for _, n := range d.roster.natives {
+		st := d.stacks.stackOf(n)
+		if len(st.frames) > 0 && st.err == nil && n.blank == nil {
+			whole++
+		}
+	}
+	all := len(d.roster.natives)
+	detail := fmt.Sprintf("%d of %d unwound to their end", whole, all)
+	c := picture.Check{Name: "stacks", Status: status(whole, all), Detail: detail}
+	if c.Status != picture.CheckOK {
+		c.Fix = "give the files that are missing above, or have the kernel write the core, where a warning says so"
+	}
+	return c
+}
+
+// checkLines says how many user frames have source lines.
+func (d *doctor) checkLines() picture.Check {
+	user, lines := 0, 0
+	for _, n := range d.roster.natives {
+		st := d.stacks.stackOf(n)
+		for i, f := range st.frames {
+			if st.kinds[i] != kindUser {
+				continue
+			}
+			user++
+			if fs := d.code.frames(f, kindUser); fs[0].Line != 0 {
+				lines++
+			}
+		}
+	}
+	detail := fmt.Sprintf("%d of %d user frames have one", lines, user)
+	c := picture.Check{Name: "source lines", Status: status(lines, user), Detail: detail}
+	if c.Status != picture.CheckOK {
+		c.Fix = "build with -g, or give the separate debug files: --debug-dir DIR, or set DEBUGINFOD_URLS"
+	}
+	return c
+}

@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxEnviron bounds the program's environment, which Linux limits to a quarter of
+// the stack's size.
+const (
+	maxEnvironVars  = 1 << 16
+	maxEnvironValue = 4096
+)
+
+// environment reads the environment of the program.
+type environment struct {
+	target callbacks.Target
+	sym    *symbolize.Symbolizer // nil: where it is is not known
+}
+
+// variables finds the variables that verdicts ask for, as they are now.
+func (e *environment) variables() []picture.Variable {
+	var out []picture.Variable
+	add := func(purpose picture.VariablePurpose, names []string) {
+		for _, n := range names {
+			out = append(out, picture.Variable{Name: n, State: picture.VariableUnknown, Purpose: purpose})
+		}
+	}
+	spin, always := rtl.SpinVariables()
+	add(picture.PurposeTeam, rtl.TeamVariables())
+	add(picture.PurposeBind, rtl.BindingVariables())
+	add(picture.PurposeSpin, spin)
+	values, known := e.environ(out)
+	for i := range out {
+		v := &out[i]
+		switch value, set := values[v.Name]; {
+		case set:
+			v.State, v.Value = picture.VariableSet, value
+			v.AlwaysSpins = v.Purpose == picture.PurposeSpin &&
+				slices.Contains(always, strings.ToLower(strings.TrimSpace(value)))
+		case known:
+			v.State = picture.VariableUnset
+		}
+	}
+	return out
+}
+
+// environ reads the values of some variables of the environment; whole reports whether
+// all of it could be read.
+func (e *environment) environ(wanted []picture.Variable) (values map[string]string, whole bool) {
+	if e.sym == nil {
+		return nil, false
+	}
+	addr, ok := e.sym.Lookup("environ", "libc.so.6")
+	if !ok {
+		if addr, ok = e.sym.Lookup("environ", ""); !ok {
+			return nil, false
+		}
+	}
+	values = map[string]string{}
+	array, ok := e.pointer(addr)
+	for i := uint64(0); ok && i < maxEnvironVars; i++ {
+		var p uint64
+		if p, ok = e.pointer(array + 8*i); !ok || p == 0 {
+			return values, ok
+		}
+		name, value, _ := strings.Cut(e.cstring(p, maxEnvironValue), "=")
+		if _, had := values[name]; !had &&
+			slices.ContainsFunc(wanted, func(v picture.Variable) bool { return v.Name == name }) {
+			values[name] = value
+		}
+	}
+	return values, false
+}
+
+// pointer reads an address.
+func (e *environment) pointer(addr uint64) (uint64, bool) {
+	var b [8]byte
+	if e.target.ReadMemory(callbacks.At(addr), b[:]) != nil {
+		return 0, false
+	}
+	return callbacks.Word(b[:]), true
+}
+
+// cstring reads up to limit bytes of a string; what can be read counts.
+func (e *environment) cstring(addr uint64, limit int) string {
+	var out []byte
+	for len(out) < limit {
+		chunk := make([]byte, min(256-int(addr&255), limit-len(out)))
+		if e.target.ReadMemory(callbacks.At(addr), chunk) != nil {
+			break
+		}
+		if end := slices.Index(chunk, 0); end >= 0 {
+			return string(append(out, chunk[:end]...))
+		}
+		out = append(out, chunk...)
+		addr += uint64(len(chunk))
+	}
+	return string(out)
+}

@@ -1,0 +1,42 @@
+package inspect
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// LockQuestions are what can be asked of the locks that threads wait for: who has them, where they
+// are left, and who may come to a release. Each is asked when it is called.
+func LockQuestions(in *Inspector) map[string]func() string {
+	addresses := map[uint64]bool{0: true}
+	for _, w := range in.facts.waits.all() {
+		addresses[w.variable], addresses[w.address] = true, true
+	}
+	flows, out := in.facts.waits.holders.flows, map[string]func() string{}
+	for _, family := range []string{rtl.FamilyLock, rtl.FamilyNest, rtl.FamilyCritical, rtl.FamilyMutex,
+		rtl.FamilyAtomic, rtl.FamilyReduction, rtl.FamilyCondition, rtl.FamilyEvent, rtl.FamilyReadWrite} {
+		for a := range addresses {
+			lock := lockflow.Lock{Family: family, Address: a}
+			out[fmt.Sprintf("holders of %s %#x", family, a)] = func() string { return holdersOf(flows, lock) }
+			out[fmt.Sprintf("departures of %s %#x", family, a)] = func() string {
+				return fmt.Sprintf("%+v", flows.look.Departures(lock, flows.holding()))
+			}
+		}
+		out["releasers of "+family] = func() string { return fmt.Sprint(in.facts.reach.threads(family)) }
+	}
+	return out
+}
+
+func holdersOf(flows *flows, lock lockflow.Lock) string {
+	out := ""
+	for _, h := range flows.look.Holders(lock) {
+		out += fmt.Sprintf("LWP %d, frame %d, %d:", h.Thread.ID, h.Frame, h.Certainty)
+		for _, s := range h.Taken {
+			out += fmt.Sprintf(" %#x", s.PC)
+		}
+		out += "; "
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/lockflow"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxHolders bounds the holders of one lock that are told of: more than one are guesses.
+const maxHolders = 64
+
+// certainties are the words for how surely a thread has a lock.
+var certainties = [...]picture.Certainty{lockflow.Certain: picture.Certain, lockflow.Likely: picture.Likely,
+	lockflow.Possible: picture.Possible}
+
+// lockHolders finds who has locks that name no owner.
+type lockHolders struct {
+	roster *roster
+	code   *codeNames
+	stacks *stacks
+	flows  *flows
+}
+
+// find finds the threads that have the lock that w waits for, the best first. It is the
+// same list for all who wait for it.
+func (lh *lockHolders) find(w wait, l picture.Lock) []picture.Holder {
+	family, ok := lockFamily(w, l)
+	if !ok || !w.known() {
+		return nil
+	}
+	lock := lockflow.Lock{Family: family, Address: w.variable}
+	out, known := lh.flows.holders[lock]
+	if known {
+		return out
+	}
+	for _, h := range lh.flows.look.Holders(lock) {
+		if len(out) < maxHolders {
+			out = append(out, lh.holder(h))
+		}
+	}
+	lh.flows.holders[lock] = slices.Clip(out)
+	return out
+}
+
+// known reports whether the code that takes what w waits for can be told from the
+// code that takes others of its kind: by the program's variable, or as there is
+// only one.
+func (w wait) known() bool { return w.variable != 0 || w.only() }
+
+// only reports whether there is only one of what w waits for: the unnamed critical
+// section, or that of atomic constructs.
+func (w wait) only() bool {
+	c, ok := rtl.LockCallOf(w.Call)
+	return ok && c.Arg < 0
+}
+
+// lockFamily tells which calls take and give back what w waits for.
+func lockFamily(w wait, l picture.Lock) (string, bool) {
+	if w.interpreter {
+		return "", false
+	}
+	switch {
+	case w.Kind == picture.WaitFlag:
+		c, ok := rtl.LockCallOf(w.Call)
+		return c.Family, ok && c.Try
+	case w.reduction:
+		return rtl.FamilyReduction, true
+	case w.Kind == picture.WaitCritical:
+		return rtl.FamilyCritical, true
+	case w.Kind == picture.WaitMutex:
+		return rtl.FamilyMutex, true
+	case w.Kind == picture.WaitReadWrite:
+		return rtl.FamilyReadWrite, true
+	case w.Kind == picture.WaitStatic:
+		return rtl.FamilyStatic, true
+	case w.Kind == picture.WaitAtomic:
+		return rtl.FamilyAtomic, true
+	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock:
+		return "", false
+	case l.Nested:
+		return rtl.FamilyNest, true
+	}
+	return rtl.FamilyLock, true
+}
+
+// holder says of a thread what it has, and how that is known.
+func (lh *lockHolders) holder(h lockflow.Holder) picture.Holder {
+	f := lh.stacks.stackOf(lh.roster.byLWP[h.Thread.ID]).frames[h.Frame]
+	out := picture.Holder{Thread: h.Thread.ID, Certainty: certainties[h.Certainty]}
+	out.SuspendedAt, out.SuspendedIn = lh.suspended(h)
+	taken := lh.takenAt(h.Taken, f.Module)
+	call := "its call"
+	if len(h.Taken) > 0 {
+		call = lh.siteName(h.Taken[0])
+	}
+	if taken != nil && !callsBody(taken[0], call) {
+		out.AcquiredAt = &taken[ownOf(taken)]
+	}
+	out.Evidence = holderEvidence(out, call, taken, lh.code.placed(f, kindUser))
+	return out
+}
+
+// ownOf is the innermost of some functions, inlined into one another, that is the program's own; the first if
+// all are those of headers of C++'s library.
+func ownOf(fs []picture.Frame) int {
+	return max(0, slices.IndexFunc(fs, ofPeople))
+}
+
+// suspended is where a holder was given another task to execute while it had the lock, and the
+// construct there; nil if it executes the task that took it.
+func (lh *lockHolders) suspended(h lockflow.Holder) (at *picture.Frame, construct string) {
+	st := lh.stacks.stackOf(lh.roster.byLWP[h.Thread.ID])
+	for i := min(h.Frame, len(st.kinds)-1); i > 1; i-- {
+		if st.kinds[i] != kindUser || st.kinds[i-1] != kindRuntime || !slices.Contains(st.kinds[:i-1], kindUser) {
+			continue
+		}
+		name, _ := lh.stacks.calledFunction(st, i)
+		if construct = rtl.SchedulingPoint(name); construct != "" {
+			return lh.code.innermost(st.frames[i], kindUser), construct
+		}
+	}
+	return nil, ""
+}
+
+// takenAt is the place in the source of the calls that took a lock; nil if they are
+// not all there. One call in the source may be several in the code.
+func (lh *lockHolders) takenAt(by []flow.CallSite, mod *callbacks.Module) (at []picture.Frame) {
+	for _, s := range by {
+		if s.Return == 0 {
+			return nil
+		}
+		fs := lh.code.placed(unwind.Frame{PC: s.Return, Module: mod}, kindUser)
+		if at != nil && (fs[0].Line == 0 || fs[0].Line != at[0].Line || fs[0].File != at[0].File ||
+			fs[0].Function != at[0].Function) {
+			return nil
+		}
+		if at == nil {
+			at = fs
+		}
+	}
+	return at
+}
+
+// siteName is what people call the function that a call leads to.
+func (lh *lockHolders) siteName(s flow.CallSite) string {
+	if entry := lh.flows.program.Entry(s); entry != 0 && lh.code.sym != nil {
+		if f, err := lh.code.sym.Function(entry); err == nil && f.Low == entry && f.Function != "" {
+			return f.Function
+		}
+	}
+	return cmp.Or(s.Name, "a call")
+}
+
+// holderEvidence says where a thread took a lock, and where it is; both are the
+// functions that are inlined there, the innermost first.
+func holderEvidence(h picture.Holder, call string, taken, now []picture.Frame) string {
+	from, to := common(taken, now)
+	where := to.Called()
+	switch {
+	case h.Certainty == picture.Possible:
+		return fmt.Sprintf("%s in %s may have acquired it, on some paths through the code", call, where)
+	case from.Line == 0 || to.Line == 0:
+		return fmt.Sprintf("acquired it with %s in %s, not released on any path from there to %s", call, where,
+			to.Spot())
+	}
+	until := fmt.Sprintf("line %d", to.Line)
+	if to.File != from.File || to.Near {
+		until = to.Place()
+	}
+	return fmt.Sprintf("acquired it with %s in %s at %s, not released on any path from there to %s", call, where,
+		from.Place(), until)
+}
+
+// common is the innermost function that two places in the code of one function are
+// both in, as the frames of either place; both lists have the innermost first.
+func common(a, b []picture.Frame) (inA, inB picture.Frame) {
+	inB = b[len(b)-1]
+	for i := 1; i <= min(len(a), len(b)); i++ {
+		x, y := a[len(a)-i], b[len(b)-i]
+		if x.Function != y.Function {
+			break
+		}
+		inA, inB = x, y
+		if x.File != y.File || x.Line != y.Line { // what is inlined here is not the same
+			break
+		}
+	}
+	return inA, inB
+}

@@ -1,0 +1,241 @@
+package inspect
+
+import (
+	"iter"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Bounds on what one picture holds. They keep the cost of a damaged target
+// finite; real programs stay far below them, but for MaxTasks.
+const (
+	// MaxFrames bounds a native stack.
+	MaxFrames = 512
+	// MaxThreads bounds the threads of a target; a Linux process cannot have
+	// more than /proc/sys/kernel/threads-max, about 4 million, and a core
+	// with 100,000 is already several hundred megabytes.
+	MaxThreads = 1 << 17
+	// MaxLevels bounds the nesting of parallel regions.
+	MaxLevels = 1024
+	// MaxTasks is how many tasks a Picture holds; Inspector.Tasks yields all.
+	MaxTasks = 20000
+)
+
+// Parts says which parts of a picture are wanted; nothing else is read.
+type Parts struct {
+	Threads bool // with state, place, and user stack
+	Regions bool
+	Tasks   bool
+	ICVs    bool
+	Stacks  bool // merged user-model stacks
+	Native  bool // native stacks in Threads
+	// Values are variables and registers of the frames (picture.Frame.Values), for a
+	// question about one thread only.
+	Values bool
+}
+
+// All are the parts of a report.
+var allParts = Parts{Threads: true, Regions: true, Tasks: true, Stacks: true}
+
+// ReportParts returns the parts that a report needs.
+func ReportParts() Parts { return allParts }
+
+// Only names what is asked for of a target; one of its fields at most is set. Of the rest
+// only that is read which the answer needs, as the stack of who forked a region.
+type Only struct {
+	LWP    int        // this thread, its regions, and the task that it executes
+	Region picture.ID // this region, the threads of its team, and its tasks
+	Task   picture.ID // this task, its region, and the thread that executes it
+}
+
+// All reports whether all is asked for.
+func (o Only) All() bool { return o == Only{} }
+
+// Config is what an Inspector works on.
+type Config struct {
+	// About describes the target; the Inspector completes it.
+	About picture.Target
+	// Target is the target itself. Registers and modules are used if it has
+	// the powers.
+	Target callbacks.Target
+	// Runtimes are the OpenMP runtimes that were found in it.
+	Runtimes []rtl.Runtime
+	// Dormant are runtimes that are loaded and not used yet.
+	Dormant []*rtl.Dormant
+	// Symbolizer names code; nil leaves everything unnamed.
+	Symbolizer *symbolize.Symbolizer
+	// Unwinder walks stacks; nil leaves stacks out, and states are then
+	// inferred from the runtime's own fields only.
+	Unwinder *unwind.Unwinder
+	// Functions has what the code of functions showed an Inspector of the same process
+	// before, which is not used any more; nil keeps nothing.
+	Functions *Functions
+	// Only is what is asked for; the zero Only is all.
+	Only Only
+	// Budget bounds the work; nil has no bound. What is not reached is left out, and said
+	// in one warning.
+	Budget Budget
+	// Monotonic is the present by the target's CLOCK_MONOTONIC, in nanoseconds; nil for a
+	// target that stands, or is of another machine.
+	Monotonic func() int64
+	// Clock reads the clocks of a process; nil for a target that stands, or is of another machine.
+	Clock Clock
+	// Rings is the memory of a process beside the copy that Target is, for what is written all
+	// the time and can be read meanwhile: a recorder's rings. Nil if Target is no copy.
+	Rings callbacks.Memory
+	// Warnings of whoever opened the target; the picture repeats them.
+	Warnings []error
+}
+
+// Clock reads a clock of the target by its number for clock_gettime(2), in nanoseconds. It is not ok for a
+// clock that is not known.
+type Clock func(number int) (nanoseconds int64, ok bool)
+
+// Inspector makes pictures of one target at one stop. It reads lazily and
+// remembers what it read. It is for one goroutine at a time.
+type Inspector struct {
+	cfg        Config
+	notes      *notes
+	roster     *roster
+	code       *codeNames
+	stacks     *stacks
+	regions    *regionTable
+	model      *userModel
+	settings   *settings
+	threads    *threadLister
+	regionList *regionLister
+	tasks      *taskLister
+	facts      *factParts
+	tracer     *tracer
+	exact      map[uint64]bool // instructions at which threads were interrupted (Locate)
+}
+
+// New returns an Inspector. Its error is of the target as a whole: threads that
+// cannot be listed.
+func New(cfg Config) (*Inspector, error) {
+	in := &Inspector{
+		cfg: cfg, notes: &notes{said: map[string]bool{}, budget: cfg.Budget},
+	}
+	for _, err := range cfg.Warnings {
+		in.notes.warn("%s", message(err))
+	}
+	var err error
+	in.roster, err = newRoster(cfg, &in.cfg.About, in.notes)
+	if err != nil {
+		return nil, err
+	}
+	in.code = &codeNames{
+		between: map[uint64]bool{}, linked: sync.OnceValue(func() bool {
+			return libc.New(libc.Config{Target: cfg.Target}).Kind() == libc.Unknown
+		}),
+		target: cfg.Target, sym: cfg.Symbolizer, unw: cfg.Unwinder, openmp: in.roster.runtimes,
+		known: map[uint64][]symbolize.Frame{}, calls: map[uint64]string{}, args: map[callArg]codeWord{},
+		within: map[uint64]construct{},
+	}
+	in.stacks = &stacks{in.roster, in.code}
+	in.regions = newRegionTable(in.roster)
+	in.model = &userModel{roster: in.roster, regions: in.regions, code: in.code, stacks: in.stacks}
+	in.settings = &settings{in.roster, in.regions, in.notes}
+	in.regionList = &regionLister{notes: in.notes, regions: in.regions, model: in.model}
+	in.tasks = &taskLister{notes: in.notes, roster: in.roster, regions: in.regions, model: in.model}
+	in.readThreads()
+	return in, in.limit(cfg.Only)
+}
+
+// readThreads makes the parts that tell what threads do.
+func (in *Inspector) readThreads() {
+	target, about, library := in.cfg.Target, &in.cfg.About, sync.OnceValue(in.libraryOf) // when About is complete
+	flows := newFlows(target, in.roster, in.code, in.stacks, in.cfg.Functions, in.cfg.Budget)
+	data := &dataNames{
+		target: target, code: in.code, stacks: in.stacks, roster: in.roster, library: library,
+		locals: map[uint64]string{}, modules: modulesOf(target),
+	}
+	memory := &reclaimed{
+		about: about, target: target, roster: in.roster, code: in.code, stacks: in.stacks,
+		library: library, known: map[uint64]string{},
+	}
+	states := &states{in.roster, in.code, in.stacks, data, flows}
+	spins := &spins{
+		target: target, code: in.code, stacks: in.stacks, data: data, loops: map[*native]*spin.Loop{},
+	}
+	recorded := &recorded{target: target, rings: in.cfg.Rings, monotonic: in.cfg.Monotonic, about: about,
+		notes: in.notes, code: in.code, data: data, criticals: Criticals{Memory: target, Symbols: in.cfg.Symbolizer},
+		names: map[uint64]string{}}
+	waits := &waitFinder{
+		in.roster, states, data,
+		&nativeWaits{
+			target, in.notes, in.roster, in.code, in.stacks, flows, data, memory, spins, map[*native]nativeState{},
+			map[uint64][]onceCall{}, in.cfg.Clock,
+		},
+		memory, &lockHolders{in.roster, in.code, in.stacks, flows}, &recorded.locks,
+	}
+	in.threads = &threadLister{
+		about, in.notes, in.roster, in.code, in.stacks, in.regions, in.model, states,
+		&loops{in.code, in.stacks, flows}, waits, &mpiCalls{target, in.code, in.stacks, flows},
+		sync.OnceValue(in.unread),
+	}
+	reach := &reach{in.roster, in.stacks, flows}
+	in.tracer = &tracer{roster: in.roster, code: in.code, stacks: in.stacks, waits: waits.native, reach: reach,
+		states: states}
+	crash := &crash{target, about, in.roster, in.code, in.stacks, data}
+	in.facts = &factParts{
+		in.roster, states, waits, reach,
+		&forkFinder{in.regions, in.code, in.stacks, flows, in.model},
+		newConstructs(in.code, flows),
+		crash, &exceptions{crash: crash, regions: in.regions, flows: flows},
+		in.settings, &environment{target, in.cfg.Symbolizer}, &processors{target},
+		recorded,
+	}
+}
+
+// libraryOf is the C library of the target.
+func (in *Inspector) libraryOf() *libc.Library {
+	c := libc.Config{Target: in.cfg.Target, PID: uint64(in.cfg.About.PID)}
+	for _, n := range in.roster.natives {
+		c.Threads = append(c.Threads, libc.Thread{Pthread: n.pthread, LWP: uint64(n.lwp)})
+	}
+	return libc.New(c)
+}
+
+// Target is what the Inspector works on.
+func (in *Inspector) Target() callbacks.Target { return in.cfg.Target }
+
+// Describe says what the target is, and what is odd about it as a whole.
+func (in *Inspector) Describe(about picture.Target, warnings ...error) {
+	in.cfg.About = about
+	in.roster.findOverrun()
+	for _, err := range warnings {
+		in.notes.warn("%s", message(err))
+	}
+}
+
+// LeaveOut says that a part of a picture is not complete, if the budget is spent.
+func (in *Inspector) LeaveOut(what string) { in.notes.over(what) }
+
+// Threads returns all threads, the crashed one first.
+func (in *Inspector) Threads(native bool) []picture.Thread { return in.threads.list(native) }
+
+// Regions returns the tree of parallel regions, outer ones first.
+func (in *Inspector) Regions() []picture.Region { return in.regionList.list() }
+
+// Tasks yields every task that the runtimes keep: for each region, outer ones
+// first, its implicit tasks and then the explicit ones of its team.
+func (in *Inspector) Tasks() iter.Seq[picture.Task] { return in.tasks.all() }
+
+// ICVs returns every internal control variable at every place that has it: the
+// address space, each thread, each region, and the current task of each thread.
+func (in *Inspector) ICVs() []picture.ICV { return in.settings.icvs() }
+
+// ControlVars returns the control variables in force of all runtimes.
+func (in *Inspector) ControlVars() []picture.ControlVar { return in.settings.controlVars() }
+
+// Facts finds what verdicts on pic are drawn from; pic is the picture of this
+// Inspector, with its threads, regions and tasks.
+func (in *Inspector) Facts(pic *picture.Picture) *picture.Facts { return in.facts.gather(pic) }

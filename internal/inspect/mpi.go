@@ -1,0 +1,196 @@
+package inspect
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/mpi"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// mpiCalls reads the calls of MPI that threads wait in.
+type mpiCalls struct {
+	target callbacks.Target
+	code   *codeNames
+	stacks *stacks
+	flows  *flows
+}
+
+// find is the call of MPI that n waits in: the routine, the frame that the program called it
+// from, and the frame of the C routine, which may be one that a Fortran routine called; -1 if
+// that is not on the stack.
+func (m *mpiCalls) find(n *native) (routine string, outer, inner int, ok bool) {
+	st := m.stacks.stackOf(n)
+	inner = -1
+	opaque := false
+	for i, f := range st.frames {
+		switch {
+		case f.Module != nil && rtl.OpaqueModule(filepath.Base(f.Module.Path)):
+			opaque = true
+			if inner < 0 && i > 0 && mpi.IsC(m.code.callTarget(f.PC)) {
+				inner = i - 1
+			}
+		case st.kinds[i] == kindSystem:
+		case st.kinds[i] != kindUser || !opaque:
+			return "", 0, 0, false
+		default:
+			symbol := m.code.callTarget(f.PC)
+			name, blocks := rtl.BlockingMPI(symbol)
+			if inner < 0 && mpi.IsC(symbol) {
+				inner = i - 1
+			}
+			return name, i, inner, blocks
+		}
+	}
+	return "", 0, 0, false
+}
+
+// call is the call of MPI that n waits in, nil if it waits in none.
+func (m *mpiCalls) call(n *native) *picture.MPICall {
+	routine, outer, inner, ok := m.find(n)
+	if !ok {
+		return nil
+	}
+	st := m.stacks.stackOf(n)
+	c := &picture.MPICall{
+		Routine: routine, From: picture.Address(st.frames[outer].PC),
+		Evidence: "its stack is in MPI, in a call of " + routine,
+	}
+	if inner < 0 {
+		c.Lost = append(c.Lost, "arguments (those of Fortran's binding)")
+		return c
+	}
+	a := &mpiArgs{m, st, inner, c, mpi.Of(routine), false}
+	a.read()
+	if a.found {
+		c.Evidence += "; arguments by the code of the routine and of its caller"
+	}
+	return c
+}
+
+// mpiArgs reads the arguments of one call.
+type mpiArgs struct {
+	*mpiCalls
+	st    *stack
+	frame int // of the C routine
+	call  *picture.MPICall
+	sig   mpi.Signature
+	found bool
+}
+
+// value is an argument, as far as the frame of the routine or its caller tell; it is noted
+// as lost if none does.
+func (a *mpiArgs) value(arg mpi.Arg, what string) (uint64, bool) {
+	const inRegisters = 6
+	if arg == 0 {
+		return 0, false
+	}
+	v, ok := uint64(0), false
+	if n := int(arg) - 1; n >= inRegisters {
+		v, ok = a.onStack(n - inRegisters)
+	} else if v, ok = a.flows.enteredWith(a.st, a.frame, n); !ok {
+		if v, ok = a.code.argument(a.st.frames[a.frame+1].PC, n, a.st.frames[a.frame+1].Registers); !ok {
+			v, ok = a.flows.flowArgument(a.st, a.frame+1, n)
+		}
+	}
+	if !ok {
+		a.call.Lost = append(a.call.Lost, what)
+	}
+	a.found = a.found || ok
+	return v, ok
+}
+
+// onStack is argument n of those that the caller put on the stack.
+func (a *mpiArgs) onStack(n int) (uint64, bool) {
+	cfa := a.st.frames[a.frame].CFA
+	if cfa == 0 {
+		return 0, false
+	}
+	v, err := layout.ReadUint(a.target, callbacks.At(cfa+8*uint64(n)), 8)
+	return v, err == nil
+}
+
+// read reads all arguments that the routine has.
+func (a *mpiArgs) read() {
+	world, open := uint64(0), false
+	if a.code.sym != nil {
+		world, open = a.code.sym.Lookup(mpi.OpenMPIWorld, "")
+	}
+	if v, ok := a.value(a.sig.Comm, "communicator"); ok {
+		a.communicator(v, world, open)
+	}
+	if v, ok := a.value(a.sig.Count, "count"); ok {
+		n := int64(int32(v))
+		a.call.Count = &n
+	}
+	if v, ok := a.value(a.sig.Type, "type"); ok {
+		a.call.Type = a.named(v, open, "type", mpi.MpichType)
+	}
+	if v, ok := a.value(a.sig.Op, "operation"); ok {
+		a.call.Op = a.named(v, open, "operation", mpi.MpichOp)
+	}
+	if v, ok := a.value(a.sig.Peer, "peer"); ok {
+		a.peer(int(int32(v)), open)
+	}
+	if v, ok := a.value(a.sig.Tag, "tag"); ok {
+		tag := int(int32(v))
+		if a.call.AnyTag = a.sig.Receives && tag == mpi.AnyTag; !a.call.AnyTag {
+			a.call.Tag = &tag
+		}
+	}
+}
+
+// peer notes the other side of an exchange, or the root of a collective.
+func (a *mpiArgs) peer(rank int, open bool) {
+	any := mpi.MpichAnySource
+	if open {
+		any = mpi.OpenMPIAnySource
+	}
+	switch {
+	case a.sig.Receives && rank == any:
+		a.call.AnySource = true
+	case rank >= 0:
+		a.call.Peer = &rank
+	}
+}
+
+// named is the name of a data type or of a reduction: of the object that Open MPI exports for
+// it, or by the handle's number in MPICH's ABI.
+func (a *mpiArgs) named(v uint64, open bool, what string, mpich func(uint32) string) string {
+	name := ""
+	if !open {
+		name = mpich(uint32(v))
+	} else if s, ok := a.exportedData(v); ok {
+		rest, isOurs := strings.CutPrefix(strings.TrimPrefix(s, "ompi_mpi_op_"), "ompi_mpi_")
+		if isOurs || strings.HasPrefix(s, "ompi_mpi_op_") {
+			name = mpi.OpenMPIType("MPI_" + strings.ToUpper(rest))
+		}
+	}
+	if name == "" {
+		a.call.Lost = append(a.call.Lost, what)
+	}
+	return name
+}
+
+// exportedData is the name of the object at an address, as its module exports it.
+func (a *mpiArgs) exportedData(addr uint64) (string, bool) {
+	s, ok := a.code.sym.Data(addr)
+	return s.Name, ok && s.Offset == 0
+}
+
+// rank is the place of the process in an MPI job, by its environment; nil if that has none.
+func (e *environment) rank() *picture.Rank {
+	var wanted []picture.Variable
+	for _, name := range mpi.Variables() {
+		wanted = append(wanted, picture.Variable{Name: name})
+	}
+	values, _ := e.environ(wanted)
+	r, ok := mpi.RankOf(func(name string) string { return values[name] })
+	if !ok {
+		return nil
+	}
+	return &picture.Rank{Rank: r.Rank, Size: r.Size, Job: r.Job, Host: r.Host, Source: r.From}
+}

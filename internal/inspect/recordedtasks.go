@@ -1,0 +1,53 @@
+package inspect
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// keepTasks keeps which tasks each thread is in, if their ids are what the runtime has as words of
+// the tool: beside another tool these are its own.
+func (r *recorded) keepTasks(rec *trace.Recording) {
+	if !rec.OwnTasks() {
+		return
+	}
+	r.tasks = map[int][]trace.Task{}
+	for _, t := range rec.Threads {
+		if t.Life == trace.Alive && !t.Torn && t.Omitted == 0 {
+			r.tasks[int(t.LWP)] = t.Tasks
+		}
+	}
+}
+
+// stateIn is the state that was recorded of a thread in the task that the runtime has it in.
+// LLVM's runtime tells no end of the last part of an untied task while another thread is on its way
+// out of the part before: by the events alone the thread is in that task until the next of them.
+func (r *recorded) stateIn(n *native, last picture.StateName) picture.StateName {
+	if n == nil || n.rt == nil || len(r.tasks[n.lwp]) < 2 {
+		return last
+	}
+	h, err := n.rt.CurrentTask(n.h)
+	if err != nil {
+		return last
+	}
+	word, err := n.rt.ToolData(rtl.Subject{Scope: rtl.ScopeTask, Task: h})
+	if err != nil {
+		return last
+	}
+	tasks := r.tasks[n.lwp]
+	current := &tasks[len(tasks)-1]
+	if word == current.ID {
+		return last
+	}
+	for i := len(tasks) - 2; i >= 0; i-- {
+		if tasks[i].ID == word {
+			return rtl.State(tasks[i].State).Name()
+		}
+	}
+	// The recorder empties the word of an implicit task in a barrier, where it does not work.
+	if word == 0 && trace.Works(current.State) {
+		return picture.StateUndefined
+	}
+	return last
+}

@@ -1,0 +1,215 @@
+package inspect
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Picture reads the wanted parts of the target.
+func (in *Inspector) Picture(want Parts) *picture.Picture {
+	p := &picture.Picture{Schema: picture.Schema, Target: in.cfg.About}
+	p.Target.Threads = len(in.roster.natives)
+	p.Target.Rank = (&environment{in.cfg.Target, in.cfg.Symbolizer}).rank()
+	for _, rt := range in.roster.runtimes {
+		p.Runtimes = append(p.Runtimes, runtimeOf(rt))
+	}
+	for _, d := range in.cfg.Dormant {
+		r := identityOf(d.Identity)
+		r.ID, r.Layout = d.Identity.Family, "none: not initialized, the program has made no OpenMP call yet"
+		if why := in.inUse(d); why != "" {
+			r.Layout = "none: " + picture.UnreadText + why
+		}
+		p.Runtimes = append(p.Runtimes, r)
+	}
+	for _, u := range in.threads.unread() {
+		if u.all {
+			p.Runtimes = append(p.Runtimes, picture.NotRead(u.mod.Path, strings.TrimPrefix(u.why, picture.UnreadText)))
+		}
+	}
+	if in.code.values = nil; want.Values && in.cfg.Only.LWP != 0 {
+		in.code.values = &values{
+			in.cfg.Target, in.cfg.Symbolizer, maxValued, map[valuedFrame][][]symbolize.Value{},
+		}
+	}
+	if want.Threads || want.Stacks {
+		p.Threads = in.Threads(want.Native)
+		in.completeTarget(p)
+	}
+	if want.Regions {
+		p.Regions = in.Regions()
+	}
+	if want.Tasks {
+		p.Tasks = in.someTasks()
+	}
+	if want.ICVs {
+		p.ICVs, p.ControlVars = in.ICVs(), in.ControlVars()
+	}
+	if want.Stacks {
+		p.Stacks = mergeStacks(p.Threads)
+	}
+	if !want.Threads {
+		p.Threads = nil
+	}
+	p.Warnings = in.Warnings()
+	return p
+}
+
+// Diagnosed is the Picture of the wanted parts with its facts and the verdicts that run
+// draws from them. Parts that only these need are left out again.
+func (in *Inspector) Diagnosed(want Parts, run func(*picture.Picture) []picture.Verdict) *picture.Picture {
+	all := want
+	all.Threads, all.Regions, all.Tasks = true, true, true
+	pic := in.Picture(all)
+	pic.Facts = in.Facts(pic)
+	pic.Verdicts = run(pic)
+	if !want.Threads {
+		pic.Threads = nil
+	}
+	if !want.Regions {
+		pic.Regions = nil
+	}
+	if !want.Tasks {
+		pic.Tasks = nil
+	}
+	return pic
+}
+
+// Complete adds to a picture what became known after it was made: what looking at
+// the target cost, and the warnings since.
+func (in *Inspector) Complete(p *picture.Picture) {
+	p.Target.Pause = in.cfg.About.Pause
+	p.Warnings, p.Incomplete = in.Warnings(), slices.Clone(in.notes.unreached)
+}
+
+// someTasks are the first MaxTasks tasks.
+func (in *Inspector) someTasks() []picture.Task {
+	var out []picture.Task
+	for t := range in.Tasks() {
+		if len(out) == MaxTasks {
+			in.notes.warn("more than %d tasks, the rest is left out here: `ompd-inspect tasks` lists all", MaxTasks)
+			return out
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// completeTarget adds where the crashed thread was.
+func (in *Inspector) completeTarget(p *picture.Picture) {
+	for i := range p.Threads {
+		t := &p.Threads[i]
+		if !t.Crashed {
+			continue
+		}
+		p.Target.Frames = t.UserStack
+		if slices.ContainsFunc(p.Runtimes, func(r picture.Runtime) bool {
+			return len(r.Damage) > 0 &&
+				r.ID == t.Runtime
+		}) {
+			return // what it says of the thread is not to be believed
+		}
+		p.Target.Place = &picture.Place{Role: t.Role, ThreadNum: t.ThreadNum, TeamSize: t.TeamSize, Level: t.Level,
+			Region: t.Region, Task: t.Task}
+		if t.State != nil {
+			p.Target.Place.State = t.State.Name
+		}
+		return
+	}
+}
+
+// Warnings are what could not be read, and why; each once.
+func (in *Inspector) Warnings() []string {
+	out := append(in.notes.limits(), in.notes.list...)
+	if why := in.roster.zeroed(); why != "" {
+		out = append(out, why)
+	}
+	for _, rt := range in.roster.runtimes {
+		for _, w := range rt.Identity().Warnings {
+			out = append(out, rt.id+": "+w)
+		}
+	}
+	for _, d := range in.cfg.Dormant {
+		if why := in.inUse(d); why != "" {
+			out = append(out, d.Identity.Name+" in "+d.Identity.Module.Path+": "+picture.UnreadText+why)
+		}
+	}
+	if in.cfg.Symbolizer != nil {
+		out = append(out, in.cfg.Symbolizer.Warnings()...)
+	}
+	return out
+}
+
+// runtimeOf describes a runtime and where its layout came from.
+func runtimeOf(rt *runtimeView) picture.Runtime {
+	r := identityOf(rt.Identity())
+	r.ID, r.Layout = rt.id, layoutLine(rt.Layout())
+	r.Damage = rt.damage()
+	return r
+}
+
+func identityOf(id rtl.Identity) picture.Runtime {
+	r := picture.Runtime{Name: id.Name, Version: id.Version, VersionBy: id.VersionBy, OMPVersion: id.OMPVersion,
+		Tracking: id.Tracking}
+	if id.Module != nil {
+		r.Path, r.BuildID = id.Module.Path, hex.EncodeToString(id.Module.BuildID)
+	}
+	return r
+}
+
+// layoutLine says in one line which sources gave how many names.
+func layoutLine(rep layout.Report) string {
+	if rep.Instead != "" {
+		return rep.Instead
+	}
+	count := map[string]int{}
+	var order []string
+	agreed, refused := 0, 0
+	for _, e := range rep.Entries {
+		switch {
+		case e.Source != "":
+			if count[e.Source] == 0 {
+				order = append(order, e.Source)
+			}
+			count[e.Source]++
+			if len(e.Agreed) > 0 {
+				agreed++
+			}
+		case len(e.Claims) > 1:
+			refused++
+		}
+	}
+	var parts []string
+	for _, s := range order {
+		parts = append(parts, fmt.Sprintf("%d from %s", count[s], s))
+	}
+	line := strings.Join(parts, ", ")
+	if line == "" {
+		return "none"
+	}
+	if agreed > 0 {
+		line += fmt.Sprintf("; %d agreed by a second source", agreed)
+	}
+	if refused > 0 {
+		line += fmt.Sprintf("; %d refused, sources differ", refused)
+	}
+	return line
+}
+
+// howGuessed says by what a frame was guessed; "" for a frame that unwind tables
+// gave.
+func howGuessed(h unwind.How) string {
+	if h.Guessed() {
+		return h.String()
+	}
+	return ""
+}
+
+var _ rtl.Runtime = runtimeView{}

@@ -1,0 +1,312 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// spins finds threads that run and do nothing but look at memory until another thread changes
+// it: their code is followed, with the memory as it is.
+type spins struct {
+	target callbacks.Target
+	code   *codeNames
+	stacks *stacks
+	data   *dataNames
+	reader *symbolic.Reader       // nil until it is needed
+	known  map[uint64]string      // names of functions, by where they begin
+	loops  map[*native]*spin.Loop // those that were found
+}
+
+// Memory of a thread's own, beside its stack: glibc's block of the thread, to both sides of
+// the thread pointer.
+const (
+	ownBelow = 1 << 12 // thread-local variables
+	ownAbove = 1 << 12
+	belowSP  = 1 << 10 // what functions that are called use
+)
+
+// on is the wait of n for a word of memory to change, if it spins on one.
+func (s *spins) on(n *native) (wait, bool) {
+	st := s.stacks.stackOf(n)
+	regs, tries, ok := s.start(n, st)
+	if !ok || !s.ready() {
+		return wait{}, false
+	}
+	cfg := s.config(&regs, st)
+	cfg.Waits = tries
+	slept := false
+	cfg.Passes = func(name string) bool {
+		slept = slept || rtl.Sleeps(name)
+		return rtl.LetsTimePass(name)
+	}
+	loop := spin.Find(cfg, &regs)
+	s.loops[n] = loop
+	switch {
+	case loop == nil, slices.ContainsFunc(loop.Words, s.ofKernel),
+		slices.ContainsFunc(loop.Written, func(w spin.Word) bool { return s.shared(w.Address) }):
+		return wait{}, false
+	case len(loop.Words) == 0 && len(loop.Written) > 0: // it does something without end
+		return wait{}, false
+	case len(loop.Words) == 0 && slept: // it has nothing to do until the process ends
+		return wait{}, false
+	case len(loop.Words) == 0:
+		return s.endless(loop.PC)
+	}
+	words := slices.DeleteFunc(loop.Words, func(w spin.Word) bool {
+		return s.constant(w.Address) || s.shadows(w, loop.Words)
+	})
+	i := slices.IndexFunc(words, func(w spin.Word) bool {
+		return s.code.kindOf(s.frame(w.Read)) == kindUser
+	})
+	if i < 0 {
+		return wait{}, false
+	}
+	first, name := words[i], ""
+	for _, word := range words {
+		if call, ok := s.tried(word); ok { // beside it are words of the runtime's own
+			words, first, name = []spin.Word{word}, word, call
+			break
+		}
+	}
+	w := s.wait(words, first, loop.Written)
+	w.Call = name
+	return w, true
+}
+
+// inRuntime returns the loop of the runtime's code in which n waits for memory to change, nil if it may do more
+// than that.
+func (s *spins) inRuntime(n *native) *spin.Loop {
+	st := s.stacks.stackOf(n)
+	if st.topSegment() == 0 || !s.ready() {
+		return nil
+	}
+	regs := st.frames[0].Registers
+	name, system := s.code.systemFunction(st.frames[0])
+	switch {
+	case system && rtl.LetsTimePass(name) && len(st.frames) > 1: // it yields the processor
+		pointer := regs.ThreadPointer
+		regs = st.frames[1].Registers
+		regs.ThreadPointer, regs.Flags = pointer, 0
+		regs.Set(0, 0) // what the call returns
+	case regs.Syscall >= 0:
+		return nil
+	}
+	cfg := s.config(&regs, st)
+	cfg.Waits = true
+	loop := spin.Find(cfg, &regs)
+	if loop == nil || len(loop.Words) == 0 || len(loop.Written) > 0 || slices.ContainsFunc(loop.Words, s.ofKernel) {
+		return nil
+	}
+	return loop
+}
+
+// ofKernel reports whether the kernel writes a word: the time of day.
+func (s *spins) ofKernel(w spin.Word) bool {
+	m := libc.MappingAt(mappingsOf(s.target), w.Address)
+	return m != nil && strings.HasPrefix(m.File, "[vvar")
+}
+
+// tried is the function that tries to acquire a lock, where a word is that of the lock.
+func (s *spins) tried(w spin.Word) (string, bool) {
+	in, ok := s.reader.Fetch(w.Read)
+	if !w.Given || !ok {
+		return "", false
+	}
+	name := s.code.callTarget(w.Read + uint64(in.Length))
+	c, listed := rtl.LockCallOf(name)
+	return name, listed && c.Try && c.Arg == 0
+}
+
+// endless is the wait for nothing, in a loop that has no way out.
+func (s *spins) endless(loop uint64) (wait, bool) {
+	at := s.frame(loop)
+	if s.code.kindOf(at) != kindUser {
+		return wait{}, false
+	}
+	w := wait{Wait: picture.Wait{Kind: picture.WaitNothing, Awaited: s.loopAt(at)}}
+	w.Evidence = "it is in a loop that changes nothing, that no variable ends, and comes back to where it was"
+	return w, true
+}
+
+// config is how the code of a thread is followed.
+func (s *spins) config(regs *callbacks.Registers, st *stack) *spin.Config {
+	low, high := regs.SP()-belowSP, st.frames[len(st.frames)-1].CFA
+	tp := regs.ThreadPointer
+	return &spin.Config{
+		Reader: s.reader, Mem: s.target, Name: s.name, Passes: rtl.LetsTimePass, Pure: rtl.ChangesNothing,
+		Reads: rtl.ReadsFor, Constant: s.constant,
+		Own: func(addr uint64) bool {
+			return addr >= low && addr < high || tp != 0 && addr >= tp-ownBelow && addr < tp+ownAbove
+		},
+	}
+}
+
+// looksAgain reports whether n, which runs in the runtime's code, is about to read the word of a
+// lock: it has not acquired it.
+func (s *spins) looksAgain(n *native, word uint64) bool {
+	st := s.stacks.stackOf(n)
+	if len(st.frames) == 0 || !s.ready() {
+		return false
+	}
+	regs := st.frames[0].Registers
+	return regs.Syscall < 0 && spin.ReadsAgain(s.config(&regs, st), &regs, word)
+}
+
+// start is where the code of n is followed from: where it is, or where it comes back to from a
+// call that lets time pass. Only code of the program is followed, and that of a call which tries to
+// acquire a lock.
+func (s *spins) start(n *native, st *stack) (regs callbacks.Registers, tries, ok bool) {
+	top := slices.Index(st.kinds, kindUser)
+	if top < 0 || st.tailCalled > 0 {
+		return regs, false, false
+	}
+	if regs = st.frames[top].Registers; regs.ThreadPointer == 0 {
+		regs.ThreadPointer = st.frames[0].Registers.ThreadPointer
+	}
+	if top == 0 {
+		return regs, false, regs.Syscall < 0
+	}
+	regs.Flags = 0
+	name, _ := s.stacks.calledFunction(st, top)
+	if c, ok := rtl.LockCallOf(name); ok && c.Try { // what it does is followed
+		inner := st.frames[0].Registers
+		return inner, true, inner.Syscall < 0
+	}
+	switch {
+	case rtl.LetsTimePass(name):
+		regs.Set(0, 0) // what it returns
+	case rtl.ReadsFor(name) != 0:
+		v, ok := s.readFor(st.frames[top], rtl.ReadsFor(name))
+		if !ok {
+			return regs, false, false
+		}
+		regs.Set(0, v)
+	case !rtl.ChangesNothing(name):
+		return regs, false, false
+	}
+	return regs, false, true
+}
+
+// readFor is what the function reads, and returns, that a frame has called with its address.
+func (s *spins) readFor(f unwind.Frame, size uint8) (uint64, bool) {
+	at, ok := s.code.argument(f.PC, 0, f.Registers)
+	if !ok {
+		return 0, false
+	}
+	v, err := layout.ReadUint(s.target, callbacks.At(at), uint64(size))
+	return v, err == nil
+}
+
+// ready makes the reader of code.
+func (s *spins) ready() bool {
+	if s.code.sym == nil {
+		return false
+	}
+	if s.reader == nil {
+		r, err := symbolic.NewReader(s.target.Arch(), s.target, programCode{s.code}.Resolve)
+		if err != nil {
+			return false
+		}
+		s.reader, s.known = r, map[uint64]string{}
+	}
+	return true
+}
+
+// name is that of the function that begins at an address.
+func (s *spins) name(entry uint64) string {
+	name, ok := s.known[entry]
+	if !ok {
+		if name = entryName(s.code.sym, entry); name == "" {
+			name = s.reader.Stub(symbolic.Target{Entry: entry})
+		}
+		s.known[entry] = name
+	}
+	return name
+}
+
+// The shadow of memory that the address sanitizer keeps, on x86-64: a byte for each eight.
+const (
+	shadowAt    = 0x7fff8000
+	shadowScale = 3
+)
+
+// shadows reports whether a word is the address sanitizer's shadow of another one, of which it says whether the
+// program may read it.
+func (s *spins) shadows(w spin.Word, words []spin.Word) bool {
+	return s.target.Arch() == callbacks.ArchX86_64 && slices.ContainsFunc(words, func(o spin.Word) bool {
+		return w.Address == o.Address>>shadowScale+shadowAt
+	})
+}
+
+// constant reports whether no thread may write an address.
+func (s *spins) constant(addr uint64) bool {
+	m := libc.MappingAt(mappingsOf(s.target), addr)
+	return m != nil && m.Perm&callbacks.PermWrite == 0
+}
+
+// shared reports whether another process may write an address: it is in memory that has a file
+// and is not a module's data.
+func (s *spins) shared(addr uint64) bool {
+	for _, m := range mappingsOf(s.target) {
+		if addr >= m.Low.Offset && addr < m.High.Offset {
+			return m.File != "" && !strings.HasPrefix(m.File, "[") && s.code.moduleOf(addr) == nil
+		}
+	}
+	return true
+}
+
+// frame is the code at pc as a frame.
+func (s *spins) frame(pc uint64) unwind.Frame {
+	return unwind.Frame{PC: pc, Exact: true, Module: s.code.moduleOf(pc)}
+}
+
+// loopAt is the place of a loop in the program, by one of its instructions; nil if it is not known.
+func (s *spins) loopAt(f unwind.Frame) *picture.Awaited {
+	at := s.code.frames(f, kindUser)
+	if len(at) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(at, func(f picture.Frame) bool { return !strings.HasPrefix(f.File, "/usr/") })
+	return &picture.Awaited{Tasks: []picture.ID{}, Loop: &at[max(i, 0)]}
+}
+
+// wait is that for one of some words, the first of which is shown.
+func (s *spins) wait(words []spin.Word, first spin.Word, written []spin.Word) wait {
+	w := wait{address: first.Address, variable: first.Address, words: words, written: written}
+	w.Kind, w.Name = picture.WaitFlag, s.names(words, true)
+	w.Awaited = s.loopAt(s.frame(first.Read))
+	changes := "changes nothing"
+	if len(written) > 0 {
+		changes = "changes nothing but " + s.names(written, false)
+	}
+	w.Evidence = fmt.Sprintf("it is in a loop that reads %s and %s, and comes back to where it was",
+		cmp.Or(w.Name, "the word at "+picture.Hex(w.address).String()), changes)
+	return w
+}
+
+// names are those of the first of some words. What has none has its address, but for one that is alone.
+func (s *spins) names(words []spin.Word, alone bool) string {
+	var names []string
+	for _, w := range words[:min(len(words), maxFlags)] {
+		name := s.data.placeName(w.Address)
+		if name == "" && (len(words) > 1 || !alone) {
+			name = "the word at " + picture.Hex(w.Address).String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " and ")
+}
+
+// maxFlags is how many words are named that a loop reads.
+const maxFlags = 3

@@ -1,0 +1,206 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/flow"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/cxxabi"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+type (
+	frame    = unwind.Frame
+	callSite = flow.CallSite
+)
+
+// throwers are the functions that throw; the values are set for those that throw what
+// was caught before.
+var throwers = map[string]bool{
+	"__cxa_throw": false, "_Unwind_RaiseException": false, "__cxa_rethrow": true,
+	"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE": true,
+	"_ZSt17rethrow_exceptionSt13exception_ptr":                    true,
+}
+
+// passing is what compilers call behind the destructors of a function that an exception
+// leaves.
+const passing = "_Unwind_Resume"
+
+// thrown says where the exception was thrown: by the stack, if the thrower is still on
+// it, by what is left of its frame, or by the code of the function that the exception
+// may not leave.
+func (x *exceptions) thrown(n *native, st *stack, e cxxabi.Exception, left int, out *picture.Thrown) {
+	if i, by := x.thrower(st, left); i >= 0 {
+		out.Frame, out.Source, out.Rethrown = x.programFrame(st.frames[i], st.kinds[i]), by+" is on the stack",
+			throwers[by]
+	}
+	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
+		out.Unwound = x.programFrame(st.frames[i], st.kinds[i])
+	}
+	if out.Frame != nil {
+		return
+	}
+	if f, ok := x.remains(n, st, e, left); ok {
+		out.Frame, out.Source = f, "what is left on the stack of the function that called __cxa_throw"
+		return
+	}
+	if left < 0 {
+		return
+	}
+	from := st.frames[left]
+	if i := slices.IndexFunc(st.frames, func(f frame) bool { return x.code.callTarget(f.PC) == passing }); i >= 0 {
+		from = st.frames[i]
+	}
+	switch found := x.places(from.LookupPC(), e); len(found) {
+	case 0:
+	case 1:
+		out.Frame, out.Source = &found[0],
+			"no other call of the program throws that type, of those that the code there "+
+				"leads to"
+	default:
+		out.Candidates = found
+	}
+}
+
+// thrower is the number of the program's frame that threw, or called a function of a
+// language's library that did, and what threw; -1 if it is gone. Further out than left,
+// nothing is looked for.
+func (x *exceptions) thrower(st *stack, left int) (i int, by string) {
+	i = -1
+	for j, f := range st.frames {
+		name := x.code.callTarget(f.PC)
+		if _, throws := throwers[name]; throws && (i < 0 || x.ofLanguage(st.frames[i])) {
+			i, by = j, name
+		}
+		if j == left {
+			break
+		}
+	}
+	for i >= 0 && i < len(st.frames)-1 && x.ofLanguage(st.frames[i]) {
+		i++
+	}
+	return x.outOfHeaders(st, i, left), by
+}
+
+// outOfHeaders is the first frame from number i on, no further out than left, that has code of the program which
+// is in no header of the C++ library; i if there is none.
+func (x *exceptions) outOfHeaders(st *stack, i, left int) int {
+	for j := max(i, 0); j < len(st.frames) && st.kinds[j] == kindUser; j++ {
+		fs := x.code.frames(st.frames[j], kindUser)
+		switch {
+		case slices.ContainsFunc(fs, ofPeople):
+			return j
+		case !slices.ContainsFunc(fs, ofHeader) || j == left:
+			return i
+		}
+	}
+	return i
+}
+
+// ofLanguage reports whether a frame is of a library that comes with a compiler, which
+// may be linked into the program.
+func (x *exceptions) ofLanguage(f frame) bool {
+	if f.Module != nil && libc.IsLanguage(f.Module.Path) {
+		return true
+	}
+	fs := x.code.lookupNative(f.LookupPC(), kindUser)
+	return len(fs) > 0 && fs[0].File == "" && strings.HasPrefix(fs[len(fs)-1].Linkage, "_ZSt")
+}
+
+// programFrame is the frame of people's code that is shown for f.
+func (x *exceptions) programFrame(f frame, kind frameKind) *picture.Frame {
+	return peoplesCode(x.code.placed(f, kind))
+}
+
+// peoplesCode is, of a frame and what is inlined in it, the first that is no header of the
+// C++ library.
+func peoplesCode(fs []picture.Frame) *picture.Frame {
+	return &fs[ownOf(fs)]
+}
+
+// ofPeople reports whether a frame has a line, which is in no header of the C++ library.
+func ofPeople(f picture.Frame) bool { return f.Line != 0 && !ofHeader(f) }
+
+// remains finds the call that threw in the memory of frames that are gone.
+func (x *exceptions) remains(n *native, st *stack, e cxxabi.Exception, left int) (*picture.Frame, bool) {
+	regs := x.roster.registers(n)
+	if regs == nil || e.Foreign {
+		return nil, false
+	}
+	end := regs.SP() + maxThrowStack
+	if left >= 0 {
+		end = min(end, st.frames[left].Registers.SP())
+	}
+	low := regs.SP() - min(regs.SP(), deadStack)
+	if end <= low {
+		return nil, false
+	}
+	words := x.readable(low, end-low)
+	var found []uint64
+	for i := 0; i+8 <= len(words); i += 8 {
+		pc := callbacks.Word(words[i : i+8])
+		if x.ofProgram(pc) && !slices.Contains(found, pc) && x.code.callTarget(pc) == "__cxa_throw" &&
+			x.throwsType(pc, e) {
+			found = append(found, pc)
+		}
+	}
+	if len(found) != 1 {
+		return nil, false
+	}
+	f := frame{PC: found[0], Module: x.code.moduleOf(found[0])}
+	return x.programFrame(f, kindUser), true
+}
+
+// throwsType reports whether the call that returns to pc throws an exception of e's type,
+// as far as its code tells.
+func (x *exceptions) throwsType(pc uint64, e cxxabi.Exception) bool {
+	const typeArgument = 1
+	t, known := x.code.argument(pc, typeArgument, callbacks.Registers{})
+	return !known || t == e.Type
+}
+
+// ofHeader reports whether code is a template of the C++ library.
+func ofHeader(f picture.Frame) bool {
+	return strings.Contains(f.File, "/include/") && strings.Contains(f.File, "/c++/") ||
+		strings.HasPrefix(f.Function, "std::")
+}
+
+// parts are addresses in the function around pc: in the part that the compiler laid elsewhere,
+// since it is seldom executed, and in the other.
+func (x *exceptions) parts(pc uint64) []uint64 {
+	out := []uint64{pc}
+	if x.code.sym == nil {
+		return out
+	}
+	f, err := x.code.sym.Function(pc)
+	if whole, _, cold := strings.Cut(f.Linkage, ".cold"); err == nil && cold {
+		if entry, ok := x.code.sym.Lookup(whole, ""); ok {
+			out = append(out, entry)
+		}
+	}
+	return out
+}
+
+// ofProgram reports whether the code at pc is neither a library's that comes with the system
+// or a compiler, nor a runtime's.
+func (x *exceptions) ofProgram(pc uint64) bool {
+	m := x.code.moduleOf(pc)
+	return m != nil && !libc.IsSystem(m.Path) && !libc.IsLanguage(m.Path) && !x.code.owned(pc)
+}
+
+// throwsSuch reports whether a call throws an exception of e's type: by itself, or by a
+// function of the C++ library that is named for it.
+func (x *exceptions) throwsSuch(s callSite, e cxxabi.Exception) bool {
+	if s.Name == "__cxa_throw" {
+		return x.throwsType(s.Return, e)
+	}
+	mangled, err := cxxabi.TypeName(x.target, e.Type)
+	if err != nil || !strings.HasPrefix(s.Name, "_ZSt") {
+		return false
+	}
+	name := strings.TrimLeft(strings.TrimPrefix(mangled, "St"), "0123456789")
+	return strings.HasPrefix(mangled, "St") && strings.Contains(s.Name, "__throw_"+name)
+}

@@ -1,0 +1,81 @@
+package inspect
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/symbolize"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// maxValued bounds the native frames of which variables are read: to find the variables of
+// a function, the debug information of its file is read up to it.
+const maxValued = 256
+
+// values reads the variables and registers of frames.
+type values struct {
+	target callbacks.Target
+	sym    *symbolize.Symbolizer
+	left   int // frames that may still be read
+	known  map[valuedFrame][][]symbolize.Value
+}
+
+// valuedFrame tells one frame from another.
+type valuedFrame struct{ pc, cfa uint64 }
+
+// add gives frames, which are one native frame with what is inlined in it, innermost first,
+// their values.
+func (v *values) add(f unwind.Frame, kind frameKind, frames []picture.Frame) {
+	if v == nil {
+		return
+	}
+	registers := v.registers(&f.Registers)
+	var functions [][]symbolize.Value
+	if kind == kindUser {
+		functions = v.variables(f)
+	}
+	for i := range frames {
+		out := &picture.Values{Registers: registers}
+		if at := len(frames) - 1 - i; at < len(functions) {
+			out.Variables = pictured(functions[at])
+		}
+		frames[i].SetValues(out)
+	}
+}
+
+// variables are the variables of a native frame, function by function, outer ones first.
+func (v *values) variables(f unwind.Frame) [][]symbolize.Value {
+	key := valuedFrame{f.PC, f.CFA}
+	out, ok := v.known[key]
+	if ok || v.sym == nil || v.left == 0 {
+		return out
+	}
+	v.left--
+	at := symbolize.Activation{PC: f.LookupPC(), CFA: f.CFA, Register: f.Registers.Get}
+	out = v.sym.Values(at, func(addr uint64, p []byte) error { return v.target.ReadMemory(callbacks.At(addr), p) })
+	v.known[key] = out
+	return out
+}
+
+// registers are those that are known.
+func (v *values) registers(r *callbacks.Registers) []picture.Register {
+	var out []picture.Register
+	for n, name := range arch.RegisterNames(v.target.Arch()) {
+		if value, ok := r.Get(n); ok {
+			out = append(out, picture.Register{Name: name, Value: picture.Hex(value)})
+		}
+	}
+	return out
+}
+
+// pictured are values as a picture has them.
+func pictured(list []symbolize.Value) []picture.Value {
+	var out []picture.Value
+	for _, v := range list {
+		out = append(out, picture.Value{
+			Name: v.Name, Type: v.Type, Text: v.Text, Address: picture.Address(v.Address), Argument: v.Argument,
+			Missing: v.Missing, Parts: pictured(v.Parts), Cut: v.Cut,
+		})
+	}
+	return out
+}

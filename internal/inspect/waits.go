@@ -1,0 +1,286 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/spin"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/stack/unwind"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// wait is what one thread waits for, and what it takes to find out more: a picture has
+// Wait, with the addresses.
+type wait struct {
+	picture.Wait
+	address  uint64 // of the program's variable if that is known, else the runtime's; 0 if unknown
+	variable uint64 // of the program; 0 if unknown
+
+	timed       bool // it is in a call of the C library that returns by itself
+	interpreter bool // who has it is kept beside it, by an interpreter: no code of the program acquires it
+
+	n         *native
+	runtimeID uint64      // the wait id of the runtime; 0 if it gives none
+	words     []spin.Word // that end the loop of the program which it is in
+	written   []spin.Word // that this loop writes
+	reduction bool        // a critical section that combines parts of a reduction
+}
+
+// waitFinder finds what threads wait for, and who has it.
+type waitFinder struct {
+	roster   *roster
+	states   *states
+	data     *dataNames
+	native   *nativeWaits
+	memory   *reclaimed
+	holders  *lockHolders
+	recorded *recordedLocks
+}
+
+// all returns what the threads of the target wait for; threads that wait for
+// nothing that is known are left out.
+func (wf *waitFinder) all() []wait {
+	var out []wait
+	for _, n := range wf.roster.sorted() {
+		w, ok := wf.runtimeWait(n)
+		if !ok {
+			w, ok = wf.native.nativeWait(n)
+		}
+		if ok {
+			w.Thread, w.n = n.lwp, n
+			out = append(out, w)
+		}
+	}
+	shareVariables(out)
+	return out
+}
+
+// shareVariables gives waits of which the program's variable is not known that of another
+// thread, where the runtime says that they are for one lock: it has one of its own for each
+// variable.
+func shareVariables(waits []wait) {
+	known := map[uint64]*wait{}
+	for i := range waits {
+		if w := &waits[i]; w.runtimeID != 0 && w.variable != 0 {
+			known[w.runtimeID] = w
+		}
+	}
+	for i := range waits {
+		w := &waits[i]
+		if same := known[w.runtimeID]; w.variable == 0 && same != nil && same.Kind == w.Kind {
+			w.variable, w.address, w.Name = same.variable, same.address, same.Name
+		}
+	}
+}
+
+// waitKinds are the kinds of waits by state.
+var waitKinds = map[rtl.State]picture.WaitKind{
+	rtl.StateWaitLock: picture.WaitLock, rtl.StateWaitCritical: picture.WaitCritical,
+	rtl.StateWaitAtomic:   picture.WaitAtomic,
+	rtl.StateWaitTaskwait: picture.WaitTaskwait, rtl.StateWaitTaskgroup: picture.WaitTaskgroup,
+	rtl.StateWaitOrdered: picture.WaitOrdered,
+}
+
+// kindOfWait is what a thread in a state waits for: at a barrier only if its state says so.
+func kindOfWait(ts rtl.ThreadState) picture.WaitKind {
+	if kind := cmp.Or(waitKinds[ts.State], ts.WaitKind); kind != "" {
+		return kind
+	}
+	if ts.State == rtl.StateWaitMutex {
+		return picture.WaitLock // unknown which
+	}
+	return picture.WaitBarrier
+}
+
+// runtimeWait is what n waits for in an OpenMP runtime.
+func (wf *waitFinder) runtimeWait(n *native) (wait, bool) {
+	if n.rt == nil || n.lwp == 0 || len(n.chain) == 0 {
+		return wait{}, false
+	}
+	ts, err := wf.states.stateOf(n)
+	if err != nil || !ts.State.Waiting() {
+		return wait{}, false
+	}
+	w := wait{
+		Wait:     picture.Wait{Kind: kindOfWait(ts)},
+		address:  cmp.Or(ts.WaitVariable, ts.WaitID),
+		variable: ts.WaitVariable, runtimeID: ts.WaitID, reduction: ts.WaitKind == picture.WaitReduction,
+	}
+	if ev := wf.states.evidence(n); ev != nil && ev.Entry != nil {
+		w.Call = ev.Entry.Function
+	}
+	w.EndOfRegion = w.Kind == picture.WaitBarrier && ts.State == rtl.StateWaitBarrierImplicitParallel
+	w.Region = regionID(n.chain[0])
+	if h, err := n.rt.CurrentTask(n.h); err == nil {
+		w.Task = taskID(h)
+	}
+	if w.Kind != picture.WaitBarrier && w.Kind != picture.WaitTaskwait {
+		w.Name = wf.data.waitName(w)
+	}
+	return w, true
+}
+
+// lock tells who has the lock that w waits for. It fails if nothing is known of
+// the lock.
+func (wf *waitFinder) lock(w wait) (picture.Lock, error) {
+	l, err := wf.lockOf(w)
+	switch {
+	case w.Kind != picture.WaitLock && w.Kind != picture.WaitNestLock && w.Kind != picture.WaitMutex &&
+		w.Kind != picture.WaitReadWrite:
+	case l.Destroyed:
+		l.InvalidReason = l.Evidence
+	default:
+		why := wf.memory.FreedReason(cmp.Or(w.variable, w.address))
+		if l.Overwritten = l.Overwritten && why == ""; l.Overwritten {
+			why = l.Evidence
+		}
+		if why != "" {
+			l.InvalidReason, err = why, nil
+			if l.Owner == 0 && l.Holders == nil {
+				l.Holders = wf.holders.find(w, l)
+			}
+		}
+	}
+	return l, err
+}
+
+// lockOf is what the runtime or the C library keeps of the lock that w waits for.
+func (wf *waitFinder) lockOf(w wait) (picture.Lock, error) {
+	switch w.Kind {
+	case picture.WaitMutex:
+		return wf.native.mutex(w), nil
+	case picture.WaitReadWrite:
+		return wf.readWriteLock(w)
+	case picture.WaitStatic:
+		return wf.initialization(w), nil
+	case picture.WaitOnce:
+		return wf.once(w), nil
+	}
+	r, ok := waitReader(w.n)
+	if !ok {
+		return wf.foreignLock(w)
+	}
+	info, err := r.WaitedLock(w.n.h, wf.states.evidence(w.n))
+	if err != nil {
+		return picture.Lock{}, err
+	}
+	l := picture.Lock{
+		Implementation: info.Kind, Nested: info.Nested, Held: info.Held, Evidence: info.Evidence,
+		Destroyed: info.Destroyed, Overwritten: info.Overwritten,
+	}
+	if info.Counted {
+		l.Waiting = &info.Waiting
+	}
+	for _, h := range info.Waiters {
+		if n := wf.roster.byHandle[h]; n != nil {
+			l.Waiters = append(l.Waiters, n.lwp)
+		}
+	}
+	owner := wf.roster.byHandle[info.Owner]
+	switch {
+	case owner != nil && owner.lwp != 0:
+		l.Owner = owner.lwp
+	case info.OwnerNumber >= 0:
+		l.OwnerEnded = true
+	case info.Held:
+		l.Holders = wf.lockHolders(w, l)
+	}
+	return l, nil
+}
+
+// lockHolders are the threads that have the lock that w waits for: as was recorded, or as their
+// code shows.
+func (wf *waitFinder) lockHolders(w wait, l picture.Lock) []picture.Holder {
+	if h, ok := wf.recorded.holder(w, wf.roster.onFutex(w.n) && !w.timed); ok {
+		return []picture.Holder{h}
+	}
+	return wf.recorded.without(w, wf.holders.find(w, l))
+}
+
+// iteration is the iteration of a loop with dependences that w waits for, if nobody has
+// posted it.
+func (wf *waitFinder) iteration(w wait) (rtl.Iteration, bool) {
+	r, ok := waitReader(w.n)
+	if w.Kind != picture.WaitOrdered || !ok {
+		return rtl.Iteration{}, false
+	}
+	it, err := r.WaitedIteration(w.n.h, wf.states.evidence(w.n))
+	return it, err == nil
+}
+
+// errNoWaits says that a runtime's reader does not tell more of waits.
+var errNoWaits = errors.New("who holds what threads wait for is not read from this runtime")
+
+// interrupted is where the program was interrupted by the signal in whose handler n is; nil if it is
+// in none.
+func (wf *waitFinder) interrupted(n *native) *picture.Frame {
+	st := wf.states.stacks.stackOf(n)
+	at := slices.IndexFunc(st.frames, func(f unwind.Frame) bool { return f.Signal })
+	if at < 0 || !slices.Contains(st.kinds[:at], kindUser) {
+		return nil
+	}
+	for i := at + 1; i < len(st.frames); i++ {
+		if st.kinds[i] == kindUser {
+			return wf.states.code.innermost(st.frames[i], kindUser)
+		}
+	}
+	return nil
+}
+
+// waitReader is the power of the runtime of n to tell more of waits.
+func waitReader(n *native) (rtl.WaitReader, bool) {
+	if n == nil || n.rt == nil {
+		return nil, false
+	}
+	r, ok := n.rt.Runtime.(rtl.WaitReader)
+	return r, ok
+}
+
+// barrier tells whom a thread waits for at a barrier. It fails if nothing is
+// known of it.
+func (wf *waitFinder) barrier(w wait) (picture.Barrier, error) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return picture.Barrier{}, errNoWaits
+	}
+	info, err := r.WaitedBarrier(w.n.h, wf.states.evidenceOf)
+	if err != nil {
+		return picture.Barrier{}, err
+	}
+	return picture.Barrier{
+		TeamSize: info.TeamSize, WaitsForTasks: info.Tasks, Evidence: info.Evidence,
+		Arrived: wf.roster.lwps(info.Arrived), Missing: wf.roster.lwps(info.Missing),
+	}, nil
+}
+
+// dependences lists the unfinished tasks that w waits for in a taskwait with
+// dependences, or at a task that its thread must execute at once; it is not such a
+// wait if depends is false.
+func (wf *waitFinder) dependences(w wait) (tasks []picture.ID, depends bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, err := r.WaitedDependences(w.n.h, wf.states.evidence(w.n))
+	for _, h := range hs {
+		tasks = append(tasks, taskID(h))
+	}
+	return tasks, !errors.Is(err, callbacks.Unavailable)
+}
+
+// groupTasks lists the unfinished tasks of the taskgroup that w waits for; all
+// reports whether they are all of them.
+func (wf *waitFinder) groupTasks(w wait) (tasks []picture.ID, all bool) {
+	r, ok := waitReader(w.n)
+	if !ok {
+		return nil, false
+	}
+	hs, all, err := r.WaitedGroup(w.n.h)
+	for _, h := range hs {
+		tasks = append(tasks, taskID(h))
+	}
+	return tasks, all && err == nil
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/print/export"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/web"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// drawing is a format for pictures only, and of these for such as have what it shows.
+type drawing struct {
+	draw  func(io.Writer, *picture.Picture, Options) error
+	views []View // those with all that it shows
+	use   string // the verb for it
+}
+
+// drawings are the formats that are drawings.
+var drawings = map[Format]drawing{
+	HTML:       {page, []View{Whole}, "report"},
+	Dot:        {plain(export.Dot), []View{Whole}, "report"},
+	Folded:     {plain(export.Folded), []View{Whole, Stacks}, "stacks"},
+	Speedscope: {plain(export.Speedscope), []View{Whole, Stacks}, "stacks"},
+}
+
+// plain is a format without options.
+func plain(draw func(io.Writer, *picture.Picture) error) func(io.Writer, *picture.Picture, Options) error {
+	return func(w io.Writer, pic *picture.Picture, _ Options) error { return draw(w, pic) }
+}
+
+// ErrFormat says that a format does not show an answer.
+var ErrFormat = errors.New("the format does not show this")
+
+// Check is an error if the format f cannot show the part of a picture that v names.
+func Check(f Format, v View) error {
+	if d, ok := drawings[f]; ok && !slices.Contains(d.views, v) {
+		return fmt.Errorf("--format %s: %w: `ompd-inspect %s --format %s` works", f, ErrFormat, d.use, f)
+	}
+	return nil
+}
+
+// drawingPrinter prints pictures as a drawing, and nothing else.
+type drawingPrinter struct {
+	w      io.Writer
+	format Format
+	o      Options
+}
+
+// Picture implements Printer.
+func (d drawingPrinter) Picture(pic *picture.Picture, v View) error {
+	if err := Check(d.format, v); err != nil {
+		return err
+	}
+	return drawings[d.format].draw(d.w, pic, d.o)
+}
+
+// Tasks implements Printer: there are none in a drawing.
+func (d drawingPrinter) Tasks(*picture.Picture, iter.Seq[picture.Task], func() error) error {
+	return d.only()
+}
+
+// Breakpoints implements Printer: there are none in a drawing.
+func (d drawingPrinter) Breakpoints(*picture.Breakpoints) error { return d.only() }
+
+// Processes implements Printer: there are none in a drawing.
+func (d drawingPrinter) Processes(*picture.Processes) error { return d.only() }
+
+// Look implements Printer: a drawing is of one moment.
+func (d drawingPrinter) Look(*watch.Look) error { return d.only() }
+
+func (d drawingPrinter) only() error { return Check(d.format, none) }
+
+// starts are how files in the formats that name their maker begin.
+var starts = []string{
+	"{\n  \"schema\": \"" + picture.SchemaName, "// ompd-inspect:", web.Start,
+	`{"$schema":"` + export.SpeedscopeSchema + `","exporter":"ompd-inspect"`,
+}
+
+// Ours reports whether a file begins as one that was printed before. Text and folded stacks
+// do not say who made them.
+func Ours(f io.ReaderAt) bool {
+	head := make([]byte, 512)
+	n, _ := f.ReadAt(head, 0)
+	return slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(string(head[:n]), s) })
+}

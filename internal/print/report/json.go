@@ -1,0 +1,97 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"iter"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// writeBuffer is the size of the buffer for tasks that are written one by one, bytes.
+const writeBuffer = 1 << 16
+
+// WriteJSON prints v as the tool prints JSON: indented, and with <, > and & as they
+// are.
+func WriteJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// jsonPrinter prints the plain structs; proto/*.schema.json describes them.
+type jsonPrinter struct{ w io.Writer }
+
+// Picture implements Printer.
+func (j jsonPrinter) Picture(pic *picture.Picture, _ View) error { return WriteJSON(j.w, pic) }
+
+// Breakpoints implements Printer.
+func (j jsonPrinter) Breakpoints(b *picture.Breakpoints) error { return WriteJSON(j.w, b) }
+
+// Processes implements Printer.
+func (j jsonPrinter) Processes(list *picture.Processes) error { return WriteJSON(j.w, list) }
+
+// Look implements Printer: each look is a line.
+func (j jsonPrinter) Look(l *watch.Look) error { return json.NewEncoder(j.w).Encode(l) }
+
+// Tasks implements Printer: the picture with its tasks one by one, a line each.
+func (j jsonPrinter) Tasks(pic *picture.Picture, tasks iter.Seq[picture.Task], complete func() error) error {
+	w := bufio.NewWriterSize(j.w, writeBuffer)
+	fields := []field{{"schema", pic.Schema}, {"target", pic.Target}}
+	if len(pic.Runtimes) > 0 {
+		fields = append(fields, field{"runtimes", pic.Runtimes})
+	}
+	sep := "{\n"
+	for _, f := range fields {
+		if err := f.write(w, sep); err != nil {
+			return err
+		}
+		sep = ",\n"
+	}
+	if _, err := w.WriteString(",\n  \"tasks\": ["); err != nil {
+		return err
+	}
+	sep = "\n    "
+	for t := range tasks {
+		b, err := json.Marshal(t)
+		if err != nil {
+			return err
+		}
+		if _, err := w.WriteString(sep); err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		sep = ",\n    "
+	}
+	if err := complete(); err != nil {
+		return err
+	}
+	if err := (field{"warnings", append([]string{}, pic.Warnings...)}).write(w, "\n  ],\n"); err != nil {
+		return err
+	}
+	if _, err := w.WriteString("\n}\n"); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// field is a key of the outermost object and its value.
+type field struct {
+	name  string
+	value any
+}
+
+// write prints the field behind a separator.
+func (f field) write(w io.Writer, sep string) error {
+	b, err := json.MarshalIndent(f.value, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, sep+"  \""+f.name+"\": "+string(b))
+	return err
+}

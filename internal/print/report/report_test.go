@@ -1,0 +1,124 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/print/report"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+var small = picture.Picture{
+	Schema:   picture.Schema,
+	Target:   picture.Target{Kind: "core", Path: "core.7", Signal: "SIGABRT"},
+	Runtimes: []picture.Runtime{{ID: "libomp", Name: "LLVM OpenMP runtime", Layout: "9 from memory"}},
+	Layout:   []picture.LayoutEntry{{Runtime: "libomp", Name: "__kmp_threads", Size: 8, Source: "memory"}},
+	Threads: []picture.Thread{{LWP: 7, Role: "initial", Runtime: "libomp",
+		Stack: []picture.Frame{{Kind: picture.FrameUser, Function: "native_one"}}}},
+	Stacks: []picture.MergedStack{{Count: 1, Threads: []int{7},
+		Frames: []picture.Frame{{Kind: picture.FrameUser, Function: "user_one"}}}},
+	Warnings: []string{"something was not read"},
+}
+
+func printer(t *testing.T, f report.Format, o report.Options) (report.Printer, *strings.Builder) {
+	t.Helper()
+	var b strings.Builder
+	p, err := report.New(f, &b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, &b
+}
+
+// TestFormats: every answer is printed in every format, with what only it has.
+func TestFormats(t *testing.T) {
+	warn := picture.Picture{Warnings: []string{"something was not read"}}
+	answers := map[string]struct {
+		print func(report.Printer) error
+		text  []string
+		json  []string
+	}{
+		"picture": {func(p report.Printer) error { return p.Picture(&small, report.Whole) },
+			[]string{"THREADS", "user_one", "! something"}, []string{`"lwp": 7`, `"user_one"`}},
+		"breakpoints": {func(p report.Printer) error {
+			return p.Breakpoints(&picture.Breakpoints{Schema: "b", Warnings: warn.Warnings})
+		}, []string{"! something"}, []string{`"schema": "b"`}},
+		"processes": {func(p report.Printer) error { return p.Processes(&picture.Processes{Hidden: 3}) },
+			[]string{"3 processes"}, []string{`"hidden": 3`}},
+		"look": {func(p report.Printer) error { return p.Look(&watch.Look{Picture: &small}) },
+			[]string{"core of core.7"}, []string{`"path":"core.7"`}},
+		"tasks": {func(p report.Printer) error {
+			pic := small
+			pic.Warnings = nil
+			tasks := []picture.Task{{ID: "0x1", Kind: "explicit", State: "queued"}}
+			return p.Tasks(&pic, slices.Values(tasks),
+				func() error { pic.Warnings = []string{"a late one"}; return nil })
+		}, []string{"queued", "! a late one"}, []string{`"state":"queued"`, `"a late one"`}},
+	}
+	for name, a := range answers {
+		for f, want := range map[report.Format][]string{report.Text: a.text, report.JSON: a.json} {
+			p, b := printer(t, f, report.Options{})
+			if err := a.print(p); err != nil {
+				t.Errorf("%s as %s: %v", name, f, err)
+			}
+			for _, w := range want {
+				if !strings.Contains(b.String(), w) {
+					t.Errorf("%s as %s: no %q in\n%s", name, f, w, b)
+				}
+			}
+			if f == report.JSON && !json.Valid([]byte(b.String())) {
+				t.Errorf("%s: no JSON:\n%s", name, b)
+			}
+		}
+	}
+}
+
+// TestViews: each view has its part, and the warnings once.
+func TestViews(t *testing.T) {
+	for v, want := range map[report.View]string{
+		report.Whole: "REGIONS", report.Verdicts: "core of core.7", report.Threads: "THREADS",
+		report.Regions: "REGIONS",
+		report.Stacks:  "user_one", report.ICVs: "WARNINGS", report.Layout: "FIELD", report.Doctor: "core.7",
+	} {
+		p, b := printer(t, report.Text, report.Options{})
+		if err := p.Picture(&small, v); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) || strings.Count(b.String(), "something was not read") != 1 {
+			t.Errorf("view %d: no %q, or not one warning:\n%s", v, want, b)
+		}
+	}
+}
+
+// TestNative: native stacks take the place of merged ones, or follow the report.
+func TestNative(t *testing.T) {
+	for v, user := range map[report.View]bool{report.Stacks: false, report.Whole: true} {
+		p, b := printer(t, report.Text, report.Options{Native: true})
+		if err := p.Picture(&small, v); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "native_one") || strings.Contains(b.String(), "user_one") != user {
+			t.Errorf("view %d:\n%s", v, b)
+		}
+	}
+}
+
+// TestErrors: what goes wrong between the parts of an answer reaches the caller.
+func TestErrors(t *testing.T) {
+	errLate := errors.New("late")
+	for _, f := range []report.Format{report.Text, report.JSON} {
+		p, _ := printer(t, f, report.Options{})
+		if err := p.Tasks(&small, slices.Values([]picture.Task{{}}), func() error { return errLate }); !errors.Is(err,
+			errLate) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+	if _, err := report.New("pdf", nil, report.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "text, json, html, dot") {
+		t.Errorf("an unknown format: %v", err)
+	}
+}

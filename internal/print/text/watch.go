@@ -1,0 +1,139 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Look prints one of several looks at a process: the first with what it is, the
+// others with what changed.
+func Look(p *Printer, l *watch.Look) {
+	if l.Change == nil {
+		Header(p, l.Picture)
+		return
+	}
+	p.linef("%s  %s", p.bold(fmt.Sprintf("+%.1f s", l.Seconds)), outcome(p, l.Change.Verdict)+": "+l.Change.Reason)
+	if r := l.Change.Recorded; r != nil {
+		p.line("      " + recorded(l.Change))
+	}
+	changes(p, l.Picture, l.Change)
+}
+
+// recorded says how many records the threads of a program with the recorder write.
+func recorded(c *watch.Change) string {
+	text := fmt.Sprintf("recorded: %.0f records a second", c.Recorded.PerSecond)
+	var most *watch.ThreadChange
+	for i := range c.Threads {
+		if t := &c.Threads[i]; t.Records > 0 && (most == nil || t.Records > most.Records) {
+			most = t
+		}
+	}
+	if most != nil && most.Records < c.Recorded.Records {
+		text += fmt.Sprintf(", most by LWP %d: %.0f", most.LWP, float64(most.Records)/c.Seconds)
+	}
+	return text
+}
+
+// Result prints the verdict on all looks, and what to type next.
+func Result(p *Printer, l *watch.Look) {
+	if l.Result == nil {
+		return
+	}
+	p.line("")
+	p.wrapped(outcome(p, l.Result.Verdict)+" ", fmt.Sprintf("in %.1f s: %s", l.Result.Seconds, l.Result.Reason))
+	Warnings(p, l.Picture)
+	if l.Result.Verdict != watch.Progress {
+		standstillCause(p, l.Picture)
+	}
+}
+
+func outcome(p *Printer, v string) string {
+	if v == watch.Progress {
+		return p.bold(v)
+	}
+	return p.bad(v)
+}
+
+// changeGroup is the threads that did the same in the same place.
+type changeGroup struct {
+	did, where string
+	moved      []string
+	lwps       []int
+	cpu        float64
+	records    int64
+	aside      bool
+}
+
+// changes prints what the threads did, largest group first; those that do not
+// count last.
+func changes(p *Printer, pic *picture.Picture, c *watch.Change) {
+	var groups []*changeGroup
+	for _, t := range c.Threads {
+		at := threadPlace(pic, t.LWP)
+		i := slices.IndexFunc(groups, func(g *changeGroup) bool {
+			return g.did == t.Activity && g.where == at &&
+				g.aside == t.Ignored
+		})
+		if i < 0 {
+			groups = append(groups, &changeGroup{did: t.Activity, where: at, aside: t.Ignored})
+			i = len(groups) - 1
+		}
+		g := groups[i]
+		g.lwps, g.cpu, g.records = append(g.lwps, t.LWP), g.cpu+t.CPU, g.records+t.Records
+		for _, m := range t.Changed {
+			if !slices.Contains(g.moved, m) {
+				g.moved = append(g.moved, m)
+			}
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *changeGroup) int {
+		if a.aside != b.aside {
+			return strings.Compare(fmt.Sprint(a.aside), fmt.Sprint(b.aside))
+		}
+		return cmp.Compare(len(b.lwps), len(a.lwps))
+	})
+	t := &table{head: []string{"THREADS", "DID", "CPU", "RECORDS/S", "WHERE", "DIFFERENT", "LWP"}}
+	for _, g := range groups {
+		share := ""
+		if c.Seconds > 0 {
+			share = percent(g.cpu / c.Seconds)
+		}
+		rate := ""
+		if c.Recorded != nil && c.Seconds > 0 {
+			rate = fmt.Sprintf("%.0f", float64(g.records)/c.Seconds)
+		}
+		t.add(fmt.Sprint(len(g.lwps)), g.did, share, rate, g.where, strings.Join(g.moved, ", "), p.lwps(g.lwps))
+	}
+	p.table(t)
+}
+
+// threadPlace is what a thread does and where, in one phrase.
+func threadPlace(pic *picture.Picture, lwp int) string {
+	i := slices.IndexFunc(pic.Threads, func(t picture.Thread) bool { return t.LWP == lwp })
+	if i < 0 {
+		return ""
+	}
+	t := pic.Threads[i]
+	s := phrase.RoleName(t)
+	if t.State != nil {
+		s = string(t.State.Name)
+	}
+	if f, ok := phrase.InnermostUser(t.UserStack); ok {
+		s += " in " + phrase.Where(f)
+	}
+	return s
+}
+
+// percent is a share of a processor's time; of one that used some, it is not 0.
+func percent(share float64) string {
+	if share > 0 && share < 0.005 {
+		return "<1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*share)
+}

@@ -1,0 +1,218 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/phrase"
+	"github.com/ompd-inspect/ompd-inspect/internal/print/waitgraph"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// region is a region with its members and the regions within it.
+type region struct {
+	Title   string
+	Detail  string
+	Members []member
+	Words   string // how many members are in which states
+	More    int    // members that are not drawn
+	Inner   []*region
+	Errors  []string
+	Deep    bool // its inner regions are folded at first
+}
+
+// member is a square in the row of a region's members.
+type member struct {
+	X, Y  int
+	Class string
+	Name  string
+}
+
+// Sizes of the rows of members, in pixels, and how many there are at most.
+const (
+	memberSize   = 14
+	memberStride = 17
+	memberRow    = 64
+	maxMembers   = 2048
+	maxRegions   = 1500
+	openLevels   = 4 // regions deeper than that are folded at first
+)
+
+// Width and Height are those of the drawing of the members.
+func (r *region) Width() int { return min(len(r.Members), memberRow)*memberStride + 1 }
+
+// Height of the drawing.
+func (r *region) Height() int { return (len(r.Members)+memberRow-1)/memberRow*memberStride + 1 }
+
+// newRegions is the tree of regions.
+func newRegions(pic *picture.Picture, n *names) (roots []*region) {
+	at, drawn := map[picture.ID]*region{}, 0
+	for i := range pic.Regions[:min(len(pic.Regions), maxRegions)] {
+		r := &pic.Regions[i]
+		one := newRegion(r, n)
+		if drawn += len(one.Members); drawn > maxMembers*4 {
+			one.More, one.Members = one.More+len(one.Members), nil
+		}
+		at[r.ID] = one
+		if outer := at[r.Parent]; outer != nil && r.Parent != r.ID {
+			outer.Inner = append(outer.Inner, one)
+			continue
+		}
+		roots = append(roots, one)
+	}
+	if more := len(pic.Regions) - maxRegions; more > 0 {
+		roots = append(roots, &region{Title: fmt.Sprintf("… and %s", phrase.Count(more, "more region"))})
+	}
+	return roots
+}
+
+func newRegion(r *picture.Region, n *names) *region {
+	out := &region{Title: "serial code", Errors: r.Errors, Deep: r.Level > openLevels}
+	out.Detail = fmt.Sprintf("level %d", r.Level)
+	if r.Level > 0 {
+		out.Title = "parallel"
+		if at := phrase.CodeName(r.Function); at != "" {
+			out.Title = "parallel " + at
+		}
+		out.Detail = fmt.Sprintf("level %d, active %d, team of %d", r.Level, r.ActiveLevel, r.TeamSize)
+		if r.Serialized {
+			out.Detail += ", serialized"
+		}
+	} else if r.League > 0 {
+		out.Title = fmt.Sprintf("one team of a league of %d", r.League)
+	}
+	out.Words = memberWords(r.Threads, n)
+	for i, lwp := range r.Threads {
+		if i == maxMembers {
+			out.More = len(r.Threads) - i
+			break
+		}
+		name := n.of(lwp)
+		if t := n.threads[lwp]; t != nil && t.State != nil {
+			name += " " + string(t.State.Name)
+		}
+		out.Members = append(out.Members, member{
+			X: i%memberRow*memberStride + 1, Y: i/memberRow*memberStride + 1, Class: n.class(lwp), Name: name,
+		})
+	}
+	return out
+}
+
+// memberWords says in words what the squares of a region's members show.
+func memberWords(lwps []int, n *names) string {
+	of := map[string]int{}
+	for _, lwp := range lwps {
+		of[n.class(lwp)]++
+	}
+	var states []string
+	for _, c := range classes {
+		if of[c.Class] > 0 {
+			states = append(states, fmt.Sprintf("%s: %d", c.Name, of[c.Class]))
+		}
+	}
+	return phrase.Count(len(lwps), "member") + "; " + strings.Join(states, ", ")
+}
+
+// threads is the table of threads.
+type threads struct {
+	Groups []threadGroup
+	Total  int
+	More   int
+}
+
+// threadGroup is threads that are alike; if there are several, the first row stands for all.
+type threadGroup struct {
+	Count int
+	Who   string
+	Rows  []threadRow
+	Rest  bool // they are not alike, but there are too many
+
+	lwps []int
+}
+
+// threadRow is a thread in the table.
+type threadRow struct {
+	Class, LWP, Number, Role, State, Source, Waits, Holds, Where string
+	Crashed                                                      bool
+	Errors                                                       []string
+}
+
+// threadKey is equal for threads that are alike.
+type threadKey struct{ role, state, waits, holds, where string }
+
+// maxThreads is how many threads the table has, and foldThreads from how many alike threads
+// on they are one row.
+const (
+	maxThreads  = 5000
+	foldThreads = 4
+	maxRows     = 64 // that are not folded
+)
+
+// newThreads is the table of threads; those side by side that are alike are folded.
+func newThreads(pic *picture.Picture, n *names) threads {
+	out := threads{Total: len(pic.Threads), More: max(0, len(pic.Threads)-maxThreads)}
+	at, held := map[threadKey]int{}, waitgraph.Holdings(waitgraph.Contention(pic))
+	for i := range pic.Threads[:len(pic.Threads)-out.More] {
+		t := &pic.Threads[i]
+		row := newThreadRow(t)
+		row.Holds = phrase.Held(held[t.LWP])
+		key := threadKey{row.Role, row.State, row.Waits, row.Holds, row.Where}
+		alike := !t.Crashed && t.LWP != 0 && len(t.Errors) == 0
+		g, ok := at[key]
+		if !ok || !alike {
+			g = len(out.Groups)
+			out.Groups = append(out.Groups, threadGroup{})
+			if alike {
+				at[key] = g
+			}
+		}
+		out.Groups[g].Rows = append(out.Groups[g].Rows, row)
+		out.Groups[g].lwps = append(out.Groups[g].lwps, t.LWP)
+	}
+	out.Groups = folded(out.Groups)
+	for i := range out.Groups {
+		g := &out.Groups[i]
+		g.Count, g.Who = len(g.Rows), phrase.Ranges(g.lwps, maxRanges)
+	}
+	return out
+}
+
+// folded puts what is left of too many groups into one.
+func folded(groups []threadGroup) []threadGroup {
+	var out []threadGroup
+	rows, rest := 0, threadGroup{Rest: true}
+	for _, g := range groups {
+		if rows++; rows > maxRows {
+			rest.Rows, rest.lwps = append(rest.Rows, g.Rows...), append(rest.lwps, g.lwps...)
+			continue
+		}
+		out = append(out, g)
+	}
+	if len(rest.Rows) > 0 {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// Folded reports whether the threads of a group are one row at first.
+func (g threadGroup) Folded() bool { return g.Rest || g.Count >= foldThreads }
+
+// First stands for the group.
+func (g threadGroup) First() threadRow { return g.Rows[0] }
+
+func newThreadRow(t *picture.Thread) threadRow {
+	r := threadRow{
+		Class: class(t), LWP: fmt.Sprint(t.LWP), Number: phrase.Numbers(*t), Role: phrase.RoleName(*t),
+		Waits: phrase.WaitsOn(*t), Crashed: t.Crashed, Errors: t.Errors,
+	}
+	if t.LWP == 0 {
+		r.LWP = "gone"
+	}
+	if t.State != nil {
+		r.State, r.Source = string(t.State.Name), string(t.State.Source)
+	}
+	if f, ok := phrase.InnermostUser(t.UserStack); ok {
+		r.Where = phrase.Where(f)
+	}
+	return r
+}

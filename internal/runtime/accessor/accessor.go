@@ -1,0 +1,92 @@
+// Package accessor asks a runtime what it would tell one of its threads: it runs
+// the code of the omp_get_ functions that the runtime exports, on the target's
+// memory, with the thread's own thread pointer. Nothing runs in the target, and
+// nothing of it is changed.
+//
+// It needs no layout and knows no runtime. That makes it the check of every
+// number that a reader takes from fields, and all there is to ask of a runtime
+// for which there is no reader. It costs some 20 µs a call, and the runtime's
+// code must be at hand.
+package accessor
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
+)
+
+// Caller calls the functions that one module of a target exports. It may be used
+// by several goroutines at once.
+type Caller struct {
+	target callbacks.Target
+	module *callbacks.Module
+
+	mu      sync.Mutex
+	code    *accesspath.Interpreter
+	entries map[string]entry
+}
+
+// entry is where an exported function begins.
+type entry struct {
+	at  callbacks.Address
+	err error
+}
+
+// New makes a caller of the functions of mod. The error is for an architecture
+// whose code cannot be read.
+func New(t callbacks.Target, mod *callbacks.Module) (*Caller, error) {
+	code, err := accesspath.NewInterpreter(t.Arch(), t)
+	if err != nil {
+		return nil, fmt.Errorf("omp_get_ functions: %w", err)
+	}
+	return &Caller{target: t, module: mod, code: code, entries: map[string]entry{}}, nil
+}
+
+// Int is what function would return to the thread with the given thread pointer
+// (fs_base on x86-64, tpidr_el0 on aarch64), as a C int. args are its arguments,
+// C ints too.
+//
+// A function that the module does not export is callbacks.ErrNoSymbol. One whose
+// code does something else than to read, which includes setting the thread up as
+// an OpenMP thread, is accesspath.ErrWrites or accesspath.ErrOpaque.
+func (c *Caller) Int(threadPointer uint64, function string, args ...int) (int, error) {
+	out, err := c.call(threadPointer, function, args, 0)
+	return int(int32(out.Result)), err
+}
+
+// Ints are the C ints that function stores where its last n arguments point to.
+func (c *Caller) Ints(threadPointer uint64, function string, n int) ([]int, error) {
+	out, err := c.call(threadPointer, function, nil, n)
+	var vs []int
+	for _, w := range out.Words {
+		vs = append(vs, int(int32(w)))
+	}
+	return vs, err
+}
+
+func (c *Caller) call(threadPointer uint64, function string, args []int, words int) (accesspath.Outcome, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[function]
+	if !ok {
+		e.at, e.err = c.target.Symbol(function, c.module.Path)
+		if e.err == nil && !c.module.Contains(e.at) {
+			e.err = callbacks.ErrNoSymbol
+		}
+		c.entries[function] = e
+	}
+	var numbers []uint64
+	for _, a := range args {
+		numbers = append(numbers, uint64(uint32(int32(a))))
+	}
+	out, err := accesspath.Outcome{}, e.err
+	if err == nil {
+		out, err = c.code.Call(e.at.Offset, threadPointer, numbers, words)
+	}
+	if err != nil {
+		return out, fmt.Errorf("%s: %w", function, err)
+	}
+	return out, nil
+}

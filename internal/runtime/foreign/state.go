@@ -1,0 +1,62 @@
+package foreign
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// State says that a thread works, if it executes no code of the runtime and does
+// not sleep in the C library, or that it waits for a lock, if it sleeps in a
+// function of the standard that takes one. Any other call of the runtime may do
+// anything, and may have left no frame, if it ended in a tail call to the C library.
+func (rt *runtime) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	_, err := rt.thread(h)
+	undefined := rtl.ThreadState{State: rtl.StateUndefined}
+	switch {
+	case err != nil || ev == nil:
+		return undefined, err
+	case rt.id.Module.Main:
+		undefined.Evidence = "the runtime is linked into the executable, and nothing distinguishes its code from the " +
+			"program's"
+		return undefined, nil
+	case len(ev.Frames) == 0:
+		return undefined, nil
+	}
+	for _, f := range ev.Frames {
+		if f.Owned {
+			return within(ev), nil
+		}
+	}
+	if !ev.Futex.IsNull() {
+		undefined.Evidence = fmt.Sprintf("it is asleep on a futex at %v: called by the program's code, or by code of "+
+			"the runtime that ended in a tail call", ev.Futex)
+		return undefined, nil
+	}
+	return rtl.ThreadState{State: rtl.StateWorkParallel, Evidence: "no code of the runtime is between it and the " +
+		"program's code"}, nil
+}
+
+// within is the state of a thread in the runtime's code.
+func within(ev *rtl.Evidence) rtl.ThreadState {
+	st := rtl.ThreadState{State: rtl.StateUndefined, Evidence: "it is in code of the runtime, whose entry point is " +
+		"not known"}
+	if ev.Entry == nil {
+		return st
+	}
+	st.Evidence = fmt.Sprintf("it is in the runtime's %s (%s)", ev.Entry.Function, ev.Entry.By)
+	call, ok := rtl.LockCallOf(ev.Entry.Function)
+	if !ok || !call.Set || ev.Futex.IsNull() {
+		return st
+	}
+	st.Evidence += fmt.Sprintf(", asleep on a futex at %v", ev.Futex)
+	switch call.Family {
+	case rtl.FamilyLock, rtl.FamilyNest:
+		st.State, st.WaitKind, st.WaitID = rtl.StateWaitLock, call.WaitKind(), ev.Futex.Offset
+		if v, ok := ev.Entry.Arg(call.Arg); ok {
+			st.WaitVariable = v
+		}
+	}
+	return st
+}

@@ -1,0 +1,217 @@
+// Package layoutcode is the layout source "code": what the machine code of a runtime's
+// exported functions shows of where fields and variables lie. A runtime reader says
+// by rules which function reads what.
+package layoutcode
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// codeBounds is what rules need: accessors are short. Each side of a branch is
+// taken twice: a field that is read on any way through the function is seen, and
+// a chain of structures is seen to be one.
+var codeBounds = accesspath.Bounds{Steps: 6000, Paths: 128, Visits: 2, Depth: 2, Edges: 2, Cases: 64}
+
+// Rule says what one access path in the code of one exported function is.
+// The functions are those of the OpenMP API and of the compiler's interface that
+// do one simple thing, in the source of all releases alike; what the machine code
+// for it looks like does not matter.
+type Rule struct {
+	Function string
+	// Of gives the expressions among which the path is.
+	Of func(symbolic.Path) []*symbolic.Expr
+	// Path names the fields from Rules.Root on, the last one's value being
+	// the expression; a member of a nested structure goes with its outer ones.
+	// For a global variable it is "global" and the variable.
+	Path string
+	// Unless names a field, with its type: where it is known, the rule does not
+	// hold.
+	Unless layout.FieldName
+	// Size is the size in bytes of what is read last, to tell it from others
+	// that are read; 0 if there are none.
+	Size uint8
+	// As is the size of the last field, if the function reads a part of it; 0
+	// if it reads it whole.
+	As uint64
+	// Bits tells that the last field is some bits of a word, Partly that the
+	// function looks at some bits of a field.
+	Bits, Partly bool
+}
+
+// Rules are the rules of a runtime. A rule gives the fields on its path that
+// no rule before it gives; two fields of a structure lie at two places.
+type Rules struct {
+	Rules []Rule
+	// Root is the structure that the paths begin with.
+	Root string
+	// Pointees are the structures that fields of a path point to.
+	Pointees map[string]string
+	// Elements are the fields that point to an array of pointers: a path goes
+	// on from one of its elements.
+	Elements []string
+	// Start finds what the paths start from. It is called once.
+	Start func(*Code) (Start, error)
+}
+
+// Start is how code finds the structure that all paths begin with.
+type Start struct {
+	Global string // the variable that leads to it
+	Value  uint64 // as Source.Global
+	// Steps are the steps of a chain from the structure on; nil for a chain
+	// that does not go through it.
+	Steps func(symbolic.Chain) []symbolic.Step
+	// Opaque is the entry of a function that is not run through; 0 if there is
+	// none.
+	Opaque uint64
+}
+
+// Code is the source "code": it answers from the machine code of the functions
+// that a runtime exports. What they read and write is where things lie. Nothing
+// is run before it is asked for. It is not for concurrent use.
+type Code struct {
+	target callbacks.Target
+	module *callbacks.Module
+	rules  *Rules
+	names  [][]layout.FieldName // by rule: Rules.fields
+
+	paths    map[string][]symbolic.Path // by function, and whether calls were run through
+	started  bool
+	start    Start
+	startErr error
+	results  map[int]codeResult // by rule
+}
+
+// codeResult is what a rule found.
+type codeResult struct {
+	fields []layout.Field // as on the rule's path
+	global uint64
+	err    error
+}
+
+// New makes the source of the runtime in mod.
+func New(t callbacks.Target, mod *callbacks.Module, rules *Rules) *Code {
+	s := &Code{target: t, module: mod, rules: rules, paths: map[string][]symbolic.Path{}, results: map[int]codeResult{}}
+	for i := range rules.Rules {
+		s.names = append(s.names, rules.fields(i))
+	}
+	return s
+}
+
+// Name is "code".
+func (s *Code) Name() string { return "code" }
+
+// Type is not told by code.
+func (s *Code) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
+
+// Global is the address of a variable that a function uses, or what the paths
+// start from.
+func (s *Code) Global(name string) (uint64, error) {
+	start, err := s.begin()
+	if err != nil || name == start.Global {
+		return start.Value, err
+	}
+	why := layout.ErrUnknown
+	for i := range s.rules.Rules {
+		if s.rules.Rules[i].Path != "global "+name {
+			continue
+		}
+		r := s.rule(i)
+		if r.err == nil {
+			return r.global, nil
+		}
+		why = r.err
+	}
+	return 0, why
+}
+
+// Field is the place of a field on the path of a rule.
+func (s *Code) Field(typ, field string) (layout.Field, error) {
+	why := layout.ErrUnknown
+	for i := range s.rules.Rules {
+		at := slices.Index(s.names[i], layout.FieldName{Type: typ, Field: field})
+		if at < 0 {
+			continue
+		}
+		r := s.rule(i)
+		if r.err == nil {
+			return r.fields[at], nil
+		}
+		if !errors.Is(r.err, layout.ErrUnknown) {
+			return layout.Field{}, r.err
+		}
+		why = r.err
+	}
+	return layout.Field{}, why
+}
+
+// Fields lists the fields that the rules are about.
+func (rs *Rules) Fields() []layout.FieldName {
+	var all []layout.FieldName
+	for i := range rs.Rules {
+		for _, n := range rs.fields(i) {
+			if !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// fields are the fields on the path of rule i; none for one about a variable.
+func (rs *Rules) fields(i int) []layout.FieldName {
+	if rs.Rules[i].isGlobal() {
+		return nil
+	}
+	var out []layout.FieldName
+	typ := rs.Root
+	for f := range strings.FieldsSeq(rs.Rules[i].Path) {
+		out = append(out, layout.FieldName{Type: typ, Field: f})
+		typ = rs.Pointees[f]
+	}
+	return out
+}
+
+func (r *Rule) isGlobal() bool { return strings.HasPrefix(r.Path, "global ") }
+
+// begin finds what the paths start from.
+func (s *Code) begin() (Start, error) {
+	if !s.started {
+		s.started = true
+		s.start, s.startErr = s.rules.Start(s)
+	}
+	return s.start, s.startErr
+}
+
+// Run gives the paths of an exported function; through runs through its calls. It
+// is layout.ErrUnknown if the module does not export it or its code is not at hand.
+func (s *Code) Run(function string, through bool) ([]symbolic.Path, error) {
+	key := function
+	if through {
+		key += " through"
+	}
+	if p, ok := s.paths[key]; ok {
+		return p, nil
+	}
+	entry, err := layout.SymbolIn(s.target, s.module, function)
+	if err != nil {
+		return nil, err
+	}
+	cfg := accesspath.Config{Arch: s.target.Arch(), Mem: s.target, Bounds: codeBounds}
+	if through {
+		cfg.Follow = func(t symbolic.Target) bool { return t.Entry != s.start.Opaque }
+	}
+	paths, err := accesspath.Run(cfg, entry.Offset)
+	if err != nil { // no code at hand, or code that cannot be read
+		return nil, fmt.Errorf("%w: %v", layout.ErrUnknown, err)
+	}
+	s.paths[key] = paths
+	return paths, nil
+}

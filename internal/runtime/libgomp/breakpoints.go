@@ -1,0 +1,96 @@
+package libgomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+var _ rtl.BreakpointReader = (*runtime)(nil)
+
+// equivalent is what stands for a location of the standard: functions that are all
+// the ways to the event.
+type equivalent struct {
+	functions []string
+	event     string
+}
+
+// equivalents are exported functions, and such as only a static executable has the
+// names of.
+func equivalents() map[string][]equivalent {
+	return map[string][]equivalent{
+		"ompd_bp_parallel_begin": {
+			{[]string{"gomp_team_start"}, "the thread that meets a parallel construct has a team for it, and starts " +
+				"its threads"},
+			{append(forkFunctions(), "GOMP_parallel_start", "GOMP_parallel_loop_static_start",
+				"GOMP_parallel_loop_dynamic_start",
+				"GOMP_parallel_loop_guided_start", "GOMP_parallel_loop_runtime_start", "GOMP_parallel_sections_start"),
+				"the thread that meets a parallel construct enters it, before it has a team; the compiler chooses " +
+					"one of these functions"},
+		},
+		"ompd_bp_parallel_end": {{[]string{"gomp_team_end"}, "the primary thread has executed the region and waits " +
+			"for the others"}},
+		"ompd_bp_teams_begin": {{[]string{"GOMP_teams_reg"}, "the thread that meets a teams construct on the host " +
+			"enters it, before it has a league"}},
+		"ompd_bp_task_begin": {{[]string{"GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"},
+			"a thread meets a task construct: the task is made, and may begin later"}},
+		"ompd_bp_thread_begin": {{[]string{"gomp_thread_start"}, "a thread of the runtime begins"}},
+	}
+}
+
+// bodyEntries are the functions by which compilers hand the bodies of such regions or
+// tasks to the runtime, as their first argument.
+func (rt *base) bodyEntries(location string) []rtl.BodyEntry {
+	var out []rtl.BodyEntry
+	for _, e := range equivalents()[location] {
+		for _, name := range e.functions {
+			if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil &&
+				strings.HasPrefix(name, "GOMP_") {
+				out = append(out, rtl.BodyEntry{Function: name, Address: a})
+			}
+		}
+	}
+	return out
+}
+
+// Breakpoints finds functions that stand for the locations, which this runtime has
+// none of.
+func (rt *base) Breakpoints() ([]rtl.Breakpoint, error) {
+	all := equivalents()
+	var out []rtl.Breakpoint
+	for _, name := range rtl.StandardBreakpoints() {
+		b := rtl.Breakpoint{BreakpointName: name, Entries: rt.bodyEntries(name.Name)}
+		for _, e := range all[name.Name] {
+			if rt.stopAt(&b, e) {
+				break
+			}
+		}
+		if b.How == "" {
+			b.Err = fmt.Errorf("%s: this runtime has neither this location nor a function that is known to stand for "+
+				"it: %w", name.Name, callbacks.Unsupported)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// stopAt completes b by the functions of e that the runtime has; false if it has
+// not the first of them.
+func (rt *base) stopAt(b *rtl.Breakpoint, e equivalent) bool {
+	first, err := layout.SymbolIn(rt.target, rt.id.Module, e.functions[0])
+	if err != nil {
+		return false
+	}
+	b.Address, b.How, b.Function, b.Evidence, b.Active = first, rtl.BreakpointEquivalent, e.functions[0], e.event, true
+	seen := map[callbacks.Address]bool{}
+	for _, name := range e.functions {
+		if a, err := layout.SymbolIn(rt.target, rt.id.Module, name); err == nil && !seen[a] {
+			seen[a] = true
+			b.Sites = append(b.Sites, a)
+		}
+	}
+	return true
+}

@@ -1,0 +1,169 @@
+package libgomp
+
+import (
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// The runtime keeps no list of the tasks that a thread has suspended, and no
+// thread in a task. A thread's own task tells its parents; what waits is marked in
+// the task (taskwait) or in its taskgroup.
+
+// executor is the thread that executes a task or has it suspended; nil if none
+// does, or if that cannot be told.
+func (ts *tasks) executor(fd found) *thread {
+	switch {
+	case fd.task == nil || !fd.explicit():
+		if n := max(fd.num, 0); n < len(fd.region.members) {
+			return fd.region.members[n]
+		}
+		return nil
+	case fd.kind == kindWaiting || fd.kind == kindAsync || fd.kind == kindDetached:
+		return nil
+	}
+	w := ts.threads.world()
+	if th := w.running[fd.addr.Offset]; th != nil {
+		return th
+	}
+	return ts.holders()[fd.addr.Offset]
+}
+
+// readHolders has, by the address of an explicit task that no thread executes now,
+// the thread that has it suspended: one that executes a task below it, or that is
+// in a region which it forked. A task that several threads execute tasks of could
+// be any one's, and is left out.
+func (ts *tasks) readHolders() map[uint64]*thread {
+	s := search{reader: ts, w: ts.threads.world(), tasks: map[uint64]*holders{}}
+	for _, th := range s.w.threads {
+		for _, a := range th.tasks {
+			s.climb(th, a)
+		}
+	}
+	out := map[uint64]*thread{}
+	for a, h := range s.tasks {
+		if h.th != nil {
+			out[a] = h.th
+		}
+	}
+	return out
+}
+
+// search is for who has which task suspended.
+type search struct {
+	reader *tasks
+	w      *world
+	tasks  map[uint64]*holders
+}
+
+// holders is what is known of who has a task suspended.
+type holders struct {
+	th      *thread // nil if that is not known
+	certain bool    // that it is th
+	first   *thread // that came by on its way out
+	several bool    // others came too
+}
+
+// climb goes from a task that th executes, or forked a region from, to those around
+// it. It ends where two other threads were before: nothing new is learned there.
+func (s *search) climb(th *thread, a callbacks.Address) {
+	certain := true
+	var loop rtl.Loop
+	for len(s.tasks) < maxMarked {
+		h := s.tasks[a.Offset]
+		if h != nil && !certain && (h.several || h.first == th) {
+			return
+		}
+		t, err := s.reader.records.task(a)
+		if err != nil || !t.explicit() || loop.At(a) != nil {
+			return
+		}
+		if h == nil {
+			h = &holders{first: th}
+			s.tasks[a.Offset] = h
+		}
+		if h.first != th {
+			h.several = true
+		}
+		switch {
+		case certain:
+			h.th, h.certain = th, true
+		case h.certain:
+		case h.several:
+			h.th = nil
+		case s.w.running[a.Offset] == nil && t.kind == kindTied:
+			h.th = th
+		}
+		certain = certain && t.kind == kindUndeferred // its parent is on the same stack
+		a = t.parent
+	}
+}
+
+// suspended reports whether a task that has begun waits at a scheduling point.
+func (rs *records) suspended(t *task) bool {
+	if wait, _ := rs.taskwait(t); wait {
+		return true
+	}
+	_, wait := rs.taskgroupWait(t)
+	return wait
+}
+
+// taskwait reports whether a task waits for its children, or for tasks that a task
+// which it is about to execute depends on. The structure lies on the stack of its
+// thread.
+func (rs *records) taskwait(t *task) (waits, depend bool) {
+	a := t.rec.Address(rs.l.Task.Taskwait)
+	if a.IsNull() || t.rec.Err() != nil {
+		return false, false
+	}
+	f := &rs.l.Taskwait
+	r := layout.Read(rs.mem, a, f.InTaskwait, f.InDependWait)
+	waits, depend = r.Bool(f.InTaskwait), r.Bool(f.InDependWait)
+	return (waits || depend) && r.Err() == nil, depend
+}
+
+// taskgroupWait reports whether a task waits at the end of its taskgroup, and which
+// that is. The tasks that were made in a taskgroup have it too; the one that waits
+// for them is the one whose parent has another.
+func (rs *records) taskgroupWait(t *task) (callbacks.Address, bool) {
+	group := t.rec.Address(rs.l.Task.Taskgroup)
+	if group.IsNull() || t.rec.Err() != nil {
+		return group, false
+	}
+	w := rs.l.Taskgroup.InWait
+	r := layout.Read(rs.mem, group, w)
+	if !r.Bool(w) || r.Err() != nil {
+		return group, false
+	}
+	if t.parent.IsNull() {
+		return group, !t.explicit()
+	}
+	p, err := rs.task(t.parent)
+	return group, err == nil && p.rec.Address(rs.l.Task.Taskgroup) != group
+}
+
+// stateOf says where a task is in its life.
+func (ts *tasks) stateOf(fd found) picture.TaskState {
+	if fd.task == nil {
+		if th := fd.region.primary(); th != nil && len(th.frames) > 0 {
+			return picture.TaskWaiting // the thread is in a region that the task forked
+		}
+		return picture.TaskRunning
+	}
+	switch fd.kind {
+	case kindWaiting:
+		if fd.rec.Uint(ts.l.Task.NumDependees) > 0 {
+			return picture.TaskBlocked
+		}
+		return picture.TaskQueued
+	case kindDetached:
+		return picture.TaskWaiting
+	case kindAsync:
+		return picture.TaskRunning
+	}
+	if ts.threads.world().running[fd.addr.Offset] == nil || ts.records.suspended(fd.task) {
+		return picture.TaskWaiting
+	}
+	return picture.TaskRunning
+}

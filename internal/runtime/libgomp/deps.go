@@ -1,0 +1,130 @@
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// A task that waits for others is in no queue: only the tasks that it waits for
+// point to it, each from a vector (gomp_dependers_vec).
+
+// follow yields the tasks that wait for t, and those that wait for them.
+func (w *walk) follow(t *task) error {
+	open := []*task{t}
+	for len(open) > 0 {
+		t := open[len(open)-1]
+		open = open[:len(open)-1]
+		next, err := w.tasks.records.dependers(t)
+		if err != nil {
+			return err
+		}
+		for _, to := range next {
+			d, err := w.tasks.records.task(to)
+			if err != nil {
+				return fmt.Errorf("task that waits for the one at %v: %w", t.addr, err)
+			}
+			if w.edge != nil {
+				w.edge(t.addr, to)
+			}
+			if d.kind != kindWaiting || !d.rec.Bool(w.tasks.l.Task.NumDependees) {
+				continue // it is in a queue, or waits with its dependences in a taskwait
+			}
+			fresh, err := w.once(d)
+			if err != nil {
+				return err
+			}
+			if fresh {
+				open = append(open, d)
+			}
+		}
+	}
+	return nil
+}
+
+// dependers are the tasks that wait for t.
+func (rs *records) dependers(t *task) ([]callbacks.Address, error) {
+	a := t.rec.Address(rs.l.Task.Dependers)
+	if err := t.rec.Err(); err != nil || a.IsNull() {
+		return nil, err
+	}
+	f := &rs.l.Dependers
+	r := layout.Read(rs.mem, a, f.NElem)
+	n := r.Uint(f.NElem)
+	if err := errors.Join(r.Err(), f.Elem.Err()); err != nil {
+		return nil, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr, err)
+	}
+	if n > maxDependers {
+		return nil, fmt.Errorf("%d tasks wait for the one at %v: %w", n, t.addr, callbacks.Incomplete)
+	}
+	var out []callbacks.Address
+	for left := n; left > 0; {
+		block := make([]byte, 8*min(left, dependersBlock))
+		if err := rs.mem.ReadMemory(a.Add(f.Elem.Offset+8*(n-left)), block); err != nil {
+			return out, fmt.Errorf("tasks that wait for the one at %v: %w", t.addr,
+				errors.Join(err, callbacks.DeviceReadError))
+		}
+		for ; len(block) > 0; block = block[8:] {
+			out = append(out, callbacks.At(callbacks.Word(block[:8])))
+			left--
+		}
+	}
+	return out, nil
+}
+
+// graph has the dependences of the tasks of a team.
+type graph struct {
+	before map[uint64][]callbacks.Address // by task: those that it waits for
+	err    error
+}
+
+// graphOf walks over a region's tasks once.
+func (ts *tasks) graphOf(r *region) *graph {
+	if g, ok := ts.graphs.Get(r.key.addr); ok {
+		return g
+	}
+	g := &graph{before: map[uint64][]callbacks.Address{}}
+	g.err = ts.walkTasks(r, func(from, to callbacks.Address) {
+		if len(g.before) < maxMarked {
+			g.before[to.Offset] = append(g.before[to.Offset], from)
+		}
+	}, func(*task) error { return nil })
+	ts.graphs.Put(r.key.addr, g)
+	return g
+}
+
+// orphansOf has the explicit tasks of a region whose parent is finished.
+func (ts *tasks) orphansOf(r *region) map[uint64]bool {
+	if o, ok := ts.orphans.Get(r.key.addr); ok {
+		return o
+	}
+	o := map[uint64]bool{}
+	_ = ts.walkTasks(r, nil, func(t *task) error { // what it finds before an error counts
+		if t.parent.IsNull() && len(o) < maxMarked {
+			o[t.addr.Offset] = true
+		}
+		return nil
+	})
+	ts.orphans.Put(r.key.addr, o)
+	return o
+}
+
+// WaitsFor returns the unfinished tasks that a task depends on.
+func (ts *tasks) WaitsFor(h handles.Task) ([]handles.Task, error) {
+	fd, err := ts.lookup(h)
+	if err != nil {
+		return nil, err
+	}
+	if fd.task == nil || fd.kind != kindWaiting || !fd.rec.Bool(ts.l.Task.NumDependees) {
+		return nil, nil
+	}
+	g := ts.graphOf(fd.region)
+	var out []handles.Task
+	for _, a := range g.before[h.Data.Offset] {
+		out = append(out, ts.handleOf(a))
+	}
+	return out, g.err
+}

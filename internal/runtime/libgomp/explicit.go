@@ -1,0 +1,347 @@
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+const (
+	// maxQueue bounds the tasks of one queue: 1 Gi of them take 200 GiB.
+	maxQueue = 1 << 30
+	// maxPriorities bounds the nodes of the tree that a queue of tasks of
+	// several priorities is.
+	maxPriorities = 1 << 16
+	// maxDependers bounds the tasks that wait for one task.
+	maxDependers = 1 << 24
+	// dependersBlock is how many of them are read at once: a number that makes no
+	// sense ends at the first that cannot be read.
+	dependersBlock = 4096
+	// maxMarked bounds how many tasks of one walk are remembered, and those of
+	// a graph of dependences.
+	maxMarked = 1 << 22
+)
+
+// queueKind is which of its pnode a task is linked with (enum priority_queue_type).
+type queueKind uint64
+
+const (
+	queueTeam     queueKind = 0
+	queueChildren queueKind = 1
+	nodeSize                = 16 // a priority_node: next and prev
+)
+
+// errStop ends a walk whose consumer has had enough.
+var errStop = errors.New("stop")
+
+// ExplicitTasks yields the explicit tasks of the region's team that are not
+// finished: first those that threads execute or have suspended, then the queued
+// ones, then those that no queue has. Those that wait for a task follow it.
+//
+// Queued tasks are not remembered, so that a million of them takes no memory.
+func (ts *tasks) ExplicitTasks(h handles.Parallel) iter.Seq2[handles.Task, error] {
+	return func(yield func(handles.Task, error) bool) {
+		r, err := ts.threads.find(h)
+		if err != nil {
+			yield(handles.Task{}, err)
+			return
+		}
+		err = ts.walkTasks(r, nil, func(t *task) error {
+			if !yield(handles.Task{Stamp: ts.stamp, Data: t.addr}, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(handles.Task{}, err)
+		}
+	}
+}
+
+// walk is one walk over the explicit tasks of a region.
+type walk struct {
+	tasks  *tasks
+	region *region
+	emit   func(*task) error
+	marked map[uint64]bool // tasks that are not in the team's queue, and were met
+	edge   func(from, to callbacks.Address)
+}
+
+// walkTasks calls emit for each explicit task of the region, and edge, if it is
+// not nil, for each dependence.
+func (ts *tasks) walkTasks(r *region, edge func(from, to callbacks.Address), emit func(*task) error) error {
+	w := &walk{tasks: ts, region: r, emit: emit, marked: map[uint64]bool{}, edge: edge}
+	var errs []error
+	for _, step := range []func() error{w.held, w.queued, w.children} {
+		err := step()
+		if errors.Is(err, errStop) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// mark emits a task that is in no queue of the team, once, and those that wait for
+// it.
+func (w *walk) mark(t *task) error {
+	fresh, err := w.once(t)
+	if err != nil || !fresh {
+		return err
+	}
+	return w.follow(t)
+}
+
+// once emits a task that is in no queue of the team, and reports whether it had not
+// been.
+func (w *walk) once(t *task) (bool, error) {
+	if w.marked[t.addr.Offset] {
+		return false, nil
+	}
+	if len(w.marked) >= maxMarked {
+		return false, fmt.Errorf("more than %d tasks begun or blocked: %w", maxMarked, callbacks.Incomplete)
+	}
+	w.marked[t.addr.Offset] = true
+	return true, w.emit(t)
+}
+
+// starts are the tasks that the members of the region execute in it, or from which
+// they forked an inner region.
+func (w *walk) starts() []callbacks.Address {
+	var out []callbacks.Address
+	for n, th := range w.region.members {
+		if th == nil {
+			continue
+		}
+		out = append(out, w.tasks.records.taskIn(th, w.region))
+		if t := w.region.tasksIn(); t != nil {
+			out = append(out, w.tasks.records.implicit(t, n))
+		}
+	}
+	return out
+}
+
+// taskIn is the task that a member of a region executes in it, or from which it
+// forked an inner region; null if that is not known.
+func (rs *records) taskIn(th *thread, r *region) callbacks.Address {
+	i := len(th.frames) - r.level()
+	if i < 0 || i >= len(th.tasks) {
+		return callbacks.Address{}
+	}
+	return th.tasks[i]
+}
+
+// climb visits the task at a and those around it, up to an implicit one, or to one
+// that was visited before: what is around that was too, and a circle ends there.
+func (w *walk) climb(a callbacks.Address, visited map[uint64]bool, visit func(*task) error) error {
+	for len(visited) < maxMarked && !visited[a.Offset] {
+		t, err := w.tasks.records.task(a)
+		if err != nil {
+			return nil // it ended in between, or its structure is on a stack that is gone
+		}
+		visited[a.Offset] = true
+		if err := visit(t); err != nil || !t.explicit() {
+			return err
+		}
+		a = t.parent
+	}
+	return nil
+}
+
+// held yields the tasks that threads execute or have suspended, as far as they are
+// parents of each other.
+func (w *walk) held() error {
+	visited := map[uint64]bool{}
+	for _, a := range w.starts() {
+		err := w.climb(a, visited, func(t *task) error {
+			if !t.explicit() {
+				return nil
+			}
+			return w.mark(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queued yields the tasks in the team's queue.
+func (w *walk) queued() error {
+	t := w.region.tasksIn()
+	if t == nil {
+		return nil
+	}
+	f := &w.tasks.l.Team
+	r := layout.Read(w.tasks.mem, t.addr, f.QueueRoot, f.QueueTasks)
+	lists, err := w.tasks.records.lists(r.Address(f.QueueRoot), r.Address(f.QueueTasks))
+	if err = errors.Join(r.Err(), err); err != nil {
+		return fmt.Errorf("queue of the team at %v: %w", t.addr, err)
+	}
+	for _, list := range lists {
+		err := w.tasks.records.list(list, queueTeam, false, func(t *task) error {
+			if err := w.emit(t); err != nil {
+				return err
+			}
+			return w.follow(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children yields the tasks that are children of others, and neither in the team's
+// queue nor executed by a thread now: detached ones, and those that a thread has
+// suspended in a taskgroup. Those that wait come first in a queue of children, and
+// are in the team's.
+func (w *walk) children() error {
+	var open []callbacks.Address
+	visited := map[uint64]bool{}
+	for _, a := range slices.Backward(w.starts()) {
+		begin := len(open)
+		_ = w.climb(a, visited, func(t *task) error {
+			open = append(open, t.addr)
+			return nil
+		})
+		slices.Reverse(open[begin:])
+	}
+	slices.Reverse(open)
+	done := map[uint64]bool{}
+	for len(open) > 0 && len(done) < maxMarked {
+		a := open[len(open)-1]
+		open = open[:len(open)-1]
+		if done[a.Offset] {
+			continue
+		}
+		done[a.Offset] = true
+		err := w.begunChildren(a, func(t *task) error {
+			open = append(open, t.addr)
+			return w.mark(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begunChildren calls f for the children of the task at a that do not wait in a
+// queue.
+func (w *walk) begunChildren(a callbacks.Address, f func(*task) error) error {
+	t, err := w.tasks.records.task(a)
+	if err != nil {
+		return nil // it ended in between, or its structure is on a stack that is gone
+	}
+	l := &w.tasks.l.Task
+	lists, err := w.tasks.records.lists(t.rec.Address(l.ChildrenRoot), t.rec.Address(l.ChildrenTasks))
+	if err = errors.Join(t.rec.Err(), err); err != nil {
+		return fmt.Errorf("children of the task at %v: %w", a, err)
+	}
+	for _, list := range lists {
+		err := w.tasks.records.list(list, queueChildren, true, func(t *task) error {
+			if t.kind == kindWaiting {
+				return errEnd
+			}
+			return f(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lists are the lists of a queue: one, or one for each priority if there is a tree
+// of them.
+func (rs *records) lists(root, tasks callbacks.Address) ([]callbacks.Address, error) {
+	if root.IsNull() {
+		if tasks.IsNull() {
+			return nil, nil
+		}
+		return []callbacks.Address{tasks}, nil
+	}
+	var out []callbacks.Address
+	f := &rs.l.Node
+	open := []callbacks.Address{root}
+	seen := map[callbacks.Address]bool{}
+	for len(open) > 0 {
+		a := open[len(open)-1]
+		open = open[:len(open)-1]
+		switch {
+		case seen[a]:
+			return out, fmt.Errorf("the tree of priorities comes back to %v: %w", a, callbacks.Incomplete)
+		case len(seen) >= maxPriorities:
+			return out, fmt.Errorf("more than %d priorities of tasks: %w", maxPriorities, callbacks.Incomplete)
+		}
+		seen[a] = true
+		r := layout.Read(rs.mem, a, f.Tasks, f.Left, f.Right)
+		list, left, right := r.Address(f.Tasks), r.Address(f.Left), r.Address(f.Right)
+		if err := r.Err(); err != nil {
+			return out, fmt.Errorf("priorities of tasks: %w", err)
+		}
+		if !list.IsNull() {
+			out = append(out, list)
+		}
+		for _, next := range []callbacks.Address{right, left} {
+			if !next.IsNull() {
+				open = append(open, next)
+			}
+		}
+	}
+	return out, nil
+}
+
+// errEnd ends the walk over one list.
+var errEnd = errors.New("end of list")
+
+// list calls f for the tasks of a circular list of nodes, from the first or from
+// the last one on. A node that its neighbour does not point back to ends the walk:
+// so it comes back to where it began, whatever the memory holds.
+func (rs *records) list(first callbacks.Address, q queueKind, backwards bool, f func(*task) error) error {
+	pnode := rs.l.Task.Pnode
+	if err := pnode.Err(); err != nil {
+		return err
+	}
+	offset := pnode.Offset + uint64(q)*nodeSize
+	next := layout.Field{Offset: offset, Size: 8}
+	prev := layout.Field{Offset: offset + 8, Size: 8}
+	if backwards {
+		next, prev = prev, next
+	}
+	start := first
+	if backwards {
+		v, err := layout.ReadUint(rs.mem, first.Add(8), 8)
+		if err != nil {
+			return err
+		}
+		start = callbacks.At(v)
+	}
+	node, before := start, callbacks.Address{}
+	for range maxQueue {
+		t, err := rs.task(node.Add(-offset))
+		if err != nil {
+			return fmt.Errorf("queue of tasks: %w", err)
+		}
+		if !before.IsNull() && t.rec.Address(prev) != before {
+			return fmt.Errorf("queue of tasks: the node at %v does not point back to %v: %w", node, before,
+				callbacks.Incomplete)
+		}
+		if err := f(t); errors.Is(err, errEnd) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		before, node = node, t.rec.Address(next)
+		if err := t.rec.Err(); err != nil || node == start {
+			return err
+		}
+	}
+	return fmt.Errorf("queue of more than %d tasks: %w", maxQueue, callbacks.Incomplete)
+}

@@ -1,0 +1,178 @@
+package libgomp
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// findModules returns the modules of t that hold GNU libgomp: those that define its entry
+// points, whatever the file's name is. LLVM's runtime has entry points of the same
+// names, and is told by its own. A static executable that is stripped has symbols of
+// neither, and of a library whose file is not at hand nothing is known: the memory of
+// the threads tells. No runtime is no error.
+func findModules(t callbacks.Target) ([]*callbacks.Module, error) {
+	lister, ok := t.(callbacks.ModuleLister)
+	if !ok {
+		everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+		if !isRuntime(t, everywhere) {
+			return nil, nil
+		}
+		return []*callbacks.Module{everywhere}, nil
+	}
+	mods, err := lister.Modules()
+	var found []*callbacks.Module
+	foreign := false
+	for _, mod := range mods {
+		if isRuntime(t, mod) {
+			found = append(found, mod)
+		}
+		foreign = foreign || defines(t, mod, "__kmpc_fork_call")
+	}
+	if len(found) > 0 || foreign {
+		return found, nil
+	}
+	if mod := nameless(t, mods); mod != nil && newMemorySource(t, nil).look() == nil {
+		return []*callbacks.Module{mod}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
+	}
+	return found, nil
+}
+
+// nameless is the module that may hold the runtime without any symbol that says so: a
+// stripped executable that is all of the program, or whose constants are the runtime's,
+// or the one library whose file is not at hand. Of several such, the name tells; nil if
+// there is none.
+func nameless(t callbacks.Target, mods []*callbacks.Module) *callbacks.Module {
+	if alone(mods) && !defines(t, mods[0], "main") {
+		return mods[0]
+	}
+	for _, m := range mods {
+		if m.Main && m.Image != nil && linkedIn(m.Image) {
+			return m
+		}
+	}
+	var lost []*callbacks.Module
+	for _, m := range mods {
+		if m.Image == nil && !m.Main {
+			lost = append(lost, m)
+		}
+	}
+	if len(lost) > 1 {
+		lost = slices.DeleteFunc(lost, func(m *callbacks.Module) bool {
+			return !strings.Contains(path.Base(m.Path),
+				"gomp")
+		})
+	}
+	if len(lost) != 1 {
+		return nil
+	}
+	return lost[0]
+}
+
+// isRuntime asks for functions that every program with the runtime has, also a
+// statically linked one. Tools that intercept calls define some of them only.
+func isRuntime(t callbacks.Target, mod *callbacks.Module) bool {
+	if defines(t, mod, "__kmpc_fork_call") {
+		return false
+	}
+	for _, name := range []string{"GOMP_parallel", "omp_get_level", "omp_get_ancestor_thread_num"} {
+		if !defines(t, mod, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// alone reports whether the program is one executable, with no library beside it but
+// the kernel's own: then it is linked statically.
+func alone(mods []*callbacks.Module) bool {
+	n := 0
+	for _, m := range mods {
+		if m.Path != "[vdso]" {
+			n++
+		}
+	}
+	return n == 1 && mods[0].Main
+}
+
+func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
+	_, err := layout.SymbolIn(t, mod, name)
+	return err == nil
+}
+
+// marker is what tells that a runtime is of a release of GCC or newer: the node of
+// symbol versions that came with it, and where a module has no such nodes, a
+// function that came with it in an object file that every program has.
+type marker struct {
+	release  int
+	node     string
+	function string
+}
+
+// markers are in ascending order of releases.
+func markers() []marker {
+	return []marker{
+		{7, "GOMP_1.0", ""}, {9, "GOMP_5.0", "GOMP_parallel_reductions"}, {10, "OACC_2.6", ""},
+		{11, "GOMP_5.0.1", "omp_fulfill_event"},
+		{12, "GOMP_5.1", "omp_display_env"}, {13, "GOMP_5.1.1", "omp_in_explicit_task"}, {14, "GOMP_5.1.2", ""},
+		{15, "GOMP_6.0", ""}, {16, "GOMP_6.0.1", ""},
+	}
+}
+
+// versions bounds the release by version nodes, or else by functions.
+func versions(t callbacks.Target, mod *callbacks.Module) (r layout.Releases, by string) {
+	has := func(m marker) bool {
+		_, err := t.Symbol(m.node, mod.Path)
+		return err == nil
+	}
+	by = "version nodes"
+	if !has(markers()[0]) {
+		if !isRuntime(t, mod) {
+			return r, ""
+		}
+		by = "functions"
+		has = func(m marker) bool { return defines(t, mod, m.function) }
+	}
+	for _, m := range markers() {
+		if by == "functions" && m.function == "" {
+			continue
+		}
+		if !has(m) {
+			r.High = m.release - 1
+			break
+		}
+		r.Low = m.release
+	}
+	if by == "functions" && r.Low == 13 { // functions tell no further
+		r.High = 0
+	}
+	return r, by
+}
+
+// What people call the runtime, in short and in full.
+const family, fullName = "libgomp", "GNU OpenMP runtime"
+
+// identify names the runtime.
+func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
+	id := rtl.Identity{Family: family, Name: fullName, Module: mod}
+	var r layout.Releases
+	r, id.VersionBy = versions(t, mod)
+	if r.Low == 0 && len(fp.rows) > 0 {
+		shape := layout.Releases{Low: fp.table.rows[fp.rows[0]].Low, High: fp.table.rows[fp.rows[len(fp.rows)-1]].High}
+		if fp.rows[len(fp.rows)-1] == len(fp.table.rows)-1 {
+			shape.High = 0
+		}
+		r, id.VersionBy = shape, "layout"
+	}
+	id.Version = r.String()
+	return id
+}

@@ -1,0 +1,398 @@
+package libgomp
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/accesspath"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/symbolic"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// The runtime does not keep the function of a region. What forks it, GOMP_parallel
+// and its like, has it as its first argument, and executes it by an indirect call:
+// the return address of that call is on the stack of the primary thread once for
+// each region that it has forked, and is in. Above lies the return address of the
+// call of user code, which shows the argument.
+
+const (
+	// maxStack bounds how much of a thread's stack is searched, in bytes.
+	// Stacks have 8 MiB by default.
+	maxStack = 16 << 20
+	// stackBlock is how much of it is read at once.
+	stackBlock = 64 << 10
+	// maxArgument is how far before a call its first argument is looked for, in
+	// bytes: GCC stores what the region shares, some 8 bytes of code a variable,
+	// between the load and the call.
+	maxArgument = 512
+	// maxFrame is more than the frames of the functions that fork have, in bytes.
+	maxFrame = 256
+	// maxForker is more than their code has, in bytes.
+	maxForker = 512
+	// pageSize is the smallest page size: what can be read changes only at its
+	// multiples.
+	pageSize = 4096
+)
+
+// forkBounds is what it takes to run the code of a function up to the jump by
+// which it ends.
+var forkBounds = accesspath.Bounds{Steps: 4000, Paths: 64, Visits: 1, Edges: 2, Cases: 64}
+
+// fork is a call in user code that forked a region.
+type fork struct {
+	function uint64 // that the region executes; 0 if unknown
+	ret      uint64 // address behind the call; 0 if the call was a jump
+}
+
+// forkFunctions are the entry points that fork a region and execute a function
+// in it, their first argument. Loops, sections and reductions have one of their
+// own each.
+func forkFunctions() []string {
+	names := []string{"GOMP_parallel", "GOMP_parallel_sections", "GOMP_parallel_reductions"}
+	for _, s := range []string{
+		"static", "dynamic", "guided", "runtime", "nonmonotonic_dynamic", "nonmonotonic_guided", "nonmonotonic_runtime",
+		"maybe_nonmonotonic_runtime",
+	} {
+		names = append(names, "GOMP_parallel_loop_"+s)
+	}
+	return names
+}
+
+// forkEntries are the addresses of the functions that fork, ascending.
+func (fs *forks) forkEntries() []uint64 {
+	var out []uint64
+	for _, name := range forkFunctions() {
+		if a, err := layout.SymbolIn(fs.target, fs.id.Module, name); err == nil {
+			out = append(out, a.Offset)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isEntry reports whether a is the address of a function that forks.
+func (fs *forks) isEntry(a uint64) bool {
+	_, ok := slices.BinarySearch(fs.entries(), a)
+	return ok
+}
+
+// inForker reports whether a is in the code of a function that forks.
+func (fs *forks) inForker(a uint64) bool {
+	i, ok := slices.BinarySearch(fs.entries(), a)
+	return !ok && i > 0 && a-fs.entries()[i-1] < maxForker
+}
+
+// forkOf is the call that forked a region.
+func (fs *forks) forkOf(r *region) (fork, bool) {
+	p := r.primary()
+	if p == nil || r.team == nil || len(fs.entries()) == 0 {
+		return fork{}, false
+	}
+	found, ok := fs.known.Get(p.addr.Offset)
+	if !ok {
+		found = fs.findForks(p)
+		fs.known.Put(p.addr.Offset, found)
+	}
+	for i, f := range found {
+		if p.frames[i].team == r.team {
+			return f, f.function != 0
+		}
+	}
+	return fork{}, false
+}
+
+// forked is the number of regions that a thread forked and has not left.
+func (th *thread) forked() int {
+	if i := th.worksIn(); i >= 0 {
+		return i
+	}
+	return len(th.frames)
+}
+
+// findForks finds the calls of all regions that a thread forked, innermost first.
+// It is empty if the stack shows more or fewer regions than the thread is in. The
+// function of the innermost one may have returned: then the thread waits for the
+// others at its end.
+func (fs *forks) findForks(th *thread) []fork {
+	n := th.forked()
+	sp, ok := fs.stackPointer(th)
+	if !ok || n == 0 {
+		return nil
+	}
+	end := sp + maxStack
+	if th.tp > sp { // the C library puts thread-local data above a thread's stack
+		end = min(end, th.tp)
+	}
+	calls := fs.forkCalls(sp, end)
+	found := make([]fork, n)
+	ended := n - len(calls)
+	if ended < 0 || ended > 1 {
+		return nil
+	}
+	for i := n - 1; i >= 0; i-- {
+		var c callAbove
+		if from := i - ended; from >= 0 {
+			c = fs.above(calls[from])
+		} else if fs.atRest(th) {
+			if len(calls) > 0 {
+				end = calls[0] + 8
+			}
+			c = fs.firstAbove(sp, min(end, sp+stackBlock))
+		}
+		found[i] = c.fork
+		if !c.jumped || i+1 == n {
+			continue
+		}
+		if outer := &found[i+1]; outer.function == 0 && i >= ended {
+			outer.function = c.saved
+		}
+		found[i].function = fs.jumpsTo(found[i+1].function)
+	}
+	return found
+}
+
+// atRest reports whether a thread executes no task but its own implicit one.
+func (fs *forks) atRest(th *thread) bool {
+	own := fs.records.ownImplicit(th)
+	return !own.IsNull() && own == th.task
+}
+
+func (rt *base) stackPointer(th *thread) (uint64, bool) {
+	registers, ok := rt.target.(callbacks.RegisterReader)
+	if !ok || th.lwp == 0 {
+		return 0, false
+	}
+	regs, err := registers.Registers(callbacks.LWP(th.lwp))
+	return regs.SP() &^ 7, err == nil && regs.SP() != 0
+}
+
+// forkCalls are the places on a stack from sp to end of return addresses of
+// indirect calls in functions that fork.
+func (fs *forks) forkCalls(sp, end uint64) []uint64 {
+	var found []uint64
+	block := make([]byte, stackBlock)
+	for at := sp; at < end; {
+		n := min(stackBlock-at%stackBlock, end-at)
+		if fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil { // the stack ends in this block
+			if n = min(pageSize-at%pageSize, end-at); fs.mem.ReadMemory(callbacks.At(at), block[:n]) != nil {
+				break
+			}
+		}
+		for i := uint64(0); i+8 <= n; i += 8 {
+			if w := callbacks.Word(block[i : i+8]); fs.inForker(w) && fs.calls(w, arch.CallRegister) {
+				found = append(found, at+i)
+			}
+		}
+		at += n
+	}
+	return found
+}
+
+// calls reports whether there is a call of a kind before the address ret.
+func (fs *forks) calls(ret uint64, kind arch.CallKind) bool {
+	c, ok := arch.CallBefore(fs.target.Arch(), fs.mem, ret)
+	return ok && c.Kind == kind
+}
+
+// callAbove is what lies on a stack above the frame of a function that forks.
+type callAbove struct {
+	fork
+	// jumped tells that no user code lies between this frame and the one of the
+	// region around: that region's function ended in a tail call.
+	jumped bool
+	// saved is then what the function that forked the region around has kept in
+	// a register, and this one saved: that region's function; 0 if unknown.
+	saved uint64
+}
+
+// above finds what called the function that forks whose indirect call has its
+// return address on the stack at slot.
+func (fs *forks) above(slot uint64) callAbove {
+	ret, err := fs.word(slot)
+	if err != nil {
+		return callAbove{}
+	}
+	at, ok := fs.returnSlot(slot, ret)
+	if !ok || at <= slot || at-slot > maxFrame {
+		return callAbove{}
+	}
+	w, err := fs.word(at)
+	if err != nil {
+		return callAbove{}
+	}
+	c, _ := fs.callBefore(w)
+	if c.jumped {
+		c.saved = fs.savedFunction(slot+8, at)
+	}
+	return c
+}
+
+// returnSlot is where the return address of a function that forks lies, if that of
+// its indirect call, ret, lies at slot.
+func (fs *forks) returnSlot(slot, ret uint64) (uint64, bool) {
+	if fs.target.Arch() == callbacks.ArchAArch64 { // frame records are linked
+		fp, err := fs.word(slot - 8)
+		return fp + 8, err == nil
+	}
+	i, _ := slices.BinarySearch(fs.entries(), ret)
+	depth, ok := arch.StackDepth(fs.target.Arch(), fs.mem, fs.entries()[i-1], ret)
+	return slot + 8 + depth, ok
+}
+
+// savedFunction is the only word on the stack from low to high that is an address
+// of user code; 0 if there are none or several.
+func (fs *forks) savedFunction(low, high uint64) uint64 {
+	var code []uint64
+	for at := low; at < high; at += 8 {
+		if w, err := fs.word(at); err == nil && w >= lowestAddress && fs.inCode(w) && fs.executable(w) {
+			code = append(code, w)
+		}
+	}
+	if code = slices.Compact(code); len(code) != 1 {
+		return 0
+	}
+	return code[0]
+}
+
+// firstAbove is what called the function that forks whose frame, and those of the
+// runtime's functions at the end of the region, lie from low on: the first return
+// address there behind a call that shows which function the region executed. What
+// the region itself called has left its return addresses in unused words of these
+// frames: they show none. If no call does, as GCC keeps the function's address in a register
+// throughout a loop around the region, it is the first call of a function that forks.
+func (fs *forks) firstAbove(low, high uint64) callAbove {
+	var hidden callAbove
+	for at := low; at+8 <= high; at += 8 {
+		w, err := fs.word(at)
+		if err != nil {
+			break
+		}
+		c, ok := fs.callBefore(w)
+		if ok && (c.jumped || c.function != 0) {
+			return c
+		}
+		if ok && hidden.ret == 0 {
+			hidden = c
+		}
+	}
+	return hidden
+}
+
+// callBefore tells what the call before the return address w shows of a fork; ok
+// only says that there is a call.
+func (fs *forks) callBefore(w uint64) (c callAbove, ok bool) {
+	if fs.inForker(w) {
+		jumped := fs.calls(w, arch.CallRegister)
+		return callAbove{jumped: jumped}, jumped
+	}
+	if w < lowestAddress || !fs.inCode(w-1) { // a call may be a function's last instruction
+		return callAbove{}, false
+	}
+	call, ok := arch.CallBefore(fs.target.Arch(), fs.mem, w)
+	switch {
+	case !ok || call.Kind == arch.CallRegister:
+	case fs.isEntry(fs.callee(call)):
+		c.fork = fork{function: fs.argument(w), ret: w}
+	case call.Kind == arch.CallDirect:
+		c.fork = fork{function: fs.jumpsTo(call.Target)}
+	}
+	return c, ok
+}
+
+// argument is the function that the call before the address ret passes on: 0 if
+// the code does not show it.
+func (fs *forks) argument(ret uint64) uint64 {
+	a := fs.target.Arch()
+	for low := ret - maxArgument; low < ret; low++ { // an instruction begins at some of these
+		v, ok := arch.ArgBefore(a, fs.mem, low, ret, 0)
+		if ok && (v.Kind == arch.ValueAddress || v.Kind == arch.ValueConst) && fs.inCode(v.N) {
+			return v.N
+		}
+	}
+	return 0
+}
+
+// jumpsTo is what the function at entry passes on if its last act is to jump to a
+// function that forks; 0 if it is not, or if it is not always the same.
+func (fs *forks) jumpsTo(entry uint64) uint64 {
+	if entry == 0 {
+		return 0
+	}
+	cfg := accesspath.Config{Arch: fs.target.Arch(), Mem: fs.mem, Bounds: forkBounds}
+	paths, err := accesspath.Run(cfg, entry)
+	if err != nil {
+		return 0
+	}
+	found := uint64(0)
+	for _, p := range paths {
+		for _, c := range p.Calls {
+			callee := c.Entry
+			if c.Slot != 0 {
+				callee, _ = fs.word(c.Slot)
+			}
+			if !fs.isEntry(callee) && !fs.inStart(callee) || len(c.Args) == 0 {
+				continue
+			}
+			v, err := symbolic.Eval(c.Args[0], symbolic.Env{Mem: fs.mem})
+			if err != nil || !fs.inCode(v) || found != 0 && v != found {
+				return 0
+			}
+			found = v
+		}
+	}
+	return found
+}
+
+// inStart reports whether a is gomp_team_start, which the functions that fork pass
+// theirs on to. Only the symbols of a static executable tell.
+func (fs *forks) inStart(a uint64) bool {
+	s, err := layout.SymbolIn(fs.target, fs.id.Module, "gomp_team_start")
+	return err == nil && a == s.Offset
+}
+
+// inCode reports whether an address is in a module of the program, and not in the
+// runtime.
+func (fs *forks) inCode(a uint64) bool {
+	if fs.Owns(a) {
+		return false
+	}
+	mods := fs.modules()
+	return mods == nil || slices.ContainsFunc(mods, func(e extent) bool { return a >= e.low && a < e.high })
+}
+
+// readModules lists where the target's modules lie; nil if it does not tell.
+func (fs *forks) readModules() []extent {
+	lister, ok := fs.target.(callbacks.ModuleLister)
+	if !ok {
+		return nil
+	}
+	mods, _ := lister.Modules()
+	list := []extent{}
+	for _, m := range mods {
+		list = append(list, extent{m.Low.Offset, m.High.Offset})
+	}
+	return list
+}
+
+// callee is the address of the function that a call leads to, 0 if unknown.
+func (fs *forks) callee(c arch.Call) uint64 {
+	switch c.Kind {
+	case arch.CallDirect:
+		if fs.isEntry(c.Target) {
+			return c.Target
+		}
+		if slot, ok := arch.PLTSlot(fs.target.Arch(), fs.mem, c.Target); ok {
+			w, _ := fs.word(slot)
+			return w
+		}
+	case arch.CallSlot:
+		w, _ := fs.word(c.Target)
+		return w
+	}
+	return 0
+}
+
+func (rt *base) word(a uint64) (uint64, error) {
+	return layout.ReadUint(rt.mem, callbacks.At(a), 8)
+}

@@ -1,0 +1,46 @@
+package libgomp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// sinceGCC is the release that has a variable where it can be found.
+var sinceGCC = map[string]int{"team-num-var": 12}
+
+// settings are environments, and the program that runs with them.
+func settings() map[string][]string {
+	return map[string][]string{
+		"roots none": nil,
+		"roots list": {"OMP_NUM_THREADS=4,3,2", "OMP_SCHEDULE=dynamic,7", "OMP_CANCELLATION=true",
+			"OMP_MAX_TASK_PRIORITY=9",
+			"OMP_DYNAMIC=false"},
+		"barrier bind": {"OMP_PROC_BIND=spread,close", "OMP_PLACES=cores", "OMP_SCHEDULE=monotonic:guided,3",
+			"OMP_THREAD_LIMIT=40"},
+		"barrier auto": {"OMP_SCHEDULE=auto", "OMP_NUM_THREADS=3"},
+	}
+}
+
+// TestICVs holds the variables of all threads against what the program's threads
+// were told, with the environment's settings varied.
+func TestICVs(t *testing.T) {
+	for _, rt := range omptest.Libgomps(t) {
+		for name, env := range settings() {
+			t.Run(fmt.Sprint(rt.Major, "/", name), func(t *testing.T) {
+				program, _, _ := strings.Cut(name, " ")
+				exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: omptest.GCC})
+				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
+				s.Expect.Unknown = func(icv string, why callbacks.RC) bool {
+					return why == callbacks.Unavailable && rt.Major < sinceGCC[icv] || expected.Unknown(icv, why)
+				}
+				s.CheckICVs(t)
+				s.CheckControls(t, env)
+				s.CheckBadQuestions(t)
+			})
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package libgomp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+const (
+	// maxList bounds lists of one value for each nesting level. They come from
+	// an environment variable, which is no longer than a few MiB.
+	maxList = 1 << 16
+	// maxText bounds the strings that the runtime keeps of environment
+	// variables.
+	maxText = 64 << 10
+)
+
+// offloadText names values of enum gomp_target_offload_t.
+func offloadText(v int64) string { return rtl.NameOf(v, "default", "mandatory", "disabled") }
+
+// bindText names values of omp_proc_bind_t.
+func bindText(v int64) string { return rtl.NameOf(v, "false", "true", "primary", "close", "spread") }
+
+// Values of enum gomp_schedule_type.
+const (
+	schedAuto      = 4
+	schedMonotonic = 1 << 31 // a bit
+)
+
+// runSched is the schedule of loops with schedule(runtime), as OMP_SCHEDULE would
+// have it.
+func (st *settings) runSched(fd found) (rtl.ICVValue, error) {
+	f := &st.l.Task
+	kind, err := st.taskInt(fd, f.RunSched)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	chunk, err := st.taskInt(fd, f.RunSchedChunk)
+	text := ""
+	if kind&schedMonotonic != 0 {
+		text = "monotonic:"
+	}
+	plain := kind & (schedMonotonic - 1)
+	text += rtl.NameOf(plain, "runtime", "static", "dynamic", "guided", "auto")
+	if chunk > 0 && plain != schedAuto {
+		text += "," + strconv.FormatInt(chunk, 10)
+	}
+	return rtl.ICVValue{Int: kind, Text: text, Source: "icv.run_sched_var"}, err
+}
+
+// threadLimit is omp_get_thread_limit.
+func (st *settings) threadLimit(fd found) (rtl.ICVValue, error) {
+	v, err := st.taskInt(fd, st.l.Task.ThreadLimit)
+	if v = int64(uint32(v)); v > math.MaxInt32 {
+		v = math.MaxInt32
+	}
+	return rtl.IntegerICV(v, nil, "icv.thread_limit_var"), err
+}
+
+// maxActiveLevels is omp_get_max_active_levels. Before GCC 11 it was one for all.
+func (st *settings) maxActiveLevels(fd found) (rtl.ICVValue, error) {
+	f := st.l.Task.MaxActiveLevels
+	if !f.Known() {
+		v, err := st.setting(st.l.Globals.MaxActiveLevels, 4)
+		return rtl.IntegerICV(v, nil, "gomp_max_active_levels_var"), err
+	}
+	v, err := st.taskInt(fd, f)
+	return rtl.IntegerICV(int64(uint8(v)), nil, "icv.max_active_levels_var"), err
+}
+
+// nestVar is omp_get_nested, which has a variable of its own before GCC 11.
+func (st *settings) nestVar(fd found) (rtl.ICVValue, error) {
+	f := st.l.Task.Nest
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("max-active-levels-var took its place: %w", callbacks.Unavailable)
+	}
+	v, err := st.taskInt(fd, f)
+	return rtl.IntegerICV(v, rtl.BoolText, "icv.nest_var"), err
+}
+
+func (st *settings) explicitVar(fd found) (rtl.ICVValue, error) {
+	v := int64(0)
+	if fd.task != nil && fd.explicit() {
+		v = 1
+	}
+	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
+}
+
+func (st *settings) implicitVar(fd found) (rtl.ICVValue, error) {
+	v := int64(1)
+	if fd.task != nil && fd.explicit() {
+		v = 0
+	}
+	return rtl.IntegerICV(v, rtl.BoolText, "kind"), nil
+}
+
+func (st *settings) finalVar(fd found) (rtl.ICVValue, error) {
+	if fd.task == nil {
+		return rtl.IntegerICV(0, rtl.BoolText, "task"), nil
+	}
+	v := fd.rec.Int(st.l.Task.FinalTask)
+	return rtl.IntegerICV(v, rtl.BoolText, "final_task"), fd.rec.Err()
+}
+
+// deeper reads the elements behind that of the given level of a list with one
+// integer for each level. known reports whether the runtime's variables for it were
+// found.
+func (rt *base) deeper(values, length layout.Global, size uint64, level int) (vs []int64, known bool, err error) {
+	if !values.Known() || !length.Known() {
+		return nil, false, nil
+	}
+	array, err := layout.ReadGlobal(rt.mem, values, 8)
+	if err != nil || array == 0 {
+		return nil, err == nil, err
+	}
+	n, err := layout.ReadGlobal(rt.mem, length, 8)
+	if err != nil {
+		return nil, false, err
+	}
+	if n < 0 || n > maxList {
+		return nil, false, fmt.Errorf("list of %d elements: %w", n, callbacks.Incomplete)
+	}
+	for i := int64(level) + 1; i < n; i++ {
+		v, err := layout.ReadUint(rt.mem, callbacks.At(uint64(array)).Add(uint64(i)*size), size)
+		if err != nil {
+			return vs, false, err
+		}
+		vs = append(vs, int64(v))
+	}
+	return vs, true, nil
+}
+
+// nthreadsVar is the number of threads for the next level and the levels inside
+// it: the task has the first, a list of the runtime the others.
+func (st *settings) nthreadsVar(fd found) (rtl.ICVValue, error) {
+	first, err := st.taskInt(fd, st.l.Task.Nthreads)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	g := &st.l.Globals
+	rest, known, err := st.deeper(g.NthreadsList, g.NthreadsListLen, 8, fd.region.level())
+	source := "icv.nthreads_var"
+	if known {
+		source += ", gomp_nthreads_var_list"
+	}
+	return rtl.ListICV(first, rest, true, nil, source), err
+}
+
+// bindVar is the binding policy for the next level and the levels inside it.
+func (st *settings) bindVar(fd found) (rtl.ICVValue, error) {
+	first, err := st.taskInt(fd, st.l.Task.Bind)
+	if err != nil {
+		return rtl.ICVValue{}, err
+	}
+	g := &st.l.Globals
+	rest, known, err := st.deeper(g.BindList, g.BindListLen, 1, fd.region.level())
+	source := "icv.bind_var"
+	if known {
+		source += ", gomp_bind_var_list"
+	}
+	return rtl.ListICV(first, rest, true, bindText, source), err
+}
+
+// threadNum is omp_get_thread_num.
+func (st *settings) threadNum(th *thread) (rtl.ICVValue, error) {
+	return rtl.IntegerICV(int64(th.id), nil, "ts.team_id"), nil
+}
+
+// teamNum is omp_get_team_num.
+func (st *settings) teamNum(r *region) (rtl.ICVValue, error) {
+	p := r.primary()
+	if p == nil {
+		return rtl.ICVValue{}, fmt.Errorf("the primary thread is unknown: %w", callbacks.Unavailable)
+	}
+	f := st.l.Thread.TeamNum
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+	}
+	return rtl.IntegerICV(int64(p.rec.Uint(f)), nil, "team_num"), p.rec.Err()
+}
+
+// defAllocator is omp_get_default_allocator: that of the thread, or if it has set
+// none, that of the program.
+func (st *settings) defAllocator(th *thread) (rtl.ICVValue, error) {
+	f := st.l.Thread.DefAllocator
+	if !f.Known() {
+		return rtl.ICVValue{}, fmt.Errorf("%w: %w", f.Err(), callbacks.Unavailable)
+	}
+	if v := th.rec.Int(f); v != 0 || th.rec.Err() != nil {
+		return rtl.IntegerICV(v, rtl.AllocatorText, "ts.def_allocator"), th.rec.Err()
+	}
+	v, err := st.setting(st.l.Globals.DefAllocator, 8)
+	return rtl.IntegerICV(v, rtl.AllocatorText, "gomp_def_allocator"), err
+}
+
+// placeAssignment is omp_get_place_num. The runtime counts from 1.
+func (st *settings) placeAssignment(th *thread) (rtl.ICVValue, error) {
+	v := th.rec.Int(st.l.Thread.Place)
+	if th.rec.Err() == nil && v <= 0 {
+		return rtl.ICVValue{}, fmt.Errorf("the thread is bound to no place: %w", callbacks.Unavailable)
+	}
+	return rtl.IntegerICV(v-1, nil, "place"), th.rec.Err()
+}
+
+// placePartition is the range of places that the thread may use.
+func (st *settings) placePartition(th *thread) (rtl.ICVValue, error) {
+	f := &st.l.Thread
+	first, n := th.rec.Int(f.PlacePartitionOff), th.rec.Int(f.PlacePartitionLen)
+	if th.rec.Err() == nil && (n <= 0 || th.rec.Int(f.Place) <= 0) {
+		return rtl.ICVValue{}, fmt.Errorf("the thread has no partition: %w", callbacks.Unavailable)
+	}
+	return rtl.ICVValue{
+		Int: first, Text: fmt.Sprintf("%d-%d", first, first+n-1), Whole: n == 1,
+		Source: "ts.place_partition_off, ts.place_partition_len",
+	}, th.rec.Err()
+}
+
+// affinityFormat is omp_get_affinity_format.
+func (st *settings) affinityFormat() (rtl.ICVValue, error) {
+	p, err := st.setting(st.l.Globals.AffinityFormat, 8)
+	v := rtl.ICVValue{Whole: true, Source: "gomp_affinity_format_var"}
+	if err == nil && p != 0 {
+		v.Text, err = layout.ReadString(st.mem, callbacks.At(uint64(p)), maxText)
+	}
+	return v, err
+}
+
+// activeSpins is from how many turns of a waiting loop on the runtime counts as
+// waiting actively: an unset policy has 300,000, an active one 30 thousand million.
+const activeSpins = 1 << 30
+
+// waitPolicy is concluded from how long a waiting thread spins before it sleeps.
+func (st *settings) waitPolicy() (rtl.ICVValue, error) {
+	v, err := st.setting(st.l.Globals.SpinCount, 8)
+	policy := int64(1)
+	if uint64(v) >= activeSpins {
+		policy = 0
+	}
+	return rtl.IntegerICV(policy, func(v int64) string { return rtl.NameOf(v, "active", "passive") },
+		"gomp_spin_count_var"), err
+}

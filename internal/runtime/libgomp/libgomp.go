@@ -1,0 +1,129 @@
+// Package libgomp reads GNU libgomp, the OpenMP runtime of GCC, in a target.
+//
+// The runtime keeps no list of its threads: each has a gomp_thread in its
+// thread-local storage, at one distance from the thread pointer. Everything that
+// is known of the structures is declared in Layout; the rest of the package knows
+// what the fields mean. A worker keeps the team of its last region while it waits
+// for the next one: threads.go says how that is told.
+package libgomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// runtime is one libgomp of a target at one stop: its readers, which together answer
+// what rtl asks (readers.go).
+type runtime struct {
+	*base
+	*threads
+	*tasks
+	*states
+	*waits
+	*loops
+	*settings
+}
+
+// Open reads the GNU runtimes in t. No such runtime is no error: the result is
+// empty then. A runtime that is there and cannot be read is an error, beside those
+// that can. The handles of the i-th runtime of the result carry the stamp with i
+// added to its Space.
+func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
+	mods, err := findModules(t)
+	if err != nil {
+		return nil, fmt.Errorf("libgomp: %w", err)
+	}
+	var rts []rtl.Runtime
+	var errs []error
+	for _, mod := range mods {
+		rt, err := open(t, mod, stamp, o)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("libgomp in %s: %w", mod.Path, err))
+			continue
+		}
+		rts = append(rts, rt)
+		stamp.Space++
+	}
+	return rts, errors.Join(errs...)
+}
+
+// errStaticAArch64 refuses executables for aarch64 with the runtime linked in: their thread-local storage and their
+// code were never compared with those of a running program.
+var errStaticAArch64 = fmt.Errorf("the runtime is linked into an executable for aarch64, which is not read yet: %w",
+	callbacks.Incompatible)
+
+func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
+	if mod.Main && t.Arch() == callbacks.ArchAArch64 {
+		return nil, &rtl.Unread{Module: mod, Err: errStaticAArch64}
+	}
+	loc, err := locate(t, mod, o)
+	if err != nil {
+		return nil, err
+	}
+	found := &base{target: t, mem: t, stamp: stamp, l: &loc.Layout, rep: loc.Report, id: loc.Identity,
+		code: codeOf(t, mod), linked: loc.linked}
+	if found.linked != nil {
+		found.code = found.linked.code
+	}
+	rt, err := newRuntime(found, newForks(found))
+	if err != nil {
+		return nil, err
+	}
+	if !rt.anyPointer() {
+		found.id.Warnings = append(found.id.Warnings, "the target does not provide thread pointers: threads cannot "+
+			"be found")
+	}
+	return rt, nil
+}
+
+// newRuntime lists the target's threads, of which everything else is read when it is
+// asked for.
+func newRuntime(found *base, code *forks) (*runtime, error) {
+	natives, err := listThreads(found.target)
+	if err != nil {
+		return nil, err
+	}
+	ths := newThreads(found, code, natives)
+	ts := newTasks(ths)
+	s := &states{base: found, records: code.records, forks: code, threads: ths, tasks: ts}
+	return &runtime{
+		base: found, threads: ths, tasks: ts, states: s,
+		waits:    &waits{base: found, records: code.records, threads: ths, tasks: ts, states: s},
+		loops:    &loops{base: found, threads: ths},
+		settings: &settings{base: found, records: code.records, threads: ths, tasks: ts},
+	}, nil
+}
+
+// Reread is the runtime as the target's memory is now. What comes from the code of
+// modules stays.
+func (rt *runtime) Reread() (rtl.Runtime, error) {
+	return newRuntime(rt.base, rt.threads.forks.again())
+}
+
+// anyPointer reports whether the target provides the thread pointer of a thread, if
+// it has any.
+func (ths *threads) anyPointer() bool {
+	for _, n := range ths.natives {
+		if n.tp != 0 {
+			return true
+		}
+	}
+	return len(ths.natives) == 0
+}
+
+// Identity names the runtime.
+func (rt *base) Identity() rtl.Identity { return rt.id }
+
+// Layout says where each field lies and who said so.
+func (rt *base) Layout() layout.Report { return rt.rep }
+
+// Stamp is what all handles of this runtime carry.
+func (rt *base) Stamp() handles.Stamp { return rt.stamp }
+
+// Owns reports whether pc lies in the runtime's functions.
+func (rt *base) Owns(pc uint64) bool { return pc >= rt.code.low && pc < rt.code.high }

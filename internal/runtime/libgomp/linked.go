@@ -1,0 +1,322 @@
+package libgomp
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// linked is what was found of the runtime's functions in an executable that has no symbols:
+// by the thread-local variable that only they use, by what the small ones do with the word of
+// a lock, and by the order in which the functions stand in the runtime's sources.
+type linked struct {
+	code      extent
+	functions []rtl.Symbol
+	locks     map[string]uint64 // the runtime's own, by the names of the variables
+}
+
+// sketch is a function, and what its code shows.
+type sketch struct {
+	low, high uint64
+	arch.Sketch
+	known bool // the code was looked at
+	ours  bool // it uses gomp_tls_data
+	team  bool // it uses the thread's team, and nothing else there
+}
+
+// threadExtent is less than the size of gomp_thread in all releases: what is thread-local and
+// lies there is the runtime's.
+const threadExtent = 96
+
+// minLinked is how many functions that use gomp_tls_data show that these are the runtime's.
+// The smallest program that has the runtime in it has more than a hundred.
+const minLinked = 16
+
+// findLinked looks for the runtime's functions in mod. It is nil if it finds none.
+func findLinked(t callbacks.Target, mod *callbacks.Module, o layout.Options, tls func() (uint64, error)) *linked {
+	kept := o.Kept.Of(mod)
+	if l, ok := kept.Linked.(*linked); ok {
+		return l
+	}
+	if !mod.Main || o.Functions == nil || isRuntime(t, mod) {
+		return nil
+	}
+	at, err := tls()
+	if err != nil {
+		return nil
+	}
+	l := newLinked(sketches(t, o.Functions(mod), at))
+	kept.Linked = l
+	return l
+}
+
+// sketches looks at functions, in the order of their addresses.
+func sketches(t callbacks.Target, bounds [][2]uint64, tls uint64) []sketch {
+	all := make([]sketch, 0, len(bounds))
+	for _, b := range bounds {
+		if n := len(all); n > 0 && b[0] == all[n-1].low {
+			continue
+		}
+		s := sketch{low: b[0], high: b[1]}
+		s.Sketch, s.known = arch.SketchOf(t.Arch(), t, b[0], b[1])
+		s.ours = slices.ContainsFunc(s.TLS, func(off uint64) bool { return off-tls < threadExtent })
+		s.team = len(s.TLS) == 1 && s.TLS[0] == tls+teamInThread
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b sketch) int { return cmp.Compare(a.low, b.low) })
+	return all
+}
+
+// newLinked finds the runtime's functions among all of an executable.
+func newLinked(all []sketch) *linked {
+	first, last := -1, -1
+	count := 0
+	for i := entryPoint(all); i < len(all); i++ {
+		if all[i].ours {
+			if first < 0 {
+				first = i
+			}
+			last = i
+			count++
+		}
+	}
+	if count < minLinked {
+		return nil
+	}
+	f := linker{all: all, first: first, last: last}
+	f.slow = f.slowPaths()
+	f.widen()
+	l := &linked{code: extent{all[f.first].low, all[f.last].high}, locks: map[string]uint64{}}
+	f.name(l)
+	return l
+}
+
+// instsStart is more than the instructions of the entry point of a program have.
+const instsStart = 20
+
+// entryPoint is the program's entry point: what is seldom executed of all functions lies
+// before it.
+func entryPoint(all []sketch) int {
+	return max(0, slices.IndexFunc(all, func(s sketch) bool {
+		return s.Halts && !s.Syscall && s.Insts < instsStart && len(s.Leaves) <= 1
+	}))
+}
+
+// linker names functions of an executable, of which those of the runtime are [first, last].
+type linker struct {
+	all         []sketch
+	first, last int
+	slow        map[uint64]bool // where functions go that have to wait for a lock, or to wake a waiter
+}
+
+// slowPaths are the functions that make system calls and that are reached from two functions
+// of the runtime at least which exchange the word of a lock.
+func (f *linker) slowPaths() map[uint64]bool {
+	calls := map[uint64]int{}
+	for _, s := range f.all[f.first : f.last+1] {
+		if len(s.Words) == 1 {
+			for _, to := range s.Leaves {
+				calls[to]++
+			}
+		}
+	}
+	slow := map[uint64]bool{}
+	for _, s := range f.all {
+		if calls[s.low] > 1 && s.Syscall {
+			slow[s.low] = true
+		}
+	}
+	return slow
+}
+
+// widen takes the functions around the known ones for the runtime's which wait for its locks.
+func (f *linker) widen() {
+	for f.first > 0 && f.waits(f.first-1) {
+		f.first--
+	}
+	for f.last+1 < len(f.all) && f.waits(f.last+1) {
+		f.last++
+	}
+}
+
+// waits reports whether function i goes to wait for a lock of the runtime, or to wake a waiter.
+func (f *linker) waits(i int) bool {
+	return slices.ContainsFunc(f.all[i].Leaves, func(to uint64) bool { return f.slow[to] })
+}
+
+// shape is what a small function does with the word of a lock.
+type shape uint8
+
+const (
+	shapeOther       shape = iota
+	shapeTakes             // it takes the lock that its argument points to
+	shapeGives             // it gives that lock back
+	shapeTries             // it takes that lock if it is free
+	shapeTakesOwn          // it takes a lock of the runtime's own
+	shapeGivesOwn          // it gives that back
+	shapeTakesNest         // it takes a lock that counts and has an owner
+	shapeGivesNest         // it gives such a lock back, or counts down
+	shapeTriesNest         // it takes such a lock if it is free
+	shapeInitializes       // it writes to where its argument points, and returns
+	shapeNothing           // it returns
+	shapeMeets             // it goes elsewhere with the thread's team
+)
+
+// Of a function that does nothing but return, and of one that only initializes a lock.
+const (
+	instsNothing     = 6
+	instsInitializes = 8
+	instsMeets       = 12
+)
+
+// shapeOf tells what function i does with locks.
+func (f *linker) shapeOf(i int) shape {
+	s := &f.all[i]
+	switch {
+	case !s.known || s.Syscall || s.Indirect || len(s.Words) > 1:
+		return shapeOther
+	case len(s.Words) == 0:
+		return f.quiet(s)
+	}
+	w, waits := s.Words[0], f.waits(i)
+	nest := slices.Contains(s.Stored, nestOwner)
+	switch {
+	case !w.Arg && waits && !s.ours && w.Compare:
+		return shapeTakesOwn
+	case !w.Arg && waits && !s.ours:
+		return shapeGivesOwn
+	case !w.Arg || w.Offset != 0:
+	case nest && s.ours && w.Compare && waits:
+		return shapeTakesNest
+	case nest && s.ours && w.Compare:
+		return shapeTriesNest
+	case nest && !w.Compare && waits:
+		return shapeGivesNest
+	case s.ours || len(s.Stored) > 0:
+	case w.Compare && waits:
+		return shapeTakes
+	case !w.Compare && waits:
+		return shapeGives
+	case w.Compare && len(s.Leaves) == 0:
+		return shapeTries
+	}
+	return shapeOther
+}
+
+// quiet is the shape of a function that exchanges no word.
+func (f *linker) quiet(s *sketch) shape {
+	switch {
+	case s.team && len(s.Leaves) == 1 && s.Insts <= instsMeets && len(s.Stored) == 0:
+		return shapeMeets
+	case s.ours || len(s.Leaves) > 0:
+		return shapeOther
+	case len(s.Stored) > 0 && s.Insts <= instsInitializes:
+		return shapeInitializes
+	case len(s.Stored) == 0 && s.Insts <= instsNothing:
+		return shapeNothing
+	}
+	return shapeOther
+}
+
+// series is how functions stand one after the other in a source file of the runtime.
+type series struct {
+	shapes []shape
+	names  []string
+	locks  []string // of the functions that take a lock of the runtime's own: the variable
+}
+
+// allSeries are the series by which functions are known. Longer ones come first.
+func allSeries() []series {
+	return []series{
+		{
+			[]shape{shapeInitializes, shapeNothing, shapeTakes, shapeGives, shapeTries,
+				shapeInitializes, shapeNothing, shapeTakesNest, shapeGivesNest, shapeTriesNest},
+			[]string{"omp_init_lock", "omp_destroy_lock", "omp_set_lock", "omp_unset_lock", "omp_test_lock",
+				"omp_init_nest_lock", "omp_destroy_nest_lock", "omp_set_nest_lock", "omp_unset_nest_lock",
+				"omp_test_nest_lock"}, nil,
+		},
+		{
+			[]shape{shapeTakesOwn, shapeGivesOwn, shapeTakes, shapeGives},
+			[]string{"GOMP_critical_start", "GOMP_critical_end", "GOMP_critical_name_start",
+				"GOMP_critical_name_end"}, []string{"default_lock"},
+		},
+		{
+			[]shape{shapeTakesOwn, shapeGivesOwn},
+			[]string{"GOMP_atomic_start", "GOMP_atomic_end"}, []string{"atomic_lock"},
+		},
+		{[]shape{shapeMeets, shapeMeets}, []string{"GOMP_barrier", "GOMP_barrier_cancel"}, nil},
+	}
+}
+
+// name names the functions of the series that stand once in the runtime's code.
+func (f *linker) name(l *linked) {
+	taken := map[int]bool{}
+	for _, s := range allSeries() {
+		at := f.find(s.shapes, taken)
+		if len(at) != 1 {
+			continue
+		}
+		if len(s.locks) > 0 {
+			l.locks[s.locks[0]] = f.all[at[0]].Words[0].Address
+		}
+		for k, name := range s.names {
+			taken[at[0]+k] = true
+			l.add(name, &f.all[at[0]+k])
+		}
+	}
+}
+
+// find lists where the shapes stand one after the other, in functions that have no name.
+func (f *linker) find(shapes []shape, taken map[int]bool) (at []int) {
+	for i := f.first; i+len(shapes) <= f.last+1; i++ {
+		fits := true
+		for k, want := range shapes {
+			if fits = !taken[i+k] && f.shapeOf(i+k) == want; !fits {
+				break
+			}
+		}
+		if fits {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+func (l *linked) add(name string, s *sketch) {
+	l.functions = append(l.functions, rtl.Symbol{
+		Name: name, Address: callbacks.At(s.low), Size: s.high - s.low, Kind: rtl.SymbolFunction,
+		Evidence: "what the code does with locks, and the order of the functions in the runtime's sources",
+	})
+}
+
+// Name is "code".
+func (l *linked) Name() string { return "code" }
+
+// Field is not told by what is linked.
+func (l *linked) Field(string, string) (layout.Field, error) {
+	return layout.Field{}, layout.ErrUnknown
+}
+
+// Type is not told by what is linked.
+func (l *linked) Type(string) (layout.Type, error) { return layout.Type{}, layout.ErrUnknown }
+
+// Global is the address of a lock of the runtime's own.
+func (l *linked) Global(name string) (uint64, error) {
+	if a, ok := l.locks[name]; ok {
+		return a, nil
+	}
+	return 0, layout.ErrUnknown
+}
+
+// LinkedFunctions are the functions of the runtime that were found in an executable without
+// symbols.
+func (rt *base) LinkedFunctions() []rtl.Symbol {
+	if rt.linked == nil {
+		return nil
+	}
+	return rt.linked.functions
+}

@@ -1,0 +1,140 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// Values of enum gomp_schedule_type.
+const (
+	schedStatic  = 1
+	schedDynamic = 2
+	schedGuided  = 3
+)
+
+// scheduleNames are the standard's names of schedules. The runtime takes auto for
+// static.
+var scheduleNames = map[uint64]string{schedStatic: "static", schedDynamic: "dynamic", schedGuided: "guided"}
+
+// shared is a work share: what is left of a loop, or of sections.
+type shared struct {
+	schedule        string
+	chunk           int64 // of values; 0 if they are divided evenly
+	end, step, next int64
+	left            uint64
+	some            bool // iterations are left
+}
+
+// Why a thread has no loop; most have none.
+var (
+	errNoLoop   = fmt.Errorf("the thread is in no loop: %w", callbacks.Unavailable)
+	errLoopOver = fmt.Errorf("the thread's work share has no iterations left: %w", callbacks.Unavailable)
+)
+
+// Loop tells of the loop, or the sections, whose work share a thread has. A work
+// share alone is not told from one that is over but by what it has left, nor a loop
+// from sections, which are a dynamic loop over their numbers, from 1 in chunks of 1.
+// The code tells.
+func (ls *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	th, err := ls.threads.byHandle(h)
+	if err != nil {
+		return rtl.LoopInfo{}, err
+	}
+	ws := th.rec.Address(ls.l.Thread.WorkShare)
+	if th.rec.Err() != nil || ws.IsNull() {
+		return rtl.LoopInfo{}, errNoLoop
+	}
+	s, err := ls.workShare(ws)
+	if err != nil {
+		return rtl.LoopInfo{}, err
+	}
+	if s.schedule == "" || s.step == 0 || code == nil && (!s.some || s.schedule == "static") {
+		return rtl.LoopInfo{Schedule: s.schedule}, errLoopOver
+	}
+	info := rtl.LoopInfo{Schedule: s.schedule, Evidence: fmt.Sprintf("gomp_work_share at %v", ws)}
+	size, step := uint64(s.chunk), s.step
+	info.Step = &step
+	if s.chunk > 0 {
+		info.Chunk = &size
+	}
+	if s.schedule == "static" { // nothing is handed out: next is the first value
+		info.First, info.Iterations = &s.next, &s.left
+	} else {
+		info.Left = &s.left
+	}
+	if from, to := code.Range(step); from != nil && s.has(*from) && s.has(*to) {
+		info.From, info.To = from, to
+	}
+	info.Last = s.last(info.From)
+	switch {
+	case code == nil && s.schedule == "dynamic" && s.chunk == 1 && step == 1 && s.next >= 1:
+		info.Schedule = "dynamic or sections"
+	case code == nil:
+	case code.Call.Kind == rtl.LoopSections:
+		info.Schedule, info.Evidence = "sections", rtl.JoinEvidence(info.Evidence, code.Evidence())
+	default:
+		info.Ordered = code.Ordered
+		info.Evidence = rtl.JoinEvidence(info.Evidence, code.Evidence())
+	}
+	return info, nil
+}
+
+// has reports whether the loop may have the value v: it is before the end, and a whole
+// number of steps from the value that is next.
+func (s *shared) has(v int64) bool {
+	_, ok := steps(v, s.end, s.step)
+	return ok && (!s.some || (v-s.next)%s.step == 0)
+}
+
+// last is the last value of the loop, if values are left or one of them is known.
+func (s *shared) last(one *int64) *int64 {
+	from := s.next
+	if !s.some {
+		if one == nil {
+			return nil
+		}
+		from = *one
+	}
+	n, ok := steps(from, s.end, s.step)
+	if !ok {
+		return nil
+	}
+	v := from + int64(n-1)*s.step
+	return &v
+}
+
+// workShare reads the work share at ws.
+func (ls *loops) workShare(ws callbacks.Address) (shared, error) {
+	f := &ls.l.WorkShare
+	r := layout.Read(ls.mem, ws, f.Sched, f.ChunkSize, f.End, f.Incr, f.Next)
+	s := shared{chunk: r.Int(f.ChunkSize), end: r.Int(f.End), step: r.Int(f.Incr), next: r.Int(f.Next)}
+	kind := r.Uint(f.Sched) &^ schedMonotonic
+	s.schedule = scheduleNames[kind]
+	if kind == schedDynamic { // its chunk is that of the values
+		if s.step == 0 || s.chunk%s.step != 0 {
+			s.schedule = ""
+		} else {
+			s.chunk /= s.step
+		}
+	}
+	if s.chunk < 0 || s.chunk == 0 && s.schedule != "static" {
+		s.schedule = ""
+	}
+	s.left, s.some = steps(s.next, s.end, s.step)
+	return s, r.Err()
+}
+
+// steps is how many values there are from next to before end.
+func steps(next, end, step int64) (n uint64, ok bool) {
+	switch {
+	case step > 0 && next < end:
+		return (uint64(end) - uint64(next) + uint64(step) - 1) / uint64(step), true
+	case step < 0 && next > end:
+		return (uint64(next) - uint64(end) + uint64(-step) - 1) / uint64(-step), true
+	}
+	return 0, false
+}

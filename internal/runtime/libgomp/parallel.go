@@ -1,0 +1,99 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// Parallel reads one region. The runtime keeps neither its function nor its place
+// in the source: the function is that of the call on the stack of the primary
+// thread which forked it.
+func (ths *threads) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	r, err := ths.find(h)
+	if err != nil {
+		return rtl.ParallelInfo{}, err
+	}
+	info := rtl.ParallelInfo{
+		Level: r.level(), ActiveLevel: r.active, TeamSize: r.size(), PrimaryNum: r.num,
+		Serialized: r.level() > 0 && r.size() == 1, League: ths.records.league(r),
+	}
+	if f, ok := ths.forks.forkOf(r); ok {
+		info.Function, info.Return = callbacks.At(f.function), callbacks.At(f.ret)
+	}
+	return info, nil
+}
+
+// league is the number of teams of the league that the region is in. The runtime
+// keeps 1 both outside of a league and in one of a single team: then it is 0.
+func (rs *records) league(r *region) int {
+	p := r.primary()
+	if p == nil || !rs.l.Thread.NumTeams.Known() {
+		return 0
+	}
+	if n := p.rec.Uint(rs.l.Thread.NumTeams); p.rec.Err() == nil && n > 0 && n < maxTeamSize {
+		return int(n) + 1
+	}
+	return 0
+}
+
+// errOutermost ends each thread's chain of regions.
+var errOutermost = fmt.Errorf("the region is of level 0: %w", callbacks.Unavailable)
+
+// EnclosingParallel is ompd_get_enclosing_parallel_handle.
+func (ths *threads) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
+	r, err := ths.find(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	switch {
+	case r.around != nil:
+	case r.level() == 0:
+		return handles.Parallel{}, errOutermost
+	default:
+		return handles.Parallel{}, fmt.Errorf("%v lies in a region whose threads are unknown: %w", h,
+			callbacks.Unavailable)
+	}
+	return ths.parallelHandle(r.around), nil
+}
+
+// ThreadInParallel is ompd_get_thread_in_parallel.
+func (ths *threads) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
+	r, err := ths.find(h)
+	if err != nil {
+		return handles.Thread{}, err
+	}
+	if n < 0 || n >= r.size() {
+		return handles.Thread{}, fmt.Errorf("thread %d of %v, which has %d: %w", n, h, r.size(), callbacks.BadInput)
+	}
+	th := r.members[n]
+	if th == nil {
+		return handles.Thread{}, fmt.Errorf("thread %d of %v is not there: the team is being formed, or the thread "+
+			"has left it at its end: %w", n, h, callbacks.Unavailable)
+	}
+	return ths.threadHandle(th), nil
+}
+
+// TaskInParallel is ompd_get_task_in_parallel.
+func (ths *threads) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
+	r, err := ths.find(h)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	if n < 0 || n >= r.size() {
+		return handles.Task{}, fmt.Errorf("implicit task %d of %v, which has %d: %w", n, h, r.size(),
+			callbacks.BadInput)
+	}
+	return ths.implicitHandle(r, n), nil
+}
+
+// implicitHandle names the implicit task of thread number n. The initial task,
+// which often has no gomp_task, is named by its thread's gomp_thread.
+func (ths *threads) implicitHandle(r *region, n int) handles.Task {
+	if r.team == nil {
+		return handles.Task{Stamp: ths.stamp, Data: callbacks.At(r.key.addr)}
+	}
+	return handles.Task{Stamp: ths.stamp, Data: ths.records.implicit(r.team, n)}
+}

@@ -1,0 +1,354 @@
+package libgomp
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// world is what all threads together say of the regions that are alive.
+type world struct {
+	threads []*thread
+	errs    []error // threads that could not be read
+	byAddr  map[uint64]*thread
+	regions map[regionKey]*region
+	order   []*region          // by the address of the team, without those of level 0
+	serial  []*region          // of level 0, those that have a team
+	initial map[uint64]*region // of level 0, by the gomp_task of the initial task
+	running map[uint64]*thread // by the task that the thread executes, or waits in
+	lost    map[uint64]loss    // by the address of a pool
+	ending  map[*thread]string // those that are ending in a region, with how that is known
+	// others has the gomp_threads of threads that are in no pool; set for those that the
+	// runtime takes for members of one.
+	others map[uint64]bool
+}
+
+// regionKey names a region by its team; that of level 0, by its root's
+// gomp_thread.
+type regionKey struct {
+	addr  uint64
+	level int
+}
+
+// region is a parallel region, or the implicit one around all regions of a root.
+type region struct {
+	key     regionKey
+	team    *team // nil at level 0
+	around  *region
+	active  int // active level
+	num     int // of the primary thread in the region around; -1 at level 0
+	members []*thread
+	task    callbacks.Address // the gomp_task of the initial task, at level 0; null if there is none
+	serial  *team             // the team of the root's serial code, at level 0; nil if there is none
+}
+
+// tasksIn returns the team whose queue has the tasks of the region; nil if there is none.
+func (r *region) tasksIn() *team {
+	if r.team == nil {
+		return r.serial
+	}
+	return r.team
+}
+
+func (r *region) level() int { return r.key.level }
+
+// size is the number of threads of the region.
+func (r *region) size() int {
+	if r.team == nil {
+		return 1
+	}
+	return r.team.nthreads
+}
+
+// primary is the thread with number 0; nil if it could not be read.
+func (r *region) primary() *thread { return r.members[0] }
+
+// readWorld reads all threads, and finds out which are in regions.
+func (ths *threads) readWorld() *world {
+	w := &world{byAddr: map[uint64]*thread{}, regions: map[regionKey]*region{}, initial: map[uint64]*region{},
+		running: map[uint64]*thread{}, others: map[uint64]bool{}}
+	ths.listUsers(w)
+	for _, th := range w.threads {
+		if th.err = ths.readFrames(th); th.err != nil && ths.moving(th) {
+			th.err = errMoving
+		}
+	}
+	w.lost = ths.losses(w)
+	inDoubt := ths.unreadPools(w)
+	e := enders{ths, w, ths.primaries(w), map[*thread]string{}}
+	for _, th := range w.threads {
+		if th.err != nil && (th.id == 0 || inDoubt.uses(th)) {
+			continue
+		}
+		if th.err != nil { // a worker that idles, ends or has left the runtime may have a team that was freed
+			th.idle, th.err = fmt.Sprintf("its last team is gone: %v", th.err), nil
+			continue
+		}
+		switch th.idle = e.ended(th, 0); {
+		case th.idle == "":
+			ths.readTasks(th)
+			ths.enter(w, th)
+		case inDoubt.uses(th):
+			th.idle, th.err = "", errPrimaryUnread
+		}
+	}
+	w.ending = ths.endingThreads(w)
+	for _, r := range w.order {
+		if r.serial != nil {
+			w.serial = append(w.serial, r)
+		}
+	}
+	w.order = slices.DeleteFunc(w.order, func(r *region) bool { return r.team == nil })
+	slices.SortFunc(w.order, func(a, b *region) int { return cmp.Compare(a.key.addr, b.key.addr) })
+	return w
+}
+
+// errPrimaryUnread is the error of a worker whose region may be alive or over.
+var errPrimaryUnread = fmt.Errorf("whether it is in a region is not known, as the thread that may have forked it "+
+	"could not be read: %w", callbacks.Unavailable)
+
+// unread has the addresses of pools and teams.
+type unread map[uint64]bool
+
+// unreadPools finds the pools and teams of the threads that could not be read and may have forked a region.
+func (ths *threads) unreadPools(w *world) unread {
+	out, roots := unread{}, map[uint64]bool{}
+	for _, th := range w.threads {
+		if th.err != nil && (th.id == 0 || errors.Is(th.err, errMoving)) {
+			roots[th.addr.Offset], out[th.pool.Offset], out[th.team.Offset] = true, true, true
+		}
+	}
+	if len(roots) == 0 {
+		return nil
+	}
+	for _, th := range w.threads { // a root's own pool may be overwritten, too
+		f := ths.l.Pool.Threads
+		list := layout.Read(ths.mem, th.pool, f).Address(f)
+		if root, err := ths.word(list.Offset); err == nil && roots[root] {
+			out[th.pool.Offset] = true
+		}
+	}
+	delete(out, 0)
+	return out
+}
+
+// uses reports whether a worker's pool or team is one of them.
+func (u unread) uses(th *thread) bool { return u[th.pool.Offset] || u[th.team.Offset] }
+
+// listUsers finds the threads that use the runtime. The one that executes main is
+// among them as soon as there is another, as it is an initial thread from the
+// beginning.
+func (ths *threads) listUsers(w *world) {
+	seen := map[uint64]bool{}
+	var all []*thread
+	for _, n := range ths.natives {
+		if n.tp == 0 {
+			continue
+		}
+		th, err := ths.readThread(n)
+		if err != nil {
+			w.errs = append(w.errs, err)
+		} else if !seen[th.addr.Offset] {
+			seen[th.addr.Offset] = true
+			all = append(all, th)
+			if th.pool.IsNull() {
+				w.others[th.addr.Offset] = th.mistaken()
+			}
+		}
+	}
+	main := ths.mainThread(all)
+	if !slices.ContainsFunc(all, func(th *thread) bool { return !th.unused() }) {
+		return
+	}
+	for _, th := range all {
+		if th.unused() && th != main {
+			continue
+		}
+		th.number = len(w.threads)
+		w.threads = append(w.threads, th)
+		w.byAddr[th.addr.Offset] = th
+	}
+}
+
+// mainThread is the thread whose stack is the one that the kernel made: it lies
+// above all others. It is nil if no stack is known.
+func (ths *threads) mainThread(all []*thread) *thread {
+	var main *thread
+	highest := uint64(0)
+	for _, th := range all {
+		if sp, ok := ths.stackPointer(th); ok && sp > highest {
+			main, highest = th, sp
+		}
+	}
+	return main
+}
+
+// primaries has, by the address of a team, the thread that forked it and has not
+// left it: number 0 there, and in all teams inside. A thread that idles is never
+// one, as it was a worker in its last team.
+func (ths *threads) primaries(w *world) map[uint64]*thread {
+	out := map[uint64]*thread{}
+	for _, th := range w.threads {
+		if th.err != nil {
+			continue
+		}
+		for _, f := range th.frames {
+			if f.id != 0 {
+				break
+			}
+			out[f.team.addr.Offset] = th
+		}
+	}
+	return out
+}
+
+// enders finds out whose regions are over.
+type enders struct {
+	threads   *threads
+	w         *world
+	primaries map[uint64]*thread // see the function of this name
+	known     map[*thread]string // what was found of each thread
+}
+
+// ended says why the region of a thread is over; it is empty if it is not. A team
+// is in a region as long as its primary thread is in it, which in turn is in one.
+// Only a child after fork may have a worker and not its primary thread.
+func (e *enders) ended(th *thread, depth int) string {
+	if why, ok := e.known[th]; ok {
+		return why
+	}
+	i := th.worksIn()
+	if i < 0 {
+		return ""
+	}
+	team := th.frames[i].team
+	why := "its team is in no region"
+	e.known[th] = why // for one that comes back to itself
+	release, err := e.threads.records.releaseOf(team, th.frames[i].id)
+	p := e.primaries[team.addr.Offset]
+	switch {
+	case err != nil || release != th.addr.Add(e.threads.l.Thread.Release.Offset):
+		why = fmt.Sprintf("it is not a member of the team at %v that it was in last", team.addr)
+	case p == nil && (e.w.lost[th.pool.Offset].count > 0 || e.threads.atBarrier(th, team)):
+		why = ""
+	case p == nil:
+		why = fmt.Sprintf("its team at %v is in no region: its primary thread has left it", team.addr)
+	case p != th && depth <= maxNesting:
+		why = e.ended(p, depth+1)
+	}
+	e.known[th] = why
+	return why
+}
+
+// atBarrier reports whether a thread sleeps at a barrier of a team, which has not been passed since. A thread leaves
+// the team before the one that forked it does.
+func (ths *threads) atBarrier(th *thread, t *team) bool {
+	registers, ok := ths.target.(callbacks.RegisterReader)
+	if !ok || th.lwp == 0 {
+		return false
+	}
+	regs, err := registers.Registers(callbacks.LWP(th.lwp))
+	if err != nil {
+		return false
+	}
+	word, asleep := arch.IsFutexWait(&regs)
+	f := ths.l.Team.Generation
+	return asleep && word == t.addr.Add(f.Offset) && uint32(t.rec.Uint(f)) == uint32(regs.SyscallArgs[2])
+}
+
+// enter makes the regions that a thread is in, and puts it in its places.
+func (ths *threads) enter(w *world, th *thread) {
+	if !th.task.IsNull() {
+		w.running[th.task.Offset] = th
+	}
+	inner := true // all numbers further in are 0: the thread itself is the member
+	for i, f := range th.frames {
+		r := w.make(regionKey{f.team.addr.Offset, f.level})
+		if r.team == nil {
+			r.team, r.active, r.num = f.team, f.active, f.team.prevID
+			r.members = make([]*thread, f.team.nthreads)
+			if i+1 < len(th.frames) {
+				r.around = w.make(regionKey{th.frames[i+1].team.addr.Offset, th.frames[i+1].level})
+			}
+		}
+		if inner && r.members[f.id] == nil {
+			r.members[f.id] = th
+		}
+		inner = inner && f.id == 0
+	}
+	if !th.root() {
+		return
+	}
+	zero := w.make(regionKey{th.addr.Offset, 0})
+	zero.num, zero.members, zero.serial = -1, []*thread{th}, th.serial
+	if n := len(th.frames); n > 0 {
+		f := th.frames[n-1]
+		w.make(regionKey{f.team.addr.Offset, f.level}).around = zero
+	}
+	ths.findInitialTask(w, zero, th)
+}
+
+// make returns the region with a key, a new one if there is none yet.
+func (w *world) make(k regionKey) *region {
+	r := w.regions[k]
+	if r == nil {
+		r = &region{key: k}
+		w.regions[k] = r
+		w.order = append(w.order, r)
+	}
+	return r
+}
+
+// at is the region of a thread's i-th frame, the one of level 0 behind the last;
+// nil for an idle thread.
+func (w *world) at(th *thread, i int) *region {
+	switch {
+	case th.idle != "" || th.err != nil:
+		return nil
+	case i < len(th.frames):
+		return w.regions[regionKey{th.frames[i].team.addr.Offset, th.frames[i].level}]
+	case th.root():
+		return w.regions[regionKey{th.addr.Offset, 0}]
+	}
+	r := w.at(th, len(th.frames)-1)
+	if r == nil {
+		return nil
+	}
+	return r.around
+}
+
+// holding is the region of the team that the address a lies in, behind whose
+// fields its implicit tasks are; nil if there is none.
+func (w *world) holding(a callbacks.Address) *region {
+	i, found := slices.BinarySearchFunc(w.order, a.Offset,
+		func(r *region, a uint64) int { return cmp.Compare(r.key.addr, a) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return nil
+	}
+	return w.order[i]
+}
+
+func (rt *base) parallelHandle(r *region) handles.Parallel {
+	return handles.Parallel{Stamp: rt.stamp, Team: callbacks.At(r.key.addr), Level: uint32(r.key.level)}
+}
+
+// find is the region that h names.
+func (ths *threads) find(h handles.Parallel) (*region, error) {
+	if h.Stamp != ths.stamp {
+		return nil, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	r := ths.world().regions[regionKey{h.Team.Offset, int(h.Level)}]
+	if r == nil {
+		return nil, fmt.Errorf("%v: no thread is in it: %w", h, callbacks.StaleHandle)
+	}
+	return r, nil
+}

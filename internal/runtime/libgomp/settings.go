@@ -1,0 +1,52 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// controls are the environment variables and the internal control variable that
+// each one sets.
+func controls() [][2]string {
+	return [][2]string{
+		{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
+		{"OMP_CANCELLATION", "cancel-var"},
+		{"OMP_DEFAULT_DEVICE", "default-device-var"}, {"OMP_DISPLAY_AFFINITY", "display-affinity-var"},
+		{"OMP_DYNAMIC", "dyn-var"},
+		{"OMP_MAX_ACTIVE_LEVELS", "max-active-levels-var"}, {"OMP_MAX_TASK_PRIORITY", "max-task-priority-var"},
+		{"OMP_NUM_TEAMS", "nteams-var"}, {"OMP_NUM_THREADS", "nthreads-var"}, {"OMP_PROC_BIND", "bind-var"},
+		{"OMP_SCHEDULE", "run-sched-var"},
+		{"OMP_TARGET_OFFLOAD", "target-offload-var"}, {"OMP_TEAMS_THREAD_LIMIT", "teams-thread-limit-var"},
+		{"OMP_THREAD_LIMIT", "thread-limit-var"}, {"OMP_WAIT_POLICY", "wait-policy-var"},
+	}
+}
+
+// ControlVars are the control variables as they are in force: those of the
+// address space, and those of the initial task of the program's first thread.
+// Variables that cannot be read are left out; if none can, the error says why.
+func (st *settings) ControlVars() ([]rtl.ControlVar, error) {
+	subject, why := st.initial()
+	return icvs().ControlVars(st, subject, controls(), why)
+}
+
+// initial is the first thread of the program that is a root, its implicit region
+// and task.
+func (st *settings) initial() (rtl.Subject, error) {
+	for _, th := range st.threads.world().threads {
+		if th.err != nil || th.idle != "" || !th.root() {
+			continue
+		}
+		r := st.threads.world().regions[regionKey{th.addr.Offset, 0}]
+		return rtl.Subject{Thread: st.threadHandle(th), Parallel: st.parallelHandle(r),
+			Task: st.threads.implicitHandle(r, 0)}, nil
+	}
+	return rtl.Subject{}, fmt.Errorf("no initial thread has used the runtime: %w", callbacks.Unavailable)
+}
+
+// ToolData is ompd_get_tool_data. The runtime has no interface for tools.
+func (st *settings) ToolData(rtl.Subject) (uint64, error) {
+	return 0, fmt.Errorf("this runtime has no interface for tools, and keeps no data for them: %w",
+		callbacks.Unsupported)
+}

@@ -1,0 +1,314 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// State says what the thread does. The runtime keeps no state: it is inferred from
+// the word that the thread sleeps on, from the call that entered the runtime, and
+// from the counters and marks in team and task.
+func (s *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	th, err := s.threads.byHandle(h)
+	if err == nil {
+		err = th.err
+	}
+	if err != nil {
+		return rtl.ThreadState{State: rtl.StateUndefined}, err
+	}
+	if th.idle != "" {
+		return rtl.ThreadState{State: rtl.StateIdle, Evidence: rtl.JoinEvidence(s.docked(th, ev), th.idle)}, nil
+	}
+	return s.inferred(th, ev), nil
+}
+
+// inferred is what a thread in a region does, by the evidence of this stop. The barrier of
+// each waiter asks it of all members of its team.
+func (s *states) inferred(th *thread, ev *rtl.Evidence) rtl.ThreadState {
+	key := observed{th, ev}
+	if st, ok := s.known.Get(key); ok {
+		return *st
+	}
+	st := s.observe(th, ev).infer()
+	s.known.Put(key, &st)
+	return st
+}
+
+// observed is a thread, and what is known of it besides the runtime's own fields.
+type observed struct {
+	th *thread
+	ev *rtl.Evidence
+}
+
+// docked reports whether a thread sleeps where a pool's idle workers do.
+func (s *states) docked(th *thread, ev *rtl.Evidence) string {
+	if ev == nil || ev.Futex.IsNull() || ev.Futex != s.dock(th) {
+		return ""
+	}
+	return fmt.Sprintf("sleeps in the dock of its pool, futex at %v", ev.Futex)
+}
+
+// dock is the word on which idle workers of a thread's pool sleep; null without a
+// pool.
+func (rt *base) dock(th *thread) callbacks.Address {
+	if f := rt.l.Pool.DockGeneration; !th.pool.IsNull() && f.Known() {
+		return th.pool.Add(f.Offset)
+	}
+	return callbacks.Address{}
+}
+
+// observer looks at one thread that is in a region.
+type observer struct {
+	states *states
+	th     *thread
+	region *region
+	cur    *task // nil if there is none
+	ev     *rtl.Evidence
+	at     rtl.Place
+	kind   entryKind
+}
+
+func (s *states) observe(th *thread, ev *rtl.Evidence) *observer {
+	o := &observer{states: s, th: th, region: s.threads.world().at(th, 0), ev: ev, at: ev.Place()}
+	if s.code == (extent{}) { // nothing tells the runtime's frames from the program's
+		o.at = rtl.PlaceUnknown
+	}
+	if t, err := s.records.task(th.task); err == nil {
+		o.cur = t
+	}
+	if name := o.function(); name != "" {
+		o.kind = kindOfEntry(name)
+	}
+	return o
+}
+
+// function is the runtime's function that user code called. If that was the last
+// call of a function, and so no user code is left, the exported function of the
+// outermost of the runtime's frames, if its name tells what it waits for.
+func (o *observer) function() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case o.ev.Entry != nil:
+		return o.ev.Entry.Function
+	}
+	name := ""
+	for _, f := range o.ev.Frames {
+		if f.Owned && kindOfEntry(f.Symbol) != entryOther && kindOfEntry(f.Symbol) != entryFork {
+			name = f.Symbol
+		}
+	}
+	return name
+}
+
+// infer says what the thread does.
+func (o *observer) infer() rtl.ThreadState {
+	if why := o.states.threads.world().ending[o.th]; why != "" {
+		return rtl.ThreadState{State: rtl.StateOverhead, Ending: true, Evidence: rtl.JoinEvidence(why, o.sleeping())}
+	}
+	if o.at == rtl.PlaceUser {
+		return o.working(o.ev.Working())
+	}
+	if st, ok := o.asleep(); ok {
+		return st
+	}
+	switch o.at {
+	case rtl.PlaceEntry:
+		return o.inCall()
+	case rtl.PlaceRuntime:
+		return o.withoutCall()
+	}
+	return o.fieldsOnly()
+}
+
+// working is the state of a thread that executes the program's code.
+func (o *observer) working(why string) rtl.ThreadState {
+	s := rtl.StateWorkSerial
+	if o.region != nil && o.region.level() > 0 {
+		s = rtl.StateWorkParallel
+	}
+	return rtl.ThreadState{State: s, Evidence: why}
+}
+
+func overhead(why ...string) rtl.ThreadState {
+	return rtl.ThreadState{State: rtl.StateOverhead, Evidence: rtl.JoinEvidence(why...)}
+}
+
+// call tells which function of the runtime the thread is in, and how that is
+// known.
+func (o *observer) call() string {
+	name := o.function()
+	switch {
+	case name == "":
+		return ""
+	case o.ev.Entry == nil:
+		return "in " + name + ", called by no frame of user code"
+	case o.ev.Entry.By != "":
+		return "called " + name + " (" + o.ev.Entry.By + ")"
+	}
+	return "called " + name
+}
+
+// sleeping tells how the thread sleeps or gives way, if it does.
+func (o *observer) sleeping() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case !o.ev.Futex.IsNull():
+		return fmt.Sprintf("sleeps in futex at %v", o.ev.Futex)
+	case o.ev.Registers != nil:
+		return "spins"
+	}
+	return ""
+}
+
+// asleep decides by the word that the thread sleeps on, where the runtime's
+// structures have it.
+func (o *observer) asleep() (rtl.ThreadState, bool) {
+	if o.ev == nil || o.ev.Futex.IsNull() {
+		return rtl.ThreadState{}, false
+	}
+	w, g := o.ev.Futex, &o.states.l.Globals
+	for _, f := range o.th.frames {
+		switch t := f.team; w {
+		case t.addr.Add(o.states.l.Team.Generation.Offset):
+			return o.barrier(t), true
+		case t.addr.Add(o.states.l.Team.MasterRelease.Offset):
+			return o.ordered(), true
+		case t.addr.Add(o.states.l.Team.TaskLock.Offset):
+			return overhead("waits for the task_lock of its team", o.call(), o.sleeping()), true
+		}
+	}
+	switch w {
+	case o.th.addr.Add(o.states.l.Thread.Release.Offset):
+		return o.ordered(), true
+	case o.states.dock(o.th):
+		return overhead("sleeps in the dock of its pool, and is a member of a team that is being formed", o.sleeping()),
+			true
+	case g.DefaultLock.Address:
+		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, w,
+			"the lock of unnamed critical sections "+
+				"(default_lock)", o.call(), o.sleeping()), true
+	case g.AtomicLock.Address:
+		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, w,
+			"the lock of atomic constructs (atomic_lock)",
+			o.call(), o.sleeping()), true
+	}
+	return o.marked()
+}
+
+// marked decides by the marks that the runtime keeps while a thread waits in a
+// taskwait, or at the end of a taskgroup, and executes no other task.
+func (o *observer) marked() (rtl.ThreadState, bool) {
+	if o.cur == nil {
+		return rtl.ThreadState{}, false
+	}
+	if waits, depend := o.states.records.taskwait(o.cur); waits {
+		if depend {
+			return o.dependWait(), true
+		}
+		return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr,
+			"in_taskwait is set for its task",
+			o.call(), o.sleeping()), true
+	}
+	if group, waits := o.states.records.taskgroupWait(o.cur); waits {
+		f := o.states.l.Taskgroup.NumChildren
+		n := layout.Read(o.states.mem, group, f).Uint(f)
+		return rtl.WaitingState(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
+				fmt.Sprintf("in_taskgroup_wait is set, %d tasks of the taskgroup unfinished", n), o.call(),
+				o.sleeping()),
+			true
+	}
+	return rtl.ThreadState{}, false
+}
+
+// dependWait is the wait for the tasks that a task which must run at once, or a
+// taskwait, depends on.
+func (o *observer) dependWait() rtl.ThreadState {
+	text := "in_depend_wait is set for its task: it waits for tasks that an undeferred task or a taskwait depends on"
+	return rtl.WaitingState(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text, o.call(), o.sleeping())
+}
+
+// inCall decides by the function of the runtime that user code called, for a
+// thread that does not sleep on a word that is known.
+func (o *observer) inCall() rtl.ThreadState {
+	var t *team
+	if len(o.th.frames) > 0 {
+		t = o.th.frames[0].team
+	}
+	switch o.kind {
+	case entryBarrier, entryWorkshare:
+		if t != nil {
+			return o.barrier(t)
+		}
+	case entryFork:
+		return o.forked()
+	case entryTaskwait, entryTaskgroup:
+		if st, ok := o.marked(); ok {
+			return st
+		}
+	case entryLock:
+		return o.lock(picture.WaitLock)
+	case entryNestLock:
+		return o.nestLock()
+	case entryCritical:
+		id := o.states.l.Globals.DefaultLock.Address
+		if id.IsNull() {
+			id = o.ev.Futex
+		}
+		return rtl.WaitingState(rtl.StateWaitCritical, picture.WaitCritical, id, "unnamed critical section", o.call(),
+			o.sleeping())
+	case entryCriticalName:
+		return o.lock(picture.WaitCritical)
+	case entryAtomic:
+		return rtl.WaitingState(rtl.StateWaitAtomic, picture.WaitAtomic, o.states.l.Globals.AtomicLock.Address,
+			o.call(),
+			o.sleeping())
+	case entryOrdered:
+		return o.ordered()
+	}
+	return overhead(o.call(), o.sleeping())
+}
+
+// withoutCall is for a thread in the runtime below which no user code is: a worker
+// at the end of its region, or before its beginning.
+func (o *observer) withoutCall() rtl.ThreadState {
+	switch o.kind {
+	case entryLock, entryCriticalName:
+		return o.unknownLock()
+	case entryNestLock, entryCritical, entryAtomic, entryOrdered:
+		return o.inCall()
+	}
+	if !o.ev.Futex.IsNull() && o.th.id != 0 {
+		if !o.onMutex() {
+			return overhead("waits for a word of the runtime's own, or did: it has changed", o.sleeping())
+		}
+		return o.unknownLock()
+	}
+	if o.th.id == 0 || len(o.th.frames) == 0 {
+		return overhead("in the runtime, called by no user code", o.sleeping())
+	}
+	return o.barrier(o.th.frames[0].team)
+}
+
+// fieldsOnly decides without a stack.
+func (o *observer) fieldsOnly() rtl.ThreadState {
+	if st, ok := o.marked(); ok {
+		return st
+	}
+	if o.ev != nil && !o.ev.Futex.IsNull() {
+		return rtl.ThreadState{State: rtl.StateUndefined,
+			Evidence: fmt.Sprintf("sleeps in futex at %v, which is no word that the runtime's structures have: a "+
+				"lock, of the runtime or the program", o.ev.Futex)}
+	}
+	if o.at == rtl.PlaceCut {
+		return rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits", o.sleeping())}
+	}
+	return o.working("nothing in the runtime's fields says that it waits")
+}

@@ -1,0 +1,262 @@
+package libgomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// barrier is the state of a thread at the barrier of team t. Which barrier of the
+// program it is, the call tells: that at the end of a region has none in the
+// region's function.
+func (o *observer) barrier(t *team) rtl.ThreadState {
+	f := &o.states.l.Team
+	r := layout.Read(o.states.mem, t.addr, f.Generation, f.Awaited, f.AwaitedFinal)
+	awaited, final := r.Uint(f.Awaited), r.Uint(f.AwaitedFinal)
+	n := uint64(t.nthreads)
+	id := t.addr.Add(f.Total.Offset)
+	state := func(s rtl.State, awaited uint64, why string) rtl.ThreadState {
+		text := ""
+		if r.Err() == nil && awaited <= n {
+			text = fmt.Sprintf("%d of %d threads arrived at the barrier", n-awaited, n)
+		}
+		return rtl.WaitingState(s, picture.WaitBarrier, id, text, why, o.call(), o.sleeping())
+	}
+	switch o.kind {
+	case entryWorkshare:
+		return state(rtl.StateWaitBarrierImplicitWorkshare, awaited, "")
+	case entryBarrier:
+		if e := o.ev.Entry; e != nil && e.Shares != nil && !e.Shares() {
+			return state(rtl.StateWaitBarrierExplicit, awaited, "the function that called it has no worksharing "+
+				"construct")
+		}
+		return state(rtl.StateWaitBarrier, awaited,
+			"GCC calls GOMP_barrier for the explicit barrier and for the one at the end of a worksharing construct: "+
+				"unknown which")
+	case entryFork:
+		if final == n && awaited < n && o.region.level() > 1 {
+			return overhead("waits for the members of a nested team that is being formed", o.call(), o.sleeping())
+		}
+		if r.Err() == nil && final == n && awaited == n && o.region.level() > 1 &&
+			r.Uint(f.Generation)&^barFlags == barFirst {
+			return overhead("all members of a nested team that was formed have come, and no barrier was passed since",
+				o.call(), o.sleeping())
+		}
+		if r.Err() == nil && final == n && awaited < n {
+			return state(rtl.StateWaitBarrier, awaited,
+				"no thread has arrived at the end of the region: its function ended in a tail call to a barrier, "+
+					"unknown which")
+		}
+		return state(rtl.StateWaitBarrierImplicitParallel, final, "")
+	}
+	switch {
+	case o.blind() && (r.Err() != nil || final == n || awaited < n):
+		return state(rtl.StateWaitBarrier, awaited, "there is no stack to tell which barrier")
+	case o.blind():
+		return state(rtl.StateWaitBarrierImplicitParallel, final, "no thread waits at another barrier of the team")
+	case r.Err() == nil && final == n && awaited < n && o.region.level() > 1:
+		return overhead("waits for the other members of a nested team that is being formed", o.sleeping())
+	case r.Err() == nil && final == n && awaited < n:
+		return state(rtl.StateWaitBarrier, awaited, "tail-called from user code: unknown which barrier")
+	}
+	if r.Err() == nil && final == n && awaited == n && r.Uint(f.Generation)&barWaitingForTask == 0 {
+		return overhead("in the runtime, called by no user code, and no thread has arrived at a barrier of its team: "+
+			"it is about to start its part, or to leave", o.sleeping())
+	}
+	return state(rtl.StateWaitBarrierImplicitParallel, final, "in the runtime, called by no user code, while its "+
+		"region is alive")
+}
+
+// blind reports whether no stack says what the thread was called by.
+func (o *observer) blind() bool {
+	return o.at == rtl.PlaceUnknown || o.at == rtl.PlaceCut || o.at == rtl.PlaceOutside
+}
+
+// forked tells the wait at the end of a region from its beginning: a thread that
+// makes a team has begun no wait. One that ends a nested team is in the region around
+// it before the others have left.
+func (o *observer) forked() rtl.ThreadState {
+	if len(o.th.frames) == 0 {
+		return overhead(o.call(), "in no region: it forms a team or has ended one", o.sleeping())
+	}
+	t := o.th.frames[0].team
+	if !o.ev.Futex.IsNull() {
+		return overhead(o.call(), "sleeps on no word of its team: it disbands a nested team", o.sleeping())
+	}
+	if f, _ := o.states.forks.forkOf(o.region); o.ev.Entry == nil || f.ret != o.ev.Entry.Return {
+		return overhead(o.call(), "not proven to be at the end of its own region: it forms a nested team or disbands "+
+			"one", o.sleeping())
+	}
+	f := o.states.l.Team.AwaitedFinal
+	r := layout.Read(o.states.mem, t.addr, f)
+	if awaited := r.Uint(f); r.Err() != nil || awaited >= uint64(t.nthreads) || o.th.id != 0 {
+		return overhead(o.call(), "no thread has arrived at the end of its region: it forms a team", o.sleeping())
+	}
+	return o.barrier(t)
+}
+
+// ordered is the wait for the turn in an ordered region. A thread is let in by its
+// own semaphore.
+func (o *observer) ordered() rtl.ThreadState {
+	id := o.th.addr.Add(o.states.l.Thread.Release.Offset)
+	if len(o.th.frames) > 0 {
+		if a, err := o.states.records.releaseOf(o.th.frames[0].team, o.th.id); err == nil {
+			id = a
+		}
+	}
+	text := ""
+	ws, f := o.th.rec.Address(o.states.l.Thread.WorkShare), o.states.l.WorkShare.OrderedOwner
+	r := layout.Read(o.states.mem, ws, f)
+	if owner := int32(r.Uint(f)); r.Err() == nil && owner >= 0 && o.region != nil && int(owner) < o.region.size() {
+		text = fmt.Sprintf("thread number %d has the turn", owner)
+	}
+	return rtl.WaitingState(rtl.StateWaitOrdered, picture.WaitOrdered, id, text, o.call(), o.sleeping())
+}
+
+// lockWord is the word of the lock that the thread waits for: the one that it
+// sleeps on, or the argument of its call.
+func (o *observer) lockWord() callbacks.Address {
+	if !o.ev.Futex.IsNull() {
+		return o.ev.Futex
+	}
+	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
+		if v, ok := o.ev.Entry.Arg(0); ok && v >= lowestAddress {
+			return callbacks.At(v)
+		}
+	}
+	return callbacks.Address{}
+}
+
+// lock is the wait for a lock, or for a critical section with a name, whose lock
+// is the program's variable itself. Neither has an owner in memory.
+func (o *observer) lock(kind picture.WaitKind) rtl.ThreadState {
+	s := rtl.StateWaitLock
+	if kind == picture.WaitCritical {
+		s = rtl.StateWaitCritical
+	}
+	a := o.lockWord()
+	st := rtl.WaitingState(s, kind, a, lockText(o.states.mem, a), o.call(), o.sleeping(), "the runtime keeps no owner")
+	st.WaitVariable = st.WaitID
+	return st
+}
+
+// lockText tells what a lock's word says: 0 free, 1 held, -1 held and waited for.
+func lockText(mem callbacks.Memory, a callbacks.Address) string {
+	v, err := layout.ReadUint(mem, a, 4)
+	if err != nil {
+		return "the lock was not found"
+	}
+	return fmt.Sprintf("the lock's word is %d", int32(v))
+}
+
+// Of omp_nest_lock_t, since OpenMP 3.0 (lock, count, owner) and before (owner,
+// count). The owner is the address of the owning task's control variables.
+const (
+	nestCount = 4
+	nestOwner = 8
+)
+
+// nestLock is the wait for a nestable lock, which has its owner.
+func (o *observer) nestLock() rtl.ThreadState {
+	a, variable := o.nestWord()
+	text := "its owner is unknown"
+	if own, err := o.states.nestLockAt(a); err == nil {
+		text = own.text
+	}
+	st := rtl.WaitingState(rtl.StateWaitLock, picture.WaitLock, a, text, o.call(), o.sleeping())
+	st.WaitVariable = variable.Offset
+	return st
+}
+
+// nestWord is the word of the nestable lock that the thread waits for, and the
+// program's variable of it: the same in C. In Fortran the variable, which is
+// smaller than the lock, has its address (omp_nest_lock_arg in libgomp_f.h).
+func (o *observer) nestWord() (word, variable callbacks.Address) {
+	if name, _, _ := strings.Cut(o.function(), "@"); !strings.HasSuffix(name, "_") {
+		word = o.lockWord()
+		return word, word
+	}
+	v, ok := uint64(0), false
+	if o.ev.Entry != nil && o.ev.Entry.Arg != nil {
+		v, ok = o.ev.Entry.Arg(0)
+	}
+	p, err := layout.ReadUint(o.states.mem, callbacks.At(v), 8)
+	if !ok || v < lowestAddress || err != nil || !o.ev.Futex.IsNull() && p != o.ev.Futex.Offset {
+		return o.ev.Futex, callbacks.Address{}
+	}
+	return callbacks.At(p), callbacks.At(v)
+}
+
+// nestHolder is who has a nestable lock.
+type nestHolder struct {
+	text   string
+	thread *thread // nil if unknown
+}
+
+// nestLockAt reads the owner of the nestable lock at a: the task whose control
+// variables the lock points to.
+func (s *states) nestLockAt(a callbacks.Address) (nestHolder, error) {
+	first := s.l.Task.Nthreads // a task's control variables begin with it
+	if err := first.Err(); err != nil {
+		return nestHolder{}, err
+	}
+	owner, err := layout.ReadUint(s.mem, a.Add(nestOwner), 8)
+	if err != nil {
+		return nestHolder{}, err
+	}
+	count, err := layout.ReadUint(s.mem, a.Add(nestCount), 4)
+	switch {
+	case err != nil:
+		return nestHolder{}, err
+	case owner < lowestAddress:
+		return nestHolder{}, fmt.Errorf("nestable lock at %v: owner is %#x: %w", a, owner, callbacks.Unavailable)
+	}
+	if g := s.l.Globals.GlobalICV; g.Known() && g.Address.Offset == owner {
+		return nestHolder{text: fmt.Sprintf("held %d times by an initial task", count)}, nil
+	}
+	fd, err := s.tasks.locate(callbacks.At(owner).Add(-first.Offset))
+	if err != nil {
+		return nestHolder{text: fmt.Sprintf("held %d times by a task that is unknown", count)}, nil
+	}
+	th := s.tasks.executor(fd)
+	if th == nil {
+		return nestHolder{text: fmt.Sprintf("held %d times by the task at %v", count, fd.addr)}, nil
+	}
+	return nestHolder{fmt.Sprintf("held %d times by LWP %d", count, th.lwp), th}, nil
+}
+
+// contended is the word of a lock (gomp_mutex_t) that threads sleep on, as long as it is held.
+const contended = ^uint32(0)
+
+// workShareSize is how many bytes the runtime's record of a worksharing construct (gomp_work_share) has, which has a
+// lock of its own.
+const workShareSize = 128
+
+// onMutex reports whether the thread sleeps on a lock that is held, and that is not the runtime's own one of a
+// worksharing construct. Threads sleep in the runtime on other words, too: that of a barrier, or of a pointer that
+// another thread is about to set. Whoever was interrupted in such a sleep by a look, and has not run since, may find
+// that the word has changed, and its team is another one by now.
+func (o *observer) onMutex() bool {
+	now, err := layout.ReadUint(o.states.mem, o.ev.Futex, 4)
+	if err != nil || uint32(now) != contended || uint32(o.ev.Registers.SyscallArgs[2]) != contended {
+		return false
+	}
+	share := o.th.rec.Address(o.states.l.Thread.WorkShare).Offset
+	return share == 0 || o.ev.Futex.Offset < share || o.ev.Futex.Offset >= share+workShareSize
+}
+
+// unknownLock is the wait for a lock that user code entered by a jump as its last
+// act, so that only the word tells.
+func (o *observer) unknownLock() rtl.ThreadState {
+	a := o.lockWord()
+	st := rtl.WaitingState(rtl.StateWaitMutex, picture.WaitMutex, a,
+		"tail-called from user code: a lock or a named critical "+
+			"section, unknown which",
+		lockText(o.states.mem, a), o.call(), o.sleeping())
+	st.WaitVariable = st.WaitID
+	return st
+}

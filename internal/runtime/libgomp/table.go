@@ -1,0 +1,218 @@
+package libgomp
+
+import (
+	_ "embed" // for the table
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+//go:embed table_lp64.txt
+var tableText string
+
+// table has the layouts of all releases of GCC that are known, in rows of
+// releases that agree.
+type table struct {
+	*layout.Rows
+	rows []layout.Releases
+}
+
+// fieldName names a field, or a structure if its field is empty.
+type fieldName = layout.FieldName
+
+func fieldOf(typ, field string) fieldName { return fieldName{Type: typ, Field: field} }
+
+// parseTable reads the checked-in table.
+func parseTable() (*table, error) {
+	rows, err := layout.ParseRows(tableText)
+	if err != nil {
+		return nil, err
+	}
+	for n, p := range rows.Places {
+		if len(p) == 1 {
+			rows.Places[n] = slices.Repeat(p, len(rows.Releases)) // many ask by row
+		}
+	}
+	t := &table{Rows: rows}
+	return t, t.parseRows(rows.Releases)
+}
+
+func (t *table) parseRows(words []string) error {
+	for _, w := range words {
+		low, high, ok := strings.Cut(w, "-")
+		if !ok {
+			high = low
+		}
+		l, err := strconv.Atoi(low)
+		if err != nil {
+			return err
+		}
+		h, err := strconv.Atoi(high)
+		if err != nil {
+			return err
+		}
+		t.rows = append(t.rows, layout.Releases{Low: l, High: h})
+	}
+	return nil
+}
+
+// tableSource answers from the rows that fit the target: all that is known of it
+// by other sources equals the row, and its version nodes allow it. Where several
+// fit, they must agree on a name.
+//
+// Where none fits, the target is of a release that the table does not have. Then
+// a name is derived: where in all rows it lies at one distance from a name that is
+// known, so it does here.
+type tableSource struct {
+	evidence []layout.Source // asked for all that the table has
+	bounds   layout.Releases // what the version nodes say
+	allowed  func(row int) bool
+	*fingerprint
+}
+
+// fingerprint is what the evidence says of the target, compared with the table.
+type fingerprint struct {
+	table *table
+	known map[fieldName]layout.Field // what the evidence gave
+	rows  []int                      // that fit
+	name  string                     // of the source
+	err   error
+}
+
+// Name is "table" and the releases that speak, or "derived".
+func (s *tableSource) Name() string { return s.take().name }
+
+// take compares once.
+func (s *tableSource) take() *fingerprint {
+	if s.fingerprint == nil {
+		s.fingerprint = s.compare()
+	}
+	return s.fingerprint
+}
+
+func (s *tableSource) compare() *fingerprint {
+	fp := &fingerprint{known: map[fieldName]layout.Field{}, name: "table"}
+	if fp.table, fp.err = parseTable(); fp.err != nil {
+		return fp
+	}
+	fp.table.Gather(fp.known, s.evidence)
+	if len(fp.known) == 0 && s.bounds == (layout.Releases{}) {
+		fp.err = fmt.Errorf("nothing is known of the target to choose from the table: %w", layout.ErrUnknown)
+		return fp
+	}
+	var names []string
+	for row, r := range fp.table.rows {
+		if row == len(fp.table.rows)-1 {
+			r.High = 0 // newer releases may have this layout just as well
+		}
+		if s.bounds.Overlaps(r) && fp.table.Fits(row, fp.known) && (s.allowed == nil || s.allowed(row)) {
+			fp.rows = append(fp.rows, row)
+			names = append(names, fp.table.rows[row].String())
+		}
+	}
+	if len(fp.rows) > 0 {
+		fp.name = "table " + strings.Join(names, "/")
+	} else {
+		fp.name = "derived"
+	}
+	return fp
+}
+
+// Field answers from the rows that fit.
+func (s *tableSource) Field(typ, field string) (layout.Field, error) {
+	return s.take().place(fieldOf(typ, field))
+}
+
+// Type answers from the rows that fit.
+func (s *tableSource) Type(typ string) (layout.Type, error) {
+	f, err := s.take().place(fieldOf(typ, ""))
+	return layout.Type{Size: f.Size}, err
+}
+
+// Global knows none: addresses are not the same in two builds.
+func (s *tableSource) Global(string) (uint64, error) { return 0, layout.ErrUnknown }
+
+func (fp *fingerprint) place(n fieldName) (layout.Field, error) {
+	if fp.err != nil {
+		return layout.Field{}, fp.err
+	}
+	all := fp.table.Places[n]
+	if all == nil {
+		return layout.Field{}, layout.ErrUnknown
+	}
+	if len(fp.rows) == 0 {
+		return fp.derive(n)
+	}
+	f := all[fp.rows[0]]
+	for _, row := range fp.rows[1:] {
+		if all[row] != f {
+			return layout.Field{}, fmt.Errorf("releases %v and %v differ: %w", fp.table.rows[fp.rows[0]],
+				fp.table.rows[row], layout.ErrUnknown)
+		}
+	}
+	if f.Size == 0 {
+		return f, layout.ErrUnknown
+	}
+	return f, nil
+}
+
+// recentRows is in how many of the newest rows a name must lie at the same place
+// to be expected there in a release that the table does not have.
+const recentRows = 3
+
+// derive places a name for a release that the table does not have, by the names
+// that are known of the same structure. If none is, what has not moved lately has
+// not moved. Known names that contradict each other leave it unknown.
+func (fp *fingerprint) derive(n fieldName) (layout.Field, error) {
+	all := fp.table.Places[n]
+	var derived []layout.Field
+	known := false
+	for anchor, at := range fp.known {
+		if anchor.Type != n.Type || anchor.Field == "" {
+			continue
+		}
+		known = true
+		if f, ok := atDistance(all, fp.table.Places[anchor], at, n.Field == ""); ok {
+			derived = append(derived, f)
+		}
+	}
+	if newest := all[len(all)-recentRows:]; !known &&
+		!slices.ContainsFunc(newest, func(f layout.Field) bool { return f != newest[0] }) {
+		derived = newest[:1]
+	}
+	if len(derived) == 0 || derived[0].Size == 0 ||
+		slices.ContainsFunc(derived, func(f layout.Field) bool { return f != derived[0] }) {
+		return layout.Field{}, fmt.Errorf("no release of the table fits, and the place does not follow from known "+
+			"ones: %w", layout.ErrUnknown)
+	}
+	return derived[0], nil
+}
+
+// atDistance is the place of a name whose distance from an anchor is the same in
+// all rows that have both; for a structure's end, its size.
+func atDistance(all, anchors []layout.Field, at layout.Field, end bool) (layout.Field, bool) {
+	place := func(f layout.Field) uint64 {
+		if end {
+			return f.Size
+		}
+		return f.Offset
+	}
+	distance, size, seen := uint64(0), uint64(0), false
+	for row, f := range all {
+		if f.Size == 0 || anchors[row].Size == 0 {
+			continue
+		}
+		d := place(f) - anchors[row].Offset
+		if seen && d != distance {
+			return layout.Field{}, false
+		}
+		distance, size, seen = d, f.Size, true
+	}
+	if end {
+		return layout.Field{Size: at.Offset + distance}, seen
+	}
+	return layout.Field{Offset: at.Offset + distance, Size: size}, seen
+}

@@ -1,0 +1,281 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Kinds of tasks (enum gomp_task_kind).
+const (
+	kindImplicit   = 0
+	kindUndeferred = 1 // executed at once, by the thread that met it
+	kindWaiting    = 2 // queued, or blocked
+	kindTied       = 3 // executing, or suspended
+	kindAsync      = 4 // a target task that a device executes
+	kindDetached   = 5 // executed, but its event is not fulfilled
+	kinds          = 6
+)
+
+// task is a copy of a gomp_task.
+type task struct {
+	addr   callbacks.Address
+	rec    *layout.Record
+	parent callbacks.Address
+	kind   int
+}
+
+func (t *task) explicit() bool { return t.kind != kindImplicit }
+
+// task reads the gomp_task at a. One whose numbers make no sense is an error.
+func (rs *records) task(a callbacks.Address) (*task, error) {
+	f := &rs.l.Task
+	if err := f.Size.Err(); err != nil {
+		return nil, err
+	}
+	r := layout.ReadSize(rs.mem, a, f.Size.Size)
+	t := &task{addr: a, rec: r, parent: r.Address(f.Parent), kind: int(r.Uint(f.Kind))}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("task at %v: %w", a, err)
+	}
+	if t.kind >= kinds || t.parent == a {
+		return nil, fmt.Errorf("task at %v: kind is %d, parent %v: %w", a, t.kind, t.parent, callbacks.StaleHandle)
+	}
+	return t, nil
+}
+
+// found is a task and the region that it is in.
+type found struct {
+	*task  // nil for an initial task without a gomp_task
+	region *region
+	num    int // thread number of an implicit task, -1 of another
+}
+
+// findInitialTask finds the gomp_task of a root's initial task: the last of the
+// parents of what the root executes at level 0. A root that has set no control
+// variable has none.
+func (ths *threads) findInitialTask(w *world, zero *region, th *thread) {
+	a := ths.records.taskIn(th, zero)
+	var loop rtl.Loop
+	for range maxTaskDepth {
+		t, err := ths.records.task(a)
+		if err != nil || loop.At(a) != nil {
+			return
+		}
+		if !t.explicit() {
+			zero.task = a
+			w.initial[a.Offset] = zero
+			return
+		}
+		a = t.parent
+	}
+}
+
+// lookup finds the task that h names, and its region.
+func (ts *tasks) lookup(h handles.Task) (found, error) {
+	if h.Stamp != ts.stamp || h.Level != 0 {
+		return found{}, fmt.Errorf("%v is of another stop: %w", h, callbacks.StaleHandle)
+	}
+	w := ts.threads.world()
+	if zero := w.regions[regionKey{h.Data.Offset, 0}]; zero != nil {
+		fd := found{region: zero}
+		var err error
+		if !zero.task.IsNull() {
+			fd.task, err = ts.records.task(zero.task)
+		}
+		return fd, err
+	}
+	fd, err := ts.locate(h.Data)
+	if err != nil {
+		return found{}, fmt.Errorf("%v: %w", h, err)
+	}
+	return fd, nil
+}
+
+// numberOf is the thread number n for an implicit task.
+func numberOf(t *task, n int) int {
+	if t.explicit() {
+		return -1
+	}
+	return n
+}
+
+// executing is the region in which a thread executes the task at a now; nil if
+// none does.
+func (w *world) executing(a callbacks.Address) *region {
+	if th := w.running[a.Offset]; th != nil {
+		return w.at(th, 0)
+	}
+	return nil
+}
+
+// handleOf names a task.
+func (ts *tasks) handleOf(a callbacks.Address) handles.Task {
+	if zero := ts.threads.world().initial[a.Offset]; zero != nil {
+		return ts.threads.implicitHandle(zero, 0)
+	}
+	return handles.Task{Stamp: ts.stamp, Data: a}
+}
+
+// CurrentTask is ompd_get_curr_task_handle.
+func (ts *tasks) CurrentTask(h handles.Thread) (handles.Task, error) {
+	r, th, err := ts.threads.regionOf(h)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	if th.task.IsNull() {
+		if r.team != nil {
+			return handles.Task{}, fmt.Errorf("LWP %d has no task: %w", th.lwp, callbacks.Unavailable)
+		}
+		return ts.threads.implicitHandle(r, 0), nil
+	}
+	return ts.handleOf(th.task), nil
+}
+
+// GeneratingTask is ompd_get_generating_task_handle. A task whose parent is
+// finished has none any more.
+func (ts *tasks) GeneratingTask(h handles.Task) (handles.Task, error) {
+	fd, err := ts.lookup(h)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	return ts.generating(fd)
+}
+
+// generating is the task that generated another one.
+func (ts *tasks) generating(fd found) (handles.Task, error) {
+	switch {
+	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
+		return handles.Task{}, fmt.Errorf("it is the initial task: %w", callbacks.Unavailable)
+	case !fd.parent.IsNull():
+		return ts.handleOf(fd.parent), nil
+	case fd.explicit() && fd.region.tasksIn() != nil:
+		return handles.Task{}, fmt.Errorf("the task that generated it is finished: %w", callbacks.Unavailable)
+	}
+	zero := fd.region // the initial task, which has no gomp_task
+	if zero.team != nil {
+		zero = zero.around
+	}
+	if zero == nil || zero.team != nil {
+		return handles.Task{}, fmt.Errorf("it has no parent: %w", callbacks.StaleHandle)
+	}
+	return ts.threads.implicitHandle(zero, 0), nil
+}
+
+// SchedulingTask is ompd_get_scheduling_task_handle: the task that the thread was
+// executing when it began with this one. The runtime does not keep it. For a task
+// that runs at once it is the parent; for another, the innermost task among its
+// parents that the same thread has suspended, or else the thread's implicit task.
+func (ts *tasks) SchedulingTask(h handles.Task) (handles.Task, error) {
+	fd, err := ts.lookup(h)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	if fd.task == nil || !fd.explicit() || fd.kind == kindUndeferred {
+		return ts.GeneratingTask(h)
+	}
+	th := ts.executor(fd)
+	if th == nil {
+		return handles.Task{}, fmt.Errorf("%v is not being executed: %w", h, callbacks.Unavailable)
+	}
+	own := ts.records.ownImplicit(th)
+	var loop rtl.Loop
+	for a := fd.parent; !a.IsNull(); {
+		p, err := ts.records.task(a)
+		if err != nil || !p.explicit() || loop.At(a) != nil {
+			break
+		}
+		if ts.executor(found{p, fd.region, -1}) == th {
+			return ts.handleOf(a), nil
+		}
+		a = p.parent
+	}
+	if own.IsNull() {
+		return ts.threads.implicitHandle(fd.region, 0), nil
+	}
+	return ts.handleOf(own), nil
+}
+
+// ownImplicit is the implicit task of a thread in its innermost region; null at
+// level 0.
+func (rs *records) ownImplicit(th *thread) callbacks.Address {
+	if len(th.frames) == 0 {
+		return callbacks.Address{}
+	}
+	return rs.implicit(th.frames[0].team, th.frames[0].id)
+}
+
+// TaskParallel is ompd_get_task_parallel_handle.
+func (ts *tasks) TaskParallel(h handles.Task) (handles.Parallel, error) {
+	fd, err := ts.lookup(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	return ts.parallelHandle(fd.region), nil
+}
+
+// Task reads one task.
+func (ts *tasks) Task(h handles.Task) (rtl.TaskInfo, error) {
+	fd, err := ts.lookup(h)
+	if err != nil {
+		return rtl.TaskInfo{}, err
+	}
+	info := rtl.TaskInfo{Kind: ts.kindOf(fd), IncompleteChildren: -1, ThreadNum: fd.num, State: ts.stateOf(fd)}
+	if th := ts.executor(fd); th != nil {
+		info.Thread = ts.threadHandle(th)
+	}
+	info.Generating, _ = ts.generating(fd)
+	if fd.task == nil {
+		return info, nil
+	}
+	f := &ts.l.Task
+	if !fd.explicit() {
+		if fork, ok := ts.forks.forkOf(fd.region); ok {
+			info.Function = callbacks.At(fork.function)
+		}
+		return info, fd.rec.Err()
+	}
+	info.Flags = ts.flags(fd.task)
+	info.Priority = int(fd.rec.Int(f.Priority))
+	if fd.kind >= kindWaiting { // others are on a stack, and have neither
+		info.Function = fd.rec.Address(f.Fn)
+	}
+	if fd.kind == kindWaiting {
+		info.Predecessors = int(min(fd.rec.Uint(f.NumDependees), maxQueue))
+	}
+	return info, fd.rec.Err()
+}
+
+func (rt *base) kindOf(fd found) picture.TaskKind {
+	switch {
+	case fd.region.team == nil && (fd.task == nil || !fd.explicit()):
+		return picture.TaskInitial
+	case !fd.explicit():
+		return picture.TaskImplicit
+	case fd.kind == kindAsync, fd.kind >= kindWaiting && fd.rec.Address(rt.l.Task.Fn).IsNull():
+		return picture.TaskTarget // what the runtime calls for it is not in fn
+	}
+	return picture.TaskExplicit
+}
+
+// flags are the properties of an explicit task that the runtime keeps.
+func (rt *base) flags(t *task) []string {
+	var flags []string
+	if t.rec.Bool(rt.l.Task.FinalTask) {
+		flags = append(flags, "final")
+	}
+	if t.kind == kindUndeferred {
+		flags = append(flags, "undeferred")
+	}
+	if t.kind == kindDetached {
+		flags = append(flags, "detachable")
+	}
+	if t.rec.Int(rt.l.Task.Priority) > 0 {
+		flags = append(flags, "priority")
+	}
+	return flags
+}

@@ -1,0 +1,73 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// semCount are the bits of a semaphore's word that count; the sign bit tells that
+// threads sleep on it.
+const semCount = 1<<31 - 1
+
+// turn tells which member of its team has the turn in the ordered loop in which o
+// waits for its own: the one that the loop names as soon as it has begun its
+// ordered region, and before that the one whose semaphore lets it in. No owner says that
+// none that is in the loop is let in: another member of the team must come.
+func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
+	ws, f := o.th.rec.Address(wr.l.Thread.WorkShare), wr.l.WorkShare.OrderedOwner
+	info := rtl.LockInfo{Kind: "ordered", Lock: ws, OwnerNumber: -1, Held: true}
+	r := layout.Read(wr.mem, ws, f)
+	owner := int(int32(r.Uint(f)))
+	if err := r.Err(); err != nil || o.region == nil || o.region.team == nil {
+		return info, fmt.Errorf("ordered loop at %v: %w", ws, callbacks.Unavailable)
+	}
+	info.Evidence = fmt.Sprintf("ordered_owner of the loop at %v is %d", ws, owner)
+	if owner < 0 {
+		n, err := wr.letIn(o.region)
+		switch {
+		case err != nil:
+			return info, fmt.Errorf("ordered loop at %v: %w", ws, err)
+		case n < 0:
+			info.Evidence = fmt.Sprintf("no semaphore (ordered_release) is posted; ordered_owner of the loop at %v "+
+				"is %d", ws, owner)
+			return info, nil
+		}
+		owner, info.Evidence = n, fmt.Sprintf("its semaphore (ordered_release) is the one that is posted; "+
+			"ordered_owner is %d", owner)
+	}
+	if owner >= o.region.size() || o.region.members[owner] == nil || owner == o.th.id {
+		return info, fmt.Errorf("ordered loop at %v: its owner is %d: %w", ws, owner, callbacks.Unavailable)
+	}
+	m := o.region.members[owner]
+	if m.rec.Address(wr.l.Thread.WorkShare) != ws {
+		info.Evidence += fmt.Sprintf("; thread number %d, whose turn it is, is not in the loop", owner)
+		return info, nil
+	}
+	info.Owner, info.OwnerNumber = wr.threadHandle(m), int64(m.number)
+	return info, nil
+}
+
+// letIn is the one member of a region whose semaphore for ordered regions is
+// posted; -1 if there is none.
+func (wr *waits) letIn(r *region) (int, error) {
+	n := -1
+	for i := range r.size() {
+		a, err := wr.records.releaseOf(r.team, i)
+		if err != nil {
+			return n, err
+		}
+		v, err := layout.ReadUint(wr.mem, a, 4)
+		switch {
+		case err != nil:
+			return n, err
+		case v&semCount > 0 && n >= 0:
+			return n, fmt.Errorf("the semaphores of threads %d and %d are posted: %w", n, i, callbacks.Unavailable)
+		case v&semCount > 0:
+			n = i
+		}
+	}
+	return n, nil
+}

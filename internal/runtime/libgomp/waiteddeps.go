@@ -1,0 +1,37 @@
+package libgomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// WaitedDependences lists the children that the thread's task waits for since it
+// depends on them: the runtime marks them (parent_depends_on).
+func (wr *waits) WaitedDependences(h handles.Thread, _ *rtl.Evidence) ([]handles.Task, error) {
+	r, th, err := wr.threads.regionOf(h)
+	if err != nil {
+		return nil, err
+	}
+	cur, err := wr.records.task(th.task)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", h, err)
+	}
+	if _, depend := wr.records.taskwait(cur); !depend {
+		return nil, fmt.Errorf("%v waits for no dependences: %w", h, callbacks.Unavailable)
+	}
+	var tasks []handles.Task
+	for t, err := range wr.tasks.ExplicitTasks(wr.parallelHandle(r)) {
+		if err != nil {
+			return tasks, err
+		}
+		child, err := wr.records.task(t.Data)
+		if err == nil && child.parent == cur.addr && child.rec.Bool(wr.l.Task.ParentDependsOn) &&
+			child.rec.Err() == nil {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}

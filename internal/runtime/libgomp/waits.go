@@ -1,0 +1,237 @@
+package libgomp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+var _ rtl.WaitReader = (*runtime)(nil)
+
+// stateOfHandle is the state of the thread that h names, and what it was seen by.
+func (s *states) stateOfHandle(h handles.Thread, ev *rtl.Evidence) (*observer, rtl.ThreadState, error) {
+	_, th, err := s.threads.regionOf(h)
+	if err != nil {
+		return nil, rtl.ThreadState{}, err
+	}
+	return s.observe(th, ev), s.inferred(th, ev), nil
+}
+
+// WaitedLock describes the lock that the thread waits for. All locks of the runtime
+// are words that threads sleep on; only a nestable one has its owner.
+func (wr *waits) WaitedLock(h handles.Thread, ev *rtl.Evidence) (rtl.LockInfo, error) {
+	o, st, err := wr.states.stateOfHandle(h, ev)
+	if err != nil {
+		return rtl.LockInfo{}, err
+	}
+	switch st.State {
+	case rtl.StateWaitOrdered:
+		if strings.Contains(o.function(), "doacross") {
+			return rtl.LockInfo{}, fmt.Errorf("%v waits for iterations of a doacross loop: %w", h,
+				callbacks.Unsupported)
+		}
+		return wr.turn(o)
+	case rtl.StateWaitLock, rtl.StateWaitCritical, rtl.StateWaitAtomic, rtl.StateWaitMutex:
+	default:
+		return rtl.LockInfo{}, fmt.Errorf("%v waits for no lock: %w", h, callbacks.Unavailable)
+	}
+	if st.WaitID == 0 {
+		return rtl.LockInfo{}, fmt.Errorf("the lock that %v waits for was not found: %w", h, callbacks.Unavailable)
+	}
+	info := rtl.LockInfo{
+		Kind: "futex", Lock: callbacks.At(st.WaitID), Variable: callbacks.At(st.WaitVariable),
+		Nested:      o.kind == entryNestLock,
+		OwnerNumber: -1, Evidence: lockText(wr.mem, callbacks.At(st.WaitID)),
+	}
+	word, err := layout.ReadUint(wr.mem, info.Lock, 4)
+	if err != nil {
+		return info, err
+	}
+	if info.Overwritten = overwritten(o.ev, info.Lock, word); info.Overwritten {
+		info.Evidence = fmt.Sprintf("the lock's word at %v is %#x, which is no state of a lock, and the thread has "+
+			"slept since it was %d", info.Lock, word, lockContended)
+		return info, nil
+	}
+	info.Held = word != 0
+	if !info.Nested || !info.Held {
+		return info, nil
+	}
+	own, err := wr.states.nestLockAt(info.Lock)
+	if err != nil {
+		return info, nil
+	}
+	info.Evidence = own.text
+	if own.thread != nil {
+		info.Owner, info.OwnerNumber = wr.threadHandle(own.thread), int64(own.thread.number)
+	}
+	return info, nil
+}
+
+// States of a lock's word, gomp_mutex_t: free, taken, and taken with threads asleep.
+// Before GCC 4.7, the last was 2.
+const (
+	lockFree         = 0
+	lockTaken        = 1
+	lockContended    = -1
+	lockContendedOld = 2
+)
+
+// overwritten reports whether something else than a lock is at a, where a thread sleeps
+// until its word is not what it is while threads sleep on it.
+func overwritten(ev *rtl.Evidence, a callbacks.Address, word uint64) bool {
+	if ev == nil || ev.Futex != a || ev.Registers == nil || int32(ev.Registers.SyscallArgs[2]) != lockContended {
+		return false
+	}
+	switch int32(word) {
+	case lockFree, lockTaken, lockContended, lockContendedOld:
+		return false
+	}
+	return true
+}
+
+// Bits of a barrier's generation, below those that count it.
+const (
+	barWaitingForTask = 2 // all have arrived, and tasks are left
+	barFlags          = 7
+	barFirst          = 8 // one was passed: of a nested team, whose members meet when it is formed, that one
+)
+
+// WaitedBarrier describes the barrier that the thread waits at. The runtime counts
+// who has arrived at the barrier at the end of the region, and who at another one,
+// not which threads these are. They are those that sleep on the barrier's word, or
+// those that are in its code, if they are as many as are counted: whoever is counted
+// and not let go yet is there.
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, st, err := wr.states.stateOfHandle(h, of(h))
+	if err != nil {
+		return rtl.BarrierInfo{}, err
+	}
+	if st.WaitKind != picture.WaitBarrier || len(o.th.frames) == 0 {
+		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
+	}
+	r := wr.threads.world().at(o.th, 0)
+	f := &wr.l.Team
+	rec := layout.Read(wr.mem, r.team.addr, f.Generation, f.Awaited, f.AwaitedFinal)
+	generation, awaited := rec.Uint(f.Generation), rec.Uint(f.Awaited)
+	if st.State == rtl.StateWaitBarrierImplicitParallel {
+		awaited = rec.Uint(f.AwaitedFinal)
+	}
+	n := r.size()
+	if err := rec.Err(); err != nil || awaited < 1 || awaited > uint64(n) {
+		return rtl.BarrierInfo{}, fmt.Errorf("barrier of the team at %v: %d of %d awaited (%v): %w", r.team.addr,
+			awaited, n, err, callbacks.Unavailable)
+	}
+	info := rtl.BarrierInfo{Counter: callbacks.At(st.WaitID), TeamSize: n, Tasks: generation&barWaitingForTask != 0}
+	if info.Tasks {
+		info.Evidence = fmt.Sprintf("the barrier's generation is %#x: all have arrived, tasks are left", generation)
+		return info, nil
+	}
+	s := wr.shareOut(r, st.State == rtl.StateWaitBarrierImplicitParallel, generation, of)
+	arrived := n - int(awaited)
+	info.Evidence = fmt.Sprintf("%d of %d counted, %d threads are in the barrier, %d of them sleep on its generation "+
+		"%#x", arrived, n, len(s.inside), len(s.asleep), generation)
+	switch {
+	case len(s.inside) == arrived && !s.elsewhere:
+		info.Arrived = s.inside
+	case len(s.asleep) == arrived:
+		info.Arrived = s.asleep
+	}
+	if !slices.Contains(info.Arrived, h) {
+		info.Arrived = nil
+		return info, nil
+	}
+	for _, m := range s.members {
+		if !slices.Contains(info.Arrived, m) {
+			info.Missing = append(info.Missing, m)
+		}
+	}
+	return info, nil
+}
+
+// shares are the members of a team by where they are.
+type shares struct {
+	members []handles.Thread
+	inside  []handles.Thread // in the code of the barrier
+	asleep  []handles.Thread // of these, those that sleep until this generation is over
+	// elsewhere tells that a member may have been counted and be in other code
+	// now: it executes a task, or nothing is known of it.
+	elsewhere bool
+}
+
+// shareOut tells which members of a region are at its final barrier, or at another
+// one.
+func (wr *waits) shareOut(r *region, final bool, generation uint64, of func(handles.Thread) *rtl.Evidence) shares {
+	s := shares{}
+	word := r.team.addr.Add(wr.l.Team.Generation.Offset)
+	for num, m := range r.members {
+		if m == nil || m.err != nil {
+			s.elsewhere = true
+			continue
+		}
+		mh := wr.threadHandle(m)
+		ev := of(mh)
+		s.members = append(s.members, mh)
+		st := wr.states.inferred(m, ev)
+		own := len(m.frames) > 0 && m.frames[0].team.addr == r.team.addr
+		switch {
+		case own && st.WaitKind == picture.WaitBarrier && (st.State == rtl.StateWaitBarrierImplicitParallel) == final:
+			s.inside = append(s.inside, mh)
+			if sleepsAt(ev, word, generation) {
+				s.asleep = append(s.asleep, mh)
+			}
+		case wr.states.observe(m, ev).blind(), st.State == rtl.StateUndefined,
+			wr.records.taskIn(m, r) != wr.records.implicit(r.team, num):
+			s.elsewhere = true
+		}
+	}
+	return s
+}
+
+// sleepsAt reports whether a thread sleeps on a barrier's word until its generation
+// is over. One that sleeps for an earlier generation has been woken, and is leaving
+// the barrier before.
+func sleepsAt(ev *rtl.Evidence, word callbacks.Address, generation uint64) bool {
+	return ev != nil && ev.Futex == word && ev.Registers != nil &&
+		uint32(ev.Registers.SyscallArgs[2])&^barFlags == uint32(generation)&^barFlags
+}
+
+// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
+// waits. They are all if there are as many as the group counts.
+func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	r, th, err := wr.threads.regionOf(h)
+	if err != nil {
+		return nil, false, err
+	}
+	cur, err := wr.records.task(th.task)
+	if err != nil {
+		return nil, false, fmt.Errorf("%v: %w", h, err)
+	}
+	group, waits := wr.records.taskgroupWait(cur)
+	if !waits {
+		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
+	}
+	f := wr.l.Taskgroup.NumChildren
+	rec := layout.Read(wr.mem, group, f)
+	count := rec.Uint(f)
+	if err := rec.Err(); err != nil {
+		return nil, false, err
+	}
+	seen := map[handles.Task]bool{}
+	for t, err := range wr.tasks.ExplicitTasks(wr.parallelHandle(r)) {
+		if err != nil {
+			return tasks, false, err
+		}
+		member, err := wr.records.task(t.Data)
+		if err == nil && t.Data != cur.addr && member.rec.Address(wr.l.Task.Taskgroup) == group && !seen[t] {
+			seen[t] = true
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, uint64(len(tasks)) == count, nil
+}

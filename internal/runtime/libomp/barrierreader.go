@@ -1,0 +1,203 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// counterStep is by how much a barrier's counters grow each time
+// (KMP_BARRIER_STATE_BUMP).
+const counterStep = 4
+
+// A barrier of the runtime has two halves. In the gathering half a thread waits
+// for those below it in a tree, then counts itself (b_arrived); the primary
+// thread has none below it that is not counted in the end, and counts for the
+// team. In the other half each thread waits for its b_go. Between the halves the
+// primary thread waits for the team's tasks.
+//
+// So a counter that is ahead of the team's proves that its thread has arrived at
+// a barrier that is not complete, and cannot leave it. A counter that equals the
+// team's does not tell a thread that has not arrived from one that is still
+// leaving the barrier before; what the thread does tells.
+
+// WaitedBarrier describes the barrier that the thread waits at.
+func (wr *waits) WaitedBarrier(h handles.Thread, of func(handles.Thread) *rtl.Evidence) (rtl.BarrierInfo, error) {
+	o, in, err := wr.lookAt(h, of(h))
+	if err != nil {
+		return rtl.BarrierInfo{}, err
+	}
+	t := o.gs[0].team
+	kind, ok := wr.barriers.barrierOf(t, in)
+	if !ok {
+		return rtl.BarrierInfo{}, fmt.Errorf("%v waits at no barrier that is known: %w", h, callbacks.Unavailable)
+	}
+	all, err := wr.barriers.distributed(t)
+	if err != nil {
+		return rtl.BarrierInfo{}, err
+	}
+	if all != nil {
+		info, err := wr.distBarrier(o, kind, all)
+		info.Counter = callbacks.At(in.WaitID)
+		return info, err
+	}
+	info := rtl.BarrierInfo{Counter: callbacks.At(in.WaitID), TeamSize: t.nproc}
+	var missing []handles.Thread
+	self := arrival{}
+	for n := range t.nproc {
+		m, err := wr.threads.member(t, n)
+		if err != nil {
+			return info, err
+		}
+		a, err := wr.barriers.arrival(m, t, kind)
+		if err != nil {
+			return info, err
+		}
+		if m == o.th {
+			self = a
+		}
+		mh := handles.Thread{Stamp: wr.stamp, Info: m.addr}
+		switch {
+		case n > 0 && a.thread == a.team+counterStep:
+			info.Arrived = append(info.Arrived, mh)
+		case n == 0 || a.thread == a.team:
+			missing = append(missing, mh)
+		default: // a kind of barrier that does not count like this
+			return info, fmt.Errorf("%v: its counters are %d and %d: %w", mh, a.thread, a.team, callbacks.Unavailable)
+		}
+	}
+	return wr.judgeBarrier(o, kind, self, info, missing), nil
+}
+
+// judgeBarrier tells which of the members that are not counted o's thread waits
+// for: all of them, if it is proven to be in a barrier that is not complete.
+func (wr *waits) judgeBarrier(o *observer, kind barrierKind, self arrival, info rtl.BarrierInfo,
+	missing []handles.Thread) rtl.BarrierInfo {
+	info.Evidence = fmt.Sprintf("%d of %d counted in b_arrived of %v", len(info.Arrived), info.TeamSize, kind)
+	own := handles.Thread{Stamp: wr.stamp, Info: o.th.addr}
+	gathers := false
+	if self.thread == self.team || o.th.tid == 0 {
+		gathers = wr.gathers(o, kind, self.team)
+	}
+	switch {
+	case gathers:
+		info.Evidence += fmt.Sprintf("; gtid %d waits for one that is not", o.th.gtid)
+	case len(info.Arrived) > 0 && o.th.tid > 0 && self.thread > self.team:
+	case len(info.Arrived) == 0 && wr.tasksUnfinished(o, kind):
+		info.Tasks = true
+		info.Evidence = "all members counted, tt_unfinished_threads is not 0"
+		return info
+	default:
+		return info
+	}
+	for _, m := range missing {
+		if m == own {
+			info.Arrived = append(info.Arrived, m)
+		} else {
+			info.Missing = append(info.Missing, m)
+		}
+	}
+	return info
+}
+
+// barrierOf tells at which barrier of team t the state says that a thread waits.
+func (bs *barriers) barrierOf(t *team, in inference) (barrierKind, bool) {
+	first := t.addr.Offset + bs.l.Team.Bar.Offset + bs.l.TeamBar.Arrived.Offset
+	size := bs.l.TeamBar.Size.Size
+	if in.WaitKind != picture.WaitBarrier || in.WaitID < first || size == 0 || (in.WaitID-first)%size != 0 {
+		return 0, false
+	}
+	b := barrierKind((in.WaitID - first) / size)
+	return b, b < barrierKinds
+}
+
+// gathers reports whether o's thread waits, in the gathering half of a barrier, for
+// a member that is not counted yet: a flag that it waits on is for that member's
+// counter and names the value that comes next. The value before it is the team's.
+func (wr *waits) gathers(o *observer, kind barrierKind, team uint64) bool {
+	f := wr.l.Thread.SleepLoc
+	r := layout.Read(wr.mem, o.th.addr, f)
+	var ws []uint64
+	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
+		ws = wr.words(loc, loc.Add(flagSize))
+	} else {
+		low, high := runtimeStack(o.ev)
+		ws = wr.words(low, high)
+	}
+	for i, w := range ws {
+		base, ok := wr.threads.within(w)
+		if !ok || base == o.th.addr.Offset || w != base+wr.l.Thread.Bar.Offset+uint64(kind)*wr.l.Bar.Size.Size+
+			wr.l.Bar.Arrived.Offset {
+			continue
+		}
+		th, err := wr.threads.thread(callbacks.At(base))
+		if err != nil || th.team != o.gs[0].team.addr {
+			continue
+		}
+		a, err := wr.barriers.arrival(th, o.gs[0].team, kind)
+		if err != nil || a.thread != team {
+			continue
+		}
+		for _, v := range ws[i+1 : min(len(ws), i+flagSize/8)] {
+			if v == team+counterStep {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tasksUnfinished reports whether the team's tasks keep o's thread in a barrier at
+// which all have arrived: threads still execute or look for tasks, and it has not
+// been told to go on.
+func (wr *waits) tasksUnfinished(o *observer, kind barrierKind) bool {
+	f, tf := &wr.l.Thread, &wr.l.TaskTeam
+	r := layout.Read(wr.mem, o.th.addr, f.TaskTeam, f.Bar)
+	tt := r.Address(f.TaskTeam)
+	if r.Err() != nil || tt.IsNull() {
+		return false
+	}
+	if released := r.At(f.Bar.Offset + uint64(kind)*wr.l.Bar.Size.Size).Uint(wr.l.Bar.Go); o.th.tid > 0 &&
+		released&^3 != 0 {
+		return false
+	}
+	tr := layout.Read(wr.mem, tt, tf.UnfinishedThreads, tf.Active)
+	return tr.Int(tf.UnfinishedThreads) > 0 && tr.Bool(tf.Active) && tr.Err() == nil && r.Err() == nil
+}
+
+// WaitedGroup lists the unfinished tasks of the taskgroup at whose end the thread
+// waits. They are all if there are as many as the group counts.
+func (wr *waits) WaitedGroup(h handles.Thread) (tasks []handles.Task, all bool, err error) {
+	gs, err := wr.regions.ofHandle(h)
+	if err != nil {
+		return nil, false, err
+	}
+	th, err := wr.threads.byHandle(h)
+	if err != nil {
+		return nil, false, err
+	}
+	cur, err := wr.records.task(th.task)
+	if err != nil {
+		return nil, false, err
+	}
+	group := cur.address(wr.l.Taskdata.Taskgroup)
+	if group.IsNull() || wr.l.Taskdata.TaskwaitThread.Known() && wr.records.taskwaiter(cur) != th.gtid {
+		return nil, false, fmt.Errorf("%v waits at the end of no taskgroup: %w", h, callbacks.Unavailable)
+	}
+	f := wr.l.Taskgroup.Count
+	count := layout.Read(wr.mem, group, f).Int(f)
+	for t, err := range wr.tasks.ExplicitTasks(wr.parallelHandle(gs[0])) {
+		if err != nil {
+			return tasks, false, err
+		}
+		td, err := wr.records.task(t.Data)
+		if err == nil && td.addr != cur.addr && td.address(wr.l.Taskdata.Taskgroup) == group {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, int64(len(tasks)) == count, nil
+}

@@ -1,0 +1,52 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// teamOf is the team that a task binds to: its own, or, for one that is given to the
+// hidden helpers, that of the innermost task around it that is not.
+func (rs *records) teamOf(t *task) (callbacks.Address, error) {
+	if !t.explicit || !rs.helped(t) {
+		return t.team, nil
+	}
+	var passed []callbacks.Address
+	var loop rtl.Loop
+	var b binding
+	for a := t.parent; ; {
+		known, ok := rs.bindings.Get(a.Offset)
+		if ok {
+			b = known
+			break
+		}
+		passed = append(passed, a)
+		p, err := rs.task(a)
+		if err = errors.Join(err, loop.At(a)); err == nil && len(passed) > maxTaskDepth {
+			err = fmt.Errorf("more than %d target tasks around it: %w", maxTaskDepth, callbacks.StaleHandle)
+		}
+		if err != nil || !p.explicit || !rs.helped(p) {
+			if b.err = err; err == nil {
+				b.team = p.team
+			}
+			break
+		}
+		a = p.parent
+	}
+	for _, a := range passed {
+		rs.bindings.Put(a.Offset, b)
+	}
+	if b.err != nil {
+		return b.team, fmt.Errorf("parent of the target task at %v: %w", t.addr, b.err)
+	}
+	return b.team, nil
+}
+
+// binding is the team that a task around others binds to, or why that is not known.
+type binding struct {
+	team callbacks.Address
+	err  error
+}

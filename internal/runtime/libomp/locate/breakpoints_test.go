@@ -1,0 +1,181 @@
+package locate
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// sourceOrder are the runtime's locations as its source has them, one after the
+// other (ompd-specific.cpp); the compiler keeps that order.
+var sourceOrder = []string{
+	"ompd_dll_locations_valid", "ompd_bp_parallel_begin", "ompd_bp_parallel_end", "ompd_bp_task_begin",
+	"ompd_bp_task_end",
+	"ompd_bp_thread_begin", "ompd_bp_thread_end",
+}
+
+// locationsOf gives the locations of a target's one runtime by name.
+func locationsOf(tb testing.TB, t callbacks.Target) map[string]rtl.Breakpoint {
+	tb.Helper()
+	mods, err := Find(t)
+	if err != nil || len(mods) != 1 {
+		tb.Fatalf("%d runtimes, %v", len(mods), err)
+	}
+	loc, err := Locate(t, mods[0], layout.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := map[string]rtl.Breakpoint{}
+	list, err := NewLocations(t, mods[0], &loc.Layout.Globals).Breakpoints()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, b := range list {
+		all[b.Name] = b
+	}
+	if len(all) != len(list) || len(list) != len(rtl.StandardBreakpoints()) {
+		tb.Fatalf("%d locations, %d names", len(list), len(all))
+	}
+	return all
+}
+
+// TestProvenLocations finds all locations in stripped runtimes, which lie in the
+// order of the source.
+func TestProvenLocations(t *testing.T) {
+	for _, rt := range omptest.Runtimes(t) {
+		t.Run(rt.Name, func(t *testing.T) {
+			core, _ := coreOf(t, "taskwait", rt)
+			all := locationsOf(t, core)
+			last := uint64(0)
+			for _, name := range sourceOrder {
+				b := all[name]
+				if b.How != rtl.BreakpointCode || b.Err != nil || len(b.Sites) == 0 || b.Evidence == "" ||
+					b.Address.Offset <= last {
+					t.Errorf("%s: %+v, behind %#x", name, b, last)
+				}
+				if b.Active != (name == validLocations) {
+					t.Errorf("%s: active %v without OMP_DEBUG", name, b.Active)
+				}
+				last = b.Address.Offset
+			}
+			for _, name := range []string{"ompd_bp_device_begin", "ompd_bp_teams_end", "ompd_bp_target_begin"} {
+				if b := all[name]; !errors.Is(b.Err, callbacks.Unsupported) || !b.Address.IsNull() {
+					t.Errorf("%s: %+v", name, b)
+				}
+			}
+			checkEntries(t, all)
+			if b := all["ompd_bp_teams_begin"]; b.How != rtl.BreakpointEquivalent ||
+				b.Function != "__kmpc_fork_teams" || b.Err == nil {
+				t.Errorf("teams: %+v", b)
+			}
+		})
+	}
+}
+
+// checkEntries looks for the functions that get bodies.
+func checkEntries(t *testing.T, all map[string]rtl.Breakpoint) {
+	t.Helper()
+	for name, want := range map[string]rtl.BodyEntry{
+		"ompd_bp_parallel_begin": {Function: "__kmpc_fork_call", Argument: 2},
+		"ompd_bp_task_begin": {Function: "__kmpc_omp_task", Argument: 2, Task: true, BodyOffset: 8,
+			TaskArgument: 1},
+		"ompd_bp_teams_begin": {Function: "__kmpc_fork_teams", Argument: 2},
+	} {
+		list := all[name].Entries
+		if len(list) == 0 || list[0].Address.IsNull() {
+			t.Errorf("%s has no entries: %+v", name, list)
+			continue
+		}
+		want.Address = list[0].Address
+		if list[0] != want {
+			t.Errorf("%s: %+v", name, list[0])
+		}
+	}
+	if n := len(all["ompd_bp_parallel_end"].Entries); n != 0 {
+		t.Errorf("the end of a region has %d entries", n)
+	}
+}
+
+// TestNamedLocations has symbols beside the code: they are believed if the code
+// does not contradict.
+func TestNamedLocations(t *testing.T) {
+	core, _ := coreOf(t, "taskwait", omptest.RuntimeOf(t, 16))
+	proven := locationsOf(t, core)
+	const task, thread, parallel = "ompd_bp_task_end", "ompd_bp_thread_begin", "ompd_bp_parallel_end"
+	named := locationsOf(t, &altered{Core: core, symbols: map[string]callbacks.Address{
+		task:                            proven[task].Address,
+		"_Z20ompd_bp_thread_beginv":     proven[thread].Address,
+		parallel:                        proven[task].Address,
+		"ompd_bp_device_begin":          proven[task].Address.Add(0x40),
+		"_Z24ompd_dll_locations_validv": proven[validLocations].Address,
+	}})
+	for name, symbol := range map[string]string{task: task, thread: "_Z20ompd_bp_thread_beginv",
+		validLocations: "_Z24ompd_dll_locations_validv"} {
+		if b := named[name]; b.How != rtl.BreakpointSymbol || b.Function != symbol ||
+			b.Address != proven[name].Address || !strings.Contains(b.Evidence, "code agrees") {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
+	if b := named["ompd_bp_device_begin"]; b.How != rtl.BreakpointSymbol || b.Address.IsNull() {
+		t.Errorf("device: %+v", b)
+	}
+	if b := named[parallel]; !b.Address.IsNull() || !errors.Is(b.Err, callbacks.Incompatible) {
+		t.Errorf("contradicted: %+v", b)
+	}
+}
+
+// TestFoldedLocations has two locations in one, as linkers may do with functions
+// that are alike: neither is told.
+func TestFoldedLocations(t *testing.T) {
+	core, mod := coreOf(t, "taskwait", omptest.RuntimeOf(t, 19))
+	proven := locationsOf(t, core)
+	begin, end := proven["ompd_bp_task_begin"], proven["ompd_bp_task_end"]
+	folded := &altered{Core: core}
+	for _, site := range end.Sites {
+		redirect(t, folded, site, end.Address, begin.Address)
+	}
+	all := locationsOf(t, folded)
+	for _, name := range []string{"ompd_bp_task_begin", "ompd_bp_task_end"} {
+		if b := all[name]; !b.Address.IsNull() || b.Err == nil || len(b.Sites) > 0 {
+			t.Errorf("%s: %+v", name, b)
+		}
+	}
+	if b := all["ompd_bp_parallel_begin"]; b.Address != proven["ompd_bp_parallel_begin"].Address {
+		t.Errorf("not folded: %+v", b)
+	}
+
+	// Nothing is called behind a test: the runtime was built without.
+	for _, name := range sourceOrder {
+		folded.poke(proven[name].Address, 0x0b0f, 2) // ud2
+	}
+	all = locationsOf(t, folded)
+	if b := all["ompd_bp_parallel_begin"]; b.How != rtl.BreakpointEquivalent || b.Function != "__kmp_fork_call" ||
+		!b.Active || !mod.Contains(b.Address) {
+		t.Errorf("equivalent: %+v", b)
+	}
+	if b := all["ompd_bp_task_begin"]; !b.Address.IsNull() || !strings.Contains(b.Err.Error(), "without OMPD") {
+		t.Errorf("no equivalent: %+v", b)
+	}
+}
+
+// redirect makes the call of from behind site a call of to.
+func redirect(t *testing.T, m *altered, site, from, to callbacks.Address) {
+	t.Helper()
+	var code [128]byte
+	if err := m.ReadMemory(site, code[:]); err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(code) - 5 {
+		next := site.Add(uint64(i) + 5)
+		if code[i] == 0xe8 && uint32(callbacks.Word(code[i+1:i+5])) == uint32(from.Sub(next)) {
+			m.poke(next.Add(^uint64(3)), to.Sub(next), 4)
+			return
+		}
+	}
+	t.Fatalf("no call of %v behind %v", from, site)
+}

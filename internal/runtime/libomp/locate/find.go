@@ -1,0 +1,115 @@
+package locate
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// Find returns the modules of t that hold a runtime of LLVM's kind: those that
+// define its entry points, whatever the file's name is. Where there is none, a
+// runtime may be linked into a stripped file, or its own file may not be at
+// hand; the memory of the modules tells. No runtime is no error.
+func Find(t callbacks.Target) ([]*callbacks.Module, error) {
+	lister, ok := t.(callbacks.ModuleLister)
+	if !ok {
+		return findUnlisted(t), nil
+	}
+	mods, err := lister.Modules()
+	var found []*callbacks.Module
+	for _, mod := range mods {
+		if defines(t, mod, "__kmpc_fork_call") && defines(t, mod, "__kmpc_global_thread_num") {
+			found = append(found, mod)
+		}
+	}
+	if len(found) == 0 {
+		for _, mod := range mods {
+			if mayHold(mod.Image, fileParts(t, mod)) && newMemorySource(t, mod).present(mod.Image == nil) {
+				found = append(found, mod)
+			}
+		}
+	}
+	if len(found) == 0 && err != nil {
+		return nil, fmt.Errorf("finding the OpenMP runtime: %w", err)
+	}
+	return found, nil
+}
+
+// findUnlisted is for a target that can look symbols up, but not list modules:
+// the runtime is where the symbols are.
+func findUnlisted(t callbacks.Target) []*callbacks.Module {
+	everywhere := &callbacks.Module{High: callbacks.At(math.MaxUint64)}
+	if !defines(t, everywhere, "__kmpc_fork_call") {
+		return nil
+	}
+	return []*callbacks.Module{everywhere}
+}
+
+func defines(t callbacks.Target, mod *callbacks.Module, name string) bool {
+	_, err := layout.SymbolIn(t, mod, name)
+	return err == nil
+}
+
+// present reports whether the runtime's description of itself is in the module, or, where its
+// file is not at hand, its threads: the oldest releases have no description.
+func (s *memorySource) present(lost bool) bool {
+	s.scan()
+	return s.scanErr == nil || lost && s.poolErr == nil
+}
+
+// setting is an environment variable that every runtime of LLVM's kind reads and
+// hardly a program sets: its name is in the file's constants.
+const setting = "KMP_FORKJOIN_BARRIER_PATTERN"
+
+// filePart is a part of a file, [low, high).
+type filePart struct{ low, high int64 }
+
+// fileParts are the parts of a module's file that are mapped and cannot be written: debug
+// information, which may be most of a file, is not. Nil if the target does not say.
+func fileParts(t callbacks.Target, mod *callbacks.Module) []filePart {
+	code, rest := moduleParts(t, mod)
+	var out []filePart
+	for _, m := range slices.Concat(code, rest) {
+		if m.File != "" && m.Perm&callbacks.PermWrite == 0 && m.FileOffset <= math.MaxInt64-m.High.Sub(m.Low) {
+			out = append(out, filePart{int64(m.FileOffset), int64(m.FileOffset + m.High.Sub(m.Low))})
+		}
+	}
+	return out
+}
+
+// mayHold reports whether parts of a module's file, all of it if there are none, may have a
+// runtime linked in. A file that is not at hand may.
+func mayHold(img callbacks.Image, parts []filePart) bool {
+	if img == nil {
+		return true
+	}
+	if len(parts) == 0 {
+		parts = []filePart{{0, img.Size()}}
+	}
+	return slices.ContainsFunc(parts, func(p filePart) bool { return partHolds(img, p.low, min(p.high, img.Size())) })
+}
+
+// partHolds searches a part of a file.
+func partHolds(img callbacks.Image, low, high int64) bool {
+	if low >= high {
+		return false
+	}
+	if whole, ok := img.(interface{ Bytes() []byte }); ok {
+		return bytes.Contains(whole.Bytes()[low:high], []byte(setting))
+	}
+	buf := make([]byte, min(high-low, searchChunk))
+	for ; low < high; low += int64(len(buf) - len(setting)) {
+		n, err := img.ReadAt(buf[:min(high-low, int64(len(buf)))], low)
+		if bytes.Contains(buf[:n], []byte(setting)) {
+			return true
+		}
+		if err != nil || n <= len(setting) {
+			break
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package locate
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// marker is a function that the runtime exports since a release.
+type marker struct {
+	release int
+	symbol  string
+}
+
+// markers are in ascending order of releases.
+func markers() []marker {
+	return []marker{
+		{11, "omp_display_env"}, {13, "__kmpc_masked"}, {14, "__kmpc_scope"},
+		{15, "omp_in_explicit_task"}, {16, "__kmpc_omp_taskwait_deps_51"},
+		{17, "__kmpc_for_collapsed_init"}, {18, "__kmpc_set_thread_limit"},
+		{19, "__kmpc_push_num_threads_list"}, {21, "omp_get_submemspace"}, {22, "omp_get_uid_from_device"},
+	}
+}
+
+// exported bounds the release by what the module exports. A module that exports
+// nothing can be of any.
+func exported(t callbacks.Target, mod *callbacks.Module) layout.Releases {
+	var s layout.Releases
+	if !defines(t, mod, "__kmpc_fork_call") {
+		return s
+	}
+	for _, m := range markers() {
+		if !defines(t, mod, m.symbol) {
+			s.High = m.release - 1
+			return s
+		}
+		s.Low = m.release
+	}
+	return s
+}
+
+// span bounds the release by the rows of the table that fit. Releases between
+// two that fit, and those after the newest, are not in the table and may fit
+// just as well.
+func (fp *fingerprint) span() layout.Releases {
+	if !fp.exact {
+		return layout.Releases{}
+	}
+	last := fp.rows[len(fp.rows)-1]
+	s := layout.Releases{Low: fp.table.number(fp.rows[0]), High: fp.table.number(last)}
+	if last == len(fp.table.Releases)-1 {
+		s.High = 0
+	}
+	return s
+}
+
+// pathRelease is how distributions name the directory or the file of a release.
+var pathRelease = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:llvm|libomp)[-/]?([1-9][0-9])\b`)
+})
+
+// Family and FullName are what people call the runtime, in short and in full.
+const Family, FullName = "libomp", "LLVM OpenMP runtime"
+
+// identify names the runtime. The release is concluded from what it exports;
+// where that leaves several, from its path, and then from the layouts that fit.
+func identify(t callbacks.Target, mod *callbacks.Module, fp *fingerprint) rtl.Identity {
+	id := rtl.Identity{Family: Family, Name: FullName, Module: mod}
+	s := exported(t, mod)
+	if s != (layout.Releases{}) {
+		id.VersionBy = "exported functions"
+	}
+	refine := func(o layout.Releases, by string) {
+		if both := s.And(o); both != s && (s.Low != s.High || s.High == 0) {
+			s = both
+			id.VersionBy = strings.TrimPrefix(id.VersionBy+" and "+by, " and ")
+		}
+	}
+	if m := pathRelease().FindStringSubmatch(mod.Path); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			refine(layout.Releases{Low: n, High: n}, "path")
+		}
+	}
+	refine(fp.span(), "layout")
+	id.Version = s.String()
+	return id
+}

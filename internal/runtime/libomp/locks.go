@@ -1,0 +1,252 @@
+package libomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// lockWait is the lock that a thread waits for.
+type lockWait struct {
+	lock     callbacks.Address // the runtime's lock, or the variable that is the lock itself
+	variable callbacks.Address // the program's variable of the lock or critical section; null if not found
+	text     string
+}
+
+// findLock finds the lock that th waits for: among the words that the runtime's
+// frames of its waiting call hold, and in the arguments of that call.
+func (lk *locks) findLock(th *thread, ev *rtl.Evidence, kind entryKind) (lockWait, bool) {
+	clues := lk.clues(ev)
+	arg := lockArgument(th, ev, kind)
+	if arg != 0 {
+		clues = append([]uint64{arg}, clues...)
+	}
+	for _, c := range clues {
+		if lock, ok := lk.resolveVariable(c); ok && kind != entryLock {
+			if text, ok := lk.lockText(lock, th); ok {
+				return lockWait{lock, lk.variableOf(lock, kind, arg, clues), text}, true
+			}
+		}
+		if text, ok := lk.lockText(callbacks.At(c), th); ok {
+			return lockWait{callbacks.At(c), lk.variableOf(callbacks.At(c), kind, arg, clues), text}, true
+		}
+	}
+	for _, c := range clues {
+		w, ok := lk.simpleLock(c, th, c == arg)
+		if !ok || kind == entryOther || kind == entryLock && c != arg && arg != 0 && !lk.isNested(c) {
+			continue
+		}
+		w.variable = w.lock
+		if kind == entryLock && lk.isNumber(arg) {
+			w.variable = callbacks.At(arg)
+		}
+		return w, true
+	}
+	return lockWait{}, false
+}
+
+// maxDepth bounds how often a nestable lock is acquired by one thread: beyond, the word is no depth.
+const maxDepth = 1 << 20
+
+// isNested reports whether a word that looks like a lock is followed by the depth of a nestable one. Only those are
+// one word and not the program's variable itself; a number of the program's may look like the word alone.
+func (lk *locks) isNested(a uint64) bool {
+	depth, err := layout.ReadUint(lk.mem, callbacks.At(a).Add(4), 4)
+	return err == nil && depth >= 1 && depth < maxDepth
+}
+
+// lockArgument is the argument of the waiting call that is the program's variable;
+// 0 if it is not known. omp_set_lock(&lock) ends in __kmpc_set_lock(&loc, gtid, &lock), whose
+// name may be all that shows: then the arguments tell.
+func lockArgument(th *thread, ev *rtl.Evidence, kind entryKind) uint64 {
+	if ev == nil || ev.Entry == nil || ev.Entry.Arg == nil {
+		return 0
+	}
+	n := 0
+	switch {
+	case !strings.HasPrefix(ev.Entry.Function, "__kmpc_"):
+	case kind == entryCritical:
+		n = 2
+	case kind == entryLock:
+		if gtid, ok := ev.Entry.Arg(1); ok && uint32(gtid) == uint32(th.gtid) {
+			n = 2
+		}
+	}
+	if v, ok := ev.Entry.Arg(n); ok && v >= lowestAddress {
+		return v
+	}
+	return 0
+}
+
+// variableOf is the program's variable of a lock that was found. That of a
+// critical section points to the kmp_indirect_lock_t of the lock. A user lock has
+// the number of one, times 2, and is known from the arguments only.
+func (lk *locks) variableOf(lock callbacks.Address, kind entryKind, arg uint64, clues []uint64) callbacks.Address {
+	if kind == entryLock {
+		return callbacks.At(arg) // what is there may be no lock any more
+	}
+	var found []uint64
+	for _, c := range clues {
+		if l, ok := lk.resolveVariable(c); ok && l == lock && c != lock.Offset {
+			if c == arg {
+				return callbacks.At(c)
+			}
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		return callbacks.Address{}
+	}
+	return callbacks.At(found[0])
+}
+
+// isNumber reports whether the program's variable at a may be a user lock that is the
+// number of one, times 2.
+func (lk *locks) isNumber(a uint64) bool {
+	v, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
+	return err == nil && v&1 == 0 && v < maxLocks
+}
+
+// lowestAddress is where a program's memory begins at the earliest: Linux maps
+// nothing in the first page.
+const lowestAddress = 4096
+
+// maxLocks bounds the number of a user lock, times 2: a program with 64 Mi locks
+// has 4 GiB of them.
+const maxLocks = 128 << 20
+
+// resolveVariable follows the program's variable of a critical section to the
+// runtime's lock: it points to a kmp_indirect_lock_t.
+func (lk *locks) resolveVariable(a uint64) (callbacks.Address, bool) {
+	p, err := layout.ReadUint(lk.mem, callbacks.At(a), 8)
+	if err != nil || p&1 != 0 || p == 0 {
+		return callbacks.Address{}, false
+	}
+	return lk.indirect(p)
+}
+
+// indirect is the lock of the kmp_indirect_lock_t at p.
+func (lk *locks) indirect(p uint64) (callbacks.Address, bool) {
+	f := &lk.l.Indirect
+	r := layout.Read(lk.mem, callbacks.At(p), f.Lock, f.Type)
+	lock, kind := r.Address(f.Lock), r.Uint(f.Type)
+	return lock, r.Err() == nil && !lock.IsNull() && kind < lockKinds
+}
+
+// lockKinds is more than kmp_indirect_locktag_t has values.
+const lockKinds = 16
+
+// lockText reports whether there is a lock at a that th waits for, and how that
+// shows.
+func (lk *locks) lockText(a callbacks.Address, th *thread) (string, bool) {
+	if text, ok := lk.queuing(a, th); ok {
+		return text, true
+	}
+	if text, ok := lk.ticket(a); ok {
+		return text, true
+	}
+	return lk.drdpa(a)
+}
+
+// queuing reports whether there is a queuing lock at a, and th in its queue.
+func (lk *locks) queuing(a callbacks.Address, th *thread) (string, bool) {
+	f := &lk.l.Queuing
+	r := layout.Read(lk.mem, a, f.Initialized, f.HeadId, f.TailId)
+	self, head, tail := r.Address(f.Initialized), r.Int(f.HeadId), r.Int(f.TailId)
+	if r.Err() != nil || self != a || head < 1 || !lk.queueEnds(head, tail) {
+		return "", false
+	}
+	n, waits := lk.queueOf(a, head, tail).place[int64(th.gtid)+1]
+	if !waits {
+		return "", false
+	}
+	return fmt.Sprintf("queue of the lock at %v: gtid %d is number %d, head_id %d, tail_id %d", a, th.gtid, n, head,
+		tail), true
+}
+
+// queueEnds reports whether head and tail can be those of a queuing lock: it is free,
+// or one thread has it, or threads wait for it. Where they lie, a DRDPA lock has a
+// pointer.
+func (lk *locks) queueEnds(head, tail int64) bool {
+	if head < 1 {
+		return head >= -1 && tail == 0
+	}
+	return head <= int64(len(lk.threads.slots)) && tail >= 1 && tail <= int64(len(lk.threads.slots))
+}
+
+// ticket reports whether there is a ticket lock at a that threads wait for. Its
+// waiting threads cannot be told apart.
+func (lk *locks) ticket(a callbacks.Address) (string, bool) {
+	f := &lk.l.Ticket
+	r := layout.Read(lk.mem, a, f.Initialized, f.Self, f.NextTicket, f.NowServing)
+	self, next, serving := r.Address(f.Self), uint32(r.Uint(f.NextTicket)), uint32(r.Uint(f.NowServing))
+	if r.Err() != nil || self != a || !r.Bool(f.Initialized) || int32(next-serving) < 2 {
+		return "", false
+	}
+	return fmt.Sprintf("ticket lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
+}
+
+// drdpa reports whether there is a DRDPA lock at a that threads wait for.
+func (lk *locks) drdpa(a callbacks.Address) (string, bool) {
+	f := &lk.l.Drdpa
+	r := layout.Read(lk.mem, a, f.Initialized, f.NextTicket, f.NowServing, f.NumPolls)
+	self, next, serving := r.Address(f.Initialized), r.Uint(f.NextTicket), r.Uint(f.NowServing)
+	if polls := r.Uint(f.NumPolls); r.Err() != nil || self != a || int64(next-serving) < 1 || polls == 0 ||
+		polls > uint64(maxSlots) {
+		return "", false
+	}
+	return fmt.Sprintf("drdpa lock at %v: next_ticket %d, now_serving %d", a, next, serving), true
+}
+
+// Tags of locks that are the program's variable itself (kmp_direct_locktag_t).
+const (
+	tagTas     = 3
+	tagFutex   = 5
+	tagHLE     = 7
+	tagRTMSpin = 9
+)
+
+// lockWord is the word of a lock that is one.
+type lockWord struct {
+	kind  string
+	held  bool
+	owner int64 // gtid; -1 if the word has none
+}
+
+// parseWord takes the word of a lock apart: the low byte has its tag, and the rest
+// gtid+1 of its owner. Those that speculate say only that they are held.
+func parseWord(w uint64) (lockWord, bool) {
+	switch w & 0xff {
+	case tagTas:
+		return lockWord{"test-and-set", w>>8 != 0, int64(w>>8) - 1}, true
+	case tagFutex, tagFutex &^ 1: // bit 0 of the futex's value is lost to its sleepers
+		return lockWord{"futex", w>>9 != 0, int64(w>>9) - 1}, true
+	case tagHLE, tagRTMSpin:
+		return lockWord{"speculative", w>>8 == 1, -1}, w>>8 <= 1
+	}
+	return lockWord{}, false
+}
+
+// simpleLock reports whether the variable at a is a lock that is one word, and is
+// held. If a is only a word on the stack, and not known to be what the thread waits
+// for, the word must name another thread as its owner.
+func (lk *locks) simpleLock(a uint64, th *thread, known bool) (lockWait, bool) {
+	w, err := layout.ReadUint(lk.mem, callbacks.At(a), 4)
+	if err != nil {
+		return lockWait{}, false
+	}
+	l, ok := parseWord(w)
+	switch {
+	case !ok || !l.held || l.owner >= int64(len(lk.threads.slots)):
+		return lockWait{}, false
+	case l.owner < 0 && known:
+		return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held", l.kind, a, w)}, true
+	case l.owner < 0 || !known && (l.owner == int64(th.gtid) || lk.threads.slots[l.owner].IsNull()):
+		return lockWait{}, false
+	}
+	return lockWait{lock: callbacks.At(a), text: fmt.Sprintf("%s lock at %#x is %#x: held by gtid %d", l.kind, a, w,
+		l.owner)}, true
+}

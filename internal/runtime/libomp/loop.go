@@ -1,0 +1,116 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// Values of enum sched_type in a dispatch buffer, where the runtime has already
+// chosen among them.
+const (
+	schStaticChunked    = 33
+	schStaticGreedy     = 40
+	schDynamicChunked   = 35
+	schTrapezoidal      = 39
+	schStaticBalanced   = 41
+	schGuidedIterative  = 42
+	schGuidedAnalytical = 43
+	schStaticSteal      = 44 // dynamic, where threads that are done take over from others
+)
+
+// scheduleNames are the standard's names of schedules.
+var scheduleNames = map[uint64]string{
+	schStaticChunked: "static", schStaticGreedy: "static", schStaticBalanced: "static",
+	schDynamicChunked: "dynamic", schStaticSteal: "dynamic", schTrapezoidal: "trapezoidal",
+	schGuidedIterative: "guided", schGuidedAnalytical: "guided",
+}
+
+// loopFields are the fields of a loop with a variable of one size: those of the
+// thread's buffer, and the last two of the team's.
+type loopFields struct {
+	count, lb, ub, st, tc, chunk, lower, upper, given, turn layout.Field
+}
+
+// loopFields are the fields of the loop whose variable has so many bytes.
+func (rt *base) loopFields(size uint64) loopFields {
+	p, s := &rt.l.DispPrivate, &rt.l.DispShared
+	if size <= 4 {
+		return loopFields{p.Count32, p.Lb32, p.Ub32, p.St32, p.Tc32, p.Chunk32, p.OrderedLower32, p.OrderedUpper32,
+			s.Given32, s.Ordered32}
+	}
+	return loopFields{p.Count, p.Lb, p.Ub, p.St, p.Tc, p.Chunk64, p.OrderedLower64, p.OrderedUpper64, s.Given64,
+		s.Ordered64}
+}
+
+// maxIterations bounds what is believed of a loop: more cannot be counted in 64
+// bits with a sign.
+const maxIterations = 1<<63 - 1
+
+// Loop tells of the loop whose dispatch buffer a thread has, or that its code divided
+// in advance.
+func (lp *loops) Loop(h handles.Thread, code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	th, err := lp.threads.byHandle(h)
+	if err != nil {
+		return rtl.LoopInfo{}, err
+	}
+	shared, own, err := lp.dispatch(th)
+	switch static := code != nil && code.Call.Kind == rtl.LoopStatic; {
+	case err != nil && static:
+		return lp.staticLoop(code)
+	case err != nil:
+		return rtl.LoopInfo{}, err
+	case static:
+		return rtl.LoopInfo{}, fmt.Errorf("loop of gtid %d: static by its code, and with a dispatch buffer at %v: %w",
+			th.gtid, own, callbacks.Unavailable)
+	}
+	d, err := lp.handed(own)
+	info := rtl.LoopInfo{
+		Schedule: scheduleNames[d.kind], Ordered: d.ordered || lp.doacross(th), Step: &d.step, Iterations: &d.total,
+		Evidence: fmt.Sprintf("dispatch_private_info_t at %v, dispatch_shared_info_t at %v", own, shared),
+	}
+	if err != nil {
+		return info, fmt.Errorf("loop of gtid %d: %w", th.gtid, err)
+	}
+	if d.kind != schStaticGreedy && d.kind != schStaticBalanced && d.kind != schTrapezoidal && d.chunk > 0 &&
+		d.chunk <= maxIterations {
+		info.Chunk = &d.chunk
+	}
+	switch from, to := code.Range(d.step); {
+	case d.kind == schStaticBalanced: // has the thread's part in place of the loop
+		info.From, info.To = rtl.StepRange(d.first, d.limit, d.step)
+	case d.ordered && d.lower <= d.upper && d.upper < d.total:
+		info.From, info.To = d.at(d.lower), d.at(d.upper)
+	case from != nil && d.has(*from) && d.has(*to):
+		info.From, info.To, info.Evidence = from, to, rtl.JoinEvidence(info.Evidence, code.Evidence())
+	}
+	if d.kind != schStaticBalanced {
+		info.First, info.Last = &d.first, d.at(d.total-1)
+	}
+	if code != nil && code.Counter != nil && d.has(*code.Counter) {
+		code.Place(&info)
+	}
+	info.Left = lp.left(th, shared, d)
+	return info, nil
+}
+
+// dispatch are the buffers of the loop that a thread is in: the team's and its own.
+func (lp *loops) dispatch(th *thread) (shared, own callbacks.Address, err error) {
+	d := &lp.l.Disp
+	r := layout.Read(lp.mem, th.addr, lp.l.Thread.Dispatch)
+	dr := layout.Read(lp.mem, r.Address(lp.l.Thread.Dispatch), d.DispatchShCurrent, d.DispatchPrCurrent)
+	shared, own = dr.Address(d.DispatchShCurrent), dr.Address(d.DispatchPrCurrent)
+	if r.Err() != nil || dr.Err() != nil || shared.IsNull() || own.IsNull() {
+		return shared, own, fmt.Errorf("gtid %d is in no loop: %w", th.gtid, callbacks.Unavailable)
+	}
+	return shared, own, nil
+}
+
+// doacross reports whether a thread is in a loop with an ordered clause with a number.
+func (lp *loops) doacross(th *thread) bool {
+	info, err := lp.field(th.addr, lp.l.Thread.Dispatch, lp.l.Disp.DoacrossInfo)
+	return err == nil && info != 0
+}

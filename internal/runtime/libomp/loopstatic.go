@@ -1,0 +1,67 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// Of loops whose iterations are divided in advance the runtime keeps nothing: what is
+// known of them is what compilers gave to the function that divides.
+
+// Values of enum sched_type that compilers give to that function, beside those above.
+const (
+	schStatic             = 34
+	schStaticBalancedSimd = 45
+	schDistributeChunked  = 91
+	schDistribute         = 92
+	schModifiers          = 3 << 29 // bits: monotonic, nonmonotonic
+	identFlagsAt          = 4       // where ident_t has its flags, since before LLVM 14
+	identSections         = 0x400
+)
+
+// staticLoop is a construct that code divided in advance.
+func (lp *loops) staticLoop(code *rtl.LoopCode) (rtl.LoopInfo, error) {
+	info := rtl.LoopInfo{Evidence: code.Evidence()}
+	if code.Schedule == nil {
+		return info, fmt.Errorf("schedule of %s in %s: %w", code.Function, code.Where, callbacks.Unavailable)
+	}
+	chunked := false
+	switch *code.Schedule &^ schModifiers {
+	case schStatic:
+		info.Schedule = "static"
+	case schStaticChunked, schStaticBalancedSimd:
+		info.Schedule, chunked = "static", true
+	case schDistribute:
+		info.Schedule = "distribute"
+	case schDistributeChunked:
+		info.Schedule, chunked = "distribute", true
+	default:
+		return info, fmt.Errorf("schedule %d of %s in %s: %w", *code.Schedule, code.Function, code.Where,
+			callbacks.Unavailable)
+	}
+	if lp.sections(code) {
+		info.Schedule = "sections"
+	}
+	if chunked { // the range may have moved on since, in registers
+		if code.Chunk != nil && *code.Chunk > 0 {
+			n := uint64(*code.Chunk)
+			info.Chunk = &n
+		}
+		code.Place(&info)
+		return info, nil
+	}
+	one := int64(1)
+	info.From, info.To = code.Range(one)
+	info.Step = &one
+	code.Place(&info)
+	return info, nil
+}
+
+// sections reports whether what was divided are sections, as the compiler says.
+func (lp *loops) sections(code *rtl.LoopCode) bool {
+	flags, err := layout.ReadUint(lp.mem, callbacks.At(code.Source+identFlagsAt), 4)
+	return code.Source != 0 && err == nil && flags&identSections != 0
+}

@@ -1,0 +1,95 @@
+package libomp_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/rtltest"
+)
+
+// subject is an open core of a program, with what the program said of itself.
+type subject struct{ *rtltest.Subject }
+
+// expected is what is to be expected of LLVM's runtime. Globals that a layout cannot
+// place are left out.
+var expected = rtltest.Expect{
+	Sources: true,
+	Unknown: func(_ string, why callbacks.RC) bool { return why == callbacks.Incompatible },
+}
+
+// openCore dumps a program on a runtime and opens the core.
+func openCore(t *testing.T, run omptest.Run) *subject {
+	t.Helper()
+	return &subject{rtltest.Open(t, libomp.Driver(), run, expected)}
+}
+
+// programs are those whose threads tell what they were told.
+var programs = []string{
+	"barrier", "barrier_for", "barrier_single", "crash_task", "critical", "idle", "lock", "lock_cycle", "many",
+	"nest_lock",
+	"nested", "ordered", "pthreads", "reduction", "roots", "serialized_nested", "spinning", "taskgroup", "tasks_deps",
+	"tasks_queued", "taskwait", "teams", "hidden_helper", "crash_forming",
+}
+
+// TestWhatThreadsWereTold holds regions and tasks against what omp_get_* told
+// each thread of each program on each runtime. A quick run has those on one runtime, and a part of
+// the rest by turns.
+func TestWhatThreadsWereTold(t *testing.T) {
+	for _, program := range programs {
+		for _, rt := range omptest.Runtimes(t) {
+			for _, env := range [][]string{nil, {"OMP_DEBUG=enabled"}} {
+				name := fmt.Sprint(program, "/", rt.Major, env)
+				if (rt.Major != 16 || env != nil) && !omptest.Turn(1, name) {
+					continue
+				}
+				t.Run(name, func(t *testing.T) {
+					exe := omptest.Compile(t, omptest.Build{Program: program})
+					s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
+					s.Expect.Tracked = env != nil
+					s.Check(t)
+				})
+			}
+		}
+	}
+}
+
+// without is a driver whose table has no row of a release.
+func without(release int) rtl.Driver {
+	d := libomp.Driver()
+	open := d.Open
+	d.Open = func(t callbacks.Target, first handles.Stamp, o rtl.Options) ([]rtl.Runtime, error) {
+		o.Without = []string{strconv.Itoa(release)}
+		return open(t, first, o)
+	}
+	return d
+}
+
+// TestUnknownReleases holds each release against what its threads were told, as if the
+// table had never heard of it.
+func TestUnknownReleases(t *testing.T) {
+	for _, major := range omptest.Today(t, []int{11, 13, 14, 15, 16, 17, 18, 19, 23}) {
+		for _, program := range programs {
+			if !omptest.Turn(1, fmt.Sprint(major), program) {
+				continue
+			}
+			t.Run(fmt.Sprint(major, "/", program), func(t *testing.T) {
+				want := expected
+				switch {
+				case major < 13 && program == "hidden_helper": // there were none
+					return
+				case major < 13 && program == "serialized_nested": // keeps no function of a region of one thread
+					want.Sources, want.Nameless = false, true
+				}
+				exe := omptest.Compile(t, omptest.Build{Program: program})
+				run := omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, major), Mode: omptest.Kernel}
+				rtltest.Open(t, without(major), run, want).Check(t)
+			})
+		}
+	}
+}

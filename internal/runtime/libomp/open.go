@@ -1,0 +1,144 @@
+// Package libomp reads LLVM's OpenMP runtime, and what is derived from it
+// (Intel's and AMD's), in a target.
+//
+// Everything that it knows of the runtime's structures is declared in locate.Layout;
+// the rest of the package knows what the fields mean. A team of the runtime may
+// serve several nested regions and a worker keeps its last team while it idles:
+// regions.go and threads.go say how both are told apart.
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp/locate"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// runtime is one libomp of a target at one stop: its readers, which together answer
+// what rtl asks (readers.go).
+type runtime struct {
+	*base
+	*locate.Locations
+	*threads
+	*regions
+	*tasks
+	*states
+	*waits
+	*loops
+	*settings
+}
+
+// Open reads the runtimes of LLVM's kind in t. No such runtime is no error: the
+// result is empty then. A runtime that is there and cannot be read is an error,
+// beside those that can. The handles of the i-th runtime of the result carry the
+// stamp with i added to its Space.
+func Open(t callbacks.Target, stamp handles.Stamp, o layout.Options) ([]rtl.Runtime, error) {
+	mods, err := locate.Find(t)
+	if err != nil {
+		return nil, fmt.Errorf("libomp: %w", err)
+	}
+	var rts []rtl.Runtime
+	var errs []error
+	for _, mod := range mods {
+		rt, err := open(t, mod, stamp, o)
+		switch {
+		case errors.Is(err, locate.ErrNotInitialized):
+			id := rtl.Identity{Family: locate.Family, Name: locate.FullName, Module: mod,
+				OMPVersion: locate.OpenMPVersion(t, mod)}
+			errs = append(errs, &rtl.Dormant{Identity: id, ICVs: icvs().ICVs()})
+			continue
+		case err != nil:
+			errs = append(errs, fmt.Errorf("libomp in %s: %w", mod.Path, err))
+			continue
+		}
+		rts = append(rts, rt)
+		stamp.Space++
+	}
+	return rts, errors.Join(errs...)
+}
+
+func open(t callbacks.Target, mod *callbacks.Module, stamp handles.Stamp, o layout.Options) (*runtime, error) {
+	loc, err := locate.Locate(t, mod, o)
+	if err != nil {
+		return nil, err
+	}
+	found := &base{mem: t, stamp: stamp, l: &loc.Layout, vars: loc.Settings, rep: loc.Report, id: loc.Identity}
+	rt, err := newRuntime(found)
+	if err != nil {
+		return nil, err
+	}
+	found.identify()
+	return rt, nil
+}
+
+// newRuntime reads which threads there are, of which everything else is read when it is
+// asked for.
+func newRuntime(found *base) (*runtime, error) {
+	ths := &threads{base: found, gtids: map[uint64]int{}}
+	if err := ths.readThreads(); err != nil {
+		return nil, err
+	}
+	rs := &records{base: found}
+	rg := &regions{base: found, threads: ths, records: rs}
+	tk := newTasks(rg)
+	lk := &locks{base: found, threads: ths}
+	bs := &barriers{base: found, threads: ths}
+	sr := &states{base: found, threads: ths, records: rs, regions: rg, locks: lk, barriers: bs}
+	lp := &loops{base: found, threads: ths}
+	return &runtime{
+		base: found, Locations: locate.NewLocations(found.mem, found.id.Module, &found.l.Globals),
+		threads: ths, regions: rg, tasks: tk, states: sr, loops: lp,
+		waits: &waits{
+			base: found, threads: ths, records: rs, regions: rg, tasks: tk,
+			locks: lk, barriers: bs, states: sr, loops: lp,
+		},
+		settings: &settings{base: found, threads: ths, regions: rg, tasks: tk},
+	}, nil
+}
+
+// readThreads reads which threads there are.
+func (ths *threads) readThreads() error {
+	if err := ths.readSlots(); err != nil {
+		return err
+	}
+	ths.sortThreads()
+	return nil
+}
+
+// Reread is the runtime as the target's memory is now.
+func (rt *runtime) Reread() (rtl.Runtime, error) { return newRuntime(rt.base) }
+
+// identify adds to the identity what the runtime's own variables say.
+func (rt *base) identify() {
+	g := &rt.l.Globals
+	if v, err := layout.ReadGlobal(rt.mem, g.OpenmpVersion, 4); err == nil {
+		rt.id.OMPVersion = v
+	}
+	if v, err := layout.ReadGlobal(rt.mem, g.OmpdState, 8); err == nil && v&1 != 0 {
+		rt.id.Tracking = true
+	}
+	switch v, err := layout.ReadGlobal(rt.mem, g.OmptEnabled, 4); {
+	case err == nil && v&1 != 0:
+		rt.id.Tracking, rt.keepsWords = true, allWords
+	case err != nil && rt.id.Tracking:
+		rt.keepsWords = writtenWords
+	}
+}
+
+// Identity names the runtime.
+func (rt *base) Identity() rtl.Identity { return rt.id }
+
+// Layout says where each field lies and who said so.
+func (rt *base) Layout() layout.Report { return rt.rep }
+
+// Stamp is what all handles of this runtime carry.
+func (rt *base) Stamp() handles.Stamp { return rt.stamp }
+
+// Owns reports whether pc lies in the runtime's module.
+func (rt *base) Owns(pc uint64) bool {
+	return rt.id.Module != nil && rt.id.Module.Contains(callbacks.At(pc))
+}

@@ -1,0 +1,196 @@
+package libomp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// Parallel reads one region.
+func (rg *regions) Parallel(h handles.Parallel) (rtl.ParallelInfo, error) {
+	gs, err := rg.find(h)
+	if err != nil {
+		return rtl.ParallelInfo{}, err
+	}
+	g := gs[0]
+	info := rtl.ParallelInfo{
+		Level:       g.level,
+		ActiveLevel: g.activeLevel(),
+		TeamSize:    g.size(),
+		Serialized:  g.team.serialized > 0 && !g.initial,
+		PrimaryNum:  primaryNum(gs),
+		League:      g.league,
+	}
+	if g.initial || !g.innermost() {
+		rg.outerInfo(&info, g)
+		return info, nil
+	}
+	info.Function = g.team.pkfn
+	info.Hint = g.team.serialized > 0
+	info.Source = rg.records.source(g.team.ident)
+	info.Return = rg.userCode(g.team.forkReturn)
+	return info, nil
+}
+
+// outerInfo adds what is kept of a region whose team serves a region inside it
+// too: of the region of a league's team the function, and of a serialized one the
+// return address if the runtime keeps states.
+func (rg *regions) outerInfo(info *rtl.ParallelInfo, g region) {
+	if g.initial && g.league > 0 {
+		if th, err := rg.threads.member(g.team, 0); err == nil {
+			info.Function = th.microtask
+		}
+	}
+	if lwt, err := rg.lightweight(g); err == nil {
+		info.Return = rg.userCode(lwt.Address(rg.l.Lwt.OmptMasterReturnAddress))
+	}
+}
+
+// userCode is a unless that is in the runtime itself: where user code enters it
+// with a jump, its caller was the runtime.
+func (rt *base) userCode(a callbacks.Address) callbacks.Address {
+	if rt.Owns(a.Offset) {
+		return callbacks.Address{}
+	}
+	return a
+}
+
+// primaryNum is the number in the enclosing region of the primary thread of
+// gs[0], or -1 in the outermost region.
+func primaryNum(gs []region) int {
+	switch {
+	case len(gs) < 2:
+		return -1
+	case gs[0].initial || gs[1].team == gs[0].team:
+		return 0
+	}
+	return gs[0].team.masterTid
+}
+
+// EnclosingParallel is ompd_get_enclosing_parallel_handle.
+func (rg *regions) EnclosingParallel(h handles.Parallel) (handles.Parallel, error) {
+	gs, err := rg.find(h)
+	if err != nil {
+		return handles.Parallel{}, err
+	}
+	if len(gs) < 2 {
+		return handles.Parallel{}, fmt.Errorf("%v is the outermost region: %w", h, callbacks.Unavailable)
+	}
+	return rg.parallelHandle(gs[1]), nil
+}
+
+// ThreadInParallel is ompd_get_thread_in_parallel.
+func (rg *regions) ThreadInParallel(h handles.Parallel, n int) (handles.Thread, error) {
+	g, err := rg.withMember(h, n)
+	if err != nil {
+		return handles.Thread{}, err
+	}
+	th, err := rg.threads.member(g.team, n)
+	if err != nil {
+		return handles.Thread{}, fmt.Errorf("thread %d of %v: %w", n, h, err)
+	}
+	return handles.Thread{Stamp: rg.stamp, Info: th.addr}, nil
+}
+
+// withMember reads the region that h names, which must have a thread number n.
+func (rg *regions) withMember(h handles.Parallel, n int) (region, error) {
+	gs, err := rg.find(h)
+	if err != nil {
+		return region{}, err
+	}
+	if size := gs[0].size(); n < 0 || n >= size {
+		return region{}, fmt.Errorf("thread number %d in %v, which has %d: %w", n, h, size, callbacks.BadInput)
+	}
+	return gs[0], nil
+}
+
+// TaskInParallel is ompd_get_task_in_parallel.
+func (rg *regions) TaskInParallel(h handles.Parallel, n int) (handles.Task, error) {
+	g, err := rg.withMember(h, n)
+	if err != nil {
+		return handles.Task{}, err
+	}
+	return rg.implicitHandle(g, n), nil
+}
+
+// implicitHandle names the implicit task of thread number n of a region.
+func (rg *regions) implicitHandle(g region, n int) handles.Task {
+	return handles.Task{Stamp: rg.stamp, Data: rg.threads.implicitTask(g.team, n), Level: uint32(g.level)}
+}
+
+// lightweight reads the record that the runtime keeps of a serialized region
+// while its team serves another inside it. There is one only if the runtime keeps
+// states. The head of the list is the region around the innermost one.
+func (rt *base) lightweight(g region) (*layout.Record, error) {
+	depth := g.team.level - g.level
+	if !rt.id.Tracking || depth < 1 {
+		return nil, fmt.Errorf("no record of level %d of the team at %v: %w", g.level, g.team.addr,
+			callbacks.NeedsStateTracking)
+	}
+	f := &rt.l.Lwt
+	a := g.team.lwt
+	for ; ; depth-- {
+		if a.IsNull() {
+			return nil, fmt.Errorf("level %d of the team at %v has no record: %w", g.level, g.team.addr,
+				callbacks.Unavailable)
+		}
+		r := layout.Read(rt.mem, a, f.OmptParallelData, f.OmptMasterReturnAddress, f.OmptExitFrame, f.OmptEnterFrame,
+			f.OmptExitFrameFlags, f.OmptEnterFrameFlags, f.OmptTaskData, f.OmptSchedulingParent, f.Parent)
+		if depth == 1 || r.Err() != nil {
+			return r, r.Err()
+		}
+		a = r.Address(f.Parent)
+	}
+}
+
+// maxSource bounds the text in which a compiler tells a place in the source:
+// PATH_MAX for the file, and long mangled names of functions.
+const maxSource = 16 << 10
+
+// source reads the place in the source that the ident_t at a tells. What is not
+// told, or cannot be read, is empty.
+func (rs *records) source(a callbacks.Address) rtl.SourceLocation {
+	f := &rs.l.Ident
+	if a.IsNull() || !f.Psource.Known() {
+		return rtl.SourceLocation{}
+	}
+	if known, ok := rs.idents.Get(a.Offset); ok {
+		return known
+	}
+	r := layout.Read(rs.mem, a, f.Psource)
+	text, err := layout.ReadString(rs.mem, r.Address(f.Psource), maxSource)
+	if r.Err() != nil || err != nil {
+		return rtl.SourceLocation{}
+	}
+	s := parseSource(text)
+	rs.idents.Put(a.Offset, s)
+	return s
+}
+
+// flangModule is what flang writes in place of the file.
+const flangModule = "FIRModule"
+
+// parseSource splits ";file;function;line;column;;". The compiler writes
+// "unknown" and 0 for what it does not know.
+func parseSource(text string) rtl.SourceLocation {
+	parts := strings.Split(text, ";")
+	if len(parts) < 5 || parts[0] != "" {
+		return rtl.SourceLocation{}
+	}
+	var s rtl.SourceLocation
+	if line, err := strconv.Atoi(parts[3]); err == nil && line > 0 {
+		s.Line = line
+	}
+	if parts[1] != "unknown" && parts[1] != flangModule {
+		s.File = parts[1]
+	}
+	if parts[2] != "unknown" {
+		s.Function = parts[2]
+	}
+	return s
+}

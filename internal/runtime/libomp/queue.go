@@ -1,0 +1,48 @@
+package libomp
+
+import (
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+)
+
+// waitQueue is the queue of a queuing lock: from head_id through th_next_waiting to
+// tail_id. The numbers are gtid+1.
+type waitQueue struct {
+	threads []handles.Thread // first to last; shared by all that wait
+	place   map[int64]int    // id → number in the queue, from 1
+}
+
+// queueOf is the queue of the queuing lock at a. It is followed once, however many
+// threads wait in it, and ends where it cannot be followed.
+func (lk *locks) queueOf(a callbacks.Address, head, tail int64) *waitQueue {
+	if q, ok := lk.queues.Get(a.Offset); ok {
+		return q
+	}
+	q := &waitQueue{place: map[int64]int{}}
+	next := lk.l.Thread.NextWaiting
+	for id := head; id >= 1 && id <= int64(len(lk.threads.slots)) && q.place[id] == 0; {
+		q.threads = append(q.threads, handles.Thread{Stamp: lk.stamp, Info: lk.threads.slots[id-1]})
+		q.place[id] = len(q.threads)
+		if id == tail {
+			break
+		}
+		r := layout.Read(lk.mem, lk.threads.slots[id-1], next)
+		if id = r.Int(next); r.Err() != nil {
+			break
+		}
+	}
+	q.threads = slices.Clip(q.threads)
+	lk.queues.Put(a.Offset, q)
+	return q
+}
+
+// foresee reads what a queue needs of a thread whose registers are not known, as it runs:
+// threads that wait for a lock spin. In which queue it is its stack tells, once the process
+// stands still; what is not read before that is in no copy, and the process would have to be
+// stopped again.
+func (lk *locks) foresee(th *thread) {
+	_ = layout.Read(lk.mem, th.addr, lk.l.Thread.NextWaiting)
+}

@@ -1,0 +1,146 @@
+package libomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// controls are the environment variables and the internal control variable that
+// each one sets.
+var controls = [][2]string{
+	{"OMP_AFFINITY_FORMAT", "affinity-format-var"}, {"OMP_ALLOCATOR", "def-allocator-var"},
+	{"OMP_CANCELLATION", "cancel-var"},
+	{"OMP_DEBUG", "debug-var"}, {"OMP_DEFAULT_DEVICE", "default-device-var"},
+	{"OMP_DISPLAY_AFFINITY", "display-affinity-var"},
+	{"OMP_DYNAMIC", "dyn-var"}, {"OMP_MAX_ACTIVE_LEVELS", "max-active-levels-var"},
+	{"OMP_MAX_TASK_PRIORITY", "max-task-priority-var"},
+	{"OMP_NUM_TEAMS", "nteams-var"}, {"OMP_NUM_THREADS", "nthreads-var"}, {"OMP_PROC_BIND", "bind-var"},
+	{"OMP_SCHEDULE", "run-sched-var"}, {"OMP_STACKSIZE", "stacksize-var"},
+	{"OMP_TARGET_OFFLOAD", "target-offload-var"}, {"OMP_TEAMS_THREAD_LIMIT", "teams-thread-limit-var"},
+	{"OMP_THREAD_LIMIT", "thread-limit-var"}, {"OMP_TOOL", "tool-var"}, {"OMP_TOOL_LIBRARIES", "tool-libraries-var"},
+	{"OMP_TOOL_VERBOSE_INIT", "tool-verbose-init-var"}, {"OMP_WAIT_POLICY", "wait-policy-var"},
+	{"KMP_BLOCKTIME", "kmp-blocktime-var"},
+}
+
+// ControlVars are the control variables as they are in force: those of the
+// address space, and those of the initial task of the program's first thread.
+// Variables that cannot be read are left out; if none can, the error says why.
+func (se *settings) ControlVars() ([]rtl.ControlVar, error) {
+	subject, why := se.initial()
+	vars, err := icvs().ControlVars(se, subject, controls, why)
+	for i := range vars {
+		if vars[i].Name == "OMP_STACKSIZE" {
+			vars[i].Value += "B" // without a unit it means KiB there
+		}
+	}
+	return vars, err
+}
+
+// initial is the first thread of the program, its implicit region and task.
+func (se *settings) initial() (rtl.Subject, error) {
+	if len(se.threads.slots) == 0 || se.threads.slots[0].IsNull() {
+		return rtl.Subject{}, fmt.Errorf("the initial thread has ended: %w", callbacks.Unavailable)
+	}
+	s := rtl.Subject{Thread: handles.Thread{Stamp: se.stamp, Info: se.threads.slots[0]}}
+	gs, err := se.regions.ofHandle(s.Thread)
+	if err != nil {
+		return s, err
+	}
+	s.Parallel = se.parallelHandle(gs[len(gs)-1])
+	s.Task = se.regions.implicitHandle(gs[len(gs)-1], 0)
+	return s, nil
+}
+
+// EnvBlock is the text that the runtime itself keeps for
+// ompd_get_display_control_vars, line by line. It is written before the
+// environment is read, and has the defaults that the runtime was built with.
+func (rt *base) EnvBlock() ([]string, error) {
+	g := &rt.l.Globals
+	block, err := layout.ReadGlobal(rt.mem, g.OmpdEnvBlock, 8)
+	if err != nil {
+		return nil, err
+	}
+	if block == 0 {
+		return nil, fmt.Errorf("ompd_env_block is null: %w", callbacks.Unavailable)
+	}
+	text, err := layout.ReadString(rt.mem, callbacks.At(uint64(block)), maxText)
+	if err != nil {
+		return nil, fmt.Errorf("ompd_env_block: %w", err)
+	}
+	return strings.Split(strings.TrimRight(text, "\n"), "\n"), nil
+}
+
+// ToolData is ompd_get_tool_data. Without a tool the runtime leaves the words of tasks as
+// they are, so that nothing is read of them before it is known that there is one.
+func (se *settings) ToolData(s rtl.Subject) (uint64, error) {
+	if !se.id.Tracking && !se.tooled() {
+		return 0, fmt.Errorf("no tool is active in the program: %w", callbacks.Unavailable)
+	}
+	switch s.Scope {
+	case rtl.ScopeThread:
+		th, err := se.threads.byHandle(s.Thread)
+		if err != nil {
+			return 0, err
+		}
+		r := layout.Read(se.mem, th.addr, se.l.Thread.OmptThreadData)
+		return r.Uint(se.l.Thread.OmptThreadData), r.Err()
+	case rtl.ScopeParallel:
+		gs, err := se.regions.find(s.Parallel)
+		if err != nil {
+			return 0, err
+		}
+		return se.parallelData(gs[0])
+	case rtl.ScopeTask, rtl.ScopeImplicitTask:
+		fd, err := se.tasks.lookup(s.Task)
+		if err != nil {
+			return 0, err
+		}
+		return se.taskData(fd)
+	}
+	return 0, fmt.Errorf("tool data of scope %v: %w", s.Scope, callbacks.BadInput)
+}
+
+// tooled reports whether a tool has left a word for any thread: the runtime, which may
+// have lost the symbol that says so, makes them 0 and writes nothing there itself.
+func (se *settings) tooled() bool {
+	for _, a := range se.threads.slots {
+		if a.IsNull() {
+			continue
+		}
+		r := layout.Read(se.mem, a, se.l.Thread.OmptThreadData)
+		if v := r.Uint(se.l.Thread.OmptThreadData); r.Err() == nil && v != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (se *settings) parallelData(g region) (uint64, error) {
+	if !g.innermost() {
+		r, err := se.lightweight(g)
+		if err != nil {
+			return 0, err
+		}
+		return r.Uint(se.l.Lwt.OmptParallelData), r.Err()
+	}
+	f := se.l.Team.OmptParallelData
+	r := layout.Read(se.mem, g.team.addr, f)
+	return r.Uint(f), r.Err()
+}
+
+func (se *settings) taskData(fd found) (uint64, error) {
+	if g := fd.regions[0]; !fd.explicit && !g.innermost() {
+		r, err := se.lightweight(g)
+		if err != nil {
+			return 0, err
+		}
+		return r.Uint(se.l.Lwt.OmptTaskData), r.Err()
+	}
+	r := fd.rec()
+	return r.Uint(se.l.Taskdata.OmptTaskData), r.Err()
+}

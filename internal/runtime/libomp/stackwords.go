@@ -1,0 +1,91 @@
+package libomp
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// maxStackWords bounds how much of a thread's stack is searched, in 8-byte words:
+// the frames of the runtime that wait have some 1,000 bytes.
+const maxStackWords = 2 << 10
+
+// runtimeStack is the stack memory of the runtime's innermost frames: those below
+// the call of user code, or if there is none, all of them.
+func runtimeStack(ev *rtl.Evidence) (low, high callbacks.Address) {
+	switch {
+	case ev == nil:
+		return
+	case ev.Entry != nil:
+		return ev.Entry.StackLow, ev.Entry.StackHigh
+	case ev.Registers == nil:
+		return
+	}
+	low = callbacks.At(ev.Registers.SP())
+	for _, f := range ev.Frames {
+		if f.Owned {
+			high = callbacks.At(f.CFA)
+		} else if !f.System() {
+			break
+		}
+	}
+	return low, high
+}
+
+// words reads the aligned words of memory in [low, high). What cannot be read is
+// left out.
+func (rt *base) words(low, high callbacks.Address) []uint64 {
+	start := (low.Offset + 7) &^ 7
+	if low.IsNull() || start >= high.Offset {
+		return nil
+	}
+	n := min((high.Offset-start)/8, maxStackWords)
+	data := make([]byte, 8*n)
+	if err := rt.mem.ReadMemory(callbacks.At(start), data); err != nil {
+		return nil
+	}
+	ws := make([]uint64, n)
+	for i := range ws {
+		ws[i] = callbacks.Word(data[8*i : 8*i+8])
+	}
+	return ws
+}
+
+// clues are the words that the runtime's frames and the registers hold, without
+// small numbers, each once.
+func (rt *base) clues(ev *rtl.Evidence) []uint64 {
+	low, high := runtimeStack(ev)
+	ws := rt.words(low, high)
+	if ev != nil && ev.Registers != nil {
+		for n, v := range ev.Registers.Values {
+			if _, ok := ev.Registers.Get(n); ok {
+				ws = append(ws, v)
+			}
+		}
+	}
+	ws = slices.DeleteFunc(ws, func(w uint64) bool { return w < lowestAddress })
+	slices.Sort(ws)
+	return slices.Compact(ws)
+}
+
+// sortThreads prepares within.
+func (ths *threads) sortThreads() {
+	for a := range ths.gtids {
+		ths.sorted = append(ths.sorted, a)
+	}
+	slices.Sort(ths.sorted)
+}
+
+// within returns the kmp_info_t that has the address w.
+func (ths *threads) within(w uint64) (uint64, bool) {
+	i, ok := slices.BinarySearchFunc(ths.sorted, w, cmp.Compare[uint64])
+	if !ok {
+		i--
+	}
+	if i < 0 || w-ths.sorted[i] >= ths.l.Thread.Size.Size {
+		return 0, false
+	}
+	return ths.sorted[i], true
+}

@@ -1,0 +1,149 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// State says what the thread does.
+//
+// Where the runtime keeps a state word, that is believed if nothing that was seen
+// contradicts it. It goes stale (idle threads keep that of the barrier that they
+// came from) and leaves out much (taskwait, taskgroup, reductions; a wait for a
+// critical section shows as one for a lock), so it is held against what the
+// fields and the stack say.
+func (sr *states) State(h handles.Thread, ev *rtl.Evidence) (rtl.ThreadState, error) {
+	if ev == nil && sr.id.Tracking {
+		if st, ok := sr.told(h); ok {
+			return st, nil
+		}
+	}
+	undefined := rtl.ThreadState{State: rtl.StateUndefined}
+	th, err := sr.threads.byHandle(h)
+	if err != nil {
+		return undefined, err
+	}
+	gs, err := sr.regions.of(th)
+	if err != nil {
+		return undefined, err
+	}
+	if ev == nil {
+		sr.locks.foresee(th)
+	}
+	var in inference
+	if len(gs) == 0 {
+		in = inference{rtl.ThreadState{State: rtl.StateIdle, Evidence: sr.idleText(th)}, true}
+	} else {
+		in = sr.observe(th, gs, ev).infer()
+	}
+	if !sr.id.Tracking {
+		return in.ThreadState, nil
+	}
+	st := sr.crossCheck(th, in)
+	if len(gs) > 0 {
+		sr.nameBarrier(&st, gs[0].team)
+	}
+	return st, nil
+}
+
+// nameBarrier gives a thread of which only the state word tells that it is at a barrier
+// the identifier that the others have who wait there. The states that are not listed
+// do not tell which of the team's barriers it is.
+func (sr *states) nameBarrier(st *rtl.ThreadState, t *team) {
+	kinds := map[rtl.State]barrierKind{
+		rtl.StateWaitBarrierExplicit: plainBarrier, rtl.StateWaitBarrierImplicitWorkshare: plainBarrier,
+		rtl.StateWaitBarrierImplicitParallel: forkjoinBarrier, rtl.StateWaitBarrierTeams: forkjoinBarrier,
+	}
+	kind, ok := kinds[st.State]
+	if !ok || st.WaitID != 0 || !sr.barriers.counted() {
+		return
+	}
+	st.WaitID, st.WaitKind = sr.barriers.counterOf(t.addr, kind).Offset, waitKind(st.State)
+}
+
+// idleText says why a thread is idle.
+func (sr *states) idleText(th *thread) string {
+	ts, err := sr.threads.ancestors(th.team)
+	if err != nil {
+		return err.Error()
+	}
+	outer := len(ts)
+	if th.inTeams() {
+		outer = leagueParent(ts, th.teamsLevel)
+	}
+	return sr.regions.idle(th, ts, outer)
+}
+
+// crossCheck holds the runtime's own state word against the inference.
+func (sr *states) crossCheck(th *thread, in inference) rtl.ThreadState {
+	f := &sr.l.Thread
+	r := layout.Read(sr.mem, th.addr, f.OmptState, f.OmptWaitId)
+	word, wait := rtl.State(r.Uint(f.OmptState)), r.Uint(f.OmptWaitId)
+	if r.Err() != nil {
+		return in.ThreadState
+	}
+	st := in.ThreadState
+	switch {
+	case word == in.State || in.sure && generalizes(word, in.State):
+		st.Tracked = true
+		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
+		if st.WaitID == 0 && word.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(word)
+		}
+	case in.State == rtl.StateWaitMutex && lockStates[word]:
+		st.State, st.Tracked, st.WaitKind = word, true, waitKind(word)
+		if st.WaitID == 0 {
+			st.WaitID = wait
+		}
+		st.Evidence = rtl.JoinEvidence(fmt.Sprintf("the runtime's state word says %v", word), st.Evidence)
+	case !in.sure && word.Known():
+		st = rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v",
+			word)}
+		if word.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(word)
+		}
+	default:
+		st.Evidence = rtl.JoinEvidence(st.Evidence, fmt.Sprintf("the runtime's state word says %v, which is stale or "+
+			"not kept for this wait", word))
+		if word == rtl.StateWaitLock && st.WaitID == 0 && st.State.Waiting() && wait != 0 {
+			st.WaitID, st.WaitKind = wait, waitKind(st.State)
+		}
+	}
+	return st
+}
+
+// generalizes reports whether word is a name, obsolete since OpenMP 5.1, for a group
+// of states that s is one of.
+func generalizes(word, s rtl.State) bool {
+	implicit := s == rtl.StateWaitBarrierImplicitParallel || s == rtl.StateWaitBarrierImplicitWorkshare
+	switch word {
+	case rtl.StateWaitBarrier:
+		return implicit || s == rtl.StateWaitBarrierExplicit || s == rtl.StateWaitBarrierImplementation
+	case rtl.StateWaitBarrierImplicit:
+		return implicit
+	}
+	return false
+}
+
+// waitKind says what a thread in state s waits for.
+func waitKind(s rtl.State) picture.WaitKind {
+	switch {
+	case s == rtl.StateWaitCritical:
+		return picture.WaitCritical
+	case s == rtl.StateWaitOrdered:
+		return picture.WaitOrdered
+	case s == rtl.StateWaitAtomic:
+		return picture.WaitAtomic
+	case s == rtl.StateWaitLock, s == rtl.StateWaitMutex:
+		return picture.WaitLock
+	case s == rtl.StateWaitTaskwait:
+		return picture.WaitTaskwait
+	case s == rtl.StateWaitTaskgroup:
+		return picture.WaitTaskgroup
+	}
+	return picture.WaitBarrier
+}

@@ -1,0 +1,190 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// barrierKind is an index of th_bar and t_bar (enum barrier_type).
+type barrierKind int
+
+const (
+	plainBarrier barrierKind = iota
+	forkjoinBarrier
+	reductionBarrier
+	barrierKinds
+)
+
+func (b barrierKind) String() string {
+	return [...]string{"bs_plain_barrier", "bs_forkjoin_barrier", "bs_reduction_barrier"}[b]
+}
+
+// arrivedMask leaves out the flag bits of a barrier's counter, which grows by 4
+// each time (KMP_BARRIER_STATE_BUMP).
+const arrivedMask = ^uint64(3)
+
+// arrival is where a thread stands at a barrier.
+type arrival struct {
+	kind         barrierKind
+	thread, team uint64            // counters
+	counter      callbacks.Address // the team's
+}
+
+func (a arrival) String() string {
+	return fmt.Sprintf("th_bar[%v].b_arrived %d, t_bar[%v].b_arrived %d", a.kind, a.thread, a.kind, a.team)
+}
+
+// waits tells that the thread has arrived and that the barrier is not complete. A
+// thread that waits for the threads that it gathers has not counted itself yet,
+// and the primary thread counts for the team when all have come.
+func (a arrival) waits() bool { return a.thread > a.team }
+
+// arrival reads the counters of one barrier of th in its team.
+func (bs *barriers) arrival(th *thread, t *team, b barrierKind) (arrival, error) {
+	f, tf := bs.l.Thread.Bar, bs.l.Team.Bar
+	if err := errors.Join(f.Err(), tf.Err()); err != nil {
+		return arrival{}, err
+	}
+	own := th.addr.Add(f.Offset + uint64(b)*bs.l.Bar.Size.Size)
+	r := layout.Read(bs.mem, own, bs.l.Bar.Arrived)
+	tr := layout.Read(bs.mem, t.addr.Add(tf.Offset+uint64(b)*bs.l.TeamBar.Size.Size), bs.l.TeamBar.Arrived)
+	a := arrival{
+		kind:    b,
+		thread:  r.Uint(bs.l.Bar.Arrived) & arrivedMask,
+		team:    tr.Uint(bs.l.TeamBar.Arrived) & arrivedMask,
+		counter: bs.counterOf(t.addr, b),
+	}
+	if r.Err() != nil {
+		return a, r.Err()
+	}
+	return a, tr.Err()
+}
+
+// arrivals reads the counters of all barriers of th in its team.
+func (bs *barriers) arrivals(th *thread, t *team) ([]arrival, error) {
+	var list []arrival
+	for b := plainBarrier; b < barrierKinds; b++ {
+		a, err := bs.arrival(th, t, b)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// counted reports whether it is known where teams count who has arrived at a barrier.
+func (bs *barriers) counted() bool {
+	return bs.l.Team.Bar.Known() && bs.l.TeamBar.Size.Known() && bs.l.TeamBar.Arrived.Known()
+}
+
+// counterOf is where the team at a counts who has arrived at a barrier: what all who wait there
+// wait for.
+func (bs *barriers) counterOf(team callbacks.Address, b barrierKind) callbacks.Address {
+	return team.Add(bs.l.Team.Bar.Offset + uint64(b)*bs.l.TeamBar.Size.Size + bs.l.TeamBar.Arrived.Offset)
+}
+
+// waitFlag tells at which barrier the thread waits, by the flag that it waits on:
+// one that it sleeps on (th_sleep_loc), or else one that lies in the frames of the
+// runtime on its stack. A flag points to a counter of a thread's th_bar: a thread waits
+// for its own b_go, and for the b_arrived of others in its team. Other flags are of those
+// that it releases, or has waited on before, which its stack may still have. inside
+// tells that it is inside its region, and does not wait at the end.
+func (bs *barriers) waitFlag(th *thread, ev *rtl.Evidence, inside bool) (barrierKind, string, bool) {
+	f := bs.l.Thread.SleepLoc
+	r := layout.Read(bs.mem, th.addr, f)
+	if loc := r.Address(f); r.Err() == nil && !loc.IsNull() {
+		// The pointer is the sixth word of most flags: where every byte is dear, no other is read.
+		for _, part := range [][2]uint64{{40, 48}, {0, 40}, {48, flagSize}} {
+			for _, w := range bs.words(loc.Add(part[0]), loc.Add(part[1])) {
+				if b, what, ok := bs.barrierWord(th, w); ok {
+					return b, "th_sleep_loc is a flag for " + what, true
+				}
+			}
+		}
+	}
+	low, high := runtimeStack(ev)
+	for _, w := range bs.words(low, high) {
+		if b, what, ok := bs.barrierWord(th, w); ok && !(inside && b == forkjoinBarrier) {
+			return b, "a flag on its stack is for " + what, true
+		}
+	}
+	return 0, "", false
+}
+
+// flagSize is more than the runtime's flag classes have (kmp_flag_64): 7 words.
+const flagSize = 64
+
+// barrierWord reports whether w is the address of a counter that th may wait on at a
+// barrier.
+func (bs *barriers) barrierWord(th *thread, w uint64) (barrierKind, string, bool) {
+	base, ok := bs.threads.within(w)
+	if !ok || w < base+bs.l.Thread.Bar.Offset || !bs.l.Bar.Size.Known() {
+		return 0, "", false
+	}
+	off := w - base - bs.l.Thread.Bar.Offset
+	b := barrierKind(off / bs.l.Bar.Size.Size)
+	if b >= barrierKinds {
+		return 0, "", false
+	}
+	gtid, own := bs.threads.gtids[base], base == th.addr.Offset
+	switch at := off % bs.l.Bar.Size.Size; {
+	case own && at == bs.l.Bar.Go.Offset:
+		return b, fmt.Sprintf("th_bar[%v].b_go of gtid %d", b, gtid), true
+	case !own && at == bs.l.Bar.Arrived.Offset:
+		if !bs.threads.memberOf(callbacks.At(base), th.team) {
+			return 0, "", false
+		}
+		return b, fmt.Sprintf("th_bar[%v].b_arrived of gtid %d", b, gtid), true
+	}
+	return 0, "", false
+}
+
+// memberOf reports whether the thread at a is one of a team, or forked from it.
+func (ths *threads) memberOf(a, team callbacks.Address) bool {
+	th, err := ths.thread(a)
+	if err != nil {
+		return false
+	}
+	ts, _ := ths.ancestors(th.team) // as far as they can be read
+	for _, t := range ts {
+		if t.addr == team {
+			return true
+		}
+		if primary, err := ths.member(t, 0); err != nil || primary.addr != a {
+			return false // a worker is in no team around its own
+		}
+	}
+	return false
+}
+
+// Bits of ident_t.flags that tell which construct a barrier belongs to
+// (KMP_IDENT_BARRIER_EXPL, KMP_IDENT_BARRIER_IMPL).
+const (
+	identExplicit = 0x20
+	identImplicit = 0x40
+)
+
+// barrierState is the state of a thread at the plain barrier that its th_ident
+// tells of.
+func (bs *barriers) barrierState(th *thread) (rtl.State, string) {
+	tf, f := bs.l.Thread.Ident, bs.l.Ident.Flags
+	r := layout.Read(bs.mem, th.addr, tf)
+	ir := layout.Read(bs.mem, r.Address(tf), f)
+	flags := ir.Uint(f)
+	if r.Err() != nil || ir.Err() != nil {
+		return rtl.StateWaitBarrierImplementation, "th_ident cannot be read"
+	}
+	text := fmt.Sprintf("th_ident->flags %#x", flags)
+	switch {
+	case flags&identExplicit != 0:
+		return rtl.StateWaitBarrierExplicit, text
+	case flags&identImplicit != 0:
+		return rtl.StateWaitBarrierImplicitWorkshare, text
+	}
+	return rtl.StateWaitBarrierImplementation, text
+}

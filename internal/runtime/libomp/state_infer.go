@@ -1,0 +1,374 @@
+package libomp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// inference is what the runtime's fields and the thread's stack say.
+type inference struct {
+	rtl.ThreadState
+	// sure tells that it follows from what was seen, not from the absence of
+	// signs.
+	sure bool
+}
+
+// observer looks at one thread that is in a region.
+type observer struct {
+	states *states
+	th     *thread
+	gs     []region
+	cur    *task // nil if it cannot be read
+	ev     *rtl.Evidence
+	at     rtl.Place
+	kind   entryKind
+	name   string // of the function of the runtime that was called, and how that is known
+}
+
+func (sr *states) observe(th *thread, gs []region, ev *rtl.Evidence) *observer {
+	o := &observer{states: sr, th: th, gs: gs, ev: ev, at: ev.Place()}
+	if t, err := sr.records.task(th.task); err == nil {
+		o.cur = t
+	}
+	switch o.at {
+	case rtl.PlaceEntry, rtl.PlaceRuntime:
+		o.kind, o.name = entered(ev)
+	}
+	return o
+}
+
+// infer says what the thread does.
+func (o *observer) infer() inference {
+	if in, ok := o.marked(); ok {
+		return in
+	}
+	switch o.at {
+	case rtl.PlaceOutside:
+		return o.overhead("the C library is starting or ending the thread", true)
+	case rtl.PlaceUser:
+		return o.working(o.ev.Working(), true)
+	case rtl.PlaceEntry:
+		return o.inCall()
+	case rtl.PlaceRuntime:
+		if o.kind != entryOther {
+			return o.inCall()
+		}
+		return o.withoutCall()
+	}
+	return o.fieldsOnly()
+}
+
+// working is the state of a thread that executes the program's code.
+func (o *observer) working(why string, sure bool) inference {
+	s := rtl.StateWorkSerial
+	if o.gs[0].level > 0 {
+		s = rtl.StateWorkParallel
+	}
+	return inference{rtl.ThreadState{State: s, Evidence: why}, sure}
+}
+
+func (o *observer) overhead(why string, sure bool) inference {
+	return inference{rtl.ThreadState{State: rtl.StateOverhead, Evidence: why}, sure}
+}
+
+func waiting(s rtl.State, kind picture.WaitKind, id callbacks.Address, evidence ...string) inference {
+	return inference{rtl.WaitingState(s, kind, id, evidence...), true}
+}
+
+// call tells which function of the runtime the thread is in, and how that is
+// known.
+func (o *observer) call() string {
+	if o.name == "" {
+		return ""
+	}
+	return "called " + o.name
+}
+
+// sleeping tells how the thread sleeps or gives way, if it does. It supports a
+// conclusion and is never one: a thread may spin.
+func (o *observer) sleeping() string {
+	switch {
+	case o.ev == nil:
+		return ""
+	case !o.ev.Futex.IsNull():
+		return fmt.Sprintf("sleeps in futex at %v", o.ev.Futex)
+	case o.ev.Syscall == "sched_yield":
+		return "spins with sched_yield"
+	}
+	return ""
+}
+
+// marked is decided by the mark that the runtime keeps in a task while its thread
+// waits in a taskwait, or at the end of a taskgroup, and runs no other task. A taskyield sets it, too, and waits for
+// nothing.
+func (o *observer) marked() (inference, bool) {
+	if o.kind == entryTaskyield || o.cur == nil || o.states.records.taskwaiter(o.cur) != o.th.gtid {
+		return inference{}, false
+	}
+	f := &o.states.l.Taskdata
+	children := o.cur.number(f.IncompleteChildTasks)
+	group, count := o.group()
+	text := fmt.Sprintf("td_taskwait_thread of its task is %d, gtid+1", o.th.gtid+1)
+	if s := o.states.records.source(o.cur.address(f.TaskwaitIdent)); s.Line > 0 {
+		text += fmt.Sprintf("; the construct is at %s:%d", s.File, s.Line)
+	}
+	// A taskwait would be over if no child is unfinished.
+	if o.kind == entryTaskgroup || o.kind == entryOther && children == 0 && count > 0 {
+		return waiting(rtl.StateWaitTaskgroup, picture.WaitTaskgroup, group,
+			text, fmt.Sprintf("%d tasks of the taskgroup unfinished", count), o.call()), true
+	}
+	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.cur.addr, text,
+		fmt.Sprintf("%d children unfinished", children),
+		o.call()), true
+}
+
+// unmarkedWait is for a thread in a call that waits for tasks, whose current task has no mark
+// of that. While it waits, its current task is the one that made the call. It executes other
+// tasks there, which are its current ones from before their code begins until after that has
+// ended: what these have of taskgroups and children is not what the call waits for, and the
+// call's own task is in the taskgroup that it waits for, as those are which it made there.
+func (o *observer) unmarkedWait() inference {
+	depends := strings.Contains(o.name, "dep") // which is never marked, and whose tasks are children
+	switch f := &o.states.l.Taskdata; {
+	case o.cur == nil || !f.TaskwaitThread.Known(), depends && o.cur.number(f.IncompleteChildTasks) > 0:
+	case depends:
+		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no children that it could depend on"), true)
+	default:
+		return o.overhead(rtl.JoinEvidence(o.call(), "its current task has no mark (td_taskwait_thread) of a wait: "+
+			"the call begins or ends, or a task that is executed in it"), true)
+	}
+	if o.kind == entryTaskgroup {
+		return waiting(rtl.StateWaitTaskgroup, "", callbacks.Address{}, o.call(), o.sleeping())
+	}
+	return waiting(rtl.StateWaitTaskwait, picture.WaitTaskwait, o.curAddr(), o.call(), o.sleeping())
+}
+
+// group is the taskgroup of the current task and the number of its unfinished
+// tasks.
+func (o *observer) group() (callbacks.Address, int64) {
+	group := o.cur.address(o.states.l.Taskdata.Taskgroup)
+	if group.IsNull() {
+		return group, 0
+	}
+	f := o.states.l.Taskgroup.Count
+	return group, layout.Read(o.states.mem, group, f).Int(f)
+}
+
+// inCall decides by the function of the runtime that user code called.
+func (o *observer) inCall() inference {
+	switch o.kind {
+	case entryBarrier:
+		s, why := o.states.barriers.barrierState(o.th)
+		return o.barrier(s, plainBarrier, why)
+	case entryExplicit:
+		return o.barrier(rtl.StateWaitBarrierExplicit, plainBarrier)
+	case entryWorkshare:
+		return o.barrier(rtl.StateWaitBarrierImplicitWorkshare, plainBarrier)
+	case entryReduce:
+		return o.reduction()
+	case entryFork:
+		return o.forked(rtl.StateWaitBarrierImplicitParallel)
+	case entryTeams:
+		return o.forked(rtl.StateWaitBarrierTeams)
+	case entryTaskwait, entryTaskgroup:
+		return o.unmarkedWait()
+	case entryLock:
+		return o.locked(rtl.StateWaitLock, picture.WaitLock)
+	case entryCritical:
+		return o.locked(rtl.StateWaitCritical, picture.WaitCritical)
+	case entryAtomic:
+		return o.locked(rtl.StateWaitAtomic, picture.WaitAtomic)
+	case entryOrdered:
+		return waiting(rtl.StateWaitOrdered, picture.WaitOrdered, o.orderedID(), o.call(), o.sleeping())
+	}
+	return o.overhead(o.call(), true)
+}
+
+func (o *observer) curAddr() callbacks.Address {
+	if o.cur == nil {
+		return callbacks.Address{}
+	}
+	return o.cur.addr
+}
+
+// barrier is the state s at the barrier of kind b, with what the counters say.
+func (o *observer) barrier(s rtl.State, b barrierKind, why ...string) inference {
+	a, err := o.states.barriers.arrival(o.th, o.gs[0].team, b)
+	if err != nil {
+		return waiting(s, "", callbacks.Address{}, append(why, o.call(), o.sleeping())...)
+	}
+	return waiting(s, picture.WaitBarrier, a.counter, append([]string{a.String()}, append(why, o.call(),
+		o.sleeping())...)...)
+}
+
+// reduction tells a wait for the lock of a reduction from a wait at its barrier.
+func (o *observer) reduction() inference {
+	if o.spins() {
+		return o.locked(rtl.StateWaitCritical, picture.WaitReduction)
+	}
+	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+		return in
+	}
+	if in := o.locked(rtl.StateWaitCritical, picture.WaitReduction); in.WaitID != 0 {
+		return in
+	}
+	return o.overhead(rtl.JoinEvidence(o.call(), "in no queue of a lock, at no barrier that is known"), false)
+}
+
+// spins reports whether the thread is in the queue of a queuing lock.
+func (o *observer) spins() bool {
+	f := o.states.l.Thread.SpinHere
+	r := layout.Read(o.states.mem, o.th.addr, f)
+	return r.Bool(f) && r.Err() == nil
+}
+
+// forked tells the wait at the end of a region from its beginning. The runtime
+// keeps in th_ident the place of the construct that the thread called it for.
+func (o *observer) forked(s rtl.State) inference {
+	if o.ev.Wakes {
+		// th_ident may still be that of the same construct, which was executed before, and so may
+		// be what lies on the stack.
+		return o.overhead(rtl.JoinEvidence(o.call(), "wakes others in futex: it forms a team or has ended one"), true)
+	}
+	if o.handlesTeams() {
+		ev := rtl.JoinEvidence(o.call(), "forms a team, or has ended one, by its frames", o.sleeping())
+		return o.overhead(ev, true)
+	}
+	if in, ok := o.atFlag(s); ok {
+		return in
+	}
+	tf, f := o.states.l.Team.Ident, o.states.l.Thread.Ident
+	tr := layout.Read(o.states.mem, o.gs[0].team.addr, tf)
+	r := layout.Read(o.states.mem, o.th.addr, f)
+	same := tr.Address(tf) == r.Address(f) && tr.Err() == nil && r.Err() == nil
+	if same && o.gs[0].team.serialized == 0 {
+		return o.barrier(s, forkjoinBarrier, "th_ident is that of its region")
+	}
+	return o.overhead(rtl.JoinEvidence(o.call(), "forms a team: th_ident is not that of its region"), true)
+}
+
+// ownLockCalls bounds the runtime's frames between the call that the program makes to fork and that by which the
+// runtime acquires the lock of teams (__kmp_forkjoin_lock): GOMP_parallel has one more than __kmpc_fork_call. At a
+// barrier, where threads acquire such locks to look for tasks, there are more.
+const ownLockCalls = 3
+
+// handlesTeams reports whether a thread in a call that forks forms the team, or acquires the lock of teams to end it.
+// What lies on its stack of flags is left from barriers before.
+func (o *observer) handlesTeams() bool {
+	if o.at != rtl.PlaceEntry {
+		return false
+	}
+	return slices.ContainsFunc(o.ev.Frames, func(f rtl.EvidenceFrame) bool { return f.Symbol == "__kmp_fork_call" }) ||
+		slices.ContainsFunc(o.ev.Frames[max(0, len(o.ev.Frames)-2-ownLockCalls):], func(f rtl.EvidenceFrame) bool {
+			return f.Symbol == "__kmp_acquire_ticket_lock"
+		})
+}
+
+// atFlag decides by the flag that the thread waits on, if it is known. end is the
+// state at the end of a region.
+func (o *observer) atFlag(end rtl.State) (inference, bool) {
+	b, why, ok := o.states.barriers.waitFlag(o.th, o.ev, o.kind == entryReduce && o.at == rtl.PlaceEntry)
+	switch {
+	case !ok:
+		return inference{}, false
+	case b == forkjoinBarrier:
+		return o.barrier(end, b, why), true
+	case b == reductionBarrier:
+		return o.barrier(rtl.StateWaitBarrierImplementation, b, why), true
+	}
+	s, text := o.states.barriers.barrierState(o.th)
+	return o.barrier(s, b, why, text), true
+}
+
+// locked is the state s of a thread that waits for a lock, which is looked for.
+func (o *observer) locked(s rtl.State, kind picture.WaitKind) inference {
+	w, ok := o.states.locks.findLock(o.th, o.ev, o.kind)
+	if !ok {
+		in := waiting(s, "", callbacks.Address{}, o.call(), o.sleeping(), "the lock was not found")
+		if o.kind == entryLock {
+			in.WaitVariable = lockArgument(o.th, o.ev, o.kind)
+		}
+		return in
+	}
+	in := waiting(s, kind, w.lock, w.text, o.call(), o.sleeping())
+	in.WaitVariable = w.variable.Offset
+	return in
+}
+
+// orderedID is what a thread in an ordered loop waits for.
+func (o *observer) orderedID() callbacks.Address {
+	if shared, err := o.states.field(o.th.addr, o.states.l.Thread.Dispatch,
+		o.states.l.Disp.DispatchShCurrent); err == nil && shared != 0 {
+		return callbacks.At(shared)
+	}
+	return o.gs[0].team.addr.Add(o.states.l.Team.Ordered.Offset)
+}
+
+// withoutCall is for a thread in the runtime below which no user code is: a
+// worker at the end of its region, or before its beginning.
+func (o *observer) withoutCall() inference {
+	if o.th.tid == 0 && o.gs[0].league == 0 {
+		return o.overhead("in the runtime, called by no user code", false)
+	}
+	s := rtl.StateWaitBarrierImplicitParallel
+	if o.gs[0].bridge || o.gs[0].initial {
+		s = rtl.StateWaitBarrierTeams
+	}
+	if o.spins() {
+		return o.locked(rtl.StateWaitMutex, picture.WaitMutex)
+	}
+	if in, ok := o.atFlag(s); ok {
+		return in
+	}
+	return o.barrier(s, forkjoinBarrier, "in the runtime, called by no user code, while its region is alive")
+}
+
+// fieldsOnly decides without a stack.
+func (o *observer) fieldsOnly() inference {
+	if o.spins() {
+		in := o.locked(rtl.StateWaitMutex, picture.WaitMutex)
+		in.Evidence = rtl.JoinEvidence("th_spin_here is set: the thread is in the queue of a lock or of a critical "+
+			"section, unknown which", in.Evidence)
+		return in
+	}
+	if o.cur != nil && o.cur.explicit && o.at != rtl.PlaceCut {
+		return o.working("th_current_task is an explicit task", false)
+	}
+	if o.gs[0].team.serialized > 0 {
+		return o.unmarked()
+	}
+	if in, ok := o.atFlag(rtl.StateWaitBarrierImplicitParallel); ok {
+		return in
+	}
+	list, err := o.states.barriers.arrivals(o.th, o.gs[0].team)
+	for _, a := range list {
+		switch {
+		case err != nil || !a.waits():
+		case a.kind == forkjoinBarrier:
+			return o.barrier(rtl.StateWaitBarrierImplicitParallel, a.kind)
+		case a.kind == reductionBarrier:
+			return o.barrier(rtl.StateWaitBarrierImplementation, a.kind)
+		default:
+			s, text := o.states.barriers.barrierState(o.th)
+			return o.barrier(s, a.kind, text)
+		}
+	}
+	return o.unmarked()
+}
+
+// unmarked is the state of a thread that no field says to wait. What one does in the
+// runtime, called by nobody knows whom, is unknown.
+func (o *observer) unmarked() inference {
+	if o.at == rtl.PlaceCut {
+		return inference{rtl.ThreadState{State: rtl.StateUndefined, Evidence: rtl.JoinEvidence(
+			"in the runtime, its stack cannot be unwound to its caller, and no field says that it waits",
+			o.sleeping())}, false}
+	}
+	return o.working("nothing in the runtime's fields says that it waits", false)
+}

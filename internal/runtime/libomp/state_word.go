@@ -1,0 +1,160 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// exactWords are states whose word is never stale, with their barriers. A thread that is idle came from the barrier
+// at the end of its region, whose word it may have kept; and the code of a task that is executed in a barrier has a
+// word of its own.
+var exactWords = map[rtl.State]barrierKind{
+	rtl.StateWaitBarrierExplicit:          plainBarrier,
+	rtl.StateWaitBarrierImplicitWorkshare: plainBarrier,
+}
+
+// workWords are the states of a thread that executes the program's code. The runtime keeps their word in a taskwait, at
+// the end of a taskgroup and in the queue of a lock that a reduction takes.
+var workWords = map[rtl.State]bool{rtl.StateWorkParallel: true, rtl.StateWorkSerial: true}
+
+// wordsKept says which state words are known to be kept up to date.
+type wordsKept uint8
+
+const (
+	noWords wordsKept = iota
+	// allWords: the runtime's variable ompt_enabled says so.
+	allWords
+	// writtenWords: that variable is not known, as of a stripped runtime, but ompd_state says that
+	// OMP_DEBUG was set, with which both are. Only a tool that declines clears the other, before
+	// the first region: a word that a region has written was kept after that.
+	writtenWords
+)
+
+// has reports whether a word of a state is kept. Memory that nobody has written is work_serial.
+func (k wordsKept) has(word rtl.State) bool {
+	return k == allWords || k == writtenWords && word != rtl.StateWorkSerial
+}
+
+// told is the state that the runtime's word alone tells, where nothing else is known of the thread and what could
+// contradict the word is soon ruled out: it asks for a tenth of what a conclusion from all fields needs. False says
+// that such a conclusion is needed.
+func (sr *states) told(h handles.Thread) (rtl.ThreadState, bool) {
+	gtid, ok := sr.threads.gtids[h.Info.Offset]
+	if !ok || h.Stamp != sr.stamp || sr.keepsWords == noWords {
+		return rtl.ThreadState{}, false
+	}
+	sr.foresee(gtid)
+	word, ok := sr.word(h.Info)
+	barrier, exact := exactWords[word]
+	switch {
+	case !ok || !sr.keepsWords.has(word) || !exact && !workWords[word]:
+		return rtl.ThreadState{}, false
+	case exact:
+		return sr.toldBarrier(h.Info, word, barrier)
+	}
+	if waits, err := sr.marked(h.Info, gtid); err != nil || waits {
+		return rtl.ThreadState{}, false
+	}
+	return rtl.ThreadState{State: word, Tracked: true, Evidence: fmt.Sprintf("the runtime's state word says %v, and "+
+		"the thread is in no taskwait and in no queue", word)}, true
+}
+
+// word is the state word of the thread at a.
+func (sr *states) word(a callbacks.Address) (rtl.State, bool) {
+	f := sr.l.Thread.OmptState
+	r := layout.Read(sr.mem, a, f)
+	return rtl.State(r.Uint(f)), r.Err() == nil
+}
+
+// toldBarrier is the state of a thread that waits at a barrier of its team.
+func (sr *states) toldBarrier(a callbacks.Address, word rtl.State, barrier barrierKind) (rtl.ThreadState, bool) {
+	f := sr.l.Thread.Team
+	r := layout.Read(sr.mem, a, f)
+	team := r.Address(f)
+	if r.Err() != nil || team.IsNull() || !sr.barriers.counted() {
+		return rtl.ThreadState{}, false
+	}
+	return rtl.ThreadState{State: word, Tracked: true, WaitKind: waitKind(word),
+		WaitID: sr.barriers.counterOf(team, barrier).Offset, Evidence: fmt.Sprintf("the runtime's state word says %v, "+
+			"which it keeps in this barrier only", word)}, true
+}
+
+// marked reports whether the thread has the mark of a wait that its word does not tell: in its task
+// (td_taskwait_thread), or its own, that it spins in a queue (th_spin_here).
+func (sr *states) marked(a callbacks.Address, gtid int) (bool, error) {
+	f, mark := &sr.l.Thread, sr.l.Taskdata.TaskwaitThread
+	r := layout.Read(sr.mem, a, f.CurrentTask)
+	spin := layout.Read(sr.mem, a, f.SpinHere)
+	task := r.Address(f.CurrentTask)
+	if task.IsNull() {
+		return true, r.Err()
+	}
+	t := layout.Read(sr.mem, task, mark)
+	waits := spin.Bool(f.SpinHere) || t.Int(mark) == int64(gtid)+1
+	for _, err := range []error{r.Err(), spin.Err(), t.Err()} {
+		if err != nil {
+			return false, err
+		}
+	}
+	return waits, nil
+}
+
+// mostAhead bounds how many threads are foreseen.
+const mostAhead = 16
+
+// foresee asks at once for what told needs of a thread. A debugger that shows all threads asks for one after the other:
+// if it asked for the one before, those that follow are foreseen, twice as many each time.
+func (sr *states) foresee(gtid int) {
+	if _, dear := sr.mem.(callbacks.Sparing); !dear || gtid < sr.ahead.end && gtid >= sr.ahead.begin {
+		return
+	}
+	slots := sr.threads.slots
+	if n := &sr.ahead; gtid == n.end && n.end > 0 {
+		n.many = min(2*n.many, mostAhead)
+	} else {
+		n.many = 1
+	}
+	var group []callbacks.Address
+	next := gtid
+	for ; next < len(slots) && len(group) < sr.ahead.many; next++ {
+		if !slots[next].IsNull() {
+			group = append(group, slots[next])
+		}
+	}
+	for next < len(slots) && slots[next].IsNull() { // those that no thread has
+		next++
+	}
+	sr.ahead.begin, sr.ahead.end = gtid, next
+	sr.foreseeGroup(group)
+}
+
+// foreseeGroup asks for the words of some threads, then for what each word needs.
+func (sr *states) foreseeGroup(group []callbacks.Address) {
+	f := &sr.l.Thread
+	var s layout.Foresee
+	for _, a := range group {
+		s.Field(a, f.OmptState)
+	}
+	s.Ask(sr.mem)
+	var working []callbacks.Address
+	for _, a := range group {
+		word, ok := sr.word(a)
+		if _, exact := exactWords[word]; ok && exact {
+			s.Field(a, f.Team)
+		} else if ok && workWords[word] {
+			s.Field(a, f.CurrentTask)
+			s.Field(a, f.SpinHere)
+			working = append(working, a)
+		}
+	}
+	s.Ask(sr.mem)
+	for _, a := range working {
+		r := layout.Read(sr.mem, a, f.CurrentTask)
+		s.Field(r.Address(f.CurrentTask), sr.l.Taskdata.TaskwaitThread)
+	}
+	s.Ask(sr.mem)
+}

@@ -1,0 +1,94 @@
+package libomp_test
+
+import (
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/libomp"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// dear is memory of which every byte is dear. It counts what it is asked for, and has what was foreseen.
+type dear struct {
+	callbacks.Memory
+	asked    int // questions
+	bytes    int
+	foreseen map[callbacks.Address]bool // first bytes of pieces
+}
+
+func (d *dear) ReadMemory(a callbacks.Address, p []byte) error {
+	if !d.foreseen[a] {
+		d.asked++
+		d.bytes += len(p)
+	}
+	return d.Memory.ReadMemory(a, p)
+}
+
+func (d *dear) ReadLater(a callbacks.Address, p []byte) error { return d.ReadMemory(a, p) }
+
+func (d *dear) Foresee(pieces []callbacks.Piece) {
+	d.asked++
+	for _, p := range pieces {
+		d.foreseen[p.At] = true
+		d.bytes += int(p.Size)
+	}
+}
+
+// TestStateWords holds states that are told by the runtime's word alone against those that all fields give, in programs
+// whose threads wait in all ways, and counts what each asks of memory that is dear.
+func TestStateWords(t *testing.T) {
+	for _, program := range programs {
+		for _, rt := range omptest.Runtimes(t) {
+			t.Run(program+"/"+rt.Name, func(t *testing.T) {
+				exe := omptest.Compile(t, omptest.Build{Program: program})
+				s := openCore(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
+					Env: []string{"OMP_DEBUG=enabled"}})
+				words := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
+				fields := &dear{Memory: s.Core, foreseen: map[callbacks.Address]bool{}}
+				told, threads := states(t, s.Runtime, words, true)
+				concluded, _ := states(t, s.Runtime, fields, false)
+				for i := range concluded {
+					if told[i].State != concluded[i].State || told[i].WaitID != concluded[i].WaitID {
+						t.Errorf("thread %d: %v, wait id %#x (%s); by all fields %v, %#x (%s)", i, told[i].State,
+							told[i].WaitID, told[i].Evidence, concluded[i].State, concluded[i].WaitID,
+							concluded[i].Evidence)
+					}
+				}
+				t.Logf("%d threads: %d questions, %d bytes; by all fields %d, %d", threads, words.asked, words.bytes,
+					fields.asked, fields.bytes)
+				more := words.asked > fields.asked/2 || words.bytes > fields.bytes/2
+				if program == "barrier" && rt.Major >= 19 && more {
+					t.Error("a state by its word needs more than half of what one from all fields needs")
+				}
+			})
+		}
+	}
+}
+
+// states are those of all threads of a runtime in some memory.
+func states(t *testing.T, rt rtl.Runtime, mem *dear, words bool) (all []rtl.ThreadState, n int) {
+	t.Helper()
+	again, err := libomp.Reopen(rt, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !words {
+		libomp.DistrustWords(again)
+	}
+	mem.asked, mem.bytes = 0, 0
+	for h, err := range again.Threads() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := again.State(h, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, n = append(all, st), n+1
+	}
+	if n == 0 {
+		t.Fatal("no thread")
+	}
+	return all, n
+}

@@ -1,0 +1,161 @@
+package libomp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+const (
+	// maxNesting bounds walks over enclosing teams and levels. Each level
+	// has frames on a stack, so a program cannot have that many.
+	maxNesting = 4096
+	// maxTeamSize bounds the number of threads of a team. The runtime's own
+	// limit (KMP_MAX_NTH) is 64 Ki threads on no system that it knows.
+	maxTeamSize = 1 << 20
+)
+
+// team is a copy of a kmp_team_t.
+type team struct {
+	addr        callbacks.Address
+	parent      callbacks.Address
+	threads     callbacks.Address // array of nproc pointers to kmp_info_t
+	implicit    callbacks.Address // array of nproc kmp_taskdata_t
+	level       int
+	activeLevel int
+	nproc       int
+	serialized  int // levels that share the team; 0 for a team that may have several threads
+	masterTid   int
+
+	// The rest is null where the layout does not place it.
+	pkfn       callbacks.Address // outlined function of the region that was forked last
+	ident      callbacks.Address // its place in the source, an ident_t
+	forkReturn callbacks.Address // where its fork returns to
+	lwt        callbacks.Address // list of records of serialized regions
+	nestedNth  callbacks.Address // list of numbers of threads by level
+	taskTeams  [2]callbacks.Address
+}
+
+// team reads the team at a, or takes it from the reads before. A team whose
+// numbers make no sense is an error.
+func (ths *threads) team(a callbacks.Address) (*team, error) {
+	if t, ok := ths.teams.Get(a.Offset); ok {
+		return t, nil
+	}
+	t, err := ths.readTeam(a)
+	if err != nil {
+		return nil, fmt.Errorf("team at %v: %w", a, err)
+	}
+	ths.teams.Put(a.Offset, t)
+	return t, nil
+}
+
+func (ths *threads) readTeam(a callbacks.Address) (*team, error) {
+	f := &ths.l.Team
+	if err := f.Size.Err(); err != nil {
+		return nil, err
+	}
+	r := layout.ReadSize(ths.mem, a, f.Size.Size)
+	t := &team{
+		addr:        a,
+		parent:      r.Address(f.Parent),
+		threads:     r.Address(f.Threads),
+		implicit:    r.Address(f.ImplicitTaskTaskdata),
+		level:       int(r.Int(f.Level)),
+		activeLevel: int(r.Int(f.ActiveLevel)),
+		nproc:       int(r.Int(f.Nproc)),
+		serialized:  int(r.Int(f.Serialized)),
+		masterTid:   int(r.Int(f.MasterTid)),
+		pkfn:        known(r, f.Pkfn),
+		ident:       known(r, f.Ident),
+		forkReturn:  known(r, f.OmptMasterReturnAddress),
+		lwt:         known(r, f.OmptSerializedTeamInfo),
+		nestedNth:   known(r, f.NestedNth),
+	}
+	if b := taskTeams(r, f.TaskTeam); len(b) == 16 {
+		t.taskTeams = [2]callbacks.Address{callbacks.At(callbacks.Word(b[:8])), callbacks.At(callbacks.Word(b[8:]))}
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	return t, t.check()
+}
+
+// taskTeams are the bytes of t_task_team, an array of two pointers; nil if they
+// are not known.
+func taskTeams(r *layout.Record, f layout.Field) []byte {
+	if !f.Known() {
+		return nil
+	}
+	return r.Bytes(f)
+}
+
+// known is a pointer field, null if the layout does not place it.
+func known(r *layout.Record, f layout.Field) callbacks.Address {
+	if !f.Known() {
+		return callbacks.Address{}
+	}
+	return r.Address(f)
+}
+
+// check reports whether the numbers can be those of a team.
+func (t *team) check() error {
+	switch {
+	case t.nproc < 1 || t.nproc > maxTeamSize:
+		return fmt.Errorf("t_nproc is %d: %w", t.nproc, callbacks.StaleHandle)
+	case t.level < 0 || t.level > maxNesting:
+		return fmt.Errorf("t_level is %d: %w", t.level, callbacks.StaleHandle)
+	case t.serialized < 0 || t.serialized > maxNesting:
+		return fmt.Errorf("t_serialized is %d: %w", t.serialized, callbacks.StaleHandle)
+	case t.threads.IsNull() || t.implicit.IsNull():
+		return fmt.Errorf("t_threads or t_implicit_task_taskdata is null: %w", callbacks.StaleHandle)
+	}
+	return nil
+}
+
+// errForming says that the thread with some number in a team is not there yet. The
+// primary thread of a team is in it before the others are.
+var errForming = fmt.Errorf("the team is being formed: %w", callbacks.Unavailable)
+
+// member returns the thread number n of the team. n is below nproc.
+func (ths *threads) member(t *team, n int) (*thread, error) {
+	p, err := layout.ReadUint(ths.mem, t.threads.Add(uint64(n)*8), 8)
+	if err != nil {
+		return nil, fmt.Errorf("t_threads[%d] of team at %v: %w", n, t.addr, err)
+	}
+	if p == 0 {
+		return nil, fmt.Errorf("t_threads[%d] of team at %v is null: %w", n, t.addr, errForming)
+	}
+	return ths.thread(callbacks.At(p))
+}
+
+// implicitTask is the address of the implicit task of thread number n.
+func (ths *threads) implicitTask(t *team, n int) callbacks.Address {
+	return t.implicit.Add(uint64(n) * ths.l.Taskdata.Size.Size)
+}
+
+// ancestors returns the team at a and the teams around it, innermost first.
+func (ths *threads) ancestors(a callbacks.Address) ([]*team, error) {
+	var ts []*team
+	var loop rtl.Loop
+	for !a.IsNull() {
+		t, err := ths.team(a)
+		if err = errors.Join(err, loop.At(a)); err != nil {
+			return ts, err
+		}
+		if n := len(ts); n > 0 && t.level > ts[n-1].level {
+			return ts, fmt.Errorf("team at %v encloses the team at %v, but its level %d is deeper than %d: %w",
+				a, ts[n-1].addr, t.level, ts[n-1].level, callbacks.StaleHandle)
+		}
+		if len(ts) == maxNesting {
+			return ts, fmt.Errorf("more than %d teams around the team at %v: %w", maxNesting, ts[0].addr,
+				callbacks.StaleHandle)
+		}
+		ts = append(ts, t)
+		a = t.parent
+	}
+	return ts, nil
+}

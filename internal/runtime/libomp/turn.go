@@ -1,0 +1,76 @@
+package libomp
+
+import (
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/layout"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// The threads of an ordered loop share the number of the iteration whose turn it
+// is, and each keeps the iterations of its own chunk.
+
+// chunk is a thread's place in an ordered loop.
+type chunk struct {
+	loop         callbacks.Address // dispatch_shared_info_t
+	next         uint64            // iteration whose turn it is
+	lower, upper uint64            // of the thread
+}
+
+func (c chunk) hasTurn() bool { return c.lower <= c.next && c.next <= c.upper }
+
+// chunkOf reads the chunk of a thread; an error if it is in no such loop.
+func (lp *loops) chunkOf(th *thread) (chunk, error) {
+	loop, own, err := lp.dispatch(th)
+	c := chunk{loop: loop}
+	if err != nil {
+		return c, err
+	}
+	size, err := lp.field(own, lp.l.DispPrivate.TypeSize)
+	if err != nil {
+		return c, err
+	}
+	f := lp.loopFields(size)
+	r := layout.Read(lp.mem, own, f.lower, f.upper)
+	c.lower, c.upper = r.Uint(f.lower), r.Uint(f.upper)
+	if err := r.Err(); err != nil {
+		return c, err
+	}
+	c.next, err = lp.field(c.loop, f.turn)
+	return c, err
+}
+
+// turn tells which member of its team has the turn in the ordered loop in which o
+// waits for its own. No owner says that none of those that are in the loop has it.
+func (wr *waits) turn(o *observer) (rtl.LockInfo, error) {
+	mine, err := wr.loops.chunkOf(o.th)
+	info := rtl.LockInfo{Kind: "ordered", Lock: mine.loop, OwnerNumber: -1, Held: true}
+	if err != nil {
+		return info, err
+	}
+	t := o.gs[0].team
+	for n := range t.nproc {
+		m, err := wr.threads.member(t, n)
+		if err != nil {
+			return info, err
+		}
+		c, err := wr.loops.chunkOf(m)
+		if err != nil || c.loop != mine.loop || !c.hasTurn() {
+			continue
+		}
+		if info.OwnerNumber >= 0 || m == o.th {
+			return info, fmt.Errorf("ordered loop at %v: several threads have the turn: %w", mine.loop,
+				callbacks.Unavailable)
+		}
+		info.Owner, info.OwnerNumber = handles.Thread{Stamp: wr.stamp, Info: m.addr}, int64(m.gtid)
+		info.Evidence = fmt.Sprintf("ordered_iteration is %d, and its iterations are %d to %d", c.next, c.lower,
+			c.upper)
+	}
+	if info.OwnerNumber < 0 {
+		info.Evidence = fmt.Sprintf("ordered_iteration is %d, its iterations are %d to %d, and no thread has that one",
+			mine.next, mine.lower, mine.upper)
+	}
+	return info, nil
+}

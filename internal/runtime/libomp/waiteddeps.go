@@ -1,0 +1,35 @@
+package libomp
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/handles"
+	"github.com/ompd-inspect/ompd-inspect/internal/runtime/rtl"
+)
+
+// WaitedDependences lists the tasks that the thread waits for since it depends on
+// them: those that have among their successors a dependence node on the thread's
+// own stack, which stands for the wait.
+func (wr *waits) WaitedDependences(h handles.Thread, ev *rtl.Evidence) ([]handles.Task, error) {
+	o, in, err := wr.lookAt(h, ev)
+	if err != nil {
+		return nil, err
+	}
+	if in.State != rtl.StateWaitTaskwait || !strings.Contains(o.name, "deps") {
+		return nil, fmt.Errorf("%v waits for no dependences: %w", h, callbacks.Unavailable)
+	}
+	low, high := runtimeStack(ev)
+	g := wr.tasks.graph(o.gs[0])
+	var tasks []handles.Task
+	for node, before := range g.waits {
+		if node < low.Offset || node >= high.Offset {
+			continue
+		}
+		for _, a := range before {
+			tasks = append(tasks, handles.Task{Stamp: wr.stamp, Data: callbacks.At(a)})
+		}
+	}
+	return tasks, g.err
+}

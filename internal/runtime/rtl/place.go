@@ -1,0 +1,102 @@
+package rtl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/libc"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// Place is where a thread's code is, as far as its stack tells.
+type Place uint8
+
+// The places of a thread.
+const (
+	PlaceUnknown Place = iota // there is no stack
+	PlaceUser                 // in user code, or in a library that it called
+	PlaceEntry                // in the runtime, called by user code that is known
+	PlaceRuntime              // in the runtime, with no call of user code
+	PlaceCut                  // in the runtime, and the stack could not be followed to what called it
+	PlaceOutside              // in the C library alone: being started, or ended
+)
+
+// Place tells where the stack says that the thread is; PlaceUnknown of no evidence.
+func (ev *Evidence) Place() Place {
+	switch {
+	case ev == nil:
+		return PlaceUnknown
+	case ev.Outside:
+		return PlaceOutside
+	case ev.TailCalled:
+		return PlaceUser
+	case ev.Entry != nil:
+		return PlaceEntry
+	}
+	for _, f := range ev.Frames {
+		switch {
+		case f.Owned && ev.Cut:
+			return PlaceCut
+		case f.Owned:
+			return PlaceRuntime
+		case !f.System():
+			return PlaceUser
+		}
+	}
+	return PlaceUnknown
+}
+
+// programCalls are the system calls that threads block in and no OpenMP runtime makes
+// while a program runs: runtimes wait in futex calls, or yield.
+var programCalls = []string{
+	"accept", "accept4", "clock_nanosleep", "connect", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fsync",
+	"fdatasync", "flock",
+	"io_getevents", "io_pgetevents", "io_uring_enter", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd",
+	"nanosleep", "pause",
+	"poll", "ppoll", "pselect6", "recvfrom", "recvmmsg", "recvmsg", "rt_sigsuspend", "rt_sigtimedwait", "select",
+	"semop",
+	"semtimedop", "sendmmsg", "sendmsg", "sendto", "wait4", "waitid",
+}
+
+// ProgramCall reports whether a system call is the program's even where the stack shows a
+// runtime below it.
+func ProgramCall(name string) bool { return slices.Contains(programCalls, name) }
+
+// Working says why a thread at PlaceUser executes the program's code.
+func (ev *Evidence) Working() string {
+	switch {
+	case ev.TailCalled && ProgramCall(ev.Syscall):
+		return fmt.Sprintf("in system call %s, which no OpenMP runtime makes: the function of its region or task "+
+			"ended in a tail call to it", ev.Syscall)
+	case ev.TailCalled:
+		return "in the C library, which no OpenMP runtime calls by a pointer: the function of its region or task, " +
+			"which the runtime called so, ended in a tail call"
+	}
+	return "its innermost frame is user code"
+}
+
+// System reports whether the frame is the C library's or the kernel's, or stands before it.
+func (f EvidenceFrame) System() bool { return f.Between || libc.IsSystem(f.Module) }
+
+// WaitingState is the inferred state of a thread that waits for what is at id, a kind
+// of thing that the words of kind say. A null id is unknown.
+func WaitingState(s State, kind picture.WaitKind, id callbacks.Address, evidence ...string) ThreadState {
+	st := ThreadState{State: s, Evidence: JoinEvidence(evidence...)}
+	if !id.IsNull() {
+		st.WaitID, st.WaitKind = id.Offset, kind
+	}
+	return st
+}
+
+// JoinEvidence makes one text of those parts that are not empty.
+func JoinEvidence(parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, "; ")
+}

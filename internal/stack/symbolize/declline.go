@@ -1,0 +1,122 @@
+package symbolize
+
+import (
+	"encoding/binary"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
+)
+
+// maxWrapper bounds the code of a function that only passes its arguments on to
+// a debug twin; without optimization those have under 300 bytes.
+const maxWrapper = 1 << 12
+
+// declLine returns where the function that is entered at a file address stands
+// in the source, see Symbolizer.DeclLine.
+func (m *module) declLine(addr uint64) (dwarfx.Position, error) {
+	m.wantLines = true
+	if p, ok := m.decls[addr]; ok {
+		return p, nil
+	}
+	p := m.findDecl(addr)
+	if p.Line == 0 {
+		return p, m.damage()
+	}
+	if m.decls == nil {
+		m.decls = map[uint64]dwarfx.Position{}
+	}
+	m.decls[addr] = p
+	return p, nil
+}
+
+// findDecl finds the line of a function's declaration.
+//
+// clang declares what it outlines (.omp_outlined., .omp_task_entry.) at the line
+// of the directive, but the debug twin of a parallel region at its block: then
+// the function that calls the twin has the line. gcc declares what it outlines
+// (_omp_fn) nowhere, but gives the directive's line to its first instruction.
+// flang does neither; there it is the first line that the code has.
+func (m *module) findDecl(addr uint64) dwarfx.Position {
+	u := m.unit(addr)
+	if u == nil {
+		return dwarfx.Position{}
+	}
+	high := addr + 1
+	if f, ok := u.Func(addr); ok && f.Low == addr {
+		high = f.High
+		if isDebugTwin(f.Names().Name) {
+			if w, ok := m.callerOfTwin(u, addr); ok {
+				f = w
+			}
+		}
+		if file, line := f.Decl(); line != 0 {
+			return dwarfx.Position{File: file, Line: line}
+		}
+	}
+	p, _ := u.FirstLine(addr, high)
+	return p
+}
+
+// arch is the instruction set of the module's file.
+func (m *module) arch() callbacks.Arch {
+	if f := m.elf(); f != nil {
+		return f.Arch()
+	}
+	return callbacks.ArchUnknown
+}
+
+// text returns the code of a small function from the module's file; nil if it
+// is not at hand.
+func (m *module) text(low, high uint64) []byte {
+	f := m.elf()
+	if f == nil || high <= low || high-low > maxWrapper {
+		return nil
+	}
+	b, err := f.DataAt(low, int(high-low))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// callerOfTwin returns the outlined function of a unit that calls or jumps to
+// the debug twin that is entered at addr.
+func (m *module) callerOfTwin(u *dwarfx.Unit, addr uint64) (dwarfx.Func, bool) {
+	for f := range u.Funcs {
+		code := m.text(f.Low, f.High)
+		if code == nil || f.Low == addr || !calls(m.arch(), code, f.Low, addr) {
+			continue
+		}
+		name := f.Names().Name
+		if kind, _ := Construct(name); kind != "" && !isDebugTwin(name) {
+			return f, true
+		}
+	}
+	return dwarfx.Func{}, false
+}
+
+// calls reports whether code, which lies at low, has a direct call or jump to
+// target.
+func calls(arch callbacks.Arch, code []byte, low, target uint64) bool {
+	if arch == callbacks.ArchAArch64 {
+		for i := 0; i+4 <= len(code); i += 4 {
+			w := binary.LittleEndian.Uint32(code[i:])
+			// b and bl: a signed distance of 26 bits, in instructions
+			if w&0x7c000000 == 0x14000000 && low+uint64(i)+uint64(int64(int32(w<<6)>>6)*4) == target {
+				return true
+			}
+		}
+		return false
+	}
+	for i := 0; i+5 <= len(code); i++ {
+		if code[i]&^1 == 0xe8 && relative(code, i+1, low) == target { // call, jmp
+			return true
+		}
+	}
+	return false
+}
+
+// relative is the address that the 4-byte distance at code[i] leads to.
+func relative(code []byte, i int, low uint64) uint64 {
+	return low + uint64(i) + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:]))))
+}

@@ -1,0 +1,274 @@
+package symbolize
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
+)
+
+// code returns the frames at a file address, see Symbolizer.Code.
+func (m *module) code(addr uint64) ([]Frame, error) {
+	if f, ok := m.frames[addr]; ok {
+		return slices.Clone(f), nil
+	}
+	m.wantLines = true
+	var place dwarfx.Position
+	var calls []dwarfx.Inline
+	var fn *dwarfx.Func
+	near := false
+	u := m.unit(addr)
+	if u != nil {
+		place, _ = u.Line(addr)
+		if f, ok := u.Func(addr); ok {
+			fn = &f
+			calls = f.Inlined(addr)
+		}
+		if place.Line == 0 && fn != nil {
+			if p, ok := lineBefore(u, fn, addr, calls); ok {
+				place, near = p, true
+			}
+		}
+	}
+	// The line table has the place of the innermost call; each call has the
+	// place where it stands in the next.
+	var frames []Frame
+	for _, c := range slices.Backward(calls) {
+		f := inlinedFrame(u, c)
+		f.File, f.Line, f.Column = place.File, place.Line, place.Column
+		frames = append(frames, f)
+		place = dwarfx.Position{File: c.CallFile, Line: c.CallLine, Column: c.CallColumn}
+	}
+	f := m.frame(addr, fn)
+	f.File, f.Line, f.Column = place.File, place.Line, place.Column
+	frames = append(frames, f)
+	frames[0].Near = near
+	if err := m.trouble(f); err != nil {
+		return frames, err // not remembered: it is rare
+	}
+	if m.frames == nil || len(m.frames) >= maxFrames {
+		m.frames = map[uint64][]Frame{}
+	}
+	if m.finder.memory.Take("names of functions", sizeOf(frames)) == nil {
+		m.frames[addr] = slices.Clone(frames)
+	}
+	return frames, nil
+}
+
+// lineBefore is the place of the nearest code before an address that has a line and is in
+// the same function, inlined or not: what a compiler gives to code to which it gave no line.
+func lineBefore(
+	u *dwarfx.Unit, fn *dwarfx.Func, addr uint64, calls []dwarfx.Inline,
+) (dwarfx.Position, bool) {
+	same := func(a, b dwarfx.Inline) bool {
+		return a.Linkage == b.Linkage && a.Name == b.Name && a.CallLine == b.CallLine && a.CallColumn == b.CallColumn
+	}
+	for range maxLineSteps {
+		p, at, ok := u.LineBefore(fn.Low, addr)
+		if !ok {
+			break
+		}
+		if slices.EqualFunc(fn.Inlined(at), calls, same) {
+			return p, true
+		}
+		if at == 0 {
+			break
+		}
+		addr = at - 1
+	}
+	return dwarfx.Position{}, false
+}
+
+// sizeOf is how much memory frames take, in bytes: names are copies.
+func sizeOf(frames []Frame) uint64 {
+	n := uint64(0)
+	for i := range frames {
+		f := &frames[i]
+		n += uint64(unsafe.Sizeof(*f)) + uint64(len(f.Function)+len(f.Linkage)+len(f.File))
+	}
+	return n
+}
+
+// inlinedFrame is the frame of an inlined call without its place.
+func inlinedFrame(u *dwarfx.Unit, c dwarfx.Inline) Frame {
+	f := Frame{Linkage: c.Linkage, Inlined: true, Source: SourceDWARF, Artificial: c.Artificial}
+	if f.Linkage == "" {
+		f.Linkage = c.Name
+	}
+	f.Function = Demangle(f.Linkage)
+	if c.Name != "" && u.IsFortran() && plainFortran(f.Linkage) {
+		f.Function = c.Name
+	}
+	if f.Linkage == "" {
+		f.Source = SourceNone
+	}
+	return f
+}
+
+// function returns the real function at a file address, without its place.
+func (m *module) function(addr uint64) (Frame, error) {
+	f := m.frame(addr, nil)
+	return f, m.trouble(f)
+}
+
+// trouble is why a frame lacks what it lacks, if that is an error.
+func (m *module) trouble(f Frame) error {
+	if f.Linkage == "" && m.fileErr != nil && m.debug == nil {
+		return m.fileErr
+	}
+	if f.Line == 0 {
+		return m.damage()
+	}
+	return nil
+}
+
+// frame names the real function at a file address. fn is that function in the
+// debug information, nil if that was not looked at or has none. The symbol table
+// comes first, so that Function and Code agree.
+func (m *module) frame(addr uint64, fn *dwarfx.Func) Frame {
+	s, ok := m.codeSymbolAt(addr)
+	if !ok {
+		return m.dwarfFrame(addr, fn)
+	}
+	f := Frame{Linkage: s.name, Offset: addr - s.low, Source: s.source}
+	f.Low = m.entered(s, addr, fn)
+	name := strings.TrimSuffix(s.name, ".cold")
+	if !s.asked { // demangling is slow
+		s.asked = true
+		s.shown = Demangle(name)
+		if plainFortran(name) {
+			s.shown = cmp.Or(m.fortranName(name, addr, fn), s.shown)
+		}
+		kind, _ := Construct(name)
+		s.outlined = kind != ""
+	}
+	f.Function, f.Artificial = s.shown, s.outlined
+	if fn != nil && fn.Names().Artificial {
+		f.Artificial = true
+	}
+	return f
+}
+
+// entered is the address in the target where the function with the symbol s is entered.
+func (m *module) entered(s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+	if name, cold := strings.CutSuffix(s.name, ".cold"); cold {
+		return m.entry(name, s, addr, fn)
+	}
+	return s.low + m.mod.Bias
+}
+
+// linkage is the symbol of the function around a file address, and where that is entered in the target; empty if it
+// is not known.
+func (m *module) linkage(addr uint64) (name string, low uint64) {
+	if s, ok := m.codeSymbolAt(addr); ok {
+		return s.name, m.entered(s, addr, nil)
+	}
+	if f := m.dwarfFrame(addr, nil); m.trouble(f) == nil {
+		return f.Linkage, f.Low
+	}
+	return "", 0
+}
+
+// dwarfFrame names a function that no symbol table has.
+func (m *module) dwarfFrame(addr uint64, fn *dwarfx.Func) Frame {
+	if fn == nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn == nil {
+		return Frame{}
+	}
+	n := fn.Names()
+	f := Frame{Linkage: n.Linkage, Low: fn.Low + m.mod.Bias, Offset: addr - fn.Low, Source: SourceDWARF,
+		Artificial: n.Artificial}
+	if f.Linkage == "" {
+		f.Linkage = n.Name
+	}
+	f.Function = Demangle(f.Linkage)
+	if plainFortran(f.Linkage) {
+		f.Function = cmp.Or(m.fortranName(f.Linkage, addr, fn), f.Function)
+	}
+	return f
+}
+
+// entry is the address in the target where a function is entered whose cold
+// part has the symbol s.
+func (m *module) entry(name string, s *symbol, addr uint64, fn *dwarfx.Func) uint64 {
+	if fn == nil && m.dwarf != nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn != nil {
+		return fn.Low + m.mod.Bias
+	}
+	if f := m.elf(); f != nil {
+		if hot, ok := f.Lookup(name); ok {
+			return hot.Value + m.mod.Bias
+		}
+	}
+	return s.low + m.mod.Bias
+}
+
+// dwarfFunc returns the function at a file address from the debug information,
+// nil if there is none.
+func (m *module) dwarfFunc(addr uint64) *dwarfx.Func {
+	u := m.unit(addr)
+	if u == nil {
+		return nil
+	}
+	if f, ok := u.Func(addr); ok {
+		return &f
+	}
+	return nil
+}
+
+// plainFortran tells the symbols that may be those of Fortran procedures whose
+// name in the source is another: that of the program, external ones (solve_) and
+// those inside another (solve.0). What they are only the debug information
+// knows.
+func plainFortran(symbol string) bool {
+	if symbol == "MAIN__" {
+		return true
+	}
+	if strings.HasPrefix(symbol, "_") {
+		return false
+	}
+	rest := strings.TrimRight(symbol, "0123456789")
+	if rest != symbol && strings.HasSuffix(rest, ".") {
+		kind, _ := Construct(symbol)
+		return kind == ""
+	}
+	return strings.HasSuffix(symbol, "_")
+}
+
+// fortranName is the name in the source of the function at a file address whose
+// symbol is plainFortran, or empty if it is not Fortran.
+func (m *module) fortranName(symbol string, addr uint64, fn *dwarfx.Func) string {
+	if fn == nil {
+		fn = m.dwarfFunc(addr)
+	}
+	if fn == nil || !fn.Unit().IsFortran() {
+		return ""
+	}
+	if symbol == "MAIN__" { // so is a program in the source that is called main
+		name, _ := fortranName(symbol)
+		if in := fn.Names().Name; in != symbol {
+			name = in
+		}
+		return name
+	}
+	return strings.TrimRight(strings.TrimRight(symbol, "0123456789"), "._")
+}
+
+// line returns the place in the source of a file address.
+func (m *module) line(addr uint64) (dwarfx.Position, error) {
+	m.wantLines = true
+	var p dwarfx.Position
+	if u := m.unit(addr); u != nil {
+		p, _ = u.Line(addr)
+	}
+	if p.Line == 0 {
+		return p, m.damage()
+	}
+	return p, nil
+}

@@ -1,0 +1,124 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/image/binread"
+)
+
+// maxLocations bounds a list of locations; long functions have some hundred for one
+// variable.
+const maxLocations = 1 << 12
+
+// locationAt is the location expression of a variable while its function is at pc; nil
+// if it has none there.
+func (vs *variables) locationAt(e, unit *dwarf.Entry, pc uint64) []byte {
+	low, _ := unit.Val(dwarf.AttrLowpc).(uint64)
+	base, _ := unit.Val(dwarf.AttrLoclistsBase).(int64)
+	switch loc := e.Val(dwarf.AttrLocation).(type) {
+	case []byte:
+		return loc
+	case int64: // before DWARF 5
+		return locationIn(cut(vs.locs, uint64(loc)), low, pc)
+	case uint64: // number in the table of lists
+		at := cut(vs.loclists, uint64(base)+4*loc)
+		if base <= 0 || loc > maxTable || len(at) < 4 {
+			return nil
+		}
+		list := cut(vs.loclists, uint64(base)+uint64(binary.LittleEndian.Uint32(at)))
+		l := locList{Cursor: binread.Cursor{Data: list}, vs: vs, unit: newUnit(unit), base: low}
+		return l.find(pc)
+	}
+	return nil
+}
+
+// maxTable bounds the numbers of lists, and of addresses, in one unit.
+const maxTable = 1 << 24
+
+// cut is b from off on; nil beyond its end.
+func cut(b []byte, off uint64) []byte {
+	if off > uint64(len(b)) {
+		return nil
+	}
+	return b[off:]
+}
+
+// locationIn finds the expression for pc in a list of .debug_loc: pairs of addresses
+// with an expression, up to two zeros; a pair that begins with all ones sets the base.
+func locationIn(b []byte, base, pc uint64) []byte {
+	for range maxLocations {
+		if len(b) < 16 {
+			return nil
+		}
+		low, high := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+		b = b[16:]
+		switch {
+		case low == ^uint64(0):
+			base = high
+			continue
+		case low == 0 && high == 0 || len(b) < 2:
+			return nil
+		}
+		n := int(binary.LittleEndian.Uint16(b))
+		if b = b[2:]; n > len(b) {
+			return nil
+		}
+		if base+low <= pc && pc < base+high {
+			return b[:n]
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// locList is a list of .debug_loclists (DWARF 5, section 7.7.3).
+type locList struct {
+	binread.Cursor
+	vs   *variables
+	unit unitOf
+	base uint64
+}
+
+// indexed is an address by its number in the unit's table.
+func (l *locList) indexed() uint64 {
+	addr, ok := l.vs.address(l.unit, l.Uleb())
+	if !ok {
+		l.Fail()
+	}
+	return addr
+}
+
+// find is the expression for pc.
+func (l *locList) find(pc uint64) []byte {
+	for range maxLocations {
+		var low, high uint64
+		switch l.U8() {
+		case 1: // base_addressx
+			l.base = l.indexed()
+			continue
+		case 2: // startx_endx
+			low, high = l.indexed(), l.indexed()
+		case 3: // startx_length
+			low = l.indexed()
+			high = low + l.Uleb()
+		case 4: // offset_pair
+			low, high = l.base+l.Uleb(), l.base+l.Uleb()
+		case 6: // base_address
+			l.base = l.U64()
+			continue
+		case 7: // start_end
+			low, high = l.U64(), l.U64()
+		case 8: // start_length
+			low = l.U64()
+			high = low + l.Uleb()
+		default: // the end, or a location for everywhere else
+			return nil
+		}
+		expr := l.Take(l.Uleb())
+		if l.Bad || low <= pc && pc < high {
+			return expr
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package symbolize
+
+import (
+	"debug/elf"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+)
+
+// nearSymbols are the functions around a file address that the module's own file names.
+func (m *module) nearSymbols(addr uint64) *symbols {
+	f := m.elf()
+	if f == nil {
+		return &symbols{}
+	}
+	return m.near.at(addr, around(f, addr, codeSymbol(f.Sections())), func() *symbols { return allNear(m, f) })
+}
+
+// around finds the symbols around a file address in .symtab, if there is one.
+func around(f *elfx.File, addr uint64, keep func(*elfx.Symbol) (uint8, bool)) func() (*symbols, bool) {
+	return func() (*symbols, bool) {
+		list, few := f.StaticAround(addr, wanted(keep))
+		return newSymbols(f.Sections(), keep, table{f, list, SourceSymtab}), few
+	}
+}
+
+// allNear are all functions that the module's own file names: those of .symtab or, if it is
+// stripped, of .dynsym and .gnu_debugdata.
+func allNear(m *module, f *elfx.File) *symbols {
+	// .symtab repeats what .dynsym has; the other two complement each other.
+	var tables []table
+	if list, err := f.Symbols(); err == nil {
+		tables = append(tables, table{f, list, SourceSymtab})
+	} else {
+		list, _ := f.DynamicSymbols()
+		tables = append(tables, table{f, list, SourceDynsym})
+		inner, err := miniDebug(m.finder.memory, f)
+		if err != nil {
+			m.note("%s: %v", m.mod.Path, err)
+		}
+		if inner != nil {
+			list, _ := inner.Symbols()
+			tables = append(tables, table{inner, list, SourceMiniDebug})
+		}
+	}
+	return m.symbols(f.Sections(), codeSymbol(f.Sections()), tables...)
+}
+
+// farSymbols are the functions that the separate debug file names.
+func (m *module) farSymbols() *symbols {
+	if m.far != nil {
+		return m.far
+	}
+	m.far = &symbols{}
+	if f := m.debugFile(true); f != nil {
+		list, _ := f.Symbols()
+		m.far = m.symbols(f.Sections(), codeSymbol(f.Sections()), table{f, list, SourceSymtab})
+	}
+	return m.far
+}
+
+// stripped reports whether the module's own file has no full symbol table.
+func (m *module) stripped() bool {
+	f := m.elf()
+	return f == nil || !hasSection(f, ".symtab")
+}
+
+// codeSymbolAt returns the symbol of the function at a file address. The debug
+// file is searched only if the module's own symbols do not cover the address.
+func (m *module) codeSymbolAt(addr uint64) (*symbol, bool) {
+	if s, ok := m.learned.at(addr); ok {
+		return s, true
+	}
+	near := m.nearSymbols(addr)
+	if s, ok := near.sized.Find(addr); ok {
+		return s.Value, true
+	}
+	if m.stripped() {
+		if s, ok := m.farSymbols().find(addr); ok {
+			return s, true
+		}
+		// Unsized exported symbols of a stripped file would name all the
+		// hidden functions behind them, too.
+		if s, ok := near.unsized.Find(addr); ok && s.Value.low == addr {
+			return s.Value, true
+		}
+		return nil, false
+	}
+	return near.find(addr)
+}
+
+// dataSymbol returns the variable at a file address.
+func (m *module) dataSymbol(addr uint64) (Symbol, bool) {
+	s, ok := m.dataSymbolAt(addr)
+	if !ok {
+		return Symbol{}, false
+	}
+	return Symbol{Name: s.name, Module: m.mod, Offset: addr - s.low}, true
+}
+
+func (m *module) dataSymbolAt(addr uint64) (*symbol, bool) {
+	some := func() (*symbols, bool) { return nil, false }
+	if f := m.elf(); f != nil && !m.stripped() {
+		some = around(f, addr, dataSymbol)
+	}
+	return m.data.at(addr, some, func() *symbols { return allData(m) }).find(addr)
+}
+
+// allData are the variables that the module's file and its debug file name.
+func allData(m *module) *symbols {
+	var tables []table
+	var sections []elf.SectionHeader
+	if f := m.elf(); f != nil {
+		sections = f.Sections()
+		list, err := f.Symbols()
+		if err != nil {
+			list, _ = f.DynamicSymbols()
+		}
+		tables = append(tables, table{f, list, SourceSymtab})
+	}
+	if m.stripped() {
+		if f := m.debugFile(true); f != nil {
+			list, _ := f.Symbols()
+			tables = append(tables, table{f, list, SourceSymtab})
+		}
+	}
+	return m.symbols(sections, dataSymbol, tables...)
+}
+
+// lookup returns the address of a symbol in the target, of those that the module exports or
+// of all that it has; it takes the lock.
+func (m *module) lookup(name string, exported, network bool) (uint64, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.learned.byName[name]; ok {
+		return s.low + m.mod.Bias, true
+	}
+	if f := m.elf(); f != nil {
+		s, ok := f.LookupDynamic(name)
+		if ok = ok && s.Bind != elf.STB_LOCAL; !ok && !exported {
+			s, ok = f.Lookup(name)
+		}
+		if ok {
+			return m.address(s)
+		}
+	}
+	// What a full symbol table does not have the debug file has not either.
+	if exported || !m.stripped() {
+		return 0, false
+	}
+	if f := m.debugFile(network); f != nil {
+		if s, ok := f.Lookup(name); ok {
+			return m.address(s)
+		}
+	}
+	return 0, false
+}
+
+// address is where a symbol lies in the target; thread-local variables lie
+// nowhere in particular.
+func (m *module) address(s elfx.Symbol) (uint64, bool) {
+	switch {
+	case s.Type == elf.STT_TLS || !s.Defined():
+		return 0, false
+	case s.Section == elf.SHN_ABS:
+		return s.Value, true
+	}
+	return s.Value + m.mod.Bias, true
+}
+
+// slotCost is what one relocation that is remembered takes, in bytes.
+const slotCost = 64
+
+// slotSymbol returns the symbol that the relocation at a file address binds.
+func (m *module) slotSymbol(addr uint64) (string, bool) {
+	if m.slots == nil {
+		m.slots = map[uint64]string{}
+		if f := m.elf(); f != nil {
+			list, _ := f.Relocations()
+			for _, r := range list {
+				if r.Symbol != "" && bindsSlot(f.Arch(), r.Type) &&
+					m.finder.memory.Take("relocations", slotCost) == nil {
+					name, _, _ := strings.Cut(r.Symbol, "@")
+					m.slots[r.Offset] = name
+				}
+			}
+		}
+	}
+	name, ok := m.slots[addr]
+	return name, ok
+}
+
+// bindsSlot tells the relocations that put the address of a symbol into a slot
+// of the GOT.
+func bindsSlot(a callbacks.Arch, typ uint32) bool {
+	switch a {
+	case callbacks.ArchX86_64:
+		t := elf.R_X86_64(typ)
+		return t == elf.R_X86_64_JMP_SLOT || t == elf.R_X86_64_GLOB_DAT
+	case callbacks.ArchAArch64:
+		t := elf.R_AARCH64(typ)
+		return t == elf.R_AARCH64_JUMP_SLOT || t == elf.R_AARCH64_GLOB_DAT
+	}
+	return false
+}

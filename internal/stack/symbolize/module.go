@@ -1,0 +1,220 @@
+package symbolize
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/dwarfx"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+)
+
+// maxFrames bounds the addresses whose frames a module remembers; a target with
+// a thousand threads of some ten frames asks for fewer different ones.
+const maxFrames = 1 << 15
+
+// maxLineSteps bounds how often code before an address is asked for its line: it has mostly
+// that of the code right before.
+const maxLineSteps = 64
+
+// module is what is known about one module. All fields below mu are guarded by
+// it; methods expect it held unless they say otherwise.
+type module struct {
+	mod    *callbacks.Module
+	finder *finder
+
+	mu      sync.Mutex
+	opened  bool
+	file    *elfx.File // nil if there is none
+	fileErr error
+
+	searched searched
+	debug    *debugFile // nil if there is none
+
+	haveDWARF bool
+	dwarf     *dwarfx.Data // nil if there is none
+	alt       *debugFile
+	wantLines bool // source lines were asked for
+
+	tables
+	answers
+	notes []string // warnings
+}
+
+// tables are what was made of a module's symbols when that was first asked for.
+type tables struct {
+	near    sparse   // functions of the module's file
+	far     *symbols // those of its debug file
+	data    sparse   // variables
+	exports sparse
+	learned learned
+	vars    *variables
+	slots   map[uint64]string
+}
+
+// answers are what a module was asked before.
+type answers struct {
+	valued map[valuedAt]*valued // nil for those that are not known
+	frames map[uint64][]Frame   // of code
+	decls  map[uint64]dwarfx.Position
+}
+
+// searched tells how far a search for a separate debug file went.
+type searched uint8
+
+// How far: not at all, on this machine, and on servers too.
+const (
+	searchedNowhere searched = iota
+	searchedHere
+	searchedServers
+)
+
+// note adds a warning about the module.
+func (m *module) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
+}
+
+// elf returns the module's own file, nil if there is none.
+func (m *module) elf() *elfx.File {
+	if !m.opened {
+		m.opened = true
+		m.openFile()
+	}
+	return m.file
+}
+
+// openFile opens the module's own file or says why it cannot.
+func (m *module) openFile() {
+	if m.mod.Image == nil {
+		m.fileErr = m.mod.Err
+		if m.fileErr == nil {
+			m.fileErr = errors.New("the file is not at hand")
+		}
+		return
+	}
+	m.file, m.fileErr = elfx.OpenWithin(m.finder.memory, m.mod.Image)
+}
+
+// buildID is the build ID of the module, nil if it has none.
+func (m *module) buildID() []byte {
+	if len(m.mod.BuildID) > 0 {
+		return m.mod.BuildID
+	}
+	if f := m.elf(); f != nil {
+		return f.BuildID()
+	}
+	return nil
+}
+
+// debugFile returns the module's separate debug file, nil if there is none.
+// Servers are asked if network is set.
+func (m *module) debugFile(network bool) *elfx.File {
+	if m.finder.noDebug {
+		return nil
+	}
+	if m.debug == nil && m.searched == searchedNowhere {
+		m.searched = searchedHere
+		m.debug = m.finder.local(m)
+	}
+	if m.debug == nil && m.searched == searchedHere && network {
+		m.searched = searchedServers
+		m.debug = m.finder.remote(m)
+	}
+	if m.debug == nil {
+		return nil
+	}
+	return m.debug.File
+}
+
+// dwarfData returns the debug information of the module, nil if there is none.
+func (m *module) dwarfData() *dwarfx.Data {
+	if m.haveDWARF {
+		return m.dwarf
+	}
+	m.haveDWARF = true
+	if m.finder.noDebug {
+		return nil
+	}
+	if f := m.elf(); f != nil {
+		m.openDWARF(f, m.mod.File)
+	}
+	if m.dwarf != nil {
+		return m.dwarf
+	}
+	if f := m.debugFile(true); f != nil {
+		m.openDWARF(f, m.debug.path)
+	}
+	return m.dwarf
+}
+
+// openDWARF takes the debug information of f, which lies at file, if it has
+// any.
+func (m *module) openDWARF(f *elfx.File, file string) {
+	if !hasSection(f, ".debug_info") {
+		return
+	}
+	var alt *dwarfx.Data
+	if name, id, ok := altLink(f); ok {
+		if m.alt = m.finder.alt(m, file, name, id); m.alt != nil {
+			alt = dwarfx.New(sectionsOf(m.alt.File), nil, m.finder.memory)
+		}
+	}
+	m.dwarf = dwarfx.New(sectionsOf(f), alt, m.finder.memory)
+}
+
+// sectionsOf loads the sections of a file for package dwarfx.
+func sectionsOf(f *elfx.File) dwarfx.Sections {
+	return func(name string) ([]byte, error) {
+		b, _, err := f.Section(name)
+		if errors.Is(err, elfx.ErrNoSection) {
+			return nil, nil
+		}
+		return b, err
+	}
+}
+
+// hasSection reports whether a file has a section with bytes, without reading it.
+func hasSection(f *elfx.File, name string) bool {
+	old := ".z" + name[1:]
+	for _, s := range f.Sections() {
+		if (s.Name == name || s.Name == old) && hasBytes(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// unit returns the compilation unit of an address, nil if there is none.
+func (m *module) unit(addr uint64) *dwarfx.Unit {
+	d := m.dwarfData()
+	if d == nil {
+		return nil
+	}
+	return d.Unit(addr)
+}
+
+// damage is the damage that debug information was found to have.
+func (m *module) damage() error {
+	if m.dwarf != nil {
+		if err := m.dwarf.Err(); err != nil {
+			return fmt.Errorf("debug information: %w", err)
+		}
+	}
+	return nil
+}
+
+// close releases the debug files; it takes the lock.
+func (m *module) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, f := range []*debugFile{m.debug, m.alt} {
+		if f != nil {
+			errs = append(errs, f.closer.Close())
+		}
+	}
+	m.debug, m.alt, m.dwarf = nil, nil, nil
+	m.searched, m.haveDWARF = searchedServers, true
+	return errors.Join(errs...)
+}

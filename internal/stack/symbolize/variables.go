@@ -1,0 +1,382 @@
+package symbolize
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	"github.com/ompd-inspect/ompd-inspect/internal/image/elfx"
+)
+
+const (
+	// maxVariableInfo bounds the debug information that is searched for a
+	// variable, in bytes: reading more takes seconds.
+	maxVariableInfo = 64 << 20
+	// maxVariableWork bounds the same in entries and attributes. Compilers make fewer of as
+	// much debug information.
+	maxVariableWork = 64 << 20
+	// maxPointers bounds the pointer variables of one module.
+	maxPointers = 1 << 14
+)
+
+// Variable names the data at addr as the program would: "accts[1].lock", or just
+// the variable; in Fortran "accts(2)%lock". It is not ok if debug information does
+// not tell, or has several names.
+func (s *Symbolizer) Variable(addr uint64) (name string, ok bool) {
+	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		name, ok = m.variableAt(a)
+		return nil
+	})
+	return name, ok
+}
+
+// variableAt names the data at a file address.
+func (m *module) variableAt(a uint64) (name string, ok bool) {
+	sym, found := m.dataSymbolAt(a)
+	if !found {
+		return "", false
+	}
+	for v := range m.variablesIn(sym) {
+		ts := m.vars.types(v.lang)
+		size, sized := ts.size(v.typ)
+		if !sized || a < v.addr || a-v.addr >= size {
+			continue
+		}
+		p, named := ts.at(v.typ, a-v.addr, 0)
+		if !named || ok && name != v.name+p.path {
+			return "", false
+		}
+		name, ok = v.name+p.path, true
+	}
+	return name, ok
+}
+
+// Pointee names the lock that lies off bytes behind where the pointer variable at
+// addr leads to: "table[1].fork". It is not ok if debug information does not tell
+// that there is a lock.
+func (s *Symbolizer) Pointee(addr, off uint64) (name string, ok bool) {
+	_ = s.locked(addr, func(m *module, a uint64) (err error) {
+		defer elfx.Recover("variables", &err)
+		if sym, found := m.dataSymbolAt(a); found && sym.low == a {
+			for v := range m.variablesIn(sym) {
+				if name, ok = m.vars.pointee(v, off); ok {
+					break
+				}
+			}
+		}
+		return nil
+	})
+	return name, ok
+}
+
+// pointee names the lock that lies off bytes behind where a pointer leads to.
+func (vs *variables) pointee(v variable, off uint64) (name string, ok bool) {
+	ts := vs.types(v.lang)
+	p, _, _ := ts.plain(v.typ)
+	if p == nil || p.Tag != dwarf.TagPointerType || typeOf(p) == 0 {
+		return "", false
+	}
+	size, ok := ts.size(typeOf(p))
+	if !ok {
+		return "", false
+	}
+	at, ok := ts.at(typeOf(p), off%size, 0)
+	return fmt.Sprintf("%s[%d]%s", v.name, off/size, at.path), ok && at.lock
+}
+
+// Pointers lists the addresses of the variables of a module that may be pointers, by
+// their size.
+func (s *Symbolizer) Pointers(mod *callbacks.Module) []uint64 {
+	var out []uint64
+	_ = s.locked(mod.Low.Offset, func(m *module, _ uint64) error {
+		f := m.elf()
+		if f == nil {
+			return nil
+		}
+		list, _ := f.Symbols()
+		defer f.Release(list)
+		for i := range list {
+			if sym := &list[i]; sym.Type == elf.STT_OBJECT && sym.Size == 8 && sym.Defined() && len(out) < maxPointers {
+				out = append(out, sym.Value+m.mod.Bias)
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+// variable is a variable of the debug information.
+type variable struct {
+	name   string
+	typ    dwarf.Offset
+	addr   uint64 // in the file
+	lang   language
+	member bool // of a common block, which is one symbol
+}
+
+// variables are the static variables of a module, and what else its debug
+// information tells of variables.
+type variables struct {
+	data           *dwarf.Data // nil if there is none
+	addrs          []byte      // .debug_addr
+	locs, loclists []byte      // .debug_loc, .debug_loclists
+	listed         bool        // list is there
+	list           []variable  // by address
+	split          string      // a file that has the variables of a unit, in place of this one
+	bodies         map[dwarf.Offset]*body
+	kept           int // entries of bodies
+}
+
+// types reads the types of units in lang.
+func (vs *variables) types(lang language) types { return types{vs.data, lang} }
+
+// variablesIn lists the variables that a symbol stands for: one, or the members of
+// a common block. What has another size than the symbol is not its variable.
+func (m *module) variablesIn(sym *symbol) func(yield func(variable) bool) {
+	return func(yield func(variable) bool) {
+		list := m.variables().list
+		i, _ := slices.BinarySearchFunc(list, sym.low,
+			func(v variable, low uint64) int { return cmp.Compare(v.addr, low) })
+		for ; i < len(list) && list[i].addr < sym.high; i++ {
+			v := list[i]
+			if !v.member && v.addr != sym.low {
+				continue
+			}
+			if size, ok := m.vars.types(v.lang).size(v.typ); sym.sized && ok &&
+				(size > sym.high-v.addr || !v.member && size != sym.high-sym.low) {
+				continue
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// variables reads the static variables of the module's debug information, those in
+// functions too, at most once.
+func (m *module) variables() *variables {
+	vs := m.information()
+	if vs.data == nil || vs.listed {
+		return vs
+	}
+	vs.listed = true
+	_ = vs.read(m.finder.memory)
+	slices.SortStableFunc(vs.list, func(a, b variable) int { return cmp.Compare(a.addr, b.addr) })
+	return vs
+}
+
+// information is what is needed to read the module's variables.
+func (m *module) information() *variables {
+	if m.vars != nil {
+		return m.vars
+	}
+	m.vars = &variables{}
+	file := m.elf()
+	if file == nil || !hasSection(file, ".debug_info") {
+		file = m.debugFile(false)
+	}
+	if file == nil {
+		return m.vars
+	}
+	info, _, err := file.Section(".debug_info")
+	if err != nil || len(info) > maxVariableInfo {
+		return m.vars
+	}
+	data, err := file.DWARF()
+	if err != nil {
+		return m.vars
+	}
+	m.vars.data = data
+	for name, to := range map[string]*[]byte{".debug_addr": &m.vars.addrs, ".debug_loc": &m.vars.locs,
+		".debug_loclists": &m.vars.loclists} {
+		*to, _, _ = file.Section(name)
+	}
+	return m.vars
+}
+
+func (vs *variables) read(l *budget.Ledger) (err error) {
+	defer elfx.Recover("variables", &err)
+	r := vs.data.Reader()
+	var unit unitOf
+	work := 0
+	for common := false; ; {
+		e, err := nextEntry(r, &work)
+		if e == nil || err != nil {
+			return err
+		}
+		switch e.Tag {
+		case dwarf.TagCompileUnit, dwarf.TagSkeletonUnit:
+			unit = newUnit(e)
+			vs.split = cmp.Or(vs.split, splitOff(e))
+		case dwarf.TagVariable:
+			if err := vs.add(e, unit, common, l); err != nil {
+				return err
+			}
+		case dwarf.TagCommonDwarfBlock:
+			common = e.Children
+			continue // its members are behind it
+		case dwarf.TagSubprogram, dwarf.TagLexDwarfBlock, dwarf.TagNamespace, dwarf.TagModule:
+		case 0:
+			common = false
+		default:
+			if err := skipChildren(r, e, &work); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// nextEntry reads an entry and counts the work.
+func nextEntry(r *dwarf.Reader, work *int) (*dwarf.Entry, error) {
+	if *work > maxVariableWork {
+		return nil, fmt.Errorf("%w: more debug information than is searched for variables", elfx.ErrDamaged)
+	}
+	e, err := r.Next()
+	if e != nil {
+		*work += 1 + len(e.Field)
+	}
+	return e, err
+}
+
+// skipChildren goes behind the children of e.
+func skipChildren(r *dwarf.Reader, e *dwarf.Entry, work *int) error {
+	if !e.Children {
+		return nil
+	}
+	if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
+		r.Seek(next)
+		return nil
+	}
+	for depth := 1; depth > 0; {
+		e, err := nextEntry(r, work)
+		if e == nil || err != nil {
+			return err
+		}
+		if e.Tag == 0 {
+			depth--
+		} else if e.Children {
+			depth++
+		}
+	}
+	return nil
+}
+
+// unitOf is what the entries of a compilation unit have in common.
+type unitOf struct {
+	language
+	addrBase int64 // of its part of .debug_addr
+}
+
+func newUnit(e *dwarf.Entry) unitOf {
+	base, _ := e.Val(dwarf.AttrAddrBase).(int64)
+	return unitOf{languageOf(e), base}
+}
+
+// attrGNUDwoName is what DW_AT_dwo_name was before DWARF 5.
+const attrGNUDwoName = 0x2130
+
+// splitOff names the file into which the compiler put all of a unit but its lines (-gsplit-dwarf); empty if there
+// is none.
+func splitOff(unit *dwarf.Entry) string {
+	name, _ := unit.Val(dwarf.AttrDwoName).(string)
+	if name == "" {
+		name, _ = unit.Val(attrGNUDwoName).(string)
+	}
+	return name
+}
+
+// add takes a variable that has a fixed place.
+func (vs *variables) add(e *dwarf.Entry, unit unitOf, common bool, l *budget.Ledger) error {
+	loc, _ := e.Val(dwarf.AttrLocation).([]byte)
+	addr, ok := vs.fixed(loc, unit)
+	if !ok {
+		return nil
+	}
+	if name, typ := vs.named(e); name != "" && typ != 0 {
+		if err := l.Take("variables", uint64(len(name))+2*uint64(unsafe.Sizeof(variable{}))); err != nil {
+			return err
+		}
+		vs.list = append(vs.list, variable{name, typ, addr, unit.language, common})
+	}
+	return nil
+}
+
+// named is the name and the type of a variable, which a declaration may have that
+// it completes.
+func (vs *variables) named(e *dwarf.Entry) (name string, typ dwarf.Offset) {
+	for range maxTypeDepth {
+		if s, _ := e.Val(dwarf.AttrName).(string); name == "" {
+			name = s
+		}
+		typ = cmp.Or(typ, typeOf(e))
+		off, ok := originOf(e)
+		if !ok || name != "" && typ != 0 {
+			break
+		}
+		if e, _ = vs.types(language{}).entry(off); e == nil {
+			break
+		}
+	}
+	return name, typ
+}
+
+// originOf is the entry that e completes, or is a copy of.
+func originOf(e *dwarf.Entry) (off dwarf.Offset, ok bool) {
+	if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
+		off, ok = e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+	}
+	return off, ok
+}
+
+// Operations of location expressions of variables with a fixed place.
+const (
+	opAddr, opAddrx = 0x03, 0xa1
+	opPlusConst     = 0x23
+)
+
+// fixed is the address that a location expression gives everywhere.
+func (vs *variables) fixed(loc []byte, unit unitOf) (addr uint64, ok bool) {
+	if len(loc) < 2 {
+		return 0, false
+	}
+	switch op, rest := loc[0], loc[1:]; op {
+	case opAddr:
+		if len(rest) < 8 {
+			return 0, false
+		}
+		addr, loc = binary.LittleEndian.Uint64(rest), rest[8:]
+	case opAddrx: // the number of an address in a table
+		i, n := binary.Uvarint(rest)
+		if addr, ok = vs.address(unit, i); n < 1 || !ok {
+			return 0, false
+		}
+		loc = rest[n:]
+	default:
+		return 0, false
+	}
+	if len(loc) > 1 && loc[0] == opPlusConst {
+		add, n := binary.Uvarint(loc[1:])
+		if n < 1 {
+			return 0, false
+		}
+		addr, loc = addr+add, loc[1+n:]
+	}
+	return addr, len(loc) == 0
+}
+
+// address is number i of a unit's addresses in .debug_addr.
+func (vs *variables) address(unit unitOf, i uint64) (addr uint64, ok bool) {
+	at := cut(vs.addrs, uint64(unit.addrBase)+8*i)
+	if i > maxTable || len(at) < 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(at), true
+}

@@ -1,0 +1,169 @@
+package unwind
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+)
+
+const (
+	// maxGuessedFrame bounds the distance from the stack pointer to a frame
+	// pointer that is believed. Larger frames exist (big arrays), but a
+	// register that happens to point into the stack is more likely.
+	maxGuessedFrame = 1 << 20
+	// maxLeaf bounds the distance from the start of a function, which a call
+	// names, to an instruction that is believed to belong to it.
+	maxLeaf = 1 << 16
+)
+
+// trampoline reports whether the code at pc is a signal trampoline.
+func (w *walk) trampoline(pc uint64) bool {
+	return pc != 0 && arch.IsSigreturn(w.arch, w.mem, pc)
+}
+
+// withoutTable goes to the caller of a frame that no table covers.
+func (w *walk) withoutTable(f *Frame, r *row) (more bool, err error) {
+	if w.trampoline(f.PC) {
+		f.Signal, f.Exact = true, true
+		return true, w.fromSignalFrame(f)
+	}
+	if w.depth == 1 && arch.IsNewThread(&f.Registers) { // nothing called it
+		f.Outermost = true
+		return false, nil
+	}
+	if w.codeReturns(f) {
+		return true, w.moved(f.CFA, false, HowCode)
+	}
+	strayed := w.exact && !w.executable(f.PC) // a call that changed nothing but the PC
+	if w.leaf(f, !strayed) || w.framePointer(f) || w.leaf(f, false) {
+		return true, w.moved(f.CFA, false, w.how)
+	}
+	if errors.Is(r.err, ErrNoUnwindInfo) {
+		return false, r.err
+	}
+	return false, fmt.Errorf("%w: %w", ErrNoUnwindInfo, r.err)
+}
+
+// executable reports whether the target may run what is at pc. Where it does not
+// say, modules are taken for code and everything else for none.
+func (w *walk) executable(pc uint64) bool {
+	l, ok := w.mem.(callbacks.MappingLister)
+	if !ok {
+		return w.module(pc) != nil
+	}
+	for _, m := range l.Mappings() {
+		if pc >= m.Low.Offset && pc < m.High.Offset {
+			return m.Perm&callbacks.PermExec != 0
+		}
+	}
+	return false
+}
+
+// fromSignalFrame restores what the kernel saved. f.CFA is the interrupted
+// stack pointer.
+func (w *walk) fromSignalFrame(f *Frame) error {
+	sp := f.Registers.SP()
+	for _, s := range arch.SignalFrame(w.arch) {
+		v, err := w.stack.read(sp+s.Offset, 8)
+		if err != nil {
+			return fmt.Errorf("signal frame: %w", err)
+		}
+		w.regs.Set(s.Register, v)
+	}
+	f.CFA = w.regs.SP()
+	return w.moved(f.CFA, true, HowSignal)
+}
+
+// leaf takes the frame for one of a function that has not touched the stack, so
+// that the return address is on top of it (or in the link register). If strict
+// is set the call must be one of that function.
+func (w *walk) leaf(f *Frame, strict bool) bool {
+	if !f.Exact {
+		return false
+	}
+	sp := f.Registers.SP()
+	ret, cfa := uint64(0), sp
+	if w.arch == callbacks.ArchAArch64 {
+		ret, _ = f.Registers.Get(callbacks.AArch64LR)
+		ret &^= f.Registers.PACMask
+	} else {
+		var err error
+		if ret, err = w.stack.read(sp, 8); err != nil {
+			return false
+		}
+		cfa += 8
+	}
+	call, ok := arch.CallBefore(w.arch, w.mem, ret)
+	if !ok || strict && !w.goesTo(call, f.PC) {
+		return false
+	}
+	w.regs.Valid &^= arch.CallerSaved(w.arch)
+	w.regs.SetSP(cfa)
+	w.regs.SetPC(ret)
+	f.CFA, w.how = cfa, HowLeaf
+	return true
+}
+
+// goesTo reports whether call may have led to the function that has pc.
+func (w *walk) goesTo(call arch.Call, pc uint64) bool {
+	target := call.Target
+	if call.Kind == arch.CallRegister {
+		return false
+	}
+	slot, indirect := target, call.Kind == arch.CallSlot
+	if !indirect {
+		slot, indirect = arch.PLTSlot(w.arch, w.mem, target)
+	}
+	if indirect {
+		var p [8]byte
+		if w.mem.ReadMemory(callbacks.At(slot), p[:]) != nil {
+			return false
+		}
+		target = callbacks.Word(p[:])
+	}
+	return pc >= target && pc-target <= maxLeaf
+}
+
+// framePointer takes the frame pointer's word.
+func (w *walk) framePointer(f *Frame) bool {
+	fp, ok := f.Registers.Get(arch.FramePointer(w.arch))
+	low := max(f.Registers.SP(), w.lastCFA)
+	if !ok || fp%8 != 0 || fp < low || fp-low > maxGuessedFrame {
+		return false
+	}
+	older, err := w.stack.read(fp, 8)
+	if err != nil {
+		return false
+	}
+	ret, err := w.stack.read(fp+8, 8)
+	if err != nil || !w.plausible(ret&^f.Registers.PACMask) {
+		return false
+	}
+	// Other registers may have been saved anywhere.
+	w.regs.Valid = 0
+	w.regs.Set(arch.FramePointer(w.arch), older)
+	w.regs.SetPC(ret)
+	f.CFA = fp + 16
+	if w.arch == callbacks.ArchX86_64 { // elsewhere locals may lie above
+		w.regs.SetSP(f.CFA)
+	}
+	w.how = HowFramePointer
+	return true
+}
+
+// plausible reports whether ret looks like a return address: it stands behind a
+// call, at the entry of a coroutine or a signal trampoline, or in a module whose
+// code cannot be read.
+func (w *walk) plausible(ret uint64) bool {
+	if _, ok := arch.CallBefore(w.arch, w.mem, ret); ok || w.trampoline(ret) {
+		return true
+	}
+	if r := w.row(ret); r.err == nil && r.low == ret {
+		return true
+	}
+	var p [1]byte
+	m := w.module(ret)
+	return m != nil && m.Image == nil && w.mem.ReadMemory(callbacks.At(ret), p[:]) != nil
+}

@@ -1,0 +1,212 @@
+package unwind
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/code/arch"
+)
+
+// walk is the way along one stack. Before a step it holds the registers of the
+// frame to come.
+type walk struct {
+	*Unwinder
+	stack   stackReader
+	frames  []Frame // those so far; kept for the next walk
+	regs    callbacks.Registers
+	exact   bool
+	how     How
+	depth   int
+	lastCFA uint64 // of the frame before, 0 if it does not bind
+	signals int
+
+	stores    []arch.Store // what functions that move stacks would write
+	goroutine uint64       // see Frame
+}
+
+// keptFrames is the length of a list of frames up to which it is kept for the
+// next walk. Usual stacks have 5 to 50.
+const keptFrames = 128
+
+var walks = sync.Pool{New: func() any { return new(walk) }}
+
+func newWalk(u *Unwinder, regs callbacks.Registers) *walk {
+	w := walks.Get().(*walk)
+	w.Unwinder, w.regs, w.exact, w.how = u, regs, true, HowRegisters
+	w.depth, w.lastCFA, w.signals, w.stores, w.goroutine = 0, 0, 0, nil, 0
+	w.stack.reset(u.mem)
+	return w
+}
+
+func (w *walk) done() {
+	w.Unwinder, w.stack.mem = nil, nil
+	clear(w.frames) // they point to modules
+	if w.frames = w.frames[:0]; cap(w.frames) > keptFrames {
+		w.frames = nil
+	}
+	walks.Put(w)
+}
+
+// step completes f, the next frame, and goes to its caller. more reports whether
+// there is one.
+func (w *walk) step(f *Frame) (more bool, err error) {
+	f.PC, f.Exact, f.How, f.Registers = w.regs.PC(), w.exact, w.how, w.regs
+	r := w.rules(f.PC)
+	f.Module = r.module
+	w.depth++
+	if r.gofn != nil {
+		w.enterGo(f, r)
+	}
+	f.Goroutine = w.goroutine
+	switch {
+	case r.gofn != nil && r.gofn.role != roleCall:
+		more, err = w.moveStack(f, r)
+	case r.err != nil:
+		more, err = w.withoutTable(f, r)
+	case r.low == f.PC && !f.Exact && !r.signal:
+		f.Exact = true // nothing called this function: it is the base of a coroutine
+	default:
+		more, err = w.follow(f, r)
+	}
+	if err != nil {
+		return false, fmt.Errorf("frame %d at %#x%s: %w", w.depth-1, f.PC, inModule(f.Module), err)
+	}
+	return more && w.regs.PC() != 0, nil
+}
+
+// rules returns the rules for the next frame, whose program counter is pc.
+func (w *walk) rules(pc uint64) *row {
+	r := w.row(lookupPC(pc, w.exact))
+	if w.exact || r.err == nil && r.high != pc {
+		return r
+	}
+	// Before pc there is nothing, or another function. Either that ends
+	// with a call that does not return, or pc was made up: the entry of a
+	// coroutine, or a signal trampoline.
+	if _, call := arch.CallBefore(w.arch, w.mem, pc); call {
+		return r
+	}
+	if entry := w.row(pc); entry.err == nil && entry.low == pc || w.trampoline(pc) {
+		return entry
+	}
+	return r
+}
+
+func inModule(m *callbacks.Module) string {
+	if m == nil {
+		return ""
+	}
+	return " in " + m.Path
+}
+
+// follow goes to the caller by the rules of r.
+func (w *walk) follow(f *Frame, r *row) (more bool, err error) {
+	cfa, err := w.cfa(&r.cfa, &f.Registers)
+	if err != nil {
+		return false, err
+	}
+	f.CFA, f.Signal, f.Exact = cfa, r.signal, f.Exact || r.signal
+	if r.ra.kind == ruleUndefined {
+		f.Outermost = true
+		return false, nil
+	}
+	pc, err := w.value(&r.ra, &f.Registers, cfa)
+	if err != nil {
+		return false, fmt.Errorf("return address: %w", err)
+	}
+	if !r.signal {
+		w.regs.Valid &^= arch.CallerSaved(w.arch)
+	}
+	w.regs.SetSP(cfa)
+	for i := range r.regs {
+		u := &r.regs[i]
+		if u.kind == ruleSame {
+			w.regs.Values[u.reg], w.regs.Valid = f.Registers.Values[u.reg], w.regs.Valid|f.Registers.Valid&(1<<u.reg)
+			continue
+		}
+		// What cannot be read is not known; only the return address
+		// must be.
+		v, err := w.value(&u.rule, &f.Registers, cfa)
+		if err != nil {
+			w.regs.Unset(u.reg)
+			continue
+		}
+		w.regs.Set(u.reg, v)
+	}
+	if r.signed && w.regs.PACMask == 0 {
+		pc &= plainAddress
+	}
+	w.regs.SetPC(pc)
+	how := r.how
+	if r.signal {
+		how = HowSignal
+	}
+	return true, w.moved(cfa, r.signal, how)
+}
+
+// plainAddress are the bits of an aarch64 user address of 48 bits: what
+// remains of a signed one when the target does not tell the mask.
+const plainAddress = 1<<48 - 1
+
+// moved notes how the next frame was found, and checks that the stack grows.
+func (w *walk) moved(cfa uint64, signal bool, how How) error {
+	w.exact, w.how = signal, how
+	if signal {
+		w.signals++
+		if w.signals > maxSignals {
+			return fmt.Errorf("%w: more than %d signal frames", ErrNotGrowing, maxSignals)
+		}
+		w.lastCFA = 0 // the interrupted code may have another stack
+		return nil
+	}
+	if cfa <= w.lastCFA {
+		return fmt.Errorf("%w: from %#x to %#x", ErrNotGrowing, w.lastCFA, cfa)
+	}
+	w.lastCFA = cfa
+	return nil
+}
+
+// cfa computes the CFA of a frame with registers regs.
+func (w *walk) cfa(r *rule, regs *callbacks.Registers) (uint64, error) {
+	switch r.kind {
+	case ruleRegister:
+		v, ok := regs.Get(int(r.reg))
+		if !ok {
+			return 0, fmt.Errorf("frame address: register %d is not known", r.reg)
+		}
+		return v + uint64(r.offset), nil
+	case ruleValExpr:
+		v, err := evaluate(r.expr, regs, &w.stack, 0, false)
+		if err != nil {
+			return 0, fmt.Errorf("frame address: %w", err)
+		}
+		return v, nil
+	}
+	return 0, fmt.Errorf("%w: no rule for the frame address", ErrDamaged)
+}
+
+// value computes a register of the caller. regs are those of the frame.
+func (w *walk) value(r *rule, regs *callbacks.Registers, cfa uint64) (uint64, error) {
+	switch r.kind {
+	case ruleOffset:
+		return w.stack.read(cfa+uint64(r.offset), 8)
+	case ruleValOffset:
+		return cfa + uint64(r.offset), nil
+	case ruleRegister:
+		v, ok := regs.Get(int(r.reg))
+		if !ok {
+			return 0, fmt.Errorf("register %d is not known", r.reg)
+		}
+		return v, nil
+	case ruleExpr:
+		addr, err := evaluate(r.expr, regs, &w.stack, cfa, true)
+		if err != nil {
+			return 0, err
+		}
+		return w.stack.read(addr, 8)
+	case ruleValExpr:
+		return evaluate(r.expr, regs, &w.stack, cfa, true)
+	}
+	return 0, fmt.Errorf("%w: no value", ErrDamaged)
+}

@@ -1,0 +1,56 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/internal/guard/budget"
+	ompdv1 "github.com/ompd-inspect/ompd-inspect/proto/ompd/v1"
+)
+
+// zeros is a debugger of a program whose memory is endless.
+type zeros struct{}
+
+func (zeros) Ask(_ context.Context, questions []*ompdv1.Question) ([]*ompdv1.Answer, error) {
+	var out []*ompdv1.Answer
+	for _, q := range questions {
+		m := &ompdv1.MemoryAnswer{Data: make([]byte, q.GetMemory().GetSize())}
+		out = append(out, &ompdv1.Answer{Answer: &ompdv1.Answer_Memory{Memory: m}})
+	}
+	return out, nil
+}
+
+// TestLedger reads more of a debugger than may be kept: all of it can be read, what is kept
+// stays below the limit, and nothing of a stop that is over is.
+func TestLedger(t *testing.T) {
+	const limit = 1 << 20
+	l := budget.NewLedger(limit)
+	h := &ompdv1.Hello{About: &ompdv1.Target{Arch: callbacks.ArchX86_64.String()}}
+	tg, err := New(h, zeros{}, Options{Memory: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, most := tg.At(t.Context()), uint64(0)
+	for i := range uint64(256) {
+		if err := at.ReadMemory(callbacks.At(1<<30+i<<16), make([]byte, 1<<16)); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, l.Held())
+	}
+	if most > limit || most < limit/4 || l.Err() != nil {
+		t.Errorf("%d bytes were kept at most, %v", most, l.Err())
+	}
+	if err := tg.Stopped(nil); err != nil || l.Held() != 0 {
+		t.Errorf("%d bytes are kept of a stop that is over, %v", l.Held(), err)
+	}
+	small, err := New(h, zeros{}, Options{Memory: budget.NewLedger(4096)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := small.At(t.Context()).ReadMemory(callbacks.At(1<<30), make([]byte, 8)); !errors.Is(err,
+		budget.ErrMemory) {
+		t.Errorf("within less than a page: %v", err)
+	}
+}

@@ -1,0 +1,47 @@
+package fronts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// TestVSCodeExtension runs the tests of the extension for VS Code, which `make editor-test` has
+// packaged: the adapter by VS Code's own test client and, where code-server and a browser
+// are, the extension in the editor, on a core, on a process, and on a process in gdb behind the proxy.
+func TestVSCodeExtension(t *testing.T) {
+	extension := os.Getenv("OMPD_EXTENSION")
+	if extension == "" {
+		t.Skip("`make editor-test` runs this")
+	}
+	core, err := omptest.UnpackGolden(e2e.GoldenDir, "llvm-deadlock", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	absolute := func(name string) string {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	exe := omptest.Compile(t, omptest.Build{Program: "lock_cycle"})
+	process := omptest.Start(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	cmd := exec.Command("node", "--test", "test/")
+	cmd.Dir = extension
+	cmd.Env = append(os.Environ(),
+		"OMPD_TOOL="+e2e.BuildTool(t), "OMPD_CORE="+absolute(core.Core), "OMPD_EXE="+core.Exe,
+		"OMPD_SYSROOT="+core.Sysroot,
+		"OMPD_SOURCES="+omptest.Programs(t), "OMPD_PROCESS="+strconv.Itoa(process.PID), "OMPD_PROCESS_EXE="+exe,
+		"OMPD_GDB="+omptest.GdbOf(t, "sid"))
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}

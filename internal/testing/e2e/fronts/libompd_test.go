@@ -1,0 +1,146 @@
+package fronts
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// buildLibompd makes the C library and the program that it starts, as `make
+// libompd.so` does, and returns their directory.
+func buildLibompd(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "ompd-inspect"), e2e.CommandPackage},
+		{"make", "-s", "-C", e2e.Root, "-o", "build", "libompd.so", "LIBOMPD=" + filepath.Join(dir, "libompd.so")},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// TestLibompdServesThePlugin puts our library in the place of LLVM's under LLVM's
+// gdb plugin, on stripped runtimes, for cores and a process.
+func TestLibompdServesThePlugin(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
+	env := []string{"OMP_DEBUG=enabled"}
+	for _, s := range settings {
+		env = append(env, s.env)
+	}
+	library := buildLibompd(t)
+	for _, major := range []int{16, 19} {
+		rt := omptest.RuntimeOf(t, major)
+		dir, _ := symbolFile(t, rt.Lib)
+		p := plugin{major: major, library: library, symbols: dir, runtime: rt}
+		t.Run(rt.Name+"/core", func(t *testing.T) {
+			core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel, Env: env})
+			p.args = []string{exe, core.Core}
+			checkPlugin(t, p)
+			if loaded := p.run(t, "python print(open('/proc/self/maps').read())"); !strings.Contains(loaded,
+				filepath.Join(library, "libompd.so")) {
+				t.Error("gdb has not loaded our library")
+			}
+		})
+		t.Run(rt.Name+"/process", func(t *testing.T) {
+			proc := omptest.Start(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Live, Env: env})
+			p.args = []string{"-p", fmt.Sprint(proc.PID)}
+			checkPlugin(t, p)
+		})
+	}
+}
+
+// TestLibompdStepsWithThePlugin runs a program from its beginning under LLVM's gdb
+// plugin with our library: the plugin loads it before the runtime has set itself up,
+// and asks for each thread in the moment in which it begins.
+func TestLibompdStepsWithThePlugin(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "stepping", Flags: []string{"-O0", "-g"}})
+	library := buildLibompd(t)
+	for _, major := range []int{16, 19} {
+		rt := omptest.RuntimeOf(t, major)
+		t.Run(rt.Name, func(t *testing.T) {
+			dir, _ := symbolFile(t, rt.Lib)
+			t.Setenv("OMP_DEBUG", "enabled")
+			out := plugin{major: major, library: library, symbols: dir, runtime: rt, args: []string{exe}}.run(t,
+				"break work", "continue", "ompd threads", "ompd icvs", "ompd parallel", "ompd bt on", "bt",
+				"ompd bt off", "ompd taskframes", "continue", "ompd icvs", "ompd step", "delete", "continue")
+			for _, want := range []string{
+				"Loaded OMPD lib successfully!", "is an OpenMP thread; state: ompt_state_",
+				"Parallel Region: Nesting Level 1: Team Size: 3",
+				"ompt_state_work_parallel", `work "#pragma omp task" (n=7)`,
+				"team-size-var                   parallel                   3", "exited normally",
+				"implicit-task-var               task                       0", // at the first stop
+				"implicit-task-var               task                       1", // at the second, in the same function
+			} {
+				if !strings.Contains(out, want) {
+					t.Errorf("the plugin does not say %q", want)
+				}
+			}
+			for _, bad := range []string{"Traceback", "SystemError", "rror code"} {
+				if strings.Contains(out, bad) {
+					t.Errorf("the plugin says %q", bad)
+				}
+			}
+			if t.Failed() {
+				t.Log(out)
+			}
+		})
+	}
+}
+
+// TestLibompdOnIdleThread asks the plugin about a thread that is in no team, which
+// ends gdb with LLVM's library.
+func TestLibompdOnIdleThread(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "idle"})
+	rt := omptest.RuntimeOf(t, 19)
+	dir, _ := symbolFile(t, rt.Lib)
+	core := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: rt, Mode: omptest.Kernel,
+		Env: []string{"OMP_DEBUG=enabled"}})
+	out := plugin{major: 19, library: buildLibompd(t), symbols: dir, runtime: rt, args: []string{exe, core.Core}}.run(t,
+		"thread 2", "ompd icvs", "ompd parallel", "echo still here\\n")
+	if !strings.Contains(out, "still here") {
+		t.Errorf("gdb did not come to the end:\n%s", out)
+	}
+}
+
+// TestLibompdByRelativePath has the loader know the libraries by relative names.
+func TestLibompdByRelativePath(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "stepping", Flags: []string{"-O0", "-g"}})
+	rt := omptest.RuntimeOf(t, 19)
+	symbols, _ := symbolFile(t, rt.Lib)
+	library, dir := buildLibompd(t), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "lib"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{
+		rt.Lib, filepath.Join(library, "libompd.so"), filepath.Join(library, "ompd-inspect"),
+	} {
+		if err := os.Symlink(file, filepath.Join(dir, "lib", filepath.Base(file))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("OMP_DEBUG", "enabled")
+	p := plugin{major: 19, library: library, symbols: symbols, runtime: rt, args: []string{exe}, dir: dir}
+	out := p.run(t, "break work", "continue", "ompd threads", "ompd icvs", "kill")
+	for _, want := range []string{
+		"Loaded OMPD lib successfully!", "is an OpenMP thread; state: ompt_state_", "team-size-var",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the plugin does not say %q", want)
+		}
+	}
+	if strings.Contains(out, "Traceback") {
+		t.Error("our library asks for symbols, though the files are at hand")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}

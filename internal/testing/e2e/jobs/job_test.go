@@ -1,0 +1,177 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/jobs/job"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// jobReport is what job says of a job as JSON, and its exit status.
+func jobReport(t *testing.T, args ...string) (*job.Report, int) {
+	t.Helper()
+	args = append([]string{"job", "--json", "--timeout", "0", "--rank-timeout", "0"}, args...)
+	status, out, errs := e2e.Output(t, args...)
+	if out == "" {
+		t.Fatalf("job %v: exit status %d: %s", args, status, errs)
+	}
+	omptest.Validate(t, "job", []byte(out))
+	r := &job.Report{}
+	if err := json.Unmarshal([]byte(out), r); err != nil {
+		t.Fatal(err)
+	}
+	return r, status
+}
+
+// jobRanks is how many ranks the jobs of these tests have, and badRank which one is to blame.
+const jobRanks, badRank = 4, 3
+
+// maxLooks is how often a job is looked at until it has come to where it stays.
+const maxLooks = 60
+
+// awaitVerdict looks at a job until the first verdict is the one that is wanted.
+func awaitVerdict(t *testing.T, kind job.VerdictKind, says string, args ...string) (*job.Report, int) {
+	t.Helper()
+	var r *job.Report
+	status := 0
+	for range maxLooks {
+		r, status = jobReport(t, args...)
+		if len(r.Verdicts) > 0 && r.Verdicts[0].Kind == kind && strings.Contains(r.Verdicts[0].Summary, says) {
+			return r, status
+		}
+	}
+	t.Fatalf("after %d looks: verdicts %+v, want %s: %s; missing %+v", maxLooks, r.Verdicts, kind, says, r.Missing)
+	return nil, 0
+}
+
+// jobCase is what goes wrong in a job, and what is to be said of it.
+type jobCase struct {
+	fault    string
+	kind     job.VerdictKind
+	severity picture.Severity
+	says     string
+}
+
+// jobCases are faults with MPICH and Open MPI; each is tried with one of them, or both where
+// they differ.
+func jobCases() map[string][]jobCase {
+	const all = "3 ranks [0-2] wait in MPI_Allreduce for rank 3"
+	return map[string][]jobCase{
+		"mpich": {
+			{"receive", job.Cycle, picture.SeverityHang, all + "; rank 3 in MPI_Recv at receive ranks.c"},
+			{"ring", job.Cycle, picture.SeverityHang, "4 ranks [0-3] wait for each other: rank 0 in MPI_Recv"},
+			{"finalize", job.LeftEarly, picture.SeverityHang, all + ", which is in MPI_Finalize"},
+			{"stop", job.Missing, picture.SeverityHang, all + ", which is stopped"},
+		},
+		"openmpi": {
+			{"deadlock", job.Missing, picture.SeverityHang,
+				all + ", which is deadlocked: 2 threads wait for each other"},
+			{"barrier", job.Mismatch, picture.SeverityHang,
+				"on MPI_COMM_WORLD, rank 3 is in MPI_Barrier at fault ranks.c"},
+			{"compute", job.Missing, picture.SeverityWarning, all + ", which is elsewhere at compute ranks.c"},
+			{"receive", job.Cycle, picture.SeverityHang, all + "; rank 3 in MPI_Recv at receive ranks.c"},
+		},
+	}
+}
+
+// TestJobNamesFaultyRank: of real jobs of which one rank does something wrong, the page names it.
+func TestJobNamesFaultyRank(t *testing.T) {
+	for _, m := range omptest.MPIs(t) {
+		exe := m.Compile(t, "-g", "-O1", "-fno-inline")
+		for _, c := range jobCases()[m.Name] {
+			t.Run(m.Name+"/"+c.fault, func(t *testing.T) {
+				t.Parallel()
+				launcher := m.Launch(t, jobRanks, exe, c.fault, strconv.Itoa(badRank)).Process.Pid
+				name := []string{"--mpirun", strconv.Itoa(launcher), "--interval", "300ms"}
+				if c.fault == "stop" {
+					stopRank(t, launcher)
+				}
+				r, status := awaitVerdict(t, c.kind, c.says, name...)
+				v := r.Verdicts[0]
+				if v.Severity != c.severity || (status == cli.ExitFound) != v.Hangs() {
+					t.Errorf("severity %s, certainty %s, exit status %d", v.Severity, v.Certainty, status)
+				}
+				if c.fault == "compute" || c.fault == "receive" {
+					watchJob(t, c.fault == "compute", name...)
+					namesJob(t, launcher)
+				}
+				if r.Ranks != jobRanks || r.Answered.Len() != jobRanks || c.fault != "ring" &&
+					v.Ranks.String() != "3" {
+					t.Errorf("%d ranks, %v answered, the verdict is about %v", r.Ranks, r.Answered, v.Ranks)
+				}
+			})
+		}
+	}
+}
+
+// namesJob checks that the report of a launcher names the command for its ranks.
+func namesJob(t *testing.T, launcher int) {
+	t.Helper()
+	status, out, said := e2e.Output(t, "report", strconv.Itoa(launcher))
+	want := fmt.Sprintf("itself; next: `ompd-inspect job --mpirun %d`", launcher)
+	if status != cli.ExitOK || !strings.Contains(out, want) {
+		t.Errorf("the report of the launcher: exit status %d, %s%s, want %q", status, said, out, want)
+	}
+}
+
+// watchJob watches a job until the rank that is to blame, and no other, makes progress, or none
+// does: what MPI polls meanwhile is none.
+func watchJob(t *testing.T, progress bool, name ...string) {
+	t.Helper()
+	want, wantMoved, out := cli.ExitStuck, "", ""
+	if progress {
+		want, wantMoved = cli.ExitOK, strconv.Itoa(badRank)
+	}
+	for range maxLooks {
+		args := append([]string{"job", "watch", "--json", "--timeout", "0", "--rank-timeout", "0"}, name...)
+		status := 0
+		status, out, _ = e2e.Output(t, args...)
+		r := &job.Report{}
+		if err := json.Unmarshal([]byte(out), r); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if status == want && r.Moved.String() == wantMoved && r.Moved.Len()+r.Still.Len() == jobRanks {
+			return
+		}
+	}
+	t.Errorf("after %d looks, want exit status %d and progress of %q:\n%s", maxLooks, want, wantMoved, out)
+}
+
+// stopRank stops the rank that is to blame.
+func stopRank(t *testing.T, launcher int) {
+	t.Helper()
+	dir := t.TempDir()
+	jobReport(t, "--mpirun", strconv.Itoa(launcher), "--interval", "0", "--per-rank", dir)
+	pic := readPicture(t, filepath.Join(dir, fmt.Sprintf("rank-%d.json", badRank)))
+	if r := pic.Target.Rank; r == nil || r.Rank != badRank || r.Size != jobRanks {
+		t.Fatalf("rank %+v, want %d of %d", r, badRank, jobRanks)
+	}
+	if err := unix.Kill(pic.Target.PID, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readPicture reads a picture that was written as JSON.
+func readPicture(t *testing.T, path string) *picture.Picture {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pic := &picture.Picture{}
+	if err := json.Unmarshal(b, pic); err != nil {
+		t.Fatal(err)
+	}
+	return pic
+}

@@ -1,0 +1,99 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// gompLive is one way to build and run a program of GCC that is looked at while it
+// lives.
+type gompLive struct {
+	name    string
+	build   omptest.Build
+	runtime omptest.Runtime
+	env     []string
+	only    []string // none: all programs
+	without []string // programs that cannot be built or run so
+}
+
+// gompLives are the GNU runtimes of several releases, and what is linked with one.
+func gompLives(t *testing.T) []gompLive {
+	t.Helper()
+	var all []gompLive
+	for _, rt := range omptest.Libgomps(t) {
+		all = append(all, gompLive{name: rt.Name, runtime: rt, env: e2e.NestingEnv(rt)})
+	}
+	debian := omptest.Libgomp(t)
+	return append(all,
+		gompLive{name: "O0", build: omptest.Build{Flags: []string{"-O0", "-g"}}, runtime: debian},
+		gompLive{name: "O3-no-pie", build: omptest.Build{Flags: []string{"-O3", "-g", "-no-pie"}}, runtime: debian,
+			without: []string{"fortran_barrier"}},
+		gompLive{name: "stripped", build: omptest.Build{Flags: []string{"-O2"}, Strip: true}, runtime: debian,
+			without: []string{"fortran_barrier"}},
+		gompLive{name: "spinning", runtime: debian, env: []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"},
+			only: spinnable()},
+		gompLive{name: "sleeping", runtime: debian, env: []string{"OMP_WAIT_POLICY=passive"}},
+		gompLive{name: "static", build: omptest.Build{Flags: []string{"-O1", "-g", "-static"}},
+			env: e2e.Asleep},
+		gompLive{name: "static-pie", build: omptest.Build{Flags: []string{"-O2", "-g", "-static-pie"}},
+			without: []string{"fortran_barrier"}, env: e2e.Asleep},
+		gompLive{name: "static-11", build: omptest.Build{Flags: []string{"-O1", "-g", "-static",
+			"-L" + omptest.StaticLibgomp(t)}}, only: fewSituations()},
+	)
+}
+
+// fewSituations are programs whose pictures differ most.
+func fewSituations() []string {
+	return []string{"barrier", "nested", "tasks_deps", "lock", "critical", "taskgroup", "idle", "roots", "pthreads"}
+}
+
+// spinnable are programs that know when their threads are in place even if none of
+// them sleeps.
+func spinnable() []string {
+	return []string{"spinning", "serialized_nested", "lock", "lock_cycle", "critical", "nest_lock", "ordered",
+		"reduction", "taskwait", "taskgroup", "tasks_deps", "cxx_lambda"}
+}
+
+// TestGompLiveMatrix compares the picture of a running process of GCC's with what its
+// threads were told by omp_get_*, and with the picture of a core of the same process:
+// of all programs on the first runtime, and of few on the others unless the run is full.
+func TestGompLiveMatrix(t *testing.T) {
+	for i, v := range gompLives(t) {
+		if i > 0 && v.only == nil && !omptest.Full() {
+			v.only = fewSituations()
+		}
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			for _, program := range e2e.GompSituations() {
+				if i > 0 && !omptest.Turn(e2e.RestDays, "live", v.name, program) {
+					continue
+				}
+				if strings.HasPrefix(program, "crash_") || slices.Contains(v.without, program) || v.only != nil &&
+					!slices.Contains(v.only, program) {
+					continue
+				}
+				t.Run(program, func(t *testing.T) {
+					b := v.build
+					b.Program, b.Compiler = program, omptest.GCC
+					run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: v.runtime, Env: v.env}
+					checkLive(t, run, func(truth *omptest.Truth) { e2e.AdaptToGCC(program, truth) }, !b.Strip)
+				})
+			}
+		})
+	}
+}
+
+// TestGompReportOfForkLoop looks at a program of GCC's that forks teams all the time.
+func TestGompReportOfForkLoop(t *testing.T) {
+	for _, v := range gompLives(t) {
+		t.Run(v.name, func(t *testing.T) {
+			b := v.build
+			b.Program, b.Compiler = "fork_loop", omptest.GCC
+			checkLoop(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: v.runtime, Env: v.env})
+		})
+	}
+}

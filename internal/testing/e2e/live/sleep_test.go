@@ -1,0 +1,172 @@
+package live
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// asleepCase is a program of which a thread sleeps for which all others of its team wait.
+type asleepCase struct {
+	program string
+	args    []string
+	held    string // what the thread holds, as the line on it begins; empty if they wait at a barrier
+	cell    string // the same in the table of threads
+	at      string // where the thread is
+	calls   string // by which it sleeps
+	waiters int
+	left    bool // the time that is left is known in any case
+	live    bool // and of a process
+	seconds bool // the time that the call was given is known
+	endless bool
+	writes  bool // the kernel writes the time that is left into the program's own frame, which watch may see
+}
+
+// asleepCases are the ways to sleep, in three languages.
+func asleepCases() []asleepCase {
+	c := func(what, way, call string) asleepCase {
+		out := asleepCase{program: "verdict_sleep", args: []string{what, way}, at: `rest (near )?verdict_sleep\.c:\d+`,
+			calls: call, waiters: 3}
+		switch what {
+		case "0":
+			out.held, out.cell = "critical section transfer", "critical transfer"
+		case "1":
+			out.held, out.cell = "mutex stock", "mutex stock"
+		}
+		return out
+	}
+	list := []asleepCase{
+		c("0", "0", "sleep"), c("1", "1", "usleep"), c("0", "2", "nanosleep"), c("1", "3", "clock_nanosleep"),
+		c("0", "4", "select"), c("2", "5", "poll"), c("0", "6", "poll"),
+		{program: "cxx_asleep", held: "mutex stock", cell: "mutex stock", at: `rest(\(\))? cxx_asleep\.cc:\d+`,
+			calls: "std::this_thread::sleep_for", waiters: 2, left: true, writes: true},
+		{program: "fortran_asleep", held: "critical section halo", cell: "critical halo",
+			at: `(grid::)?relax(_)? fortran_asleep\.f90:\d+`, calls: "sleep", waiters: 2, left: true},
+	}
+	for i, way := range []asleepCase{{left: true}, {seconds: true}, {left: true, seconds: true, writes: true},
+		{live: true}, {left: true}, {seconds: true}, {endless: true}} {
+		c := &list[i]
+		c.left, c.live, c.seconds, c.endless, c.writes = way.left, way.live, way.seconds, way.endless, way.writes
+	}
+	return list
+}
+
+// TestSleepingHolder: a thread that sleeps is not at work, and if it holds what others wait for, it is named with
+// that in the first lines of the report, and where watch finds no progress. It is no hang.
+func TestSleepingHolder(t *testing.T) {
+	for _, l := range []struct {
+		name     string
+		compiler omptest.Compiler
+		runtime  func(testing.TB) omptest.Runtime
+		flags    string
+	}{
+		{"libgomp-O0", omptest.GCC, omptest.Libgomp, "-O0"}, {"libgomp-O2", omptest.GCC, omptest.Libgomp, "-O2"},
+		{"libomp-16-O0", omptest.LLVM, func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, 16) }, "-O0"},
+		{"libomp-19-O2", omptest.LLVM, func(tb testing.TB) omptest.Runtime { return omptest.RuntimeOf(tb, 19) }, "-O2"},
+	} {
+		for _, c := range asleepCases() {
+			t.Run(l.name+"-"+strings.Join(append([]string{c.program}, c.args...), "-"), func(t *testing.T) {
+				r := omptest.Run{Runtime: l.runtime(t), Args: c.args, Mode: omptest.Live, Exe: omptest.Compile(t,
+					omptest.Build{Program: c.program, Compiler: l.compiler, Flags: []string{l.flags, "-g"}})}
+				p := omptest.Start(t, r)
+				if c.program != "verdict_sleep" {
+					p.AwaitTimed(t)
+				}
+				pid := strconv.Itoa(p.PID)
+				c.checkText(t, pid)
+				c.checkPicture(t, pid, c.left || c.live)
+				if !c.writes {
+					c.checkWatch(t, pid)
+				}
+			})
+		}
+	}
+}
+
+// TestSleepingHolderInCores is the same of cores, of gdb's and of the kernel's, which interrupt the call, too: what
+// the kernel wrote then is there, and the clock of that moment is not.
+func TestSleepingHolderInCores(t *testing.T) {
+	for _, mode := range []omptest.Mode{omptest.Gcore, omptest.Kernel} {
+		for _, c := range asleepCases()[:7] {
+			t.Run(string(mode)+"-"+strings.Join(c.args, "-"), func(t *testing.T) {
+				r := omptest.Run{Runtime: omptest.Libgomp(t), Args: c.args, Mode: mode, Exe: omptest.Compile(t,
+					omptest.Build{Program: c.program, Compiler: omptest.GCC, Flags: []string{"-O1", "-g"}})}
+				core := omptest.Dump(t, r).Core
+				c.checkText(t, core)
+				c.checkPicture(t, core, c.left)
+			})
+		}
+	}
+}
+
+// checkText holds the report, the verdicts and the table of threads against what they must say.
+func (c asleepCase) checkText(t *testing.T, target string) {
+	t.Helper()
+	wait := strconv.Itoa(c.waiters) + " threads wait"
+	status, diagnosis, _ := e2e.Output(t, "diagnose", target)
+	sleeps := regexp.MustCompile(`thread \d+ \(LWP \d+\) sleeps \(` + regexp.QuoteMeta(c.calls) +
+		`[^()]*\) in \S+ (near )?\S+:\d+, and ` + wait + ` for it in the end`)
+	if status != cli.ExitOK || !sleeps.MatchString(diagnosis) || strings.Contains(diagnosis, "no sign of a hang") {
+		t.Errorf("status %d, no %v:\n%s", status, sleeps, diagnosis)
+	}
+	if c.held == "" {
+		return
+	}
+	holder := regexp.MustCompile(regexp.QuoteMeta(c.held) + `: held by thread \d+ \(LWP \d+\) in ` + c.at +
+		`, acquired at ` + regexp.QuoteMeta(c.program) + `\.\w+:\d+( \(likely\))?; ` + wait + "\n")
+	for _, verb := range []string{"report", "diagnose", "threads"} {
+		_, page, _ := e2e.Output(t, verb, target)
+		lines := strings.SplitAfter(page, "\n")
+		if !holder.MatchString(strings.Join(lines[:min(len(lines), 10)], "")) {
+			t.Errorf("%s: no %v:\n%s", verb, holder, page)
+		}
+		row := regexp.MustCompile(`wait_sleep .*\d +` + regexp.QuoteMeta(c.cell) + "\n")
+		if verb != "diagnose" && (!strings.Contains(page, "HOLDS") || !row.MatchString(page)) {
+			t.Errorf("%s: no %v:\n%s", verb, row, page)
+		}
+	}
+}
+
+// checkPicture holds the thread that sleeps against what is known of it.
+func (c asleepCase) checkPicture(t *testing.T, target string, left bool) {
+	t.Helper()
+	_, pic := e2e.Diagnose(t, target)
+	i := slices.IndexFunc(pic.Threads, func(th picture.Thread) bool { return th.WaitKind == picture.WaitSleep })
+	if i < 0 || pic.Threads[i].Sleep == nil || pic.Threads[i].WaitName != c.calls {
+		t.Fatalf("no thread sleeps by %s: %+v", c.calls, pic.Facts.Waits)
+	}
+	th, s := &pic.Threads[i], pic.Threads[i].Sleep
+	if th.State.Name != picture.StateSleep || th.State.Standard != picture.StateWorkParallel {
+		t.Errorf("state %+v", th.State)
+	}
+	const least, most = 1000, 100000 // the programs sleep for as long
+	if (s.Left != nil) != left || left && (*s.Left < least || *s.Left > most) || (s.Seconds != nil) != c.seconds ||
+		c.seconds && (*s.Seconds < least || *s.Seconds > most) || s.Endless != c.endless {
+		t.Errorf("left %v, of %v, endless %v; want %+v", s.Left, s.Seconds, s.Endless, c)
+	}
+	j := slices.IndexFunc(pic.Verdicts, func(v picture.Verdict) bool {
+		return v.Kind == picture.VerdictBlockedOutside
+	})
+	if j < 0 || !slices.Equal(pic.Verdicts[j].Threads, []int{th.LWP}) || len(pic.Verdicts[j].Waiting) != c.waiters {
+		t.Errorf("verdicts %+v", pic.Verdicts)
+	}
+}
+
+// checkWatch: without progress, watch says what all wait for in the end, and does not send the user to the report.
+func (c asleepCase) checkWatch(t *testing.T, pid string) {
+	t.Helper()
+	status, page, _ := e2e.Output(t, "watch", "--interval", "200ms", "--count", "2", pid)
+	end := strconv.Itoa(c.waiters) + " threads wait for it in the end\n"
+	holds := c.cell == "" || strings.Contains(page, ", holds "+c.cell+"; ")
+	if status != cli.ExitStuck && status != cli.ExitSpinning && status != cli.ExitUnknown || !holds ||
+		!strings.Contains(page, "sleeps ("+c.calls) || !strings.Contains(page, end) || strings.Contains(page, "next:") {
+		t.Errorf("status %d, no %q:\n%s", status, end, page)
+	}
+}

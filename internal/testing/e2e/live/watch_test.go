@@ -1,0 +1,265 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/watch"
+)
+
+// watched runs watch on a process and returns its looks and its exit status.
+func watched(t *testing.T, pid int, flags ...string) ([]watch.Look, int) {
+	t.Helper()
+	status, out, errs := e2e.Output(t, append([]string{"watch", "--json", strconv.Itoa(pid)}, flags...)...)
+	if errs != "" {
+		t.Errorf("%v: %s", flags, errs)
+	}
+	var looks []watch.Look
+	for line := range strings.Lines(out) {
+		omptest.Validate(t, "watch", []byte(line))
+		var l watch.Look
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		looks = append(looks, l)
+	}
+	return looks, status
+}
+
+// TestWatchResults gives the verdict on programs of LLVM's and GCC's that hang, spin, poll,
+// compute in one loop and fork teams all the time.
+func TestWatchResults(t *testing.T) {
+	t.Run("libomp", func(t *testing.T) { watchAll(t, omptest.Build{}, omptest.RuntimeOf(t, 16)) })
+	t.Run("libgomp", func(t *testing.T) { watchAll(t, omptest.Build{Compiler: omptest.GCC}, omptest.Libgomp(t)) })
+}
+
+func watchAll(t *testing.T, b omptest.Build, rt omptest.Runtime) {
+	for _, c := range []struct {
+		program, want string
+		status        int
+		args          []string
+		flags         []string // of the compiler; empty: the usual ones
+	}{
+		{"barrier", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"tasks_deps", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"idle", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"pthreads", watch.Stuck, cli.ExitStuck, nil, nil},
+		{"spinning", watch.Spinning, cli.ExitSpinning, nil, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"barriers"}, nil},
+		{"loops", watch.Progress, cli.ExitOK, []string{"dynamic"}, nil},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"flag"}, nil},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O0", "-g"}},
+		{"loops", watch.Spinning, cli.ExitSpinning, []string{"meet"}, []string{"-O2", "-g"}},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O0", "-g"}},
+		{"loops", watch.Progress, cli.ExitOK, []string{"compute"}, []string{"-O2", "-g"}},
+		{"fork_loop", watch.Progress, cli.ExitOK, nil, nil},
+	} {
+		t.Run(strings.Join(append(append([]string{c.program}, c.args...), c.flags...), "/"), func(t *testing.T) {
+			b.Program, b.Flags = c.program, c.flags
+			run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live, Args: c.args}
+			pid := 0
+			if c.program == "fork_loop" {
+				pid = e2e.StartLoop(t, run).Process.Pid
+			} else {
+				if c.program == "spinning" && b.Compiler == omptest.GCC {
+					run.Env = []string{"OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT=infinite"}
+					if runtime.NumCPU() < 3 { // with more threads than processors, they sleep all the same
+						c.want, c.status = watch.Stuck, cli.ExitStuck
+					}
+				}
+				pid = omptest.Start(t, run).PID
+			}
+			looks, status := watched(t, pid, "--interval", "300ms", "--count", "3")
+			if len(looks) != 3 || status != c.status {
+				t.Fatalf("%d looks, exit status %d, want %d", len(looks), status, c.status)
+			}
+			checkLooks(t, looks, c.want)
+		})
+	}
+}
+
+// TestWatchPollingLoop takes a loop of waits with a time limit, or of sleeps, that looks for what never
+// comes for no progress, and one that counts its turns for progress.
+func TestWatchPollingLoop(t *testing.T) {
+	for _, o := range []string{"-O0", "-O2"} {
+		for _, b := range []omptest.Build{{}, {Compiler: omptest.GCC}} {
+			rt := omptest.RuntimeOf(t, 16)
+			if b.Compiler == omptest.GCC {
+				rt = omptest.Libgomp(t)
+			}
+			b.Flags = []string{o}
+			watchPolls(t, b, rt)
+		}
+	}
+}
+
+func watchPolls(t *testing.T, b omptest.Build, rt omptest.Runtime) {
+	for _, c := range []struct{ program, way string }{
+		{"polls", "condition"}, {"polls", "semaphore"}, {"polls", "sleep"}, {"loops", "poll"}, {"polls", "turns"},
+	} {
+		t.Run(fmt.Sprint(b.Compiler, b.Flags, c.program, c.way), func(t *testing.T) {
+			b.Program = c.program
+			run := omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live, Args: []string{c.way}}
+			looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "200ms", "--count", "4")
+			if c.way == "turns" {
+				if status != cli.ExitOK {
+					t.Errorf("exit status %d of a loop that gets on: %+v", status, looks[len(looks)-1].Result)
+				}
+				return
+			}
+			// That depends on the processor's speed, and on whether they are seen between two waits.
+			if status != cli.ExitStuck && status != cli.ExitSpinning && status != cli.ExitUnknown {
+				t.Errorf("exit status %d: %+v", status, looks[len(looks)-1].Result)
+			}
+		})
+	}
+}
+
+// maxTries is how many times threads may be seen at work by chance between two of their sleeps.
+const maxTries = 4
+
+// TestWatchRecorded takes threads that acquire locks, and are always seen asleep in between, for
+// progress where a recorder tells of these locks, and those that try in vain to acquire one, which it
+// tells of too, for none. It tells how many records they write, at a server too.
+func TestWatchRecorded(t *testing.T) {
+	address := e2e.Serve(t)
+	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 16), omptest.RuntimeOf(t, 19), omptest.Libgomp(t)} {
+		b, load := omptest.Build{Program: "polls", Flags: []string{"-O2"}}, "OMP_TOOL_LIBRARIES="
+		if rt.Name == omptest.Libgomp(t).Name {
+			b.Compiler, load = omptest.GCC, "LD_PRELOAD="
+		}
+		for way, right := range map[string][]int{
+			"locks": {cli.ExitOK},
+			"tests": {cli.ExitStuck, cli.ExitSpinning, cli.ExitUnknown}, // as the processor is fast
+		} {
+			p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, b), Runtime: rt, Mode: omptest.Live,
+				Args: []string{way}, Env: []string{load + omptest.Recorder(t)}})
+			for _, where := range [][]string{nil, {"--no-stop"}, {"--server", address}} {
+				flags := append(where, "--interval", "200ms", "--count", "3")
+				looks, status := watched(t, p.PID, flags...)
+				// A thread that tries in vain, and sleeps, is seen at work now and then.
+				for tries := 1; way == "tests" && tries < maxTries && !slices.Contains(right, status); tries++ {
+					looks, status = watched(t, p.PID, flags...)
+				}
+				result := looks[len(looks)-1].Result
+				if !slices.Contains(right, status) {
+					t.Errorf("%s %s %v: exit status %d: %+v", rt.Name, way, where, status, result)
+				}
+				if r := result.Recorded; r == nil || r.Records < 100 || r.PerSecond < 250 {
+					t.Errorf("%s %s %v: recorded %+v", rt.Name, way, where, r)
+				}
+			}
+			p.Stop()
+		}
+	}
+}
+
+// checkLooks holds the looks against the form that they have to have.
+func checkLooks(t *testing.T, looks []watch.Look, want string) {
+	t.Helper()
+	for i, l := range looks {
+		if l.Number != i+1 || (l.Change == nil) != (i == 0) || (l.Result == nil) != (i < len(looks)-1) ||
+			len(l.Picture.Threads) == 0 {
+			t.Errorf("look %d: %+v", i, l)
+		}
+		if l.Change != nil && len(l.Change.Threads) < len(l.Picture.Threads) {
+			t.Errorf("look %d: %d of %d threads", i, len(l.Change.Threads), len(l.Picture.Threads))
+		}
+	}
+	last := looks[len(looks)-1]
+	if last.Result.Verdict != want || last.Result.Reason == "" || last.Result.Seconds < 0.5 ||
+		last.Seconds != last.Result.Seconds {
+		t.Errorf("%+v, want %s", last.Result, want)
+	}
+}
+
+// startLoops starts the program loops in a mode.
+func startLoops(t *testing.T, mode string) int {
+	t.Helper()
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "loops"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live, Args: []string{mode}})
+	return p.PID
+}
+
+// TestWatchAtServer watches processes at a server: it comes to the same verdicts.
+func TestWatchAtServer(t *testing.T) {
+	address := e2e.Serve(t)
+	for program, want := range map[string]string{"barrier": watch.Stuck, "spinning": watch.Spinning} {
+		run := omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: program}), Runtime: omptest.RuntimeOf(t, 16),
+			Mode: omptest.Live}
+		looks, status := watched(t, omptest.Start(t, run).PID, "--interval", "300ms", "--count", "3", "--server",
+			address)
+		if len(looks) != 3 || status != map[string]int{watch.Stuck: cli.ExitStuck,
+			watch.Spinning: cli.ExitSpinning}[want] {
+			t.Fatalf("%s: %d looks, exit status %d: %+v", program, len(looks), status, looks[len(looks)-1].Result)
+		}
+		checkLooks(t, looks, want)
+	}
+	looks, status := watched(t, startLoops(t, "compute"), "--interval", "300ms", "--count", "3", "--server", address)
+	if status != cli.ExitOK {
+		t.Errorf("exit status %d", status)
+	}
+	checkLooks(t, looks, watch.Progress)
+	status, _, errs := e2e.Output(t, "watch", "--server", address, e2e.DumpProgram(t, "barrier").Core)
+	if status != cli.ExitError || !strings.Contains(errs, "is not a process that can be watched") {
+		t.Errorf("a core: exit status %d: %s", status, errs)
+	}
+}
+
+// TestWatchText prints a header, the changes and the verdict with what all wait for
+// in the end.
+func TestWatchText(t *testing.T) {
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 19), Mode: omptest.Live})
+	pid := strconv.Itoa(p.PID)
+	status, out, errs := e2e.Output(t, "watch", pid, "--interval", "100ms", "--count", "2")
+	if status != cli.ExitStuck || errs != "" {
+		t.Errorf("exit status %d: %s", status, errs)
+	}
+	for _, w := range []string{"pid " + pid, "no progress in 0.", "still", "wait_", " is in truth_end truth.h:",
+		"3 threads wait for it in the end"} {
+		if !strings.Contains(out, w) {
+			t.Errorf("no %q in\n%s", w, out)
+		}
+	}
+	p.Stop()
+	core := e2e.DumpProgram(t, "barrier").Core
+	for _, args := range [][]string{{core}, {pid, "--interval", "1ms"}, {pid, "--count", "1"}, {}} {
+		status, _, errs := e2e.Output(t, append([]string{"watch"}, args...)...)
+		if status != cli.ExitUsage || errs == "" {
+			t.Errorf("%v: exit status %d: %s", args, status, errs)
+		}
+	}
+}
+
+// TestWatchNoStop says that it does not know where threads ran that it did not
+// stop.
+func TestWatchNoStop(t *testing.T) {
+	pid := startLoops(t, "compute")
+	looks, status := watched(t, pid, "--no-stop", "--interval", "300ms", "--count", "2")
+	if status != cli.ExitUnknown {
+		t.Fatalf("exit status %d, want %d", status, cli.ExitUnknown)
+	}
+	r := looks[len(looks)-1].Result
+	if r.Verdict != watch.Unknown || !strings.Contains(r.Reason, "without stopping them") {
+		t.Errorf("%+v", r)
+	}
+	if k := looks[0].Picture.Target.Pause; k.Stops != 0 {
+		t.Errorf("pause %+v", k)
+	}
+	// A hang is told without a stop too.
+	p := omptest.Start(t, omptest.Run{Exe: omptest.Compile(t, omptest.Build{Program: "barrier"}),
+		Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Live})
+	if _, status := watched(t, p.PID, "--no-stop", "--interval", "200ms", "--count", "2"); status != cli.ExitStuck {
+		t.Errorf("a hang: exit status %d, want %d", status, cli.ExitStuck)
+	}
+}

@@ -1,0 +1,37 @@
+package record
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// TestRecordedUntied looks at a thread that has executed the last part of an untied task while
+// another one was on its way out of the first: no event tells of its end, and the thread waits at
+// the barrier again. So it was in many regions before.
+func TestRecordedUntied(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "untied_left", Flags: []string{"-O1", "-g"}})
+	for _, release := range []int{14, 16, 19} {
+		runtime := omptest.RuntimeOf(t, release)
+		t.Run(runtime.Name, func(t *testing.T) {
+			l := e2e.StartLoop(t, omptest.Run{Exe: exe, Runtime: runtime, Env: []string{
+				"OMP_TOOL_LIBRARIES=" + omptest.Recorder(t), "OMP_WAIT_POLICY=passive"}})
+			waits := 0
+			for _, th := range e2e.ReportProcess(t, l.Process.Pid).Threads {
+				s := th.State
+				if s == nil || s.Name != "wait_barrier_implicit_workshare" {
+					continue // the thread in the first part
+				}
+				if waits++; s.Disputed() || !strings.HasPrefix(string(s.Recorded), "wait_barrier_implicit") {
+					t.Errorf("thread %d: %+v", th.LWP, s)
+				}
+			}
+			if waits != 1 {
+				t.Errorf("%d threads wait at the barrier, want one", waits)
+			}
+			l.End(t)
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// benchmarked are the runtimes that are measured beside each other, each with the
+// programs of its compiler.
+type benchmarked struct {
+	compiler omptest.Compiler
+	runtime  omptest.Runtime
+}
+
+// eachRuntime runs a benchmark on both kinds of runtimes, with teams of several
+// sizes.
+func eachRuntime(b *testing.B, sizes []int, f func(*testing.B, omptest.Run)) {
+	b.Helper()
+	for _, on := range []benchmarked{{omptest.LLVM, omptest.RuntimeOf(b, 16)}, {omptest.GCC, omptest.Libgomp(b)}} {
+		exe := omptest.Compile(b, omptest.Build{Program: "many", Compiler: on.compiler})
+		for _, threads := range sizes {
+			b.Run(fmt.Sprintf("%s/%d", on.runtime.Name, threads), func(b *testing.B) {
+				f(b, omptest.Run{Exe: exe, Runtime: on.runtime, Args: []string{strconv.Itoa(threads)},
+					Mode: omptest.Kernel})
+			})
+		}
+	}
+}
+
+// costs is what runs of a program took: each on the clock, and all of processors.
+type costs struct {
+	clock []time.Duration
+	cpu   time.Duration
+}
+
+// add runs a program.
+func (c *costs) add(b *testing.B, name string, args ...string) {
+	b.Helper()
+	start := time.Now()
+	cmd := exec.Command(name, args...)
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%s: %v", name, err)
+	}
+	c.clock = append(c.clock, time.Since(start))
+	c.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
+
+// compare reports what this tool and gdb took for the same, and the ratios: of the
+// medians on the clock, and of the time of processors, which a busy machine changes
+// little.
+func compare(b *testing.B, ours, gdbs costs) {
+	b.Helper()
+	reportSpread(b, "ours", ours.clock)
+	reportSpread(b, "gdb", gdbs.clock)
+	b.ReportMetric(float64(gdbs.clock[len(gdbs.clock)/2])/float64(ours.clock[len(ours.clock)/2]), "ratio")
+	b.ReportMetric(float64(gdbs.cpu)/float64(ours.cpu), "cpu-ratio")
+}
+
+// BenchmarkReport is the report of a core within one process, opened anew each
+// time.
+func BenchmarkReport(b *testing.B) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
+	eachRuntime(b, []int{4, 256, 1024}, func(b *testing.B, r omptest.Run) {
+		core := omptest.Dump(b, r).Core
+		for b.Loop() {
+			if e2e.RunTool([]string{core}, null, os.Stderr) != cli.ExitOK {
+				b.Fatal("no report")
+			}
+		}
+	})
+}
+
+// BenchmarkAgainstGDB times the whole process against gdb's bare backtrace of
+// the same core, in turn, and reports the ratio.
+func BenchmarkAgainstGDB(b *testing.B) {
+	bin := e2e.BuildTool(b)
+	eachRuntime(b, []int{4, 256}, func(b *testing.B, r omptest.Run) {
+		core := omptest.Dump(b, r).Core
+		var ours, gdbs costs
+		for b.Loop() {
+			ours.add(b, bin, core)
+			gdbs.add(b, "gdb", "-nx", "-batch", "-ex", "thread apply all bt", r.Exe, core)
+		}
+		compare(b, ours, gdbs)
+	})
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// update takes what the tool says of the golden cores as what it should say.
+var update = flag.Bool("update", false, "write the pictures of testdata/golden anew")
+
+// minGolden is how many golden cores there are at least.
+const minGolden = 20
+
+// TestGolden opens the cores of testdata/golden, which need nothing of the machine that
+// they are looked at on, and compares all that the tool says of them, verdicts too, with
+// their pictures.
+func TestGolden(t *testing.T) {
+	cores, err := filepath.Glob(filepath.Join(e2e.GoldenDir, "*", "core.zst"))
+	if err != nil || len(cores) < minGolden {
+		t.Fatalf("%d golden cores, %v", len(cores), err)
+	}
+	for _, core := range cores {
+		t.Run(filepath.Base(filepath.Dir(core)), func(t *testing.T) {
+			t.Parallel()
+			files, err := omptest.UnpackGolden(e2e.GoldenDir, filepath.Base(filepath.Dir(core)), t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := golden{dir: filepath.Dir(core), root: files.Sysroot, exe: files.Exe}
+			report := g.compare(t, "picture.json", "report")
+			g.compare(t, "icvs.json", "icvs")
+			g.checkStatus(t, e2e.Decode(t, report).Verdicts)
+		})
+	}
+}
+
+// golden is one core of testdata/golden, with its files unpacked.
+type golden struct{ dir, root, exe string }
+
+// ask asks one question about the core and returns the exit status and what was printed.
+func (g golden) ask(t *testing.T, verb string) (status int, out string) {
+	t.Helper()
+	status, out, errs := e2e.Output(t, verb, "--json", "--no-debuginfod", "--debug-dir", g.root,
+		"--sysroot", g.root, "--exe", g.exe, filepath.Join(g.dir, "core.zst"))
+	for line := range strings.Lines(errs) {
+		if !strings.HasPrefix(line, "ompd-inspect: unpacking ") { // of what takes longer than a second
+			t.Errorf("%s: %s", verb, line)
+		}
+	}
+	return status, strings.NewReplacer(g.exe, "EXE", g.root, "SYSROOT", filepath.ToSlash(g.dir), "GOLDEN").Replace(out)
+}
+
+// compare compares the answer to a question with the one in a file, or writes it there.
+func (g golden) compare(t *testing.T, file, verb string) (out string) {
+	t.Helper()
+	status, out := g.ask(t, verb)
+	if status != cli.ExitOK {
+		t.Errorf("%s: exit status %d", verb, status)
+	}
+	path := filepath.Join(g.dir, file)
+	if *update {
+		if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test ./internal/testing/e2e -run TestGolden -update", err)
+	}
+	for _, d := range omptest.DiffJSON(t, want, []byte(out)) {
+		t.Errorf("%s: %s", verb, d)
+	}
+	return out
+}
+
+// checkStatus checks that diagnose draws the verdicts of the report, and says by its exit
+// status whether one is of a hang.
+func (g golden) checkStatus(t *testing.T, want []picture.Verdict) {
+	t.Helper()
+	status, out := g.ask(t, "diagnose")
+	kinds := func(vs []picture.Verdict) (kinds []string) {
+		for _, v := range vs {
+			kinds = append(kinds, string(v.Kind)+": "+v.Summary)
+		}
+		return kinds
+	}
+	omptest.Equal(t, "verdicts of diagnose", kinds(e2e.Decode(t, out).Verdicts), kinds(want))
+	expected := cli.ExitOK
+	if slices.ContainsFunc(want, diagnose.Hangs) {
+		expected = cli.ExitFound
+	}
+	omptest.Equal(t, "exit status of diagnose", status, expected)
+}

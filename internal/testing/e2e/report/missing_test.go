@@ -1,0 +1,172 @@
+package report
+
+import (
+	"bytes"
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/callbacks"
+	"github.com/ompd-inspect/ompd-inspect/corefile"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+)
+
+// privately is a runtime with a library of its own, that a test can take away.
+func privately(t *testing.T, rt omptest.Runtime) omptest.Runtime {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "lib")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rt.Dir, rt.Lib = dir, filepath.Join(dir, filepath.Base(rt.Lib))
+	return rt
+}
+
+// TestRuntimeFileMissing reads cores of programs whose runtime's file is not at hand:
+// what the runtime's memory shows is right, and a state is that which the program
+// says, or one that leaves open what cannot be told.
+func TestRuntimeFileMissing(t *testing.T) {
+	for _, rt := range []omptest.Runtime{
+		omptest.RuntimeOf(t, 9), omptest.RuntimeOf(t, 11), omptest.RuntimeOf(t, 16), omptest.Libgomp(t),
+	} {
+		compiler := omptest.LLVM
+		if strings.HasPrefix(rt.Name, "libgomp") {
+			compiler = omptest.GCC
+		}
+		for _, program := range []string{"critical", "lock", "nest_lock", "barrier", "taskwait", "ordered", "nested",
+			"tasks_deps", "idle"} {
+			t.Run(rt.Name+"/"+program, func(t *testing.T) {
+				private := privately(t, rt)
+				e2e.CopyFile(t, rt.Lib, private.Lib)
+				exe := omptest.Compile(t, omptest.Build{Program: program, Compiler: compiler})
+				r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel})
+				hide(t, private.Lib)
+				pic := partial(t, r.Core)
+				if !strings.Contains(complaints(pic), private.Lib) {
+					t.Errorf("nothing says that %s is missing", private.Lib)
+				}
+				for _, want := range r.Truth.Threads {
+					got := e2e.FindThread(pic, want.LWP)
+					if got == nil || got.State == nil && want.OpenMP {
+						t.Errorf("LWP %d: %+v", want.LWP, got)
+						continue
+					}
+					got.Errors = nil // stacks end in the runtime
+					state := want.State
+					want.State, want.WaitID = "", 0
+					e2e.CheckThread(t, pic, want, false)
+					if state != "" && !slices.Contains(vaguer(state), string(got.State.Name)) {
+						t.Errorf("LWP %d: %s (%s), the program says %s", want.LWP, got.State.Name, got.State.Evidence,
+							state)
+					}
+				}
+				e2e.CheckTasks(t, pic, r.Truth, true)
+			})
+		}
+	}
+}
+
+// TestRuntimeMemoryLost looks at a core in which the runtime's variables are zeros, as in a
+// program that has made no OpenMP call; but threads are in its code.
+func TestRuntimeMemoryLost(t *testing.T) {
+	exe := omptest.Compile(t, omptest.Build{Program: "barrier"})
+	r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: omptest.RuntimeOf(t, 16), Mode: omptest.Kernel})
+	core, err := os.ReadFile(r.Core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := corefile.Open(r.Core, corefile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	mods, _ := open.Modules()
+	i := slices.IndexFunc(mods, func(m *callbacks.Module) bool {
+		return strings.HasPrefix(filepath.Base(m.Path), "libomp.so")
+	})
+	f, err := elf.NewFile(bytes.NewReader(core))
+	if err != nil || i < 0 {
+		t.Fatalf("%v, module %d of %d", err, i, len(mods))
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_W != 0 && mods[i].Contains(callbacks.At(p.Vaddr)) {
+			clear(core[p.Off : p.Off+p.Filesz])
+		}
+	}
+	lost := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(lost, core, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e2e.CheckUnreadable(t, lost, "threads are in its code")
+}
+
+// TestRuntimeFileLost looks at cores of a program whose runtime's file and memory both tell
+// nothing: it has made no OpenMP call, and the file is not at hand.
+func TestRuntimeFileLost(t *testing.T) {
+	for _, rt := range []omptest.Runtime{omptest.RuntimeOf(t, 11), omptest.Libgomp(t)} {
+		t.Run(rt.Name, func(t *testing.T) {
+			compiler := omptest.LLVM
+			if strings.HasPrefix(rt.Name, "libgomp") {
+				compiler = omptest.GCC
+			}
+			private := privately(t, rt)
+			e2e.CopyFile(t, rt.Lib, private.Lib)
+			exe := omptest.Compile(t, omptest.Build{Program: "crash_before", Compiler: compiler})
+			r := omptest.Dump(t, omptest.Run{Exe: exe, Runtime: private, Mode: omptest.Kernel})
+			hide(t, private.Lib)
+			_, out, _ := e2e.Output(t, "doctor", r.Core)
+			flat := strings.Join(strings.Fields(out), " ")
+			if !strings.Contains(flat, "could not be read: ") || !strings.Contains(flat, "the file is not at hand") ||
+				strings.Contains(flat, "no module of this program") {
+				t.Errorf("doctor does not say that a runtime could not be read:\n%s", out)
+			}
+			saysUnread(t, r.Core)
+		})
+	}
+}
+
+// saysUnread asserts that each verb says of a core of a runtime that could not be read at all
+// that it could not be, and none that there is nothing.
+func saysUnread(t *testing.T, core string) {
+	t.Helper()
+	for _, verb := range []string{"report", "diagnose", "threads", "regions", "tasks", "icvs", "layout",
+		"breakpoints"} {
+		_, out, _ := e2e.Output(t, verb, core)
+		flat := strings.Join(strings.Fields(out), " ")
+		if !strings.Contains(flat, "could not be read: ") || !strings.Contains(flat, "the file is not at hand") {
+			t.Errorf("%s does not say that the runtime could not be read:\n%s", verb, out)
+		}
+		for _, s := range []string{"not OpenMP", "0 parallel regions", "TASKS 0", "none known", "no cause of a hang"} {
+			if strings.Contains(out, s) {
+				t.Errorf("%s says %q:\n%s", verb, s, out)
+			}
+		}
+	}
+	_, out, _ := e2e.Output(t, "--json", core)
+	pic := e2e.Decode(t, out)
+	if len(pic.Runtimes) != 1 || !pic.Runtimes[0].Unread() {
+		t.Errorf("runtimes %+v, want one that could not be read", pic.Runtimes)
+	}
+	for _, th := range pic.Threads {
+		if th.Role != "unknown" {
+			t.Errorf("LWP %d is %s, though the runtime could not be read", th.LWP, th.Role)
+		}
+	}
+}
+
+// vaguer are the states that may stand for one where the code that a thread waits in
+// is not known.
+func vaguer(state string) []string {
+	all := []string{state, "undefined"}
+	switch state {
+	case "wait_lock", "wait_critical":
+		all = append(all, "wait_mutex")
+	case "wait_barrier_explicit", "wait_barrier_implicit_workshare", "wait_barrier_implicit_parallel":
+		all = append(all, "wait_barrier")
+	}
+	return all
+}

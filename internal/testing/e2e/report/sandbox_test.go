@@ -1,0 +1,42 @@
+package report
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+)
+
+// TestReportInSandbox looks at a core, also one that is compressed, in a process that has given up its
+// rights: the report is that of one which has them all.
+func TestReportInSandbox(t *testing.T) {
+	bin, core := e2e.BuildTool(t), e2e.DumpProgram(t, "lock_cycle").Core
+	packed := t.TempDir() + "/core.gz"
+	if out, err := exec.Command("sh", "-c", `gzip -c "$0" > "$1"`, core, packed).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	ask := func(args ...string) string {
+		var out, errs bytes.Buffer
+		cmd := exec.Command(bin, args...)
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%s: %v: %s", strings.Join(args, " "), err, &errs)
+		}
+		return out.String()
+	}
+	checks := ask("doctor", core)
+	if strings.Contains(checks, "the kernel has no Landlock") || strings.Contains(checks, "seccomp: ") {
+		t.Skipf("this kernel or container cannot lock processes in: %s", checks)
+	}
+	if want := "ok      sandbox: this process can write no files but temporary ones"; !strings.Contains(checks, want) {
+		t.Errorf("doctor does not say %q:\n%s", want, checks)
+	}
+	for _, name := range []string{core, packed} {
+		inside, outside := ask("report", "--sandbox=require", name), ask("report", "--sandbox=off", name)
+		if inside != outside || !strings.Contains(inside, "DEADLOCK") {
+			t.Errorf("%s, inside:\n%s\noutside:\n%s", name, inside, outside)
+		}
+	}
+}

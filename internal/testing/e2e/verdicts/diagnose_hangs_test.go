@@ -1,0 +1,144 @@
+package verdicts
+
+import (
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// twins are programs that hang, each with the one that looks alike and is healthy.
+func twins(e expectation, healthy ...string) []expectation {
+	return []expectation{e, {
+		program: e.program, args: healthy, env: e.env, standard: e.standard, only: e.only, never: e.never,
+	}}
+}
+
+// inLoops are deadlocks of locks that nested loops acquire, and healthy twins.
+func inLoops() (out []expectation) {
+	for way, name := range []string{"table", "shelf"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_loop", args: []string{strconv.Itoa(way)}, threads: 3, kind: picture.VerdictDeadlock,
+			certainty: []picture.Certainty{picture.Certain, picture.Likely}[way], // pointers may have changed
+			waits:     []string{"lock " + name + "[0]", "lock " + name + "[1]", "lock " + name + "[2]"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// chosenLocks are deadlocks of two locks whose addresses are not plain to see in the code that acquires
+// them, and healthy twins.
+func chosenLocks() (out []expectation) {
+	for way := range 11 {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_chosen", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, threads: 2,
+			kind: picture.VerdictDeadlock, waits: []string{"lock", "lock"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	names := map[int][]string{
+		2: {"lock first", "lock second"}, 3: {"lock first", "lock second"}, 4: {"lock table[1]", "lock table[3]"},
+		5: {"lock table[0]", "lock table[1]"}, 7: {"lock nodes[1].lock", "lock nodes[2].lock"},
+		8: {"lock credit.word", "lock debit.word"}, 10: {"lock table[1]", "lock table[2]"},
+	}
+	for way, waits := range names {
+		out[2*way].waits = waits
+	}
+	return out
+}
+
+// ownedLocks are locks that name their owners, which left them on one path, and healthy twins.
+func ownedLocks() (out []expectation) {
+	for way, at := range []string{"entry verdict_lock_owned.c:21", "paged verdict_lock_owned.c:28",
+		"paged verdict_lock_owned.c:28"} {
+		e := expectation{
+			program: "verdict_lock_owned", env: e2e.Asleep, args: []string{strconv.Itoa(way)}, threads: 2,
+			kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{"barrier", "mutex page"},
+			says: []string{"goes on without releasing it: by " + at, "fix: release it on every path"},
+		}
+		switch way {
+		case 0:
+			e.waits[1] = "nest_lock book"
+		case 2:
+			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, []string{"mutex page"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// earlyReturns are functions that return without a release: transfers between two of an array, and lookups,
+// with code of the C++ library around.
+func earlyReturns() []expectation {
+	out := twins(expectation{
+		program: "verdict_lock_pair", env: e2e.Asleep, threads: 3, kind: picture.VerdictLockOrphaned,
+		certainty: picture.Likely, says: []string{"which nobody will release", "transfer verdict_lock_pair.c:35"},
+	}, "1")
+	for way, at := range []string{"find verdict_lock_found.cc:2", "row verdict_lock_found.cc:3"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_found", env: e2e.Asleep, args: []string{strconv.Itoa(way)}, threads: 3,
+			kind: picture.VerdictLockOrphaned, certainty: picture.Likely, says: []string{"lock lock", at},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// hangs are bugs by which programs hang, and their healthy twins.
+func hangs() []expectation {
+	var out []expectation
+	left := func(way string, threads int, says ...string) {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_left", env: e2e.Asleep, args: []string{way}, threads: threads,
+			never: "gcc-12-O3", // which makes a clone for the path, of which no line is told
+			kind:  picture.VerdictLockOrphaned, certainty: picture.Likely, says: says,
+		}, way, "1")...)
+	}
+	left("0", 3, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
+	left("1", 2, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
+	left("3", 1, "lock book, which nobody will release", "entry verdict_lock_left.c:26")
+	left("2", 3, "critical section ledger, which nobody will release",
+		"(longjmp) out of the call at section verdict_lock_left.c:37")
+	for way, at := range []string{"(__cxa_throw) out of the call at deposit verdict_lock_each.cc:3",
+		"skipped verdict_lock_each.cc:7", "enter verdict_lock_each.cc:4"} {
+		out = append(out, twins(expectation{
+			program: "verdict_lock_each", env: e2e.Asleep, args: []string{strconv.Itoa(way)}, threads: 4,
+			kind: picture.VerdictLockOrphaned, certainty: picture.Likely,
+			says: []string{"4 threads wait for lock ", "which nobody will release", at},
+		}, strconv.Itoa(way), strconv.Itoa(way+1))...)
+	}
+	for way, waits := range []string{"join end of LWP", "join end of LWP", "barrier"} {
+		e := expectation{
+			program: "verdict_lock_some", env: e2e.Asleep, args: []string{strconv.Itoa(way)}, threads: 2,
+			kind: picture.VerdictDeadlock, certainty: picture.Certain, waits: []string{waits, "lock stat"},
+		}
+		if way == 2 {
+			e.only = "O0" // optimized code keeps no word of the condition
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	out = append(out, earlyReturns()...)
+	out = append(out, inLoops()...)
+	out = append(out, chosenLocks()...)
+	out = append(out, ownedLocks()...)
+	out = append(out, twins(expectation{
+		program: "verdict_lock_circle", env: e2e.Asleep, threads: 2, kind: picture.VerdictDeadlock,
+		waits: []string{"barrier", "lock book"},
+	}, "1")...)
+	for way, says := range []string{"2 threads wait for iteration (2, 2) of a loop", "waits for iteration 2 of a loop",
+		"4 threads wait for iteration 1, 3, 5, 7 of a loop", "waits for iteration 2 of a loop"} {
+		out = append(out, twins(expectation{
+			program: "verdict_doacross", args: []string{strconv.Itoa(way)}, threads: []int{2, 1, 4, 1}[way],
+			kind: picture.VerdictDoacrossStuck, certainty: picture.Certain,
+			says: []string{says, "which nobody will post", "depend(source)"},
+		}, strconv.Itoa(way), "1")...)
+	}
+	for way, what := range []string{"condition variable filled", "semaphore items"} {
+		out = append(out, twins(expectation{
+			program: "verdict_woken", args: []string{strconv.Itoa(way)}, threads: 3,
+			kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+			says: []string{"3 threads wait for " + what},
+		}, strconv.Itoa(way), "1")...)
+	}
+	// Another process may post, or the handler of a signal.
+	out = append(out, expectation{program: "verdict_woken", args: []string{"1", "2"}})
+	return append(out, expectation{program: "healthy_posted"})
+}

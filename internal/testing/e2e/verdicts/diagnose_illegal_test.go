@@ -1,0 +1,62 @@
+package verdicts
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// misplacedBarriers are barriers in constructs that may have none, and healthy twins with the
+// barrier behind the construct. GCC divides static loops by itself: there the construct is not
+// known, and the barriers are only said to differ.
+func misplacedBarriers() []expectation {
+	const program = "verdict_misplaced"
+	full := func(says []string) (out []string) { // @ stands for the program's file
+		for _, s := range says {
+			out = append(out, strings.ReplaceAll(s, "@", program+".c"))
+		}
+		return out
+	}
+	var out []expectation
+	ways := []struct {
+		waits     string
+		says      []string
+		llvm, gcc []string
+	}{
+		{"critical room", []string{
+			"waits at the barrier at @:16, in the critical construct at @:35, by the call at @:36",
+		}, nil, nil},
+		{"ordered", []string{"in the ordered construct"}, []string{"at @:43"}, nil},
+		{"barrier", []string{
+			"the barrier at @:16 is in the single construct", "by the call at @:52",
+		}, []string{"construct at @:51"}, nil},
+		{"barrier", []string{"by the call at @:58"}, []string{"master construct at @:57"}, []string{
+			"in code for thread 0 alone", "in <OMP-explicit_barrier>",
+		}},
+		{"barrier", []string{"worksharing construct at @:63, by the call at @:65"}, nil, nil},
+		{"barrier", []string{"worksharing loop construct", "by the call at @:72"}, nil, nil},
+		{"barrier", nil, []string{"worksharing construct at @:77"}, []string{"in the sections construct"}},
+		{"barrier", []string{"in the worksharing loop construct", "by the call at @:90"}, nil, nil},
+		{"barrier", []string{"in the single construct", "by the call at @:96"}, nil, nil},
+	}
+	for i, w := range ways {
+		waits := []string{"barrier", w.waits}
+		slices.Sort(waits)
+		e := expectation{
+			program: program, env: e2e.Asleep, args: []string{strconv.Itoa(i)}, threads: 2,
+			kind: picture.VerdictIllegalBarrier, waits: waits, says: full(w.says), llvm: full(w.llvm), gcc: full(w.gcc),
+		}
+		if i == 4 {
+			e.only = "libomp"
+			gcc := e
+			gcc.only, gcc.kind = "libgomp", picture.VerdictBarrierDivergent
+			gcc.says = []string{"at the end of the parallel region"}
+			out = append(out, gcc)
+		}
+		out = append(out, twins(e, strconv.Itoa(i), "1")...)
+	}
+	return out
+}

@@ -1,0 +1,201 @@
+package verdicts
+
+import (
+	"strconv"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// readWriteLocks are deadlocks of the C library's read-write locks, and their healthy twins.
+func readWriteLocks() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"read-write lock table", "__cur_writer of the read-write lock at"}, {"lock ledger", "read-write lock table"},
+		{"which it has for reading itself", "pthread_rwlock_rdlock in promote", "there is 1 reader"},
+		{"lock ledger", "read-write lock table", "there is 1 reader", "pthread_rwlock_rdlock in guarded"},
+		{"lock ledger", "lock page", "omp_set_lock in page_of"},
+		{"lock ledger", "lock page", "omp_set_lock in page_of"},
+	} {
+		e := expectation{
+			program: "verdict_rwlock", args: []string{strconv.Itoa(way)}, threads: 2, certainty: picture.Certain,
+			kind: picture.VerdictDeadlock, waits: []string{"barrier", "rwlock table"}, says: says,
+		}
+		if way > 0 {
+			e.waits[0] = "lock ledger"
+		}
+		if way == 1 { // who waits for a lock of LLVM's spins, and may have just got it
+			e.only, e.env = "libgomp", e2e.Asleep
+		}
+		if way == 2 {
+			e.kind, e.threads, e.waits = picture.VerdictSelfDeadlock, 1, e.waits[1:]
+		}
+		if way > 2 { // acquired under an if: certain where the frame still shows the condition
+			e.certainty, e.env = "", e2e.Asleep
+		}
+		if way >= 4 {
+			e.waits[1] = "lock page"
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// upgrades are threads that acquire a read-write lock for writing which they have for reading, and healthy twins.
+func upgrades() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"waits for read-write lock table for writing, which it has for reading itself", "insert verdict_upgrade.cc:27",
+			"insert verdict_upgrade.cc:31"},
+		{"waits for read-write lock index_of for writing, which it has for reading itself",
+			"enter verdict_upgrade.cc:37", "enter verdict_upgrade.cc:41"},
+		{"2 threads wait for read-write lock table for writing, which each of them has for reading itself",
+			"insert verdict_upgrade.cc:27", "insert verdict_upgrade.cc:31"},
+		{"waits for read-write lock index_of for writing, which it has for reading itself",
+			"reenter verdict_upgrade.cc:60", "reenter verdict_upgrade.cc:65"},
+		{"2 threads wait for read-write lock table for writing, which each of them has for reading itself",
+			"renew verdict_upgrade.cc:50", "renew verdict_upgrade.cc:55"},
+	} {
+		e := expectation{
+			program: "verdict_upgrade", args: []string{strconv.Itoa(way)}, threads: 1,
+			never: "clang-14", // whose C++ is of 2014, without std::shared_mutex
+			kind:  picture.VerdictSelfDeadlock, says: append(says, "release it for reading first"),
+			waits: []string{"rwlock table"},
+		}
+		switch way {
+		case 1, 3:
+			e.waits[0] = "rwlock index_of"
+		case 2, 4:
+			e.threads = 2
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// onces are functions that are executed once and wait for themselves, or for those who wait for them, and
+// healthy twins.
+func onces() []expectation {
+	var out []expectation
+	for way, says := range [][]string{
+		{"which it is in itself", "called in total verdict_once.cc:40", "again in count verdict_once.cc:27"},
+		{"which it is in itself", "called in total_open verdict_once.cc:45", "again in count_open verdict_once.cc:34"},
+		{"at verdict_once.cc:91", "make the call before the parallel region"},
+		{"called in the parallel region of main at verdict_once.cc:"},
+	} {
+		e := expectation{
+			program: "verdict_once", args: []string{strconv.Itoa(way)}, env: e2e.Asleep, threads: 2,
+			kind: picture.VerdictDeadlock, says: says, waits: []string{"barrier", "once loaded"},
+		}
+		switch way {
+		case 0, 1:
+			e.kind, e.threads, e.certainty = picture.VerdictSelfDeadlock, 1, picture.Certain
+			e.waits = []string{[]string{"once loaded", "once opened"}[way]}
+		case 2:
+			e.certainty = picture.Certain
+		case 3:
+			e.waits = []string{"lock shelf", "once opened"}
+		}
+		out = append(out, twins(e, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// spins are loops of the program's own that read a flag, and their healthy twins.
+func spins() []expectation {
+	var out []expectation
+	for way, says := range []string{
+		"verdict_spin.c:37 until own.turn changes", "verdict_spin.c:40 until own.turn changes",
+		"verdict_spin.c:23 until own.turn changes", "verdict_spin.c:48 until own.taken changes",
+		"verdict_spin.c:45 until door changes", "",
+		"verdict_spin.c:68 until own.turn changes", "until own.turn changes",
+	} {
+		if says == "" { // a loop without a way out: see below
+			continue
+		}
+		e := expectation{
+			program: "verdict_spin", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", says, "no thread is left that could change it"},
+		}
+		if way == 2 {
+			e.never += " gcc-16" // whose code reads a second variable, which is named as well
+		}
+		if way == 1 {
+			e.never += " gcc-12-static" // no verdict
+		}
+		// Another thread may change it, another process, or a member of the team.
+		out = append(out, twins(e, strconv.Itoa(way), []string{"1", "2", "3", "1", "1", "", "4", "1"}[way])...)
+	}
+	for _, works := range []string{"0", "1"} { // whether or not another thread works
+		out = append(out, expectation{
+			program: "verdict_spin", args: []string{"5", works}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictSpinning, certainty: picture.Likely,
+			says: []string{"3 threads spin in ", ".c:55 in a loop that reads no variable and has no way out"},
+		})
+	}
+	return out
+}
+
+// outside are waits for what comes from other processes, which is no hang.
+func outside() []expectation {
+	e := expectation{
+		program: "verdict_call", kind: picture.VerdictBlockedOutside, info: true, certainty: picture.Certain,
+		threads: 1, behind: 2,
+		says: []string{"thread 1", "verdict_call.c:17 for the end of system call read of descriptor"},
+	}
+	held, barrier := e, e
+	held.args = []string{"0"}
+	held.says = append(e.says, "2 threads wait for it", "it holds critical section transfer, acquired in ")
+	barrier.args, barrier.env = []string{"1"}, e2e.Asleep
+	return []expectation{held, barrier}
+}
+
+// handlers are waits in a signal's handler for what the code has that it interrupts, and healthy twins.
+func handlers() []expectation {
+	var out []expectation
+	for way, what := range []string{"mutex purse", "lock till"} {
+		out = append(out, twins(expectation{
+			program: "verdict_handler", args: []string{strconv.Itoa(way)}, threads: 1, behind: 1,
+			kind: picture.VerdictSelfDeadlock, certainty: []picture.Certainty{picture.Certain, ""}[way],
+			never: "libgomp-sid", waits: []string{what},
+			says: []string{
+				"for " + what, "which interrupted pay verdict_handler.c:40", "a handler must not wait for " + what,
+				"at <signal handler called>",
+			},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return out
+}
+
+// queuedSignals are waits on a condition variable for what a queued task would signal, and healthy twins.
+func queuedSignals() []expectation {
+	return append(twins(expectation{
+		program: "verdict_consumers", threads: 2, kind: picture.VerdictTaskStarved, certainty: picture.Likely,
+		says: []string{
+			"2 threads wait for what a queued task would signal", "the task at verdict_consumers.c:60 is queued",
+			"condition variable filled in consume verdict_consumers.c:22",
+		},
+	}, "1"), expectation{program: "verdict_consumers", args: []string{"2"}})
+}
+
+// libraryWaits are waits in the C library and in C++'s standard library, and their healthy twins.
+func libraryWaits() []expectation {
+	out := twins(expectation{
+		program: "verdict_threads", threads: 3, never: "libgomp-sid",
+		kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		says: []string{"3 threads wait for pthread barrier meeting", "3 of the 4 threads came to it"},
+	}, "1")
+	for way, says := range []string{"for a std::future (the word at 0x", "for condition variable channel"} {
+		out = append(out, twins(expectation{
+			program: "verdict_future", args: []string{strconv.Itoa(way)}, threads: 3, never: "libgomp-sid",
+			kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+			says: []string{"3 threads wait " + says, "verdict_future.cc:" + []string{"34", "19"}[way]},
+		}, strconv.Itoa(way), "1")...)
+	}
+	return append(out, twins(expectation{
+		program: "verdict_latch", standard: "c++20", threads: 3,
+		never: "clang-14 libgomp-sid", kind: picture.VerdictNeverWoken, certainty: picture.Likely,
+		says: []string{"wait for a std::latch (the word gate)", "verdict_latch.cc:17", "count the latch down"},
+	}, "1")...)
+}

@@ -1,0 +1,94 @@
+package verdicts
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestVerdictOfOverwrittenHeap ends programs that have written past the end of a block of the heap, over what the
+// runtime keeps, and such that have not: the block is named, and nothing is said of threads that rests on what was
+// overwritten.
+func TestVerdictOfOverwrittenHeap(t *testing.T) {
+	llvm := func(major int) func() omptest.Runtime {
+		return func() omptest.Runtime { return omptest.RuntimeOf(t, major) }
+	}
+	for _, tt := range []struct {
+		name     string
+		compiler omptest.Compiler
+		flags    string
+		runtime  func() omptest.Runtime
+	}{
+		{"libgomp-O0", omptest.GCC, "-O0", func() omptest.Runtime { return omptest.Libgomp(t) }},
+		{"libgomp-O2", omptest.GCC, "-O2", func() omptest.Runtime { return omptest.Libgomp(t) }},
+		{"libomp-16-O0", "", "-O0", llvm(16)},
+		{"libomp-19-O2", "", "-O2", llvm(19)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			exe := omptest.Compile(t, omptest.Build{Program: "verdict_overwritten", Compiler: tt.compiler,
+				Flags: []string{tt.flags, "-g"}})
+			for _, how := range []string{"0", "1"} {
+				run := omptest.Run{Exe: exe, Runtime: tt.runtime(), Mode: omptest.Kernel, Args: []string{how}}
+				_, pic := e2e.Diagnose(t, omptest.Dump(t, run).Core)
+				said := ""
+				for _, v := range pic.Verdicts {
+					if v.Kind == picture.VerdictOverwritten {
+						said += v.Summary + "\n"
+					}
+				}
+				const want = "the heap was overwritten behind a block of 200B"
+				if strings.Contains(said, want) != (how == "0") {
+					t.Errorf("%s: %q", how, said)
+				}
+				checkBelieved(t, pic, how == "1")
+			}
+		})
+	}
+}
+
+// checkBelieved checks that roles and states of threads are there, or that none is.
+func checkBelieved(t *testing.T, pic *picture.Picture, whole bool) {
+	t.Helper()
+	for _, th := range pic.Threads {
+		known := th.Role != picture.RoleUnknown && th.Role != picture.RoleNone
+		if known != whole || !whole && th.State != nil {
+			t.Errorf("LWP %d: role %v, state %v", th.LWP, th.Role, th.State)
+		}
+	}
+}
+
+// TestVerdictOfOverrunStack ends a program that has written through its own stack over that of another thread: the
+// stack overflow is told, and of the other thread that it was overwritten, not that the core lacks it.
+func TestVerdictOfOverrunStack(t *testing.T) {
+	for _, compiler := range []omptest.Compiler{omptest.GCC, omptest.LLVM} {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(string(compiler)+level, func(t *testing.T) {
+				run := omptest.Run{Mode: omptest.Kernel, Runtime: omptest.RuntimeOf(t, 16)}
+				run.Env = []string{"OMP_STACKSIZE=1M"}
+				run.Exe = omptest.Compile(t, omptest.Build{Program: "verdict_stack_next", Compiler: compiler,
+					Flags: []string{level, "-g"}})
+				if compiler == omptest.GCC {
+					run.Runtime = omptest.Libgomp(t)
+				}
+				status, pic := e2e.Diagnose(t, omptest.Dump(t, run).Core)
+				found := (expectation{}).faults(pic.Verdicts)
+				if status != cli.ExitOK || len(found) != 1 || found[0].Kind != picture.VerdictStackOverflow {
+					t.Errorf("exit status %d, verdicts %+v, want one stack overflow", status, found)
+				}
+				said := 0
+				for _, th := range pic.Threads {
+					if strings.Contains(strings.Join(th.Errors, "\n"), "its own stack into that of this thread") {
+						said++
+					}
+				}
+				if said != 1 || strings.Contains(strings.Join(pic.Warnings, "\n"), "reads as zeros") {
+					t.Errorf("%d threads are said to be overwritten, want 1; warnings %q", said, pic.Warnings)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package verdicts
+
+import (
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestRunCrashes runs programs that die and holds the report against the verdict
+// that their cores give; but for those whose threads wait in memory that is gone,
+// which die of another signal as soon as they are stopped.
+func TestRunCrashes(t *testing.T) {
+	for _, l := range e2e.Lanes() {
+		if l.Mode != omptest.Live {
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, e := range expectations() {
+				if !e.crash || !e.holdsIn(l) || !l.Turn(e.program) || e.kind == picture.VerdictLockFreed {
+					continue
+				}
+				t.Run(e.program, func(t *testing.T) {
+					r := l.Run(t, e.inLane())
+					r.Mode = omptest.Kernel
+					dir := t.TempDir()
+					status, pic := e2e.ReportOfRun(t, r.CommandLine(dir))
+					if want := cli.ExitSignal + int(unix.SignalNum(pic.Target.Signal)); status != want ||
+						want == cli.ExitSignal {
+						t.Errorf("exit status %d after %s", status, pic.Target.Signal)
+					}
+					e.judge(t, l, cli.ExitOK, pic, "of run")
+				})
+			}
+		})
+	}
+}
+
+// TestRunHangs runs programs that hang, by themselves and as children of a shell.
+func TestRunHangs(t *testing.T) {
+	for _, l := range e2e.Lanes() {
+		if l.Mode != omptest.Live {
+			continue
+		}
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, e := range expectations() {
+				if !e.holdsIn(l) || !l.Turn(e.program) ||
+					!slices.Contains([]string{"lock_cycle", "verdict_self_lock", "verdict_task_lock"}, e.program) {
+					continue
+				}
+				t.Run(e.program, func(t *testing.T) {
+					argv := l.Run(t, e.inLane()).CommandLine(t.TempDir())
+					if e.program == "lock_cycle" {
+						argv = append([]string{"sh", "-c", `"$@"; exit 0`, "sh"}, argv...)
+					}
+					argv[slices.Index(argv, string(omptest.Live))] = "wait"
+					status, pic := e2e.ReportOfRun(t, argv, "--hang-after", "1s")
+					if status != cli.ExitHang {
+						t.Errorf("exit status %d, want %d", status, cli.ExitHang)
+					}
+					e.judge(t, l, cli.ExitFound, pic, "of run")
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package verdicts
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/diagnose"
+	"github.com/ompd-inspect/ompd-inspect/internal/cli"
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/e2e"
+	"github.com/ompd-inspect/ompd-inspect/picture"
+)
+
+// TestNoFalseAlarms looks at a healthy program again and again while it runs: there
+// must be no verdict of a hang, ever, none on memory that was freed, and none on
+// processors that are shared: they are not bound. `make soak` looks 1,000 times on each family
+// of runtimes.
+func TestNoFalseAlarms(t *testing.T) {
+	runs := e2e.BusyRuns(t)
+	share := e2e.Rounds(t, "OMPD_VERDICT_ROUNDS", 60) / len(runs)
+	for i, run := range runs {
+		t.Run(fmt.Sprint(i, "-", run.Runtime.Name, run.Env), func(t *testing.T) {
+			l := e2e.StartLoop(t, run)
+			hints := 0
+			for range share {
+				status, pic := e2e.Diagnose(t, strconv.Itoa(l.Process.Pid))
+				for _, v := range pic.Verdicts {
+					if diagnose.Hangs(v) || v.Kind == picture.VerdictLockFreed ||
+						v.Kind == picture.VerdictSharedProcessor || v.Severity == picture.SeverityHang ||
+						v.Severity == picture.SeverityCrash || status != cli.ExitOK {
+						t.Fatalf("exit status %d, %s of a healthy program: %s\n%q\n%+v", status, v.Kind, v.Summary,
+							v.Evidence, v.Cycle)
+					}
+					hints++
+				}
+			}
+			t.Logf("%d looks, %d hints, %d iterations", share, hints, l.End(t))
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package gates_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// clocks are the functions of tests that have to do with time, with the reason. A test
+// that waits for a time, gives something a time, or measures one and compares it, fails on
+// a machine that is slow enough: it waits for what a program or the kernel says. What is
+// left are limits for what would never end, and what is about time by itself.
+var clocks = map[string]string{
+	"gdb.script":                                              "a limit on a gdb that never ends",
+	"internal/cli.TestProgress":                               "the clock is a synctest's",
+	"internal/guard/budget.TestThreads":                       "no thread uses more CPU time than passes",
+	"internal/stack/symbolize.TestDebuginfodSlow":             "the clock is a synctest's",
+	"internal/testing/e2e.AwaitStopped":                       "a stopped process is watched as long as hangs take",
+	"internal/testing/e2e.OutputInTime":                       "a limit on a report that never ends",
+	"internal/testing/e2e/live.TestForkLoopUnderKilledLooks":  "kills at a random moment; every moment is right",
+	"internal/testing/e2e/live.aloneRun.leftAlone":            "a healthy program outlives a hang",
+	"internal/testing/e2e/live.killLooks":                     "kills at a random moment; every moment is right",
+	"internal/testing/e2e/live.lifetime":                      "how long the tool runs, to kill it",
+	"internal/testing/e2e/live.startShell":                    "a limit on a session that never ends",
+	"internal/testing/e2e/server.TestStdioServerEndsWithPipe": "a limit on a server that never ends",
+	"internal/testing/e2e/server.dying":                       "leaves at a random moment; every moment is right",
+	"internal/testing/e2e/server.lying":                       "a bound on a client, which may be cut off",
+	"internal/testing/e2e/server.sleep":                       "the soak holds targets for a while, and samples",
+	"internal/testing/e2e/server.soaked.abused":               "the soak has a length; its figures are logged",
+	"internal/testing/e2e/server.soaked.raw":                  "a bound on a client, which may be cut off",
+	"internal/testing/e2e/server.soaked.with":                 "a bound on a client, which may be cut off",
+	"internal/testing/e2e/server.unread":                      "a bound on a client, which may be cut off",
+	"internal/testing/e2e/server.watchedServer":               "a server tells now and then what it holds",
+	"internal/testing/e2e/server.wrongTokens":                 "a bound on a client, which may be cut off",
+	"internal/testing/e2e/verdicts.injectedBug.await":         "a limit on a program that does not hang",
+	"internal/testing/generated.limited":                      "a limit on a look that never ends",
+	"internal/testing/generated.run.follow":                   "random programs are looked at in random moments",
+	"internal/testing/generated.run.standstill":               "a hang is watched before it is believed",
+	"internal/testing/mutate.watched":                         "a limit on a mutant that never ends",
+	"internal/testing/omptest.AwaitDump":                      "a limit on a process that never ends",
+	"internal/testing/omptest.Process.awaitCall":              "the poll for the place of a thread",
+	"internal/testing/recordtest.settled":                     "the poll for the place of a thread",
+	"internal/testing/recordtest.writers":                     "the soak reads each millisecond; nothing depends on it",
+	"live.TestKilledTool":                                     "kills at a random moment; every moment is right",
+	"server.TestDeadline":                                     "the call is to end by its own limit",
+	"server.TestManyClients":                                  "the time is logged, and compared with nothing",
+	"server.TestUnread":                                       "a limit on a call that never ends",
+	"server.knock":                                            "a limit on a server that never answers",
+	"server.lastly":                                           "the poll for the end of a call",
+	"server.stranger":                                         "a limit on a server that never answers",
+}
+
+// TestNoClocks finds what tests do with time.
+func TestNoClocks(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test && !slices.Contains(harness, s.pkg) && s.pkg != "callbacks/callbackstest" &&
+			s.pkg != "internal/testing/rtltest" {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil || benchmark(s, f) {
+				continue
+			}
+			where := s.pkg + "." + functionName(f)
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				if c, ok := n.(*ast.CallExpr); ok && clock(callName(c)) {
+					if used[where] = true; clocks[where] == "" {
+						t.Errorf("%v: %s: a test that waits for a time, or compares one; use a handshake (see clocks)",
+							s.fset.Position(c.Pos()), where)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for where := range clocks {
+		if !used[where] {
+			t.Errorf("%s has nothing to do with time: take it out of clocks", where)
+		}
+	}
+}
+
+// benchmark reports whether a function measures, and tests nothing.
+func benchmark(s source, f *ast.FuncDecl) bool {
+	return strings.HasPrefix(f.Name.Name, "Benchmark") || strings.HasSuffix(s.name, "bench_test.go")
+}
+
+// clock reports whether a call waits, bounds or measures time.
+func clock(call string) bool {
+	switch call {
+	case "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.NewTicker", "time.Tick", "time.Since",
+		"time.Until", "context.WithTimeout":
+		return true
+	}
+	return strings.HasSuffix(call, "Deadline") // of contexts and connections
+}
+
+// functionName is the name of a function, that of a method with its type.
+func functionName(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return receiverName(f) + "." + f.Name.Name
+}

@@ -1,0 +1,122 @@
+package recordtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/internal/trace/omptrecord"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// traced are the records that the recorder has of devices, and how many were damaged.
+func traced(g ring) (records [][]byte, damaged uint64) {
+	for _, r := range g.main {
+		switch {
+		case r.Code != trace.DeviceRecord:
+		case r.Kind == 0:
+			damaged += r.A
+		default:
+			records = append(records, r.Bytes())
+		}
+	}
+	return records, damaged
+}
+
+// TestTargetEvents tells of a target region, in the form of OpenMP 5.1 and in the one
+// before: the recorder has each event.
+func TestTargetEvents(t *testing.T) {
+	exe := build(t, "gcc", "device.c")
+	for form, want := range map[string][]trace.Code{
+		"old": {8, 22, 9, 10, 8}, "emi": {33, 34, 34, 35, 35, 36, 33},
+	} {
+		p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, "/dev/null", "104", form},
+			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
+		g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+		got, rare := codes(g.main), codes(g.rare)
+		if !slices.Equal(got, want) || !slices.Equal(rare, []trace.Code{12, 14, 15, 13}) {
+			t.Errorf("%s: the events are %d and %d, want %d", form, got, rare, want)
+		}
+		if g.State != 0 {
+			t.Errorf("%s: the state is %#x", form, g.State)
+		}
+	}
+}
+
+// TestDeviceTracing lets a device trace: the recorder has each of its records, byte for
+// byte, and survives what is known to be wrong with devices' runtimes.
+func TestDeviceTracing(t *testing.T) {
+	exe := build(t, "gcc", "device.c")
+	var want [][]byte
+	var file []byte
+	for i := range uint64(20) {
+		kernel := omptrecord.Record{Type: 35, Time: 1000 + i, ThreadID: 7, Target: 100 + i,
+			Body: &omptrecord.TargetKernel{HostOpID: 200 + i, RequestedNumTeams: 4, GrantedNumTeams: 2,
+				EndTime: 2000 + i}}
+		copied := omptrecord.Record{Type: 34, Time: 3000 + i, Target: 100 + i,
+			Body: &omptrecord.TargetDataOp{HostOpID: 300 + i, Optype: 2, SrcAddr: 0x1000, DestAddr: 0x2000,
+				SrcDeviceNum: -1, DestDeviceNum: 3, Bytes: 1 << 40, EndTime: 4000 + i, CodeptrRA: 0x401000}}
+		for _, r := range []omptrecord.Record{kernel, copied} {
+			b, err := r.Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, file = append(want, b), append(file, b...)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "records")
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := runArgs(t, omptest.Runtime{Name: "with a device"}, []string{exe, name, fmt.Sprint(omptrecord.Size), "emi"},
+		"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER_DEVICES=1")
+	g := readRecording(t, p.Process.Pid).of(t, p.Process.Pid)
+	got, damaged := traced(g)
+	testDeviceWords(t, g)
+	// One of the buffer whose cursor stands, every second of the one with overlaps, and all of those that are
+	// put together elsewhere, of the two buffers in two parts, and of the one that comes twice.
+	four := want[:4:4]
+	for _, more := range [][][]byte{four[:1], four, four, four, four, four[:1]} {
+		want = append(want, more...)
+	}
+	for i := range want {
+		if i >= len(got) || !bytes.Equal(got[i], want[i]) {
+			t.Fatalf("record %d of %d, %d wanted, differs", i, len(got), len(want))
+		}
+	}
+	// Between those that overlap three more, all of two buffers of four, and two that are no buffers.
+	if len(got) != len(want) || damaged != 3+4+4+2 {
+		t.Errorf("%d records, %d damaged", len(got), damaged)
+	}
+	r, err := omptrecord.Parse(got[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, ok := r.Body.(*omptrecord.TargetDataOp); !ok || body.Bytes != 1<<40 || body.SrcDeviceNum != -1 {
+		t.Errorf("%+v, error %v", r, err)
+	}
+}
+
+// testDeviceWords looks at what is said of records that a device has traced, and of damaged ones.
+func testDeviceWords(t *testing.T, g ring) {
+	t.Helper()
+	var said []string
+	for i := range g.main {
+		if e := &g.main[i]; e.Code == trace.DeviceRecord {
+			said = append(said, trace.Words{}.Phrase(e))
+		}
+	}
+	for _, want := range []string{
+		"device 3 traced the execution of a kernel, at 1000 of its clock",
+		"device 3 traced a copy to a device, 1099511627776 bytes, at 3000 of its clock",
+		"damaged records of device 3: 4",
+	} {
+		if !slices.Contains(said, want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+}

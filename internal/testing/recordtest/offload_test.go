@@ -1,0 +1,103 @@
+package recordtest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// buildOffload compiles a program of testdata with target regions for a device that is the host, by
+// LLVM 19, and returns it with its runtime.
+func buildOffload(t *testing.T, source string) (exe string, runtime omptest.Runtime) {
+	t.Helper()
+	runtime = omptest.RuntimeOf(t, 19)
+	dir := t.TempDir()
+	link := func(name, to string) {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	omptest.NeedsMore(t, "clang 19 with its tools")
+	const tools, dev = "usr/lib/llvm-19/bin/", "usr/lib/llvm-19/lib/"
+	for _, name := range []string{"clang-linker-wrapper", "clang-offload-packager"} {
+		link(name, omptest.PackageFile(t, "clang-tools-19", tools+name))
+	}
+	link("clang", "/usr/lib/llvm-19/bin/clang") // which the wrapper looks for beside itself
+	link("libomp.so", filepath.Join(runtime.Dir, "libomp.so.5"))
+	link("libomptarget.so", filepath.Join(runtime.Dir, "libomptarget.so.19.1"))
+	link("libomptarget.devicertl.a", omptest.PackageFile(t, "libomp-19-dev", dev+"libomptarget.devicertl.a"))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	header := filepath.Dir(omptest.PackageFile(t, "libomp-19-dev", dev+"clang/19/include/omp.h"))
+	exe = build(t, "clang-19", source, "-B"+dir, "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu", "-L"+dir,
+		"-I"+header)
+	runtime.Dir = dir + ":" + runtime.Dir // libomptarget looks for libomp.so, to tell it of tools
+	return exe, runtime
+}
+
+// TestHostOffload holds the events of target constructs on a device that is the host against what the
+// program says: their kinds, places and numbers, and what was copied from where.
+func TestHostOffload(t *testing.T) {
+	exe, runtime := buildOffload(t, "offload.c")
+	p := run(t, runtime, exe, "OMP_TOOL_LIBRARIES="+omptest.Recorder(t))
+	var mapped uint64
+	if _, err := fmt.Sscanf(p.said, "READY %d", &mapped); err != nil {
+		t.Fatal(err)
+	}
+	r := readRecording(t, p.Process.Pid)
+	got := map[string]int{}
+	for _, g := range r.rings {
+		for _, e := range append(g.main[:len(g.main):len(g.main)], g.rare...) {
+			countTarget(t, got, &e, mapped)
+		}
+	}
+	want := map[string]int{
+		"device": 4, "load": 1,
+		"target 1 begin 1": 3, "target 1 begin 2": 3, // regions; LLVM 19 has no other number for nowait
+		"target 2 begin 1": 1, "target 2 begin 2": 1, // target data: enter
+		"target 3 begin 1": 1, "target 3 begin 2": 1, // exit
+		"target 4 begin 1": 1, "target 4 begin 2": 1, // update
+		"submit 1": 3, "submit 2": 3, "operation 1": 6, "operation 2": 6, "operation 3": 8, "operation 4": 6,
+	}
+	for _, list := range []map[string]int{want, got} {
+		for what := range list {
+			if got[what] != want[what] {
+				t.Errorf("%s: %d, want %d", what, got[what], want[what])
+			}
+		}
+	}
+}
+
+// loaded is how a load of code that is in no file is told.
+var loaded = regexp.MustCompile(`^code is loaded on device \d, \d+ bytes$`)
+
+// countTarget counts an event of a device, and checks what an operation on data says.
+func countTarget(t *testing.T, got map[string]int, e *trace.Event, mapped uint64) {
+	t.Helper()
+	switch e.Code {
+	case trace.DeviceInitialize:
+		got["device"]++
+	case trace.DeviceLoad:
+		got["load"]++
+		if says := (trace.Words{}).Phrase(e); !loaded.MatchString(says) { // this runtime gives no name of a file
+			t.Errorf("a load is told as %q", says)
+		}
+	case trace.TargetEMI:
+		got[fmt.Sprintf("target %d begin %d", e.Kind, e.Endpoint)]++
+	case trace.TargetSubmitEMI:
+		got[fmt.Sprintf("submit %d", e.Endpoint)]++
+	case trace.TargetDataOpEMI:
+		got[fmt.Sprintf("operation %d", e.Kind)]++
+		const size = 64 * 4
+		host := map[uint8]uint64{1: e.A, 2: e.A, 3: e.B}[e.Kind]
+		if bytes := binary.LittleEndian.Uint64(e.More); e.Kind <= 3 && (host != mapped || bytes != size) || e.PC == 0 {
+			t.Errorf("operation %d is of %d bytes at %#x, want %d at %#x; its place is %#x", e.Kind, bytes, host, size,
+				mapped, e.PC)
+		}
+	}
+}

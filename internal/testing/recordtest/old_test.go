@@ -1,0 +1,121 @@
+package recordtest
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ompd-inspect/ompd-inspect/internal/testing/omptest"
+	"github.com/ompd-inspect/ompd-inspect/trace"
+)
+
+// TestOMPT2013 runs a runtime that knows only the draft of 2013: it calls ompt_initialize,
+// and its events are recorded as those of today.
+func TestOMPT2013(t *testing.T) {
+	exe := build(t, "gcc", "runtime2013.c", "-rdynamic")
+	p := run(t, omptest.Runtime{Name: "of 2013"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
+	r := readRecording(t, p.Process.Pid)
+	const idsRegions, waitLock, region, first, second = 3, 0x41, 4711, 0x1000, 0x2000
+	g := r.of(t, p.Process.Pid)
+	if r.IDs != idsRegions || g.State != waitLock || g.last().Lock() != second {
+		t.Errorf("ids are of kind %d, the state is %#x, the last event %s", r.IDs, g.State, short(g.last()))
+	}
+	if len(g.Held) != 1 || g.Held[0].Lock() != first || len(g.Forked) != 1 || g.Forked[0].Region != region {
+		t.Errorf("locks %v; regions %v", g.Held, g.Forked)
+	}
+	if len(g.Tasks) != 1 || g.Tasks[0].Region != region || g.ID == 0 {
+		t.Errorf("tasks %+v; thread %#x", g.Tasks, g.ID)
+	}
+}
+
+// TestOMPT2013Events has what that runtime tells, by waits or by constructs, as far as it is wanted.
+func TestOMPT2013Events(t *testing.T) {
+	exe := build(t, "gcc", "runtime2013.c", "-rdynamic")
+	all := []trace.Code{3, 7, 20, 20, 21, 21, 23, 23, 26, 27, 26}
+	for _, c := range []struct {
+		args   []string
+		events string
+		want   []trace.Code
+	}{
+		{nil, "", all},
+		{[]string{"constructs"}, "", all},
+		{nil, "locks", []trace.Code{3, 7, 26, 27, 26}},
+		{nil, "none", []trace.Code{3, 7}},
+	} {
+		p := runArgs(t, omptest.Runtime{Name: "of 2013"}, append([]string{exe}, c.args...),
+			"LD_PRELOAD="+omptest.Recorder(t), "OMPD_RECORDER="+c.events)
+		r := readRecording(t, p.Process.Pid)
+		g := r.of(t, p.Process.Pid)
+		if got := codes(g.main); !slices.Equal(got, c.want) {
+			t.Errorf("%s, %q: the events are %d, want %d", c.args, c.events, got, c.want)
+		}
+		if got := codes(g.rare); !slices.Equal(got, []trace.Code{1, 11, 11}) {
+			t.Errorf("%s, %q: the rare events are %d", c.args, c.events, got)
+		}
+	}
+}
+
+// TestOMPTJune2016 records nothing of a runtime whose events nobody knows the numbers of.
+func TestOMPTJune2016(t *testing.T) {
+	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
+	p := runArgs(t, omptest.Runtime{Name: "of June 2016"}, []string{exe, "june"}, "LD_PRELOAD="+omptest.Recorder(t))
+	if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
+		t.Errorf("it records:\n%s", maps)
+	}
+}
+
+// TestOMPT2016 runs a runtime of the time before OpenMP 5.0: it calls ompt_tool, and has
+// ids of its own, which are those of the records.
+func TestOMPT2016(t *testing.T) {
+	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
+	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t))
+	r := readRecording(t, p.Process.Pid)
+	const idsRuntime, waitLock, region, task, thread = 4, 0x41, 22, 32, 11
+	g := r.of(t, p.Process.Pid)
+	if r.IDs != idsRuntime || g.State != waitLock || g.ID != thread || r.Runtime != "a runtime of 2016" {
+		t.Errorf("ids are of kind %d, the state is %#x, the thread %d of %s", r.IDs, g.State, g.ID, r.Runtime)
+	}
+	if len(g.Held) != 1 || g.Held[0].Lock() != 0x1000 || len(g.Forked) != 1 || g.Forked[0].Region != region {
+		t.Fatalf("locks %v; regions %v", g.Held, g.Forked)
+	}
+	if len(g.Tasks) != 2 || g.Tasks[1].Region != region || g.Tasks[1].ID != task || g.Forked[0].Value != 4 {
+		t.Errorf("tasks %+v; %d threads", g.Tasks, g.Forked[0].Value)
+	}
+	// From the initial task to the wait; the second task_switch is the return from a task
+	// that has ended.
+	want := []trace.Code{7, 3, 7, 5, 6, 6, 6, 20, 20, 21, 21, 23, 23, 26, 27, 28, 28, 26}
+	if got := codes(g.main); !slices.Equal(got, want) {
+		t.Errorf("the events are %d, want %d", got, want)
+	}
+}
+
+// codes are those of the events that OMPT has.
+func codes(events []trace.Event) (out []trace.Code) {
+	for _, e := range events {
+		if e.Code < 64 {
+			out = append(out, e.Code)
+		}
+	}
+	return out
+}
+
+// TestToolDisabled keeps the recorder out where OMP_TOOL says so.
+func TestToolDisabled(t *testing.T) {
+	exe := build(t, "gcc", "runtime2016.c", "-rdynamic")
+	p := run(t, omptest.Runtime{Name: "of 2016"}, exe, "LD_PRELOAD="+omptest.Recorder(t), "OMP_TOOL=disabled")
+	if maps := mappingsOf(t, p.Process.Pid); strings.Contains(maps, "ompd-recorder (deleted)") {
+		t.Errorf("it records:\n%s", maps)
+	}
+}
+
+// mappingsOf is a process's /proc/PID/maps.
+func mappingsOf(t *testing.T, pid int) string {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(maps)
+}

@@ -160,6 +160,8 @@ demo: ## show what the tool says of a core file and, with gcc, of a program that
 	@$(MAKE) -s build
 	@GO=$(GO) CC=$(CC) testdata/demo/run.sh $(CURDIR)/$(BIN)
 
+# Without paths, what is built in one directory is not built again in another: tests build copies of the module.
+test short: export GOFLAGS += -trimpath
 test: deps ## run the tests of each day (9 minutes on two processors): all that need nothing but Go, most others, a part of the matrices
 	@OMPD_QUICK=1 $(TESTRUN) -parallel 4 -skip "$$(.ci/skip)" $(LONGEST) ./...
 

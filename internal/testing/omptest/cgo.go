@@ -29,7 +29,7 @@ func CompileGo(tb testing.TB, compiler Compiler, flags ...string) string {
 		args := append([]string{"build", "-o", filepath.Join(dir, "cgo")}, flags...)
 		cmd := exec.Command("go", append(args, ".")...)
 		cmd.Dir = source
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc, "GOFLAGS=") // a -trimpath would hide the sources
 		if compiler == GCC {
 			cmd.Env = append(cmd.Env, "CGO_CFLAGS=-g -O1 "+strings.Join(gccMacros, " "))
 		}

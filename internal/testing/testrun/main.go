@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"time"
 )
 
@@ -24,6 +25,7 @@ const patience = 5 * time.Minute
 func main() {
 	sum := flag.String("sum", "", "append the numbers of tests that passed and failed to this `file`")
 	flag.Parse()
+	heedInterrupts()
 	r := newResults(os.Stdout)
 	err := run(r, flag.Args())
 	passed, failed := r.finish(err)
@@ -37,6 +39,20 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// heedInterrupts ends the program at SIGINT, also where a shell started it in the background and so had it ignore
+// that signal: the tests would inherit this, and some interrupt the programs that they start.
+func heedInterrupts() {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		<-interrupts
+		os.Exit(exitInterrupted)
+	}()
+}
+
+// exitInterrupted is the exit status after SIGINT, as shells have it.
+const exitInterrupted = 130
 
 // run runs go test and adds its events to r.
 func run(r *results, args []string) error {

@@ -3,8 +3,8 @@ package picture
 // BreakpointSchema names the version of the JSON form of Breakpoints.
 const BreakpointSchema = "ompd-inspect/breakpoints/2.0"
 
-// Breakpoints are the places at which a debugger can stop a program to see what
-// its OpenMP runtimes do.
+// Breakpoints are the places at which a debugger can stop a program to observe
+// its OpenMP runtimes.
 type Breakpoints struct {
 	Schema    string       `json:"schema" schema:"const=BreakpointSchema"`
 	Target    Target       `json:"target"`
@@ -22,17 +22,17 @@ type Breakpoint struct {
 	Address  *Hex   `json:"address,omitempty" pb:"3"`                                     // missing if it was not found
 	Source   string `json:"source,omitempty" pb:"6" schema:"enum=symbol|code|equivalent"` // symbol, code, equivalent
 	Function string `json:"function,omitempty" pb:"7"`                                    // symbol at the address
-	Evidence string `json:"evidence,omitempty" pb:"8"`                                    // what proves the address
-	// Where the runtime decides to come to it.
+	Evidence string `json:"evidence,omitempty" pb:"8"`                                    // the evidence for the address
+	// The place at which the runtime decides to call it.
 	Sites []Hex `json:"sites,omitempty" pb:"9"`
 	// functions that are called with the bodies of such regions or tasks
 	Entries []BodyEntry `json:"entries,omitempty" pb:"12"`
-	Active  bool        `json:"active" pb:"10"`          // this process comes to the address
+	Active  bool        `json:"active" pb:"10"`          // this process reaches the address
 	Error   string      `json:"error,omitempty" pb:"11"` // why it was not found, or not as itself
 }
 
 // BodyEntry is a function of the runtime that a program calls with the body of a
-// region or task, the function that the compiler made of it.
+// region or task, which is an outlined function.
 type BodyEntry struct {
 	Function string `json:"function" pb:"1"` // symbol of the function
 	Address  Hex    `json:"address" pb:"2"`

@@ -1,8 +1,8 @@
 package picture
 
-// CodePlace is where code lies in a file: the same in all processes that run the file.
+// CodePlace is the place of code in a file, which is the same in all processes that run the file.
 type CodePlace struct {
-	File   string // its build ID, or its name if it has none
-	Path   string // of the file, as the target saw it
+	File   string // its build ID, or else its name
+	Path   string // of the file, in the target's file system
 	Offset uint64 // in the file's own addresses; of a return address, that of the call's last byte
 }

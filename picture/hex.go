@@ -11,7 +11,7 @@ import (
 //contract:schema {"type": "string", "pattern": "^0x[0-9a-f]+$", "not": {"const": "0x0"}}
 type Hex uint64
 
-// Address is v as an address of a picture: nil for 0, since what is absent is missing.
+// Address returns v as an address of a picture; nil for 0, because an absent address is missing.
 func Address(v uint64) *Hex {
 	if v == 0 {
 		return nil
@@ -20,10 +20,10 @@ func Address(v uint64) *Hex {
 	return &h
 }
 
-// String is the form "0x…".
+// String returns the form "0x…".
 func (h Hex) String() string { return "0x" + strconv.FormatUint(uint64(h), 16) }
 
-// MarshalText gives the form "0x…".
+// MarshalText returns the form "0x…".
 func (h Hex) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads the form "0x…".

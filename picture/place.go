@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Spot is where code is whose function has no name: in its module, as addr2line takes it, else
-// by its address. It is empty if neither is known.
+// Spot returns the place of code whose function has no name: module and offset, as addr2line accepts them, else
+// the address. It returns "" if both are unknown.
 func (f *Frame) Spot() string {
 	switch {
 	case f.Module != "" && f.Function == "" && f.Offset != 0 && f.PC == nil && f.Entry != nil:
@@ -22,8 +22,8 @@ func (f *Frame) Spot() string {
 	return ""
 }
 
-// Place is the place of a frame in the source, as "x.c:12" or, of code without a line of its own, "near x.c:12"; the
-// file is its base name, or missing, as the line is, if that is not known.
+// Place returns the place of a frame in the source, as "x.c:12" or, for code without a line of its own, "near x.c:12";
+// the file is its base name. An unknown file or line is left out.
 func (f *Frame) Place() string {
 	switch {
 	case f.File == "":
@@ -36,9 +36,8 @@ func (f *Frame) Place() string {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 }
 
-// Called is what the function of a frame is called, or where it is. One that a compiler made of
-// a construct is called by the function of the program that has the construct: the compiler's
-// name for it is in no source.
+// Called returns the name of a frame's function, or its place. An outlined function has the name of the function that
+// contains the construct, because the compiler's name is not in the source.
 func (f *Frame) Called() string {
 	switch {
 	case f.Construct == "":
@@ -49,18 +48,18 @@ func (f *Frame) Called() string {
 	return "the " + constructName(f.Construct) + " of " + f.In
 }
 
-// constructName is what people call a kind of construct.
+// constructName returns the name of a kind of construct for people.
 func constructName(kind string) string {
 	switch kind {
 	case "parallel":
 		return "parallel region"
-	case "outlined": // of which construct, is not known
+	case "outlined": // the construct is unknown
 		return "construct"
 	}
 	return kind
 }
 
-// Called is what a function is called, or where it is.
+// Called returns the name of a function, or its place.
 func (c *Code) Called() string {
 	switch {
 	case c.Name != "":

@@ -1,42 +1,42 @@
 package picture
 
-// Recording is what the recorder of a program has kept.
+// Recording describes the events that the recorder of a program has kept.
 type Recording struct {
 	PID int `json:"pid" pb:"1"`
-	// The process that it was forked from; older events are that one's.
+	// The process that it was forked from, to which older events belong.
 	Parent     int      `json:"parent,omitempty" pb:"2"`
 	Program    string   `json:"program,omitempty" pb:"3"`
 	Threads    int      `json:"threads" pb:"4"`
-	Records    int      `json:"records" pb:"5"`              // that are there
-	Lost       uint64   `json:"lost" pb:"6"`                 // older ones that were overwritten
+	Records    int      `json:"records" pb:"5"`              // number of records
+	Lost       uint64   `json:"lost" pb:"6"`                 // number of older records that were overwritten
 	Damaged    uint64   `json:"damaged,omitempty" pb:"7"`    // records
-	Unrecorded uint64   `json:"unrecorded,omitempty" pb:"8"` // threads, as there was no memory left
-	Paused     bool     `json:"paused,omitempty" pb:"9"`     // by the program
-	Problems   []string `json:"problems,omitempty" pb:"10"`  // what could not be read,
-	Omitted    int      `json:"omitted,omitempty" pb:"11"`   // and how many there are beyond those that are named
+	Unrecorded uint64   `json:"unrecorded,omitempty" pb:"8"` // number of threads for which no memory was left
+	Paused     bool     `json:"paused,omitempty" pb:"9"`     // the program paused the recorder
+	Problems   []string `json:"problems,omitempty" pb:"10"`  // the parts that could not be read
+	Omitted    int      `json:"omitted,omitempty" pb:"11"`   // number of further problems
 }
 
-// Event is one event of a thread, as the recorder has it.
+// Event is one recorded event of a thread.
 type Event struct {
 	Time int64 `json:"time" pb:"1"` // nanoseconds of CLOCK_MONOTONIC
-	Ago  int64 `json:"ago" pb:"2"`  // nanoseconds before now; of a core, before the newest event
+	Ago  int64 `json:"ago" pb:"2"`  // nanoseconds before the snapshot; in a core, before the newest event
 	LWP  int   `json:"lwp" pb:"3"`
-	Code int   `json:"code" pb:"4"` // ompt_callbacks_t, or one of the recorder's own from 64
-	// Of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
+	Code int   `json:"code" pb:"4"` // ompt_callbacks_t; from 64 on, the recorder's own
+	// The name of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
 	Name     string `json:"event" pb:"5"`
 	Text     string `json:"text" pb:"6"`               // in words, such as: acquires lock journal
-	Kind     int    `json:"kind,omitempty" pb:"7"`     // as docs/recorder.md has it for the code
+	Kind     int    `json:"kind,omitempty" pb:"7"`     // by code: see docs/recorder.md
 	Endpoint int    `json:"endpoint,omitempty" pb:"8"` // 1 begin, 2 end, 3 both at once
 	Value    int    `json:"value,omitempty" pb:"9"`
-	// Where the program called the runtime, if that is known.
+	// The program's call of the runtime, if known.
 	PC     *Hex   `json:"pc,omitempty" pb:"10"`
 	Frame  *Frame `json:"frame,omitempty" pb:"11"`
-	Region string `json:"region,omitempty" pb:"12"` // ids of the region and the task that it is about
+	Region string `json:"region,omitempty" pb:"12"` // ids of its region and its task
 	Task   string `json:"task,omitempty" pb:"13"`
 	Lock   *Hex   `json:"lock,omitempty" pb:"14"` // wait id
 }
 
-// Statistics are what was recorded, added up for each construct and place in the source.
+// Statistics are sums of the recorded events for each construct and place in the source.
 type Statistics struct {
 	Threads     int         `json:"threads" pb:"1"` // that have events
 	Events      int         `json:"events" pb:"2"`

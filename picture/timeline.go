@@ -1,41 +1,41 @@
 package picture
 
-// Timeline is what the threads of a program with the recorder did before the newest event, as
-// far back as the events go that an ordinary look reads, and ten seconds at most. A little of
-// the time behind that event belongs to it, so that what began with it is there, too. Its times
-// are nanoseconds from its beginning on.
+// Timeline has the activities of the threads of a program with the recorder before the newest event: as
+// far back as the events that an ordinary snapshot reads, and ten seconds at most. It includes a little time
+// after that event, so that the activity which it started is visible. Times
+// are nanoseconds from its start.
 type Timeline struct {
-	Nanoseconds int64 `json:"nanoseconds" pb:"1"` // from its beginning to its end
-	Newest      int64 `json:"newest" pb:"6"`      // when the newest event was
-	// Nanoseconds from the newest event to the look; 0 of a target that stands.
+	Nanoseconds int64 `json:"nanoseconds" pb:"1"` // its length
+	Newest      int64 `json:"newest" pb:"6"`      // time of the newest event
+	// Nanoseconds from the newest event to the snapshot; 0 for a target that does not run.
 	Quiet int64 `json:"quiet,omitempty" pb:"2"`
-	// Activities are what the spans of the rows are, each once.
+	// Activities are the activities of the rows' spans, each once.
 	Activities []Activity    `json:"activities" pb:"3"`
 	Rows       []TimelineRow `json:"rows" pb:"4"`
-	Omitted    int           `json:"omitted,omitempty" pb:"5"` // threads that have no row
+	Omitted    int           `json:"omitted,omitempty" pb:"5"` // number of threads without a row
 }
 
-// TimelineRow is what one thread did. Before Begin nothing is known of it: its older events are
-// overwritten, or were not read, or there was no such thread. It ended at End.
+// TimelineRow has the activities of one thread. They are unknown before Begin: older events were
+// overwritten or not read, or the thread did not exist. The thread ended at End.
 type TimelineRow struct {
 	Thread int            `json:"thread" pb:"1"` // LWP
-	Begin  int64          `json:"begin" pb:"2"`  // before it nothing is known of the thread
-	End    int64          `json:"end" pb:"3"`    // when it ended
+	Begin  int64          `json:"begin" pb:"2"`  // the thread's activities before it are unknown
+	End    int64          `json:"end" pb:"3"`    // the end of the thread
 	Spans  []TimelineSpan `json:"spans" pb:"4"`
-	// Held are the times at which it had a lock, with the one that it acquired last.
+	// Held are the times in which it held a lock, with the one that it acquired last.
 	Held []TimelineSpan `json:"held,omitempty" pb:"5"`
 }
 
-// TimelineSpan is a time in which a thread did one thing. If it stands for several that are too
-// short to be told, Activity is what took the most of it, and Merged counts them.
+// TimelineSpan is a time in which a thread did one thing. If it merges several that are too
+// short to be shown, Activity is the longest, and Merged is their number.
 type TimelineSpan struct {
 	Begin    int64 `json:"begin" pb:"1"`
 	End      int64 `json:"end" pb:"2"`
 	Activity int   `json:"activity" pb:"3"`         // its place among the activities
-	Merged   int   `json:"merged,omitempty" pb:"4"` // how many it stands for
+	Merged   int   `json:"merged,omitempty" pb:"4"` // number of spans that were merged
 }
 
-// Activity is what a thread does at a moment: the innermost construct that it is in.
+// Activity is the innermost construct that a thread executes at a time.
 type Activity struct {
 	// work, task, barrier, task_wait, lock_wait, lock, device or idle.
 	Kind  ActivityKind `json:"kind" pb:"1"`
@@ -43,7 +43,7 @@ type Activity struct {
 	Frame *Frame       `json:"frame,omitempty" pb:"3"`
 }
 
-// ActivityKind is a kind of what threads do.
+// ActivityKind is the kind of an activity.
 type ActivityKind string
 
 // Kinds of activities.
@@ -53,7 +53,7 @@ const (
 	ActivityBarrier  ActivityKind = "barrier"   // a wait
 	ActivityTaskWait ActivityKind = "task_wait" // a taskwait, or the end of a taskgroup
 	ActivityLockWait ActivityKind = "lock_wait"
-	ActivityLock     ActivityKind = "lock"   // it has a lock, or is in a critical construct
+	ActivityLock     ActivityKind = "lock"   // it holds a lock, or is in a critical construct
 	ActivityDevice   ActivityKind = "device" // a target construct
 	ActivityIdle     ActivityKind = "idle"
 )

@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// UnreadText begins what is said of what could not be read; the reason follows.
+// UnreadText is the start of the text for something that could not be read; the reason follows.
 const UnreadText = "could not be read: "
 
-// Unread reports whether what the thread is, or does, could not be read. A state that is
-// not known though everything was read does not count.
+// Unread reports whether the thread's role or state could not be read. A state that is
+// unknown although everything was read does not count.
 func (t *Thread) Unread() bool {
 	return t.Role == RoleUnknown ||
 		t.State != nil && t.State.Name == StateUndefined && strings.HasPrefix(t.State.Evidence, UnreadText)
 }
 
-// unreadLayout is the Layout of a runtime of which nothing could be read; the reason follows.
+// unreadLayout is the start of the Layout of a runtime that could not be read; the reason follows.
 const unreadLayout = "none: " + UnreadText
 
-// NotRead is a runtime in the module at path of which nothing could be read, and why.
+// NotRead returns a Runtime for the module at path that could not be read, with the reason.
 func NotRead(path, why string) Runtime {
 	const name = "OpenMP runtime"
 	why = strings.TrimPrefix(why, name+" in "+path+": ")
 	return Runtime{ID: filepath.Base(path), Name: name, Path: path, Layout: unreadLayout + why}
 }
 
-// Unread reports whether nothing of the runtime could be read.
+// Unread reports whether the runtime could not be read at all.
 func (r *Runtime) Unread() bool { return strings.HasPrefix(r.Layout, unreadLayout) }
 
-// NoRuntime says why the picture has nothing of OpenMP though a runtime is there; empty if one
-// could be read, or none is there.
+// NoRuntime explains why the picture has no OpenMP state although the target has a runtime. It returns "" if a runtime
+// could be read, or if there is none.
 func (p *Picture) NoRuntime() string { return NoRuntime(p.Runtimes) }
 
 // NoRuntime is Picture.NoRuntime of a list of runtimes.
@@ -47,9 +47,9 @@ func NoRuntime(runtimes []Runtime) string {
 	return strings.Join(why, "; ")
 }
 
-// Undecided says why the picture does not tell whether the program hangs though no verdict
-// says that it does; empty if it tells, or the program died of what keeps its threads from being read:
-// its runtime's memory was overwritten, or a stack was exceeded, perhaps into those of other threads.
+// Undecided explains why a picture without a verdict of a hang does not show that the program is healthy. It returns ""
+// if the picture shows it, or if the program died of the damage that keeps its threads from being read: the runtime's
+// memory was overwritten, or a stack overflowed, perhaps into those of other threads.
 func (p *Picture) Undecided() string {
 	if p.Target.CrashedLWP != 0 && slices.ContainsFunc(p.Verdicts, func(v Verdict) bool {
 		return (v.Kind == VerdictOverwritten || v.Kind == VerdictStackOverflow) && v.Certainty != Possible

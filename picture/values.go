@@ -1,9 +1,9 @@
 package picture
 
-// Values are the variables and registers of a frame. They are no part of the JSON form:
-// they are asked for of one thread at a time.
+// Values are the variables and registers of a frame. They are not part of the JSON form:
+// they are read for one thread at a time.
 type Values struct {
-	// Variables are those of the function, as its debug information tells them.
+	// Variables are the function's variables, by its debug information.
 	Variables []Value
 	Registers []Register
 }
@@ -12,23 +12,23 @@ type Values struct {
 type Value struct {
 	Name string
 	Type string
-	Text string // the value for people; empty for one that only has parts
-	// Address is where it lies; missing if it is in a register.
+	Text string // the value for people; empty if it only has parts
+	// Address is its address; missing if it is in a register.
 	Address  *Hex
 	Argument bool    // it is a parameter of the function
-	Missing  string  // why it has no value; empty if it has
-	Parts    []Value // members, elements, or what a pointer points to
-	Cut      bool    // there are more parts
+	Missing  string  // the reason if it has no value
+	Parts    []Value // members, elements, or the object that a pointer points to
+	Cut      bool    // it has more parts
 }
 
-// Register is a register of a frame. Those that a call may have destroyed are not there.
+// Register is a register of a frame. Registers that a call may have destroyed are left out.
 type Register struct {
 	Name  string
 	Value Hex
 }
 
-// Values are the variables and registers of the frame; nil if they were not asked for.
+// Values returns the variables and registers of the frame; nil if they were not requested.
 func (f *Frame) Values() *Values { return f.values }
 
-// SetValues gives the frame its variables and registers.
+// SetValues sets the variables and registers of the frame.
 func (f *Frame) SetValues(v *Values) { f.values = v }

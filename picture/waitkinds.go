@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// WaitKind is the kind of what a thread waits for.
+// WaitKind is the kind of a wait.
 type WaitKind string
 
 // Kinds of waits. WaitKinds has a row for each.
@@ -24,18 +24,18 @@ const (
 	WaitCondition WaitKind = "condition"
 	WaitSemaphore WaitKind = "semaphore"
 	WaitThreads   WaitKind = "pthread_barrier" // a barrier of the C library
-	WaitFutex     WaitKind = "futex"           // a word of memory, of which no more is known
+	WaitFutex     WaitKind = "futex"           // a word of memory of unknown purpose
 	WaitFlag      WaitKind = "flag"            // a word of memory that a loop reads until it changes
 	WaitMPI       WaitKind = "mpi"             // other processes, in a function of MPI
 	WaitCall      WaitKind = "call"            // the end of a system call, by another process or a device
 	WaitNothing   WaitKind = "nothing"         // a loop of the program has no way out
 	WaitStatic    WaitKind = "static"          // the initialization of a static variable in a function of C++
-	WaitOnce      WaitKind = "once"            // the end of a function that is executed once for a flag
+	WaitOnce      WaitKind = "once"            // the end of a function that is executed once per flag
 	WaitSleep     WaitKind = "sleep"           // time to pass, or a signal
 	WaitReduction WaitKind = "reduction"       // the critical section in which threads combine a reduction
 )
 
-// WaitNeed is what a wait needs to end.
+// WaitNeed is the event that ends a wait.
 type WaitNeed string
 
 // Needs of waits.
@@ -46,32 +46,32 @@ const (
 	NeedGroup    WaitNeed = "group"    // the tasks of a taskgroup must finish
 	NeedSignal   WaitNeed = "signal"   // another thread must signal a condition variable
 	NeedThread   WaitNeed = "thread"   // one thread must end
-	NeedWrite    WaitNeed = "write"    // another thread must post it or write it, or nothing may end it
+	NeedWrite    WaitNeed = "write"    // another thread must post or write it, or the wait never ends
 	NeedOther    WaitNeed = "other"    // another thread, process or device; the wait itself does not show which
 )
 
-// WaitTraits is one row of the table of waits: what printers and verdicts depend on.
+// WaitTraits is one row of the table of waits, which printers and verdicts use.
 type WaitTraits struct {
 	Kind  WaitKind
 	State StateName // of a thread in such a wait
-	// Own is set if the standard has no such state: for OpenMP the thread is at work.
+	// Own is set if the standard has no such state: for OpenMP, the thread is at work.
 	Own bool
-	// Phrase is the thing that is waited for in a sentence, with %s for its name; Unnamed is the same
-	// where neither a name nor an address is known.
+	// Phrase is the awaited object in a sentence, with %s for its name; Unnamed is the phrase for one
+	// without a known name or address.
 	Phrase, Unnamed string
-	// NameOnly is set if an address is no name of it.
+	// NameOnly is set if it is not named by its address.
 	NameOnly bool
 	Need     WaitNeed
-	// Lock is set for locks and what is like one: one thread after the other has it.
+	// Lock is set for locks and similar objects, which one thread after the other holds.
 	Lock bool
-	// Exclusive is set if one thread has it, and others wait for its release.
+	// Exclusive is set if one thread holds it, and others wait for its release.
 	Exclusive bool
-	// Executes is set if that thread executes code, and does not hold a lock.
+	// Executes is set if that thread executes code rather than holding a lock.
 	Executes bool
-	// AgainFix is the fix if a thread waits for what it holds itself, CycleFix if such a wait is part of a deadlock;
-	// "" for the general one.
+	// AgainFix is the fix if a thread waits for an object that it holds itself, CycleFix if such a wait is part of a
+	// deadlock; "" means the general fix.
 	AgainFix, CycleFix string
-	// WakeCall is the call that ends the wait, "" for any code, and WakeFix the fix if none is left.
+	// WakeCall is the call that ends the wait, "" for any code; WakeFix is the fix if no such call remains.
 	WakeCall, WakeFix string
 }
 
@@ -201,8 +201,8 @@ func (k WaitKind) Traits() WaitTraits {
 		"something"), Need: NeedHolder}
 }
 
-// OfLock reports whether the wait is for a lock, or for what is like one.
+// OfLock reports whether the wait is for a lock or a similar object.
 func (k WaitKind) OfLock() bool { return k.Traits().Lock }
 
-// Exclusive reports whether one thread has what is waited for, and others wait for its release.
+// Exclusive reports whether one thread holds the awaited object, and others wait for its release.
 func (k WaitKind) Exclusive() bool { return k.Traits().Exclusive }

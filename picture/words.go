@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// The words of a picture. Each is a type of its own, so that none is taken for another;
-// JSON has them as strings. A value that is not among the constants can come from a
-// picture that a newer version of the tool saved.
+// The words of a picture. Each set has a type of its own, so that the compiler keeps them apart;
+// JSON has them as strings. A picture that a newer version of the tool saved may have values
+// that are not among the constants.
 
 // TargetKind is the kind of a target.
 type TargetKind string
@@ -16,26 +16,26 @@ type TargetKind string
 const (
 	TargetCore     TargetKind = "core"
 	TargetProcess  TargetKind = "process"
-	TargetDebugger TargetKind = "debugger" // a program that a debugger lends without its kind
+	TargetDebugger TargetKind = "debugger" // a program in a debugger that did not name its kind
 )
 
-// Role is what a thread is in OpenMP terms.
+// Role is the role of a thread in OpenMP terms.
 type Role string
 
 // Roles of threads.
 const (
-	RoleInitial Role = "initial" // of an implicit outermost region
+	RoleInitial Role = "initial" // the thread of an implicit outermost region
 	RolePrimary Role = "primary" // thread number 0 of a team that it forked, and not an initial thread
 	RoleWorker  Role = "worker"
 	RoleIdle    Role = "idle"    // in the runtime's pool, in no team
 	RoleNone    Role = "none"    // not an OpenMP thread
-	RoleUnknown Role = "unknown" // what the thread is could not be read
+	RoleUnknown Role = "unknown" // the role could not be read
 )
 
-// StateName is a state of a thread, in the standard's words without the prefix.
+// StateName is a state of a thread, by the standard's name without the prefix.
 type StateName string
 
-// The states of OpenMP 6.0, in the order of their values, and those that the tool adds.
+// The states of OpenMP 6.0 in the order of their values, and the states that the tool adds.
 const (
 	StateWorkSerial            StateName = "work_serial"
 	StateWorkParallel          StateName = "work_parallel"
@@ -63,7 +63,7 @@ const (
 	StateOverhead              StateName = "overhead"
 	StateUndefined             StateName = "undefined" // unknown; the evidence has the reason
 
-	// The standard has none of these: such a thread is at work for OpenMP.
+	// The standard does not have these: for OpenMP, such a thread is at work.
 
 	StateCondition   StateName = "wait_condition"
 	StateSemaphore   StateName = "wait_semaphore"
@@ -77,7 +77,7 @@ const (
 	StateSleep       StateName = "wait_sleep" // for time to pass, or for a signal
 	StateThreads     StateName = "wait_pthread_barrier"
 	StateEndlessLoop StateName = "endless_loop" // in a loop of the program that has no way out
-	StateEnding      StateName = "ending"       // it will not come back to the program's code
+	StateEnding      StateName = "ending"       // it does not return to the program's code
 	StateMPI         StateName = "wait_mpi"     // in a function of MPI
 )
 
@@ -92,16 +92,16 @@ func (s StateName) Counted() bool {
 	})
 }
 
-// StateSource is how the state of a thread is known.
+// StateSource is the source of a thread's state.
 type StateSource string
 
 // Sources of states.
 const (
-	StateTracked  StateSource = "tracked"  // the runtime keeps it
+	StateTracked  StateSource = "tracked"  // the runtime keeps a state word
 	StateInferred StateSource = "inferred" // from registers, stacks and the runtime's fields
 )
 
-// FrameKind is whose code a frame of a stack is in.
+// FrameKind classifies the code of a frame by its owner.
 type FrameKind string
 
 // Kinds of frames.
@@ -109,7 +109,7 @@ const (
 	FrameUser    FrameKind = "user"
 	FrameRuntime FrameKind = "runtime" // code of an OpenMP runtime, or called by it
 	FrameSystem  FrameKind = "system"  // C library, loader, thread start
-	FramePseudo  FrameKind = "pseudo"  // stands for what the runtime is doing
+	FramePseudo  FrameKind = "pseudo"  // represents the runtime's activity
 )
 
 // TaskKind is the kind of a task region.
@@ -123,7 +123,7 @@ const (
 	TaskTarget   TaskKind = "target"
 )
 
-// TaskState is where a task is in its life.
+// TaskState is the state of a task.
 type TaskState string
 
 // States of tasks.
@@ -136,7 +136,7 @@ const (
 	TaskCompleted TaskState = "completed"
 )
 
-// Flags of tasks that are told apart here; a runtime may have more.
+// Flags of tasks that this tool distinguishes; a runtime may have more.
 const (
 	FlagUntied     = "untied"
 	FlagDetachable = "detachable"
@@ -145,11 +145,11 @@ const (
 // InterpreterLock names the lock of CPython's interpreter, of kind WaitMutex.
 const InterpreterLock = "of Python's interpreter (GIL)"
 
-// Unnamed stands for the name of the critical section that has none.
+// Unnamed is used in place of a name for the critical section without one.
 const Unnamed = "(unnamed)"
 
 // VerdictKind is the kind of a verdict. Package diagnose has their titles, and
-// docs/verdicts.md what each means.
+// docs/verdicts.md their meanings.
 type VerdictKind string
 
 // Kinds of verdicts.
@@ -182,7 +182,7 @@ const (
 	VerdictTinyTasks        VerdictKind = "tiny_tasks"
 )
 
-// Certainty is how sure something is.
+// Certainty is the certainty of a conclusion.
 type Certainty string
 
 // Certainties, the surest first.
@@ -192,10 +192,10 @@ const (
 	Possible Certainty = "possible"
 )
 
-// Rank is 0 for the surest; a word that is not known is the least sure.
+// Rank returns 0 for the highest certainty; an unknown word has the lowest.
 func (c Certainty) Rank() int { return rank(c, Certain, Likely, Possible) }
 
-// Weaker returns the less sure of two certainties.
+// Weaker returns the lower of two certainties.
 func (c Certainty) Weaker(d Certainty) Certainty {
 	if c.Rank() >= d.Rank() {
 		return c
@@ -203,7 +203,7 @@ func (c Certainty) Weaker(d Certainty) Certainty {
 	return d
 }
 
-// Severity is how bad what a verdict says is.
+// Severity is the severity of a verdict.
 type Severity string
 
 // Severities, the worst first.
@@ -214,12 +214,12 @@ const (
 	SeverityInfo    Severity = "info"
 )
 
-// Rank is 0 for the worst; a word that is not known comes last.
+// Rank returns 0 for the worst; an unknown word comes last.
 func (s Severity) Rank() int {
 	return rank(s, SeverityCrash, SeverityHang, SeverityWarning, SeverityInfo)
 }
 
-// rank is the place of a word among those that are known, their number for another.
+// rank returns the index of a word among the known ones, or their number for another word.
 func rank[T ~string](word T, known ...T) int {
 	if i := slices.Index(known, word); i >= 0 {
 		return i
@@ -227,7 +227,7 @@ func rank[T ~string](word T, known ...T) int {
 	return len(known)
 }
 
-// CheckStatus says whether a thing that the tool needs of a target is there.
+// CheckStatus is the result of a check of doctor.
 type CheckStatus string
 
 // Statuses of checks.

@@ -31,7 +31,7 @@ const (
 	TargetKind_TARGET_KIND_UNSPECIFIED TargetKind = 0
 	TargetKind_TARGET_KIND_CORE        TargetKind = 1
 	TargetKind_TARGET_KIND_PROCESS     TargetKind = 2
-	// A program that a debugger lends without its kind.
+	// A program in a debugger that did not name its kind.
 	TargetKind_TARGET_KIND_DEBUGGER TargetKind = 3
 )
 
@@ -78,13 +78,13 @@ func (TargetKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{0}
 }
 
-// Role is what a thread is in OpenMP terms.
+// Role is the role of a thread in OpenMP terms.
 type Role int32
 
 const (
 	// The word is missing, or unknown to the sender.
 	Role_ROLE_UNSPECIFIED Role = 0
-	// Of an implicit outermost region.
+	// The thread of an implicit outermost region.
 	Role_ROLE_INITIAL Role = 1
 	// Thread number 0 of a team that it forked, and not an initial thread.
 	Role_ROLE_PRIMARY Role = 2
@@ -93,7 +93,7 @@ const (
 	Role_ROLE_IDLE Role = 4
 	// Not an OpenMP thread.
 	Role_ROLE_NONE Role = 5
-	// What the thread is could not be read.
+	// The role could not be read.
 	Role_ROLE_UNKNOWN Role = 6
 )
 
@@ -146,7 +146,7 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{1}
 }
 
-// StateName is a state of a thread, in the standard's words without the prefix.
+// StateName is a state of a thread, by the standard's name without the prefix.
 type StateName int32
 
 const (
@@ -196,7 +196,7 @@ const (
 	StateName_STATE_NAME_WAIT_PTHREAD_BARRIER StateName = 36
 	// In a loop of the program that has no way out.
 	StateName_STATE_NAME_ENDLESS_LOOP StateName = 37
-	// It will not come back to the program's code.
+	// It does not return to the program's code.
 	StateName_STATE_NAME_ENDING StateName = 38
 	// In a function of MPI.
 	StateName_STATE_NAME_WAIT_MPI StateName = 39
@@ -317,7 +317,7 @@ func (StateName) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{2}
 }
 
-// FrameKind is whose code a frame of a stack is in.
+// FrameKind classifies the code of a frame by its owner.
 type FrameKind int32
 
 const (
@@ -328,7 +328,7 @@ const (
 	FrameKind_FRAME_KIND_RUNTIME FrameKind = 2
 	// C library, loader, thread start.
 	FrameKind_FRAME_KIND_SYSTEM FrameKind = 3
-	// Stands for what the runtime is doing.
+	// Represents the runtime's activity.
 	FrameKind_FRAME_KIND_PSEUDO FrameKind = 4
 )
 
@@ -378,7 +378,7 @@ func (FrameKind) EnumDescriptor() ([]byte, []int) {
 }
 
 // VerdictKind is the kind of a verdict. Package diagnose has their titles, and docs/verdicts.md
-// what each means.
+// their meanings.
 type VerdictKind int32
 
 const (
@@ -501,7 +501,7 @@ func (VerdictKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{4}
 }
 
-// Certainty is how sure something is.
+// Certainty is the certainty of a conclusion.
 type Certainty int32
 
 const (
@@ -555,7 +555,7 @@ func (Certainty) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{5}
 }
 
-// Severity is how bad what a verdict says is.
+// Severity is the severity of a verdict.
 type Severity int32
 
 const (
@@ -612,7 +612,7 @@ func (Severity) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{6}
 }
 
-// WaitKind is the kind of what a thread waits for.
+// WaitKind is the kind of a wait.
 type WaitKind int32
 
 const (
@@ -635,7 +635,7 @@ const (
 	WaitKind_WAIT_KIND_SEMAPHORE WaitKind = 13
 	// A barrier of the C library.
 	WaitKind_WAIT_KIND_PTHREAD_BARRIER WaitKind = 14
-	// A word of memory, of which no more is known.
+	// A word of memory of unknown purpose.
 	WaitKind_WAIT_KIND_FUTEX WaitKind = 15
 	// A word of memory that a loop reads until it changes.
 	WaitKind_WAIT_KIND_FLAG WaitKind = 16
@@ -647,7 +647,7 @@ const (
 	WaitKind_WAIT_KIND_NOTHING WaitKind = 19
 	// The initialization of a static variable in a function of C++.
 	WaitKind_WAIT_KIND_STATIC WaitKind = 20
-	// The end of a function that is executed once for a flag.
+	// The end of a function that is executed once per flag.
 	WaitKind_WAIT_KIND_ONCE WaitKind = 21
 	// Time to pass, or a signal.
 	WaitKind_WAIT_KIND_SLEEP WaitKind = 22
@@ -738,13 +738,13 @@ func (WaitKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{7}
 }
 
-// StateSource is how the state of a thread is known.
+// StateSource is the source of a thread's state.
 type StateSource int32
 
 const (
 	// The word is missing, or unknown to the sender.
 	StateSource_STATE_SOURCE_UNSPECIFIED StateSource = 0
-	// The runtime keeps it.
+	// The runtime keeps a state word.
 	StateSource_STATE_SOURCE_TRACKED StateSource = 1
 	// From registers, stacks and the runtime's fields.
 	StateSource_STATE_SOURCE_INFERRED StateSource = 2
@@ -848,7 +848,7 @@ func (TaskKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{9}
 }
 
-// TaskState is where a task is in its life.
+// TaskState is the state of a task.
 type TaskState int32
 
 const (
@@ -915,7 +915,7 @@ func (TaskState) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{10}
 }
 
-// CheckStatus says whether a thing that the tool needs of a target is there.
+// CheckStatus is the result of a check of doctor.
 type CheckStatus int32
 
 const (
@@ -969,7 +969,7 @@ func (CheckStatus) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{11}
 }
 
-// VariableState says what is known of a variable of the environment.
+// VariableState is the state of an environment variable.
 type VariableState int32
 
 const (
@@ -1024,7 +1024,7 @@ func (VariableState) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{12}
 }
 
-// VariablePurpose is what a variable of the environment decides on.
+// VariablePurpose is the setting that an environment variable controls.
 type VariablePurpose int32
 
 const (
@@ -1032,9 +1032,9 @@ const (
 	VariablePurpose_VARIABLE_PURPOSE_UNSPECIFIED VariablePurpose = 0
 	// The size of teams.
 	VariablePurpose_VARIABLE_PURPOSE_TEAM VariablePurpose = 1
-	// Which processors threads run on.
+	// The processors on which threads run.
 	VariablePurpose_VARIABLE_PURPOSE_BIND VariablePurpose = 2
-	// For how long threads spin while they wait.
+	// How long waiting threads spin.
 	VariablePurpose_VARIABLE_PURPOSE_SPIN VariablePurpose = 3
 )
 
@@ -1081,7 +1081,7 @@ func (VariablePurpose) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{13}
 }
 
-// ActivityKind is a kind of what threads do.
+// ActivityKind is the kind of an activity.
 type ActivityKind int32
 
 const (
@@ -1095,7 +1095,7 @@ const (
 	// A taskwait, or the end of a taskgroup.
 	ActivityKind_ACTIVITY_KIND_TASK_WAIT ActivityKind = 4
 	ActivityKind_ACTIVITY_KIND_LOCK_WAIT ActivityKind = 5
-	// It has a lock, or is in a critical construct.
+	// It holds a lock, or is in a critical construct.
 	ActivityKind_ACTIVITY_KIND_LOCK ActivityKind = 6
 	// A target construct.
 	ActivityKind_ACTIVITY_KIND_DEVICE ActivityKind = 7
@@ -1155,7 +1155,7 @@ func (ActivityKind) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_picture_proto_rawDescGZIP(), []int{14}
 }
 
-// Picture is everything that was asked for of a target.
+// Picture is a snapshot of a target: all parts that the question asked for.
 type Picture struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Version of the JSON form, such as ompd-inspect/picture/3.0.
@@ -1166,21 +1166,21 @@ type Picture struct {
 	Regions  []*Region  `protobuf:"bytes,5,rep,name=regions,proto3" json:"regions,omitempty"`
 	Tasks    []*Task    `protobuf:"bytes,6,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	Icvs     []*Icv     `protobuf:"bytes,7,rep,name=icvs,proto3" json:"icvs,omitempty"`
-	// The control variables in force.
+	// The control variables with their effective values.
 	ControlVars []*ControlVar `protobuf:"bytes,8,rep,name=control_vars,json=controlVars,proto3" json:"control_vars,omitempty"`
 	// The user-model stacks, merged.
 	Stacks []*MergedStack `protobuf:"bytes,9,rep,name=stacks,proto3" json:"stacks,omitempty"`
-	// layout says where everything lies in the runtimes' memory.
+	// layout has the offsets of fields and the addresses of globals of the runtimes.
 	Layout []*LayoutEntry `protobuf:"bytes,10,rep,name=layout,proto3" json:"layout,omitempty"`
-	// What doctor found.
+	// The results of doctor.
 	Checks   []*Check `protobuf:"bytes,11,rep,name=checks,proto3" json:"checks,omitempty"`
 	Warnings []string `protobuf:"bytes,12,rep,name=warnings,proto3" json:"warnings,omitempty"`
-	// verdicts say what is wrong, if something is; the worst first.
+	// The problems that were found, the worst first.
 	Verdicts []*Verdict `protobuf:"bytes,13,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
-	// Parts that are not complete as the budget of the look was spent: threads, regions, tasks,
-	// verdicts. A warning says what to do.
+	// incomplete lists the parts that are not complete because the budget of the snapshot was spent:
+	// threads, regions, tasks, verdicts. A warning has the next command.
 	Incomplete []string `protobuf:"bytes,14,rep,name=incomplete,proto3" json:"incomplete,omitempty"`
-	// What the verdicts were drawn from.
+	// The input of the verdicts.
 	Facts         *Facts `protobuf:"bytes,15,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1321,7 +1321,7 @@ func (x *Picture) GetFacts() *Facts {
 	return nil
 }
 
-// Target says what was looked at.
+// Target describes the inspected core, process or debugger.
 type Target struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Kind       TargetKind             `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.TargetKind" json:"kind,omitempty"`
@@ -1331,11 +1331,11 @@ type Target struct {
 	Arch       string                 `protobuf:"bytes,5,opt,name=arch,proto3" json:"arch,omitempty"`
 	// Such as SIGSEGV; missing if none was recorded.
 	Signal string `protobuf:"bytes,6,opt,name=signal,proto3" json:"signal,omitempty"`
-	// Of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.
+	// The address of the access or the instruction; for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP.
 	FaultAddress *uint64 `protobuf:"varint,7,opt,name=fault_address,json=faultAddress,proto3,oneof" json:"fault_address,omitempty"`
 	// The thread that got the signal.
 	CrashedLwp int64 `protobuf:"varint,8,opt,name=crashed_lwp,json=crashedLwp,proto3" json:"crashed_lwp,omitempty"`
-	// Who wrote the core: kernel, gcore, ompd-inspect.
+	// The writer of the core: kernel, gcore, ompd-inspect.
 	Producer string `protobuf:"bytes,9,opt,name=producer,proto3" json:"producer,omitempty"`
 	// command line, as far as the core keeps it.
 	Command string `protobuf:"bytes,10,opt,name=command,proto3" json:"command,omitempty"`
@@ -1345,11 +1345,11 @@ type Target struct {
 	Place *Place `protobuf:"bytes,12,opt,name=place,proto3" json:"place,omitempty"`
 	// The crashed thread's user stack.
 	Frames []*Frame `protobuf:"bytes,13,rep,name=frames,proto3" json:"frames,omitempty"`
-	// Of a process: what looking at it cost it.
+	// For a process: how long the snapshot stopped it.
 	Pause *Pause `protobuf:"bytes,14,opt,name=pause,proto3" json:"pause,omitempty"`
-	// Why the signal came: si_code.
+	// Si_code: why the signal was raised.
 	SignalCode *int64 `protobuf:"varint,15,opt,name=signal_code,json=signalCode,proto3,oneof" json:"signal_code,omitempty"`
-	// Of a process of an MPI job.
+	// For a process of an MPI job.
 	Rank          *Rank `protobuf:"bytes,16,opt,name=rank,proto3" json:"rank,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1603,21 +1603,21 @@ type Frame struct {
 	// Base name of the file.
 	Module  string `protobuf:"bytes,7,opt,name=module,proto3" json:"module,omitempty"`
 	Inlined bool   `protobuf:"varint,8,opt,name=inlined,proto3" json:"inlined,omitempty"`
-	// Set if the frame was guessed: by what.
+	// Set if the frame was guessed: the method.
 	How string `protobuf:"bytes,9,opt,name=how,proto3" json:"how,omitempty"`
 	// Set on the first frame that belongs to another thread: the one that forked the region in which
 	// the frames above run.
 	Lwp int64 `protobuf:"varint,10,opt,name=lwp,proto3" json:"lwp,omitempty"`
-	// What the function was outlined from, such as "parallel" or "task"; empty for a plain function.
+	// The construct, such as "parallel" or "task"; empty for a plain function.
 	Construct string `protobuf:"bytes,11,opt,name=construct,proto3" json:"construct,omitempty"`
-	// The function of the program in which that construct stands.
+	// The function of the program that contains the construct.
 	In string `protobuf:"bytes,12,opt,name=in,proto3" json:"in,omitempty"`
-	// The number of the goroutine on whose stack the frame lies.
+	// The number of the goroutine whose stack has the frame.
 	Goroutine int64 `protobuf:"varint,13,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
-	// Of the native function; not on frames that are inlined in it.
+	// Entry of the native function; missing on inlined frames.
 	Entry *uint64 `protobuf:"varint,14,opt,name=entry,proto3,oneof" json:"entry,omitempty"`
-	// near tells that the compiler gave the code no line, as it does where it makes one call of two:
-	// Line is that of the nearest code before it.
+	// Set if the compiler gave the code no line, as it does where it merges two calls: Line is that
+	// of the nearest code before it.
 	Near          bool `protobuf:"varint,15,opt,name=near,proto3" json:"near,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1758,20 +1758,20 @@ func (x *Frame) GetNear() bool {
 	return false
 }
 
-// Pause is what looking at a process cost it.
+// Pause is the cost of a snapshot for a process.
 type Pause struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That were stopped at once; 0 if none was.
+	// Stopped at the same time; 0 if none was.
 	Threads int64 `protobuf:"varint,1,opt,name=threads,proto3" json:"threads,omitempty"`
-	// How often.
+	// Number of stops.
 	Stops int64 `protobuf:"varint,2,opt,name=stops,proto3" json:"stops,omitempty"`
-	// All stops together.
+	// Total time of all stops.
 	Microseconds int64 `protobuf:"varint,3,opt,name=microseconds,proto3" json:"microseconds,omitempty"`
 	// Words that changed while they were read.
 	Unsettled int64 `protobuf:"varint,4,opt,name=unsettled,proto3" json:"unsettled,omitempty"`
-	// Threads that ran while they were looked at.
+	// Threads that ran while they were read.
 	Running int64 `protobuf:"varint,5,opt,name=running,proto3" json:"running,omitempty"`
-	// Why it was looked at, if nobody asked for it: it made no progress.
+	// Set if the snapshot was taken because the process made no progress.
 	Standstill    *Standstill `protobuf:"bytes,6,opt,name=standstill,proto3" json:"standstill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1853,9 +1853,9 @@ func (x *Pause) GetStandstill() *Standstill {
 type Standstill struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// Threads that used processors, and came nowhere.
+	// Threads that used CPU time without making progress.
 	Spinning []*Spin `protobuf:"bytes,2,rep,name=spinning,proto3" json:"spinning,omitempty"`
-	// A thread waits for what another process may do.
+	// A thread waits for something that another process may do.
 	WaitsOutside  bool `protobuf:"varint,3,opt,name=waits_outside,json=waitsOutside,proto3" json:"waits_outside,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1912,7 +1912,7 @@ func (x *Standstill) GetWaitsOutside() bool {
 	return false
 }
 
-// Spin is what a thread used without getting on.
+// Spin is the CPU time that a thread used without making progress.
 type Spin struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lwp           int64                  `protobuf:"varint,1,opt,name=lwp,proto3" json:"lwp,omitempty"`
@@ -1965,17 +1965,17 @@ func (x *Spin) GetCpuSeconds() float64 {
 	return 0
 }
 
-// Rank is the place of a process in an MPI job, by its environment.
+// Rank is the rank of a process in an MPI job, by its environment.
 type Rank struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Rank  int64                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
-	// Of the job; missing if the environment does not tell.
+	// Of the job; missing if the environment does not have it.
 	Size int64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
-	// As its launcher calls it.
+	// The launcher's name for it.
 	Job string `protobuf:"bytes,3,opt,name=job,proto3" json:"job,omitempty"`
 	// Of the process.
 	Host string `protobuf:"bytes,4,opt,name=host,proto3" json:"host,omitempty"`
-	// The variables that tell.
+	// The variables that were read.
 	Source        string `protobuf:"bytes,5,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2056,26 +2056,26 @@ type Verdict struct {
 	Severity  Severity               `protobuf:"varint,3,opt,name=severity,proto3,enum=ompd.v1.Severity" json:"severity,omitempty"`
 	// One line.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
-	// explanation says in a few sentences what happened and why.
+	// explanation describes in a few sentences the problem and its cause.
 	Explanation string `protobuf:"bytes,5,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	// LWPs that it is about.
 	Threads []int64 `protobuf:"varint,6,rep,packed,name=threads,proto3" json:"threads,omitempty"`
-	// What it follows from, one fact each.
+	// The facts from which it follows.
 	Evidence []string `protobuf:"bytes,7,rep,name=evidence,proto3" json:"evidence,omitempty"`
-	// What to change, or what to type next.
+	// The change to make, or the next command.
 	Fix string `protobuf:"bytes,8,opt,name=fix,proto3" json:"fix,omitempty"`
-	// Of a deadlock, each waits for the next, the last for the first.
+	// For a deadlock: each waits for the next, the last for the first.
 	Cycle []*CycleStep `protobuf:"bytes,9,rep,name=cycle,proto3" json:"cycle,omitempty"`
-	// LWPs that are not part of the hang and wait for it.
+	// LWPs that are not part of the hang, but wait for its threads.
 	Waiting []int64 `protobuf:"varint,10,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
-	// Of a barrier.
+	// For a barrier.
 	Arrived *int64 `protobuf:"varint,11,opt,name=arrived,proto3,oneof" json:"arrived,omitempty"`
-	// Of a barrier, or of the region in question.
+	// For a barrier, or for the region in question.
 	TeamSize *int64 `protobuf:"varint,12,opt,name=team_size,json=teamSize,proto3,oneof" json:"team_size,omitempty"`
-	// Of a barrier.
+	// For a barrier.
 	Missing []*MissingThread `protobuf:"bytes,13,rep,name=missing,proto3" json:"missing,omitempty"`
 	Region  string           `protobuf:"bytes,14,opt,name=region,proto3" json:"region,omitempty"`
-	// That it is about.
+	// Its tasks.
 	Tasks         []string `protobuf:"bytes,15,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2222,16 +2222,16 @@ type CycleStep struct {
 	// LWP.
 	Thread   int64       `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	WaitsFor *WaitTarget `protobuf:"bytes,2,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
-	// LWP of the thread that must go on first.
+	// LWP of the thread that must proceed first.
 	HeldBy int64 `protobuf:"varint,3,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`
-	// How that is known.
+	// The evidence.
 	HeldEvidence string `protobuf:"bytes,4,opt,name=held_evidence,json=heldEvidence,proto3" json:"held_evidence,omitempty"`
-	// Where held_by took it.
+	// The place at which held_by acquired it.
 	HeldAt *Frame `protobuf:"bytes,5,opt,name=held_at,json=heldAt,proto3" json:"held_at,omitempty"`
 	// User stack of thread.
 	Frames []*Frame    `protobuf:"bytes,6,rep,name=frames,proto3" json:"frames,omitempty"`
 	Place  *ThreadSpot `protobuf:"bytes,7,opt,name=place,proto3" json:"place,omitempty"`
-	// Set if held_by has not acquired it, but may release it: held_at is where.
+	// Set if held_by has not acquired it, but may release it at held_at.
 	MayRelease    bool `protobuf:"varint,8,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2323,11 +2323,11 @@ func (x *CycleStep) GetMayRelease() bool {
 	return false
 }
 
-// WaitTarget is what a thread waits for.
+// WaitTarget is the object that a thread waits for.
 type WaitTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  WaitKind               `protobuf:"varint,1,opt,name=kind,proto3,enum=ompd.v1.WaitKind" json:"kind,omitempty"`
-	// As the program calls it.
+	// The program's name for it.
 	Name          string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Address       *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2504,23 +2504,23 @@ func (x *MissingThread) GetFrame() *Frame {
 // Runtime is one OpenMP runtime in the target.
 type Runtime struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its family, with -2 behind it for the second of its kind.
+	// Its family; a suffix -2 marks the second of its kind.
 	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Missing if it could not be told.
+	// Missing if it is unknown.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// What the version was concluded from.
+	// The evidence for the version.
 	VersionBy string `protobuf:"bytes,4,opt,name=version_by,json=versionBy,proto3" json:"version_by,omitempty"`
 	// Value of _OPENMP.
 	Openmp int64  `protobuf:"varint,5,opt,name=openmp,proto3" json:"openmp,omitempty"`
 	Path   string `protobuf:"bytes,6,opt,name=path,proto3" json:"path,omitempty"`
 	// Hexadecimal.
 	BuildId string `protobuf:"bytes,7,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
-	// Where its layout came from, in one line.
+	// The sources of its layout, in one line.
 	Layout string `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The runtime keeps states itself.
 	StateTracking bool `protobuf:"varint,9,opt,name=state_tracking,json=stateTracking,proto3" json:"state_tracking,omitempty"`
-	// damage says which of its fields contradict one another: its memory was overwritten.
+	// damage lists fields that contradict one another: the memory was overwritten.
 	Damage        []string `protobuf:"bytes,10,rep,name=damage,proto3" json:"damage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2646,9 +2646,9 @@ type Thread struct {
 	Task   string       `protobuf:"bytes,12,opt,name=task,proto3" json:"task,omitempty"`
 	State  *State       `protobuf:"bytes,13,opt,name=state,proto3" json:"state,omitempty"`
 	WaitId *uint64      `protobuf:"varint,14,opt,name=wait_id,json=waitId,proto3,oneof" json:"wait_id,omitempty"`
-	// What is at wait_id.
+	// The kind of the object at wait_id.
 	WaitKind WaitKind `protobuf:"varint,15,opt,name=wait_kind,json=waitKind,proto3,enum=ompd.v1.WaitKind" json:"wait_kind,omitempty"`
-	// Of the lock or critical section, if it is known.
+	// Name of the lock or critical section, if known.
 	WaitName     string `protobuf:"bytes,16,opt,name=wait_name,json=waitName,proto3" json:"wait_name,omitempty"`
 	HiddenHelper bool   `protobuf:"varint,17,opt,name=hidden_helper,json=hiddenHelper,proto3" json:"hidden_helper,omitempty"`
 	Crashed      bool   `protobuf:"varint,18,opt,name=crashed,proto3" json:"crashed,omitempty"`
@@ -2656,17 +2656,17 @@ type Thread struct {
 	Stack []*Frame `protobuf:"bytes,19,rep,name=stack,proto3" json:"stack,omitempty"`
 	// User model, innermost first.
 	UserStack []*Frame `protobuf:"bytes,20,rep,name=user_stack,json=userStack,proto3" json:"user_stack,omitempty"`
-	// What could not be read of this, and why.
+	// The parts that could not be read, with the reasons.
 	Errors []string `protobuf:"bytes,21,rep,name=errors,proto3" json:"errors,omitempty"`
-	// Of Go's, that the thread runs.
+	// Number of the goroutine that the thread runs.
 	Goroutine int64 `protobuf:"varint,22,opt,name=goroutine,proto3" json:"goroutine,omitempty"`
-	// The worksharing loop that it is in, if that is known.
+	// The worksharing loop that it executes, if known.
 	Loop *Loop `protobuf:"bytes,23,opt,name=loop,proto3" json:"loop,omitempty"`
-	// LWP that must go on first, if what it waits for says so.
+	// LWP of the thread that must proceed first, if the awaited object names it.
 	WaitOn int64 `protobuf:"varint,24,opt,name=wait_on,json=waitOn,proto3" json:"wait_on,omitempty"`
-	// The routine of MPI that it waits in.
+	// The MPI routine that it waits in.
 	Mpi *MPICall `protobuf:"bytes,25,opt,name=mpi,proto3" json:"mpi,omitempty"`
-	// How long it sleeps, if wait_kind is sleep.
+	// The length of the sleep, if wait_kind is sleep.
 	Sleep         *Sleep `protobuf:"bytes,26,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2953,17 +2953,17 @@ func (x *LevelInfo) GetRegion() string {
 	return ""
 }
 
-// State is what a thread does, in the standard's words without the prefix.
+// State is the state of a thread, by the standard's names without the prefix.
 type State struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Name   StateName              `protobuf:"varint,1,opt,name=name,proto3,enum=ompd.v1.StateName" json:"name,omitempty"`
 	Source StateSource            `protobuf:"varint,2,opt,name=source,proto3,enum=ompd.v1.StateSource" json:"source,omitempty"`
-	// What the state was read or inferred from.
+	// Where the state was read, or the facts it is inferred from.
 	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// The state in the standard's words, if the standard has none of that name: a thread that waits
-	// for a mutex of the C library is at work for OpenMP.
+	// The closest state of the standard, if the standard has none of that name: for OpenMP, a thread
+	// that waits for a mutex of the C library is at work.
 	Standard StateName `protobuf:"varint,4,opt,name=standard,proto3,enum=ompd.v1.StateName" json:"standard,omitempty"`
-	// The state that the thread's events lead to, of a program with the recorder.
+	// The state by the thread's recorded events, for a program with the recorder.
 	Recorded      StateName `protobuf:"varint,5,opt,name=recorded,proto3,enum=ompd.v1.StateName" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3034,13 +3034,13 @@ func (x *State) GetRecorded() StateName {
 	return StateName_STATE_NAME_UNSPECIFIED
 }
 
-// Sleep is how long a thread sleeps.
+// Sleep is the length of a thread's sleep.
 type Sleep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The time that the call was given; missing if it is not known, or the kernel has overwritten it.
+	// The argument of the call; missing if it is unknown, or if the kernel has overwritten it.
 	Seconds *float64 `protobuf:"fixed64,1,opt,name=seconds,proto3,oneof" json:"seconds,omitempty"`
-	// What was left of it when it was inspected: what the kernel wrote when the call was interrupted,
-	// or the time to its deadline. It is missing if neither tells.
+	// The time that remained at the snapshot: the value that the kernel wrote when the call was
+	// interrupted, or the time to its deadline. It is missing if both are unknown.
 	LeftSeconds *float64 `protobuf:"fixed64,2,opt,name=left_seconds,json=leftSeconds,proto3,oneof" json:"left_seconds,omitempty"`
 	// Only a signal ends it.
 	Endless       bool `protobuf:"varint,3,opt,name=endless,proto3" json:"endless,omitempty"`
@@ -3099,13 +3099,13 @@ func (x *Sleep) GetEndless() bool {
 	return false
 }
 
-// MPICall is the routine of MPI that a thread is in, and its arguments as far as registers, the
-// call in the program and the frame of the routine tell.
+// MPICall is the MPI routine that a thread executes, and its arguments as far as registers, the
+// call in the program and the frame of the routine show them.
 type MPICall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The standard's name: MPI_Recv.
 	Routine string `protobuf:"bytes,1,opt,name=routine,proto3" json:"routine,omitempty"`
-	// Its name, or its context if it has none: equal for all of its ranks.
+	// Its name, or without one its context: equal for all of its ranks.
 	Communicator string `protobuf:"bytes,2,opt,name=communicator,proto3" json:"communicator,omitempty"`
 	// Of the communicator.
 	Size int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
@@ -3120,10 +3120,10 @@ type MPICall struct {
 	Type string `protobuf:"bytes,9,opt,name=type,proto3" json:"type,omitempty"`
 	// Such as MPI_SUM.
 	Op string `protobuf:"bytes,10,opt,name=op,proto3" json:"op,omitempty"`
-	// The arguments that nothing tells any more.
+	// The arguments that could not be recovered.
 	Lost     []string `protobuf:"bytes,11,rep,name=lost,proto3" json:"lost,omitempty"`
 	Evidence string   `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Where the program's call of the routine returns to.
+	// The return address of the program's call of the routine.
 	From          *uint64 `protobuf:"varint,13,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3250,14 +3250,14 @@ func (x *MPICall) GetFrom() uint64 {
 	return 0
 }
 
-// Loop is a worksharing loop, or sections, as a thread sees it, by what the runtime keeps and what
-// the code of the thread's frames shows; what neither tells is missing. Values of the loop's
-// variable are those that the compiler gave to the runtime: GCC gives the program's, clang counts
-// iterations from 0. Of sections they are their numbers.
+// Loop is a worksharing loop, or sections, as a thread sees it. It is read from the runtime's
+// fields and from the code of the thread's frames; values that neither has are missing. Values of
+// the loop's variable are those that the compiler passes to the runtime: GCC passes the program's,
+// clang counts iterations from 0. For sections they are section numbers.
 type Loop struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Schedule string                 `protobuf:"bytes,1,opt,name=schedule,proto3" json:"schedule,omitempty"`
-	// Iterations that a thread gets at once; of guided the least.
+	// Iterations that a thread gets at once; with guided the smallest number.
 	Chunk   *uint64 `protobuf:"varint,2,opt,name=chunk,proto3,oneof" json:"chunk,omitempty"`
 	Ordered bool    `protobuf:"varint,3,opt,name=ordered,proto3" json:"ordered,omitempty"`
 	// Value of the loop's variable.
@@ -3267,15 +3267,15 @@ type Loop struct {
 	Step *int64 `protobuf:"varint,6,opt,name=step,proto3,oneof" json:"step,omitempty"`
 	// Of the whole loop.
 	Iterations *uint64 `protobuf:"varint,7,opt,name=iterations,proto3,oneof" json:"iterations,omitempty"`
-	// Iterations that no thread has got yet.
+	// Iterations that are not assigned to a thread yet.
 	Left *uint64 `protobuf:"varint,8,opt,name=left,proto3,oneof" json:"left,omitempty"`
-	// The values that the thread has got.
+	// The first value that the thread was given.
 	From *int64 `protobuf:"varint,9,opt,name=from,proto3,oneof" json:"from,omitempty"`
-	// The last value that the thread has got.
+	// The last value that the thread was given.
 	To *int64 `protobuf:"varint,10,opt,name=to,proto3,oneof" json:"to,omitempty"`
-	// What it was read from.
+	// Where it was read.
 	Evidence string `protobuf:"bytes,11,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// The value that the thread is in.
+	// The value that the thread executes now.
 	At            *int64 `protobuf:"varint,12,opt,name=at,proto3,oneof" json:"at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3395,7 +3395,7 @@ func (x *Loop) GetAt() int64 {
 	return 0
 }
 
-// Region is one parallel region; every level has one, serialized ones too.
+// Region is one parallel region. Every level has one, also serialized ones.
 type Region struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3408,9 +3408,9 @@ type Region struct {
 	// Teams in the league, inside a teams construct.
 	League   int64 `protobuf:"varint,8,opt,name=league,proto3" json:"league,omitempty"`
 	Function *Code `protobuf:"bytes,9,opt,name=function,proto3" json:"function,omitempty"`
-	// LWPs by thread number; those that are elsewhere now are left out.
+	// LWPs by thread number, without threads that have left the region.
 	Threads []int64 `protobuf:"varint,10,rep,packed,name=threads,proto3" json:"threads,omitempty"`
-	// What could not be read of this, and why.
+	// The parts that could not be read, with the reasons.
 	Errors        []string `protobuf:"bytes,11,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3523,7 +3523,7 @@ func (x *Region) GetErrors() []string {
 	return nil
 }
 
-// Code is a function and the source line of the construct that it was made from.
+// Code is a function, with the source line of the construct that it was outlined from.
 type Code struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Address *uint64                `protobuf:"varint,1,opt,name=address,proto3,oneof" json:"address,omitempty"`
@@ -3531,11 +3531,11 @@ type Code struct {
 	File    string                 `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
 	// From 1.
 	Line int64 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
-	// How the line is known: runtime, debug information, call site.
+	// The source of the line: runtime, debug information, call site.
 	LineFrom string `protobuf:"bytes,5,opt,name=line_from,json=lineFrom,proto3" json:"line_from,omitempty"`
-	// module and offset are the file that the code is in, and where, if it has no name.
+	// The file of the code, if the function has no name.
 	Module string `protobuf:"bytes,6,opt,name=module,proto3" json:"module,omitempty"`
-	// Where in that file.
+	// Offset in that file, bytes.
 	Offset        uint64 `protobuf:"varint,7,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3629,7 +3629,7 @@ type Task struct {
 	State   TaskState              `protobuf:"varint,4,opt,name=state,proto3,enum=ompd.v1.TaskState" json:"state,omitempty"`
 	Parent  string                 `protobuf:"bytes,5,opt,name=parent,proto3" json:"parent,omitempty"`
 	Region  string                 `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
-	// LWP that runs it or has it suspended.
+	// LWP that runs it, or has suspended it.
 	Thread             int64    `protobuf:"varint,7,opt,name=thread,proto3" json:"thread,omitempty"`
 	ThreadNum          *int64   `protobuf:"varint,8,opt,name=thread_num,json=threadNum,proto3,oneof" json:"thread_num,omitempty"`
 	Function           *Code    `protobuf:"bytes,9,opt,name=function,proto3" json:"function,omitempty"`
@@ -3637,9 +3637,9 @@ type Task struct {
 	IncompleteChildren *int64   `protobuf:"varint,11,opt,name=incomplete_children,json=incompleteChildren,proto3,oneof" json:"incomplete_children,omitempty"`
 	// Unfinished tasks that this one depends on.
 	WaitsFor []string `protobuf:"bytes,12,rep,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`
-	// Unfinished ones, by the runtime's own count.
+	// Number of unfinished predecessors, by the runtime's own count.
 	Predecessors int64 `protobuf:"varint,13,opt,name=predecessors,proto3" json:"predecessors,omitempty"`
-	// What could not be read of this, and why.
+	// The parts that could not be read, with the reasons.
 	Errors        []string `protobuf:"bytes,14,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3787,7 +3787,7 @@ type Icv struct {
 	// For scope task and implicit_task.
 	Task  string `protobuf:"bytes,6,opt,name=task,proto3" json:"task,omitempty"`
 	Value string `protobuf:"bytes,7,opt,name=value,proto3" json:"value,omitempty"`
-	// Field or global in the runtime's own names.
+	// Field or global, by the runtime's own name.
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	// Why there is no value.
 	Error         string `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
@@ -3888,7 +3888,7 @@ func (x *Icv) GetError() string {
 	return ""
 }
 
-// ControlVar is one control variable as it is in force.
+// ControlVar is one control variable with its effective value.
 type ControlVar struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -4011,7 +4011,8 @@ func (x *MergedStack) GetFrames() []*Frame {
 	return nil
 }
 
-// LayoutEntry says where one field, structure size or global of a runtime lies, and who said so.
+// LayoutEntry is the offset, size or address of one field, structure or global of a runtime, with
+// its sources.
 type LayoutEntry struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Runtime string                 `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
@@ -4023,13 +4024,13 @@ type LayoutEntry struct {
 	Offset *uint64 `protobuf:"varint,4,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
 	// Bytes.
 	Size uint64 `protobuf:"varint,5,opt,name=size,proto3" json:"size,omitempty"`
-	// Of a bit field, in the word of size bytes at offset.
+	// For a bit field: bits in the word of size bytes at offset.
 	Mask    *uint64 `protobuf:"varint,6,opt,name=mask,proto3,oneof" json:"mask,omitempty"`
 	Address *uint64 `protobuf:"varint,7,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// Missing if refused or not known.
+	// Missing if refused or unknown.
 	Source string   `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	Agreed []string `protobuf:"bytes,9,rep,name=agreed,proto3" json:"agreed,omitempty"`
-	// What each source said, if they differ.
+	// The value of each source, if they differ.
 	Claims        []*Claim `protobuf:"bytes,10,rep,name=claims,proto3" json:"claims,omitempty"`
 	Error         string   `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4143,7 +4144,7 @@ func (x *LayoutEntry) GetError() string {
 	return ""
 }
 
-// Claim is what one source said.
+// Claim is the value of one source.
 type Claim struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Source        string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
@@ -4196,13 +4197,13 @@ func (x *Claim) GetValue() string {
 	return ""
 }
 
-// Check is one thing that the tool needs of a target, and whether it is there.
+// Check is a prerequisite of the tool in a target, and its status.
 type Check struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Name   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Status CheckStatus            `protobuf:"varint,2,opt,name=status,proto3,enum=ompd.v1.CheckStatus" json:"status,omitempty"`
 	Detail string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// The next command to type, or what to change.
+	// The next command, or the change to make.
 	Fix           string `protobuf:"bytes,4,opt,name=fix,proto3" json:"fix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4266,43 +4267,44 @@ func (x *Check) GetFix() string {
 	return ""
 }
 
-// Facts are what verdicts are drawn from, beside the threads, regions and tasks of a picture. They
-// are there when verdicts were asked for, so that a saved picture can be diagnosed again. What is
-// expensive to find is looked for only where a verdict can depend on it; each field says when. A
-// fact that is missing is not known, and no verdict of a hang follows from what is not known.
+// Facts are the input of verdicts, together with the threads, regions and tasks of a picture. A
+// picture with verdicts has them, so that a saved picture can be diagnosed again. Facts that are
+// expensive to find are only looked for where a verdict can depend on them; the comments of the
+// fields name the conditions. A missing fact is unknown, and no verdict of a hang follows from an
+// unknown fact.
 type Facts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By LWP order of the threads; a thread that waits for nothing that is known has none.
+	// In the order of the threads' LWPs; only threads that wait for something known have one.
 	Waits []*Wait `protobuf:"bytes,1,rep,name=waits,proto3" json:"waits,omitempty"`
-	// Those that threads wait for, each once.
+	// The locks that threads wait for, each once.
 	Locks []*Lock `protobuf:"bytes,2,rep,name=locks,proto3" json:"locks,omitempty"`
-	// As the threads see them that wait, each view once.
+	// As waiting threads see them, each view once.
 	Barriers []*Barrier `protobuf:"bytes,3,rep,name=barriers,proto3" json:"barriers,omitempty"`
 	// wakers may signal a condition variable; only if a thread waits on one.
 	Wakers *Candidates `protobuf:"bytes,4,opt,name=wakers,proto3" json:"wakers,omitempty"`
 	// fulfillers may fulfil the event of a detached task; only if there may be one.
 	Fulfillers *Candidates `protobuf:"bytes,5,opt,name=fulfillers,proto3" json:"fulfillers,omitempty"`
-	// LWPs of threads in a taskwait whose code makes detached tasks; only of those whose runtime
-	// counts children that it does not list.
+	// LWPs of threads in a taskwait whose code creates detached tasks; only for runtimes that count
+	// children without listing them.
 	EventMakers []int64 `protobuf:"varint,6,rep,packed,name=event_makers,json=eventMakers,proto3" json:"event_makers,omitempty"`
-	// Set if the stacks of all threads are known as a whole, so that what none of them shows is not
-	// there.
+	// Set if the stacks of all threads are completely known, so that a call which is in none of them
+	// is not being executed.
 	StacksComplete bool `protobuf:"varint,7,opt,name=stacks_complete,json=stacksComplete,proto3" json:"stacks_complete,omitempty"`
-	// There are more tasks than the picture has.
+	// The program has more tasks than the picture.
 	TasksTruncated bool           `protobuf:"varint,8,opt,name=tasks_truncated,json=tasksTruncated,proto3" json:"tasks_truncated,omitempty"`
 	LostThreads    []*LostThreads `protobuf:"bytes,9,rep,name=lost_threads,json=lostThreads,proto3" json:"lost_threads,omitempty"`
-	// Of the regions of level 1 and deeper.
+	// For regions of level 1 and deeper.
 	Forks      []*Fork     `protobuf:"bytes,10,rep,name=forks,proto3" json:"forks,omitempty"`
 	Processors *Processors `protobuf:"bytes,11,opt,name=processors,proto3" json:"processors,omitempty"`
-	// What runtimes keep of how threads wait.
+	// The runtimes' settings for waiting threads.
 	Settings []*Setting `protobuf:"bytes,12,rep,name=settings,proto3" json:"settings,omitempty"`
-	// The variables that matter to verdicts.
+	// Variables on which verdicts depend.
 	Environment []*Variable `protobuf:"bytes,13,rep,name=environment,proto3" json:"environment,omitempty"`
 	Fault       *Fault      `protobuf:"bytes,14,opt,name=fault,proto3" json:"fault,omitempty"`
 	Abort       *Abort      `protobuf:"bytes,15,opt,name=abort,proto3" json:"abort,omitempty"`
-	// Of the threads of a program with the recorder.
+	// For a program with the recorder.
 	Recorded []*Recorded `protobuf:"bytes,16,rep,name=recorded,proto3" json:"recorded,omitempty"`
-	// What the recorder's newest events show.
+	// Conclusions from the recorder's newest events.
 	History       *History    `protobuf:"bytes,17,opt,name=history,proto3" json:"history,omitempty"`
 	Heap          *BrokenHeap `protobuf:"bytes,18,opt,name=heap,proto3" json:"heap,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4465,17 +4467,17 @@ func (x *Facts) GetHeap() *BrokenHeap {
 	return nil
 }
 
-// Wait is what one thread waits for.
+// Wait is the wait of one thread.
 type Wait struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64    `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Kind   WaitKind `protobuf:"varint,2,opt,name=kind,proto3,enum=ompd.v1.WaitKind" json:"kind,omitempty"`
-	// That of the program's variable if it is known, else of the runtime's.
+	// That of the program's variable if known, else that of the runtime's object.
 	Address *uint64 `protobuf:"varint,3,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	// Of the program.
 	Variable *uint64 `protobuf:"varint,4,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
-	// As the program calls it.
+	// The program's name for it.
 	Name   string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
 	Region string `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
 	Task   string `protobuf:"bytes,7,opt,name=task,proto3" json:"task,omitempty"`
@@ -4483,20 +4485,20 @@ type Wait struct {
 	Call string `protobuf:"bytes,8,opt,name=call,proto3" json:"call,omitempty"`
 	// Set for the barrier at the end of the region.
 	EndOfRegion bool `protobuf:"varint,9,opt,name=end_of_region,json=endOfRegion,proto3" json:"end_of_region,omitempty"`
-	// Set if the thread is known to sleep on a futex until another thread wakes it: it has not just
-	// acquired what it waited for.
+	// Set if the thread sleeps on a futex until another thread wakes it: it has not just acquired the
+	// lock.
 	Asleep bool `protobuf:"varint,10,opt,name=asleep,proto3" json:"asleep,omitempty"`
-	// The LWP that must proceed first, where the wait itself says so: the owner of a mutex, the
-	// thread that is joined. Evidence says how that is known.
+	// The LWP that must proceed first, where the awaited object names it: the owner of a mutex, the
+	// thread that is joined. Evidence has the source.
 	WaitOn   int64  `protobuf:"varint,11,opt,name=wait_on,json=waitOn,proto3" json:"wait_on,omitempty"`
 	Evidence string `protobuf:"bytes,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Among the locks; missing if nothing is known of it.
+	// Among the locks; missing if the lock is unknown.
 	Lock string `protobuf:"bytes,13,opt,name=lock,proto3" json:"lock,omitempty"`
-	// Among the barriers; missing if nothing is known of it.
+	// Among the barriers; missing if the barrier is unknown.
 	Barrier string `protobuf:"bytes,14,opt,name=barrier,proto3" json:"barrier,omitempty"`
-	// Tasks, or an iteration, that the wait itself names.
+	// The tasks or the iteration that the wait names.
 	Awaited *Awaited `protobuf:"bytes,15,opt,name=awaited,proto3" json:"awaited,omitempty"`
-	// How long it sleeps; only of kind sleep.
+	// The length of the sleep; only for kind sleep.
 	Sleep         *Sleep `protobuf:"bytes,16,opt,name=sleep,proto3" json:"sleep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4649,16 +4651,16 @@ func (x *Wait) GetSleep() *Sleep {
 type Awaited struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Tasks []string               `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Set if it waits for none of its other children: in a taskwait with dependences, or at a task
-	// that its thread must execute at once.
+	// Set if it does not wait for its other children: in a taskwait with dependences, or at a task
+	// that its thread must execute immediately.
 	OnlyThese bool `protobuf:"varint,2,opt,name=only_these,json=onlyThese,proto3" json:"only_these,omitempty"`
-	// That of a loop with dependences (depend(sink), doacross) which nobody has posted: a number for
-	// each loop, the outermost first, as in the thread's loop. The wait's evidence says how that is
-	// known.
+	// The iteration of a loop with dependences (depend(sink), doacross) that has not been posted: a
+	// number for each loop, the outermost first, as in the thread's loop. The wait's evidence has the
+	// source.
 	Iteration []int64 `protobuf:"varint,3,rep,packed,name=iteration,proto3" json:"iteration,omitempty"`
-	// Where the program waits in a loop of its own, for a flag: the code that reads it.
+	// The code that reads the flag, where the program waits in a loop of its own.
 	Loop *Frame `protobuf:"bytes,4,opt,name=loop,proto3" json:"loop,omitempty"`
-	// Where the program was interrupted by a signal whose handler waits.
+	// The place at which a signal interrupted the program, if the handler waits.
 	Interrupted   *Frame `protobuf:"bytes,5,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4733,48 +4735,48 @@ func (x *Awaited) GetInterrupted() *Frame {
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Of the runtime: queuing, ticket, futex, mutex, ….
+	// The runtime's kind of lock: queuing, ticket, futex, mutex, ….
 	Implementation string `protobuf:"bytes,2,opt,name=implementation,proto3" json:"implementation,omitempty"`
 	Nested         bool   `protobuf:"varint,3,opt,name=nested,proto3" json:"nested,omitempty"`
 	Held           bool   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`
-	// LWP that the lock itself names.
+	// LWP, by the lock's own field.
 	Owner int64 `protobuf:"varint,5,opt,name=owner,proto3" json:"owner,omitempty"`
-	// It names an owner that is no thread any more.
+	// The owner that it names has ended.
 	OwnerEnded bool `protobuf:"varint,6,opt,name=owner_ended,json=ownerEnded,proto3" json:"owner_ended,omitempty"`
-	// LWPs in the order of its queue, if it has one.
+	// LWPs in the order of its queue.
 	Waiters []int64 `protobuf:"varint,7,rep,packed,name=waiters,proto3" json:"waiters,omitempty"`
-	// How many wait: by its own count, or as each of them is seen to.
+	// Number of waiting threads: by its own count, or by their stacks.
 	Waiting  *int64 `protobuf:"varint,8,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
 	Evidence string `protobuf:"bytes,9,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// The reason for which it is no lock any more: its memory was freed, or the runtime has destroyed
-	// it. It is missing if nothing proves that.
+	// invalid_reason explains why it is not a lock any more: its memory was freed, or the runtime has
+	// destroyed it. It is missing if that is not proved.
 	InvalidReason string `protobuf:"bytes,10,opt,name=invalid_reason,json=invalidReason,proto3" json:"invalid_reason,omitempty"`
-	// The runtime has destroyed it, and will wake nobody.
+	// The runtime has destroyed it, and wakes no waiter.
 	Destroyed bool `protobuf:"varint,11,opt,name=destroyed,proto3" json:"destroyed,omitempty"`
-	// Something else is in its memory; invalid_reason has it.
+	// Other data is in its memory: see invalid_reason.
 	Overwritten bool `protobuf:"varint,12,opt,name=overwritten,proto3" json:"overwritten,omitempty"`
-	// The threads whose code shows that they hold it, or may; the surest first. Only where the lock
-	// itself names no owner, or one that does not sleep.
+	// The threads that hold it, or may hold it, by their code; the most certain first. Only if the
+	// lock names no owner, or one that does not sleep.
 	Holders []*Holder `protobuf:"bytes,13,rep,name=holders,proto3" json:"holders,omitempty"`
-	// The threads that may still come to release it; those that wait for it themselves only after
-	// they have acquired it. Only for a lock that is held, without owner and with no holders but such
-	// as wait for something; missing says that nothing is known.
+	// The threads that may still release it; those that wait for it only after they have acquired it.
+	// Only for a lock that is held, has no known owner and only holders that wait; missing if it is
+	// unknown.
 	MayRelease *Candidates `protobuf:"bytes,14,opt,name=may_release,json=mayRelease,proto3" json:"may_release,omitempty"`
-	// Places at which code that acquires the lock continues without releasing it. They are looked for
+	// Places at which code that acquires the lock continues without releasing it. They are determined
 	// together with may_release.
 	Leaks []*Leak `protobuf:"bytes,15,rep,name=leaks,proto3" json:"leaks,omitempty"`
-	// Calls by which threads and tasks that have not acquired the lock may release it. Only for a
+	// Calls with which threads and tasks that have not acquired the lock may release it. Only for a
 	// lock whose holder waits.
 	Releases []*Release `protobuf:"bytes,16,rep,name=releases,proto3" json:"releases,omitempty"`
-	// Where the owner that the lock names acquired it, as its code shows; missing if it does not. It
-	// is looked for in the locks with the most waiters.
+	// The place at which the owner acquired it, by the owner's code; missing if it is unknown. It is
+	// determined for the locks with the most waiters.
 	OwnerAt *Frame `protobuf:"bytes,17,opt,name=owner_at,json=ownerAt,proto3" json:"owner_at,omitempty"`
-	// LWPs in a call that acquires a lock that is handed over which are not known to wait: they may
-	// have just got it.
+	// LWPs of threads in a call that acquires a handed-over lock, if they are not known to wait: they
+	// may have just acquired it.
 	Acquiring []int64 `protobuf:"varint,18,rep,packed,name=acquiring,proto3" json:"acquiring,omitempty"`
-	// Set if code that threads are in, or will execute in their region, releases the lock without
-	// acquiring it before: that a thread's code shows it to hold the lock does not prove that. Only
-	// for a lock that names no owner and whose holder waits.
+	// Set if code that threads execute, or will execute in their region, releases the lock without
+	// acquiring it first: then an acquisition in a thread's code does not prove that the thread holds
+	// it. Only for a lock that names no owner and whose holder waits.
 	HandedOver    bool `protobuf:"varint,19,opt,name=handed_over,json=handedOver,proto3" json:"handed_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4943,17 +4945,17 @@ func (x *Lock) GetHandedOver() bool {
 	return false
 }
 
-// Holder is a thread that holds a lock, or may hold it, as its code shows.
+// Holder is a thread that holds a lock, or may hold it, by its code.
 type Holder struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread    int64     `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Certainty Certainty `protobuf:"varint,2,opt,name=certainty,proto3,enum=ompd.v1.Certainty" json:"certainty,omitempty"`
-	// Where it acquired the lock, if that is one place.
+	// The acquisition of the lock, if it is unique.
 	AcquiredAt *Frame `protobuf:"bytes,3,opt,name=acquired_at,json=acquiredAt,proto3" json:"acquired_at,omitempty"`
 	Evidence   string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Where it was given another task to execute while it had the lock, in a taskwait, barrier or the
-	// like (suspended_in).
+	// The place at which it started another task while it held the lock, in a taskwait, barrier or
+	// the like (suspended_in).
 	SuspendedAt *Frame `protobuf:"bytes,5,opt,name=suspended_at,json=suspendedAt,proto3" json:"suspended_at,omitempty"`
 	// The construct there: a taskwait, a barrier or the like.
 	SuspendedIn   string `protobuf:"bytes,6,opt,name=suspended_in,json=suspendedIn,proto3" json:"suspended_in,omitempty"`
@@ -5033,15 +5035,15 @@ func (x *Holder) GetSuspendedIn() string {
 	return ""
 }
 
-// Candidates are the threads and tasks whose code, from where it is now, may come to a call of some
-// kind, as far as that could be followed: those of which it could not be told are among them.
+// Candidates are the threads and tasks whose code may reach a call of some kind from its present
+// place. Code that could not be followed counts as reaching it.
 type Candidates struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWPs.
 	Threads []int64 `protobuf:"varint,1,rep,packed,name=threads,proto3" json:"threads,omitempty"`
-	// That are not begun.
+	// That have not started.
 	Tasks []string `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Set if there are threads of which nothing is known.
+	// Set if some threads are unknown.
 	Incomplete    bool `protobuf:"varint,3,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5103,7 +5105,7 @@ func (x *Candidates) GetIncomplete() bool {
 type Leak struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Frame *Frame                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
-	// The function by which the call at this place may be left; it is missing for a branch.
+	// The function with which the call at this place may be left; missing for a branch.
 	ExitCall      string `protobuf:"bytes,2,opt,name=exit_call,json=exitCall,proto3" json:"exit_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5153,16 +5155,16 @@ func (x *Leak) GetExitCall() string {
 	return ""
 }
 
-// Release is a call by which a thread, or a task that is not begun, may release a lock that it has
-// not acquired. Without either, it is a thread that joins its team.
+// Release is a call with which a thread, or a task that has not started, may release a lock that it
+// has not acquired. Without both, it is a thread that joins its team.
 type Release struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64  `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Task   string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// Likely where the call is on this lock, and possible where it is not known on which lock it is.
+	// Likely for a call on this lock, and possible for a call on an unknown lock.
 	Certainty Certainty `protobuf:"varint,3,opt,name=certainty,proto3,enum=ompd.v1.Certainty" json:"certainty,omitempty"`
-	// Where the call is.
+	// The call.
 	Frame         *Frame `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5226,19 +5228,19 @@ func (x *Release) GetFrame() *Frame {
 	return nil
 }
 
-// Barrier is a barrier that is not complete, as some of its threads see it.
+// Barrier is an incomplete barrier as some of its threads see it.
 type Barrier struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	TeamSize int64                  `protobuf:"varint,2,opt,name=team_size,json=teamSize,proto3" json:"team_size,omitempty"`
-	// LWPs that are proven to have arrived, and cannot leave.
+	// LWPs that are proved to have arrived, and cannot leave.
 	Arrived []int64 `protobuf:"varint,3,rep,packed,name=arrived,proto3" json:"arrived,omitempty"`
-	// LWPs that are proven not to have arrived.
+	// LWPs that are proved not to have arrived.
 	Missing []int64 `protobuf:"varint,4,rep,packed,name=missing,proto3" json:"missing,omitempty"`
-	// All have arrived, explicit tasks are left.
+	// All have arrived, explicit tasks remain.
 	WaitsForTasks bool   `protobuf:"varint,5,opt,name=waits_for_tasks,json=waitsForTasks,proto3" json:"waits_for_tasks,omitempty"`
 	Evidence      string `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Barriers in constructs that may have none.
+	// Barriers in constructs that must not contain one.
 	Misplaced     []*Misplaced `protobuf:"bytes,7,rep,name=misplaced,proto3" json:"misplaced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5323,11 +5325,11 @@ func (x *Barrier) GetMisplaced() []*Misplaced {
 	return nil
 }
 
-// Misplaced is a barrier in a construct that may have none.
+// Misplaced is a barrier in a construct that must not contain one.
 type Misplaced struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The LWP that waits there; 0 if the code of the region comes there, and its members wait at
-	// different barriers now.
+	// The LWP that waits there; 0 if the code of the region reaches it while the members wait at
+	// different barriers.
 	Thread    int64      `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
 	Construct *Construct `protobuf:"bytes,2,opt,name=construct,proto3" json:"construct,omitempty"`
 	// The barrier.
@@ -5387,15 +5389,15 @@ func (x *Misplaced) GetFrame() *Frame {
 	return nil
 }
 
-// Construct is a construct in the program, as its code shows it.
+// Construct is a construct of the program, by its code.
 type Construct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Where it begins, if the compiler says so.
+	// Its start, if the debug information has it.
 	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
 	// The call in it that leads to the barrier.
 	Call *Frame `protobuf:"bytes,3,opt,name=call,proto3" json:"call,omitempty"`
-	// Set if a condition of the program may look like the construct.
+	// Set if a condition of the program may have the same code.
 	Uncertain     bool `protobuf:"varint,4,opt,name=uncertain,proto3" json:"uncertain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5459,13 +5461,12 @@ func (x *Construct) GetUncertain() bool {
 	return false
 }
 
-// LostThreads are threads that a runtime counts on and that the process does not have, or that are
-// ending.
+// LostThreads are threads that a runtime waits for and that have ended, or are ending.
 type LostThreads struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID of the runtime.
 	Runtime string `protobuf:"bytes,1,opt,name=runtime,proto3" json:"runtime,omitempty"`
-	// Threads that are not there.
+	// Threads that have ended.
 	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// LWPs of the threads that wait for them.
 	Waiting  []int64 `protobuf:"varint,3,rep,packed,name=waiting,proto3" json:"waiting,omitempty"`
@@ -5541,17 +5542,17 @@ func (x *LostThreads) GetEnding() []int64 {
 	return nil
 }
 
-// Fork is what decided on the size of a parallel region. Numbers that could not be read are
-// missing.
+// Fork has the values that determined the size of a parallel region. Numbers that could not be read
+// are missing.
 type Fork struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Region string                 `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
-	// Set if the construct has a num_threads clause; its value may not be known.
+	// Set if the construct has a num_threads clause; its value may be unknown.
 	Clause      bool   `protobuf:"varint,2,opt,name=clause,proto3" json:"clause,omitempty"`
 	ClauseValue *int64 `protobuf:"varint,3,opt,name=clause_value,json=clauseValue,proto3,oneof" json:"clause_value,omitempty"`
 	// Its if clause was false.
 	IfFalse bool `protobuf:"varint,4,opt,name=if_false,json=ifFalse,proto3" json:"if_false,omitempty"`
-	// A clause of 1 may also be an if clause that was false.
+	// A num_threads of 1 may also be an if clause that was false.
 	MaybeIf bool `protobuf:"varint,5,opt,name=maybe_if,json=maybeIf,proto3" json:"maybe_if,omitempty"`
 	// The call that forked it.
 	Frame *Frame `protobuf:"bytes,6,opt,name=frame,proto3" json:"frame,omitempty"`
@@ -5565,7 +5566,7 @@ type Fork struct {
 	NumProcs *int64 `protobuf:"varint,11,opt,name=num_procs,json=numProcs,proto3,oneof" json:"num_procs,omitempty"`
 	// Dyn-var.
 	Dynamic bool `protobuf:"varint,12,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
-	// Nest-var, of before OpenMP 5.0, is false.
+	// Nest-var (before OpenMP 5.0) is false.
 	NestOff       bool `protobuf:"varint,13,opt,name=nest_off,json=nestOff,proto3" json:"nest_off,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5692,11 +5693,11 @@ func (x *Fork) GetNestOff() bool {
 	return false
 }
 
-// Processors are what is known of where threads may run. Of a core, next to nothing is.
+// Processors describe where threads may run. A core has little of it.
 type Processors struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The LWPs that are in no system call in which they would sleep; of others it is known that they
-	// are, or nothing.
+	// The LWPs that are not in a system call in which they would sleep. The others are in one, or
+	// unknown.
 	Running []int64 `protobuf:"varint,1,rep,packed,name=running,proto3" json:"running,omitempty"`
 	// The affinity masks of the threads that run and of those that forked a region, each once.
 	Masks         []*Mask `protobuf:"bytes,2,rep,name=masks,proto3" json:"masks,omitempty"`
@@ -5819,12 +5820,12 @@ func (x *Mask) GetThreads() []int64 {
 	return nil
 }
 
-// Quota limits the processor time of the program.
+// Quota limits the CPU time of the program.
 type Quota struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That it may use all the time.
+	// Processors that it may use permanently.
 	Processors float64 `protobuf:"fixed64,1,opt,name=processors,proto3" json:"processors,omitempty"`
-	// Where that was read.
+	// Where it was read.
 	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5874,7 +5875,7 @@ func (x *Quota) GetSource() string {
 	return ""
 }
 
-// Cpuset is which processors the control group of the program has.
+// Cpuset is the set of processors of the program's control group.
 type Cpuset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Such as "0-3,8".
@@ -5981,14 +5982,14 @@ func (x *Setting) GetValue() string {
 	return ""
 }
 
-// Variable is a variable of the program's environment, as it is now.
+// Variable is a variable of the program's environment.
 type Variable struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Name    string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	State   VariableState          `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.VariableState" json:"state,omitempty"`
 	Value   string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	Purpose VariablePurpose        `protobuf:"varint,4,opt,name=purpose,proto3,enum=ompd.v1.VariablePurpose" json:"purpose,omitempty"`
-	// Set if the value says that threads spin all the time that they wait.
+	// Set if waiting threads never sleep with that value.
 	AlwaysSpins   bool `protobuf:"varint,5,opt,name=always_spins,json=alwaysSpins,proto3" json:"always_spins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6059,7 +6060,7 @@ func (x *Variable) GetAlwaysSpins() bool {
 	return false
 }
 
-// Fault is what is known of the instruction that killed the program.
+// Fault describes the instruction that killed the program.
 type Fault struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
@@ -6068,26 +6069,26 @@ type Fault struct {
 	Signal string `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`
 	// Si_code: why the kernel raised it.
 	Code int64 `protobuf:"varint,3,opt,name=code,proto3" json:"code,omitempty"`
-	// A handler of the signal was called, and ended the program by it.
+	// A handler of the signal was called, and ended the program with it.
 	Handled bool `protobuf:"varint,4,opt,name=handled,proto3" json:"handled,omitempty"`
-	// That was accessed.
+	// The accessed address.
 	Address *uint64 `protobuf:"varint,5,opt,name=address,proto3,oneof" json:"address,omitempty"`
-	// Of the instruction.
+	// Address of the instruction.
 	Pc *uint64 `protobuf:"varint,6,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
-	// Set if the address is that of a null pointer, or of a part of what it points to.
+	// Set if the address is null, or that of a member of an object at null.
 	NullPointer bool `protobuf:"varint,7,opt,name=null_pointer,json=nullPointer,proto3" json:"null_pointer,omitempty"`
-	// Set if the instruction is one that compilers put where execution must not come.
+	// Set if the instruction is one that compilers insert at unreachable places.
 	Trap bool `protobuf:"varint,8,opt,name=trap,proto3" json:"trap,omitempty"`
-	// Innermost frame of user code at that time.
+	// Innermost frame of user code.
 	Frame *Frame      `protobuf:"bytes,9,opt,name=frame,proto3" json:"frame,omitempty"`
 	Stack *FaultStack `protobuf:"bytes,10,opt,name=stack,proto3" json:"stack,omitempty"`
 	// Around the address.
 	Memory *Nearby `protobuf:"bytes,11,opt,name=memory,proto3" json:"memory,omitempty"`
-	// The innermost frame of the program's own code, if the instruction is in the code of a library,
-	// a runtime, or a header of C++'s library, and callee is what that had called. A function that
-	// ended in the call (a tail call) is not known.
+	// The innermost frame of the program's own code, if the instruction is in a library, a runtime,
+	// or a header of the C++ library, and callee is the function that it called. The caller of a tail
+	// call is unknown.
 	Caller *Frame `protobuf:"bytes,12,opt,name=caller,proto3" json:"caller,omitempty"`
-	// What that frame had called.
+	// The function that this frame called.
 	Callee        *Callee `protobuf:"bytes,13,opt,name=callee,proto3" json:"callee,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6217,9 +6218,9 @@ func (x *Fault) GetCallee() *Callee {
 // Callee is a function that was called.
 type Callee struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By which name it was called.
+	// The name by which it was called.
 	Function string `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	// It is in, if that is not the caller's.
+	// Its module, if it is another one than the caller's.
 	Module        string `protobuf:"bytes,2,opt,name=module,proto3" json:"module,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6272,24 +6273,24 @@ func (x *Callee) GetModule() string {
 // FaultStack is the stack of the thread that died.
 type FaultStack struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its bounds, [Low, high), if they are known.
+	// Its bounds, [Low, high), if known.
 	Low  *uint64 `protobuf:"varint,1,opt,name=low,proto3,oneof" json:"low,omitempty"`
 	High *uint64 `protobuf:"varint,2,opt,name=high,proto3,oneof" json:"high,omitempty"`
-	// What they are known from.
+	// The source of the bounds.
 	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
-	// It is that of the process, not of a thread that was made.
+	// It is the process's first stack, not that of a created thread.
 	Initial bool `protobuf:"varint,4,opt,name=initial,proto3" json:"initial,omitempty"`
 	// Stack pointer.
 	Sp *uint64 `protobuf:"varint,5,opt,name=sp,proto3,oneof" json:"sp,omitempty"`
-	// Bytes of the innermost frame, if that is known.
+	// Bytes of the innermost frame, if known.
 	FrameSize uint64 `protobuf:"varint,6,opt,name=frame_size,json=frameSize,proto3" json:"frame_size,omitempty"`
-	// It has more frames than were looked at.
+	// It has more frames than were read.
 	Truncated bool `protobuf:"varint,7,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// How often the function is on it that is there most.
+	// Number of frames of its most frequent function.
 	Repeats int64 `protobuf:"varint,8,opt,name=repeats,proto3" json:"repeats,omitempty"`
 	// The innermost frame of that function.
 	Repeated *Frame `protobuf:"bytes,9,opt,name=repeated,proto3" json:"repeated,omitempty"`
-	// The largest variable of the innermost function of user code, where debug information has it.
+	// The largest variable of the innermost function of user code, by debug information.
 	Largest       *Local `protobuf:"bytes,10,opt,name=largest,proto3" json:"largest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6402,7 +6403,7 @@ type Local struct {
 	// Bytes.
 	Size uint64 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	File string `protobuf:"bytes,3,opt,name=file,proto3" json:"file,omitempty"`
-	// Where it is declared.
+	// Of its declaration.
 	Line          int64 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6469,11 +6470,11 @@ func (x *Local) GetLine() int64 {
 // Nearby is the memory at an address, or around it.
 type Nearby struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// That has the address.
+	// The mapping that contains the address.
 	Mapping *MemoryMapping `protobuf:"bytes,1,opt,name=mapping,proto3" json:"mapping,omitempty"`
 	Below   *MemoryMapping `protobuf:"bytes,2,opt,name=below,proto3" json:"below,omitempty"`
 	Above   *MemoryMapping `protobuf:"bytes,3,opt,name=above,proto3" json:"above,omitempty"`
-	// description names the variable at the address, or the thread whose stack it is.
+	// description names the variable at the address, or the thread whose stack contains it.
 	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6542,7 +6543,7 @@ type MemoryMapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Low   uint64                 `protobuf:"varint,1,opt,name=low,proto3" json:"low,omitempty"`
 	High  uint64                 `protobuf:"varint,2,opt,name=high,proto3" json:"high,omitempty"`
-	// Rwx, with - for what is not permitted.
+	// Rwx, with - for a missing permission.
 	Access        string `protobuf:"bytes,3,opt,name=access,proto3" json:"access,omitempty"`
 	File          string `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6607,25 +6608,26 @@ func (x *MemoryMapping) GetFile() string {
 	return ""
 }
 
-// Abort is what is known of a program that was ended by a call of abort.
+// Abort describes the end of a program by abort.
 type Abort struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	// The part that ended it: a runtime, the C library, the C++ library; missing for the program
+	// The part that called abort: a runtime, the C library, the C++ library; missing for the program
 	// itself.
 	Component string `protobuf:"bytes,2,opt,name=component,proto3" json:"component,omitempty"`
-	// What that said.
+	// Its message.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Where it was found.
+	// Where the message was found.
 	MessageSource string `protobuf:"bytes,4,opt,name=message_source,json=messageSource,proto3" json:"message_source,omitempty"`
-	// That called abort, or the function of the C++ library that did.
+	// The frame that called abort, or called the function of the C++ library that did.
 	Caller *Frame `protobuf:"bytes,5,opt,name=caller,proto3" json:"caller,omitempty"`
-	// That function, if it is the C++ library's.
+	// That function of the C++ library.
 	Call string `protobuf:"bytes,6,opt,name=call,proto3" json:"call,omitempty"`
-	// What nobody caught, if that is why.
+	// The uncaught exception, if there was one.
 	Exception *Exception `protobuf:"bytes,7,opt,name=exception,proto3" json:"exception,omitempty"`
-	// Set if the handler of a signal called abort that the program did not raise by abort itself.
+	// Set if the handler of a signal called abort, and the program did not raise that signal with
+	// abort itself.
 	Handler       *SignalHandler `protobuf:"bytes,8,opt,name=handler,proto3" json:"handler,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6717,17 +6719,16 @@ func (x *Abort) GetHandler() *SignalHandler {
 	return nil
 }
 
-// Exception is what is known of a C++ exception, or one of another language, that ended the program
-// since nothing caught it.
+// Exception is an uncaught exception, of C++ or another language, that ended the program.
 type Exception struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of its type; missing if it is not one of C++.
+	// The name of its type; missing for other languages than C++.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// Its class as the unwinder has it, if it is not one of C++.
+	// Its class in the unwinder, for other languages than C++.
 	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
-	// What it says of itself, or its value.
+	// The result of what(), or its value.
 	What string `protobuf:"bytes,3,opt,name=what,proto3" json:"what,omitempty"`
-	// How that is known.
+	// The evidence.
 	WhatSource    string    `protobuf:"bytes,4,opt,name=what_source,json=whatSource,proto3" json:"what_source,omitempty"`
 	Thrown        *Thrown   `protobuf:"bytes,5,opt,name=thrown,proto3" json:"thrown,omitempty"`
 	Boundary      *Boundary `protobuf:"bytes,6,opt,name=boundary,proto3" json:"boundary,omitempty"`
@@ -6807,18 +6808,18 @@ func (x *Exception) GetBoundary() *Boundary {
 	return nil
 }
 
-// Thrown is where an exception comes from.
+// Thrown is the origin of an exception.
 type Thrown struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Missing if functions in between have ended since.
+	// Missing if functions in between have returned.
 	Frame *Frame `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
-	// How that is known.
+	// The evidence.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// It was caught before, and thrown again.
+	// It was caught, and thrown again.
 	Rethrown bool `protobuf:"varint,3,opt,name=rethrown,proto3" json:"rethrown,omitempty"`
-	// The places that may have thrown it, if it is not known which of them did.
+	// The places that may have thrown it, if the place is not certain.
 	Candidates []*Frame `protobuf:"bytes,4,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// The last function that it is known to have left.
+	// The last function that it has left for certain.
 	Unwound       *Frame `protobuf:"bytes,5,opt,name=unwound,proto3" json:"unwound,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6889,22 +6890,22 @@ func (x *Thrown) GetUnwound() *Frame {
 	return nil
 }
 
-// Boundary is the function or construct that an exception may not leave.
+// Boundary is the function or construct that an exception must not leave.
 type Boundary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// No function on the stack stops it.
+	// No function on the stack catches it.
 	Uncaught bool `protobuf:"varint,1,opt,name=uncaught,proto3" json:"uncaught,omitempty"`
-	// The function that it may not leave.
+	// The function that it must not leave.
 	Frame *Frame `protobuf:"bytes,2,opt,name=frame,proto3" json:"frame,omitempty"`
-	// How that is known.
+	// The evidence.
 	Source string `protobuf:"bytes,3,opt,name=source,proto3" json:"source,omitempty"`
 	// It may be a function further in.
 	Uncertain bool `protobuf:"varint,4,opt,name=uncertain,proto3" json:"uncertain,omitempty"`
-	// The function calls a runtime: it may be a construct in it.
+	// The function calls a runtime: the boundary may be a construct in it.
 	Construct bool `protobuf:"varint,5,opt,name=construct,proto3" json:"construct,omitempty"`
-	// That it would have left.
+	// The region that it would have left.
 	Region string `protobuf:"bytes,6,opt,name=region,proto3" json:"region,omitempty"`
-	// An explicit one that it would have left.
+	// The explicit task that it would have left.
 	Task          string `protobuf:"bytes,7,opt,name=task,proto3" json:"task,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6989,14 +6990,14 @@ func (x *Boundary) GetTask() string {
 	return ""
 }
 
-// SignalHandler is a handler that was called for a signal that somebody sent.
+// SignalHandler is a handler that was called for a sent signal.
 type SignalHandler struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number; missing if the handler did not ask who sent it.
+	// Number; missing if the handler has no siginfo_t.
 	Signal int64 `protobuf:"varint,1,opt,name=signal,proto3" json:"signal,omitempty"`
-	// Process that sent it.
+	// PID of the sender.
 	Sender int64 `protobuf:"varint,2,opt,name=sender,proto3" json:"sender,omitempty"`
-	// What the thread was in when the signal came.
+	// The frame that the signal interrupted.
 	Interrupted   *Frame `protobuf:"bytes,3,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7053,13 +7054,13 @@ func (x *SignalHandler) GetInterrupted() *Frame {
 	return nil
 }
 
-// BrokenHeap is where the chain of the heap's blocks breaks: behind the block [Low, high) is a
-// header that malloc never makes. It is looked for where a program died.
+// BrokenHeap is the place at which the chain of the heap's blocks breaks: the block [Low, high) is
+// followed by a header that malloc never writes. It is determined for programs that crashed.
 type BrokenHeap struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Low   uint64                 `protobuf:"varint,1,opt,name=low,proto3" json:"low,omitempty"`
 	High  uint64                 `protobuf:"varint,2,opt,name=high,proto3" json:"high,omitempty"`
-	// That the header says the block behind it has, in bytes.
+	// Bytes of the following block, by that header.
 	Size          uint64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7116,16 +7117,16 @@ func (x *BrokenHeap) GetSize() uint64 {
 	return 0
 }
 
-// Recorded is what the recorder has kept of a thread (docs/recorder.md).
+// Recorded is the state of a thread by the recorder's events (docs/recorder.md).
 type Recorded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	// Exact, as the thread's events say.
+	// Exact, by the thread's events.
 	State StateName `protobuf:"varint,2,opt,name=state,proto3,enum=ompd.v1.StateName" json:"state,omitempty"`
-	// Its last event; missing if it makes them all the time.
+	// Its last event; missing if events are recorded all the time.
 	Last *PastEvent `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
-	// Acquisitions of the locks that it has, the oldest first.
+	// Acquisitions of the locks that it holds, the oldest first.
 	Held          []*PastEvent `protobuf:"bytes,4,rep,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7189,14 +7190,14 @@ func (x *Recorded) GetHeld() []*PastEvent {
 	return nil
 }
 
-// PastEvent is an event that was recorded.
+// PastEvent is a recorded event.
 type PastEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In words.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// "3.2s ago", of a core "3.2s before the newest event".
+	// "3.2s ago"; in a core "3.2s before the newest event".
 	When string `protobuf:"bytes,2,opt,name=when,proto3" json:"when,omitempty"`
-	// Wait id of the lock that it is about.
+	// Wait id of its lock.
 	Lock          *uint64 `protobuf:"varint,3,opt,name=lock,proto3,oneof" json:"lock,omitempty"`
 	Frame         *Frame  `protobuf:"bytes,4,opt,name=frame,proto3" json:"frame,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -7802,22 +7803,22 @@ func (x *TaskGrain) GetPeriod() int64 {
 	return 0
 }
 
-// Timeline is what the threads of a program with the recorder did before the newest event, as far
-// back as the events go that an ordinary look reads, and ten seconds at most. A little of the time
-// behind that event belongs to it, so that what began with it is there, too. Its times are
-// nanoseconds from its beginning on.
+// Timeline has the activities of the threads of a program with the recorder before the newest
+// event: as far back as the events that an ordinary snapshot reads, and ten seconds at most. It
+// includes a little time after that event, so that the activity which it started is visible. Times
+// are nanoseconds from its start.
 type Timeline struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From its beginning to its end.
+	// Its length.
 	Nanoseconds int64 `protobuf:"varint,1,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
-	// Nanoseconds from the newest event to the look; 0 of a target that stands.
+	// Nanoseconds from the newest event to the snapshot; 0 for a target that does not run.
 	Quiet int64 `protobuf:"varint,2,opt,name=quiet,proto3" json:"quiet,omitempty"`
-	// What the spans of the rows are, each once.
+	// The activities of the rows' spans, each once.
 	Activities []*Activity    `protobuf:"bytes,3,rep,name=activities,proto3" json:"activities,omitempty"`
 	Rows       []*TimelineRow `protobuf:"bytes,4,rep,name=rows,proto3" json:"rows,omitempty"`
-	// Threads that have no row.
+	// Number of threads without a row.
 	Omitted int64 `protobuf:"varint,5,opt,name=omitted,proto3" json:"omitted,omitempty"`
-	// When the newest event was.
+	// Time of the newest event.
 	Newest        int64 `protobuf:"varint,6,opt,name=newest,proto3" json:"newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7895,7 +7896,7 @@ func (x *Timeline) GetNewest() int64 {
 	return 0
 }
 
-// Activity is what a thread does at a moment: the innermost construct that it is in.
+// Activity is the innermost construct that a thread executes at a time.
 type Activity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Work, task, barrier, task_wait, lock_wait, lock, device or idle.
@@ -7957,18 +7958,18 @@ func (x *Activity) GetFrame() *Frame {
 	return nil
 }
 
-// TimelineRow is what one thread did. Before begin nothing is known of it: its older events are
-// overwritten, or were not read, or there was no such thread. It ended at end.
+// TimelineRow has the activities of one thread. They are unknown before begin: older events were
+// overwritten or not read, or the thread did not exist. The thread ended at end.
 type TimelineRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWP.
 	Thread int64 `protobuf:"varint,1,opt,name=thread,proto3" json:"thread,omitempty"`
-	// Before it nothing is known of the thread.
+	// The thread's activities before it are unknown.
 	Begin int64 `protobuf:"varint,2,opt,name=begin,proto3" json:"begin,omitempty"`
-	// When it ended.
+	// The end of the thread.
 	End   int64           `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`
 	Spans []*TimelineSpan `protobuf:"bytes,4,rep,name=spans,proto3" json:"spans,omitempty"`
-	// The times at which it had a lock, with the one that it acquired last.
+	// The times in which it held a lock, with the one that it acquired last.
 	Held          []*TimelineSpan `protobuf:"bytes,5,rep,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8039,15 +8040,15 @@ func (x *TimelineRow) GetHeld() []*TimelineSpan {
 	return nil
 }
 
-// TimelineSpan is a time in which a thread did one thing. If it stands for several that are too
-// short to be told, activity is what took the most of it, and merged counts them.
+// TimelineSpan is a time in which a thread did one thing. If it merges several that are too short
+// to be shown, activity is the longest, and merged is their number.
 type TimelineSpan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Begin int64                  `protobuf:"varint,1,opt,name=begin,proto3" json:"begin,omitempty"`
 	End   int64                  `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
 	// Its place among the activities.
 	Activity int64 `protobuf:"varint,3,opt,name=activity,proto3" json:"activity,omitempty"`
-	// How many it stands for.
+	// Number of spans that were merged.
 	Merged        int64 `protobuf:"varint,4,opt,name=merged,proto3" json:"merged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8128,11 +8129,11 @@ type Breakpoint struct {
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
 	// Symbol at the address.
 	Function string `protobuf:"bytes,7,opt,name=function,proto3" json:"function,omitempty"`
-	// What proves the address.
+	// The evidence for the address.
 	Evidence string `protobuf:"bytes,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// Where the runtime decides to come to it.
+	// The place at which the runtime decides to call it.
 	Sites []uint64 `protobuf:"varint,9,rep,packed,name=sites,proto3" json:"sites,omitempty"`
-	// This process comes to the address.
+	// This process reaches the address.
 	Active bool `protobuf:"varint,10,opt,name=active,proto3" json:"active,omitempty"`
 	// Why it was not found, or not as itself.
 	Error string `protobuf:"bytes,11,opt,name=error,proto3" json:"error,omitempty"`
@@ -8257,7 +8258,7 @@ func (x *Breakpoint) GetEntries() []*BodyEntry {
 }
 
 // BodyEntry is a function of the runtime that a program calls with the body of a region or task,
-// the function that the compiler made of it.
+// which is an outlined function.
 type BodyEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Symbol of the function.
@@ -8338,22 +8339,22 @@ func (x *BodyEntry) GetTaskArgument() int64 {
 	return 0
 }
 
-// Process is one of them.
+// Process is a process with an OpenMP runtime.
 type Process struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pid   int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
 	User  string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
-	// Path, as the process sees it.
+	// Path in the process's file system.
 	Executable string `protobuf:"bytes,3,opt,name=executable,proto3" json:"executable,omitempty"`
 	// The arguments, the program first.
 	Command []string `protobuf:"bytes,4,rep,name=command,proto3" json:"command,omitempty"`
 	// Running, sleeping, stopped, ….
 	State string `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`
-	// How many threads it has.
+	// Number of threads.
 	Threads int64 `protobuf:"varint,6,opt,name=threads,proto3" json:"threads,omitempty"`
 	// RFC 3339.
 	Started string `protobuf:"bytes,7,opt,name=started,proto3" json:"started,omitempty"`
-	// Processors that it keeps busy.
+	// Number of processors that it keeps busy.
 	Cpu           float64        `protobuf:"fixed64,8,opt,name=cpu,proto3" json:"cpu,omitempty"`
 	Runtimes      []*ProcessCode `protobuf:"bytes,9,rep,name=runtimes,proto3" json:"runtimes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -8459,13 +8460,13 @@ type ProcessCode struct {
 	// One word: the base name of its library.
 	Family string `protobuf:"bytes,1,opt,name=family,proto3" json:"family,omitempty"`
 	Name   string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// As far as symbols and path tell.
+	// As far as symbols and path show it.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
-	// As the process sees it.
+	// In the process's file system.
 	Path string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
 	// It is linked into the executable.
 	Static bool `protobuf:"varint,5,opt,name=static,proto3" json:"static,omitempty"`
-	// Set if no symbol says that it is there: from what else that is known.
+	// Set if no symbol shows it: the other evidence.
 	InferredFrom  string `protobuf:"bytes,6,opt,name=inferred_from,json=inferredFrom,proto3" json:"inferred_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8946,29 +8947,29 @@ func (x *RecordedChange) GetPerSecond() float64 {
 	return 0
 }
 
-// Event is one event of a thread, as the recorder has it.
+// Event is one recorded event of a thread.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Nanoseconds of CLOCK_MONOTONIC.
 	Time int64 `protobuf:"varint,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Nanoseconds before now; of a core, before the newest event.
+	// Nanoseconds before the snapshot; in a core, before the newest event.
 	Ago int64 `protobuf:"varint,2,opt,name=ago,proto3" json:"ago,omitempty"`
 	Lwp int64 `protobuf:"varint,3,opt,name=lwp,proto3" json:"lwp,omitempty"`
-	// Ompt_callbacks_t, or one of the recorder's own from 64.
+	// Ompt_callbacks_t; from 64 on, the recorder's own.
 	Code int64 `protobuf:"varint,4,opt,name=code,proto3" json:"code,omitempty"`
-	// Of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
+	// The name of the callback in OpenMP 5.1, such as ompt_callback_mutex_acquired.
 	Event string `protobuf:"bytes,5,opt,name=event,proto3" json:"event,omitempty"`
 	// In words, such as: acquires lock journal.
 	Text string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
-	// As docs/recorder.md has it for the code.
+	// By code: see docs/recorder.md.
 	Kind int64 `protobuf:"varint,7,opt,name=kind,proto3" json:"kind,omitempty"`
 	// 1 begin, 2 end, 3 both at once.
 	Endpoint int64 `protobuf:"varint,8,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
 	Value    int64 `protobuf:"varint,9,opt,name=value,proto3" json:"value,omitempty"`
-	// Where the program called the runtime, if that is known.
+	// The program's call of the runtime, if known.
 	Pc    *uint64 `protobuf:"varint,10,opt,name=pc,proto3,oneof" json:"pc,omitempty"`
 	Frame *Frame  `protobuf:"bytes,11,opt,name=frame,proto3" json:"frame,omitempty"`
-	// Ids of the region and the task that it is about.
+	// Ids of its region and its task.
 	Region string `protobuf:"bytes,12,opt,name=region,proto3" json:"region,omitempty"`
 	Task   string `protobuf:"bytes,13,opt,name=task,proto3" json:"task,omitempty"`
 	// Wait id.
@@ -9105,27 +9106,27 @@ func (x *Event) GetLock() uint64 {
 	return 0
 }
 
-// Recording is what the recorder of a program has kept.
+// Recording describes the events that the recorder of a program has kept.
 type Recording struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pid   int64                  `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
-	// The process that it was forked from; older events are that one's.
+	// The process that it was forked from, to which older events belong.
 	Parent  int64  `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"`
 	Program string `protobuf:"bytes,3,opt,name=program,proto3" json:"program,omitempty"`
 	Threads int64  `protobuf:"varint,4,opt,name=threads,proto3" json:"threads,omitempty"`
-	// That are there.
+	// Number of records.
 	Records int64 `protobuf:"varint,5,opt,name=records,proto3" json:"records,omitempty"`
-	// Older ones that were overwritten.
+	// Number of older records that were overwritten.
 	Lost uint64 `protobuf:"varint,6,opt,name=lost,proto3" json:"lost,omitempty"`
 	// Records.
 	Damaged uint64 `protobuf:"varint,7,opt,name=damaged,proto3" json:"damaged,omitempty"`
-	// Threads, as there was no memory left.
+	// Number of threads for which no memory was left.
 	Unrecorded uint64 `protobuf:"varint,8,opt,name=unrecorded,proto3" json:"unrecorded,omitempty"`
-	// By the program.
+	// The program paused the recorder.
 	Paused bool `protobuf:"varint,9,opt,name=paused,proto3" json:"paused,omitempty"`
-	// What could not be read.
+	// The parts that could not be read.
 	Problems []string `protobuf:"bytes,10,rep,name=problems,proto3" json:"problems,omitempty"`
-	// And how many there are beyond those that are named.
+	// Number of further problems.
 	Omitted       int64 `protobuf:"varint,11,opt,name=omitted,proto3" json:"omitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -9238,7 +9239,7 @@ func (x *Recording) GetOmitted() int64 {
 	return 0
 }
 
-// Statistics are what was recorded, added up for each construct and place in the source.
+// Statistics are sums of the recorded events for each construct and place in the source.
 type Statistics struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// That have events.

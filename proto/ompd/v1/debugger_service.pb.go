@@ -78,13 +78,13 @@ func (Power) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_debugger_service_proto_rawDescGZIP(), []int{0}
 }
 
-// AnswerCode says why there is no answer.
+// AnswerCode is the reason for a missing answer.
 type AnswerCode int32
 
 const (
 	// Whatever else.
 	AnswerCode_ANSWER_CODE_UNSPECIFIED AnswerCode = 0
-	// Nothing is mapped at the address.
+	// No memory is mapped at the address.
 	AnswerCode_ANSWER_CODE_UNMAPPED AnswerCode = 1
 	// The program had memory there, but its content is not at hand.
 	AnswerCode_ANSWER_CODE_NOT_CAPTURED AnswerCode = 2
@@ -148,7 +148,7 @@ func (AnswerCode) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_debugger_service_proto_rawDescGZIP(), []int{1}
 }
 
-// AttachRequest is what the debugger says.
+// AttachRequest is a message of the debugger.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -240,7 +240,7 @@ type AttachRequest_Answers struct {
 }
 
 type AttachRequest_Stopped struct {
-	// The program ran and is stopped again: what was known of it is forgotten.
+	// The program ran and is stopped again: the server forgets its former state.
 	Stopped *Stopped `protobuf:"bytes,3,opt,name=stopped,proto3,oneof"`
 }
 
@@ -250,7 +250,7 @@ func (*AttachRequest_Answers) isAttachRequest_Message() {}
 
 func (*AttachRequest_Stopped) isAttachRequest_Message() {}
 
-// AttachResponse is what the server says.
+// AttachResponse is a message of the server.
 type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -327,7 +327,7 @@ type AttachResponse_Target struct {
 }
 
 type AttachResponse_Questions struct {
-	// What the server wants to know.
+	// A question of the server.
 	Questions *Questions `protobuf:"bytes,2,opt,name=questions,proto3,oneof"`
 }
 
@@ -338,10 +338,10 @@ func (*AttachResponse_Questions) isAttachResponse_Message() {}
 // Hello describes the debugger and its program.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the picture says of the target: kind, path, pid, executable, command,
-	// and what is known of a signal. arch must be set: x86-64 or aarch64.
+	// The target in pictures: kind, path, pid, executable, command,
+	// and the signal, if known. arch must be set: x86-64 or aarch64.
 	About *Target `protobuf:"bytes,1,opt,name=about,proto3" json:"about,omitempty"`
-	// What the debugger can be asked for besides memory, symbols and threads.
+	// The debugger's abilities besides memory, symbols and threads.
 	Powers []Power `protobuf:"varint,2,rep,packed,name=powers,proto3,enum=ompd.v1.Power" json:"powers,omitempty"`
 	// Values of the auxiliary vector by their types, if the debugger has it:
 	// AT_PHDR (3), AT_ENTRY (9), AT_EXECFN (31), AT_SYSINFO_EHDR (33).
@@ -410,10 +410,10 @@ func (x *Hello) GetSpec() *TargetSpec {
 	return nil
 }
 
-// Stopped says that the program is at a new stop.
+// Stopped reports that the program is at a new stop.
 type Stopped struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the picture says of the target now; not set if that is unchanged.
+	// The target in pictures; not set if it is unchanged.
 	About         *Target `protobuf:"bytes,1,opt,name=about,proto3" json:"about,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -701,7 +701,7 @@ type SymbolQuestion struct {
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Path or base name of the module to look in; empty means all.
 	File string `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`
-	// The thread whose instance of a thread-local symbol is meant; 0 for a global
+	// The thread of a thread-local symbol's instance; 0 for a global
 	// symbol.
 	Lwp           uint64 `protobuf:"varint,3,opt,name=lwp,proto3" json:"lwp,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1061,7 +1061,7 @@ type isAnswer_Answer interface {
 }
 
 type Answer_Error struct {
-	// Why there is none.
+	// The reason if there is no answer.
 	Error *AnswerError `protobuf:"bytes,1,opt,name=error,proto3,oneof"`
 }
 
@@ -1097,7 +1097,7 @@ func (*Answer_Type) isAnswer_Answer() {}
 
 func (*Answer_Mappings) isAnswer_Answer() {}
 
-// AnswerError says why there is no answer.
+// AnswerError is the reason for a missing answer.
 type AnswerError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          AnswerCode             `protobuf:"varint,1,opt,name=code,proto3,enum=ompd.v1.AnswerCode" json:"code,omitempty"`
@@ -1154,7 +1154,7 @@ func (x *AnswerError) GetMessage() string {
 type MemoryAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From the address that was asked for. Fewer bytes than asked for say that the
-	// byte behind them cannot be read.
+	// byte after them cannot be read.
 	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Why there are fewer.
 	Code          AnswerCode `protobuf:"varint,2,opt,name=code,proto3,enum=ompd.v1.AnswerCode" json:"code,omitempty"`
@@ -1438,7 +1438,7 @@ type TypeAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In bytes.
 	Size uint64 `protobuf:"varint,1,opt,name=size,proto3" json:"size,omitempty"`
-	// Of a field, in bytes.
+	// Offset of a field, in bytes.
 	Offset        uint64 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1537,7 +1537,7 @@ func (x *MappingsAnswer) GetMappings() []*Mapping {
 type Mapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Low   uint64                 `protobuf:"varint,1,opt,name=low,proto3" json:"low,omitempty"`
-	// The first address behind it.
+	// The first address after it.
 	High  uint64 `protobuf:"varint,2,opt,name=high,proto3" json:"high,omitempty"`
 	Read  bool   `protobuf:"varint,3,opt,name=read,proto3" json:"read,omitempty"`
 	Write bool   `protobuf:"varint,4,opt,name=write,proto3" json:"write,omitempty"`

@@ -40,7 +40,7 @@ const (
 	PicturePart_PICTURE_PART_CHECKS PicturePart = 8
 	// Native stacks in the threads.
 	PicturePart_PICTURE_PART_NATIVE_STACKS PicturePart = 9
-	// What is wrong.
+	// The problems that were found.
 	PicturePart_PICTURE_PART_VERDICTS PicturePart = 10
 )
 
@@ -101,7 +101,7 @@ func (PicturePart) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{0}
 }
 
-// ThreadView says how much of each thread is wanted.
+// ThreadView selects the parts of each thread.
 type ThreadView int32
 
 const (
@@ -158,7 +158,7 @@ func (ThreadView) EnumDescriptor() ([]byte, []int) {
 	return file_ompd_v1_inspection_service_proto_rawDescGZIP(), []int{1}
 }
 
-// TargetSpec says what to open, and with which files beside.
+// TargetSpec names the target, and the files to use with it.
 type TargetSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Source:
@@ -170,7 +170,7 @@ type TargetSpec struct {
 	// Directory that relative paths are relative to; empty allows absolute ones
 	// only.
 	Directory string `protobuf:"bytes,4,opt,name=directory,proto3" json:"directory,omitempty"`
-	// The program's executable, if it is not where the target says.
+	// The program's executable, if it is not at the path that the target has.
 	Exe string `protobuf:"bytes,5,opt,name=exe,proto3" json:"exe,omitempty"`
 	// Directory below which the files of the target's machine lie.
 	Sysroot string `protobuf:"bytes,6,opt,name=sysroot,proto3" json:"sysroot,omitempty"`
@@ -180,7 +180,7 @@ type TargetSpec struct {
 	NoDebuginfod bool `protobuf:"varint,8,opt,name=no_debuginfod,json=noDebuginfod,proto3" json:"no_debuginfod,omitempty"`
 	// Use only these layout sources: symbols, memory, debuginfo, code, table.
 	Sources []string `protobuf:"bytes,9,rep,name=sources,proto3" json:"sources,omitempty"`
-	// What pictures call the path of a core; empty means the path.
+	// The path of a core in pictures; empty means its own path.
 	Label string `protobuf:"bytes,11,opt,name=label,proto3" json:"label,omitempty"`
 	// Stop no thread of a process.
 	NoStop        bool `protobuf:"varint,12,opt,name=no_stop,json=noStop,proto3" json:"no_stop,omitempty"`
@@ -340,7 +340,7 @@ type OpenTargetInfo struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Number of the stop that is looked at, from 0.
 	Stop uint32 `protobuf:"varint,2,opt,name=stop,proto3" json:"stop,omitempty"`
-	// What it was opened from.
+	// The specification from which it was opened.
 	Spec *TargetSpec `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`
 	// How long it stays after its connection ended.
 	Lease *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
@@ -891,7 +891,7 @@ func (*CloseTargetResponse) Descriptor() ([]byte, []int) {
 type GetReportRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
-	// Nothing else is shown. None, or native stacks alone, means a report: verdicts,
+	// Other parts are left out. An empty list, or native stacks alone, means a report: verdicts,
 	// threads, regions, tasks and stacks.
 	Parts         []PicturePart `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=ompd.v1.PicturePart" json:"parts,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1001,12 +1001,12 @@ type WatchTargetRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Target string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	Parts  []PicturePart          `protobuf:"varint,2,rep,packed,name=parts,proto3,enum=ompd.v1.PicturePart" json:"parts,omitempty"`
-	// Time that the target goes on between two pictures. The server bounds it.
+	// Time for which the target runs between two pictures. The server bounds it.
 	Interval *durationpb.Duration `protobuf:"bytes,3,opt,name=interval,proto3" json:"interval,omitempty"`
 	// End after so many pictures; 0 means no end.
 	Count int64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
-	// Compare the pictures: each is that of a report, whatever parts says, and
-	// comes with a look.
+	// Compare the pictures: each is that of a report, whatever the value of parts, and
+	// comes with the changes.
 	Compare       bool `protobuf:"varint,5,opt,name=compare,proto3" json:"compare,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1084,7 +1084,7 @@ type WatchTargetResponse struct {
 	Picture *Picture               `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
 	// The picture is complete with this piece; the next one begins another.
 	Last bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
-	// What changed, with the last piece of each picture, if that was asked for. Its
+	// The changes, with the last piece of each picture, if they were requested. Its
 	// picture is not set: it is the one that these pieces are.
 	Look          *Look `protobuf:"bytes,4,opt,name=look,proto3" json:"look,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1153,7 +1153,7 @@ func (x *WatchTargetResponse) GetLook() *Look {
 // thread's value.
 type ThreadFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// IDs of regions: threads whose innermost region is one of these.
+	// IDs of regions: threads with one of them as the innermost region.
 	Regions       []string    `protobuf:"bytes,1,rep,name=regions,proto3" json:"regions,omitempty"`
 	States        []StateName `protobuf:"varint,2,rep,packed,name=states,proto3,enum=ompd.v1.StateName" json:"states,omitempty"`
 	Roles         []Role      `protobuf:"varint,3,rep,packed,name=roles,proto3,enum=ompd.v1.Role" json:"roles,omitempty"`
@@ -3101,7 +3101,7 @@ type FindProcessesResponse struct {
 	// In the last response: how many processes could not be looked at for lack of
 	// permission, or may not be opened by clients.
 	Hidden int64 `protobuf:"varint,2,opt,name=hidden,proto3" json:"hidden,omitempty"`
-	// In the last response: why that is for one of them, and what to type.
+	// In the last response: the reason for one of them, and the command to type.
 	HiddenReason  string `protobuf:"bytes,3,opt,name=hidden_reason,json=hiddenReason,proto3" json:"hidden_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

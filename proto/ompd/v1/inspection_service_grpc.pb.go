@@ -52,13 +52,13 @@ const (
 // A target belongs to the connection that opened it and is freed when that
 // ends, unless it was opened with a lease. All calls only read.
 type InspectionServiceClient interface {
-	// OpenTarget opens a core, a process or what a debugger lends.
+	// OpenTarget opens a core, a process, or a program that a debugger lends.
 	OpenTarget(ctx context.Context, in *OpenTargetRequest, opts ...grpc.CallOption) (*OpenTargetResponse, error)
 	// GetTarget describes an open target.
 	GetTarget(ctx context.Context, in *GetTargetRequest, opts ...grpc.CallOption) (*GetTargetResponse, error)
 	// ListTargets lists the targets that this connection opened.
 	ListTargets(ctx context.Context, in *ListTargetsRequest, opts ...grpc.CallOption) (*ListTargetsResponse, error)
-	// RefreshTarget looks at a target anew that may have run since: its stop gets
+	// RefreshTarget takes a new snapshot of a target that may have run: its stop gets
 	// the next number and handles of former stops become stale. A core is at one
 	// stop for ever.
 	RefreshTarget(ctx context.Context, in *RefreshTargetRequest, opts ...grpc.CallOption) (*RefreshTargetResponse, error)
@@ -88,19 +88,19 @@ type InspectionServiceClient interface {
 	ListIcvs(ctx context.Context, in *ListIcvsRequest, opts ...grpc.CallOption) (*ListIcvsResponse, error)
 	// ListControlVars lists the control variables in force.
 	ListControlVars(ctx context.Context, in *ListControlVarsRequest, opts ...grpc.CallOption) (*ListControlVarsResponse, error)
-	// ListLayoutEntries lists where each field lies and which source said so.
+	// ListLayoutEntries lists the offset of each field with its source.
 	ListLayoutEntries(ctx context.Context, in *ListLayoutEntriesRequest, opts ...grpc.CallOption) (*ListLayoutEntriesResponse, error)
-	// ListVerdicts lists what is wrong, the worst first.
+	// ListVerdicts lists the problems, the worst first.
 	ListVerdicts(ctx context.Context, in *ListVerdictsRequest, opts ...grpc.CallOption) (*ListVerdictsResponse, error)
-	// ListChecks lists what the target allows; for what is missing, the fix.
+	// ListChecks lists the prerequisites of the tool, with a fix for each missing one.
 	ListChecks(ctx context.Context, in *ListChecksRequest, opts ...grpc.CallOption) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
 	ListBreakpoints(ctx context.Context, in *ListBreakpointsRequest, opts ...grpc.CallOption) (*ListBreakpointsResponse, error)
 	// FindProcesses finds the processes of the server's machine that use OpenMP and
-	// that its clients may open. Each response has one; the last has none.
+	// that its clients may open. Each response but the last has one.
 	FindProcesses(ctx context.Context, in *FindProcessesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FindProcessesResponse], error)
-	// ReadMemory reads memory of the target, if the server was told to allow it.
+	// ReadMemory reads memory of the target, if the server allows it.
 	ReadMemory(ctx context.Context, in *ReadMemoryRequest, opts ...grpc.CallOption) (*ReadMemoryResponse, error)
 }
 
@@ -368,13 +368,13 @@ func (c *inspectionServiceClient) ReadMemory(ctx context.Context, in *ReadMemory
 // A target belongs to the connection that opened it and is freed when that
 // ends, unless it was opened with a lease. All calls only read.
 type InspectionServiceServer interface {
-	// OpenTarget opens a core, a process or what a debugger lends.
+	// OpenTarget opens a core, a process, or a program that a debugger lends.
 	OpenTarget(context.Context, *OpenTargetRequest) (*OpenTargetResponse, error)
 	// GetTarget describes an open target.
 	GetTarget(context.Context, *GetTargetRequest) (*GetTargetResponse, error)
 	// ListTargets lists the targets that this connection opened.
 	ListTargets(context.Context, *ListTargetsRequest) (*ListTargetsResponse, error)
-	// RefreshTarget looks at a target anew that may have run since: its stop gets
+	// RefreshTarget takes a new snapshot of a target that may have run: its stop gets
 	// the next number and handles of former stops become stale. A core is at one
 	// stop for ever.
 	RefreshTarget(context.Context, *RefreshTargetRequest) (*RefreshTargetResponse, error)
@@ -404,19 +404,19 @@ type InspectionServiceServer interface {
 	ListIcvs(context.Context, *ListIcvsRequest) (*ListIcvsResponse, error)
 	// ListControlVars lists the control variables in force.
 	ListControlVars(context.Context, *ListControlVarsRequest) (*ListControlVarsResponse, error)
-	// ListLayoutEntries lists where each field lies and which source said so.
+	// ListLayoutEntries lists the offset of each field with its source.
 	ListLayoutEntries(context.Context, *ListLayoutEntriesRequest) (*ListLayoutEntriesResponse, error)
-	// ListVerdicts lists what is wrong, the worst first.
+	// ListVerdicts lists the problems, the worst first.
 	ListVerdicts(context.Context, *ListVerdictsRequest) (*ListVerdictsResponse, error)
-	// ListChecks lists what the target allows; for what is missing, the fix.
+	// ListChecks lists the prerequisites of the tool, with a fix for each missing one.
 	ListChecks(context.Context, *ListChecksRequest) (*ListChecksResponse, error)
 	// ListBreakpoints lists the places where a debugger stops to see regions,
 	// tasks and threads begin and end.
 	ListBreakpoints(context.Context, *ListBreakpointsRequest) (*ListBreakpointsResponse, error)
 	// FindProcesses finds the processes of the server's machine that use OpenMP and
-	// that its clients may open. Each response has one; the last has none.
+	// that its clients may open. Each response but the last has one.
 	FindProcesses(*FindProcessesRequest, grpc.ServerStreamingServer[FindProcessesResponse]) error
-	// ReadMemory reads memory of the target, if the server was told to allow it.
+	// ReadMemory reads memory of the target, if the server allows it.
 	ReadMemory(context.Context, *ReadMemoryRequest) (*ReadMemoryResponse, error)
 	mustEmbedUnimplementedInspectionServiceServer()
 }

@@ -302,7 +302,7 @@ func (x *ThreadIdKindSize) GetSize() uint64 {
 // FrameInfo is one of the two frames of a task (ompd_frame_info_t).
 type FrameInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Not set if there is none.
+	// Not set if it does not exist.
 	FrameAddress *uint64 `protobuf:"varint,1,opt,name=frame_address,json=frameAddress,proto3,oneof" json:"frame_address,omitempty"`
 	// ompt_frame_flag_t.
 	FrameFlag     uint32 `protobuf:"varint,2,opt,name=frame_flag,json=frameFlag,proto3" json:"frame_flag,omitempty"`
@@ -3148,7 +3148,7 @@ type GetStateResponse struct {
 	State uint32                 `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
 	// Without the prefix ompt_state_.
 	StateName string `protobuf:"bytes,2,opt,name=state_name,json=stateName,proto3" json:"state_name,omitempty"`
-	// What it waits for, if that is known.
+	// The awaited object, if known.
 	WaitId        *uint64 `protobuf:"varint,3,opt,name=wait_id,json=waitId,proto3,oneof" json:"wait_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3886,7 +3886,7 @@ func (x *GetThreadsRequest) GetAddressSpaceHandle() string {
 type GetThreadsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ThreadHandles []string               `protobuf:"bytes,1,rep,name=thread_handles,json=threadHandles,proto3" json:"thread_handles,omitempty"`
-	// Of threads that could not be read.
+	// Errors of threads that could not be read.
 	Errors        []string `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

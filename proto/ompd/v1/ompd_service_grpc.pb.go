@@ -69,7 +69,7 @@ const (
 // Handles are printable and opaque. A handle is true for one target, one address
 // space and one stop; any other use is ompd_rc_stale_handle. A return code other
 // than ompd_rc_ok is the call's status, with a google.rpc.ErrorInfo of domain
-// ompd-inspect whose reason is the code's name (STALE_HANDLE) and whose metadata
+// ompd-inspect with the code's name (STALE_HANDLE) as the reason; its metadata
 // has its number (ompd_rc), the routine and the handle:
 //
 //	ompd_rc_unavailable           FAILED_PRECONDITION
@@ -160,7 +160,7 @@ type OmpdServiceClient interface {
 	// GetTaskInParallel is ompd_get_task_in_parallel: the implicit task of that
 	// thread number.
 	GetTaskInParallel(ctx context.Context, in *GetTaskInParallelRequest, opts ...grpc.CallOption) (*GetTaskInParallelResponse, error)
-	// RelTaskHandle is ompd_rel_task_handle: checks the handle, there is nothing
+	// RelTaskHandle is ompd_rel_task_handle: checks the handle; there is nothing
 	// to release.
 	RelTaskHandle(ctx context.Context, in *RelTaskHandleRequest, opts ...grpc.CallOption) (*RelTaskHandleResponse, error)
 	// TaskHandleCompare is ompd_task_handle_compare: less than, equal to or
@@ -175,7 +175,7 @@ type OmpdServiceClient interface {
 	// EnumerateStates is ompd_enumerate_states: the state after current_state.
 	// The first call passes ompt_state_undefined, 0x102.
 	EnumerateStates(ctx context.Context, in *EnumerateStatesRequest, opts ...grpc.CallOption) (*EnumerateStatesResponse, error)
-	// GetState is ompd_get_state: what a thread does, as far as the runtime
+	// GetState is ompd_get_state: the state of a thread, as far as the runtime
 	// itself keeps it. InspectionService infers the rest.
 	GetState(ctx context.Context, in *GetStateRequest, opts ...grpc.CallOption) (*GetStateResponse, error)
 	// GetDisplayControlVars is ompd_get_display_control_vars: the control
@@ -598,7 +598,7 @@ func (c *ompdServiceClient) GetThreads(ctx context.Context, in *GetThreadsReques
 // Handles are printable and opaque. A handle is true for one target, one address
 // space and one stop; any other use is ompd_rc_stale_handle. A return code other
 // than ompd_rc_ok is the call's status, with a google.rpc.ErrorInfo of domain
-// ompd-inspect whose reason is the code's name (STALE_HANDLE) and whose metadata
+// ompd-inspect with the code's name (STALE_HANDLE) as the reason; its metadata
 // has its number (ompd_rc), the routine and the handle:
 //
 //	ompd_rc_unavailable           FAILED_PRECONDITION
@@ -689,7 +689,7 @@ type OmpdServiceServer interface {
 	// GetTaskInParallel is ompd_get_task_in_parallel: the implicit task of that
 	// thread number.
 	GetTaskInParallel(context.Context, *GetTaskInParallelRequest) (*GetTaskInParallelResponse, error)
-	// RelTaskHandle is ompd_rel_task_handle: checks the handle, there is nothing
+	// RelTaskHandle is ompd_rel_task_handle: checks the handle; there is nothing
 	// to release.
 	RelTaskHandle(context.Context, *RelTaskHandleRequest) (*RelTaskHandleResponse, error)
 	// TaskHandleCompare is ompd_task_handle_compare: less than, equal to or
@@ -704,7 +704,7 @@ type OmpdServiceServer interface {
 	// EnumerateStates is ompd_enumerate_states: the state after current_state.
 	// The first call passes ompt_state_undefined, 0x102.
 	EnumerateStates(context.Context, *EnumerateStatesRequest) (*EnumerateStatesResponse, error)
-	// GetState is ompd_get_state: what a thread does, as far as the runtime
+	// GetState is ompd_get_state: the state of a thread, as far as the runtime
 	// itself keeps it. InspectionService infers the rest.
 	GetState(context.Context, *GetStateRequest) (*GetStateResponse, error)
 	// GetDisplayControlVars is ompd_get_display_control_vars: the control

@@ -92,7 +92,7 @@ type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// LWPs; empty for all threads.
 	Lwps []int64 `protobuf:"varint,1,rep,packed,name=lwps,proto3" json:"lwps,omitempty"`
-	// Only what happened in the region of this id, such as 0.7; empty for all.
+	// Only events in the region of this id, such as 0.7; empty for all.
 	Region        string `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -29,14 +29,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TraceService tells what the recorder of a program has kept (docs/recorder.md): of
+// TraceService returns the events that the recorder of a program has kept (docs/recorder.md): of
 // a core, of a saved recording, or of a process, which is not stopped for it.
 //
 // Targets are opened by InspectionService. One without a recorder is
 // FAILED_PRECONDITION, NOT_RECORDED.
 type TraceServiceClient interface {
-	// GetEvents sends the last events, merged by time, in pieces. The first one says
-	// what was recorded. A thread or region of which there is no event is NOT_FOUND,
+	// GetEvents sends the last events, merged by time, in pieces. The first one describes
+	// the recording. A thread or region without an event is NOT_FOUND,
 	// NO_EVENT.
 	GetEvents(ctx context.Context, in *GetEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetEventsResponse], error)
 	// FollowEvents sends events of a process as they come, those of each thread in their
@@ -137,14 +137,14 @@ type TraceService_ExportEventsClient = grpc.ServerStreamingClient[ExportEventsRe
 // All implementations must embed UnimplementedTraceServiceServer
 // for forward compatibility.
 //
-// TraceService tells what the recorder of a program has kept (docs/recorder.md): of
+// TraceService returns the events that the recorder of a program has kept (docs/recorder.md): of
 // a core, of a saved recording, or of a process, which is not stopped for it.
 //
 // Targets are opened by InspectionService. One without a recorder is
 // FAILED_PRECONDITION, NOT_RECORDED.
 type TraceServiceServer interface {
-	// GetEvents sends the last events, merged by time, in pieces. The first one says
-	// what was recorded. A thread or region of which there is no event is NOT_FOUND,
+	// GetEvents sends the last events, merged by time, in pieces. The first one describes
+	// the recording. A thread or region without an event is NOT_FOUND,
 	// NO_EVENT.
 	GetEvents(*GetEventsRequest, grpc.ServerStreamingServer[GetEventsResponse]) error
 	// FollowEvents sends events of a process as they come, those of each thread in their

@@ -29,7 +29,7 @@ const (
 // DebuggerService lets a debugger that holds a program lend its callbacks, as
 // OMPD has them (OpenMP 5.2, section 20.4).
 type DebuggerServiceClient interface {
-	// Attach offers a program for as long as the stream is open. The debugger names
+	// Attach offers a program for as long as the stream is open. The debugger sends
 	// hello, the server answers with the name of the target; then the server asks
 	// and the debugger answers, while reports and routines are asked for in other
 	// calls that name the target. The server asks only for such calls.
@@ -64,7 +64,7 @@ type DebuggerService_AttachClient = grpc.BidiStreamingClient[AttachRequest, Atta
 // DebuggerService lets a debugger that holds a program lend its callbacks, as
 // OMPD has them (OpenMP 5.2, section 20.4).
 type DebuggerServiceServer interface {
-	// Attach offers a program for as long as the stream is open. The debugger names
+	// Attach offers a program for as long as the stream is open. The debugger sends
 	// hello, the server answers with the name of the target; then the server asks
 	// and the debugger answers, while reports and routines are asked for in other
 	// calls that name the target. The server asks only for such calls.
